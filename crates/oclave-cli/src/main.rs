@@ -1,0 +1,2 @@
+//! The `oclave` command-line tool.
+fn main() {}

@@ -1,0 +1,47 @@
+//! The error of everything that reads or changes a device image.
+
+/// What is wrong with an image or a SPIR-V module.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImageError {
+    /// The words are not SPIR-V, or break its structure.
+    #[error("malformed SPIR-V at word {word}: {what}")]
+    Spirv {
+        /// Index of the word where the instruction starts.
+        word: usize,
+        /// What is wrong there.
+        what: String,
+    },
+    /// The container's bytes are not a device image, or break its structure.
+    #[error("malformed device image at byte {offset}: {what}")]
+    Container {
+        /// Offset of the bad field.
+        offset: usize,
+        /// What is wrong there.
+        what: String,
+    },
+    /// The container was written by another version of the format.
+    #[error("device image format version {found}, this library reads version {supported}; rebuild the image")]
+    Version {
+        /// Version in the file.
+        found: u32,
+        /// Version that this library reads.
+        supported: u32,
+    },
+    /// A property has the wrong shape.
+    #[error("property \"{property}\" of set \"{set}\": {what}")]
+    Property {
+        /// Property set.
+        set: String,
+        /// Property in the set.
+        property: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The module is sound, but uses something that this operation cannot express.
+    #[error("unsupported: {0}")]
+    Unsupported(String),
+    /// A source-level rule is broken (post-link diagnostics); the text is for the kernel's author.
+    #[error("{0}")]
+    Diagnostic(String),
+}

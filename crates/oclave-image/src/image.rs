@@ -1,0 +1,65 @@
+//! A device image: one SPIR-V module with what the runtime must know about it.
+
+use crate::{Aspects, KernelSignature, PropertySets};
+
+/// SPIR-V with its property sets and kernel signatures, as the build script writes it and the runtime loads it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DeviceImage {
+    /// Where it comes from: the source's stem and, when the source was split, the part (`blur`, `blur.fp64`).
+    pub name: String,
+    /// The module, header included, in host byte order.
+    pub spirv: Vec<u32>,
+    /// Its kernels, in the module's order.
+    pub kernels: Vec<KernelSignature>,
+    /// Its property sets.
+    pub properties: PropertySets,
+}
+
+/// A device global as an image tells of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceGlobalInfo {
+    /// Unique id; equal ids in different images are one variable.
+    pub id: String,
+    /// Size of the underlying type in bytes.
+    pub size_bytes: u32,
+    /// Whether each program has an instance of its own.
+    pub device_image_scope: bool,
+    /// What the host may do; from the `host_access` property.
+    pub host_access: HostAccess,
+    /// Initial bytes, `size_bytes` of them; empty means all zero. Image-scope variables keep theirs in the module.
+    pub initial: Vec<u8>,
+}
+
+/// The `host_access` property of a device global.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HostAccess {
+    /// The host only reads.
+    Read,
+    /// The host only writes.
+    Write,
+    /// The host reads and writes; the default.
+    #[default]
+    ReadWrite,
+    /// The host does neither.
+    None,
+}
+
+/// A specialization constant of an image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpecConstantInfo {
+    /// SPIR-V SpecId.
+    pub id: u32,
+    /// The name given in the source, or `spec<id>`.
+    pub name: String,
+    /// Its type.
+    pub ty: crate::Scalar,
+    /// Default value, little-endian, as many bytes as the type has.
+    pub default: Vec<u8>,
+}
+
+/// What the image as a whole needs of a device.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Requirements {
+    /// Union of the aspects of everything in the module.
+    pub aspects: Aspects,
+}

@@ -1,0 +1,23 @@
+//! SPIR-V device images: the flat SPIR-V view, the passes over it, property sets, kernel signatures and the
+//! container that build scripts write and the `oclave` runtime loads. No OpenCL here.
+#![forbid(unsafe_code)]
+
+mod aspects;
+mod error;
+mod image;
+mod properties;
+mod signature;
+
+pub use aspects::Aspects;
+pub use error::ImageError;
+pub use image::{DeviceGlobalInfo, DeviceImage, HostAccess, Requirements, SpecConstantInfo};
+pub use properties::{
+    DEVICE_GLOBAL_HOST_ACCESS, DEVICE_GLOBAL_INITIALIZERS, DEVICE_GLOBALS, DEVICE_REQUIREMENTS, PropertySets,
+    PropertyValue, SPEC_CONSTANTS,
+};
+pub use signature::{
+    Access, AddressSpace, Field, KernelSignature, Parameter, ParameterKind, Scalar, StructType, ValueType,
+};
+
+/// Result with an [`ImageError`].
+pub type Result<T, E = ImageError> = std::result::Result<T, E>;

@@ -1,0 +1,51 @@
+//! Property sets: named sets of named values attached to a device image, as in the DPC++ design documents.
+
+use std::collections::BTreeMap;
+
+/// Set of the device globals: unique id → `{u32 size; u8 device_image_scope}`.
+pub const DEVICE_GLOBALS: &str = "SYCL/device globals";
+/// Set of what the image needs of a device: `aspects`, `reqd_work_group_size@kernel`, ….
+pub const DEVICE_REQUIREMENTS: &str = "SYCL/device requirements";
+/// Set of specialization constants: name → `{u32 id, u32 scalar kind, default bytes}`.
+pub const SPEC_CONSTANTS: &str = "SYCL/specialization constants";
+/// Set of initial values that are not all zero: unique id → bytes.
+pub const DEVICE_GLOBAL_INITIALIZERS: &str = "oclave/device global initializers";
+/// Set of the `host_access` properties that are not the default: unique id → u32.
+pub const DEVICE_GLOBAL_HOST_ACCESS: &str = "oclave/device global host access";
+
+/// The value of a property.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PropertyValue {
+    /// `SYCL_PROPERTY_TYPE_UINT32`.
+    U32(u32),
+    /// `SYCL_PROPERTY_TYPE_BYTE_ARRAY`.
+    Bytes(Vec<u8>),
+}
+
+/// All property sets of an image, by set name and property name; iteration is sorted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PropertySets {
+    sets: BTreeMap<String, BTreeMap<String, PropertyValue>>,
+}
+
+impl PropertySets {
+    /// The value of one property.
+    pub fn value(&self, set: &str, property: &str) -> Option<&PropertyValue> {
+        self.sets.get(set)?.get(property)
+    }
+
+    /// Sets one property, replacing an earlier value.
+    pub fn insert(&mut self, set: &str, property: &str, value: PropertyValue) {
+        self.sets.entry(set.to_owned()).or_default().insert(property.to_owned(), value);
+    }
+
+    /// The properties of one set, sorted by name.
+    pub fn set(&self, set: &str) -> impl Iterator<Item = (&str, &PropertyValue)> {
+        self.sets.get(set).into_iter().flatten().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// The names of the sets, sorted.
+    pub fn set_names(&self) -> impl Iterator<Item = &str> {
+        self.sets.keys().map(String::as_str)
+    }
+}

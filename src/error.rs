@@ -1,0 +1,239 @@
+//! The error of the library: what kind, which OpenCL call, where, and what to do about it.
+
+use std::fmt;
+
+/// Result with an [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong, after the error codes of SYCL 2020 (section 4.13.2, `sycl::errc`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The arguments or the state do not allow the operation.
+    Invalid,
+    /// The driver failed, or there is no driver.
+    Runtime,
+    /// A kernel failed while it ran.
+    Kernel,
+    /// A kernel argument has the wrong type, size or count.
+    KernelArgument,
+    /// A range, work-group size or offset is out of bounds.
+    NdRange,
+    /// An allocation failed.
+    MemoryAllocation,
+    /// A program did not compile or link; [`Error::build_log`] has the compiler's words.
+    Build,
+    /// The device lacks a feature that the operation needs.
+    FeatureNotSupported,
+    /// The device cannot run this kernel.
+    KernelNotSupported,
+    /// The platform or loader does not work.
+    Platform,
+    /// Profiling information was asked for and is not there.
+    Profiling,
+    /// A device image is malformed or was built by another version.
+    Image,
+    /// A file could not be read or written.
+    Io,
+}
+
+impl ErrorKind {
+    /// The name in lower case, as messages print it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Invalid => "invalid",
+            Self::Runtime => "runtime",
+            Self::Kernel => "kernel",
+            Self::KernelArgument => "kernel argument",
+            Self::NdRange => "nd-range",
+            Self::MemoryAllocation => "memory allocation",
+            Self::Build => "build",
+            Self::FeatureNotSupported => "feature not supported",
+            Self::KernelNotSupported => "kernel not supported",
+            Self::Platform => "platform",
+            Self::Profiling => "profiling",
+            Self::Image => "image",
+            Self::Io => "io",
+        }
+    }
+}
+
+/// What every fallible function of the library returns.
+///
+/// `Display` gives one line: kind, place, what happened, the OpenCL call and its code, and the remedy.
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    /// From the outside in: `graph node 7`, `argument 1`.
+    place: Vec<String>,
+    call: Option<(&'static str, i32)>,
+    remedy: Option<String>,
+    build_log: Option<String>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Error {
+    /// An error of a kind with a message (lower case, no full stop).
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            place: Vec::new(),
+            call: None,
+            remedy: None,
+            build_log: None,
+            source: None,
+        }))
+    }
+
+    /// Shorthand for [`ErrorKind::Invalid`].
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Invalid, message)
+    }
+
+    /// A failed OpenCL call. The kind follows from the code.
+    pub(crate) fn cl(call: &'static str, code: i32) -> Self {
+        let mut error = Self::new(kind_of_code(code), "the driver refused");
+        error.0.call = Some((call, code));
+        error
+    }
+
+    /// Replaces the kind, where the place knows better than the code.
+    pub(crate) fn with_kind(mut self, kind: ErrorKind) -> Self {
+        self.0.kind = kind;
+        self
+    }
+
+    /// Replaces the message.
+    pub(crate) fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.0.message = message.into();
+        self
+    }
+
+    /// Puts a place in front of those already known (`kernel `saxpy``, `argument 1 (`x`)`).
+    pub(crate) fn at(mut self, place: impl Into<String>) -> Self {
+        self.0.place.insert(0, place.into());
+        self
+    }
+
+    /// What the user can do.
+    pub(crate) fn remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.0.remedy = Some(remedy.into());
+        self
+    }
+
+    /// The compiler's or linker's words.
+    pub(crate) fn with_build_log(mut self, log: impl Into<String>) -> Self {
+        self.0.build_log = Some(log.into());
+        self
+    }
+
+    /// The error underneath.
+    pub(crate) fn with_source(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// What kind of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The OpenCL function that failed.
+    pub fn call(&self) -> Option<&'static str> {
+        self.0.call.map(|(name, _)| name)
+    }
+
+    /// The raw OpenCL code.
+    pub fn code(&self) -> Option<i32> {
+        self.0.call.map(|(_, code)| code)
+    }
+
+    /// The name of the code's constant (`CL_INVALID_VALUE`).
+    pub fn code_name(&self) -> Option<&'static str> {
+        self.code().map(code_name)
+    }
+
+    /// Where it happened, from the outside in.
+    pub fn place(&self) -> &[String] {
+        &self.0.place
+    }
+
+    /// What can be done about it.
+    pub fn remedy_text(&self) -> Option<&str> {
+        self.0.remedy.as_deref()
+    }
+
+    /// The words of the device compiler or linker, when a program did not build.
+    pub fn build_log(&self) -> Option<&str> {
+        self.0.build_log.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &*self.0;
+        for place in &inner.place {
+            write!(f, "{place}: ")?;
+        }
+        write!(f, "{} ({})", inner.message, inner.kind.name())?;
+        if let Some((call, code)) = inner.call {
+            write!(f, "; {call} returned {code} ({})", code_name(code))?;
+        }
+        if let Some(source) = &inner.source {
+            write!(f, "; {source}")?;
+        }
+        if let Some(log) = inner.build_log.as_deref().map(str::trim).filter(|log| !log.is_empty()) {
+            write!(f, "; build log: {log}")?;
+        }
+        if let Some(remedy) = &inner.remedy {
+            write!(f, "; {remedy}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Error({self})")
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_deref().map(|source| source as _)
+    }
+}
+
+impl From<oclave_image::ImageError> for Error {
+    fn from(error: oclave_image::ImageError) -> Self {
+        Self::new(ErrorKind::Image, "bad device image").with_source(error)
+    }
+}
+
+fn kind_of_code(code: i32) -> ErrorKind {
+    match code {
+        -4 | -6 => ErrorKind::MemoryAllocation,
+        -5 => ErrorKind::Runtime,
+        -7 => ErrorKind::Profiling,
+        -11 | -15 | -17 => ErrorKind::Build,
+        -52..=-49 => ErrorKind::KernelArgument,
+        -56..=-53 | -63 => ErrorKind::NdRange,
+        -48..=-30 | -62..=-57 | -72..=-64 => ErrorKind::Invalid,
+        -1001 | -32 => ErrorKind::Platform,
+        _ => ErrorKind::Runtime,
+    }
+}
+
+/// The name of an OpenCL code's constant, extensions included; `unknown code` for others.
+pub(crate) fn code_name(code: i32) -> &'static str {
+    match code {
+        -1138 => "CL_INVALID_COMMAND_BUFFER_KHR",
+        -1139 => "CL_INVALID_SYNC_POINT_WAIT_LIST_KHR",
+        -1140 => "CL_INCOMPATIBLE_COMMAND_QUEUE_KHR",
+        -1141 => "CL_INVALID_MUTABLE_COMMAND_KHR",
+        _ => opencl3::error_codes::error_text(code),
+    }
+}
