@@ -1,6 +1,7 @@
 //! The error of the library: what kind, which OpenCL call, where, and what to do about it.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// Result with an [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -61,8 +62,10 @@ impl ErrorKind {
 /// What every fallible function of the library returns.
 ///
 /// `Display` gives one line: kind, place, what happened, the OpenCL call and its code, and the remedy.
+#[derive(Clone)]
 pub struct Error(Box<Inner>);
 
+#[derive(Clone)]
 struct Inner {
     kind: ErrorKind,
     message: String,
@@ -71,7 +74,8 @@ struct Inner {
     call: Option<(&'static str, i32)>,
     remedy: Option<String>,
     build_log: Option<String>,
-    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    /// Shared, so that threads which waited for one failing build can each return its error.
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
 impl Error {
@@ -132,7 +136,7 @@ impl Error {
 
     /// The error underneath.
     pub(crate) fn with_source(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        self.0.source = Some(source.into());
+        self.0.source = Some(Arc::from(source.into()));
         self
     }
 
