@@ -12,4 +12,4 @@ pub use bytemuck;
 pub use device_global::{DeviceGlobal, host_access};
 pub use error::{Error, ErrorKind, Result};
 pub use image::{ImageTable, Kernel};
-pub use program::{SpecConstant, SpecType};
+pub use program::{ProgramCache, SpecConstant, SpecType};

@@ -1,6 +1,9 @@
 //! Programs: from the images of a kernel to a driver kernel that can be launched.
 
+mod disk;
+mod flight;
 mod spec;
 
+pub use disk::ProgramCache;
 pub(crate) use spec::SpecValue;
 pub use spec::{SpecConstant, SpecType};

@@ -1,0 +1,333 @@
+//! The disk cache of program binaries.
+//!
+//! One file an entry, named by its key. A file is written under a temporary name and renamed, so that other processes
+//! see whole entries or none; a header with the key and a checksum of the binary makes a damaged, truncated or foreign
+//! file count as absent. Nothing here fails: what cannot be read is built again, what cannot be written is logged once.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
+
+/// Version of the file layout and of what goes into a key; an entry of another version is never read.
+const FORMAT_VERSION: u32 = 1;
+const MAGIC: &[u8; 8] = b"OCLVPROG";
+const HEADER_BYTES: usize = 8 + 4 + 4 + 32 + 8 + 32;
+const EXTENSION: &str = "oclbin";
+const DEFAULT_LIMIT_BYTES: u64 = 512 << 20;
+
+/// Where a context keeps the binaries of the programs that it builds.
+///
+/// A binary is code that the driver runs: use directories that only trusted users can write.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProgramCache {
+    /// As the environment says: off when `OCLAVE_CACHE` is `0` or `off`, else `programs` under `OCLAVE_CACHE_DIR` or,
+    /// where that is not set, under the user's cache directory (`$XDG_CACHE_HOME/oclave`, `~/.cache/oclave`).
+    /// `OCLAVE_CACHE_MAX_MIB` bounds its size (512 unless set); the entries used longest ago go first.
+    #[default]
+    Environment,
+    /// Nothing is read or written.
+    Off,
+    /// `programs` under this directory.
+    Directory(PathBuf),
+}
+
+/// What distinguishes one binary from another: everything that its bytes depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CacheKey([u8; 32]);
+
+/// Hashes the parts of a [`CacheKey`]; each part is preceded by its length, so that parts cannot run into each other.
+#[derive(Debug)]
+pub(crate) struct CacheKeyBuilder(blake3::Hasher);
+
+impl CacheKeyBuilder {
+    pub(crate) fn new() -> Self {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&FORMAT_VERSION.to_le_bytes());
+        Self(hasher).part(env!("CARGO_PKG_VERSION").as_bytes())
+    }
+
+    pub(crate) fn part(mut self, bytes: &[u8]) -> Self {
+        self.0.update(&(bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+        self
+    }
+
+    pub(crate) fn finish(self) -> CacheKey {
+        CacheKey(*self.0.finalize().as_bytes())
+    }
+}
+
+/// A directory of binaries.
+#[derive(Debug)]
+pub(crate) struct DiskCache {
+    directory: PathBuf,
+    limit_bytes: u64,
+    warned: AtomicBool,
+}
+
+impl DiskCache {
+    /// The cache that a context asks for, if any.
+    pub(crate) fn open(choice: &ProgramCache) -> Option<Self> {
+        let base = match choice {
+            ProgramCache::Off => return None,
+            ProgramCache::Directory(directory) => directory.clone(),
+            ProgramCache::Environment => {
+                if std::env::var_os("OCLAVE_CACHE").is_some_and(|value| value == "0" || value == "off") {
+                    return None;
+                }
+                match std::env::var_os("OCLAVE_CACHE_DIR").filter(|value| !value.is_empty()) {
+                    Some(directory) => directory.into(),
+                    None => directories::ProjectDirs::from("", "", "oclave")?.cache_dir().to_owned(),
+                }
+            }
+        };
+        let limit_bytes = std::env::var("OCLAVE_CACHE_MAX_MIB")
+            .ok()
+            .and_then(|value| value.parse::<u64>().ok())
+            .map_or(DEFAULT_LIMIT_BYTES, |mib| mib.saturating_mul(1 << 20));
+        Some(Self::new(base.join("programs"), limit_bytes))
+    }
+
+    fn new(directory: PathBuf, limit_bytes: u64) -> Self {
+        Self { directory, limit_bytes, warned: AtomicBool::new(false) }
+    }
+
+    /// The binary of a key, when there is a sound entry. Marks the entry as used now.
+    pub(crate) fn load(&self, key: &CacheKey) -> Option<Vec<u8>> {
+        let path = self.path(key);
+        match read_entry(&path, key) {
+            Ok(binary) => Some(binary),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => {
+                log::debug!(
+                    "program cache entry {} is not usable and will be rebuilt: {error}",
+                    path.display()
+                );
+                None
+            }
+        }
+    }
+
+    /// Keeps a binary.
+    pub(crate) fn store(&self, key: &CacheKey, binary: &[u8]) {
+        if let Err(error) = self.write_entry(key, binary) {
+            self.warn_once(&error);
+            return;
+        }
+        if let Err(error) = self.evict() {
+            self.warn_once(&error);
+        }
+    }
+
+    /// Drops an entry that the driver refused.
+    pub(crate) fn remove(&self, key: &CacheKey) {
+        // A failure changes nothing: the entry is about to be replaced.
+        let _ = fs::remove_file(self.path(key));
+    }
+
+    fn path(&self, key: &CacheKey) -> PathBuf {
+        let mut name = String::with_capacity(64 + 1 + EXTENSION.len());
+        for byte in key.0 {
+            for nibble in [byte >> 4, byte & 15] {
+                name.push(char::from_digit(nibble.into(), 16).unwrap_or('0'));
+            }
+        }
+        name.push('.');
+        name.push_str(EXTENSION);
+        self.directory.join(name)
+    }
+
+    fn write_entry(&self, key: &CacheKey, binary: &[u8]) -> io::Result<()> {
+        fs::create_dir_all(&self.directory)?;
+        // The same extension, so that eviction also clears what a killed process left.
+        let mut file =
+            tempfile::Builder::new().prefix("tmp-").suffix(".oclbin").tempfile_in(&self.directory)?;
+        file.write_all(&header(key, binary))?;
+        file.write_all(binary)?;
+        file.persist(self.path(key)).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    /// Deletes the entries used longest ago until a quarter of the limit is free, once the limit is passed.
+    fn evict(&self) -> io::Result<()> {
+        let mut entries = Vec::new();
+        let mut total = 0u64;
+        for entry in fs::read_dir(&self.directory)?.flatten() {
+            let path = entry.path();
+            if path.extension().is_none_or(|extension| extension != EXTENSION) {
+                continue;
+            }
+            // Another process may have evicted it since.
+            let Ok(metadata) = entry.metadata() else { continue };
+            total = total.saturating_add(metadata.len());
+            entries.push((metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH), metadata.len(), path));
+        }
+        if total <= self.limit_bytes {
+            return Ok(());
+        }
+        entries.sort();
+        for (_, size_bytes, path) in entries {
+            if total <= self.limit_bytes / 4 * 3 {
+                break;
+            }
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => total = total.saturating_sub(size_bytes),
+            }
+        }
+        Ok(())
+    }
+
+    fn warn_once(&self, error: &io::Error) {
+        if !self.warned.swap(true, Ordering::Relaxed) {
+            log::warn!(
+                "program cache {} cannot be written: {error}; programs are built anew at each start; \
+                 set OCLAVE_CACHE_DIR to a writable directory, or OCLAVE_CACHE=0",
+                self.directory.display()
+            );
+        }
+    }
+}
+
+fn header(key: &CacheKey, binary: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(HEADER_BYTES);
+    out.extend_from_slice(MAGIC);
+    out.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+    out.extend_from_slice(&[0; 4]);
+    out.extend_from_slice(&key.0);
+    out.extend_from_slice(&(binary.len() as u64).to_le_bytes());
+    out.extend_from_slice(blake3::hash(binary).as_bytes());
+    out
+}
+
+fn read_entry(path: &Path, key: &CacheKey) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    // The size is known before anything is read, so that a foreign file cannot make us allocate what it claims.
+    let size_bytes = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    if size_bytes <= HEADER_BYTES {
+        return Err(invalid("shorter than its header"));
+    }
+    let mut found = [0; HEADER_BYTES];
+    file.read_exact(&mut found)?;
+    let mut binary = Vec::new();
+    binary.try_reserve_exact(size_bytes - HEADER_BYTES).map_err(|_| invalid("too large"))?;
+    file.read_to_end(&mut binary)?;
+    if found.as_slice() != header(key, &binary) {
+        return Err(invalid("header and content do not match"));
+    }
+    // The time of last use, for eviction; access times are unreliable (relatime, noatime).
+    let _ = file.set_modified(SystemTime::now());
+    Ok(binary)
+}
+
+fn invalid(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use std::time::Duration;
+
+    fn key(n: u8) -> CacheKey {
+        CacheKeyBuilder::new().part(&[n]).finish()
+    }
+
+    fn cache(limit_bytes: u64) -> (tempfile::TempDir, DiskCache) {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = DiskCache::new(dir.path().join("programs"), limit_bytes);
+        (dir, cache)
+    }
+
+    #[test]
+    fn stores_and_loads() {
+        let (_dir, cache) = cache(1 << 20);
+        assert_eq!(cache.load(&key(1)), None);
+        cache.store(&key(1), b"binary one");
+        cache.store(&key(2), b"binary two");
+        assert_eq!(cache.load(&key(1)).unwrap(), b"binary one");
+        assert_eq!(cache.load(&key(2)).unwrap(), b"binary two");
+        cache.remove(&key(1));
+        assert_eq!(cache.load(&key(1)), None);
+    }
+
+    #[test]
+    fn parts_of_a_key_do_not_run_together() {
+        let a = CacheKeyBuilder::new().part(b"ab").part(b"c").finish();
+        let b = CacheKeyBuilder::new().part(b"a").part(b"bc").finish();
+        assert_ne!(a, b);
+    }
+
+    #[test]
+    fn every_flipped_bit_and_every_truncation_is_detected() {
+        let (_dir, cache) = cache(1 << 20);
+        cache.store(&key(1), b"binary");
+        let path = cache.path(&key(1));
+        let good = fs::read(&path).unwrap();
+        for at in 0..good.len() {
+            for bit in 0..8 {
+                let mut bad = good.clone();
+                bad[at] ^= 1 << bit;
+                fs::write(&path, bad).unwrap();
+                assert_eq!(cache.load(&key(1)), None, "byte {at} bit {bit}");
+            }
+            fs::write(&path, &good[..at]).unwrap();
+            assert_eq!(cache.load(&key(1)), None, "truncated to {at}");
+        }
+        let mut longer = good.clone();
+        longer.push(0);
+        fs::write(&path, longer).unwrap();
+        assert_eq!(cache.load(&key(1)), None, "one byte longer");
+        cache.store(&key(1), b"binary");
+        assert_eq!(cache.load(&key(1)).unwrap(), b"binary", "a bad entry is replaced");
+    }
+
+    #[test]
+    fn an_entry_under_another_key_is_foreign() {
+        let (_dir, cache) = cache(1 << 20);
+        cache.store(&key(1), b"binary");
+        fs::copy(cache.path(&key(1)), cache.path(&key(2))).unwrap();
+        assert_eq!(cache.load(&key(2)), None);
+    }
+
+    #[test]
+    fn the_entries_used_longest_ago_go_first() {
+        let size = 1000;
+        let (_dir, cache) = cache(4 * (HEADER_BYTES as u64 + size as u64));
+        for n in 0..4 {
+            cache.store(&key(n), &vec![n; size]);
+            let file = File::options().write(true).open(cache.path(&key(n))).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(100 - u64::from(n))).unwrap();
+        }
+        assert!(cache.load(&key(0)).is_some(), "this use makes entry 0 the newest");
+        cache.store(&key(4), &vec![4; size]);
+        let left: Vec<u8> = (0..5).filter(|n| cache.load(&key(*n)).is_some()).collect();
+        assert_eq!(left, [0, 3, 4]);
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_made_is_no_failure() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        fs::write(&file, b"not a directory").unwrap();
+        let cache = DiskCache::new(file.join("programs"), 1 << 20);
+        cache.store(&key(1), b"binary");
+        assert_eq!(cache.load(&key(1)), None);
+        assert!(cache.warned.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn other_files_of_the_directory_are_left_alone() {
+        let (_dir, cache) = cache(0);
+        fs::create_dir_all(&cache.directory).unwrap();
+        fs::write(cache.directory.join("letter.txt"), b"dear").unwrap();
+        cache.store(&key(1), b"binary");
+        assert_eq!(cache.load(&key(1)), None, "a limit of zero keeps nothing");
+        assert!(cache.directory.join("letter.txt").exists());
+    }
+}
