@@ -1,0 +1,122 @@
+//! Index spaces of a launch: how many work-items, in which groups, from where.
+
+/// How many work-items a launch has in each of one to three dimensions.
+///
+/// The first dimension is `get_global_id(0)`. A range may be empty: such a launch runs nothing, and still takes its
+/// place in the order of the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Range {
+    sizes: [usize; 3],
+    dimensions: u8,
+}
+
+impl Range {
+    /// `x` work-items.
+    pub const fn d1(x: usize) -> Self {
+        Self { sizes: [x, 1, 1], dimensions: 1 }
+    }
+
+    /// `x * y` work-items.
+    pub const fn d2(x: usize, y: usize) -> Self {
+        Self { sizes: [x, y, 1], dimensions: 2 }
+    }
+
+    /// `x * y * z` work-items.
+    pub const fn d3(x: usize, y: usize, z: usize) -> Self {
+        Self { sizes: [x, y, z], dimensions: 3 }
+    }
+
+    /// 1, 2 or 3.
+    pub const fn dimensions(&self) -> usize {
+        self.dimensions as usize
+    }
+
+    /// Work-items per dimension; 1 for the dimensions that the range does not have.
+    pub const fn sizes(&self) -> [usize; 3] {
+        self.sizes
+    }
+
+    /// Whether there is no work-item.
+    pub const fn is_empty(&self) -> bool {
+        self.sizes[0] == 0 || self.sizes[1] == 0 || self.sizes[2] == 0
+    }
+}
+
+impl From<usize> for Range {
+    fn from(x: usize) -> Self {
+        Self::d1(x)
+    }
+}
+
+impl From<[usize; 1]> for Range {
+    fn from([x]: [usize; 1]) -> Self {
+        Self::d1(x)
+    }
+}
+
+impl From<[usize; 2]> for Range {
+    fn from([x, y]: [usize; 2]) -> Self {
+        Self::d2(x, y)
+    }
+}
+
+impl From<[usize; 3]> for Range {
+    fn from([x, y, z]: [usize; 3]) -> Self {
+        Self::d3(x, y, z)
+    }
+}
+
+/// A range with, optionally, a work-group size and an offset of the global ids.
+///
+/// ```
+/// use oclave::NdRange;
+///
+/// let range = NdRange::new([1024, 768], [16, 16]).with_offset([0, 8]);
+/// assert_eq!(range.local().map(|l| l.sizes()), Some([16, 16, 1]));
+/// ```
+///
+/// Without a work-group size the kernel's required size is taken where it has one, else the driver chooses.
+/// What a device cannot run (a group too large, a global size that the group does not divide where the device wants
+/// that, a size other than the required one, dimensions that differ) is an error of kind
+/// [`NdRange`](crate::ErrorKind::NdRange) when the call is launched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct NdRange {
+    global: Range,
+    local: Option<Range>,
+    offset: Option<Range>,
+}
+
+impl NdRange {
+    /// `global` work-items in groups of `local`.
+    pub fn new(global: impl Into<Range>, local: impl Into<Range>) -> Self {
+        Self { global: global.into(), local: Some(local.into()), offset: None }
+    }
+
+    /// The same with global ids that start at `offset` instead of 0.
+    #[must_use]
+    pub fn with_offset(mut self, offset: impl Into<Range>) -> Self {
+        self.offset = Some(offset.into());
+        self
+    }
+
+    /// All work-items.
+    pub const fn global(&self) -> Range {
+        self.global
+    }
+
+    /// Work-items of a group; `None`: the driver chooses.
+    pub const fn local(&self) -> Option<Range> {
+        self.local
+    }
+
+    /// Where global ids start; `None`: at 0.
+    pub const fn offset(&self) -> Option<Range> {
+        self.offset
+    }
+}
+
+impl<R: Into<Range>> From<R> for NdRange {
+    fn from(global: R) -> Self {
+        Self { global: global.into(), local: None, offset: None }
+    }
+}
