@@ -4,12 +4,19 @@
 mod device_global;
 mod error;
 mod image;
+mod memory;
 mod program;
+mod queue;
+pub mod vector;
 
 #[doc(hidden)]
 pub use bytemuck;
+#[doc(hidden)]
+pub use half;
 
 pub use device_global::{DeviceGlobal, host_access};
 pub use error::{Error, ErrorKind, Result};
 pub use image::{ImageTable, Kernel};
+pub use memory::{KernelPointer, KernelPointerMut, UsmKind, UsmSlice, kind as usm};
 pub use program::{ProgramCache, SpecConstant, SpecType};
+pub use queue::{KernelCall, Local, NdRange, Range};

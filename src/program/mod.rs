@@ -5,5 +5,5 @@ mod flight;
 mod spec;
 
 pub use disk::ProgramCache;
-pub(crate) use spec::SpecValue;
 pub use spec::{SpecConstant, SpecType};
+pub(crate) use spec::{SpecValue, set_spec};

@@ -1,0 +1,237 @@
+//! A kernel with its arguments, as a plain value.
+
+use std::any::TypeId;
+use std::fmt;
+use std::marker::PhantomData;
+
+use bytemuck::NoUninit;
+use oclave_image::Access;
+
+use crate::memory::{KernelPointer, KernelPointerMut, Pointer};
+use crate::program::SpecValue;
+use crate::{Kernel, SpecConstant, SpecType};
+
+/// A kernel with its arguments and specialization values.
+///
+/// Describing a call makes no OpenCL call and cannot fail: what does not fit the kernel is an error where the call is
+/// launched. The same value can be cloned and launched many times, on any queue of the context that its memory
+/// belongs to.
+///
+/// Generated code makes these (`kernels::saxpy::saxpy(2.0, &x, &y)`), with rustc checking the arguments;
+/// a kernel of a [`KernelBundle`](crate::KernelBundle) is checked against its signature at launch.
+#[must_use = "a call does nothing until it is put on a queue"]
+#[derive(Clone)]
+pub struct KernelCall {
+    target: CallTarget,
+    arguments: Vec<Argument>,
+    specs: Vec<SpecValue>,
+}
+
+/// What a call runs.
+#[derive(Clone)]
+pub(crate) enum CallTarget {
+    /// A kernel of an image table.
+    Image(&'static Kernel),
+}
+
+/// One argument of a call.
+#[derive(Clone, Debug)]
+pub(crate) enum Argument {
+    /// Bytes copied at launch.
+    Value(Value),
+    /// USM, or null.
+    Pointer(Pointer),
+    /// Local memory of so many bytes per work-group; `ty` is the element's type.
+    Local { size_bytes: usize, ty: TypeId },
+}
+
+/// The bytes of a by-value argument: on the spot when they are few.
+#[derive(Clone, Debug)]
+pub(crate) struct Value {
+    /// The host type, for the check against the signature.
+    pub(crate) ty: TypeId,
+    bytes: ValueBytes,
+}
+
+#[derive(Clone, Debug)]
+enum ValueBytes {
+    Small([u8; INLINE_BYTES], u8),
+    Large(Box<[u8]>),
+}
+
+/// Room for a scalar or a vector of four floats.
+const INLINE_BYTES: usize = 16;
+
+impl Value {
+    fn new<T: NoUninit>(value: &T) -> Self {
+        let bytes = bytemuck::bytes_of(value);
+        let mut small = [0; INLINE_BYTES];
+        let bytes = match small.get_mut(..bytes.len()) {
+            Some(room) => {
+                room.copy_from_slice(bytes);
+                ValueBytes::Small(small, bytes.len() as u8)
+            }
+            None => ValueBytes::Large(bytes.into()),
+        };
+        Self { ty: TypeId::of::<T>(), bytes }
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match &self.bytes {
+            ValueBytes::Small(bytes, len) => bytes.get(..usize::from(*len)).unwrap_or(bytes),
+            ValueBytes::Large(bytes) => bytes,
+        }
+    }
+}
+
+/// Local memory for a kernel's `local T *` parameter.
+pub struct Local<T> {
+    len: usize,
+    ty: PhantomData<fn() -> T>,
+}
+
+impl<T: 'static> Local<T> {
+    /// Room for `len` elements of `T` per work-group.
+    ///
+    /// More than the device has is an error of kind [`NdRange`](crate::ErrorKind::NdRange) at launch; none at all is an
+    /// error of kind [`KernelArgument`](crate::ErrorKind::KernelArgument), as OpenCL has no empty local memory.
+    pub const fn new(len: usize) -> Self {
+        Self { len, ty: PhantomData }
+    }
+
+    /// How many elements.
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is room for nothing.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+impl<T> Clone for Local<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Local<T> {}
+
+impl<T> fmt::Debug for Local<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Local<{}>({})", std::any::type_name::<T>(), self.len)
+    }
+}
+
+impl KernelCall {
+    /// A call of `kernel` without arguments yet. Generated code begins with this.
+    pub fn new(kernel: &'static Kernel) -> Self {
+        Self::of(CallTarget::Image(kernel))
+    }
+
+    pub(crate) fn of(target: CallTarget) -> Self {
+        Self { target, arguments: Vec::with_capacity(8), specs: Vec::new() }
+    }
+
+    /// The next argument, by value: a scalar, a vector, or a `repr(C)` struct.
+    pub fn value<T: NoUninit>(mut self, value: T) -> Self {
+        self.arguments.push(Argument::Value(Value::new(&value)));
+        self
+    }
+
+    /// The next argument: memory that the kernel reads.
+    pub fn pointer<T: 'static>(mut self, memory: impl KernelPointer<T>) -> Self {
+        self.arguments.push(Argument::Pointer(memory.pointer().typed::<T>(Access::Read)));
+        self
+    }
+
+    /// The next argument: memory that the kernel may write.
+    pub fn pointer_mut<T: 'static>(mut self, memory: impl KernelPointerMut<T>) -> Self {
+        self.arguments.push(Argument::Pointer(memory.pointer().typed::<T>(Access::ReadWrite)));
+        self
+    }
+
+    /// The next argument: local memory.
+    pub fn local<T: 'static>(mut self, local: Local<T>) -> Self {
+        // A size beyond usize saturates, which no device has.
+        let size_bytes = local.len.saturating_mul(size_of::<T>());
+        self.arguments.push(Argument::Local { size_bytes, ty: TypeId::of::<T>() });
+        self
+    }
+
+    /// Runs the kernel with `constant` set to `value`. Each set of values is a program of its own, built once.
+    pub fn spec<T: SpecType>(mut self, constant: &SpecConstant<T>, value: T) -> Self {
+        crate::program::set_spec(&mut self.specs, constant.with_value(value));
+        self
+    }
+
+    /// The kernel's name.
+    pub fn kernel_name(&self) -> &str {
+        match &self.target {
+            CallTarget::Image(kernel) => kernel.name(),
+        }
+    }
+
+    pub(crate) fn target(&self) -> &CallTarget {
+        &self.target
+    }
+
+    pub(crate) fn arguments(&self) -> &[Argument] {
+        &self.arguments
+    }
+
+    /// Sorted by id, one value an id.
+    pub(crate) fn specs(&self) -> &[SpecValue] {
+        &self.specs
+    }
+}
+
+impl fmt::Debug for KernelCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KernelCall")
+            .field("kernel", &self.kernel_name())
+            .field("arguments", &self.arguments)
+            .field("specialization", &self.specs)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ImageTable;
+
+    static TABLE: ImageTable = ImageTable::new("t", &[]);
+    static KERNEL: Kernel = Kernel::new(&TABLE, "k");
+
+    #[test]
+    fn values_keep_their_bytes_small_or_large() {
+        let small = Value::new(&7_u32);
+        assert_eq!(small.bytes(), 7_u32.to_ne_bytes());
+        let large = Value::new(&[3_u64; 9]);
+        assert_eq!(large.bytes(), bytemuck::bytes_of(&[3_u64; 9]));
+    }
+
+    #[test]
+    fn arguments_stay_in_order() {
+        let call = KernelCall::new(&KERNEL).value(1.0_f32).local(Local::<f64>::new(4)).value(2_u8);
+        assert_eq!(call.kernel_name(), "k");
+        let sizes: Vec<usize> = call
+            .arguments()
+            .iter()
+            .map(|argument| match argument {
+                Argument::Value(value) => value.bytes().len(),
+                Argument::Local { size_bytes, .. } => *size_bytes,
+                Argument::Pointer(_) => 0,
+            })
+            .collect();
+        assert_eq!(sizes, [4, 32, 1]);
+    }
+
+    #[test]
+    fn local_memory_beyond_the_address_space_saturates() {
+        let call = KernelCall::new(&KERNEL).local(Local::<u64>::new(usize::MAX));
+        assert!(matches!(call.arguments(), [Argument::Local { size_bytes: usize::MAX, .. }]));
+    }
+}
