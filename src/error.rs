@@ -225,8 +225,8 @@ fn kind_of_code(code: i32) -> ErrorKind {
         -11 | -15 | -17 => ErrorKind::Build,
         -52..=-49 => ErrorKind::KernelArgument,
         -56..=-53 | -63 => ErrorKind::NdRange,
-        -48..=-30 | -62..=-57 | -72..=-64 => ErrorKind::Invalid,
         -1001 | -32 => ErrorKind::Platform,
+        -48..=-30 | -62..=-57 | -72..=-64 => ErrorKind::Invalid,
         _ => ErrorKind::Runtime,
     }
 }

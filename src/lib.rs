@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 mod device_global;
+mod driver;
 mod error;
 mod image;
 mod memory;
@@ -15,6 +16,8 @@ pub use bytemuck;
 pub use half;
 
 pub use device_global::{DeviceGlobal, host_access};
+#[cfg(feature = "record")]
+pub use driver::record;
 pub use error::{Error, ErrorKind, Result};
 pub use image::{ImageTable, Kernel};
 pub use memory::{KernelPointer, KernelPointerMut, UsmKind, UsmSlice, kind as usm};

@@ -1,0 +1,58 @@
+//! The one place that every OpenCL call passes: forwards to `record`, or compiles to nothing.
+
+/// What kind of object a handle is, for the balance of live objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(not(feature = "record"), allow(dead_code, unreachable_pub))]
+#[non_exhaustive]
+pub enum ObjectKind {
+    /// `cl_device_id` of a sub-device.
+    Device,
+    /// `cl_context`.
+    Context,
+    /// `cl_command_queue`.
+    Queue,
+    /// `cl_mem`: buffers, images, pipes.
+    Memory,
+    /// `cl_sampler`.
+    Sampler,
+    /// `cl_program`.
+    Program,
+    /// `cl_kernel`.
+    Kernel,
+    /// `cl_event`.
+    Event,
+    /// An allocation of `clSVMAlloc`.
+    Svm,
+    /// An allocation of `cl_intel_unified_shared_memory`.
+    Usm,
+    /// `cl_command_buffer_khr`.
+    CommandBuffer,
+}
+
+#[cfg(feature = "record")]
+pub(crate) use super::record::hooks::{before, created, event_created, released, retained};
+
+#[cfg(not(feature = "record"))]
+mod off {
+    use super::ObjectKind;
+    use crate::error::Result;
+
+    #[inline(always)]
+    pub(crate) fn before(_: &'static str) -> Result<()> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    pub(crate) fn created<T>(_: ObjectKind, _: *mut T) {}
+
+    #[inline(always)]
+    pub(crate) fn retained<T>(_: ObjectKind, _: *mut T) {}
+
+    #[inline(always)]
+    pub(crate) fn released<T>(_: ObjectKind, _: *mut T) {}
+
+    #[inline(always)]
+    pub(crate) fn event_created(_: *mut crate::driver::sys::cl_event) {}
+}
+#[cfg(not(feature = "record"))]
+pub(crate) use off::{before, created, event_created, released, retained};

@@ -1,0 +1,33 @@
+//! The only layer that talks to OpenCL, and the only one with `unsafe`.
+//!
+//! ```text
+//! loader   finds and opens libOpenCL, once per process
+//! table    the macro that turns declarations into tables of function pointers with checked, recorded methods
+//! api      the core functions; ext/ one table per extension and platform
+//! hook     where every call passes; does nothing unless the feature `record` is on
+//! record   (feature `record`) counts, live objects, fault injection
+//! ```
+//!
+//! Handles are raw pointers here. Whoever stores one owns one reference and releases it; nothing in this layer panics.
+#![allow(unsafe_code)]
+#![allow(dead_code, reason = "the layers above are being built")]
+
+#[macro_use]
+pub(crate) mod table;
+
+pub(crate) mod api;
+mod hook;
+pub(crate) mod info;
+pub(crate) mod loader;
+#[cfg(feature = "record")]
+pub mod record;
+
+pub(crate) use api::Api;
+#[allow(unused_imports, reason = "used by the layers above as they grow")]
+pub(crate) use loader::api;
+
+/// OpenCL's types and constants, extensions included. Only declarations: nothing of that crate links or calls OpenCL.
+#[allow(unused_imports, reason = "used by the layers above as they grow")]
+pub(crate) mod sys {
+    pub(crate) use opencl_sys::*;
+}
