@@ -3,12 +3,15 @@
 #![forbid(unsafe_code)]
 
 mod aspects;
+mod container;
 mod error;
 mod image;
 mod properties;
 mod signature;
+mod typed_properties;
 
 pub use aspects::Aspects;
+pub use container::{FILE_EXTENSION, FORMAT_VERSION};
 pub use error::ImageError;
 pub use image::{DeviceGlobalInfo, DeviceImage, HostAccess, Requirements, SpecConstantInfo};
 pub use properties::{

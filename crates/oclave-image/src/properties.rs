@@ -39,6 +39,16 @@ impl PropertySets {
         self.sets.entry(set.to_owned()).or_default().insert(property.to_owned(), value);
     }
 
+    /// Removes one property; a set that loses its last one goes with it.
+    pub fn remove(&mut self, set: &str, property: &str) {
+        if let Some(properties) = self.sets.get_mut(set) {
+            properties.remove(property);
+            if properties.is_empty() {
+                self.sets.remove(set);
+            }
+        }
+    }
+
     /// The properties of one set, sorted by name.
     pub fn set(&self, set: &str) -> impl Iterator<Item = (&str, &PropertyValue)> {
         self.sets.get(set).into_iter().flatten().map(|(name, value)| (name.as_str(), value))

@@ -1,0 +1,169 @@
+//! Property sets as typed values: device globals, specialization constants and requirements of an image.
+
+use crate::container::{scalar_number, scalar_of_number};
+use crate::{
+    Aspects, DEVICE_GLOBAL_HOST_ACCESS, DEVICE_GLOBAL_INITIALIZERS, DEVICE_GLOBALS, DEVICE_REQUIREMENTS,
+    DeviceGlobalInfo, DeviceImage, HostAccess, ImageError, KernelSignature, PropertyValue, Requirements,
+    Result, SPEC_CONSTANTS, SpecConstantInfo,
+};
+
+const ASPECTS: &str = "aspects";
+
+impl DeviceImage {
+    /// The signature of a kernel of this image.
+    pub fn kernel(&self, name: &str) -> Option<&KernelSignature> {
+        self.kernels.iter().find(|kernel| kernel.name == name)
+    }
+
+    /// The device globals of the image, sorted by unique id.
+    ///
+    /// # Errors
+    /// [`ImageError::Property`] where a property has the wrong shape.
+    pub fn device_globals(&self) -> Result<Vec<DeviceGlobalInfo>> {
+        self.properties.set(DEVICE_GLOBALS).map(|(id, value)| self.device_global(id, value)).collect()
+    }
+
+    /// Adds a device global to the property sets, or replaces the one of the same id.
+    pub fn insert_device_global(&mut self, global: &DeviceGlobalInfo) {
+        let mut value = global.size_bytes.to_le_bytes().to_vec();
+        value.push(global.device_image_scope.into());
+        let sets = &mut self.properties;
+        sets.insert(DEVICE_GLOBALS, &global.id, PropertyValue::Bytes(value));
+        sets.remove(DEVICE_GLOBAL_INITIALIZERS, &global.id);
+        if global.initial.iter().any(|&byte| byte != 0) {
+            let initial = PropertyValue::Bytes(global.initial.clone());
+            sets.insert(DEVICE_GLOBAL_INITIALIZERS, &global.id, initial);
+        }
+        sets.remove(DEVICE_GLOBAL_HOST_ACCESS, &global.id);
+        if global.host_access != HostAccess::default() {
+            let access = PropertyValue::U32(host_access_number(global.host_access));
+            sets.insert(DEVICE_GLOBAL_HOST_ACCESS, &global.id, access);
+        }
+    }
+
+    /// The specialization constants of the image, sorted by name.
+    ///
+    /// # Errors
+    /// [`ImageError::Property`] where a property has the wrong shape.
+    pub fn spec_constants(&self) -> Result<Vec<SpecConstantInfo>> {
+        self.properties.set(SPEC_CONSTANTS).map(|(name, value)| spec_constant(name, value)).collect()
+    }
+
+    /// Adds a specialization constant to the property sets, or replaces the one of the same name.
+    pub fn insert_spec_constant(&mut self, constant: &SpecConstantInfo) {
+        let mut value = constant.id.to_le_bytes().to_vec();
+        value.extend(u32::from(scalar_number(constant.ty)).to_le_bytes());
+        value.extend(&constant.default);
+        self.properties.insert(SPEC_CONSTANTS, &constant.name, PropertyValue::Bytes(value));
+    }
+
+    /// What the image as a whole needs of a device.
+    ///
+    /// # Errors
+    /// [`ImageError::Property`] where the property has the wrong shape, or names an aspect that this library does not know.
+    pub fn requirements(&self) -> Result<Requirements> {
+        let Some(value) = self.properties.value(DEVICE_REQUIREMENTS, ASPECTS) else {
+            return Ok(Requirements::default());
+        };
+        let wrong = |what: String| property(DEVICE_REQUIREMENTS, ASPECTS, what);
+        let text = std::str::from_utf8(bytes(DEVICE_REQUIREMENTS, ASPECTS, value)?)
+            .map_err(|_| wrong("the names are not UTF-8".to_owned()))?;
+        let mut aspects = Aspects::empty();
+        for name in text.split(',').filter(|name| !name.is_empty()) {
+            aspects |= Aspects::from_aspect_name(name)
+                .ok_or_else(|| wrong(format!("the aspect \"{name}\" is not known; use a newer library")))?;
+        }
+        Ok(Requirements { aspects })
+    }
+
+    /// Replaces the requirements of the image as a whole.
+    pub fn set_requirements(&mut self, requirements: &Requirements) {
+        let names: Vec<&str> = requirements.aspects.names().collect();
+        self.properties.insert(DEVICE_REQUIREMENTS, ASPECTS, PropertyValue::Bytes(names.join(",").into()));
+    }
+
+    fn device_global(&self, id: &str, value: &PropertyValue) -> Result<DeviceGlobalInfo> {
+        let wrong = |what: String| property(DEVICE_GLOBALS, id, what);
+        let &[a, b, c, d, scope] = bytes(DEVICE_GLOBALS, id, value)? else {
+            return Err(wrong("the value is not {u32 size; u8 device_image_scope}".to_owned()));
+        };
+        let size_bytes = u32::from_le_bytes([a, b, c, d]);
+        if scope > 1 {
+            return Err(wrong(format!("device_image_scope is {scope}, which is neither 0 nor 1")));
+        }
+        let initial = match self.properties.value(DEVICE_GLOBAL_INITIALIZERS, id) {
+            Some(value) => bytes(DEVICE_GLOBAL_INITIALIZERS, id, value)?.to_vec(),
+            None => Vec::new(),
+        };
+        if !initial.is_empty() && initial.len() as u64 != u64::from(size_bytes) {
+            let what = format!("{} initial bytes for a variable of {size_bytes}", initial.len());
+            return Err(property(DEVICE_GLOBAL_INITIALIZERS, id, what));
+        }
+        let host_access = match self.properties.value(DEVICE_GLOBAL_HOST_ACCESS, id) {
+            None => HostAccess::default(),
+            Some(PropertyValue::U32(number)) => host_access_of_number(*number).ok_or_else(|| {
+                property(DEVICE_GLOBAL_HOST_ACCESS, id, format!("host access {number} is not in the format"))
+            })?,
+            Some(PropertyValue::Bytes(_)) => {
+                return Err(property(
+                    DEVICE_GLOBAL_HOST_ACCESS,
+                    id,
+                    "bytes where a u32 is wanted".to_owned(),
+                ));
+            }
+        };
+        Ok(DeviceGlobalInfo {
+            id: id.to_owned(),
+            size_bytes,
+            device_image_scope: scope == 1,
+            host_access,
+            initial,
+        })
+    }
+}
+
+fn spec_constant(name: &str, value: &PropertyValue) -> Result<SpecConstantInfo> {
+    let wrong = |what: String| property(SPEC_CONSTANTS, name, what);
+    let bytes = bytes(SPEC_CONSTANTS, name, value)?;
+    let (head, default) = bytes
+        .split_at_checked(8)
+        .ok_or_else(|| wrong("the value is not {u32 id; u32 scalar; default bytes}".to_owned()))?;
+    let word = |i: usize| head.get(i..i + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes);
+    let ty =
+        scalar_of_number(word(4)).ok_or_else(|| wrong(format!("scalar {} is not in the format", word(4))))?;
+    if default.len() as u64 != u64::from(ty.size_bytes()) {
+        return Err(wrong(format!("{} default bytes for a {}", default.len(), ty.opencl_name())));
+    }
+    Ok(SpecConstantInfo { id: word(0), name: name.to_owned(), ty, default: default.to_vec() })
+}
+
+/// Values of the Access operand of `HostAccessINTEL` (SPV_INTEL_global_variable_decorations).
+const fn host_access_number(access: HostAccess) -> u32 {
+    match access {
+        HostAccess::None => 0,
+        HostAccess::Read => 1,
+        HostAccess::Write => 2,
+        HostAccess::ReadWrite => 3,
+    }
+}
+
+const fn host_access_of_number(number: u32) -> Option<HostAccess> {
+    Some(match number {
+        0 => HostAccess::None,
+        1 => HostAccess::Read,
+        2 => HostAccess::Write,
+        3 => HostAccess::ReadWrite,
+        _ => return None,
+    })
+}
+
+fn bytes<'p>(set: &str, name: &str, value: &'p PropertyValue) -> Result<&'p [u8]> {
+    match value {
+        PropertyValue::Bytes(bytes) => Ok(bytes),
+        PropertyValue::U32(_) => Err(property(set, name, "a u32 where bytes are wanted".to_owned())),
+    }
+}
+
+fn property(set: &str, property: &str, what: String) -> ImageError {
+    ImageError::Property { set: set.to_owned(), property: property.to_owned(), what }
+}
