@@ -8,6 +8,7 @@ mod error;
 mod image;
 mod properties;
 mod signature;
+pub mod spirv;
 mod typed_properties;
 
 pub use aspects::Aspects;

@@ -1,0 +1,113 @@
+//! One instruction of a module, as it stands in its words.
+
+use std::borrow::Cow;
+
+use ::spirv::Op;
+
+use super::definitions::Definitions;
+use super::grammar::{self, Fit, Role};
+
+/// A view of one instruction. All accessors are safe on any words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Instruction<'m> {
+    /// The opcode, known to [`Op`] or not.
+    pub opcode: u16,
+    /// All words, the one with count and opcode first.
+    pub words: &'m [u32],
+    /// Index of the first word in the module (the header counts).
+    pub at: usize,
+}
+
+impl<'m> Instruction<'m> {
+    /// The opcode by name; `None` where the `spirv` crate does not know it.
+    pub fn op(&self) -> Option<Op> {
+        Op::from_u32(self.opcode.into())
+    }
+
+    /// Whether this is an `op`.
+    pub fn is(&self, op: Op) -> bool {
+        u32::from(self.opcode) == op as u32
+    }
+
+    /// Word `index`, 0 being the one with count and opcode.
+    pub fn word(&self, index: usize) -> Option<u32> {
+        self.words.get(index).copied()
+    }
+
+    /// The words after result type and result id; all but the first word where the opcode is unknown.
+    pub fn operands(&self) -> &'m [u32] {
+        let skip = 1 + usize::from(self.type_index().is_some()) + usize::from(self.result_index().is_some());
+        self.words.get(skip..).unwrap_or_default()
+    }
+
+    /// Operand `index`, not counting result type and result id (`OpLoad`'s pointer is operand 0).
+    pub fn operand(&self, index: usize) -> Option<u32> {
+        self.operands().get(index).copied()
+    }
+
+    /// The id that the instruction defines.
+    pub fn result_id(&self) -> Option<u32> {
+        self.word(self.result_index()?)
+    }
+
+    /// The type of the id that the instruction defines.
+    pub fn result_type(&self) -> Option<u32> {
+        self.word(self.type_index()?)
+    }
+
+    /// The literal string that starts at operand `index`. Bytes that are not UTF-8 are replaced.
+    pub fn string(&self, index: usize) -> Option<Cow<'m, str>> {
+        let (bytes, _) = self.string_bytes(self.words.len() - self.operands().len() + index)?;
+        Some(match String::from_utf8(bytes) {
+            Ok(text) => Cow::Owned(text),
+            Err(bad) => Cow::Owned(String::from_utf8_lossy(bad.as_bytes()).into_owned()),
+        })
+    }
+
+    /// The operands that follow the literal string at operand `index` (the interface of an `OpEntryPoint`).
+    pub fn after_string(&self, index: usize) -> Option<&'m [u32]> {
+        let start = self.words.len() - self.operands().len() + index;
+        self.words.get(start + self.string_words(start)?..)
+    }
+
+    /// Whether the literal string at operand `index` is `text`, without decoding it.
+    pub fn string_is(&self, index: usize, text: &str) -> bool {
+        let start = self.words.len() - self.operands().len() + index;
+        let mut bytes = self.words.get(start..).unwrap_or_default().iter().flat_map(|w| w.to_le_bytes());
+        text.bytes().all(|b| bytes.next() == Some(b)) && bytes.next() == Some(0)
+    }
+
+    /// Calls `visit(word index, role)` for every word that is, or may be, an id.
+    pub fn visit_ids(&self, definitions: &Definitions<'_>, visit: impl FnMut(usize, Role)) -> Fit {
+        grammar::visit_ids(self, definitions, visit)
+    }
+
+    /// Whether the grammar table has the opcode.
+    pub fn is_known(&self) -> bool {
+        grammar::is_known(self.opcode)
+    }
+
+    fn type_index(&self) -> Option<usize> {
+        grammar::type_index(self.opcode)
+    }
+
+    fn result_index(&self) -> Option<usize> {
+        grammar::result_index(self.opcode)
+    }
+
+    /// How many words the string that starts at word `start` takes; `None` where it does not end.
+    pub(super) fn string_words(&self, start: usize) -> Option<usize> {
+        let words = self.words.get(start..)?;
+        words.iter().position(|w| w.to_le_bytes().contains(&0)).map(|last| last + 1)
+    }
+
+    fn string_bytes(&self, start: usize) -> Option<(Vec<u8>, usize)> {
+        let count = self.string_words(start)?;
+        let mut bytes: Vec<u8> =
+            self.words.get(start..start + count)?.iter().flat_map(|w| w.to_le_bytes()).collect();
+        if let Some(end) = bytes.iter().position(|&b| b == 0) {
+            bytes.truncate(end);
+        }
+        Some((bytes, count))
+    }
+}

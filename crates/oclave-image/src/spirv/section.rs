@@ -1,0 +1,107 @@
+//! The sections of a module, in the order that the specification wants ("Logical Layout of a Module", section 2.4).
+
+use ::spirv::Op;
+
+use super::instruction::Instruction;
+
+/// A section of a module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Section {
+    /// `OpCapability`.
+    Capabilities,
+    /// `OpExtension`.
+    Extensions,
+    /// `OpExtInstImport`.
+    ExtInstImports,
+    /// `OpMemoryModel`.
+    MemoryModel,
+    /// `OpEntryPoint`.
+    EntryPoints,
+    /// `OpExecutionMode`, `OpExecutionModeId`.
+    ExecutionModes,
+    /// `OpString`, `OpSource` and its like.
+    DebugStrings,
+    /// `OpName`, `OpMemberName`.
+    Names,
+    /// `OpModuleProcessed`.
+    ModuleProcessed,
+    /// `OpDecorate` and its like.
+    Annotations,
+    /// Types, constants, module-scope variables, debug information.
+    Types,
+    /// Functions without blocks.
+    Declarations,
+    /// Functions with blocks.
+    Definitions,
+}
+
+impl Section {
+    /// How many there are.
+    pub(super) const COUNT: usize = Self::Definitions as usize + 1;
+
+    /// The section of an instruction outside of functions; `previous` for what may stand anywhere or is not known.
+    pub fn of(instruction: &Instruction<'_>, previous: Self) -> Self {
+        let Some(op) = instruction.op() else { return previous };
+        match op {
+            Op::Capability => Self::Capabilities,
+            Op::Extension => Self::Extensions,
+            Op::ExtInstImport => Self::ExtInstImports,
+            Op::MemoryModel => Self::MemoryModel,
+            Op::EntryPoint => Self::EntryPoints,
+            Op::ExecutionMode | Op::ExecutionModeId => Self::ExecutionModes,
+            Op::String | Op::Source | Op::SourceExtension | Op::SourceContinued => Self::DebugStrings,
+            Op::Name | Op::MemberName => Self::Names,
+            Op::ModuleProcessed => Self::ModuleProcessed,
+            Op::Decorate
+            | Op::MemberDecorate
+            | Op::GroupDecorate
+            | Op::GroupMemberDecorate
+            | Op::DecorationGroup
+            | Op::DecorateId
+            | Op::DecorateString
+            | Op::MemberDecorateString => Self::Annotations,
+            Op::Nop | Op::Line | Op::NoLine => previous,
+            Op::Function | Op::FunctionParameter | Op::FunctionEnd | Op::Label => Self::Definitions,
+            _ if is_module_scope(op) => Self::Types,
+            _ => previous,
+        }
+    }
+}
+
+/// Whether `op` may stand among types, constants and module-scope variables.
+pub(crate) fn is_module_scope(op: Op) -> bool {
+    is_type(op)
+        || is_constant(op)
+        || matches!(
+            op,
+            Op::Variable
+                | Op::Undef
+                | Op::ExtInst
+                | Op::ConstantFunctionPointerINTEL
+                | Op::AsmTargetINTEL
+                | Op::AsmINTEL
+                | Op::AliasDomainDeclINTEL
+                | Op::AliasScopeDeclINTEL
+                | Op::AliasScopeListDeclINTEL
+                | Op::SamplerImageAddressingModeNV
+        )
+}
+
+/// Whether `op` declares a type.
+pub(crate) fn is_type(op: Op) -> bool {
+    (Op::TypeVoid as u32..=Op::TypeForwardPointer as u32).contains(&(op as u32))
+        || matches!(op, Op::TypePipeStorage | Op::TypeNamedBarrier | Op::TypeBufferSurfaceINTEL)
+        || (Op::TypeVmeImageINTEL as u32..=Op::TypeAvcSicResultINTEL as u32).contains(&(op as u32))
+}
+
+/// Whether `op` declares a constant, specialization constants included.
+pub(crate) fn is_constant(op: Op) -> bool {
+    (Op::ConstantTrue as u32..=Op::SpecConstantOp as u32).contains(&(op as u32))
+        || matches!(
+            op,
+            Op::ConstantPipeStorage
+                | Op::ConstantCompositeContinuedINTEL
+                | Op::SpecConstantCompositeContinuedINTEL
+                | Op::TypeStructContinuedINTEL
+        )
+}
