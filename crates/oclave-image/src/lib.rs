@@ -6,6 +6,8 @@ mod aspects;
 mod container;
 mod error;
 mod image;
+pub mod passes;
+mod post_link;
 mod properties;
 mod signature;
 pub mod spirv;
@@ -15,6 +17,7 @@ pub use aspects::Aspects;
 pub use container::{FILE_EXTENSION, FORMAT_VERSION};
 pub use error::ImageError;
 pub use image::{DeviceGlobalInfo, DeviceImage, HostAccess, Requirements, SpecConstantInfo};
+pub use post_link::{PostLinkOptions, SplitMode, TranslationUnit, post_link};
 pub use properties::{
     DEVICE_GLOBAL_HOST_ACCESS, DEVICE_GLOBAL_INITIALIZERS, DEVICE_GLOBALS, DEVICE_REQUIREMENTS, PropertySets,
     PropertyValue, SPEC_CONSTANTS,
