@@ -30,23 +30,30 @@ quietly() {
     fi
 }
 
-# Each part of the setup ends by writing a stamp; a half-made part has none and is made again. The recipe is the text of
-# the script that makes it, so that a change of the script makes it again too.
-recipe_of() { cat "$@" | sha256sum | cut -c1-16; }
-is_stamped() { [ -f "$1/.stamp" ] && [ "$(head -n1 "$1/.stamp")" = "$2" ]; }
-# The lines after the recipe say what was got (a version); shown by the setup.
-stamp_text() { sed -n '2,$p' "$1/.stamp"; }
+# Where a part of the setup lives. Raise its number when the way it is made changes: checkouts of different age then share
+# $OCLAVE_HOME without breaking each other's parts.
+part_dir() {
+    case $1 in
+    intel) echo "$OCLAVE_HOME/intel-1" ;;
+    pocl*) echo "$OCLAVE_HOME/$1-1" ;;
+    *) die "there is no part '$1'" ;;
+    esac
+}
+
+# The stamp is written last, so that what was interrupted has none and is made again. It says what was got.
+is_stamped() { [ -f "$1/.stamp" ]; }
+stamp_text() { cat "$1/.stamp"; }
 
 # with_lock NAME CMD…: one at a time among all processes that share $OCLAVE_HOME.
 with_lock() {
-    local lock=$OCLAVE_HOME/$1.lock
+    local name=$1
     shift
     mkdir -p "$OCLAVE_HOME"
     (
         flock -n 9 || {
-            say "waiting for another setup to finish ($(basename "$lock"))"
+            say "waiting for another setup of $name to finish"
             flock 9
         }
         "$@"
-    ) 9>"$lock"
+    ) 9>"$OCLAVE_HOME/$name.lock"
 }

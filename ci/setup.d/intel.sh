@@ -7,15 +7,14 @@ INTEL_PINNED=(intel-opencl-rt==2026.2.0 intel-cmplr-lib-rt==2026.2.0 intel-cmplr
 INTEL_LATEST=(intel-opencl-rt intel-cmplr-lib-rt)
 
 setup_intel() {
-    local dir=$OCLAVE_HOME/intel recipe
-    recipe=$(recipe_of "$OCLAVE_REPO/ci/setup.d/intel.sh")
-    if ! is_stamped "$dir" "$recipe"; then
+    local dir seen
+    dir=$(part_dir intel)
+    if ! is_stamped "$dir"; then
         has_loader || install_packages "the OpenCL loader" ocl-icd-libopencl1
         make_intel "$dir"
-        local seen
         seen=$(OCL_ICD_VENDORS=$dir/vendors "$(probe_binary)") ||
             die "Intel's runtime is installed in $dir, but does not work: see above (missing libraries: ldd $dir/venv/lib/libintelocl.so)"
-        printf '%s\n%s\n' "$recipe" "$seen" >"$dir/.stamp"
+        echo "$seen" >"$dir/.stamp"
     fi
     say "intel: $(stamp_text "$dir")"
 }

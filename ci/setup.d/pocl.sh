@@ -6,29 +6,29 @@
 # and takes half a minute. ci/in-root runs a program inside.
 
 setup_pocl() {
-    local name=$1 dir=$OCLAVE_HOME/$1 recipe suite suites
+    local name=$1 dir suite suites
+    dir=$(part_dir "$name")
     case $name in
     pocl3) suites=(bookworm) ;;
     pocl6) suites=(trixie) ;;
     # Both move. Testing moves less; unstable is there when testing lacks the package for a while.
     pocl7) suites=(forky sid) ;;
     esac
-    recipe=$(recipe_of "$OCLAVE_REPO/ci/setup.d/pocl.sh" "$OCLAVE_REPO/ci/in-root")
-    if ! is_stamped "$dir" "$recipe"; then
-        command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null ||
-            die "$name is unpacked from Debian's packages with apt-get and dpkg-deb, which this system lacks: \
+    if ! is_stamped "$dir"; then
+        command -v apt-get dpkg-deb unshare >/dev/null ||
+            die "$name is unpacked from Debian's packages with apt-get, dpkg-deb and unshare, which this system lacks: \
 install your distribution's PoCL (pocl-opencl-icd) and run the tests with OCLAVE_DEVICE=pocl instead"
         for suite in "${suites[@]}"; do
-            make_root "$name" "$suite" "$dir" "$recipe" && break
+            make_root "$name" "$suite" "$dir" && break
             say "$name: no luck with Debian $suite"
         done
-        is_stamped "$dir" "$recipe" || die "$name could not be set up: see above"
+        is_stamped "$dir" || die "$name could not be set up: see above"
     fi
     say "$name: $(stamp_text "$dir")"
 }
 
 make_root() {
-    local name=$1 suite=$2 dir=$3 recipe=$4 started=$SECONDS
+    local name=$1 suite=$2 dir=$3 started=$SECONDS
     # Nothing is ever mounted in a root outside of a private mount namespace, so that removing one is safe.
     rm -rf "$dir" "$dir.new"
     mkdir -p "$dir.new"
@@ -40,7 +40,7 @@ make_root() {
     rm -rf "$dir.new/.apt"
     mv "$dir.new" "$dir"
     seen=$("$OCLAVE_REPO/ci/in-root" "$name" "$(probe_binary)") || return 1
-    printf '%s\nDebian %s, pocl-opencl-icd %s: %s\n' "$recipe" "$suite" "$version" "$seen" >"$dir/.stamp"
+    echo "Debian $suite, pocl-opencl-icd $version: $seen" >"$dir/.stamp"
     say "$name: made in $((SECONDS - started)) s"
 }
 

@@ -3,17 +3,17 @@
 
 # Prints the path of the probe, which it builds on first use.
 probe_binary() {
-    local recipe dir=$OCLAVE_HOME/probe
-    recipe=$(recipe_of "$OCLAVE_REPO/ci/setup.d/probe.rs")
-    with_lock probe build_probe "$recipe" "$dir"
-    echo "$dir/probe-$recipe"
+    local source=$OCLAVE_REPO/ci/setup.d/probe.rs binary
+    binary=$OCLAVE_HOME/probe/probe-$(sha256sum "$source" | cut -c1-12)
+    with_lock probe build_probe "$source" "$binary"
+    echo "$binary"
 }
 
 build_probe() {
-    local recipe=$1 dir=$2
-    [ ! -x "$dir/probe-$recipe" ] || return 0
-    mkdir -p "$dir"
-    quietly "$OCLAVE_HOME/logs/probe.log" rustc --edition 2024 -O -o "$dir/probe-$recipe.new" \
-        "$OCLAVE_REPO/ci/setup.d/probe.rs" || die "the probe does not build: see above"
-    mv "$dir/probe-$recipe.new" "$dir/probe-$recipe"
+    local source=$1 binary=$2
+    [ ! -x "$binary" ] || return 0
+    mkdir -p "$(dirname "$binary")"
+    quietly "$OCLAVE_HOME/logs/probe.log" rustc --edition 2024 -O -o "$binary.new" "$source" ||
+        die "the probe does not build: see above"
+    mv "$binary.new" "$binary"
 }

@@ -1,0 +1,52 @@
+# shellcheck shell=bash
+# The checks that are no tests: format, lints, docs, promised Rust version. Sourced by ci/test, after ci/suites.sh.
+
+# check NAME COMMAND…: runs it and records one result; a tool that is not installed gives a skip that says so.
+check() {
+    local name=$1 started=$SECONDS
+    shift
+    if quietly "$RESULTS/check-$name.log" "$@"; then
+        printf 'native\tpass\tchecks\t%s\t\n' "$name" >>"$TEST_RESULTS"
+        say "check $name: passed in $((SECONDS - started)) s"
+    else
+        printf 'native\tfail\tchecks\t%s\tsee %s\n' "$name" "$RESULTS/check-$name.log" >>"$TEST_RESULTS"
+        say "check $name: FAILED"
+    fi
+}
+
+skip_check() {
+    printf 'native\tskip\tchecks\t%s\t%s\n' "$1" "$2" >>"$TEST_RESULTS"
+    say "check $1: skipped: $2"
+}
+
+run_checks() {
+    if cargo fmt --version >/dev/null 2>&1; then
+        check fmt cargo fmt --all --check
+    else
+        skip_check fmt "rustfmt is not installed"
+    fi
+    if cargo clippy --version >/dev/null 2>&1; then
+        check clippy cargo clippy --workspace --all-targets -- -D warnings
+        # The library as its users build it: without the features that its own tests switch on.
+        check clippy-library cargo clippy -p oclave --lib --no-default-features -- -D warnings
+    else
+        skip_check clippy "clippy is not installed"
+    fi
+    check docs env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+    check msrv "$OCLAVE_REPO/ci/msrv"
+    check scripts check_scripts
+}
+
+# Every script of ci/ at least parses; shellcheck says more where it is installed.
+check_scripts() {
+    local script scripts=()
+    for script in "$OCLAVE_REPO"/ci/* "$OCLAVE_REPO"/ci/setup.d/*.sh "$OCLAVE_REPO"/.ci/run; do
+        [ -f "$script" ] || continue
+        case $script in
+        *.awk | *.rs | *.txt) continue ;;
+        esac
+        bash -n "$script" || return 1
+        scripts+=("$script")
+    done
+    ! command -v shellcheck || shellcheck -x -P "$OCLAVE_REPO/ci" "${scripts[@]}"
+}

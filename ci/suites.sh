@@ -1,0 +1,70 @@
+# shellcheck shell=bash
+# Builds test binaries and runs them on the devices. Sourced by ci/test and ci/conformance, after ci/lib.sh.
+
+RESULTS=$CARGO_TARGET_DIR/ci
+# A driver that deadlocks must not take the whole run with it.
+SUITE_SECONDS=${OCLAVE_SUITE_SECONDS:-900}
+TEST_SECONDS=${OCLAVE_TEST_SECONDS:-90}
+
+# build_suites CARGO-ARGUMENT…: builds, and prints "KIND NAME EXECUTABLE" for each test program of the root package.
+build_suites() {
+    mkdir -p "$RESULTS"
+    cargo test --no-run --message-format=json-render-diagnostics "$@" >"$RESULTS/build.json" </dev/null || return 1
+    grep -F "\"manifest_path\":\"$OCLAVE_REPO/Cargo.toml\"" "$RESULTS/build.json" |
+        sed -n '/"test":true/ s/.*"target":{"kind":\["\([a-z-]*\)".*"name":"\([^"]*\)","src_path".*"executable":"\([^"]*\)".*/\1 \2 \3/p' |
+        sort -u
+}
+
+# run_suite DEVICE LABEL BINARY RESULTS-FILE: appends one line per test to the file (see libtest.awk), with the device in front.
+run_suite() {
+    local device=$1 label=$2 binary=$3 out=$4 started=$SECONDS log=$RESULTS/$1-$2.log code=0
+    timeout -k 10 "$SUITE_SECONDS" "$OCLAVE_REPO/ci/on" "$device" "$binary" --show-output >"$log" 2>&1 </dev/null || code=$?
+    awk -v suite="$label" -f "$OCLAVE_REPO/ci/libtest.awk" "$log" >"$log.tsv"
+    if [ "$code" -ne 0 ] && [ "$code" -ne 101 ] || grep -q '(whole suite)' "$log.tsv"; then
+        say "$device $label: $(exit_reason "$code" "$SUITE_SECONDS"); running its tests one by one"
+        run_tests_alone "$device" "$label" "$binary" "$log" "$code"
+    fi
+    sed "s/^/$device\t/" "$log.tsv" >>"$out"
+    say "$device $label: $(totals_of "$log.tsv") in $((SECONDS - started)) s"
+    show_failures "$log.tsv"
+}
+
+exit_reason() {
+    case $1 in
+    124 | 137) echo "killed after $2 s" ;;
+    12[89] | 1[3-9][0-9]) echo "crashed (signal $(($1 - 128)))" ;;
+    *) echo "ended with code $1" ;;
+    esac
+}
+
+# After a crash: which test was it? Each in a process of its own; the suite as a whole has failed in any case.
+run_tests_alone() {
+    local device=$1 label=$2 binary=$3 log=$4 first_code=$5 name code hung=0
+    printf 'fail\t%s\t(whole suite)\t%s, see %s\n' "$label" "$(exit_reason "$first_code" "$SUITE_SECONDS")" "$log" >"$log.tsv"
+    while read -r name; do
+        code=0
+        if [ "$hung" -ge 3 ]; then
+            printf 'fail\t%s\t%s\tnot run, three others hung\n' "$label" "$name" >>"$log.tsv"
+            continue
+        fi
+        timeout -k 5 "$TEST_SECONDS" "$OCLAVE_REPO/ci/on" "$device" "$binary" --show-output --exact "$name" \
+            >"$log.one" 2>&1 </dev/null || code=$?
+        cat "$log.one" >>"$log"
+        case $code in
+        0 | 101) awk -v suite="$label" -f "$OCLAVE_REPO/ci/libtest.awk" "$log.one" >>"$log.tsv" ;;
+        *)
+            [ "$code" -ne 124 ] || hung=$((hung + 1))
+            printf 'fail\t%s\t%s\t%s\n' "$label" "$name" "$(exit_reason "$code" "$TEST_SECONDS")" >>"$log.tsv"
+            ;;
+        esac
+    done < <("$OCLAVE_REPO/ci/on" "$device" "$binary" --list --format terse 2>/dev/null </dev/null | sed -n 's/: test$//p')
+    rm -f "$log.one"
+}
+
+# totals_of FILE…: "N passed, N failed, N skipped" over result lines, with or without a device in front.
+totals_of() {
+    awk -F'\t' '{ status = $1 ~ /^(pass|fail|skip)$/ ? $1 : $2; n[status]++ }
+        END { printf "%d passed, %d failed, %d skipped\n", n["pass"], n["fail"], n["skip"] }' "$@"
+}
+
+show_failures() { awk -F'\t' '$1 == "fail" { printf "    FAILED %s: %s\n", $3, $4 }' "$1" >&2; }

@@ -1,0 +1,43 @@
+//! Conformance tests: one module per feature, one or more tests per scenario of `scenarios.txt`.
+//!
+//! A test belongs to a scenario by its name (`dg_cpy_001_whole_value` to DG-CPY-001). `ci/conformance` runs these tests on
+//! every device and prints a line per scenario and device; `ci/on intel cargo test --test conformance dg_cpy` runs some.
+
+#[macro_use]
+mod support;
+
+/// The list that the report is made from.
+const SCENARIOS: &str = include_str!("scenarios.txt");
+
+#[test]
+fn every_line_of_the_scenario_list_is_well_formed() {
+    let mut ids = std::collections::BTreeSet::new();
+    for line in SCENARIOS.lines().filter(|line| !line.starts_with('#')) {
+        let mut words = line.split_whitespace();
+        let (id, feature, applies) = (words.next().unwrap(), words.next().unwrap(), words.next().unwrap());
+        let mut parts = id.split('-');
+        assert!(matches!(parts.next(), Some("G" | "DG" | "VF" | "ID")), "unknown group in {line:?}");
+        assert!(
+            parts.next_back().is_some_and(|n| n.len() == 3 && n.parse::<u32>().is_ok()),
+            "no number in {line:?}"
+        );
+        let features = ["device-globals", "virtual-functions", "if-device", "graphs", "graph-update"];
+        assert!(features.contains(&feature), "unknown feature in {line:?}");
+        assert!(matches!(applies, "yes" | "no"), "neither yes nor no in {line:?}");
+        assert!(words.next().is_some(), "no text in {line:?}");
+        assert!(ids.insert(id), "{id} stands there twice");
+    }
+    assert!(ids.len() > 200, "only {} scenarios", ids.len());
+}
+
+#[test]
+fn a_skipped_test_ends_where_it_skips() {
+    fn body() {
+        skip!("this test looks at {} itself", "skip!");
+        #[allow(unreachable_code)]
+        {
+            panic!("went on after skip!");
+        }
+    }
+    body();
+}
