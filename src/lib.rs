@@ -18,6 +18,10 @@ pub use half;
 pub use device_global::{DeviceGlobal, host_access};
 #[cfg(feature = "record")]
 pub use driver::record;
+pub use driver::{
+    Capabilities, CommandBufferSupport, Device, DeviceKind, Limits, MutableDispatchSupport, Platform,
+    SpirvQueries, SvmSupport, UsmSupport, Version, loader_name, mask,
+};
 pub use error::{Error, ErrorKind, Result};
 pub use image::{ImageTable, Kernel};
 pub use memory::{KernelPointer, KernelPointerMut, UsmKind, UsmSlice, kind as usm};

@@ -16,15 +16,30 @@
 pub(crate) mod table;
 
 pub(crate) mod api;
+mod capabilities;
+mod device;
+pub(crate) mod ext;
 mod hook;
 pub(crate) mod info;
 pub(crate) mod loader;
+pub mod mask;
+mod platform;
+mod query;
 #[cfg(feature = "record")]
 pub mod record;
+mod select;
+mod version;
 
 pub(crate) use api::Api;
+pub use capabilities::{
+    Capabilities, CommandBufferSupport, Limits, MutableDispatchSupport, SvmSupport, UsmSupport,
+};
+pub use device::{Device, DeviceKind};
+pub use ext::spirv_queries::SpirvQueries;
 #[allow(unused_imports, reason = "used by the layers above as they grow")]
 pub(crate) use loader::api;
+pub use platform::{Platform, loader_name};
+pub use version::Version;
 
 /// OpenCL's types and constants, extensions included. Only declarations: nothing of that crate links or calls OpenCL.
 #[allow(unused_imports, reason = "used by the layers above as they grow")]
