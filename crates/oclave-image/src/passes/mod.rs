@@ -1,5 +1,7 @@
-//! Passes over SPIR-V modules, one file each.
+//! Passes over SPIR-V modules, one file each: most read a [`Module`](crate::spirv::Module) and write a new one.
 
+pub mod capabilities;
+pub mod dce;
 mod global_access;
 mod signatures;
 

@@ -131,6 +131,11 @@ impl Module {
         if at < HEADER_WORDS { None } else { read(&self.words, at) }
     }
 
+    /// The instructions from word `at` on. Only positions from an [`Instruction::at`] of this module make sense.
+    pub fn instructions_from(&self, at: usize) -> Instructions<'_> {
+        Instructions { words: &self.words, at: at.max(HEADER_WORDS) }
+    }
+
     /// The SPIR-V version of the header.
     pub fn version(&self) -> Version {
         Version::from_word(self.header(1))
