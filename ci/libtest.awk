@@ -35,6 +35,8 @@ match($0, /test [^ ]+( - .*)? \.\.\. (ok|FAILED|ignored.*)$/) {
 
 section != "" && /^skipped: / { message[section] = substr($0, 10); reason[section] = 1 }
 section != "" && panicked && !(section in message) { message[section] = $0 }
+# The values of a failed assert_eq! stand on lines of their own.
+section != "" && /^ +(left|right): / && section in message { sub(/^ +/, ""); message[section] = message[section] ", " $0 }
 { panicked = section != "" && /^thread .* panicked at / }
 section != "" && /^Error: / && !(section in message) { message[section] = substr($0, 8) }
 
