@@ -28,6 +28,8 @@ mod query;
 #[cfg(feature = "record")]
 pub mod record;
 mod select;
+#[cfg(test)]
+mod signatures;
 mod version;
 
 pub(crate) use api::Api;

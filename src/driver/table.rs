@@ -264,6 +264,9 @@ macro_rules! function_table {
         impl $table {
             const ORIGIN: table::Origin = $origin;
 
+            /// The declared names.
+            pub(crate) const NAMES: &[&str] = &[$(stringify!($name)),*];
+
             /// Fills the table. `resolve` gets each name with its terminating NUL.
             ///
             /// # Safety

@@ -1,2 +1,85 @@
 //! The `oclave` command-line tool.
-fn main() {}
+//!
+//! | exit code | meaning |
+//! |---|---|
+//! | 0 | done |
+//! | 1 | failed; the reason is on standard error |
+//! | 2 | the command line is wrong |
+
+mod columns;
+mod devices;
+mod dump;
+mod facts;
+
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Lists OpenCL devices as oclave sees them, and shows what is in device images.
+#[derive(Parser)]
+#[command(name = "oclave", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Prints the devices, their capabilities, and what oclave does with them.
+    ///
+    /// The environment counts as it does for programs: OCLAVE_DEVICE, OCLAVE_MASK, OCLAVE_OPENCL_LIBRARY, OCL_ICD_VENDORS.
+    Devices {
+        /// Prints JSON, with all extensions and limits.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Prints a device image (.oci) or a SPIR-V module (.spv) as text.
+    Dump {
+        /// The file.
+        image: PathBuf,
+    },
+}
+
+/// What ends a command early.
+enum Failure {
+    /// The reader of our output has seen enough: not an error.
+    Closed,
+    Message(String),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::Closed,
+            _ => Self::Message(format!("writing: {error}")),
+        }
+    }
+}
+
+impl From<oclave::Error> for Failure {
+    fn from(error: oclave::Error) -> Self {
+        Self::Message(error.to_string())
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let mut out = BufWriter::new(io::stdout().lock());
+    let result = match arguments.command {
+        Command::Devices { json: false } => devices::print(&mut out),
+        Command::Devices { json: true } => devices::print_json(&mut out),
+        Command::Dump { image } => dump::print(&mut out, &image),
+    };
+    let result = result.and_then(|()| out.flush().map_err(Failure::from));
+    match result {
+        Ok(()) | Err(Failure::Closed) => ExitCode::SUCCESS,
+        Err(Failure::Message(message)) => {
+            // What was printed before the failure comes first; nobody can be told when that fails as well.
+            let _ = out.flush();
+            let _ = writeln!(io::stderr(), "oclave: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! A device's capabilities as rows of words, and what oclave does on a device that has them.
+
+use oclave::{Capabilities, Device};
+
+/// A row: what it tells, and how to tell it of a device.
+pub(crate) type Row = (&'static str, fn(&Device) -> String);
+
+/// What the device has.
+pub(crate) const CAPABILITIES: &[Row] = &[
+    ("platform", |device| device.platform().name().to_owned()),
+    ("kind", |device| format!("{}, {} compute units", device.kind(), device.capabilities().compute_units)),
+    ("driver", |device| device.capabilities().driver_version.clone()),
+    ("OpenCL", |device| device.capabilities().version_text.clone()),
+    ("SPIR-V", |device| spirv(device.capabilities())),
+    ("SPIR-V queries", |device| match &device.capabilities().spirv_queries {
+        Some(queries) => {
+            format!("{} capabilities, {} extensions", queries.capabilities.len(), queries.extensions.len())
+        }
+        None => "no".into(),
+    }),
+    ("aspects", |device| or_none(device.capabilities().aspects.to_string())),
+    ("USM", |device| usm(device.capabilities())),
+    ("SVM", |device| {
+        let svm = device.capabilities().svm;
+        words(&[
+            (svm.coarse_buffer, "coarse"),
+            (svm.fine_buffer, "fine"),
+            (svm.fine_system, "system"),
+            (svm.atomics, "atomics"),
+        ])
+    }),
+    ("command buffers", |device| command_buffers(device.capabilities())),
+    ("mutable dispatch", |device| match device.capabilities().mutable_dispatch {
+        Some(mutable) => {
+            let what = words(&[
+                (mutable.arguments, "arguments"),
+                (mutable.global_size, "global size"),
+                (mutable.local_size, "local size"),
+                (mutable.global_offset, "offset"),
+                (mutable.exec_info, "exec info"),
+            ]);
+            format!("{}: {what}", mutable.version)
+        }
+        None => "no".into(),
+    }),
+    ("global variables", |device| match device.capabilities().max_global_variable_bytes {
+        0 => "no".into(),
+        bytes => {
+            let capabilities = device.capabilities();
+            let how = words(&[
+                (capabilities.global_variable_access, "access by name"),
+                (capabilities.global_variable_pointer, "address by name"),
+            ]);
+            format!("up to {}: {how}", size(bytes as u64))
+        }
+    }),
+    ("queues", |device| {
+        let capabilities = device.capabilities();
+        words(&[
+            (true, "in order"),
+            (capabilities.out_of_order_queues, "out of order"),
+            (capabilities.profiling, "profiling"),
+            (capabilities.concurrent_dispatch, "concurrent work-groups"),
+        ])
+    }),
+    ("sub-devices", |device| {
+        let capabilities = device.capabilities();
+        words(&[(capabilities.partition_equally, "equally"), (capabilities.partition_by_counts, "by counts")])
+    }),
+    ("work-group", |device| {
+        let limits = &device.capabilities().limits;
+        let [x, y, z] = limits.max_work_item_sizes;
+        format!("at most {} items, {x} × {y} × {z}", limits.max_work_group_size)
+    }),
+    ("sub-group", |device| {
+        let limits = &device.capabilities().limits;
+        let sizes: Vec<String> = limits.sub_group_sizes.iter().map(usize::to_string).collect();
+        if limits.max_sub_groups == 0 {
+            "no".into()
+        } else {
+            format!("sizes {}", or_unknown(sizes.join(", ")))
+        }
+    }),
+    ("memory", |device| {
+        let limits = &device.capabilities().limits;
+        format!(
+            "{}, allocation at most {}, local {}",
+            size(limits.global_memory_bytes),
+            size(limits.max_allocation_bytes),
+            size(limits.local_memory_bytes)
+        )
+    }),
+];
+
+/// What oclave does with it.
+pub(crate) const USES: &[Row] = &[
+    ("kernels", |device| match device.require_spirv() {
+        Err(_) => "cannot run: the device takes no SPIR-V".into(),
+        Ok(()) if device.capabilities().spirv_queries.is_some() => {
+            "SPIR-V, checked against what the device says it takes".into()
+        }
+        Ok(()) => "SPIR-V, of the versions that the device says it takes".into(),
+    }),
+    ("memory", |device| match device.capabilities().usm {
+        Some(usm) => words(&[(usm.device, "device"), (usm.shared, "shared"), (usm.host, "host")]) + " USM",
+        None => "none: the device has no USM".into(),
+    }),
+    ("device globals", |device| {
+        let capabilities = device.capabilities();
+        if !capabilities.takes_spirv() || capabilities.usm.is_none() {
+            "none"
+        } else if capabilities.global_variable_access {
+            "program-scope variables, by the driver's entry points"
+        } else if capabilities.max_global_variable_bytes > 0 {
+            "program-scope variables, by a copy kernel"
+        } else {
+            "a hidden kernel argument"
+        }
+        .into()
+    }),
+    ("graph replay", |device| {
+        let capabilities = device.capabilities();
+        match (&capabilities.command_buffer, &capabilities.mutable_dispatch) {
+            _ if !capabilities.takes_spirv() => "none",
+            (Some(_), Some(_)) => "command buffers or prepared enqueues; updates in place",
+            (Some(_), None) => "command buffers or prepared enqueues; updates record again",
+            (None, _) => "prepared enqueues",
+        }
+        .into()
+    }),
+];
+
+/// Words for what is true; `no` when nothing is.
+fn words(facts: &[(bool, &str)]) -> String {
+    let there: Vec<&str> = facts.iter().filter(|(there, _)| *there).map(|(_, word)| *word).collect();
+    if there.is_empty() { "no".into() } else { there.join(", ") }
+}
+
+fn or_none(text: String) -> String {
+    if text.is_empty() { "none".into() } else { text }
+}
+
+fn or_unknown(text: String) -> String {
+    if text.is_empty() { "unknown".into() } else { text }
+}
+
+fn spirv(capabilities: &Capabilities) -> String {
+    let versions: Vec<String> = capabilities.spirv_versions.iter().map(ToString::to_string).collect();
+    if versions.is_empty() { "none".into() } else { versions.join(", ") }
+}
+
+fn usm(capabilities: &Capabilities) -> String {
+    match capabilities.usm {
+        Some(usm) => {
+            let kinds = words(&[
+                (usm.device, "device"),
+                (usm.host, "host"),
+                (usm.shared, "shared"),
+                (usm.concurrent_shared, "concurrent"),
+                (usm.system, "system"),
+            ]);
+            format!("{}: {kinds}", usm.version)
+        }
+        None => "no".into(),
+    }
+}
+
+fn command_buffers(capabilities: &Capabilities) -> String {
+    match &capabilities.command_buffer {
+        Some(support) => {
+            let what = words(&[
+                (support.simultaneous_use, "simultaneous use"),
+                (support.out_of_order, "out of order"),
+                (support.multiple_queues, "several queues"),
+                (support.printf, "printf"),
+            ]);
+            format!("{}: {what}", support.version)
+        }
+        None => match capabilities.extensions.get("cl_khr_command_buffer") {
+            Some(version) => format!("no ({version} is not usable)"),
+            None => "no".into(),
+        },
+    }
+}
+
+/// A size in the largest unit that leaves at least one whole.
+pub(crate) fn size(bytes: u64) -> String {
+    let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    match units.into_iter().find(|(_, shift)| bytes >> shift > 0) {
+        Some((unit, shift)) if bytes % (1 << shift) == 0 => format!("{} {unit}", bytes >> shift),
+        Some((unit, shift)) => format!("{:.1} {unit}", bytes as f64 / (1u64 << shift) as f64),
+        None => format!("{bytes} B"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_readable() {
+        assert_eq!(size(0), "0 B");
+        assert_eq!(size(65536), "64 KiB");
+        assert_eq!(size(1536), "1.5 KiB");
+        assert_eq!(size(u64::MAX), "17179869184.0 GiB");
+    }
+
+    #[test]
+    fn nothing_is_no() {
+        assert_eq!(words(&[(false, "a")]), "no");
+        assert_eq!(words(&[(true, "a"), (false, "b"), (true, "c")]), "a, c");
+    }
+}

@@ -1,0 +1,166 @@
+//! The tool as a user runs it: on the machine as it is, and on broken ones.
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+fn oclave(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_oclave"))
+        .args(arguments)
+        .envs(environment.iter().copied())
+        .output()
+        .expect("the tool starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A folder of this test's own.
+fn folder(name: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+fn has_loader() -> bool {
+    let error = text(&oclave(&["devices"], &[]).stderr);
+    if error.contains("no OpenCL loader") {
+        println!("skipped: {error}");
+        return false;
+    }
+    true
+}
+
+#[test]
+fn without_a_loader_it_says_what_to_install() {
+    let output = oclave(&["devices"], &[("OCLAVE_OPENCL_LIBRARY", "/nonexistent/libOpenCL.so")]);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    for part in [
+        "no OpenCL loader",
+        "/nonexistent/libOpenCL.so",
+        "ocl-icd-libopencl1",
+        "intel-opencl-rt",
+        "OCLAVE_OPENCL_LIBRARY",
+    ] {
+        assert!(error.contains(part), "`{part}` is not in: {error}");
+    }
+    assert_eq!(error.lines().count(), 1, "{error}");
+}
+
+#[test]
+fn a_library_that_is_not_opencl_is_refused() {
+    // The C library is loaded already, whatever the machine.
+    let output = oclave(&["devices"], &[("OCLAVE_OPENCL_LIBRARY", "libc.so.6")]);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(error.contains("`libc.so.6`") && error.contains("clGetPlatformIDs"), "{error}");
+}
+
+#[test]
+fn without_a_platform_it_says_what_to_install() {
+    if !has_loader() {
+        return;
+    }
+    let empty = folder("no-drivers");
+    let output = oclave(&["devices"], &[("OCL_ICD_VENDORS", empty.to_str().unwrap())]);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    for part in ["found no driver", "OCL_ICD_VENDORS", "no-drivers", "pocl-opencl-icd"] {
+        assert!(error.contains(part), "`{part}` is not in: {error}");
+    }
+}
+
+#[test]
+fn an_unknown_mask_lists_the_known() {
+    if !has_loader() {
+        return;
+    }
+    let output = oclave(&["devices"], &[("OCLAVE_MASK", "usm,nonsense")]);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(error.contains("OCLAVE_MASK") && error.contains("`nonsense`"), "{error}");
+    assert!(error.contains("command_buffer,mutable_dispatch"), "{error}");
+}
+
+#[test]
+fn devices_prints_a_table() {
+    let output = oclave(&["devices"], &[]);
+    let table = text(&output.stdout);
+    if !output.status.success() {
+        println!("skipped: {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("install"));
+        return;
+    }
+    println!("{table}");
+    for row in ["OpenCL loader:", "SPIR-V", "USM", "command buffers", "oclave uses", "device globals"] {
+        assert!(table.contains(row), "no `{row}`");
+    }
+
+    let masked = text(&oclave(&["devices"], &[("OCLAVE_MASK", "spirv,usm")]).stdout);
+    assert!(masked.contains("masked: spirv,usm") && masked.contains("takes no SPIR-V"), "{masked}");
+    assert!(masked.contains("none: the device has no USM"), "{masked}");
+}
+
+#[test]
+fn json_is_json_with_the_same_devices() {
+    let output = oclave(&["devices", "--json"], &[]);
+    if !output.status.success() {
+        println!("skipped: {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("install"));
+        return;
+    }
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let devices = json["devices"].as_array().unwrap();
+    assert!(!devices.is_empty());
+    for device in devices {
+        assert!(device["compute_units"].as_u64().unwrap() > 0);
+        assert!(device["extensions"].is_object());
+        assert_eq!(device["usable"], !device["spirv_versions"].as_array().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_failure() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_oclave"))
+        .args(["help"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(!text(&output.stderr).contains("panicked"), "{}", text(&output.stderr));
+
+    let mut child = Command::new(env!("CARGO_BIN_EXE_oclave"))
+        .args(["devices", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    let error = text(&output.stderr);
+    assert!(!error.contains("panicked"), "{error}");
+    assert!(output.status.success() || error.contains("install"), "{error}");
+}
+
+#[test]
+fn dump_refuses_what_is_no_image() {
+    let folder = folder("dump");
+    for (name, bytes) in
+        [("empty.oci", &b""[..]), ("text.oci", b"hello"), ("short.spv", b"\x03\x02\x23\x07abc")]
+    {
+        let path = folder.join(name);
+        std::fs::write(&path, bytes).unwrap();
+        let output = oclave(&["dump", path.to_str().unwrap()], &[]);
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{name}");
+        assert!(error.contains(name) && error.contains("malformed"), "{error}");
+    }
+    let output = oclave(&["dump", folder.join("missing.oci").to_str().unwrap()], &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("missing.oci"));
+    assert_eq!(oclave(&["dump", folder.to_str().unwrap()], &[]).status.code(), Some(1));
+    assert_eq!(oclave(&["dump"], &[]).status.code(), Some(2));
+}
