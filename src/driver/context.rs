@@ -1,0 +1,188 @@
+//! Contexts: the devices of one platform that share memory and programs, and what the objects of a context have in
+//! common: the slots of its queues, memory that waits to be freed, the first error of a `Drop`.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::ext::usm::Usm;
+use super::quirk::Quirks;
+use super::retired::{Keep, Retired, leak};
+use super::slots::Slots;
+use super::sys::{CL_CONTEXT_PLATFORM, cl_context, cl_context_properties};
+use super::{Api, Device, api};
+use crate::error::{Error, ErrorKind, Result};
+
+/// A `cl_context`. Owns one reference.
+pub(crate) struct Context {
+    api: &'static Api,
+    raw: cl_context,
+    devices: Vec<Device>,
+    /// Absent where a device of the context has no USM.
+    usm: Option<&'static Usm>,
+    quirks: Quirks,
+    slots: Slots,
+    retired: Retired,
+    /// The fast path to `first_error`.
+    has_error: AtomicBool,
+    first_error: Mutex<Option<Error>>,
+}
+
+// SAFETY: OpenCL's functions on contexts are thread-safe (specification, appendix A.2); the handle is only read.
+unsafe impl Send for Context {}
+// SAFETY: as above; everything else in it is Sync by itself.
+unsafe impl Sync for Context {}
+
+impl Context {
+    /// A context of these devices, which must be of one platform.
+    pub(crate) fn new(devices: &[Device]) -> Result<Arc<Self>> {
+        let Some(first) = devices.first() else {
+            return Err(Error::invalid("a context needs a device"));
+        };
+        let platform = first.platform().raw();
+        if let Some(foreign) = devices.iter().find(|device| device.platform().raw() != platform) {
+            return Err(Error::invalid(format!(
+                "devices of two platforms in one context: `{}` and `{}`",
+                first.name(),
+                foreign.name()
+            ))
+            .remedy("make a context for each platform"));
+        }
+        let api = api()?;
+        let raw_devices: Vec<_> = devices.iter().map(Device::raw).collect();
+        let properties: [cl_context_properties; 3] =
+            [CL_CONTEXT_PLATFORM as cl_context_properties, platform as cl_context_properties, 0];
+        // SAFETY: the devices are alive, the list of properties ends in 0, and there is no callback.
+        let raw = unsafe { api.clCreateContext(properties.as_ptr(), &raw_devices, None, std::ptr::null_mut()) }?;
+        let usm = first.usm().filter(|_| devices.iter().all(|device| device.usm().is_some()));
+        Ok(Arc::new(Self {
+            api,
+            raw,
+            devices: devices.to_vec(),
+            usm,
+            quirks: Quirks::of(first),
+            slots: Slots::default(),
+            retired: Retired::default(),
+            has_error: AtomicBool::new(false),
+            first_error: Mutex::new(None),
+        }))
+    }
+
+    pub(crate) fn api(&self) -> &'static Api {
+        self.api
+    }
+
+    pub(crate) fn raw(&self) -> cl_context {
+        self.raw
+    }
+
+    pub(crate) fn devices(&self) -> &[Device] {
+        &self.devices
+    }
+
+    pub(crate) fn quirks(&self) -> Quirks {
+        self.quirks
+    }
+
+    pub(super) fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    /// The USM functions.
+    ///
+    /// # Errors
+    /// [`ErrorKind::FeatureNotSupported`] where a device has no USM. (Coarse-grained SVM could serve as the second
+    /// implementation: the functions of `queue` and `usm` are the only ones that ask for this table.)
+    pub(crate) fn usm(&self) -> Result<&'static Usm> {
+        self.usm.ok_or_else(|| {
+            let without = self.devices.iter().find(|device| device.usm().is_none());
+            Error::new(
+                ErrorKind::FeatureNotSupported,
+                format!(
+                    "device `{}` has no unified shared memory (cl_intel_unified_shared_memory)",
+                    without.map_or("", |device| device.name())
+                ),
+            )
+            .remedy("choose another device with OCLAVE_DEVICE")
+        })
+    }
+
+    /// Stores the first error of something that cannot return it.
+    pub(crate) fn keep_error(&self, error: Error) {
+        log::error!("{error}");
+        let mut first = self.first_error.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert(error);
+        self.has_error.store(true, Ordering::Release);
+    }
+
+    /// Gives a stored error, once.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.has_error.load(Ordering::Relaxed) { self.take_error() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn take_error(&self) -> Result<()> {
+        let mut first = self.first_error.lock().unwrap_or_else(PoisonError::into_inner);
+        self.has_error.store(false, Ordering::Relaxed);
+        match first.take() {
+            Some(error) => Err(error.at("an earlier operation that could not report it")),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn retired(&self) -> &Retired {
+        &self.retired
+    }
+
+    /// Memory that waits to be freed: how many pieces.
+    pub(crate) fn retired_count(&self) -> usize {
+        self.retired.len()
+    }
+
+    /// Frees some of what waits for commands that are complete by now.
+    #[inline]
+    pub(crate) fn sweep(&self) {
+        self.retired.sweep(|keep| self.free(keep));
+    }
+
+    /// Frees all of what waits for commands that are complete by now.
+    pub(crate) fn sweep_all(&self) {
+        self.retired.sweep_all(|keep| self.free(keep));
+    }
+
+    /// Frees memory that no command uses any more.
+    pub(super) fn free(&self, keep: Keep) {
+        let pointer = match keep {
+            Keep::Usm(pointer) => pointer,
+            Keep::Host(buffer) => return drop(buffer),
+        };
+        let outcome = match self.usm {
+            // SAFETY: the pointer is an allocation of this context, whose last handle is gone and whose commands are
+            // complete; it came out of its only `Keep`.
+            Some(usm) => unsafe { usm.clMemFreeINTEL(self.raw, pointer) },
+            None => Ok(leak(keep)),
+        };
+        if let Err(error) = outcome {
+            self.keep_error(error);
+        }
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // Queues and allocations hold the context, so what is left are commands of queues that are gone.
+        self.retired.drain(|keep| self.free(keep));
+        self.slots.clear();
+        // SAFETY: the reference is this object's own.
+        if let Err(error) = unsafe { self.api.clReleaseContext(self.raw) } {
+            log::error!("a context was not released: {error}");
+        }
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("devices", &self.devices).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,283 @@
+//! Events: waiting, status, profiling.
+
+use std::ffi::c_void;
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+
+use super::queue::Queue;
+use super::sys::{
+    CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, CL_PROFILING_COMMAND_END, CL_PROFILING_COMMAND_QUEUED,
+    CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_SUBMIT, CL_QUEUED, CL_RUNNING, CL_SUBMITTED, cl_event, cl_int,
+    cl_profiling_info,
+};
+use super::{Api, info};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Where a command is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Status {
+    Queued,
+    Submitted,
+    Running,
+    Complete,
+    /// Ended with this (negative) code.
+    Failed(i32),
+}
+
+/// One reference to a `cl_event`, and how to wait for it.
+pub(crate) struct RawEvent {
+    api: &'static Api,
+    raw: cl_event,
+    /// Wait through a callback; see [`Quirks::out_of_order_waits`](super::quirk::Quirks).
+    by_callback: bool,
+}
+
+// SAFETY: OpenCL's functions on events are thread-safe (specification, appendix A.2); the handle is only read.
+unsafe impl Send for RawEvent {}
+// SAFETY: as above.
+unsafe impl Sync for RawEvent {}
+
+impl RawEvent {
+    /// # Safety
+    /// `raw` is an event, one reference to which passes to the result.
+    pub(crate) unsafe fn new(api: &'static Api, raw: cl_event, by_callback: bool) -> Self {
+        Self { api, raw, by_callback }
+    }
+
+    pub(crate) fn raw(&self) -> cl_event {
+        self.raw
+    }
+
+    pub(crate) fn try_clone(&self) -> Result<Self> {
+        // SAFETY: the event is alive.
+        unsafe { self.api.clRetainEvent(self.raw) }?;
+        Ok(Self { api: self.api, raw: self.raw, by_callback: self.by_callback })
+    }
+
+    pub(crate) fn status(&self) -> Result<Status> {
+        let status: cl_int = info::value(|size, value, ret| {
+            // SAFETY: the event is alive; `value` has room for `size` bytes.
+            unsafe { self.api.clGetEventInfo(self.raw, CL_EVENT_COMMAND_EXECUTION_STATUS, size, value, ret) }
+        })?;
+        Ok(match status {
+            CL_COMPLETE => Status::Complete,
+            CL_RUNNING => Status::Running,
+            CL_SUBMITTED => Status::Submitted,
+            CL_QUEUED => Status::Queued,
+            code if code < 0 => Status::Failed(code),
+            _ => Status::Submitted,
+        })
+    }
+
+    /// Blocks until the command has ended. Its queue must have been flushed when the wait is by callback.
+    pub(crate) fn wait(&self) -> Result<()> {
+        let waited = if self.by_callback {
+            self.wait_by_callback()
+        } else {
+            // SAFETY: the event is alive.
+            unsafe { self.api.clWaitForEvents(&[self.raw]) }
+        };
+        // The wait only says that something failed; the event says how.
+        match self.status() {
+            Ok(Status::Failed(code)) => Err(failed(code)),
+            _ => waited,
+        }
+    }
+
+    /// Blocks until the command has ended, however it ended.
+    ///
+    /// # Errors
+    /// When the driver does not say. Every way to ask has been tried then.
+    pub(crate) fn wait_for_end(&self) -> Result<()> {
+        let ended = |event: &Self| event.status().map(|status| matches!(status, Status::Complete | Status::Failed(_)));
+        if self.wait().is_ok() || matches!(ended(self), Ok(true)) {
+            return Ok(());
+        }
+        while !ended(self)? {
+            std::thread::sleep(std::time::Duration::from_micros(100));
+        }
+        Ok(())
+    }
+
+    fn wait_by_callback(&self) -> Result<()> {
+        if matches!(self.status()?, Status::Complete | Status::Failed(_)) {
+            return Ok(());
+        }
+        let signal = Arc::new(Signal::default());
+        let for_driver = Arc::into_raw(Arc::clone(&signal)).cast_mut().cast::<c_void>();
+        // SAFETY: the event is alive; the pointer is a reference of its own, which the callback, called once, takes back.
+        if let Err(error) = unsafe { self.api.clSetEventCallback(self.raw, CL_COMPLETE, Some(complete), for_driver) } {
+            // SAFETY: a call that failed registered nothing, so the reference is still ours.
+            drop(unsafe { Arc::from_raw(for_driver.cast_const().cast::<Signal>()) });
+            return Err(error);
+        }
+        signal.wait();
+        Ok(())
+    }
+
+    fn profile(&self, name: cl_profiling_info) -> Result<u64> {
+        info::value(|size, value, ret| {
+            // SAFETY: the event is alive; `value` has room for `size` bytes.
+            unsafe { self.api.clGetEventProfilingInfo(self.raw, name, size, value, ret) }
+        })
+    }
+}
+
+impl Drop for RawEvent {
+    fn drop(&mut self) {
+        // SAFETY: the reference is this object's own.
+        if let Err(error) = unsafe { self.api.clReleaseEvent(self.raw) } {
+            log::error!("an event was not released: {error}");
+        }
+    }
+}
+
+fn failed(code: i32) -> Error {
+    Error::cl("clWaitForEvents", code)
+        .with_kind(ErrorKind::Kernel)
+        .with_message("a command, or one that it depends on, failed while it ran")
+}
+
+#[derive(Default)]
+struct Signal {
+    complete: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Signal {
+    fn wait(&self) {
+        let mut complete = self.complete.lock().unwrap_or_else(PoisonError::into_inner);
+        while !*complete {
+            complete = self.changed.wait(complete).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+unsafe extern "C" fn complete(_event: cl_event, _status: cl_int, signal: *mut c_void) {
+    // SAFETY: `wait_by_callback` passed a reference of this type, and the driver calls once.
+    let signal = unsafe { Arc::from_raw(signal.cast_const().cast::<Signal>()) };
+    *signal.complete.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    signal.changed.notify_one();
+}
+
+/// Times of a command on the device's clock, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Profiling {
+    /// When the host put it on the queue.
+    pub queued_ns: u64,
+    /// When the host handed it to the device.
+    pub submitted_ns: u64,
+    /// When it began to run.
+    pub started_ns: u64,
+    /// When it had run.
+    pub ended_ns: u64,
+}
+
+/// A command of a queue: the driver's event, or its place in the queue when it was submitted without one.
+///
+/// Without an event, and where one is needed after all, a marker behind everything that was submitted until then
+/// serves: it completes no earlier than the command.
+pub(crate) struct Event {
+    queue: Arc<Queue>,
+    /// When this event is complete, so are all commands of the queue that were counted up to here.
+    covers: u64,
+    /// Complete when `queue.is_complete(count)`; for events without `raw`.
+    count: u64,
+    raw: OnceLock<RawEvent>,
+    own: bool,
+}
+
+impl Event {
+    /// The event of a command that is counted `count`, and that covers `covers` (see [`Queue`]).
+    pub(crate) fn new(queue: Arc<Queue>, raw: Option<RawEvent>, count: u64, covers: u64) -> Self {
+        let own = raw.is_some();
+        Self { queue, covers, count, raw: raw.map_or_else(OnceLock::new, OnceLock::from), own }
+    }
+
+    pub(crate) fn queue(&self) -> &Arc<Queue> {
+        &self.queue
+    }
+
+    /// The driver's event; made when there is none.
+    pub(crate) fn raw(&self) -> Result<&RawEvent> {
+        if let Some(raw) = self.raw.get() {
+            return Ok(raw);
+        }
+        let marker = self.queue.marker_event()?;
+        Ok(self.raw.get_or_init(|| marker))
+    }
+
+    pub(crate) fn wait(&self) -> Result<()> {
+        let Some(raw) = self.raw.get() else {
+            return if self.queue.is_complete(self.count) { Ok(()) } else { self.queue.finish() };
+        };
+        self.queue.flush_for_wait()?;
+        raw.wait()?;
+        self.queue.completed(self.covers);
+        Ok(())
+    }
+
+    /// As [`Event::wait`]; when this returns, the command has ended, unless the driver answers nothing at all.
+    pub(super) fn wait_surely(&self) -> Result<()> {
+        let outcome = self.wait();
+        if outcome.is_err()
+            && let Some(raw) = self.raw.get()
+        {
+            raw.wait_for_end()?;
+        }
+        outcome
+    }
+
+    pub(crate) fn status(&self) -> Result<Status> {
+        if self.raw.get().is_none() && self.queue.is_complete(self.count) {
+            return Ok(Status::Complete);
+        }
+        let raw = self.raw()?;
+        let status = raw.status()?;
+        match status {
+            Status::Complete => self.queue.completed(self.covers),
+            // What was never flushed may stay queued for ever.
+            Status::Queued => self.queue.flush()?,
+            _ => {}
+        }
+        Ok(status)
+    }
+
+    pub(crate) fn profiling(&self) -> Result<Profiling> {
+        if !self.queue.properties().profiling {
+            return Err(Error::new(ErrorKind::Profiling, "the queue was built without profiling")
+                .remedy("build it with `Queue::builder(&context).profiling()`"));
+        }
+        let Some(raw) = self.raw.get().filter(|_| self.own) else {
+            return Err(Error::new(ErrorKind::Profiling, "the queue discards events")
+                .remedy("build it without `discard_events()`"));
+        };
+        let profile = |name| raw.profile(name).map_err(|error| error.with_kind(ErrorKind::Profiling));
+        Ok(Profiling {
+            queued_ns: profile(CL_PROFILING_COMMAND_QUEUED)?,
+            submitted_ns: profile(CL_PROFILING_COMMAND_SUBMIT)?,
+            started_ns: profile(CL_PROFILING_COMMAND_START)?,
+            ended_ns: profile(CL_PROFILING_COMMAND_END)?,
+        })
+    }
+}
+
+impl Clone for Event {
+    fn clone(&self) -> Self {
+        // Without the driver's event the clone still stands for the command, by its place in the queue.
+        let raw = self.raw.get().and_then(|raw| match raw.try_clone() {
+            Ok(raw) => Some(raw),
+            Err(error) => {
+                self.queue.context().keep_error(error);
+                None
+            }
+        });
+        Self {
+            queue: Arc::clone(&self.queue),
+            covers: self.covers,
+            count: self.count,
+            own: self.own && raw.is_some(),
+            raw: raw.map_or_else(OnceLock::new, OnceLock::from),
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! Queues: putting commands on them, in order or not, and knowing what has been completed.
+//!
+//! # What is complete
+//! A queue counts its commands. `submitted` grows *after* a command is enqueued, while the caller still holds all memory
+//! that the command uses; `completed` grows when a wait has proven that all commands counted up to there have ended.
+//! A queue is idle when the two are equal. So memory whose last handle is gone is unused by an idle queue, with one
+//! comparison and no OpenCL call.
+//!
+//! A command learns its place by comparing and exchanging the count that it saw before it was enqueued. When that
+//! succeeds, it alone is counted in between, and on an in-order queue its end proves all counts up to its own. When
+//! another thread came in between, it proves only what it saw before.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::context::Context;
+use super::event::{Event, RawEvent};
+use super::slots::Left;
+use super::sys::{
+    CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROFILING_ENABLE, CL_QUEUE_PROPERTIES, cl_command_queue, cl_event,
+};
+use super::usm::Span;
+use super::{Api, Device};
+use crate::error::{Error, Result};
+
+/// How a queue works.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Properties {
+    pub(crate) out_of_order: bool,
+    pub(crate) profiling: bool,
+    /// Commands get no event of their own.
+    pub(crate) discard_events: bool,
+}
+
+/// A `cl_command_queue` with its counts. Owns one reference. Shared by the handle and its context's slots, so that
+/// memory can be freed by queues that go at the same time.
+pub(crate) struct QueueCore {
+    api: &'static Api,
+    raw: cl_command_queue,
+    slot: u32,
+    in_order: bool,
+    submitted: AtomicU64,
+    completed: AtomicU64,
+    /// Everything counted up to here was flushed.
+    flushed: AtomicU64,
+    /// Held by enqueues, and waits are by callback, where the quirk `out_of_order_waits` wants it.
+    quirk: Option<Mutex<()>>,
+}
+
+// SAFETY: OpenCL's functions on queues are thread-safe (specification, appendix A.2), but for the quirk, which the lock
+// keeps off; the handle is only read.
+unsafe impl Send for QueueCore {}
+// SAFETY: as above.
+unsafe impl Sync for QueueCore {}
+
+impl QueueCore {
+    pub(super) fn slot(&self) -> u32 {
+        self.slot
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        let submitted = self.submitted.load(Ordering::Acquire);
+        self.completed.load(Ordering::Acquire) >= submitted
+    }
+
+    fn lock(&self) -> Option<MutexGuard<'_, ()>> {
+        self.quirk.as_ref().map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// An event that is complete when all commands now on the queue are; flushed.
+    pub(super) fn marker(&self) -> Result<RawEvent> {
+        let _lock = self.lock();
+        let mut event: cl_event = std::ptr::null_mut();
+        // SAFETY: the queue is alive, `event` lives through the call.
+        unsafe { self.api.clEnqueueMarkerWithWaitList(self.raw, &[], &mut event) }?;
+        // SAFETY: the call gave a reference.
+        let event = unsafe { RawEvent::new(self.api, event, self.quirk.is_some()) };
+        // SAFETY: the queue is alive.
+        unsafe { self.api.clFlush(self.raw) }?;
+        Ok(event)
+    }
+
+    fn flush(&self) -> Result<()> {
+        let submitted = self.submitted.load(Ordering::Acquire);
+        let _lock = self.lock();
+        // SAFETY: the queue is alive.
+        unsafe { self.api.clFlush(self.raw) }?;
+        self.flushed.fetch_max(submitted, Ordering::Release);
+        Ok(())
+    }
+
+    /// Waits for all commands now on the queue.
+    pub(super) fn finish(&self) -> Result<()> {
+        let submitted = self.submitted.load(Ordering::Acquire);
+        if self.quirk.is_some() {
+            self.marker()?.wait()?;
+        } else {
+            // SAFETY: the queue is alive.
+            unsafe { self.api.clFinish(self.raw) }?;
+        }
+        self.flushed.fetch_max(submitted, Ordering::Release);
+        self.completed.fetch_max(submitted, Ordering::Release);
+        Ok(())
+    }
+}
+
+impl Drop for QueueCore {
+    fn drop(&mut self) {
+        // SAFETY: the reference is this object's own. Commands still on the queue keep what the driver needs of it.
+        if let Err(error) = unsafe { self.api.clReleaseCommandQueue(self.raw) } {
+            log::error!("a queue was not released: {error}");
+        }
+    }
+}
+
+/// A queue of a device of a context.
+pub(crate) struct Queue {
+    context: Arc<Context>,
+    device: Device,
+    properties: Properties,
+    core: Arc<QueueCore>,
+}
+
+impl Queue {
+    pub(crate) fn new(context: &Arc<Context>, device: &Device, properties: Properties) -> Result<Arc<Self>> {
+        if !context.devices().contains(device) {
+            return Err(Error::invalid(format!("device `{}` is not in the context", device.name()))
+                .remedy("make the context with `Context::with_devices`"));
+        }
+        if properties.out_of_order && !device.capabilities().out_of_order_queues {
+            return Err(device.lacks("out-of-order queues", "an in-order queue"));
+        }
+        let mut flags = 0;
+        if properties.out_of_order {
+            flags |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+        }
+        if properties.profiling {
+            flags |= CL_QUEUE_PROFILING_ENABLE;
+        }
+        let list = [CL_QUEUE_PROPERTIES, flags, 0];
+        // Without properties there is no list: some drivers do not take an empty one.
+        let list = if flags == 0 { std::ptr::null() } else { list.as_ptr() };
+        let api = context.api();
+        // SAFETY: context and device are alive; the list is null or ends in 0.
+        let raw = unsafe { api.clCreateCommandQueueWithProperties(context.raw(), device.id(), list) }?;
+        let quirk = properties.out_of_order && context.quirks().out_of_order_waits;
+        let core = context.slots().open(|slot| {
+            Arc::new(QueueCore {
+                api,
+                raw,
+                slot,
+                in_order: !properties.out_of_order,
+                submitted: AtomicU64::new(0),
+                completed: AtomicU64::new(0),
+                flushed: AtomicU64::new(0),
+                quirk: quirk.then(Mutex::default),
+            })
+        });
+        Ok(Arc::new(Self { context: Arc::clone(context), device: device.clone(), properties, core }))
+    }
+
+    pub(crate) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+
+    pub(crate) fn properties(&self) -> Properties {
+        self.properties
+    }
+
+    pub(crate) fn raw(&self) -> cl_command_queue {
+        self.core.raw
+    }
+
+    pub(super) fn bit(&self) -> u64 {
+        1 << (self.core.slot % u64::BITS)
+    }
+
+    /// Whether all commands counted up to `count` are known to have ended.
+    pub(super) fn is_complete(&self, count: u64) -> bool {
+        self.core.completed.load(Ordering::Acquire) >= count
+    }
+
+    /// Notes that all commands counted up to `count` have ended.
+    pub(super) fn completed(&self, count: u64) {
+        self.core.completed.fetch_max(count, Ordering::Release);
+    }
+
+    pub(super) fn marker_event(&self) -> Result<RawEvent> {
+        self.core.marker()
+    }
+
+    /// Hands everything on the queue to the device.
+    pub(crate) fn flush(&self) -> Result<()> {
+        self.core.flush()
+    }
+
+    /// Flushes where the wait that follows does not do so itself.
+    pub(super) fn flush_for_wait(&self) -> Result<()> {
+        if self.core.quirk.is_some() { self.flush_once() } else { Ok(()) }
+    }
+
+    /// Flushes unless everything counted was flushed already.
+    fn flush_once(&self) -> Result<()> {
+        if self.core.flushed.load(Ordering::Acquire) < self.core.submitted.load(Ordering::Acquire) {
+            self.core.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Waits for all commands now on the queue.
+    pub(crate) fn finish(&self) -> Result<()> {
+        let outcome = self.core.finish();
+        self.context.sweep_all();
+        outcome
+    }
+
+    /// Enqueues one command. `enqueue` gets the wait list and where to put the event (null: no event), and must keep
+    /// the memory that the command uses in use (see [`Span::begin_use`]) until this returns.
+    ///
+    /// The event is there when `want_event`, or else unless the queue discards events.
+    pub(super) fn submit(
+        self: &Arc<Self>,
+        after: &[&Event],
+        want_event: bool,
+        enqueue: impl FnOnce(&Api, cl_command_queue, &[cl_event], *mut cl_event) -> Result<()>,
+    ) -> Result<Event> {
+        let core = &*self.core;
+        let wait = WaitList::new(self, after)?;
+        let want_event = want_event || !self.properties.discard_events;
+        let mut event: cl_event = std::ptr::null_mut();
+        let before = core.submitted.load(Ordering::Acquire);
+        {
+            let _lock = core.lock();
+            enqueue(core.api, core.raw, wait.events(), if want_event { &mut event } else { std::ptr::null_mut() })?;
+        }
+        let alone = core
+            .submitted
+            .compare_exchange(before, before + 1, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok();
+        let count = if alone { before + 1 } else { core.submitted.fetch_add(1, Ordering::AcqRel) + 1 };
+        // SAFETY: the enqueue gave a reference unless the event is null.
+        let event = (!event.is_null()).then(|| unsafe { RawEvent::new(core.api, event, core.quirk.is_some()) });
+        let covers = match (&event, core.in_order) {
+            // A marker made later comes after everything counted here.
+            (None, _) => count,
+            (Some(_), true) => if alone { count } else { before },
+            (Some(_), false) => 0,
+        };
+        Ok(Event::new(Arc::clone(self), event, count, covers))
+    }
+
+    /// As [`Queue::submit`], and waits for the command. `enqueue` is told whether the driver's call shall block.
+    ///
+    /// When this returns, with an error or not, the command has ended: what it borrowed is free again.
+    pub(super) fn submit_blocking(
+        self: &Arc<Self>,
+        after: &[&Event],
+        enqueue: impl FnOnce(&Api, cl_command_queue, bool, &[cl_event], *mut cl_event) -> Result<()>,
+    ) -> Result<()> {
+        let core = &*self.core;
+        if core.quirk.is_some() {
+            let event = self.submit(after, true, |api, queue, wait, event| enqueue(api, queue, false, wait, event))?;
+            return event.wait_surely();
+        }
+        let wait = WaitList::new(self, after)?;
+        let before = core.submitted.load(Ordering::Acquire);
+        enqueue(core.api, core.raw, true, wait.events(), std::ptr::null_mut())?;
+        if core.in_order {
+            core.flushed.fetch_max(before, Ordering::Release);
+            core.completed.fetch_max(before, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// A command that does nothing, in its place in the queue: after `after` and, on an in-order queue or with no
+    /// `after`, after everything before it.
+    pub(crate) fn marker(self: &Arc<Self>, after: &[&Event]) -> Result<Event> {
+        self.context.check()?;
+        // SAFETY: queue and events are alive.
+        self.submit(after, false, |api, queue, wait, event| unsafe {
+            api.clEnqueueMarkerWithWaitList(queue, wait, event)
+        })
+    }
+
+    /// As [`Queue::marker`], and what comes after it waits for it.
+    pub(crate) fn barrier(self: &Arc<Self>, after: &[&Event]) -> Result<Event> {
+        self.context.check()?;
+        // SAFETY: queue and events are alive.
+        self.submit(after, false, |api, queue, wait, event| unsafe {
+            api.clEnqueueBarrierWithWaitList(queue, wait, event)
+        })
+    }
+
+    /// Begins the use of memory by commands of this queue, for as long as `during` runs.
+    pub(super) fn using<'a, R>(
+        &self,
+        spans: impl Iterator<Item = Span<'a>> + Clone,
+        during: impl FnOnce() -> Result<R>,
+    ) -> Result<R> {
+        self.context.check()?;
+        self.context.sweep();
+        let mut begun = 0;
+        let outcome = spans
+            .clone()
+            .enumerate()
+            .try_for_each(|(i, span)| {
+                span.begin_use(self)?;
+                begun = i + 1;
+                Ok(())
+            })
+            .and_then(|()| during());
+        spans.take(begun).for_each(|span| span.end_use());
+        outcome
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        let core = &self.core;
+        self.context.slots().close(core, || {
+            if core.is_idle() {
+                return Left::Idle;
+            }
+            match core.marker() {
+                Ok(event) => Left::Running(event),
+                Err(error) => {
+                    self.context.keep_error(error.at("dropping a queue"));
+                    if core.finish().is_ok() { Left::Idle } else { Left::Unknown }
+                }
+            }
+        });
+        self.context.sweep();
+    }
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queue")
+            .field("device", &self.device)
+            .field("properties", &self.properties)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The events of a wait list as handles; on the stack when they are few.
+struct WaitList {
+    few: [cl_event; Self::FEW],
+    many: Vec<cl_event>,
+    length: usize,
+}
+
+impl WaitList {
+    const FEW: usize = 8;
+
+    /// What a command of `queue` must wait for. Events of the same in-order queue are left out; those of other contexts
+    /// are waited for here and now, as OpenCL cannot.
+    #[inline]
+    fn new(queue: &Queue, after: &[&Event]) -> Result<Self> {
+        let mut list = Self { few: [std::ptr::null_mut(); Self::FEW], many: Vec::new(), length: 0 };
+        for event in after {
+            list.add(queue, event)?;
+        }
+        Ok(list)
+    }
+
+    fn add(&mut self, queue: &Queue, event: &Event) -> Result<()> {
+        let other = event.queue();
+        if Arc::ptr_eq(&other.core, &queue.core) {
+            if queue.core.in_order {
+                return Ok(());
+            }
+        } else if Arc::ptr_eq(&other.context, &queue.context) {
+            // An event that another queue waits for must be flushed by its own (specification, section 5.15).
+            other.flush_once()?;
+        } else {
+            return event.wait();
+        }
+        let raw = event.raw()?.raw();
+        match self.few.get_mut(self.length).filter(|_| self.many.is_empty()) {
+            Some(place) => *place = raw,
+            None => {
+                if self.many.is_empty() {
+                    self.many.extend_from_slice(&self.few);
+                }
+                self.many.push(raw);
+            }
+        }
+        self.length += 1;
+        Ok(())
+    }
+
+    fn events(&self) -> &[cl_event] {
+        if self.many.is_empty() { self.few.get(..self.length).unwrap_or(&[]) } else { &self.many }
+    }
+}

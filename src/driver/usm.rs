@@ -1,0 +1,354 @@
+//! Allocations of unified shared memory, freed when no handle is left and no command uses them.
+//!
+//! # Who may touch the bytes
+//! Commands begin a use of the allocation before they are enqueued and end it when they are: in between, and while the
+//! queue is not idle, commands may read and write. Host access (a [`HostAccess`]) first refuses new uses, then waits for
+//! the queues that used the memory; both sides meet in one atomic word, so none misses the other.
+//! Device memory has no host access.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::Device;
+use super::context::Context;
+use super::queue::Queue;
+use super::retired::{Keep, leak};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Kinds of USM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    Device,
+    Host,
+    Shared,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Device => "device",
+            Self::Host => "host",
+            Self::Shared => "shared",
+        }
+    }
+}
+
+/// The largest alignment that OpenCL gives without being asked: that of `double16`.
+const DEFAULT_ALIGNMENT: usize = 128;
+
+/// One piece of USM.
+pub(crate) struct Allocation {
+    context: Arc<Context>,
+    /// The device of device memory, and of shared memory when the context has one device.
+    device: Option<Device>,
+    kind: Kind,
+    /// `None` when there are no bytes.
+    start: Option<NonNull<c_void>>,
+    size_bytes: usize,
+    /// A bit for each slot whose queues have used it.
+    used_by: AtomicU64,
+    /// Uses being enqueued (low half) and host access (high half); see [`access`].
+    access: AtomicU64,
+}
+
+/// The fields of [`Allocation::access`].
+mod access {
+    /// One use being enqueued.
+    pub(super) const USE: u64 = 1;
+    pub(super) const USES: u64 = (1 << 32) - 1;
+    /// One reader on the host.
+    pub(super) const READ: u64 = 1 << 32;
+    /// A writer on the host.
+    pub(super) const WRITE: u64 = 1 << 63;
+    pub(super) const HOST: u64 = !USES;
+}
+
+// SAFETY: the pointer is only dereferenced through `HostAccess`, which the access word guards; the rest is Sync.
+unsafe impl Send for Allocation {}
+// SAFETY: as above.
+unsafe impl Sync for Allocation {}
+
+impl Allocation {
+    /// Memory of `size_bytes`, aligned to `align_bytes` at least. No bytes take no memory.
+    pub(crate) fn new(
+        context: &Arc<Context>,
+        device: Option<&Device>,
+        kind: Kind,
+        size_bytes: usize,
+        align_bytes: usize,
+    ) -> Result<Arc<Self>> {
+        context.check()?;
+        context.sweep();
+        let start = allocate(context, device, kind, size_bytes, align_bytes)
+            .map_err(|error| error.at(format!("{} memory of {size_bytes} bytes", kind.name())))?;
+        let allocation = Self {
+            context: Arc::clone(context),
+            device: device.cloned(),
+            kind,
+            start,
+            size_bytes,
+            used_by: AtomicU64::new(0),
+            access: AtomicU64::new(0),
+        };
+        // Once more, for a driver that does not keep to the alignment.
+        if start.is_some_and(|start| start.addr().get() % align_bytes != 0) {
+            return Err(Error::new(
+                ErrorKind::MemoryAllocation,
+                format!("the driver gave memory that is not aligned to {align_bytes} bytes"),
+            ));
+        }
+        Ok(Arc::new(allocation))
+    }
+
+    pub(crate) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    pub(crate) fn size_bytes(&self) -> usize {
+        self.size_bytes
+    }
+
+    /// The bytes from `offset_bytes` on.
+    pub(crate) fn span(&self, offset_bytes: usize, size_bytes: usize) -> Result<Span<'_>> {
+        match offset_bytes.checked_add(size_bytes) {
+            Some(end) if end <= self.size_bytes => Ok(Span { allocation: self, offset_bytes, size_bytes }),
+            _ => Err(Error::invalid(format!(
+                "{size_bytes} bytes from {offset_bytes} on are not within memory of {} bytes",
+                self.size_bytes
+            ))),
+        }
+    }
+
+    /// The first byte's address; null when there are no bytes.
+    pub(crate) fn address(&self) -> *mut c_void {
+        self.start.map_or(std::ptr::null_mut(), NonNull::as_ptr)
+    }
+
+    /// Says that any queue may use the memory at any time: its address is known to kernels that do not get it as an
+    /// argument. When the last handle goes, all queues are asked.
+    pub(crate) fn used_by_any_queue(&self) {
+        self.used_by.store(u64::MAX, Ordering::SeqCst);
+    }
+
+    /// Waits for the queues that used the memory.
+    fn wait_for_commands(&self) -> Result<()> {
+        self.context.slots().finish(self.used_by.load(Ordering::SeqCst))?;
+        self.context.sweep_all();
+        Ok(())
+    }
+}
+
+fn allocate(
+    context: &Arc<Context>,
+    device: Option<&Device>,
+    kind: Kind,
+    size_bytes: usize,
+    align_bytes: usize,
+) -> Result<Option<NonNull<c_void>>> {
+    let usm = context.usm()?;
+    for device in device.map_or(context.devices(), std::slice::from_ref) {
+        let capabilities = device.capabilities();
+        let supported = capabilities.usm.as_ref().is_some_and(|usm| match kind {
+            Kind::Device => usm.device,
+            Kind::Host => usm.host,
+            Kind::Shared => usm.shared,
+        });
+        if !supported {
+            return Err(device.lacks(&format!("{} USM", kind.name()), "another kind of memory"));
+        }
+        if size_bytes as u64 > capabilities.max_allocation_bytes || size_bytes > isize::MAX as usize {
+            return Err(Error::new(
+                ErrorKind::MemoryAllocation,
+                format!(
+                    "device `{}` takes at most {} bytes in one allocation",
+                    device.name(),
+                    capabilities.max_allocation_bytes
+                ),
+            ));
+        }
+    }
+    if size_bytes == 0 {
+        return Ok(None);
+    }
+    // Drivers need not know alignments above their default.
+    let alignment = if align_bytes <= DEFAULT_ALIGNMENT { 0 } else { align_bytes as u32 };
+    let none = std::ptr::null();
+    let id = device.map_or(std::ptr::null_mut(), Device::id);
+    // SAFETY: context and device are alive; no properties are given.
+    let start = unsafe {
+        match kind {
+            Kind::Device => usm.clDeviceMemAllocINTEL(context.raw(), id, none, size_bytes, alignment),
+            Kind::Host => usm.clHostMemAllocINTEL(context.raw(), none, size_bytes, alignment),
+            Kind::Shared => usm.clSharedMemAllocINTEL(context.raw(), id, none, size_bytes, alignment),
+        }
+    }
+    .map_err(|error| error.with_kind(ErrorKind::MemoryAllocation))?;
+    Ok(NonNull::new(start))
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        let Some(start) = self.start else { return };
+        let keep = Keep::Usm(start.as_ptr());
+        match *self.used_by.get_mut() {
+            0 => self.context.free(keep),
+            mask => match self.context.slots().markers(mask) {
+                Ok(events) if events.is_empty() => self.context.free(keep),
+                Ok(events) => self.context.retired().push(events, keep),
+                Err(error) => {
+                    self.context.keep_error(error.at("dropping memory that commands may still use"));
+                    leak(keep);
+                }
+            },
+        }
+    }
+}
+
+impl fmt::Debug for Allocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} memory at {:p}, {} bytes", self.kind.name(), self.address(), self.size_bytes)
+    }
+}
+
+/// Bytes of an allocation, within its bounds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span<'a> {
+    allocation: &'a Allocation,
+    offset_bytes: usize,
+    size_bytes: usize,
+}
+
+impl<'a> Span<'a> {
+    pub(crate) fn allocation(&self) -> &'a Allocation {
+        self.allocation
+    }
+
+    pub(crate) fn size_bytes(&self) -> usize {
+        self.size_bytes
+    }
+
+    /// The first byte's address; null in an allocation without bytes.
+    pub(crate) fn address(&self) -> *mut c_void {
+        self.allocation.address().wrapping_byte_add(self.offset_bytes)
+    }
+
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        std::ptr::eq(self.allocation, other.allocation)
+            && self.offset_bytes < other.offset_bytes + other.size_bytes
+            && other.offset_bytes < self.offset_bytes + self.size_bytes
+    }
+
+    /// Notes that commands of `queue` use the memory. Until [`Span::end_use`], no host access begins.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] when the memory is of another context or device, or when the host accesses it.
+    pub(super) fn begin_use(&self, queue: &Queue) -> Result<()> {
+        let allocation = self.allocation;
+        if !Arc::ptr_eq(&allocation.context, queue.context()) {
+            return Err(Error::invalid(format!("the {} memory belongs to another context", allocation.kind.name()))
+                .remedy("allocate it in the context of the queue"));
+        }
+        match allocation.kind {
+            Kind::Device => {
+                if allocation.device.as_ref().is_some_and(|device| !reaches(queue.device(), device)) {
+                    return Err(Error::invalid(format!(
+                        "the memory belongs to another device than the queue's, `{}`",
+                        queue.device().name()
+                    ))
+                    .remedy("allocate it with `alloc_device_on`, or use shared or host memory"));
+                }
+            }
+            Kind::Host | Kind::Shared => {
+                let before = allocation.access.fetch_add(access::USE, Ordering::SeqCst);
+                if before & access::HOST != 0 {
+                    allocation.access.fetch_sub(access::USE, Ordering::SeqCst);
+                    return Err(Error::invalid(format!(
+                        "the {} memory is being accessed by the host",
+                        allocation.kind.name()
+                    ))
+                    .remedy("drop the guard of `read` or `write` first"));
+                }
+            }
+        }
+        // The bit stays: whether the queue is busy is asked when it matters. The load spares a locked write per use.
+        if allocation.used_by.load(Ordering::SeqCst) & queue.bit() == 0 {
+            allocation.used_by.fetch_or(queue.bit(), Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
+    pub(super) fn end_use(&self) {
+        if self.allocation.kind != Kind::Device {
+            self.allocation.access.fetch_sub(access::USE, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Whether a device can use the device memory of another: its own, or that of a device that it is a part of.
+fn reaches(device: &Device, owner: &Device) -> bool {
+    device == owner || device.parent().is_some_and(|parent| reaches(parent, owner))
+}
+
+/// Host access to memory that the host can address. Commands that would use it are refused while it lasts.
+pub(crate) struct HostAccess {
+    allocation: Arc<Allocation>,
+    write: bool,
+}
+
+impl HostAccess {
+    /// Begins host access and waits for the commands that use the memory. Several readers, or one writer.
+    pub(crate) fn begin(allocation: &Arc<Allocation>, write: bool) -> Result<Self> {
+        allocation.context.check()?;
+        let allowed = |word: u64| if write { word & access::HOST == 0 } else { word & access::WRITE == 0 };
+        let step = if write { access::WRITE } else { access::READ };
+        allocation
+            .access
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |word| allowed(word).then(|| word + step))
+            .map_err(|_| {
+                Error::invalid("the host accesses this memory already").remedy("drop the other guard first")
+            })?;
+        let access = Self { allocation: Arc::clone(allocation), write };
+        // Enqueues that began before take microseconds; new ones are refused from here on.
+        while allocation.access.load(Ordering::SeqCst) & access::USES != 0 {
+            std::thread::yield_now();
+        }
+        allocation.wait_for_commands()?;
+        Ok(access)
+    }
+
+    /// # Safety
+    /// `T` takes any bit pattern, and `offset_bytes` is a multiple of its alignment.
+    pub(crate) unsafe fn slice<T>(&self, offset_bytes: usize, len: usize) -> Result<&[T]> {
+        let start = self.start::<T>(offset_bytes, len)?;
+        // SAFETY: within the allocation, aligned, host-addressable; no command and no writer touches it while `self` lives.
+        Ok(unsafe { std::slice::from_raw_parts(start.as_ptr(), len) })
+    }
+
+    /// # Safety
+    /// As for [`HostAccess::slice`].
+    pub(crate) unsafe fn slice_mut<T>(&mut self, offset_bytes: usize, len: usize) -> Result<&mut [T]> {
+        if !self.write {
+            return Err(Error::invalid("the host only reads this memory"));
+        }
+        let start = self.start::<T>(offset_bytes, len)?;
+        // SAFETY: within the allocation, aligned, host-addressable; no command, no reader and no other writer touches it
+        // while `self` is borrowed.
+        Ok(unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), len) })
+    }
+
+    fn start<T>(&self, offset_bytes: usize, len: usize) -> Result<NonNull<T>> {
+        let size_bytes = len.checked_mul(size_of::<T>()).unwrap_or(usize::MAX);
+        let span = self.allocation.span(offset_bytes, size_bytes)?;
+        Ok(NonNull::new(span.address().cast::<T>()).unwrap_or(NonNull::dangling()))
+    }
+}
+
+impl Drop for HostAccess {
+    fn drop(&mut self) {
+        let step = if self.write { access::WRITE } else { access::READ };
+        self.allocation.access.fetch_sub(step, Ordering::SeqCst);
+    }
+}
