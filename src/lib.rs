@@ -1,6 +1,7 @@
 //! Device globals, virtual functions, if_device and updatable command graphs for plain OpenCL devices.
 #![deny(unsafe_code)]
 
+mod context;
 mod device_global;
 mod driver;
 mod error;
@@ -15,6 +16,7 @@ pub use bytemuck;
 #[doc(hidden)]
 pub use half;
 
+pub use context::Context;
 pub use device_global::{DeviceGlobal, host_access};
 #[cfg(feature = "record")]
 pub use driver::record;
@@ -24,6 +26,11 @@ pub use driver::{
 };
 pub use error::{Error, ErrorKind, Result};
 pub use image::{ImageTable, Kernel};
-pub use memory::{KernelPointer, KernelPointerMut, UsmKind, UsmSlice, kind as usm};
+pub use memory::{
+    AsyncSource, HostAddressable, KernelPointer, KernelPointerMut, ReadGuard, Readback, UsmKind, UsmSlice,
+    WriteGuard, kind as usm,
+};
 pub use program::{ProgramCache, SpecConstant, SpecType};
-pub use queue::{KernelCall, Local, NdRange, Range};
+pub use queue::{
+    Advice, After, Event, EventStatus, KernelCall, Local, NdRange, Profiling, Queue, QueueBuilder, Range,
+};

@@ -18,6 +18,7 @@ pub(crate) struct Context {
     api: &'static Api,
     raw: cl_context,
     devices: Vec<Device>,
+    first: Device,
     /// Absent where a device of the context has no USM.
     usm: Option<&'static Usm>,
     quirks: Quirks,
@@ -39,8 +40,8 @@ impl Context {
         let Some(first) = devices.first() else {
             return Err(Error::invalid("a context needs a device"));
         };
-        let platform = first.platform().raw();
-        if let Some(foreign) = devices.iter().find(|device| device.platform().raw() != platform) {
+        let platform = first.platform();
+        if let Some(foreign) = devices.iter().find(|device| device.platform() != platform) {
             return Err(Error::invalid(format!(
                 "devices of two platforms in one context: `{}` and `{}`",
                 first.name(),
@@ -49,16 +50,18 @@ impl Context {
             .remedy("make a context for each platform"));
         }
         let api = api()?;
-        let raw_devices: Vec<_> = devices.iter().map(Device::raw).collect();
+        let raw_devices: Vec<_> = devices.iter().map(Device::id).collect();
         let properties: [cl_context_properties; 3] =
-            [CL_CONTEXT_PLATFORM as cl_context_properties, platform as cl_context_properties, 0];
+            [CL_CONTEXT_PLATFORM as cl_context_properties, platform.id() as cl_context_properties, 0];
         // SAFETY: the devices are alive, the list of properties ends in 0, and there is no callback.
-        let raw = unsafe { api.clCreateContext(properties.as_ptr(), &raw_devices, None, std::ptr::null_mut()) }?;
-        let usm = first.usm().filter(|_| devices.iter().all(|device| device.usm().is_some()));
+        let raw =
+            unsafe { api.clCreateContext(properties.as_ptr(), &raw_devices, None, std::ptr::null_mut()) }?;
+        let usm = first.usm().ok().filter(|_| devices.iter().all(|device| device.usm().is_ok()));
         Ok(Arc::new(Self {
             api,
             raw,
             devices: devices.to_vec(),
+            first: first.clone(),
             usm,
             quirks: Quirks::of(first),
             slots: Slots::default(),
@@ -80,6 +83,11 @@ impl Context {
         &self.devices
     }
 
+    /// The first of the devices, of which there is at least one.
+    pub(crate) fn first_device(&self) -> &Device {
+        &self.first
+    }
+
     pub(crate) fn quirks(&self) -> Quirks {
         self.quirks
     }
@@ -94,17 +102,14 @@ impl Context {
     /// [`ErrorKind::FeatureNotSupported`] where a device has no USM. (Coarse-grained SVM could serve as the second
     /// implementation: the functions of `queue` and `usm` are the only ones that ask for this table.)
     pub(crate) fn usm(&self) -> Result<&'static Usm> {
-        self.usm.ok_or_else(|| {
-            let without = self.devices.iter().find(|device| device.usm().is_none());
-            Error::new(
-                ErrorKind::FeatureNotSupported,
-                format!(
-                    "device `{}` has no unified shared memory (cl_intel_unified_shared_memory)",
-                    without.map_or("", |device| device.name())
-                ),
-            )
-            .remedy("choose another device with OCLAVE_DEVICE")
-        })
+        match self.usm {
+            Some(usm) => Ok(usm),
+            None => {
+                self.devices.iter().try_fold(None, |_, device| device.usm().map(Some))?.ok_or_else(|| {
+                    Error::new(ErrorKind::FeatureNotSupported, "the context has no unified shared memory")
+                })
+            }
+        }
     }
 
     /// Stores the first error of something that cannot return it.

@@ -9,7 +9,7 @@ use bytemuck::Pod;
 use super::event::Event;
 use super::queue::Queue;
 use super::retired::{Keep, leak};
-use super::sys::{CL_FALSE, CL_TRUE, cl_mem_advice_intel, cl_mem_migration_flags};
+use super::sys::{CL_FALSE, CL_TRUE};
 use super::usm::Span;
 use crate::error::{Error, Result};
 
@@ -43,7 +43,8 @@ fn same_size(from: usize, to: usize) -> Result<()> {
     if from == to {
         return Ok(());
     }
-    Err(Error::invalid(format!("a copy from {from} bytes to {to} bytes")).remedy("copy between slices of one length"))
+    Err(Error::invalid(format!("a copy from {from} bytes to {to} bytes"))
+        .remedy("copy between slices of one length"))
 }
 
 impl Queue {
@@ -107,7 +108,11 @@ impl Queue {
     }
 
     /// Copies to a host buffer of `T`, which the [`Readback`] gives when the copy has ended.
-    pub(crate) fn read_later<T: Pod>(self: &Arc<Self>, from: Span<'_>, after: &[&Event]) -> Result<Readback<T>> {
+    pub(crate) fn read_later<T: Pod>(
+        self: &Arc<Self>,
+        from: Span<'_>,
+        after: &[&Event],
+    ) -> Result<Readback<T>> {
         let len = from.size_bytes().checked_div(size_of::<T>()).unwrap_or(0);
         let mut buffer: Vec<T> = crate::memory::zeroed(len)?;
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut buffer);
@@ -122,7 +127,15 @@ impl Queue {
             // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's live until the event is
             // complete, see `Readback`.
             self.submit(after, true, |_, queue, wait, event| unsafe {
-                usm.clEnqueueMemcpyINTEL(queue, CL_FALSE, target, from.address(), from.size_bytes(), wait, event)
+                usm.clEnqueueMemcpyINTEL(
+                    queue,
+                    CL_FALSE,
+                    target,
+                    from.address(),
+                    from.size_bytes(),
+                    wait,
+                    event,
+                )
             })
         })?;
         Ok(Readback { event, buffer: Some(buffer) })
@@ -153,7 +166,15 @@ impl Queue {
             }
             // SAFETY: queue and events are alive, both ends have `size_bytes` bytes, do not overlap and are in use.
             self.submit(after, false, |_, queue, wait, event| unsafe {
-                usm.clEnqueueMemcpyINTEL(queue, CL_FALSE, to.address(), from.address(), to.size_bytes(), wait, event)
+                usm.clEnqueueMemcpyINTEL(
+                    queue,
+                    CL_FALSE,
+                    to.address(),
+                    from.address(),
+                    to.size_bytes(),
+                    wait,
+                    event,
+                )
             })
         })
     }
@@ -166,7 +187,10 @@ impl Queue {
             || to.size_bytes() % size != 0
             || to.address().addr() % size != 0
         {
-            return Err(Error::invalid(format!("a fill of {} bytes with a pattern of {size}", to.size_bytes())));
+            return Err(Error::invalid(format!(
+                "a fill of {} bytes with a pattern of {size}",
+                to.size_bytes()
+            )));
         }
         let usm = self.context().usm()?;
         self.using([to].into_iter(), || {
@@ -181,42 +205,30 @@ impl Queue {
         })
     }
 
-    /// Moves memory towards the device (flags 0) or the host, where the device can; else a marker.
-    pub(crate) fn migrate(
-        self: &Arc<Self>,
-        span: Span<'_>,
-        flags: cl_mem_migration_flags,
-        after: &[&Event],
-    ) -> Result<Event> {
+    /// Moves memory to the device ahead of its use, where the driver can; else a marker.
+    pub(crate) fn prefetch(self: &Arc<Self>, span: Span<'_>, after: &[&Event]) -> Result<Event> {
         let usm = self.context().usm()?;
         self.using([span].into_iter(), || {
             if span.size_bytes() == 0 || usm.clEnqueueMigrateMemINTEL.is_none() {
                 return self.marker(after);
             }
+            // Flags of 0 mean the device of the queue.
             // SAFETY: queue and events are alive, the span is in use.
-            self.submit(after, false, |_, queue, wait, event| unsafe {
-                usm.clEnqueueMigrateMemINTEL(queue, span.address(), span.size_bytes(), flags, wait, event)
+            let submitted = self.submit(after, false, |_, queue, wait, event| unsafe {
+                usm.clEnqueueMigrateMemINTEL(queue, span.address(), span.size_bytes(), 0, wait, event)
+            });
+            // Intel's CPU runtime answers CL_INVALID_VALUE to every such call. Nothing is lost without a hint.
+            submitted.or_else(|error| {
+                log::debug!("memory is not prefetched: {error}");
+                self.marker(after)
             })
         })
     }
 
-    /// Tells the driver how memory will be used, where it listens; else a marker.
-    pub(crate) fn advise(
-        self: &Arc<Self>,
-        span: Span<'_>,
-        advice: cl_mem_advice_intel,
-        after: &[&Event],
-    ) -> Result<Event> {
-        let usm = self.context().usm()?;
-        self.using([span].into_iter(), || {
-            if span.size_bytes() == 0 || usm.clEnqueueMemAdviseINTEL.is_none() {
-                return self.marker(after);
-            }
-            // SAFETY: queue and events are alive, the span is in use.
-            self.submit(after, false, |_, queue, wait, event| unsafe {
-                usm.clEnqueueMemAdviseINTEL(queue, span.address(), span.size_bytes(), advice, wait, event)
-            })
-        })
+    /// Keeps the place of an advice in the order, and makes the same checks. `clEnqueueMemAdviseINTEL` is not called: its
+    /// extension gives no meaning to any value of advice.
+    pub(crate) fn advise(self: &Arc<Self>, span: Span<'_>, after: &[&Event]) -> Result<Event> {
+        self.using([span].into_iter(), || self.marker(after))
     }
 }
 

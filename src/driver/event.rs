@@ -6,8 +6,8 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use super::queue::Queue;
 use super::sys::{
     CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, CL_PROFILING_COMMAND_END, CL_PROFILING_COMMAND_QUEUED,
-    CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_SUBMIT, CL_QUEUED, CL_RUNNING, CL_SUBMITTED, cl_event, cl_int,
-    cl_profiling_info,
+    CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_SUBMIT, CL_QUEUED, CL_RUNNING, CL_SUBMITTED, cl_event,
+    cl_int, cl_profiling_info,
 };
 use super::{Api, info};
 use crate::error::{Error, ErrorKind, Result};
@@ -88,7 +88,9 @@ impl RawEvent {
     /// # Errors
     /// When the driver does not say. Every way to ask has been tried then.
     pub(crate) fn wait_for_end(&self) -> Result<()> {
-        let ended = |event: &Self| event.status().map(|status| matches!(status, Status::Complete | Status::Failed(_)));
+        let ended = |event: &Self| {
+            event.status().map(|status| matches!(status, Status::Complete | Status::Failed(_)))
+        };
         if self.wait().is_ok() || matches!(ended(self), Ok(true)) {
             return Ok(());
         }
@@ -105,7 +107,9 @@ impl RawEvent {
         let signal = Arc::new(Signal::default());
         let for_driver = Arc::into_raw(Arc::clone(&signal)).cast_mut().cast::<c_void>();
         // SAFETY: the event is alive; the pointer is a reference of its own, which the callback, called once, takes back.
-        if let Err(error) = unsafe { self.api.clSetEventCallback(self.raw, CL_COMPLETE, Some(complete), for_driver) } {
+        if let Err(error) =
+            unsafe { self.api.clSetEventCallback(self.raw, CL_COMPLETE, Some(complete), for_driver) }
+        {
             // SAFETY: a call that failed registered nothing, so the reference is still ours.
             drop(unsafe { Arc::from_raw(for_driver.cast_const().cast::<Signal>()) });
             return Err(error);

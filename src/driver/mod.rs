@@ -17,7 +17,10 @@ pub(crate) mod table;
 
 pub(crate) mod api;
 mod capabilities;
+pub(crate) mod context;
+pub(crate) mod copy;
 mod device;
+pub(crate) mod event;
 pub(crate) mod ext;
 mod hook;
 pub(crate) mod info;
@@ -25,11 +28,16 @@ pub(crate) mod loader;
 pub mod mask;
 mod platform;
 mod query;
+pub(crate) mod queue;
+mod quirk;
 #[cfg(feature = "record")]
 pub mod record;
+mod retired;
 mod select;
 #[cfg(test)]
 mod signatures;
+mod slots;
+pub(crate) mod usm;
 mod version;
 
 pub(crate) use api::Api;

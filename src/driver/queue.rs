@@ -18,7 +18,8 @@ use super::context::Context;
 use super::event::{Event, RawEvent};
 use super::slots::Left;
 use super::sys::{
-    CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROFILING_ENABLE, CL_QUEUE_PROPERTIES, cl_command_queue, cl_event,
+    CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROFILING_ENABLE, CL_QUEUE_PROPERTIES, cl_command_queue,
+    cl_event, cl_queue_properties,
 };
 use super::usm::Span;
 use super::{Api, Device};
@@ -138,7 +139,7 @@ impl Queue {
         if properties.profiling {
             flags |= CL_QUEUE_PROFILING_ENABLE;
         }
-        let list = [CL_QUEUE_PROPERTIES, flags, 0];
+        let list = [cl_queue_properties::from(CL_QUEUE_PROPERTIES), flags, 0];
         // Without properties there is no list: some drivers do not take an empty one.
         let list = if flags == 0 { std::ptr::null() } else { list.as_ptr() };
         let api = context.api();
@@ -236,19 +237,29 @@ impl Queue {
         let before = core.submitted.load(Ordering::Acquire);
         {
             let _lock = core.lock();
-            enqueue(core.api, core.raw, wait.events(), if want_event { &mut event } else { std::ptr::null_mut() })?;
+            enqueue(
+                core.api,
+                core.raw,
+                wait.events(),
+                if want_event { &mut event } else { std::ptr::null_mut() },
+            )?;
         }
-        let alone = core
-            .submitted
-            .compare_exchange(before, before + 1, Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok();
+        let alone =
+            core.submitted.compare_exchange(before, before + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok();
         let count = if alone { before + 1 } else { core.submitted.fetch_add(1, Ordering::AcqRel) + 1 };
         // SAFETY: the enqueue gave a reference unless the event is null.
-        let event = (!event.is_null()).then(|| unsafe { RawEvent::new(core.api, event, core.quirk.is_some()) });
+        let event =
+            (!event.is_null()).then(|| unsafe { RawEvent::new(core.api, event, core.quirk.is_some()) });
         let covers = match (&event, core.in_order) {
             // A marker made later comes after everything counted here.
             (None, _) => count,
-            (Some(_), true) => if alone { count } else { before },
+            (Some(_), true) => {
+                if alone {
+                    count
+                } else {
+                    before
+                }
+            }
             (Some(_), false) => 0,
         };
         Ok(Event::new(Arc::clone(self), event, count, covers))
@@ -264,7 +275,8 @@ impl Queue {
     ) -> Result<()> {
         let core = &*self.core;
         if core.quirk.is_some() {
-            let event = self.submit(after, true, |api, queue, wait, event| enqueue(api, queue, false, wait, event))?;
+            let event =
+                self.submit(after, true, |api, queue, wait, event| enqueue(api, queue, false, wait, event))?;
             return event.wait_surely();
         }
         let wait = WaitList::new(self, after)?;

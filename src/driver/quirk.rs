@@ -1,6 +1,6 @@
 //! Known faults of drivers that this layer works around. Each is found by platform and version, never by hope.
 
-use super::Device;
+use super::{Device, DeviceKind};
 
 /// Which work-arounds a context needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -22,6 +22,11 @@ pub(crate) struct Quirks {
 
 impl Quirks {
     pub(crate) fn of(device: &Device) -> Self {
-        Self { out_of_order_waits: device.is_intel_cpu_runtime() }
+        Self { out_of_order_waits: is_intel_cpu_runtime(device) }
     }
+}
+
+/// Every version that was seen has the fault; when one comes without it, compare the driver's version here.
+fn is_intel_cpu_runtime(device: &Device) -> bool {
+    device.kind() == DeviceKind::Cpu && device.platform().vendor().contains("Intel")
 }

@@ -79,7 +79,9 @@ impl Slots {
     pub(super) fn markers(&self, mask: u64) -> Result<Vec<RawEvent>> {
         let slots = self.lock();
         let mut events = Vec::new();
-        for entry in slots.iter().enumerate().filter(|(slot, _)| mask >> slot & 1 == 1).flat_map(|(_, slot)| slot) {
+        for entry in
+            slots.iter().enumerate().filter(|(slot, _)| mask >> slot & 1 == 1).flat_map(|(_, slot)| slot)
+        {
             match entry {
                 Entry::Open(core) if core.is_idle() => {}
                 Entry::Open(core) => events.push(core.marker()?),

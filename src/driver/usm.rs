@@ -12,6 +12,8 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bytemuck::Pod;
+
 use super::Device;
 use super::context::Context;
 use super::queue::Queue;
@@ -159,13 +161,13 @@ fn allocate(
         if !supported {
             return Err(device.lacks(&format!("{} USM", kind.name()), "another kind of memory"));
         }
-        if size_bytes as u64 > capabilities.max_allocation_bytes || size_bytes > isize::MAX as usize {
+        if size_bytes as u64 > capabilities.limits.max_allocation_bytes || size_bytes > isize::MAX as usize {
             return Err(Error::new(
                 ErrorKind::MemoryAllocation,
                 format!(
                     "device `{}` takes at most {} bytes in one allocation",
                     device.name(),
-                    capabilities.max_allocation_bytes
+                    capabilities.limits.max_allocation_bytes
                 ),
             ));
         }
@@ -235,6 +237,16 @@ impl<'a> Span<'a> {
         self.allocation.address().wrapping_byte_add(self.offset_bytes)
     }
 
+    /// `size_bytes` of it, from `offset_bytes` on.
+    pub(crate) fn part(&self, offset_bytes: usize, size_bytes: usize) -> Result<Self> {
+        match offset_bytes.checked_add(size_bytes) {
+            Some(end) if end <= self.size_bytes => {
+                self.allocation.span(self.offset_bytes + offset_bytes, size_bytes)
+            }
+            _ => Err(Error::invalid("a part that is not within its span")),
+        }
+    }
+
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         std::ptr::eq(self.allocation, other.allocation)
             && self.offset_bytes < other.offset_bytes + other.size_bytes
@@ -248,8 +260,11 @@ impl<'a> Span<'a> {
     pub(super) fn begin_use(&self, queue: &Queue) -> Result<()> {
         let allocation = self.allocation;
         if !Arc::ptr_eq(&allocation.context, queue.context()) {
-            return Err(Error::invalid(format!("the {} memory belongs to another context", allocation.kind.name()))
-                .remedy("allocate it in the context of the queue"));
+            return Err(Error::invalid(format!(
+                "the {} memory belongs to another context",
+                allocation.kind.name()
+            ))
+            .remedy("allocate it in the context of the queue"));
         }
         match allocation.kind {
             Kind::Device => {
@@ -319,30 +334,41 @@ impl HostAccess {
         Ok(access)
     }
 
-    /// # Safety
-    /// `T` takes any bit pattern, and `offset_bytes` is a multiple of its alignment.
-    pub(crate) unsafe fn slice<T>(&self, offset_bytes: usize, len: usize) -> Result<&[T]> {
-        let start = self.start::<T>(offset_bytes, len)?;
-        // SAFETY: within the allocation, aligned, host-addressable; no command and no writer touches it while `self` lives.
-        Ok(unsafe { std::slice::from_raw_parts(start.as_ptr(), len) })
+    /// Refuses what [`HostAccess::slice`] would find empty.
+    pub(crate) fn check<T: Pod>(&self, offset_bytes: usize, len: usize) -> Result<()> {
+        self.start::<T>(offset_bytes, len).map(drop)
     }
 
-    /// # Safety
-    /// As for [`HostAccess::slice`].
-    pub(crate) unsafe fn slice_mut<T>(&mut self, offset_bytes: usize, len: usize) -> Result<&mut [T]> {
-        if !self.write {
-            return Err(Error::invalid("the host only reads this memory"));
+    /// `len` elements from `offset_bytes` on; none where [`HostAccess::check`] fails.
+    pub(crate) fn slice<T: Pod>(&self, offset_bytes: usize, len: usize) -> &[T] {
+        match self.start::<T>(offset_bytes, len) {
+            // SAFETY: within the allocation, aligned, host-addressable, any bytes are a `T`; no command and no writer
+            // touches it while `self` lives.
+            Ok(start) => unsafe { std::slice::from_raw_parts(start.as_ptr(), len) },
+            Err(_) => &[],
         }
-        let start = self.start::<T>(offset_bytes, len)?;
-        // SAFETY: within the allocation, aligned, host-addressable; no command, no reader and no other writer touches it
-        // while `self` is borrowed.
-        Ok(unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), len) })
+    }
+
+    /// As [`HostAccess::slice`]; none where the access is not for writing.
+    pub(crate) fn slice_mut<T: Pod>(&mut self, offset_bytes: usize, len: usize) -> &mut [T] {
+        match self.start::<T>(offset_bytes, len) {
+            // SAFETY: within the allocation, aligned, host-addressable, any bytes are a `T`; no command, no reader and no
+            // other writer touches it while `self` is borrowed.
+            Ok(start) if self.write => unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), len) },
+            _ => &mut [],
+        }
     }
 
     fn start<T>(&self, offset_bytes: usize, len: usize) -> Result<NonNull<T>> {
         let size_bytes = len.checked_mul(size_of::<T>()).unwrap_or(usize::MAX);
         let span = self.allocation.span(offset_bytes, size_bytes)?;
-        Ok(NonNull::new(span.address().cast::<T>()).unwrap_or(NonNull::dangling()))
+        // Without bytes any aligned address will do.
+        let start = NonNull::new(span.address().cast::<T>()).filter(|_| size_bytes != 0);
+        match start {
+            None if size_bytes == 0 => Ok(NonNull::dangling()),
+            Some(start) if start.is_aligned() && self.allocation.kind != Kind::Device => Ok(start),
+            _ => Err(Error::invalid("the host cannot address this memory as elements of that type")),
+        }
     }
 }
 

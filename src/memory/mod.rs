@@ -1,8 +1,26 @@
 //! Memory that kernels and the host share.
 
+mod guard;
 mod pointer;
+mod readback;
 mod usm;
 
+use bytemuck::Pod;
+
+pub use guard::{ReadGuard, WriteGuard};
 pub(crate) use pointer::Pointer;
 pub use pointer::{KernelPointer, KernelPointerMut};
-pub use usm::{UsmKind, UsmSlice, kind};
+pub use readback::{AsyncSource, Readback};
+pub use usm::{HostAddressable, UsmKind, UsmSlice, kind};
+
+use crate::{Error, ErrorKind, Result};
+
+/// A vector of `len` zeroes, or an error when the host has no room for it.
+pub(crate) fn zeroed<T: Pod>(len: usize) -> Result<Vec<T>> {
+    bytemuck::allocation::try_zeroed_vec(len).map_err(|()| {
+        Error::new(
+            ErrorKind::MemoryAllocation,
+            format!("no host memory for {len} elements of {} bytes", size_of::<T>()),
+        )
+    })
+}

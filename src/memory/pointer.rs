@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use oclave_image::Access;
 
-use super::usm::Allocation;
 use super::{UsmKind, UsmSlice};
+use crate::driver::usm::Allocation;
 
 mod sealed {
     pub trait Sealed {}

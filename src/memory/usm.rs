@@ -1,13 +1,15 @@
 //! Unified shared memory (USM): typed slices of memory that host and device address with the same pointer.
 
+use std::fmt;
 use std::marker::PhantomData;
+use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
-use super::Pointer;
+use bytemuck::Pod;
 
-/// Placeholder until the driver layer lands.
-#[derive(Debug)]
-pub struct Allocation;
+use super::Pointer;
+use crate::driver::usm::{Allocation, Kind, Span};
+use crate::{Context, Device, Error, ErrorKind, Result};
 
 /// The kinds of USM, as types.
 pub mod kind {
@@ -23,10 +25,18 @@ pub mod kind {
 }
 
 mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::kind::Device {}
-    impl Sealed for super::kind::Host {}
-    impl Sealed for super::kind::Shared {}
+    pub trait Sealed {
+        const KIND: super::Kind;
+    }
+    impl Sealed for super::kind::Device {
+        const KIND: super::Kind = super::Kind::Device;
+    }
+    impl Sealed for super::kind::Host {
+        const KIND: super::Kind = super::Kind::Host;
+    }
+    impl Sealed for super::kind::Shared {
+        const KIND: super::Kind = super::Kind::Shared;
+    }
 }
 
 /// A kind of USM: [`kind::Device`], [`kind::Host`] or [`kind::Shared`].
@@ -35,13 +45,91 @@ impl UsmKind for kind::Device {}
 impl UsmKind for kind::Host {}
 impl UsmKind for kind::Shared {}
 
-/// `len` elements of `T` in USM. Clones and sub-slices share the memory, which is freed with the last of them, never
-/// under a command that uses it.
+/// A kind of USM that the host can address: [`kind::Host`] or [`kind::Shared`].
+pub trait HostAddressable: UsmKind {}
+impl HostAddressable for kind::Host {}
+impl HostAddressable for kind::Shared {}
+
+/// `len` elements of `T` in USM.
+///
+/// Clones and sub-slices share the memory. It is freed when the last of them is gone, and never while a command that was
+/// given it still runs: it may be dropped right after a launch. (An address that a kernel stored somewhere does not count.)
+///
+/// Element types are [`Pod`]: any bytes are a value, because kernels may write any.
 pub struct UsmSlice<T, K = kind::Device> {
     allocation: Arc<Allocation>,
     offset_bytes: usize,
     len: usize,
     ty: PhantomData<fn() -> (T, K)>,
+}
+
+impl<T: Pod, K: UsmKind> UsmSlice<T, K> {
+    pub(crate) fn new(context: &Context, device: Option<&Device>, len: usize) -> Result<Self> {
+        let Some(size_bytes) = len.checked_mul(size_of::<T>()) else {
+            return Err(Error::new(
+                ErrorKind::MemoryAllocation,
+                format!("{len} elements of {} bytes are more than can be addressed", size_of::<T>()),
+            ));
+        };
+        let allocation = Allocation::new(context.driver(), device, K::KIND, size_bytes, align_of::<T>())?;
+        Ok(Self { allocation, offset_bytes: 0, len, ty: PhantomData })
+    }
+
+    /// The elements of a range.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] when the range is not within the slice.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<Self> {
+        let start = match range.start_bound() {
+            Bound::Included(start) => Some(*start),
+            Bound::Excluded(start) => start.checked_add(1),
+            Bound::Unbounded => Some(0),
+        };
+        let end = match range.end_bound() {
+            Bound::Included(end) => end.checked_add(1),
+            Bound::Excluded(end) => Some(*end),
+            Bound::Unbounded => Some(self.len),
+        };
+        match (start, end) {
+            // Within the length, sizes cannot overflow.
+            (Some(start), Some(end)) if start <= end && end <= self.len => Ok(Self {
+                allocation: Arc::clone(&self.allocation),
+                offset_bytes: self.offset_bytes + start * size_of::<T>(),
+                len: end - start,
+                ty: PhantomData,
+            }),
+            _ => Err(Error::invalid(format!(
+                "range {:?}..{:?} is not within a slice of {} elements",
+                range.start_bound(),
+                range.end_bound(),
+                self.len
+            ))),
+        }
+    }
+
+    /// The same bytes as elements of another type.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] when the bytes are no whole number of `U`, or not aligned for it.
+    pub fn cast<U: Pod>(&self) -> Result<UsmSlice<U, K>> {
+        let size_bytes = self.size_bytes();
+        let len = size_bytes.checked_div(size_of::<U>()).unwrap_or(0);
+        let address = self.allocation.address().addr().wrapping_add(self.offset_bytes);
+        if len * size_of::<U>() != size_bytes || address % align_of::<U>() != 0 {
+            return Err(Error::invalid(format!(
+                "{size_bytes} bytes at offset {} are not elements of {} bytes aligned to {}",
+                self.offset_bytes,
+                size_of::<U>(),
+                align_of::<U>()
+            )));
+        }
+        Ok(UsmSlice {
+            allocation: Arc::clone(&self.allocation),
+            offset_bytes: self.offset_bytes,
+            len,
+            ty: PhantomData,
+        })
+    }
 }
 
 impl<T, K: UsmKind> UsmSlice<T, K> {
@@ -55,13 +143,49 @@ impl<T, K: UsmKind> UsmSlice<T, K> {
         self.len == 0
     }
 
+    /// The size in bytes.
+    pub fn size_bytes(&self) -> usize {
+        // Checked when the memory was allocated.
+        self.len * size_of::<T>()
+    }
+
+    pub(crate) fn span(&self) -> Result<Span<'_>> {
+        self.allocation.span(self.offset_bytes, self.size_bytes())
+    }
+
+    pub(crate) fn allocation(&self) -> &Arc<Allocation> {
+        &self.allocation
+    }
+
+    pub(crate) fn offset_bytes(&self) -> usize {
+        self.offset_bytes
+    }
+
     pub(crate) fn pointer(&self) -> Pointer {
-        Pointer::new(Some(self.allocation.clone()), self.offset_bytes)
+        Pointer::new(Some(Arc::clone(&self.allocation)), self.offset_bytes)
     }
 }
 
-impl<T, K> std::fmt::Debug for UsmSlice<T, K> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "UsmSlice<{}>({})", std::any::type_name::<T>(), self.len)
+impl<T, K> Clone for UsmSlice<T, K> {
+    fn clone(&self) -> Self {
+        Self {
+            allocation: Arc::clone(&self.allocation),
+            offset_bytes: self.offset_bytes,
+            len: self.len,
+            ty: PhantomData,
+        }
+    }
+}
+
+impl<T, K> fmt::Debug for UsmSlice<T, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "UsmSlice<{}>({} from byte {} of {:?})",
+            std::any::type_name::<T>(),
+            self.len,
+            self.offset_bytes,
+            self.allocation
+        )
     }
 }

@@ -1,0 +1,120 @@
+//! Contexts: devices of one platform that share memory and programs.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use crate::driver;
+use crate::memory::{UsmSlice, kind};
+use crate::{Device, Error, Result};
+
+/// Devices of one platform that share memory, programs, and events.
+///
+/// Cloning is cheap and gives the same context. Everything made from a context keeps it alive.
+///
+/// ```no_run
+/// # fn main() -> oclave::Result<()> {
+/// use oclave::{Context, Device, Queue};
+///
+/// let context = Context::new(&Device::select()?)?;
+/// let queue = Queue::new(&context)?;
+/// let memory = context.alloc_device::<f32>(1000)?;
+/// queue.fill(&memory, 1.5)?.wait()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Context(Arc<Inner>);
+
+struct Inner {
+    driver: Arc<driver::context::Context>,
+}
+
+impl Context {
+    /// A context of one device.
+    ///
+    /// # Errors
+    /// [`ErrorKind::FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) when the device takes no SPIR-V.
+    pub fn new(device: &Device) -> Result<Self> {
+        Self::with_devices(std::slice::from_ref(device))
+    }
+
+    /// A context of several devices of one platform: devices, or sub-devices.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for no device, or devices of several platforms, as OpenCL has no
+    /// context across platforms; else as [`Context::new`].
+    pub fn with_devices(devices: &[Device]) -> Result<Self> {
+        devices.iter().try_for_each(Device::require_spirv)?;
+        Ok(Self(Arc::new(Inner { driver: driver::context::Context::new(devices)? })))
+    }
+
+    /// The devices, in the order given.
+    pub fn devices(&self) -> &[Device] {
+        self.driver().devices()
+    }
+
+    /// The first device; that of queues and of device memory unless another is named.
+    pub fn device(&self) -> &Device {
+        // There is at least one.
+        self.driver().first_device()
+    }
+
+    /// Device memory for `len` elements on the context's first device. The contents are undefined, not uninitialised: any
+    /// bytes are a value of `T`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::MemoryAllocation`](crate::ErrorKind::MemoryAllocation) when it does not fit, and
+    /// [`ErrorKind::FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) when the device has no such memory.
+    pub fn alloc_device<T: Pod>(&self, len: usize) -> Result<UsmSlice<T, kind::Device>> {
+        UsmSlice::new(self, Some(self.device()), len)
+    }
+
+    /// As [`Context::alloc_device`], on a device of the context.
+    ///
+    /// # Errors
+    /// Also [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) when the device is not of this context.
+    pub fn alloc_device_on<T: Pod>(&self, device: &Device, len: usize) -> Result<UsmSlice<T, kind::Device>> {
+        if !self.devices().contains(device) {
+            return Err(Error::invalid(format!("device `{}` is not in the context", device.name())));
+        }
+        UsmSlice::new(self, Some(device), len)
+    }
+
+    /// Memory for `len` elements on the host, which the devices can use.
+    ///
+    /// # Errors
+    /// As [`Context::alloc_device`].
+    pub fn alloc_host<T: Pod>(&self, len: usize) -> Result<UsmSlice<T, kind::Host>> {
+        UsmSlice::new(self, None, len)
+    }
+
+    /// Memory for `len` elements that host and devices use, and that moves between them.
+    ///
+    /// # Errors
+    /// As [`Context::alloc_device`].
+    pub fn alloc_shared<T: Pod>(&self, len: usize) -> Result<UsmSlice<T, kind::Shared>> {
+        // Memory shared by all devices where there are several.
+        let device = if self.devices().len() == 1 { Some(self.device()) } else { None };
+        UsmSlice::new(self, device, len)
+    }
+
+    pub(crate) fn driver(&self) -> &Arc<driver::context::Context> {
+        &self.0.driver
+    }
+}
+
+impl PartialEq for Context {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Context {}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("devices", &self.devices()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,37 @@
+//! Fills with patterns of any size.
+
+use std::sync::Arc;
+
+use crate::Result;
+use crate::driver::copy::HostBuffer;
+use crate::driver::event::Event;
+use crate::driver::queue::Queue;
+use crate::driver::usm::Span;
+
+/// Host bytes that a fill with an odd pattern begins with, about.
+const SEED_BYTES: usize = 64 << 10;
+
+/// Repeats `pattern` over the span, which is a whole number of patterns.
+///
+/// OpenCL fills with 1, 2, 4, … 128 bytes. Other patterns are written a few thousand times, and then copied within the
+/// memory, twice as much each time.
+pub(super) fn fill(queue: &Arc<Queue>, to: Span<'_>, pattern: &[u8], after: &[&Event]) -> Result<Event> {
+    let size = pattern.len();
+    if to.size_bytes() == 0 || size == 0 {
+        return queue.fill(to, &[0], after);
+    }
+    if size.is_power_of_two() && size <= 128 && to.address().addr() % size == 0 {
+        return queue.fill(to, pattern, after);
+    }
+    let total = to.size_bytes();
+    let seed = (SEED_BYTES / size).max(1).saturating_mul(size).min(total);
+    let bytes = pattern.repeat(seed / size);
+    let mut event = queue.write_later(HostBuffer::Owned(bytes), to.part(0, seed)?, after)?;
+    let mut done = seed;
+    while done < total {
+        let step = done.min(total - done);
+        event = queue.copy(to.part(0, step)?, to.part(done, step)?, &[&event])?;
+        done += step;
+    }
+    Ok(event)
+}

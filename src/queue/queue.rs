@@ -1,0 +1,271 @@
+//! Queues: in order or out of order, of one device.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use super::{Advice, After, Event, KernelCall, NdRange};
+use crate::driver::queue::{self as driver, Properties};
+use crate::memory::{AsyncSource, Readback, UsmKind, UsmSlice};
+use crate::{Context, Device, Result};
+
+/// Where commands for a device are put.
+///
+/// An in-order queue runs its commands one after the other. An out-of-order queue runs them in any order that keeps the
+/// dependencies given with [`Queue::after`]. Either may be used from many threads; cloning is cheap and gives the same
+/// queue. A queue may be dropped while its commands run.
+///
+/// Functions that return an [`Event`] return at once; the others when they are done.
+#[derive(Clone)]
+pub struct Queue {
+    context: Context,
+    driver: Arc<driver::Queue>,
+}
+
+impl Queue {
+    /// An in-order queue of the context's first device.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub fn new(context: &Context) -> Result<Self> {
+        Self::builder(context).build()
+    }
+
+    /// A queue with other properties.
+    pub fn builder(context: &Context) -> QueueBuilder {
+        QueueBuilder { context: context.clone(), device: None, properties: Properties::default() }
+    }
+
+    /// The context.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Device {
+        self.driver.device()
+    }
+
+    /// Whether commands may run out of order.
+    pub fn is_out_of_order(&self) -> bool {
+        self.driver.properties().out_of_order
+    }
+
+    /// Commands that wait for these events first:
+    /// `queue.after(&[&copied, &computed]).parallel_for(range, call)`.
+    ///
+    /// Events may be of other queues. Those of other contexts are waited for by the calling thread, as no driver can.
+    pub fn after<'a>(&'a self, events: &'a [&'a Event]) -> After<'a> {
+        After::new(self, events)
+    }
+
+    /// Runs a kernel over a range: a number of work-items (`1000`, [`Range`](crate::Range), `[640, 480]`) or an
+    /// [`NdRange`]. An empty range runs nothing and keeps its place in the order.
+    ///
+    /// # Errors
+    /// [`NdRange`](crate::ErrorKind::NdRange) when the device or the kernel does not take the range,
+    /// [`KernelArgument`](crate::ErrorKind::KernelArgument) when the arguments do not fit the kernel,
+    /// [`Invalid`](crate::ErrorKind::Invalid) when memory is of another context or being accessed by the host,
+    /// [`Build`](crate::ErrorKind::Build) and others when the kernel's program is built for the first time.
+    pub fn parallel_for(&self, range: impl Into<NdRange>, call: KernelCall) -> Result<Event> {
+        self.after(&[]).parallel_for(range, call)
+    }
+
+    /// Runs a kernel with one work-item.
+    ///
+    /// # Errors
+    /// As [`Queue::parallel_for`].
+    pub fn single_task(&self, call: KernelCall) -> Result<Event> {
+        self.after(&[]).single_task(call)
+    }
+
+    /// Copies host data to USM of the same length, and waits.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) for other lengths, memory of another context, or memory that the host accesses.
+    pub fn copy_to_device<T: Pod, K: UsmKind>(&self, from: &[T], to: &UsmSlice<T, K>) -> Result<()> {
+        self.after(&[]).copy_to_device(from, to)
+    }
+
+    /// Copies USM to host data of the same length, and waits.
+    ///
+    /// # Errors
+    /// As [`Queue::copy_to_device`].
+    pub fn copy_to_host<T: Pod, K: UsmKind>(&self, from: &UsmSlice<T, K>, to: &mut [T]) -> Result<()> {
+        self.after(&[]).copy_to_host(from, to)
+    }
+
+    /// The elements of USM as a vector, when everything before has run.
+    ///
+    /// # Errors
+    /// As [`Queue::copy_to_device`].
+    pub fn read<T: Pod, K: UsmKind>(&self, from: &UsmSlice<T, K>) -> Result<Vec<T>> {
+        self.after(&[]).read(from)
+    }
+
+    /// Copies host data (a `Vec<T>` or an `Arc<[T]>`) to USM of the same length, later.
+    ///
+    /// # Errors
+    /// As [`Queue::copy_to_device`].
+    pub fn copy_to_device_async<T: Pod, K: UsmKind>(
+        &self,
+        from: impl Into<AsyncSource<T>>,
+        to: &UsmSlice<T, K>,
+    ) -> Result<Event> {
+        self.after(&[]).copy_to_device_async(from, to)
+    }
+
+    /// As [`Queue::read`], later.
+    ///
+    /// # Errors
+    /// As [`Queue::copy_to_device`].
+    pub fn read_async<T: Pod, K: UsmKind>(&self, from: &UsmSlice<T, K>) -> Result<Readback<T>> {
+        self.after(&[]).read_async(from)
+    }
+
+    /// Copies USM to USM of the same length, of the same context.
+    ///
+    /// # Errors
+    /// As [`Queue::copy_to_device`]; also [`Invalid`](crate::ErrorKind::Invalid) where the two overlap.
+    pub fn copy<T: Pod, K: UsmKind, L: UsmKind>(
+        &self,
+        from: &UsmSlice<T, K>,
+        to: &UsmSlice<T, L>,
+    ) -> Result<Event> {
+        self.after(&[]).copy(from, to)
+    }
+
+    /// Sets every element to a value.
+    ///
+    /// # Errors
+    /// As [`Queue::copy_to_device`].
+    pub fn fill<T: Pod, K: UsmKind>(&self, to: &UsmSlice<T, K>, value: T) -> Result<Event> {
+        self.after(&[]).fill(to, value)
+    }
+
+    /// Sets every byte to a value.
+    ///
+    /// # Errors
+    /// As [`Queue::copy_to_device`].
+    pub fn memset<T: Pod, K: UsmKind>(&self, to: &UsmSlice<T, K>, byte: u8) -> Result<Event> {
+        self.after(&[]).memset(to, byte)
+    }
+
+    /// Moves memory to the device ahead of its use. Does nothing but keep its place in the order where the device cannot.
+    ///
+    /// # Errors
+    /// As [`Queue::copy_to_device`].
+    pub fn prefetch<T: Pod, K: UsmKind>(&self, memory: &UsmSlice<T, K>) -> Result<Event> {
+        self.after(&[]).prefetch(memory)
+    }
+
+    /// Tells how memory will be used: a hint. No OpenCL driver takes such hints today (the extension defines the call, but
+    /// no advice), so this only checks the memory and keeps its place in the order.
+    ///
+    /// # Errors
+    /// As [`Queue::copy_to_device`].
+    pub fn mem_advise<T: Pod, K: UsmKind>(&self, memory: &UsmSlice<T, K>, advice: Advice) -> Result<Event> {
+        self.after(&[]).mem_advise(memory, advice)
+    }
+
+    /// A command that does nothing, and that is complete when everything before it is.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub fn marker(&self) -> Result<Event> {
+        self.after(&[]).marker()
+    }
+
+    /// A command that does nothing, that waits for everything before it, and that everything behind it waits for.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub fn barrier(&self) -> Result<Event> {
+        self.after(&[]).barrier()
+    }
+
+    /// Hands everything on the queue to the device. Waiting does so too.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub fn flush(&self) -> Result<()> {
+        self.driver.context().check()?;
+        self.driver.flush()
+    }
+
+    /// Waits for everything on the queue.
+    ///
+    /// # Errors
+    /// When the driver refuses, or for the first error of an earlier operation that could not report it. How single
+    /// commands ended is known to their events.
+    pub fn wait(&self) -> Result<()> {
+        self.driver.finish()?;
+        self.driver.context().check()
+    }
+
+    pub(crate) fn driver(&self) -> &Arc<driver::Queue> {
+        &self.driver
+    }
+}
+
+impl PartialEq for Queue {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.driver, &other.driver)
+    }
+}
+
+impl Eq for Queue {}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.driver, f)
+    }
+}
+
+/// Properties of a queue to be made; from [`Queue::builder`].
+#[must_use = "a queue is made by `build`"]
+#[derive(Debug, Clone)]
+pub struct QueueBuilder {
+    context: Context,
+    device: Option<Device>,
+    properties: Properties,
+}
+
+impl QueueBuilder {
+    /// A queue of this device of the context, instead of the first.
+    pub fn device(mut self, device: &Device) -> Self {
+        self.device = Some(device.clone());
+        self
+    }
+
+    /// Commands may run out of order.
+    pub fn out_of_order(mut self) -> Self {
+        self.properties.out_of_order = true;
+        self
+    }
+
+    /// Commands are measured: [`Event::profiling`].
+    pub fn profiling(mut self) -> Self {
+        self.properties.profiling = true;
+        self
+    }
+
+    /// Commands get no event of their own, which makes launching cheaper. Their [`Event`]s still work, but stand for
+    /// everything that was put on the queue until they are used, and cannot be measured.
+    pub fn discard_events(mut self) -> Self {
+        self.properties.discard_events = true;
+        self
+    }
+
+    /// Makes the queue.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) when the device is not of the context,
+    /// [`FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) when it cannot run commands out of order.
+    pub fn build(self) -> Result<Queue> {
+        let device = self.device.as_ref().unwrap_or(self.context.device());
+        let driver = driver::Queue::new(self.context.driver(), device, self.properties)?;
+        Ok(Queue { context: self.context, driver })
+    }
+}
