@@ -6,6 +6,7 @@ mod device_global;
 mod driver;
 mod error;
 mod image;
+mod include_kernels;
 mod memory;
 mod program;
 mod queue;

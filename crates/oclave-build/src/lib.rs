@@ -1,2 +1,55 @@
-//! Compiles kernels to SPIR-V device images and typed Rust from a build script.
+//! Compiles OpenCL kernels to SPIR-V device images and typed Rust, from a build script.
+//!
+//! ```no_run
+//! // build.rs
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     oclave_build::compile(&["kernels/saxpy.cl"])?;
+//!     Ok(())
+//! }
+//! ```
+//! and in the program: `mod kernels { oclave::include_kernels!(); }`, then `kernels::saxpy::saxpy(2.0, &x, &y)`.
+//!
+//! Sources are OpenCL C 3.0 (`.cl`) and C++ for OpenCL 2021 (`.clcpp`). The sources of one call are one program: compiled
+//! one by one, linked, translated to SPIR-V once and split into device images, with one Rust module per source.
+//! [`Config`] has the choices. `#include <oclave/oclave.h>` gives kernels the markers of device globals and
+//! specialization constants.
+//!
+//! # Compilers
+//! A `clang` and an `llvm-spirv` of one version, 14 or later: those of `OCLAVE_CLANG` and `OCLAVE_LLVM_SPIRV`, else the
+//! highest pair on `PATH` (`clang-N` or `clang`). Several sources need `llvm-link` of that version too
+//! (`OCLAVE_LLVM_LINK`). Where there is no compiler, [`Config::checked_in`] images serve.
 #![forbid(unsafe_code)]
+
+mod ast;
+mod cargo;
+mod checked_in;
+mod codegen;
+mod command;
+mod compile;
+mod config;
+mod depfile;
+mod environment;
+mod error;
+mod files;
+mod headers;
+mod overlay;
+mod program;
+mod source;
+mod toolchain;
+mod translate;
+
+use std::path::Path;
+
+pub use config::Config;
+pub use error::{Error, ErrorKind, Result};
+pub use oclave_image::SplitMode as Split;
+pub use program::Output;
+pub use source::sources_in;
+
+/// Compiles a program with the defaults of [`Config`].
+///
+/// # Errors
+/// As [`Config::compile`].
+pub fn compile<P: AsRef<Path>>(sources: &[P]) -> Result<Output> {
+    Config::new().compile(sources)
+}

@@ -1,0 +1,39 @@
+//! What a build script tells cargo: on what its result depends, and warnings.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+
+/// Writes cargo's instructions, each once.
+pub(crate) struct Cargo<'a> {
+    out: &'a mut dyn Write,
+    told: BTreeSet<String>,
+}
+
+impl<'a> Cargo<'a> {
+    pub(crate) fn new(out: &'a mut dyn Write) -> Self {
+        Self { out, told: BTreeSet::new() }
+    }
+
+    pub(crate) fn rerun_if_changed(&mut self, path: &Path) {
+        self.tell(format!("cargo::rerun-if-changed={}", path.display()));
+    }
+
+    pub(crate) fn rerun_if_env_changed(&mut self, variable: &str) {
+        self.tell(format!("cargo::rerun-if-env-changed={variable}"));
+    }
+
+    /// A warning that the user sees, one line of cargo's for each line of it.
+    pub(crate) fn warning(&mut self, text: &str) {
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            self.tell(format!("cargo::warning={line}"));
+        }
+    }
+
+    fn tell(&mut self, line: String) {
+        if self.told.insert(line.clone()) {
+            // Where standard output is closed there is no cargo to tell.
+            let _ = writeln!(self.out, "{line}");
+        }
+    }
+}

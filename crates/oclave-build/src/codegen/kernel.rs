@@ -1,0 +1,101 @@
+//! Typed launchers.
+
+use oclave_image::{Access, KernelSignature, ParameterKind, ValueType};
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::names::{self, Scope, ident};
+use super::types::Types;
+use super::{docs, place};
+use crate::ast::KernelDeclaration;
+
+/// The launcher of a kernel, called `name`; or why there is none. `statics` are names that no parameter may have.
+pub(crate) fn launcher(
+    kernel: &KernelSignature,
+    declared: Option<&KernelDeclaration>,
+    path: &str,
+    name: &str,
+    statics: &[String],
+    types: &mut Types<'_>,
+) -> Result<TokenStream, String> {
+    let mut scope = Scope::with(&["KERNEL", "None"]);
+    statics.iter().for_each(|name| {
+        scope.take(name.clone());
+    });
+    let (mut parameters, mut calls) = (vec![], vec![]);
+    for parameter in &kernel.parameters {
+        let name = ident(&scope.take(names::sanitized(&parameter.name)));
+        let (ty, call) = match &parameter.kind {
+            ParameterKind::Value(ty) => match types.rust(ty) {
+                Some(ty) => (ty, quote!(.value(#name))),
+                None => return Err(format!("parameter `{}` has no size", parameter.name)),
+            },
+            ParameterKind::Pointer { access: Access::Read, pointee, .. } => {
+                let pointee = element(pointee, types);
+                (quote!(impl ::oclave::KernelPointer<#pointee>), quote!(.pointer(#name)))
+            }
+            ParameterKind::Pointer { pointee, .. } => {
+                let pointee = element(pointee, types);
+                (quote!(impl ::oclave::KernelPointerMut<#pointee>), quote!(.pointer_mut(#name)))
+            }
+            ParameterKind::Local { pointee } => {
+                let pointee = element(pointee, types);
+                (quote!(::oclave::Local<#pointee>), quote!(.local(#name)))
+            }
+            ParameterKind::Image { type_name, .. } => {
+                return Err(format!("parameter `{}` is an image ({type_name})", parameter.name));
+            }
+            ParameterKind::Sampler => return Err(format!("parameter `{}` is a sampler", parameter.name)),
+        };
+        parameters.push(quote!(#name: #ty));
+        calls.push(call);
+    }
+    let doc = docs(&documentation(kernel, declared, path));
+    let function = ident(name);
+    let entry_point = &kernel.name;
+    Ok(quote! {
+        #doc
+        pub fn #function(#(#parameters),*) -> ::oclave::KernelCall {
+            static KERNEL: ::oclave::Kernel = ::oclave::Kernel::new(&super::IMAGES, #entry_point);
+            ::oclave::KernelCall::new(&KERNEL) #(#calls)*
+        }
+    })
+}
+
+/// What a pointer points to; `void` is bytes.
+fn element(pointee: &ValueType, types: &mut Types<'_>) -> TokenStream {
+    types.rust(pointee).unwrap_or_else(|| quote!(u8))
+}
+
+fn documentation(kernel: &KernelSignature, declared: Option<&KernelDeclaration>, path: &str) -> Vec<String> {
+    let mut paragraphs: Vec<String> = Vec::new();
+    if let Some(declared) = declared.filter(|declared| !declared.comment.is_empty()) {
+        paragraphs.push(declared.comment.join("\n"));
+    }
+    let line = declared.and_then(|declared| declared.line);
+    paragraphs.push(format!("`{}` ({}).", signature(kernel, declared), place(path, line)));
+    if let Some([x, y, z]) = kernel.required_work_group_size {
+        paragraphs.push(format!("Work-groups must have {x} × {y} × {z} work-items."));
+    }
+    if let Some(size) = kernel.required_sub_group_size {
+        paragraphs.push(format!("Sub-groups must have {size} work-items."));
+    }
+    if !kernel.aspects.is_empty() {
+        paragraphs.push(format!("The device must have {}.", kernel.aspects));
+    }
+    paragraphs
+}
+
+/// The kernel's head as the source has it, without attributes.
+pub(crate) fn signature(kernel: &KernelSignature, declared: Option<&KernelDeclaration>) -> String {
+    let parameters: Vec<String> = match declared {
+        Some(declared) => declared.parameters.iter().map(|p| join(&p.text, &p.name)).collect(),
+        None => kernel.parameters.iter().map(|parameter| parameter.name.clone()).collect(),
+    };
+    format!("kernel void {}({})", kernel.name, parameters.join(", "))
+}
+
+fn join(ty: &str, name: &str) -> String {
+    let separator = if ty.ends_with('*') || name.is_empty() { "" } else { " " };
+    format!("{ty}{separator}{name}")
+}

@@ -1,0 +1,170 @@
+//! Compiles the sources to bitcode, one by one and in parallel, and reads what they declare.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::ast::Declarations;
+use crate::command::{self, Run};
+use crate::config::Config;
+use crate::depfile;
+use crate::error::{Error, ErrorKind, Result};
+use crate::files;
+use crate::source::{Language, Source};
+use crate::toolchain::Toolchain;
+
+/// A compiled source.
+#[derive(Debug)]
+pub(crate) struct Unit {
+    pub(crate) bitcode: PathBuf,
+    pub(crate) declarations: Declarations,
+    /// The source and all headers that it includes, the compiler's own not among them.
+    pub(crate) dependencies: Vec<PathBuf>,
+    /// The compiler's warnings, a line each.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// What compiles.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Compiler<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) toolchain: &'a Toolchain,
+    /// Where oclave's device headers are.
+    pub(crate) headers: &'a Path,
+    /// Where bitcode goes.
+    pub(crate) work: &'a Path,
+}
+
+impl Compiler<'_> {
+    /// Compiles all sources on up to as many threads as there are cores. All errors are reported, not only the first.
+    pub(crate) fn compile(&self, sources: &[Source], opt_level: u32) -> Result<Vec<Unit>> {
+        let next = AtomicUsize::new(0);
+        let done = Mutex::new(Vec::new());
+        let threads = self.threads().min(sources.len());
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| {
+                    while let Some((index, source)) = {
+                        let index = next.fetch_add(1, Ordering::Relaxed);
+                        sources.get(index).map(|source| (index, source))
+                    } {
+                        let unit = self.compile_one(source, opt_level);
+                        done.lock().unwrap_or_else(PoisonError::into_inner).push((index, unit));
+                    }
+                });
+            }
+        });
+        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.sort_by_key(|(index, _)| *index);
+        let (units, mut errors): (Vec<_>, Vec<_>) =
+            done.into_iter().map(|(_, unit)| unit).partition(|unit| unit.is_ok());
+        match errors.len() {
+            0 => units.into_iter().collect(),
+            1 => errors.swap_remove(0).map(|_| Vec::new()),
+            _ => {
+                let texts: Vec<String> =
+                    errors.iter().filter_map(|error| Some(error.as_ref().err()?.to_string())).collect();
+                Err(Error::new(ErrorKind::Compile, texts.join("\n\n")))
+            }
+        }
+    }
+
+    fn threads(&self) -> usize {
+        let jobs = self.config.environment.var("NUM_JOBS").and_then(|jobs| jobs.to_str()?.parse().ok());
+        jobs.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1).max(1)
+    }
+
+    fn compile_one(&self, source: &Source, opt_level: u32) -> Result<Unit> {
+        let bitcode = self.work.join(format!("{}.bc", source.stem));
+        let depfile = self.work.join(format!("{}.d", source.stem));
+        let mut args = self.arguments(source);
+        args.push(format!("-O{opt_level}").into());
+        if opt_level == 0 {
+            // Without this, -O0 marks every function as not to be inlined or optimised, for the driver too.
+            args.extend(["-Xclang", "-disable-O0-optnone"].map(OsString::from));
+        }
+        // The vectorisers' reductions and odd-width vectors are beyond the translator; drivers vectorise over work-items.
+        let no_vectors = ["-fno-vectorize", "-fno-slp-vectorize", "-mllvm", "-vectorize-slp=false"];
+        args.extend(no_vectors.map(OsString::from));
+        args.extend(["-cl-kernel-arg-info", "-emit-llvm", "-c", "-MMD", "-MF"].map(OsString::from));
+        args.extend([depfile.clone().into(), "-o".into(), bitcode.clone().into()]);
+        let run = self.run(args, source)?;
+        if !run.success {
+            let what = format!("{} does not compile", source.path.display());
+            return Err(run.failure(ErrorKind::Compile, &what));
+        }
+        let rules = String::from_utf8_lossy(&files::read(&depfile)?).into_owned();
+        Ok(Unit {
+            bitcode,
+            declarations: self.declarations(source)?,
+            dependencies: depfile::prerequisites(&rules),
+            warnings: warnings(&run.stderr),
+        })
+    }
+
+    fn declarations(&self, source: &Source) -> Result<Declarations> {
+        let mut args = self.arguments(source);
+        args.extend(["-fsyntax-only", "-w", "-Xclang", "-ast-dump=json"].map(OsString::from));
+        let run = self.run(args, source)?;
+        let what = format!("cannot read the declarations of {}", source.path.display());
+        if !run.success {
+            return Err(run.failure(ErrorKind::Declarations, &what));
+        }
+        Declarations::parse(&run.stdout, &files::read(&source.path)?).map_err(|error| {
+            let what = format!("{what} from clang's syntax tree (`{}`)", run.command_line);
+            Error::new(ErrorKind::Declarations, what).with_source(error)
+        })
+    }
+
+    /// What both runs of the compiler have in common.
+    fn arguments(&self, source: &Source) -> Vec<OsString> {
+        let language = match source.language {
+            Language::OpenClC => ["-x", "cl", "-cl-std=CL3.0"].as_slice(),
+            // Exceptions, run-time type information and guarded statics do not exist on devices; objects that are copied
+            // bytewise and then called break under strict aliasing.
+            Language::CppForOpenCl => [
+                "-x",
+                "clcpp",
+                "-cl-std=CLC++2021",
+                "-Xclang",
+                "-fno-rtti",
+                "-fno-exceptions",
+                "-fno-threadsafe-statics",
+                "-fno-strict-aliasing",
+            ]
+            .as_slice(),
+        };
+        let mut args: Vec<OsString> = ["-target", "spir64", "-Xclang", "-finclude-default-header"]
+            .iter()
+            .chain(language)
+            .map(OsString::from)
+            .collect();
+        args.push(format!("-DOCLAVE_UNIT=\"{}\"", source.stem.replace(['"', '\\'], "_")).into());
+        for (name, value) in &self.config.defines {
+            let value = value.as_ref().map(|value| format!("={value}")).unwrap_or_default();
+            args.push(format!("-D{name}{value}").into());
+        }
+        for include in &self.config.includes {
+            args.extend(["-I".into(), include.into()]);
+        }
+        // As a system folder: its headers are no dependencies of the build script, they come with this crate.
+        args.extend(["-isystem".into(), self.headers.into()]);
+        args.extend(self.config.extra_args.iter().cloned());
+        args
+    }
+
+    fn run(&self, mut args: Vec<OsString>, source: &Source) -> Result<Run> {
+        args.push(source.path.clone().into());
+        command::run(&self.toolchain.clang.path, &args, &self.config.environment)
+    }
+}
+
+/// The lines of warnings and of the notes that belong to them; the excerpts of the source are left out.
+fn warnings(stderr: &str) -> Vec<String> {
+    stderr
+        .lines()
+        .filter(|line| line.contains("warning: ") || line.contains(": note: "))
+        .map(str::to_owned)
+        .collect()
+}

@@ -1,0 +1,172 @@
+//! What a build script can choose.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use oclave_image::SplitMode;
+
+use crate::environment::Environment;
+use crate::error::{Error, Result};
+use crate::program::{self, Output};
+
+/// How a program is compiled. Each `compile` is one program: its sources may use each other's functions and variables.
+///
+/// ```no_run
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// oclave_build::Config::new()
+///     .include("kernels/include")
+///     .define("TILE", "16")
+///     .out_name("filters")
+///     .compile(&["kernels/blur.cl", "kernels/sobel.cl"])?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub(crate) includes: Vec<PathBuf>,
+    pub(crate) defines: Vec<(String, Option<String>)>,
+    pub(crate) opt_level: u32,
+    pub(crate) split: SplitMode,
+    pub(crate) out_name: String,
+    pub(crate) out_dir: Option<PathBuf>,
+    pub(crate) extra_args: Vec<OsString>,
+    pub(crate) translator_args: Vec<OsString>,
+    pub(crate) checked_in: Option<PathBuf>,
+    pub(crate) update_checked_in: bool,
+    pub(crate) environment: Environment,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            includes: Vec::new(),
+            defines: Vec::new(),
+            opt_level: 2,
+            split: SplitMode::default(),
+            out_name: "oclave_kernels".to_owned(),
+            out_dir: None,
+            extra_args: Vec::new(),
+            translator_args: Vec::new(),
+            checked_in: None,
+            update_checked_in: false,
+            environment: Environment::default(),
+        }
+    }
+}
+
+impl Config {
+    /// The defaults: `-O2`, one image per source, output named `oclave_kernels`.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a folder where the compiler looks for headers (`-I`).
+    pub fn include(&mut self, folder: impl Into<PathBuf>) -> &mut Self {
+        self.includes.push(folder.into());
+        self
+    }
+
+    /// Defines a macro: `define("TILE", "16")`, or `define("FAST", None)` for one without a value.
+    pub fn define<'a>(&mut self, name: impl Into<String>, value: impl Into<Option<&'a str>>) -> &mut Self {
+        self.defines.push((name.into(), value.into().map(str::to_owned)));
+        self
+    }
+
+    /// The compiler's optimisation level, 0 to 3; 2 unless set, whatever the profile of the Rust code.
+    pub fn opt_level(&mut self, level: u32) -> &mut Self {
+        self.opt_level = level;
+        self
+    }
+
+    /// How kernels are distributed over device images. Kernels of different optional features always part.
+    pub fn split(&mut self, split: SplitMode) -> &mut Self {
+        self.split = split;
+        self
+    }
+
+    /// The name of the program's output, as given to `oclave::include_kernels!`; `oclave_kernels` unless set.
+    pub fn out_name(&mut self, name: impl Into<String>) -> &mut Self {
+        self.out_name = name.into();
+        self
+    }
+
+    /// The folder of the output; `OUT_DIR` unless set, which is where `include_kernels!` looks.
+    pub fn out_dir(&mut self, folder: impl Into<PathBuf>) -> &mut Self {
+        self.out_dir = Some(folder.into());
+        self
+    }
+
+    /// Adds arguments for clang, after all others.
+    pub fn extra_args<S: Into<OsString>>(&mut self, args: impl IntoIterator<Item = S>) -> &mut Self {
+        self.extra_args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds arguments for llvm-spirv, such as `--spirv-ext=+SPV_INTEL_subgroups`.
+    pub fn translator_args<S: Into<OsString>>(&mut self, args: impl IntoIterator<Item = S>) -> &mut Self {
+        self.translator_args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Names a folder, kept under version control, with this program's images for machines that have no compiler.
+    ///
+    /// They serve only where there is no compiler, and only if sources, headers and options are those that they were
+    /// made from; the build says so in a warning. Set the environment variable `OCLAVE_UPDATE_CHECKED_IN=1`, on a
+    /// machine that has a compiler, to write or rewrite them.
+    pub fn checked_in(&mut self, folder: impl Into<PathBuf>) -> &mut Self {
+        self.checked_in = Some(folder.into());
+        self
+    }
+
+    /// Rewrites the checked-in images, as `OCLAVE_UPDATE_CHECKED_IN=1` does.
+    pub fn update_checked_in(&mut self, update: bool) -> &mut Self {
+        self.update_checked_in = update;
+        self
+    }
+
+    /// Replaces an environment variable for this build: `OCLAVE_CLANG`, `PATH`, …. Tools get it too.
+    pub fn env(&mut self, variable: impl Into<OsString>, value: impl Into<OsString>) -> &mut Self {
+        self.environment.set(variable.into(), value.into());
+        self
+    }
+
+    /// Compiles a program and tells cargo what it depends on.
+    ///
+    /// # Errors
+    /// See [`ErrorKind`](crate::ErrorKind): a missing toolchain, what the tools refuse with their own words and the
+    /// command line, rules of device globals that are broken, files that cannot be read or written.
+    pub fn compile<P: AsRef<Path>>(&self, sources: &[P]) -> Result<Output> {
+        self.compile_to(sources, &mut std::io::stdout().lock())
+    }
+
+    /// Like [`Config::compile`], with cargo's instructions written to `cargo` instead of standard output.
+    ///
+    /// # Errors
+    /// As [`Config::compile`].
+    pub fn compile_to<P: AsRef<Path>>(&self, sources: &[P], cargo: &mut dyn Write) -> Result<Output> {
+        if self.opt_level > 3 {
+            return Err(Error::config(format!("opt_level is 0 to 3, not {}", self.opt_level)));
+        }
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if self.out_name.is_empty() || !self.out_name.chars().all(plain) {
+            return Err(Error::config(format!(
+                "out_name \"{}\" names a file: use letters, digits, `_` and `-`",
+                self.out_name
+            )));
+        }
+        program::build(self, sources, cargo)
+    }
+
+    pub(crate) fn output_folder(&self) -> Result<PathBuf> {
+        let folder = self.out_dir.clone().or_else(|| self.environment.var("OUT_DIR").map(PathBuf::from));
+        folder.ok_or_else(|| {
+            Error::config("OUT_DIR is not set: call this from a build script, or set Config::out_dir")
+        })
+    }
+
+    /// The folder of the package that is built, where cargo tells it.
+    pub(crate) fn package(&self) -> Option<PathBuf> {
+        self.environment.var("CARGO_MANIFEST_DIR").map(PathBuf::from)
+    }
+}

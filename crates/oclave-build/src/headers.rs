@@ -1,0 +1,35 @@
+//! The device headers, embedded so that they reach whoever depends on the published crate.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::Result;
+use crate::files;
+
+/// Path below the include folder, and text.
+pub(crate) const HEADERS: [(&str, &str); 1] =
+    [("oclave/oclave.h", include_str!("../include/oclave/oclave.h"))];
+
+/// Writes the headers below `out_dir` and gives the folder for the compiler's search path.
+pub(crate) fn write(out_dir: &Path) -> Result<PathBuf> {
+    let include = out_dir.join("include");
+    for (path, text) in HEADERS {
+        files::write(&include.join(path), text.as_bytes())?;
+    }
+    Ok(include)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_header_is_embedded() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("include/oclave");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| format!("oclave/{}", entry.unwrap().file_name().to_str().unwrap()))
+            .collect();
+        files.sort();
+        assert_eq!(files, HEADERS.map(|(path, _)| path), "list them in HEADERS, sorted");
+    }
+}

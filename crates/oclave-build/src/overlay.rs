@@ -1,0 +1,53 @@
+//! Lays what clang's syntax tree tells over the signatures that SPIR-V gives: names, signs, struct fields.
+//!
+//! The module is what runs, so it decides: a type from the tree counts only where it has the module's kind and size.
+
+use oclave_image::{DeviceImage, Parameter, ParameterKind, ValueType};
+
+use crate::ast::{ParameterDeclaration, ParameterType};
+use crate::compile::Unit;
+
+/// Improves the kernel signatures of an image.
+pub(crate) fn kernels(image: &mut DeviceImage, units: &[Unit]) {
+    for kernel in &mut image.kernels {
+        let declared = units
+            .iter()
+            .flat_map(|unit| &unit.declarations.kernels)
+            .find(|declared| declared.name == kernel.name);
+        let Some(declared) = declared else { continue };
+        if declared.parameters.len() != kernel.parameters.len() {
+            continue;
+        }
+        kernel.parameters.iter_mut().zip(&declared.parameters).for_each(|(parameter, declared)| {
+            overlay(parameter, declared);
+        });
+    }
+}
+
+fn overlay(parameter: &mut Parameter, declared: &ParameterDeclaration) {
+    if !declared.name.is_empty() {
+        parameter.name.clone_from(&declared.name);
+    }
+    match (&mut parameter.kind, &declared.kind) {
+        (ParameterKind::Value(ty), ParameterType::Value(Some(known))) => replace(ty, known),
+        (
+            ParameterKind::Pointer { access, pointee, .. },
+            ParameterType::Pointer { access: declared, pointee: known },
+        ) => {
+            *access = *declared;
+            known.iter().for_each(|known| replace(pointee, known));
+        }
+        (ParameterKind::Local { pointee }, ParameterType::Local { pointee: Some(known) }) => {
+            replace(pointee, known);
+        }
+        _ => {}
+    }
+}
+
+/// Takes the tree's type if it is as large as the module's. `void` pointees of the module are pointers without a type
+/// (opaque pointers of newer compilers): then the tree alone knows.
+fn replace(ty: &mut ValueType, known: &ValueType) {
+    if *ty == ValueType::Void || ty.size_bytes() == known.size_bytes() {
+        ty.clone_from(known);
+    }
+}

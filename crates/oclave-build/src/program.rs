@@ -1,0 +1,169 @@
+//! One program from sources to images and Rust: the steps in order.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use oclave_image::{DeviceImage, FILE_EXTENSION, PostLinkOptions, PropertyValue, TranslationUnit, post_link};
+
+use crate::cargo::Cargo;
+use crate::checked_in::CheckedIn;
+use crate::codegen;
+use crate::compile::{Compiler, Unit};
+use crate::config::Config;
+use crate::error::{Error, ErrorKind, Result};
+use crate::files;
+use crate::headers;
+use crate::overlay;
+use crate::source::{self, Source};
+use crate::toolchain::{self, Toolchain};
+use crate::translate;
+
+/// Switches the rewriting of checked-in images on.
+const UPDATE: &str = "OCLAVE_UPDATE_CHECKED_IN";
+/// Property set and property that tell which tools made an image.
+const BUILD_SET: &str = "oclave/build";
+const TOOLCHAIN: &str = "toolchain";
+
+/// What a build wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Output {
+    /// The generated Rust.
+    pub rust: PathBuf,
+    /// The device images.
+    pub images: Vec<PathBuf>,
+}
+
+/// Rust files of this process's earlier calls: a second program of one name would replace the first without a word.
+static WRITTEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+pub(crate) fn build<P: AsRef<Path>>(config: &Config, paths: &[P], cargo: &mut dyn Write) -> Result<Output> {
+    let mut cargo = Cargo::new(cargo);
+    toolchain::VARIABLES.iter().for_each(|variable| cargo.rerun_if_env_changed(variable));
+    paths.iter().for_each(|path| cargo.rerun_if_changed(path.as_ref()));
+    let sources = source::sources(paths)?;
+    let out_dir = config.output_folder()?;
+    let checked_in = config.checked_in.as_deref().map(|folder| CheckedIn::new(config, folder, &sources));
+    if let Some(checked_in) = &checked_in {
+        cargo.rerun_if_env_changed(UPDATE);
+        cargo.rerun_if_changed(checked_in.manifest());
+    }
+    let contents = match (Toolchain::find(&config.environment), &checked_in) {
+        (Ok(toolchain), _) => {
+            let (contents, dependencies) = compile(config, &toolchain, &sources, &out_dir, &mut cargo)?;
+            if let Some(checked_in) = &checked_in {
+                if config.update_checked_in || config.environment.flag(UPDATE) {
+                    checked_in.update(&contents, &dependencies, &toolchain.describe())?;
+                } else if let Err(stale) = checked_in.load() {
+                    cargo.warning(&format!("{stale}; a compiler is here, so this build does not need them"));
+                }
+            }
+            contents
+        }
+        (Err(error), Some(checked_in)) => {
+            let contents = checked_in.load().map_err(|stale| {
+                Error::new(ErrorKind::CheckedIn, format!("{stale}; and there is no compiler: {error}"))
+            })?;
+            checked_in.dependencies().iter().for_each(|path| cargo.rerun_if_changed(path));
+            cargo.warning(&format!(
+                "no compiler for kernels: using the images checked in at {}, whose sources are unchanged",
+                checked_in.folder().display()
+            ));
+            contents
+        }
+        (Err(error), None) => return Err(error),
+    };
+    write(config, &out_dir, &contents)
+}
+
+/// What a program consists of: file names and bytes, the Rust last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Contents {
+    pub(crate) images: Vec<(String, Vec<u8>)>,
+    pub(crate) rust: String,
+}
+
+fn compile(
+    config: &Config,
+    toolchain: &Toolchain,
+    sources: &[Source],
+    out_dir: &Path,
+    cargo: &mut Cargo<'_>,
+) -> Result<(Contents, Vec<PathBuf>)> {
+    let headers = headers::write(out_dir)?;
+    let work = out_dir.join(format!("{}.work", config.out_name));
+    std::fs::create_dir_all(&work).map_err(|error| Error::io("create", &work, error))?;
+    let compiler = Compiler { config, toolchain, headers: &headers, work: &work };
+    let (units, module) = translate::program(&compiler, sources, cargo)?;
+
+    let name = match sources {
+        [source] => source.stem.clone(),
+        _ => config.out_name.clone(),
+    };
+    let mut unit = TranslationUnit::new(name, module);
+    unit.kernel_sources = kernel_sources(sources, &units);
+    let mut options = PostLinkOptions::default();
+    options.split = config.split;
+    let mut images = post_link(&[unit], &options).map_err(|error| {
+        let names: Vec<String> = sources.iter().map(|source| source.path.display().to_string()).collect();
+        Error::new(ErrorKind::PostLink, format!("post-link of {}", names.join(", "))).with_source(error)
+    })?;
+    for image in &mut images {
+        overlay::kernels(image, &units);
+        let described = toolchain.describe().into_bytes();
+        image.properties.insert(BUILD_SET, TOOLCHAIN, PropertyValue::Bytes(described));
+    }
+    let files: Vec<String> = images.iter().map(|image| image_file(config, image)).collect();
+    let package = config.package();
+    let generated: Vec<codegen::Source<'_>> = sources
+        .iter()
+        .zip(&units)
+        .map(|(source, unit)| codegen::Source {
+            stem: &source.stem,
+            path: source.display(package.as_deref()),
+            declarations: &unit.declarations,
+        })
+        .collect();
+    let program = codegen::Program { name: &config.out_name, sources: &generated, images: &images, files: &files };
+    let rust = codegen::generate(&program)?;
+    let images =
+        files.into_iter().zip(images.iter().map(DeviceImage::to_bytes)).collect();
+    let dependencies = units.into_iter().flat_map(|unit| unit.dependencies).collect();
+    Ok((Contents { images, rust }, dependencies))
+}
+
+fn kernel_sources(sources: &[Source], units: &[Unit]) -> BTreeMap<String, String> {
+    let of_unit = |(source, unit): (&Source, &Unit)| {
+        let stem = source.stem.clone();
+        let names: Vec<String> = unit.declarations.kernels.iter().map(|kernel| kernel.name.clone()).collect();
+        names.into_iter().map(move |name| (name, stem.clone()))
+    };
+    sources.iter().zip(units).flat_map(of_unit).collect()
+}
+
+/// The program's name keeps the images of several programs apart.
+fn image_file(config: &Config, image: &DeviceImage) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
+    let image: String = image.name.chars().map(plain).collect();
+    format!("{}.{image}.{FILE_EXTENSION}", config.out_name)
+}
+
+fn write(config: &Config, out_dir: &Path, contents: &Contents) -> Result<Output> {
+    let rust = out_dir.join(format!("{}.rs", config.out_name));
+    if !WRITTEN.lock().unwrap_or_else(PoisonError::into_inner).insert(rust.clone()) {
+        return Err(Error::config(format!(
+            "two programs of this build are named \"{}\"; give each a name with `out_name`",
+            config.out_name
+        )));
+    }
+    let mut images = Vec::new();
+    for (name, bytes) in &contents.images {
+        let path = out_dir.join(name);
+        files::write(&path, bytes)?;
+        images.push(path);
+    }
+    files::write(&rust, contents.rust.as_bytes())?;
+    Ok(Output { rust, images })
+}

@@ -1,0 +1,92 @@
+//! The sources of one program: which files, in which language, and the names that follow from them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// A language that kernels are written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Language {
+    /// OpenCL C 3.0.
+    OpenClC,
+    /// C++ for OpenCL 2021.
+    CppForOpenCl,
+}
+
+/// A source file.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    pub(crate) path: PathBuf,
+    /// File name without extension: the name of its image and of its Rust module.
+    pub(crate) stem: String,
+    pub(crate) language: Language,
+}
+
+impl Source {
+    /// The path as generated code and the manifest of checked-in images name it: `/` on every system, and relative to
+    /// the package where it is below it, so that the same sources give the same text everywhere.
+    pub(crate) fn display(&self, package: Option<&Path>) -> String {
+        portable(&self.path, package)
+    }
+}
+
+/// See [`Source::display`].
+pub(crate) fn portable(path: &Path, package: Option<&Path>) -> String {
+    let relative = package.and_then(|package| path.strip_prefix(package).ok()).unwrap_or(path);
+    relative.to_string_lossy().replace('\\', "/")
+}
+
+/// The kernel sources (`.cl`, `.clcpp`) of a folder, sorted, folders inside it not included.
+///
+/// # Errors
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) where the folder cannot be read.
+pub fn sources_in(folder: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
+    let folder = folder.as_ref();
+    let entries = std::fs::read_dir(folder).map_err(|error| Error::io("read the folder", folder, error))?;
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "cl" || extension == "clcpp"))
+        .collect();
+    paths.sort();
+    Ok(paths)
+}
+
+/// Takes the sources of a program, in order.
+pub(crate) fn sources<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<Source>> {
+    if paths.is_empty() {
+        return Err(Error::config("no kernel sources are given; a program has at least one"));
+    }
+    let mut stems: BTreeMap<String, PathBuf> = BTreeMap::new();
+    let mut sources = Vec::new();
+    for path in paths.iter().map(AsRef::as_ref) {
+        let language = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("cl") => Language::OpenClC,
+            Some("clcpp") => Language::CppForOpenCl,
+            _ => {
+                return Err(Error::config(format!(
+                    "{}: kernel sources end in .cl (OpenCL C 3.0) or .clcpp (C++ for OpenCL 2021)",
+                    path.display()
+                )));
+            }
+        };
+        if !path.is_file() {
+            return Err(Error::config(format!(
+                "there is no kernel source {}; paths are relative to the package's folder",
+                path.display()
+            )));
+        }
+        let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else {
+            return Err(Error::config(format!("{}: the file name is not UTF-8", path.display())));
+        };
+        if let Some(other) = stems.insert(crate::codegen::module_name(stem), path.to_path_buf()) {
+            return Err(Error::config(format!(
+                "{} and {} would share one Rust module; rename one, or compile them as two programs with `out_name`",
+                other.display(),
+                path.display()
+            )));
+        }
+        sources.push(Source { path: path.to_path_buf(), stem: stem.to_owned(), language });
+    }
+    Ok(sources)
+}

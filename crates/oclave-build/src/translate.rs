@@ -1,0 +1,81 @@
+//! From bitcode to one SPIR-V module: `llvm-link` when there are several sources, then `llvm-spirv`.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use oclave_image::spirv::Module;
+
+use crate::cargo::Cargo;
+use crate::command;
+use crate::compile::{Compiler, Unit};
+use crate::error::{Error, ErrorKind, Result};
+use crate::files;
+use crate::source::Source;
+
+/// Compiles the sources and translates them together. What the translator refuses because of what the optimiser wrote is
+/// tried again without optimisation, and the build says so.
+pub(crate) fn program(
+    compiler: &Compiler<'_>,
+    sources: &[Source],
+    cargo: &mut Cargo<'_>,
+) -> Result<(Vec<Unit>, Module)> {
+    let opt_level = compiler.config.opt_level;
+    let units = compiler.compile(sources, opt_level)?;
+    for unit in &units {
+        unit.warnings.iter().for_each(|warning| cargo.warning(warning));
+        unit.dependencies.iter().for_each(|path| cargo.rerun_if_changed(path));
+    }
+    let error = match translate(compiler, &units) {
+        Ok(module) => return Ok((units, module)),
+        Err(error) if error.kind() == ErrorKind::Translate && opt_level > 0 => error,
+        Err(error) => return Err(error),
+    };
+    let names: Vec<String> = sources.iter().map(|source| source.path.display().to_string()).collect();
+    let names = names.join(", ");
+    let words = error.to_string().lines().nth(1).unwrap_or_default().to_owned();
+    let units = compiler.compile(sources, 0)?;
+    let module = translate(compiler, &units).map_err(|unoptimised| {
+        let what = format!("llvm-spirv refuses {names} at -O{opt_level} and at -O0\n{error}\nand at -O0: ");
+        Error::new(ErrorKind::Translate, what).with_source(unoptimised)
+    })?;
+    cargo.warning(&format!(
+        "{names}: llvm-spirv refuses what clang writes at -O{opt_level} ({words}); compiled at -O0 instead"
+    ));
+    Ok((units, module))
+}
+
+fn translate(compiler: &Compiler<'_>, units: &[Unit]) -> Result<Module> {
+    let bitcode = link(compiler, units)?;
+    let spirv = compiler.work.join("program.spv");
+    let mut args: Vec<OsString> =
+        vec!["--preserve-ocl-kernel-arg-type-metadata-through-string".into()];
+    args.extend(compiler.config.translator_args.iter().cloned());
+    args.extend([bitcode.into(), "-o".into(), spirv.clone().into()]);
+    let run = command::run(&compiler.toolchain.llvm_spirv.path, &args, &compiler.config.environment)?;
+    if !run.success {
+        return Err(run.failure(ErrorKind::Translate, "the bitcode does not translate to SPIR-V"));
+    }
+    module(&spirv)
+}
+
+fn module(spirv: &Path) -> Result<Module> {
+    Module::from_bytes(&files::read(spirv)?).map_err(|error| {
+        Error::new(ErrorKind::Translate, "llvm-spirv wrote a malformed module").with_source(error)
+    })
+}
+
+fn link(compiler: &Compiler<'_>, units: &[Unit]) -> Result<PathBuf> {
+    if let [unit] = units {
+        return Ok(unit.bitcode.clone());
+    }
+    let environment = &compiler.config.environment;
+    let llvm_link = compiler.toolchain.llvm_link(environment)?;
+    let linked = compiler.work.join("program.bc");
+    let mut args: Vec<OsString> = units.iter().map(|unit| unit.bitcode.clone().into()).collect();
+    args.extend(["-o".into(), linked.clone().into()]);
+    let run = command::run(&llvm_link.path, &args, environment)?;
+    if !run.success {
+        return Err(run.failure(ErrorKind::Link, "the sources do not link"));
+    }
+    Ok(linked)
+}
