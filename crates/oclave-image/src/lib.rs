@@ -4,6 +4,8 @@
 
 mod aspects;
 mod container;
+mod disassemble;
+mod dump;
 mod error;
 mod image;
 pub mod passes;
@@ -15,6 +17,7 @@ mod typed_properties;
 
 pub use aspects::Aspects;
 pub use container::{FILE_EXTENSION, FORMAT_VERSION};
+pub use disassemble::disassemble;
 pub use error::ImageError;
 pub use image::{DeviceGlobalInfo, DeviceImage, HostAccess, Requirements, SpecConstantInfo};
 pub use post_link::{PostLinkOptions, SplitMode, TranslationUnit, post_link};

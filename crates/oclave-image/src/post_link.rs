@@ -1,9 +1,18 @@
 //! Post-link: modules as the translator wrote them become device images.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::spirv::Module;
-use crate::{DeviceImage, ImageError, Result};
+use crate::passes::dce::{self, Root};
+use crate::passes::declared_globals::{DeclaredGlobal, VariableFacts, declared_globals};
+use crate::passes::device_globals;
+use crate::passes::linkage::{check_imports, plain_variables, remove_exports};
+use crate::passes::markers::Markers;
+use crate::passes::references::References;
+use crate::passes::signatures::signatures_with;
+use crate::passes::spec_constants::{SpecNames, spec_constants, spec_names};
+use crate::passes::split::{Part, split};
+use crate::spirv::{Definitions, Module, TypeTable};
+use crate::{DeviceImage, ImageError, KernelSignature, Result};
 
 /// One linked module and what is known about its sources.
 #[derive(Debug, Clone)]
@@ -50,9 +59,161 @@ pub struct PostLinkOptions {
 /// [`ImageError::Diagnostic`] for what the kernels' author must change; [`ImageError::Spirv`] for malformed modules;
 /// [`ImageError::Unsupported`] for sound ones that post-link cannot express.
 pub fn post_link(units: &[TranslationUnit], options: &PostLinkOptions) -> Result<Vec<DeviceImage>> {
-    let _ = options;
-    match units.first() {
-        None => Ok(Vec::new()),
-        Some(unit) => Err(ImageError::Unsupported(format!("post-link of {} is not written yet", unit.name))),
+    let mut images = Vec::new();
+    for unit in units {
+        images.extend(link_unit(unit, options)?);
     }
+    check_sizes(&images)?;
+    Ok(images)
+}
+
+fn link_unit(unit: &TranslationUnit, options: &PostLinkOptions) -> Result<Vec<DeviceImage>> {
+    let definitions = Definitions::new(&unit.module);
+    let types = TypeTable::new(&definitions);
+    let references = References::new(&definitions);
+    let facts = VariableFacts::new(&definitions);
+    let markers = Markers::new(&unit.module)?;
+    check_imports(&definitions, &facts)?;
+    let globals = declared_globals(&definitions, &types, &facts, &markers, &unit.name)?;
+    let ids = globals.iter().map(|g| (g.variable, g.info.id.clone())).collect();
+    let shared: BTreeSet<u32> =
+        globals.iter().filter(|g| !g.info.device_image_scope).map(|g| g.variable).collect();
+    // Signatures come from the module as the translator wrote it: dead-code elimination drops its strings.
+    let kernels = signatures_with(&references, &types, &ids, &shared)?;
+    let parts = split(&unit.name, &kernels, &unit.kernel_sources, options.split);
+    let program = Program {
+        spec_names: spec_names(&markers)?,
+        rewritten: device_globals::rewrite(&references, &types, &facts, &globals)?,
+        homes: homes_of_unused(&globals, &kernels, &parts),
+        globals,
+        kernels,
+    };
+    let images = parts.iter().map(|part| program.image(part)).collect::<Result<Vec<_>>>()?;
+    let variables = program.globals.iter().map(|global| global.variable).collect();
+    let plain = plain_variables(&unit.module, &facts, &variables);
+    check_scopes(&program, &references, &parts, plain)?;
+    Ok(images)
+}
+
+/// A unit on its way to images.
+struct Program {
+    rewritten: Module,
+    globals: Vec<DeclaredGlobal>,
+    kernels: Vec<KernelSignature>,
+    spec_names: SpecNames,
+    /// Shared device globals that no kernel uses → the image that tells of them.
+    homes: BTreeMap<String, String>,
+}
+
+impl Program {
+    fn image(&self, part: &Part) -> Result<DeviceImage> {
+        let at_home = |id: &str| self.homes.get(id) == Some(&part.name);
+        let module = dce::eliminate(&self.rewritten, |root| match root {
+            Root::EntryPoint(name) => part.kernels.contains(name),
+            Root::Export(name) => at_home(name),
+        })?;
+        let is_global = |name: &str| self.globals.iter().any(|g| g.info.id == name);
+        let module = remove_exports(&module, is_global)?;
+        let kernels: Vec<KernelSignature> =
+            self.kernels.iter().filter(|k| part.kernels.contains(&k.name)).cloned().collect();
+        let mut image = DeviceImage { name: part.name.clone(), kernels, ..DeviceImage::default() };
+        for global in &self.globals {
+            let used = image.kernels.iter().any(|kernel| kernel.device_globals.contains(&global.info.id));
+            if used || at_home(&global.info.id) {
+                image.insert_device_global(&global.info);
+            }
+        }
+        for constant in spec_constants(&module, &self.spec_names)? {
+            image.insert_spec_constant(&constant);
+        }
+        image.insert_requirements();
+        image.spirv = module.into_words();
+        Ok(image)
+    }
+}
+
+/// The host may access a shared device global that no kernel uses, and finds its initial value: it goes to an image of
+/// the source that declares it, or to the first. Image-scope ones exist in no image then.
+fn homes_of_unused(
+    globals: &[DeclaredGlobal],
+    kernels: &[KernelSignature],
+    parts: &[Part],
+) -> BTreeMap<String, String> {
+    let unused = globals.iter().filter(|global| {
+        let id = &global.info.id;
+        !global.info.device_image_scope && !kernels.iter().any(|kernel| kernel.device_globals.contains(id))
+    });
+    unused
+        .filter_map(|global| {
+            let home = parts.iter().find(|part| part.stem == global.unit).or(parts.first())?;
+            Some((global.info.id.clone(), home.name.clone()))
+        })
+        .collect()
+}
+
+/// Checks that what has one instance for each program is used by one image only.
+fn check_scopes<'p>(
+    program: &Program,
+    references: &References<'_>,
+    parts: &[Part],
+    plain: impl Iterator<Item = (u32, &'p str)>,
+) -> Result<()> {
+    if parts.len() < 2 {
+        return Ok(());
+    }
+    for global in program.globals.iter().filter(|global| global.info.device_image_scope) {
+        let users = users_of(parts, |kernel| {
+            let signature = program.kernels.iter().find(|k| k.name == kernel);
+            signature.is_some_and(|k| k.device_globals.contains(&global.info.id))
+        });
+        if users.len() > 1 {
+            return Err(ImageError::Diagnostic(format!(
+                "device_global variable {} with property \"device_image_scope\" is used in more than one device image: {}",
+                global.name,
+                users.join(", ")
+            )));
+        }
+    }
+    let plain: Vec<(u32, &str)> = plain.collect();
+    if plain.is_empty() {
+        return Ok(());
+    }
+    let reached: BTreeMap<&str, BTreeSet<u32>> = references
+        .entry_points()
+        .iter()
+        .map(|entry| (entry.name.as_str(), references.reachable(entry.function)))
+        .collect();
+    for (variable, name) in plain {
+        let users = users_of(parts, |kernel| reached.get(kernel).is_some_and(|ids| ids.contains(&variable)));
+        if users.len() > 1 {
+            return Err(ImageError::Diagnostic(format!(
+                "variable `{name}` is used in more than one device image ({}), each of which would have its own; mark \
+                 it DEVICE_GLOBAL(), or make it const if no kernel writes it",
+                users.join(", ")
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The names of the images with a kernel that `uses` something.
+fn users_of(parts: &[Part], uses: impl Fn(&str) -> bool) -> Vec<&str> {
+    parts.iter().filter(|part| part.kernels.iter().any(|k| uses(k))).map(|part| part.name.as_str()).collect()
+}
+
+/// Equal ids are one variable: checks that all images of the program agree on it.
+fn check_sizes(images: &[DeviceImage]) -> Result<()> {
+    let mut sizes: BTreeMap<String, (u32, &str)> = BTreeMap::new();
+    for image in images {
+        for global in image.device_globals()? {
+            let (size, other) = *sizes.entry(global.id.clone()).or_insert((global.size_bytes, &image.name));
+            if size != global.size_bytes {
+                return Err(ImageError::Diagnostic(format!(
+                    "device global `{}` has {size} bytes in {other} and {} in {}; equal names are one variable",
+                    global.id, global.size_bytes, image.name
+                )));
+            }
+        }
+    }
+    Ok(())
 }

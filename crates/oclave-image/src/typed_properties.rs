@@ -82,6 +82,26 @@ impl DeviceImage {
         self.properties.insert(DEVICE_REQUIREMENTS, ASPECTS, PropertyValue::Bytes(names.join(",").into()));
     }
 
+    /// Writes the requirements of the image and of its kernels, from the kernels' signatures.
+    pub(crate) fn insert_requirements(&mut self) {
+        let aspects = self.kernels.iter().fold(Aspects::empty(), |all, kernel| all | kernel.aspects);
+        self.set_requirements(&Requirements { aspects });
+        for kernel in &self.kernels {
+            if let Some(size) = kernel.required_work_group_size {
+                let value = PropertyValue::Bytes(size.iter().flat_map(|n| n.to_le_bytes()).collect());
+                self.properties.insert(
+                    DEVICE_REQUIREMENTS,
+                    &format!("reqd_work_group_size@{}", kernel.name),
+                    value,
+                );
+            }
+            if let Some(size) = kernel.required_sub_group_size {
+                let name = format!("reqd_sub_group_size@{}", kernel.name);
+                self.properties.insert(DEVICE_REQUIREMENTS, &name, PropertyValue::U32(size));
+            }
+        }
+    }
+
     fn device_global(&self, id: &str, value: &PropertyValue) -> Result<DeviceGlobalInfo> {
         let wrong = |what: String| property(DEVICE_GLOBALS, id, what);
         let &[a, b, c, d, scope] = bytes(DEVICE_GLOBALS, id, value)? else {

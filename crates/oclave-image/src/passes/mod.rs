@@ -1,9 +1,19 @@
 //! Passes over SPIR-V modules, one file each: most read a [`Module`](crate::spirv::Module) and write a new one.
 
+pub(crate) mod aspects;
 pub mod capabilities;
 pub mod dce;
+pub(crate) mod declared_globals;
+pub(crate) mod device_globals;
 mod global_access;
-mod signatures;
+mod initializer;
+pub(crate) mod linkage;
+pub(crate) mod markers;
+pub(crate) mod references;
+pub(crate) mod signatures;
+pub(crate) mod spec_constants;
+pub(crate) mod split;
+mod value_types;
 
 pub use global_access::{GLOBAL_ACCESS_KERNEL, add_global_access_kernel};
 pub use signatures::signatures;

@@ -1,0 +1,209 @@
+//! Markers of `oclave.h`: what an author says of variables, read from annotations.
+//!
+//! An annotation arrives as `OpDecorate %x UserSemantic "oclave:kind,item,item…"`. It is one string per entity, for the
+//! translator keeps the first annotation only. Annotations without the `oclave:` are other people's and are left alone.
+
+use std::collections::BTreeMap;
+
+use crate::spirv::{Decoration, Module, Op};
+use crate::{HostAccess, ImageError, Result};
+
+const PREFIX: &str = "oclave:";
+
+/// The markers of a module.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Markers {
+    /// Variable → its properties.
+    pub(crate) device_globals: BTreeMap<u32, DeviceGlobalMarker>,
+    /// Dummy variable → the specialization constant that it stands for.
+    pub(crate) spec_constants: BTreeMap<u32, SpecConstantMarker>,
+}
+
+/// `DEVICE_GLOBAL(…)`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct DeviceGlobalMarker {
+    /// Name of the source as the compiler had it; empty where the build did not say.
+    pub(crate) unit: String,
+    pub(crate) device_image_scope: bool,
+    pub(crate) host_access: Option<HostAccess>,
+}
+
+/// `SPEC_CONSTANT(…)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SpecConstantMarker {
+    pub(crate) name: String,
+    /// The type as the source spells it.
+    pub(crate) ty: String,
+    pub(crate) id: u32,
+}
+
+impl Markers {
+    /// Reads the markers of a module.
+    ///
+    /// # Errors
+    /// [`ImageError::Diagnostic`] for unknown or contradictory items, with the name of the variable.
+    pub(crate) fn new(module: &Module) -> Result<Self> {
+        let mut names = None;
+        let mut markers = Self::default();
+        for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+            let (true, Some(target)) = (is_user_semantic(instruction.operands()), instruction.operand(0))
+            else {
+                continue;
+            };
+            if !instruction.is(Op::Decorate) {
+                continue;
+            }
+            let text = instruction.string(2).unwrap_or_default();
+            let Some(marker) = text.strip_prefix(PREFIX) else { continue };
+            let names = names.get_or_insert_with(|| module.names().collect::<BTreeMap<_, _>>());
+            let name = names.get(&target).map_or("?", String::as_str);
+            markers.add(target, name, marker)?;
+        }
+        Ok(markers)
+    }
+
+    fn add(&mut self, target: u32, name: &str, marker: &str) -> Result<()> {
+        let (kind, items) = marker.split_once(',').unwrap_or((marker, ""));
+        let twice = match kind {
+            "device_global" => self.device_globals.insert(target, device_global(name, items)?).is_some(),
+            "spec_constant" => self.spec_constants.insert(target, spec_constant(name, items)?).is_some(),
+            _ => {
+                return Err(diagnostic(
+                    name,
+                    format!("the marker \"{kind}\" is not known; use a newer oclave-build"),
+                ));
+            }
+        };
+        if twice {
+            return Err(diagnostic(
+                name,
+                "it is marked twice; put all properties into one DEVICE_GLOBAL".to_owned(),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Whether the operands of an `OpDecorate` are those of an annotation.
+pub(crate) fn is_user_semantic(operands: &[u32]) -> bool {
+    operands.get(1) == Some(&(Decoration::UserSemantic as u32))
+}
+
+fn device_global(name: &str, items: &str) -> Result<DeviceGlobalMarker> {
+    let mut marker = DeviceGlobalMarker::default();
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    for item in items.split(',').map(str::trim).filter(|item| !item.is_empty()) {
+        let property = match item {
+            "device_image_scope" => {
+                marker.device_image_scope = true;
+                item
+            }
+            "host_access_read" | "host_access_write" | "host_access_read_write" | "host_access_none" => {
+                marker.host_access = Some(match item {
+                    "host_access_read" => HostAccess::Read,
+                    "host_access_write" => HostAccess::Write,
+                    "host_access_none" => HostAccess::None,
+                    _ => HostAccess::ReadWrite,
+                });
+                "host_access"
+            }
+            "init_mode_reprogram" | "init_mode_reset" => "init_mode",
+            "implement_in_csr_on" | "implement_in_csr_off" => "implement_in_csr",
+            _ => match item.split_once('=') {
+                Some(("unit", unit)) => {
+                    marker.unit = unit.to_owned();
+                    "unit"
+                }
+                _ => {
+                    let what = format!(
+                        "the device-global property \"{item}\" is not known; it takes device_image_scope, \
+                         host_access_{{read,write,read_write,none}}, init_mode_{{reprogram,reset}} and \
+                         implement_in_csr_{{on,off}}"
+                    );
+                    return Err(diagnostic(name, what));
+                }
+            },
+        };
+        if let Some((_, other)) = seen.iter().find(|(seen, _)| *seen == property) {
+            let what = if *other == item {
+                format!("the property {item} stands twice")
+            } else {
+                format!("the properties {other} and {item} contradict each other")
+            };
+            return Err(diagnostic(name, what));
+        }
+        seen.push((property, item));
+    }
+    Ok(marker)
+}
+
+fn spec_constant(variable: &str, items: &str) -> Result<SpecConstantMarker> {
+    let (mut name, mut ty, mut id) = (None, None, None);
+    for item in items.split(',').map(str::trim) {
+        match item.split_once('=') {
+            Some(("name", value)) => name = Some(value.to_owned()),
+            Some(("type", value)) => ty = Some(value.to_owned()),
+            Some(("id", value)) => id = Some(value.to_owned()),
+            _ => {
+                return Err(diagnostic(
+                    variable,
+                    format!("the specialization constant's item \"{item}\" is not known"),
+                ));
+            }
+        }
+    }
+    let (Some(name), Some(ty), Some(id)) = (name, ty, id) else {
+        return Err(diagnostic(variable, "the specialization constant lacks a name, type or id".to_owned()));
+    };
+    let Ok(number) = id.parse() else {
+        let what = format!(
+            "the id \"{id}\" of specialization constant {name} is no plain number from 0; macros do not count"
+        );
+        return Err(ImageError::Diagnostic(what));
+    };
+    Ok(SpecConstantMarker { name, ty, id: number })
+}
+
+fn diagnostic(name: &str, what: String) -> ImageError {
+    ImageError::Diagnostic(format!("variable `{name}`: {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn properties_are_read() {
+        let marker = device_global("v", "unit=a,host_access_read, device_image_scope").unwrap();
+        let expected = DeviceGlobalMarker {
+            unit: "a".into(),
+            device_image_scope: true,
+            host_access: Some(HostAccess::Read),
+        };
+        assert_eq!(marker, expected);
+        assert_eq!(device_global("v", "unit=,").unwrap(), DeviceGlobalMarker::default());
+        assert!(device_global("v", "init_mode_reset,implement_in_csr_off").is_ok());
+    }
+
+    #[test]
+    fn unknown_and_contradictory_properties_name_the_variable() {
+        for (items, wanted) in [
+            ("host_acess_read", "\"host_acess_read\" is not known"),
+            ("host_access_read,host_access_write", "contradict each other"),
+            ("init_mode_reset,init_mode_reprogram", "contradict each other"),
+            ("device_image_scope,device_image_scope", "stands twice"),
+        ] {
+            let error = device_global("counter", items).unwrap_err().to_string();
+            assert!(error.contains("`counter`") && error.contains(wanted), "{error}");
+        }
+    }
+
+    #[test]
+    fn specialization_constants_are_read() {
+        let marker = spec_constant("v", "name=WIDTH,type=unsigned int,id=7").unwrap();
+        assert_eq!(marker, SpecConstantMarker { name: "WIDTH".into(), ty: "unsigned int".into(), id: 7 });
+        let error = spec_constant("v", "name=WIDTH,type=int,id=BASE + 1").unwrap_err().to_string();
+        assert!(error.contains("BASE + 1"), "{error}");
+        assert!(spec_constant("v", "name=WIDTH,type=int").is_err());
+    }
+}

@@ -1,0 +1,114 @@
+//! Who names whom in a module: the call graph, and which function uses which types, constants and variables.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::spirv::{Definitions, ExecutionModel, Instruction, Module, Op, Role};
+
+/// A kernel's entry point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct EntryPoint {
+    pub(crate) name: String,
+    pub(crate) function: u32,
+}
+
+/// The references of a module. Ids that only unknown instructions hold count as used.
+#[derive(Debug)]
+pub(crate) struct References<'m> {
+    definitions: &'m Definitions<'m>,
+    /// Function → the ids from outside of it that it names, sorted; other functions included.
+    functions: BTreeMap<u32, Vec<u32>>,
+    entry_points: Vec<EntryPoint>,
+}
+
+impl<'m> References<'m> {
+    pub(crate) fn new(definitions: &'m Definitions<'m>) -> Self {
+        let module = definitions.module();
+        let mut entry_points = Vec::new();
+        let mut functions = BTreeMap::new();
+        let mut current: Option<(u32, usize, BTreeSet<u32>)> = None;
+        for instruction in module.instructions() {
+            if let Some(entry) = kernel_entry(&instruction) {
+                entry_points.push(entry);
+            }
+            if instruction.is(Op::Function) {
+                current = instruction.result_id().map(|id| (id, instruction.at, BTreeSet::new()));
+            }
+            let Some((_, start, names)) = &mut current else { continue };
+            instruction.visit_ids(definitions, |index, role| {
+                if role == Role::Result {
+                    return;
+                }
+                let Some(id) = instruction.word(index) else { return };
+                // What the function itself defines stands behind its OpFunction; other functions may, too.
+                let outside = definitions.word_index(id).is_some_and(|at| {
+                    at < *start || module.instruction_at(at).is_some_and(|i| i.is(Op::Function))
+                });
+                if outside {
+                    names.insert(id);
+                }
+            });
+            if instruction.is(Op::FunctionEnd)
+                && let Some((id, _, names)) = current.take()
+            {
+                functions.insert(id, names.into_iter().collect());
+            }
+        }
+        Self { definitions, functions, entry_points }
+    }
+
+    pub(crate) fn definitions(&self) -> &'m Definitions<'m> {
+        self.definitions
+    }
+
+    pub(crate) fn module(&self) -> &'m Module {
+        self.definitions.module()
+    }
+
+    /// The kernels, in the module's order.
+    pub(crate) fn entry_points(&self) -> &[EntryPoint] {
+        &self.entry_points
+    }
+
+    /// The functions, sorted by id.
+    pub(crate) fn functions(&self) -> impl Iterator<Item = u32> {
+        self.functions.keys().copied()
+    }
+
+    /// The ids that an id names in its definition: a function's body, or a type's, constant's or variable's operands.
+    pub(crate) fn direct(&self, id: u32) -> Vec<u32> {
+        if let Some(names) = self.functions.get(&id) {
+            return names.clone();
+        }
+        let mut names = Vec::new();
+        if let Some(instruction) = self.definitions.instruction(id) {
+            instruction.visit_ids(self.definitions, |index, role| {
+                if role != Role::Result {
+                    names.extend(instruction.word(index));
+                }
+            });
+        }
+        names
+    }
+
+    /// Everything that can be reached from `root`, which is included.
+    pub(crate) fn reachable(&self, root: u32) -> BTreeSet<u32> {
+        let mut found = BTreeSet::from([root]);
+        let mut open = vec![root];
+        while let Some(id) = open.pop() {
+            for next in self.direct(id) {
+                if self.definitions.word_index(next).is_some() && found.insert(next) {
+                    open.push(next);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// The entry point that an instruction declares, if it is a kernel's.
+pub(crate) fn kernel_entry(instruction: &Instruction<'_>) -> Option<EntryPoint> {
+    if !instruction.is(Op::EntryPoint) || instruction.operand(0)? != ExecutionModel::Kernel as u32 {
+        return None;
+    }
+    Some(EntryPoint { name: instruction.string(2)?.into_owned(), function: instruction.operand(1)? })
+}

@@ -1,0 +1,110 @@
+//! Which kernels go into which image.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{Aspects, KernelSignature, SplitMode};
+
+/// The aspects that part kernels: a device may well lack them. The generic address space and program-scope variables
+/// are left out: the compiler brings the former in unasked, and the latter say nothing of a kernel on its own, so
+/// splitting by them would tear apart kernels that share image-scope variables.
+const PARTING: Aspects =
+    Aspects::all().difference(Aspects::GENERIC_POINTER).difference(Aspects::PROGRAM_SCOPE_VARIABLES);
+
+/// One image to be: its name and its kernels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) name: String,
+    /// Stem of the source, or of the unit.
+    pub(crate) stem: String,
+    pub(crate) kernels: BTreeSet<String>,
+}
+
+/// Distributes kernels over images, sorted by name.
+///
+/// A stem whose kernels all have the same aspects gives one image of that name. Else those without special aspects are
+/// `stem`, and the others are `stem.fp64`, `stem.fp64-image`, ….
+pub(crate) fn split(
+    unit: &str,
+    kernels: &[KernelSignature],
+    sources: &BTreeMap<String, String>,
+    mode: SplitMode,
+) -> Vec<Part> {
+    let mut stems: BTreeMap<String, BTreeMap<(String, Aspects), BTreeSet<String>>> = BTreeMap::new();
+    for kernel in kernels {
+        let source = sources.get(&kernel.name).map_or(unit, String::as_str);
+        let (stem, part) = match mode {
+            SplitMode::Off => (unit, String::new()),
+            SplitMode::PerSource => (source, String::new()),
+            SplitMode::PerKernel => (source, kernel.name.clone()),
+        };
+        let parts = stems.entry(stem.to_owned()).or_default();
+        parts.entry((part, kernel.aspects & PARTING)).or_default().insert(kernel.name.clone());
+    }
+    let mut images = Vec::new();
+    for (stem, parts) in stems {
+        let several = parts.len() > 1;
+        for ((part, aspects), kernels) in parts {
+            let suffix = if mode == SplitMode::PerKernel {
+                part
+            } else if several {
+                aspects.names().collect::<Vec<_>>().join("-")
+            } else {
+                String::new()
+            };
+            let name = if suffix.is_empty() { stem.clone() } else { format!("{stem}.{suffix}") };
+            images.push(Part { name, stem: stem.clone(), kernels });
+        }
+    }
+    images.sort_by(|a, b| a.name.cmp(&b.name));
+    images
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel(name: &str, aspects: Aspects) -> KernelSignature {
+        KernelSignature {
+            name: name.into(),
+            parameters: Vec::new(),
+            required_work_group_size: None,
+            required_sub_group_size: None,
+            aspects,
+            device_globals: Vec::new(),
+        }
+    }
+
+    fn names(mode: SplitMode, kernels: &[KernelSignature]) -> Vec<(String, Vec<String>)> {
+        let sources = BTreeMap::from([("b1".to_owned(), "b".to_owned()), ("b2".to_owned(), "b".to_owned())]);
+        split("a", kernels, &sources, mode)
+            .into_iter()
+            .map(|p| (p.name, p.kernels.into_iter().collect()))
+            .collect()
+    }
+
+    #[test]
+    fn every_mode_parts_aspects() {
+        let kernels = [
+            kernel("a1", Aspects::empty()),
+            kernel("a2", Aspects::FP64 | Aspects::IMAGE),
+            kernel("b1", Aspects::FP64),
+            kernel("b2", Aspects::FP64 | Aspects::GENERIC_POINTER),
+        ];
+        let part = |name: &str, kernels: &[&str]| {
+            (name.to_owned(), kernels.iter().map(|k| (*k).to_owned()).collect())
+        };
+        assert_eq!(
+            names(SplitMode::PerSource, &kernels),
+            [part("a", &["a1"]), part("a.fp64-image", &["a2"]), part("b", &["b1", "b2"])]
+        );
+        assert_eq!(
+            names(SplitMode::PerKernel, &kernels),
+            [part("a.a1", &["a1"]), part("a.a2", &["a2"]), part("b.b1", &["b1"]), part("b.b2", &["b2"])]
+        );
+        assert_eq!(
+            names(SplitMode::Off, &kernels),
+            [part("a", &["a1"]), part("a.fp64", &["b1", "b2"]), part("a.fp64-image", &["a2"])]
+        );
+        assert_eq!(names(SplitMode::PerSource, &[]), []);
+    }
+}
