@@ -219,14 +219,16 @@ impl From<oclave_image::ImageError> for Error {
 
 fn kind_of_code(code: i32) -> ErrorKind {
     match code {
+        -1001 | -32 | -1 => ErrorKind::Platform,
+        // No compiler, no linker, an image format.
+        -3 | -10 | -16 => ErrorKind::FeatureNotSupported,
         -4 | -6 => ErrorKind::MemoryAllocation,
-        -5 => ErrorKind::Runtime,
         -7 => ErrorKind::Profiling,
         -11 | -15 | -17 => ErrorKind::Build,
         -52..=-49 => ErrorKind::KernelArgument,
         -56..=-53 | -63 => ErrorKind::NdRange,
-        -1001 | -32 => ErrorKind::Platform,
-        -48..=-30 | -62..=-57 | -72..=-64 => ErrorKind::Invalid,
+        // The core's CL_INVALID_…, then those of command buffers.
+        -13 | -18 | -48..=-30 | -62..=-57 | -72..=-64 | -1141..=-1138 => ErrorKind::Invalid,
         _ => ErrorKind::Runtime,
     }
 }
@@ -238,6 +240,61 @@ pub(crate) fn code_name(code: i32) -> &'static str {
         -1139 => "CL_INVALID_SYNC_POINT_WAIT_LIST_KHR",
         -1140 => "CL_INCOMPATIBLE_COMMAND_QUEUE_KHR",
         -1141 => "CL_INVALID_MUTABLE_COMMAND_KHR",
-        _ => opencl3::error_codes::error_text(code),
+        _ => match opencl3::error_codes::error_text(code) {
+            "UNKNOWN_ERROR" => "unknown code",
+            name => name,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_has_place_cause_call_and_remedy() {
+        let error = Error::cl("clEnqueueNDRangeKernel", -54)
+            .with_message("the work-group does not fit")
+            .at("argument 1")
+            .at("kernel `saxpy`")
+            .remedy("use at most 64 work-items");
+        assert_eq!(
+            error.to_string(),
+            "kernel `saxpy`: argument 1: the work-group does not fit (nd-range); clEnqueueNDRangeKernel returned -54 \
+             (CL_INVALID_WORK_GROUP_SIZE); use at most 64 work-items"
+        );
+        assert_eq!(error.kind(), ErrorKind::NdRange);
+        assert_eq!((error.call(), error.code()), (Some("clEnqueueNDRangeKernel"), Some(-54)));
+        assert_eq!(error.place(), ["kernel `saxpy`", "argument 1"]);
+        assert_eq!(error.remedy_text(), Some("use at most 64 work-items"));
+    }
+
+    #[test]
+    fn empty_build_logs_are_not_printed() {
+        let error = Error::cl("clBuildProgram", -11).with_build_log(" \n");
+        assert!(!error.to_string().contains("build log"), "{error}");
+        let error = error.with_build_log("1:2: no such thing\n");
+        assert!(error.to_string().ends_with("build log: 1:2: no such thing"), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Build);
+    }
+
+    #[test]
+    fn every_code_has_a_kind_and_a_name() {
+        assert_eq!(kind_of_code(-1001), ErrorKind::Platform);
+        assert_eq!(kind_of_code(-6), ErrorKind::MemoryAllocation);
+        assert_eq!(kind_of_code(-51), ErrorKind::KernelArgument);
+        assert_eq!(kind_of_code(-30), ErrorKind::Invalid);
+        assert_eq!(kind_of_code(-1140), ErrorKind::Invalid);
+        assert_eq!(kind_of_code(i32::MIN), ErrorKind::Runtime);
+        assert_eq!(code_name(-1140), "CL_INCOMPATIBLE_COMMAND_QUEUE_KHR");
+        assert_eq!(code_name(-1001), "CL_PLATFORM_NOT_FOUND_KHR");
+        assert_eq!(code_name(-50), "CL_INVALID_ARG_VALUE");
+        assert_eq!(code_name(12345), "unknown code");
+    }
+
+    #[test]
+    fn errors_cross_threads() {
+        fn check<T: std::error::Error + Send + Sync + 'static>() {}
+        check::<Error>();
     }
 }

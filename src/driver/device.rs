@@ -10,7 +10,8 @@ use super::ext::command_buffer::Recorder;
 use super::ext::{self, Tables};
 use super::mask::{self, Mask};
 use super::platform::Platform;
-use super::{Api, hook, info, sys};
+use super::query::Ask;
+use super::{Api, hook, sys};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What a device is.
@@ -335,10 +336,10 @@ impl Device {
         self.0.root.id
     }
 
-    fn asker(&self) -> impl Fn(sys::cl_device_info, usize, *mut c_void, *mut usize) -> Result<()> + use<> {
+    fn asker(&self) -> impl Ask + use<> {
         let (api, id) = (self.api(), self.id());
         // SAFETY: the device is alive while its capabilities are asked for; `info` passes matching sizes and pointers.
-        move |name, size, value, ret| unsafe { api.clGetDeviceInfo(id, name, size, value, ret) }
+        move |name, size, value: *mut c_void, ret| unsafe { api.clGetDeviceInfo(id, name, size, value, ret) }
     }
 }
 

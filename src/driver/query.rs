@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::ffi::{c_char, c_void};
+use std::ffi::c_void;
 
 use oclave_image::Aspects;
 
@@ -10,7 +10,7 @@ use super::capabilities::{
     Capabilities, CommandBufferSupport, Limits, MutableDispatchSupport, SvmSupport, UsmSupport,
 };
 use super::device::DeviceKind;
-use super::ext::{self, Tables, command_buffer, mutable_dispatch, spirv_queries, usm};
+use super::ext::{Tables, command_buffer, mutable_dispatch, spirv_queries, usm};
 use super::info::{self, Plain};
 use super::sys::{self, cl_bool, cl_device_info, cl_name_version, cl_uint, cl_ulong};
 use super::version::Version;
@@ -27,13 +27,17 @@ const SPIRV_FUNCTION_POINTERS: u32 = 5603;
 /// The oldest `cl_khr_command_buffer` that is used: before, PoCL does not capture arguments when it records.
 const OLDEST_COMMAND_BUFFER: Version = Version::new(0, 9, 4);
 
-/// `clGetDeviceInfo` on one device, with the failures kept.
+/// `clGetDeviceInfo` on one device: query, size of the value, value, size that it has.
+pub(super) trait Ask: Fn(cl_device_info, usize, *mut c_void, *mut usize) -> Result<()> {}
+impl<F: Fn(cl_device_info, usize, *mut c_void, *mut usize) -> Result<()>> Ask for F {}
+
+/// The questions, with the failures kept.
 struct Asker<F> {
     ask: F,
     problems: RefCell<Vec<String>>,
 }
 
-impl<F: Fn(cl_device_info, usize, *mut c_void, *mut usize) -> Result<()>> Asker<F> {
+impl<F: Ask> Asker<F> {
     /// The answer, or the default. That a device does not know a query is no problem: that is how it says no.
     fn settle<T: Default>(&self, name: cl_device_info, answer: Result<T>) -> T {
         answer.unwrap_or_else(|error: Error| {
@@ -46,6 +50,16 @@ impl<F: Fn(cl_device_info, usize, *mut c_void, *mut usize) -> Result<()>> Asker<
 
     fn value<T: Plain + Default>(&self, name: cl_device_info) -> T {
         self.settle(name, info::value(|size, value, ret| (self.ask)(name, size, value, ret)))
+    }
+
+    /// A bit field of 4 or 8 bytes: PoCL answers some 64-bit fields with the 32 bits that they had in OpenCL 2.
+    fn bits(&self, name: cl_device_info) -> u64 {
+        let bytes: Vec<u8> = self.list(name);
+        let mut word = [0; 8];
+        for (to, from) in word.iter_mut().zip(bytes) {
+            *to = from;
+        }
+        u64::from_le_bytes(word)
     }
 
     fn flag(&self, name: cl_device_info) -> bool {
@@ -74,10 +88,7 @@ fn text_of(name: &[impl Copy + Into<i64>]) -> String {
 
 /// Everything that the library wants to know of a device. Never fails: what cannot be asked is absent, and unexpected
 /// failures are listed in `problems`.
-pub(super) fn query(
-    ask: &impl Fn(cl_device_info, usize, *mut c_void, *mut usize) -> Result<()>,
-    tables: &Tables,
-) -> Capabilities {
+pub(super) fn query(ask: &impl Ask, tables: &Tables) -> Capabilities {
     let device = Asker { ask, problems: RefCell::default() };
     let version_text = device.text(sys::CL_DEVICE_VERSION);
     let opencl = Version::in_text(&version_text).unwrap_or_default();
@@ -116,7 +127,7 @@ pub(super) fn query(
         compute_units: device.value(sys::CL_DEVICE_MAX_COMPUTE_UNITS),
         address_bits: device.value(sys::CL_DEVICE_ADDRESS_BITS),
         little_endian: device.flag(sys::CL_DEVICE_ENDIAN_LITTLE),
-        spirv_versions: spirv_versions(&device),
+        spirv_versions: spirv_versions(&device, opencl),
         aspects: aspects(&device, opencl, &extensions, &opencl_c_features, spirv_queries.as_ref()),
         usm: version_of(usm::NAME)
             .filter(|_| tables.usm.clEnqueueMemcpyINTEL.is_some() && tables.usm.clMemFreeINTEL.is_some())
@@ -160,11 +171,7 @@ pub(super) fn query(
     capabilities
 }
 
-type Ask<'a, F> = &'a Asker<F>;
-
-fn extensions(
-    device: Ask<'_, impl Fn(cl_device_info, usize, *mut c_void, *mut usize) -> Result<()>>,
-) -> BTreeMap<String, Version> {
+fn extensions(device: &Asker<impl Ask>) -> BTreeMap<String, Version> {
     let mut extensions: BTreeMap<String, Version> = device
         .text(sys::CL_DEVICE_EXTENSIONS)
         .split_whitespace()
@@ -174,9 +181,7 @@ fn extensions(
     extensions
 }
 
-fn spirv_versions(
-    device: Ask<'_, impl Fn(cl_device_info, usize, *mut c_void, *mut usize) -> Result<()>>,
-) -> Vec<Version> {
+fn spirv_versions(device: &Asker<impl Ask>, opencl: Version) -> Vec<Version> {
     let mut versions: Vec<Version> = device
         .names_with_versions(sys::CL_DEVICE_ILS_WITH_VERSION)
         .into_iter()
@@ -185,6 +190,8 @@ fn spirv_versions(
         .collect();
     let text = device.text(sys::CL_DEVICE_IL_VERSION);
     versions.extend(text.split_whitespace().filter_map(|il| Version::in_text(il.strip_prefix("SPIR-V_")?)));
+    // Before 2.1, SPIR-V is an extension with a function of its own (clCreateProgramWithILKHR), which is not used.
+    versions.retain(|_| opencl >= Version::new(2, 1, 0));
     versions.sort_unstable();
     versions.dedup();
     versions
@@ -203,7 +210,7 @@ fn kind(kind: sys::cl_device_type) -> DeviceKind {
 }
 
 fn aspects(
-    device: Ask<'_, impl Fn(cl_device_info, usize, *mut c_void, *mut usize) -> Result<()>>,
+    device: &Asker<impl Ask>,
     opencl: Version,
     extensions: &BTreeMap<String, Version>,
     features: &[String],
@@ -238,8 +245,7 @@ fn aspects(
         (Aspects::PIPES, is_2 || device.flag(sys::CL_DEVICE_PIPE_SUPPORT)),
         (
             Aspects::DEVICE_ENQUEUE,
-            is_2 || device.value::<u64>(sys::CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES)
-                & sys::CL_DEVICE_QUEUE_SUPPORTED
+            is_2 || device.bits(sys::CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES) & sys::CL_DEVICE_QUEUE_SUPPORTED
                 != 0,
         ),
         (Aspects::PROGRAM_SCOPE_VARIABLES, program_scope),
@@ -258,10 +264,7 @@ fn aspects(
     .fold(Aspects::empty(), |all, (aspect, _)| all | aspect)
 }
 
-fn usm_support(
-    device: Ask<'_, impl Fn(cl_device_info, usize, *mut c_void, *mut usize) -> Result<()>>,
-    version: Version,
-) -> Option<UsmSupport> {
+fn usm_support(device: &Asker<impl Ask>, version: Version) -> Option<UsmSupport> {
     let access = |name| device.value::<u64>(name);
     let can = |name| access(name) & sys::CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL != 0;
     let shared = access(sys::CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL);
@@ -285,10 +288,7 @@ fn svm_support(bits: sys::cl_device_svm_capabilities) -> SvmSupport {
     }
 }
 
-fn command_buffer_support(
-    device: Ask<'_, impl Fn(cl_device_info, usize, *mut c_void, *mut usize) -> Result<()>>,
-    version: Version,
-) -> CommandBufferSupport {
+fn command_buffer_support(device: &Asker<impl Ask>, version: Version) -> CommandBufferSupport {
     let bits: u64 = device.value(sys::CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR);
     // The newer way to say it; devices of 0.9.4 do not know the query and have the bit instead.
     let queues: u64 = device.value(sys::CL_DEVICE_COMMAND_BUFFER_SUPPORTED_QUEUE_PROPERTIES_KHR);
@@ -303,10 +303,7 @@ fn command_buffer_support(
     }
 }
 
-fn mutable_dispatch_support(
-    device: Ask<'_, impl Fn(cl_device_info, usize, *mut c_void, *mut usize) -> Result<()>>,
-    version: Version,
-) -> MutableDispatchSupport {
+fn mutable_dispatch_support(device: &Asker<impl Ask>, version: Version) -> MutableDispatchSupport {
     let bits: u64 = device.value(sys::CL_DEVICE_MUTABLE_DISPATCH_CAPABILITIES_KHR);
     MutableDispatchSupport {
         version,
@@ -318,7 +315,7 @@ fn mutable_dispatch_support(
     }
 }
 
-fn limits(device: Ask<'_, impl Fn(cl_device_info, usize, *mut c_void, *mut usize) -> Result<()>>) -> Limits {
+fn limits(device: &Asker<impl Ask>) -> Limits {
     let mut max_work_item_sizes = [1; 3];
     let sizes: Vec<usize> = device.list(sys::CL_DEVICE_MAX_WORK_ITEM_SIZES);
     for (to, from) in max_work_item_sizes.iter_mut().zip(sizes) {

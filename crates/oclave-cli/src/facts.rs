@@ -48,7 +48,8 @@ pub(crate) const CAPABILITIES: &[Row] = &[
         bytes => {
             let capabilities = device.capabilities();
             let how = words(&[
-                (capabilities.global_variable_access, "access by name"),
+                (true, "by kernels"),
+                (capabilities.global_variable_access, "by name from the host"),
                 (capabilities.global_variable_pointer, "address by name"),
             ]);
             format!("up to {}: {how}", size(bytes as u64))
@@ -187,7 +188,7 @@ fn command_buffers(capabilities: &Capabilities) -> String {
 pub(crate) fn size(bytes: u64) -> String {
     let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
     match units.into_iter().find(|(_, shift)| bytes >> shift > 0) {
-        Some((unit, shift)) if bytes % (1 << shift) == 0 => format!("{} {unit}", bytes >> shift),
+        Some((unit, shift)) if bytes.is_multiple_of(1 << shift) => format!("{} {unit}", bytes >> shift),
         Some((unit, shift)) => format!("{:.1} {unit}", bytes as f64 / (1u64 << shift) as f64),
         None => format!("{bytes} B"),
     }

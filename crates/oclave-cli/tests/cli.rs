@@ -1,4 +1,5 @@
 //! The tool as a user runs it: on the machine as it is, and on broken ones.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
