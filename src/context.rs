@@ -7,7 +7,8 @@ use bytemuck::Pod;
 
 use crate::driver;
 use crate::memory::{UsmSlice, kind};
-use crate::{Device, Error, Result};
+use crate::program::Programs;
+use crate::{Device, Error, ProgramCache, Result};
 
 /// Devices of one platform that share memory, programs, and events.
 ///
@@ -28,6 +29,7 @@ use crate::{Device, Error, Result};
 pub struct Context(Arc<Inner>);
 
 struct Inner {
+    programs: Programs,
     driver: Arc<driver::context::Context>,
 }
 
@@ -47,7 +49,9 @@ impl Context {
     /// context across platforms; else as [`Context::new`].
     pub fn with_devices(devices: &[Device]) -> Result<Self> {
         devices.iter().try_for_each(Device::require_spirv)?;
-        Ok(Self(Arc::new(Inner { driver: driver::context::Context::new(devices)? })))
+        let driver = driver::context::Context::new(devices)?;
+        let programs = Programs::new(&driver, &ProgramCache::default());
+        Ok(Self(Arc::new(Inner { programs, driver })))
     }
 
     /// The devices, in the order given.
@@ -98,6 +102,10 @@ impl Context {
         // Memory shared by all devices where there are several.
         let device = if self.devices().len() == 1 { Some(self.device()) } else { None };
         UsmSlice::new(self, device, len)
+    }
+
+    pub(crate) fn programs(&self) -> &Programs {
+        &self.0.programs
     }
 
     pub(crate) fn driver(&self) -> &Arc<driver::context::Context> {

@@ -18,7 +18,7 @@ pub use bytemuck;
 pub use half;
 
 pub use context::Context;
-pub use device_global::{DeviceGlobal, host_access};
+pub use device_global::{Array, DeviceGlobal, host_access};
 #[cfg(feature = "record")]
 pub use driver::record;
 pub use driver::{
@@ -31,7 +31,7 @@ pub use memory::{
     AsyncSource, HostAddressable, KernelPointer, KernelPointerMut, ReadGuard, Readback, UsmKind, UsmSlice,
     WriteGuard, kind as usm,
 };
-pub use program::{ProgramCache, SpecConstant, SpecType};
+pub use program::{BundleKernel, KernelBundle, ProgramCache, SpecConstant, SpecType};
 pub use queue::{
     Advice, After, Event, EventStatus, KernelCall, Local, NdRange, Profiling, Queue, QueueBuilder, Range,
 };

@@ -1,6 +1,10 @@
 //! Image tables and kernels as generated code declares them: constants until something is launched.
 
 use std::fmt;
+use std::sync::OnceLock;
+
+use super::LoadedImage;
+use crate::Result;
 
 /// The device images of one source, embedded in the program by the generated code.
 ///
@@ -8,17 +12,35 @@ use std::fmt;
 pub struct ImageTable {
     name: &'static str,
     containers: &'static [&'static [u8]],
+    images: OnceLock<Result<Vec<LoadedImage>>>,
 }
 
 impl ImageTable {
     /// A table of the images of source `name`, each as the build script wrote it.
     pub const fn new(name: &'static str, containers: &'static [&'static [u8]]) -> Self {
-        Self { name, containers }
+        Self { name, containers, images: OnceLock::new() }
     }
 
     /// The stem of the source.
     pub const fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// The images, read when first asked for.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Image`](crate::ErrorKind::Image), every time, when one of them is malformed: what is embedded in the
+    /// program does not heal.
+    pub(crate) fn images(&self) -> Result<&[LoadedImage]> {
+        let read =
+            || self.containers.iter().map(|container| LoadedImage::from_container(container)).collect();
+        match self.images.get_or_init(read) {
+            Ok(images) => Ok(images),
+            Err(error) => Err(error
+                .clone()
+                .at(format!("images of `{}`", self.name))
+                .remedy("build the program anew with the oclave-build of the same version")),
+        }
     }
 }
 
@@ -52,5 +74,35 @@ impl Kernel {
     /// The kernel's name.
     pub const fn name(&self) -> &'static str {
         self.name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::ErrorKind;
+
+    #[test]
+    fn foreign_bytes_are_an_image_error() {
+        static TABLE: ImageTable = ImageTable::new("odd", &[b"not an image, but longer than a header"]);
+        for _ in 0..2 {
+            let error = TABLE.images().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Image);
+            assert!(error.to_string().contains("`odd`"), "{error}");
+        }
+    }
+
+    #[test]
+    fn images_are_read_once() {
+        static BYTES: OnceLock<Vec<u8>> = OnceLock::new();
+        let image = oclave_image::DeviceImage { name: "i".to_owned(), ..Default::default() };
+        let bytes: &'static [u8] = BYTES.get_or_init(|| image.to_bytes());
+        let table: &'static ImageTable =
+            Box::leak(Box::new(ImageTable::new("t", Box::leak(Box::new([bytes])))));
+        let first = table.images().unwrap();
+        assert_eq!(first.first().map(LoadedImage::name), Some("i"));
+        assert!(std::ptr::eq(first, table.images().unwrap()));
     }
 }

@@ -38,6 +38,12 @@ pub enum ProgramCache {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CacheKey([u8; 32]);
 
+impl CacheKey {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 /// Hashes the parts of a [`CacheKey`]; each part is preceded by its length, so that parts cannot run into each other.
 #[derive(Debug)]
 pub(crate) struct CacheKeyBuilder(blake3::Hasher);

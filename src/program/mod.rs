@@ -1,9 +1,21 @@
 //! Programs: from the images of a kernel to a driver kernel that can be launched.
 
+mod arguments;
+mod build;
+mod bundle;
+mod device;
 mod disk;
 mod flight;
+mod globals;
+mod map;
+mod programs;
+mod ready;
 mod spec;
 
+pub(crate) use arguments::check as check_arguments;
+pub use bundle::{BundleKernel, KernelBundle};
 pub use disk::ProgramCache;
+pub(crate) use programs::Programs;
+pub(crate) use ready::ReadyKernel;
 pub use spec::{SpecConstant, SpecType};
 pub(crate) use spec::{SpecValue, set_spec};

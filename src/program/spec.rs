@@ -3,6 +3,9 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use crate::image::LoadedImage;
+use crate::{Error, Result};
+
 mod sealed {
     pub trait Sealed {}
 }
@@ -108,4 +111,43 @@ pub(crate) fn set_spec(values: &mut Vec<SpecValue>, value: SpecValue) {
         }
         Err(at) => values.insert(at, value),
     }
+}
+
+/// Checks that the values are for constants of the images of a source, and of the right size.
+pub(crate) fn check(values: &[SpecValue], images: &[LoadedImage]) -> Result<()> {
+    for value in values {
+        let mut known =
+            images.iter().flat_map(LoadedImage::spec_constants).filter(|constant| constant.id == value.id);
+        let Some(constant) = known.next() else {
+            let mut names: Vec<String> = images
+                .iter()
+                .flat_map(LoadedImage::spec_constants)
+                .map(|constant| format!("{} (`{}`)", constant.id, constant.name))
+                .collect();
+            names.sort_unstable();
+            names.dedup();
+            let there_are = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            return Err(Error::invalid(format!(
+                "there is no specialization constant with the id {}; there is {there_are}",
+                value.id
+            )));
+        };
+        let sizes = [constant].into_iter().chain(known).map(|constant| constant.ty.size_bytes());
+        if sizes.into_iter().any(|size_bytes| size_bytes != u32::from(value.size)) {
+            return Err(Error::invalid(format!(
+                "specialization constant `{}` has {} bytes ({}), {} were given",
+                constant.name,
+                constant.ty.size_bytes(),
+                constant.ty.opencl_name(),
+                value.size
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The values for constants that an image has: others do not change its program.
+pub(crate) fn of_image(values: &[SpecValue], image: &LoadedImage) -> Vec<SpecValue> {
+    let has = |value: &&SpecValue| image.spec_constants().iter().any(|constant| constant.id == value.id);
+    values.iter().filter(has).copied().collect()
 }

@@ -9,7 +9,7 @@ use oclave_image::Access;
 
 use crate::memory::{KernelPointer, KernelPointerMut, Pointer};
 use crate::program::SpecValue;
-use crate::{Kernel, SpecConstant, SpecType};
+use crate::{BundleKernel, Kernel, SpecConstant, SpecType};
 
 /// A kernel with its arguments and specialization values.
 ///
@@ -32,6 +32,8 @@ pub struct KernelCall {
 pub(crate) enum CallTarget {
     /// A kernel of an image table.
     Image(&'static Kernel),
+    /// A kernel of a bundle.
+    Bundle(BundleKernel),
 }
 
 /// One argument of a call.
@@ -170,6 +172,7 @@ impl KernelCall {
     pub fn kernel_name(&self) -> &str {
         match &self.target {
             CallTarget::Image(kernel) => kernel.name(),
+            CallTarget::Bundle(kernel) => kernel.name(),
         }
     }
 

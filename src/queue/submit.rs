@@ -34,8 +34,12 @@ impl<'a> After<'a> {
         Self { queue, events }
     }
 
+    pub(crate) fn queue(&self) -> &'a Queue {
+        self.queue
+    }
+
     /// Calls with the events as the driver layer has them; on the stack when they are few.
-    fn with<R>(self, submit: impl FnOnce(&[&driver::Event]) -> Result<R>) -> Result<R> {
+    pub(crate) fn with<R>(self, submit: impl FnOnce(&[&driver::Event]) -> Result<R>) -> Result<R> {
         match self.events {
             [] => submit(&[]),
             [a] => submit(&[a.driver()]),

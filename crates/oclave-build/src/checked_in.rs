@@ -54,11 +54,14 @@ impl CheckedIn {
     }
 
     /// Writes images, Rust and manifest.
-    pub(crate) fn update(&self, contents: &Contents, dependencies: &[PathBuf], toolchain: &str) -> Result<()> {
-        let mut text = format!(
-            "oclave checked-in images {FORMAT}\ntoolchain {toolchain}\noptions {}\n",
-            self.options
-        );
+    pub(crate) fn update(
+        &self,
+        contents: &Contents,
+        dependencies: &[PathBuf],
+        toolchain: &str,
+    ) -> Result<()> {
+        let mut text =
+            format!("oclave checked-in images {FORMAT}\ntoolchain {toolchain}\noptions {}\n", self.options);
         let mut entry = |kind: &str, name: &str, hash: String| {
             // Writing to a string does not fail.
             let _ = writeln!(text, "{kind} {name} {hash}");
@@ -109,7 +112,8 @@ impl CheckedIn {
                     if kind == "source" {
                         sources.push(name.to_owned());
                     }
-                    let bytes = files::read(&self.locate(name)).map_err(|error| self.stale(&error.to_string()))?;
+                    let bytes =
+                        files::read(&self.locate(name)).map_err(|error| self.stale(&error.to_string()))?;
                     self.same(name, &text_hash(&bytes), recorded)?;
                 }
                 "image" => {

@@ -34,9 +34,9 @@ pub(crate) fn prerequisites(text: &str) -> Vec<PathBuf> {
 
 /// The colon after the target is followed by a space; that of `C:\x` is not.
 fn rule_colon(text: &str) -> Option<usize> {
-    text.match_indices(':').map(|(at, _)| at).find(|at| {
-        text.get(at + 1..).and_then(|rest| rest.chars().next()).is_none_or(char::is_whitespace)
-    })
+    text.match_indices(':')
+        .map(|(at, _)| at)
+        .find(|at| text.get(at + 1..).and_then(|rest| rest.chars().next()).is_none_or(char::is_whitespace))
 }
 
 fn finish(path: &mut String, paths: &mut Vec<PathBuf>) {
@@ -56,10 +56,7 @@ mod tests {
     #[test]
     fn continuation_lines_and_escapes() {
         let text = "a.bc: kernels/a.cl kernels/my\\ header.h \\\n  inc/x\\#y.h c$$d.h \\\r\n  C:\\k\\z.h\nother: no.h\n";
-        assert_eq!(
-            read(text),
-            ["kernels/a.cl", "kernels/my header.h", "inc/x#y.h", "c$d.h", "C:\\k\\z.h"]
-        );
+        assert_eq!(read(text), ["kernels/a.cl", "kernels/my header.h", "inc/x#y.h", "c$d.h", "C:\\k\\z.h"]);
     }
 
     #[test]

@@ -126,10 +126,10 @@ fn compile(
             declarations: &unit.declarations,
         })
         .collect();
-    let program = codegen::Program { name: &config.out_name, sources: &generated, images: &images, files: &files };
+    let program =
+        codegen::Program { name: &config.out_name, sources: &generated, images: &images, files: &files };
     let rust = codegen::generate(&program)?;
-    let images =
-        files.into_iter().zip(images.iter().map(DeviceImage::to_bytes)).collect();
+    let images = files.into_iter().zip(images.iter().map(DeviceImage::to_bytes)).collect();
     let dependencies = units.into_iter().flat_map(|unit| unit.dependencies).collect();
     Ok((Contents { images, rust }, dependencies))
 }

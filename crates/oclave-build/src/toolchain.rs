@@ -147,7 +147,8 @@ fn named(folder: &Path, name: &str) -> Vec<PathBuf> {
         .filter(|entry| {
             let file = entry.file_name();
             let Some(file) = file.to_str() else { return false };
-            let Some(rest) = file.strip_suffix(std::env::consts::EXE_SUFFIX).unwrap_or(file).strip_prefix(name)
+            let Some(rest) =
+                file.strip_suffix(std::env::consts::EXE_SUFFIX).unwrap_or(file).strip_prefix(name)
             else {
                 return false;
             };

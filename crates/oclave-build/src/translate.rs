@@ -47,8 +47,7 @@ pub(crate) fn program(
 fn translate(compiler: &Compiler<'_>, units: &[Unit]) -> Result<Module> {
     let bitcode = link(compiler, units)?;
     let spirv = compiler.work.join("program.spv");
-    let mut args: Vec<OsString> =
-        vec!["--preserve-ocl-kernel-arg-type-metadata-through-string".into()];
+    let mut args: Vec<OsString> = vec!["--preserve-ocl-kernel-arg-type-metadata-through-string".into()];
     args.extend(compiler.config.translator_args.iter().cloned());
     args.extend([bitcode.into(), "-o".into(), spirv.clone().into()]);
     let run = command::run(&compiler.toolchain.llvm_spirv.path, &args, &compiler.config.environment)?;

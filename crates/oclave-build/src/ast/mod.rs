@@ -137,11 +137,12 @@ fn kernel(node: &Node, types: &Types<'_>, source: &[u8]) -> KernelDeclaration {
 fn parameter(node: &Node, types: &Types<'_>) -> ParameterDeclaration {
     let kind = match TypeText::parse(&node.ty.qual_type) {
         // A typedef may hide a pointer.
-        Some(TypeText { pointer: None, .. }) => match node.ty.desugared_qual_type.as_deref().map(TypeText::parse)
-        {
-            Some(Some(text)) if text.pointer.is_some() => pointer(&text, types),
-            _ => ParameterType::Value(types.value(&node.ty)),
-        },
+        Some(TypeText { pointer: None, .. }) => {
+            match node.ty.desugared_qual_type.as_deref().map(TypeText::parse) {
+                Some(Some(text)) if text.pointer.is_some() => pointer(&text, types),
+                _ => ParameterType::Value(types.value(&node.ty)),
+            }
+        }
         Some(text) => pointer(&text, types),
         None => ParameterType::Unknown,
     };

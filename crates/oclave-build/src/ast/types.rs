@@ -79,9 +79,12 @@ impl<'a> Types<'a> {
             (Some(lanes), ValueType::Scalar(scalar)) => ValueType::Vector(scalar, lanes),
             (Some(_), _) => return None,
         };
-        Some(text.dimensions.iter().rev().fold(element, |element, count| {
-            ValueType::Array(Box::new(element), *count)
-        }))
+        Some(
+            text.dimensions
+                .iter()
+                .rev()
+                .fold(element, |element, count| ValueType::Array(Box::new(element), *count)),
+        )
     }
 
     fn named(&self, name: &str, unnamed: Option<&Node>, depth: u32) -> Option<ValueType> {
@@ -97,7 +100,8 @@ impl<'a> Types<'a> {
         if name.contains("(unnamed") || name.contains("(anonymous") {
             return self.definition(unnamed?, depth);
         }
-        let tag = ["struct ", "union ", "enum ", "class "].iter().find_map(|prefix| name.strip_prefix(prefix));
+        let tag =
+            ["struct ", "union ", "enum ", "class "].iter().find_map(|prefix| name.strip_prefix(prefix));
         let bare = tag.unwrap_or(name);
         if let Some(definition) = self.tags.get(bare).and_then(|id| self.definitions.get(id)) {
             return self.definition(definition, depth);

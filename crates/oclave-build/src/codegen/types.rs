@@ -127,5 +127,6 @@ fn scalar(scalar: Scalar) -> TokenStream {
 
 /// `float4` → `Float4`.
 fn vector(element: Scalar, lanes: u8) -> Option<String> {
-    matches!(lanes, 2 | 3 | 4 | 8 | 16).then(|| names::type_name(&format!("{}{lanes}", element.opencl_name())))
+    matches!(lanes, 2 | 3 | 4 | 8 | 16)
+        .then(|| names::type_name(&format!("{}{lanes}", element.opencl_name())))
 }

@@ -1,0 +1,133 @@
+//! Kernel objects: arguments, indirect access, and what the device says about launching them.
+
+use std::ffi::{CString, c_void};
+use std::sync::Arc;
+
+use super::program::Program;
+use super::sys::{
+    CL_KERNEL_NUM_ARGS, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, CL_KERNEL_WORK_GROUP_SIZE, CL_TRUE,
+    cl_bool, cl_kernel, cl_kernel_exec_info, cl_kernel_work_group_info,
+};
+use super::{Api, info};
+use crate::error::{Error, Result};
+
+// cl_intel_unified_shared_memory
+const CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL: cl_kernel_exec_info = 0x4200;
+const CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL: cl_kernel_exec_info = 0x4201;
+const CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL: cl_kernel_exec_info = 0x4202;
+
+/// A `cl_kernel`. Owns one reference, and keeps its program.
+///
+/// Setting arguments takes `&mut self`: OpenCL does not let two threads set arguments of one kernel object at once.
+#[derive(Debug)]
+pub(crate) struct Kernel {
+    raw: cl_kernel,
+    program: Arc<Program>,
+}
+
+// SAFETY: functions that are not thread-safe on one kernel (setting arguments, enqueueing in between) need `&mut self`.
+unsafe impl Send for Kernel {}
+// SAFETY: the functions on `&self` only query, which is thread-safe.
+unsafe impl Sync for Kernel {}
+
+impl Kernel {
+    /// The kernel `name` of a built program.
+    pub(crate) fn new(program: &Arc<Program>, name: &str) -> Result<Self> {
+        let c_name = CString::new(name).map_err(|_| {
+            Error::invalid(format!("kernel name `{}` has a NUL in it", name.escape_default()))
+        })?;
+        // SAFETY: the program is alive, the name ends in NUL.
+        let raw = unsafe { program.context().api().clCreateKernel(program.raw(), c_name.as_ptr()) }?;
+        Ok(Self { raw, program: Arc::clone(program) })
+    }
+
+    /// Another object of the same kernel with the arguments of this one.
+    pub(crate) fn try_clone(&self) -> Result<Self> {
+        // SAFETY: the kernel is alive.
+        let raw = unsafe { self.api().clCloneKernel(self.raw) }?;
+        Ok(Self { raw, program: Arc::clone(&self.program) })
+    }
+
+    fn api(&self) -> &'static Api {
+        self.program.context().api()
+    }
+
+    /// Sets an argument by value.
+    pub(crate) fn set_value(&mut self, index: u32, value: &[u8]) -> Result<()> {
+        // SAFETY: the kernel is alive, the driver copies as many bytes as `value` has; `&mut` keeps other threads off.
+        unsafe { self.api().clSetKernelArg(self.raw, index, value.len(), value.as_ptr().cast::<c_void>()) }
+    }
+
+    /// Gives a local-memory argument its size in bytes.
+    pub(crate) fn set_local(&mut self, index: u32, size_bytes: usize) -> Result<()> {
+        // SAFETY: the kernel is alive; a null value with a size is how local memory is asked for.
+        unsafe { self.api().clSetKernelArg(self.raw, index, size_bytes, std::ptr::null()) }
+    }
+
+    /// Says that the kernel follows USM pointers that are not among its arguments.
+    pub(crate) fn set_indirect_access(&mut self) -> Result<()> {
+        let yes: cl_bool = CL_TRUE;
+        for info in [
+            CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL,
+            CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
+            CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
+        ] {
+            // SAFETY: the kernel is alive; the value is one cl_bool that lives through the call.
+            unsafe {
+                self.api().clSetKernelExecInfo(
+                    self.raw,
+                    info,
+                    size_of::<cl_bool>(),
+                    (&raw const yes).cast::<c_void>(),
+                )
+            }?;
+        }
+        Ok(())
+    }
+
+    /// How many arguments the driver knows, hidden ones included.
+    pub(crate) fn argument_count(&self) -> Result<u32> {
+        let api = self.api();
+        info::value(|size, value, ret| {
+            // SAFETY: the kernel is alive; `value` has room for `size` bytes.
+            unsafe { api.clGetKernelInfo(self.raw, CL_KERNEL_NUM_ARGS, size, value, ret) }
+        })
+    }
+
+    /// Work-items that one work-group of this kernel may have on its device.
+    pub(crate) fn max_work_group_size(&self) -> Result<usize> {
+        self.work_group_info(CL_KERNEL_WORK_GROUP_SIZE)
+    }
+
+    /// What a work-group's size should be a multiple of.
+    pub(crate) fn preferred_work_group_multiple(&self) -> Result<usize> {
+        self.work_group_info(CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE)
+    }
+
+    fn work_group_info(&self, name: cl_kernel_work_group_info) -> Result<usize> {
+        let api = self.api();
+        info::value(|size, value, ret| {
+            // SAFETY: kernel and device are alive; `value` has room for `size` bytes.
+            unsafe {
+                api.clGetKernelWorkGroupInfo(self.raw, self.program.device().id(), name, size, value, ret)
+            }
+        })
+    }
+
+    pub(crate) fn raw(&self) -> cl_kernel {
+        self.raw
+    }
+
+    pub(crate) fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        // SAFETY: the reference is this object's own.
+        if let Err(error) = unsafe { self.api().clReleaseKernel(self.raw) } {
+            self.program.context().keep_error(error.at("dropping a kernel"));
+        }
+    }
+}

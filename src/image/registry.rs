@@ -1,0 +1,246 @@
+//! Decoded images, and which of them serves a kernel on a device.
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use oclave_image::{Aspects, DeviceGlobalInfo, DeviceImage, KernelSignature, SpecConstantInfo};
+
+use crate::{Error, ErrorKind, Result};
+
+/// An image that the runtime can build programs from, with its property sets read.
+pub(crate) struct LoadedImage {
+    image: DeviceImage,
+    aspects: Aspects,
+    device_globals: Vec<DeviceGlobalInfo>,
+    spec_constants: Vec<SpecConstantInfo>,
+    /// The bytes that the image was read from, for its hash.
+    container: &'static [u8],
+    hash: OnceLock<[u8; 32]>,
+}
+
+impl LoadedImage {
+    /// Reads an image that is embedded in the program.
+    pub(crate) fn from_container(container: &'static [u8]) -> Result<Self> {
+        Self::new(DeviceImage::from_bytes(container)?, container)
+    }
+
+    /// Takes an image that was made at run time from `bytes`.
+    pub(crate) fn from_bytes(image: DeviceImage, bytes: &[u8]) -> Result<Self> {
+        let loaded = Self::new(image, &[])?;
+        loaded.hash.get_or_init(|| *blake3::hash(bytes).as_bytes());
+        Ok(loaded)
+    }
+
+    fn new(image: DeviceImage, container: &'static [u8]) -> Result<Self> {
+        let place =
+            |error: oclave_image::ImageError| Error::from(error).at(format!("image `{}`", image.name));
+        // What the whole module needs counts, not what the kernel needs: the driver compiles all of it.
+        let of_kernels = image.kernels.iter().fold(Aspects::empty(), |all, kernel| all | kernel.aspects);
+        Ok(Self {
+            aspects: image.requirements().map_err(place)?.aspects | of_kernels,
+            device_globals: image.device_globals().map_err(place)?,
+            spec_constants: image.spec_constants().map_err(place)?,
+            image,
+            container,
+            hash: OnceLock::new(),
+        })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.image.name
+    }
+
+    pub(crate) fn image(&self) -> &DeviceImage {
+        &self.image
+    }
+
+    pub(crate) fn kernel(&self, name: &str) -> Option<&KernelSignature> {
+        self.image.kernel(name)
+    }
+
+    /// Sorted by unique id.
+    pub(crate) fn device_globals(&self) -> &[DeviceGlobalInfo] {
+        &self.device_globals
+    }
+
+    pub(crate) fn spec_constants(&self) -> &[SpecConstantInfo] {
+        &self.spec_constants
+    }
+
+    /// Hash of the bytes that the image was read from, for cache keys.
+    pub(crate) fn hash(&self) -> &[u8; 32] {
+        self.hash.get_or_init(|| *blake3::hash(self.container).as_bytes())
+    }
+}
+
+impl fmt::Debug for LoadedImage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LoadedImage").field("name", &self.image.name).finish_non_exhaustive()
+    }
+}
+
+/// What the choice of an image looks at on a device.
+#[derive(Debug, Clone)]
+pub(crate) struct DeviceProfile {
+    pub(crate) name: String,
+    pub(crate) aspects: Aspects,
+    /// Work-items in a work-group, at most.
+    pub(crate) max_work_group_size: usize,
+    /// Work-items in each dimension of a work-group, at most.
+    pub(crate) max_work_item_sizes: [usize; 3],
+}
+
+/// The images that hold `kernel` and that the device can run, in the order of the table. Never empty.
+pub(crate) fn candidates<'a>(
+    source: &str,
+    images: &'a [LoadedImage],
+    kernel: &str,
+    device: &DeviceProfile,
+) -> Result<Vec<&'a LoadedImage>> {
+    let mut fitting = Vec::new();
+    let mut refusals = Vec::new();
+    for image in images {
+        let Some(signature) = image.kernel(kernel) else { continue };
+        match refusal(image, signature, device) {
+            None => fitting.push(image),
+            Some(reason) => refusals.push(format!("image `{}` {reason}", image.name())),
+        }
+    }
+    if !fitting.is_empty() {
+        return Ok(fitting);
+    }
+    if refusals.is_empty() {
+        return Err(unknown_kernel(source, images, kernel));
+    }
+    Err(Error::new(ErrorKind::KernelNotSupported, format!("device `{}` cannot run it: {}", device.name, refusals.join("; ")))
+        .at(format!("kernel `{kernel}` of `{source}`"))
+        .remedy("choose a device that has what is missing (`oclave devices` lists them), or a kernel that does without"))
+}
+
+fn refusal(image: &LoadedImage, kernel: &KernelSignature, device: &DeviceProfile) -> Option<String> {
+    let missing = image.aspects - device.aspects;
+    if !missing.is_empty() {
+        return Some(format!("needs {missing}"));
+    }
+    let [x, y, z] = kernel.required_work_group_size?;
+    let size = [x, y, z].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+    let items = size.iter().fold(1usize, |all, n| all.saturating_mul(*n));
+    if items > device.max_work_group_size {
+        return Some(format!(
+            "requires work-groups of {x} × {y} × {z} work-items, the device's limit is {} in all",
+            device.max_work_group_size
+        ));
+    }
+    if size.iter().zip(device.max_work_item_sizes).any(|(n, limit)| *n > limit) {
+        let [a, b, c] = device.max_work_item_sizes;
+        return Some(format!(
+            "requires work-groups of {x} × {y} × {z} work-items, the device's limits are {a} × {b} × {c}"
+        ));
+    }
+    None
+}
+
+fn unknown_kernel(source: &str, images: &[LoadedImage], kernel: &str) -> Error {
+    let mut names: Vec<&str> = images
+        .iter()
+        .flat_map(|image| image.image.kernels.iter())
+        .map(|kernel| kernel.name.as_str())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let there_are =
+        if names.is_empty() { "it has none".to_owned() } else { format!("it has `{}`", names.join("`, `")) };
+    Error::invalid(format!("there is no kernel `{kernel}` in `{source}`: {there_are}"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn kernel(name: &str, aspects: Aspects) -> KernelSignature {
+        KernelSignature {
+            name: name.to_owned(),
+            parameters: Vec::new(),
+            required_work_group_size: None,
+            required_sub_group_size: None,
+            aspects,
+            device_globals: Vec::new(),
+        }
+    }
+
+    fn image(name: &str, kernels: Vec<KernelSignature>) -> LoadedImage {
+        let image = DeviceImage { name: name.to_owned(), kernels, ..DeviceImage::default() };
+        LoadedImage::from_bytes(image, name.as_bytes()).unwrap()
+    }
+
+    fn device(aspects: Aspects) -> DeviceProfile {
+        DeviceProfile {
+            name: "toy".to_owned(),
+            aspects,
+            max_work_group_size: 64,
+            max_work_item_sizes: [64, 64, 2],
+        }
+    }
+
+    #[test]
+    fn takes_the_image_whose_aspects_the_device_has() {
+        let images = [
+            image("rich", vec![kernel("k", Aspects::FP64)]),
+            image("plain", vec![kernel("k", Aspects::empty())]),
+        ];
+        let names = |aspects| {
+            let found = candidates("s", &images, "k", &device(aspects)).unwrap();
+            found.iter().map(|image| image.name().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(Aspects::empty()), ["plain"]);
+        assert_eq!(names(Aspects::FP64), ["rich", "plain"]);
+    }
+
+    #[test]
+    fn a_missing_aspect_is_named_with_image_and_kernel() {
+        let images = [image("rich", vec![kernel("k", Aspects::FP64 | Aspects::FP16)])];
+        let error = candidates("s", &images, "k", &device(Aspects::FP16)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::KernelNotSupported);
+        let text = error.to_string();
+        for part in ["kernel `k`", "image `rich`", "needs fp64", "device `toy`"] {
+            assert!(text.contains(part), "{part} in: {text}");
+        }
+        assert!(!text.contains("fp16"), "{text}");
+    }
+
+    #[test]
+    fn a_neighbours_aspect_counts() {
+        let images = [image("both", vec![kernel("k", Aspects::empty()), kernel("other", Aspects::FP64)])];
+        let error = candidates("s", &images, "k", &device(Aspects::empty())).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::KernelNotSupported);
+    }
+
+    #[test]
+    fn an_unknown_kernel_lists_those_that_exist() {
+        let images = [
+            image("a", vec![kernel("blur", Aspects::empty())]),
+            image("b", vec![kernel("add", Aspects::FP64)]),
+        ];
+        let error = candidates("s", &images, "blurr", &device(Aspects::empty())).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        assert!(error.to_string().contains("`add`, `blur`"), "{error}");
+    }
+
+    #[test]
+    fn a_required_work_group_must_fit() {
+        for (size, fits) in
+            [([8, 8, 1], true), ([8, 8, 2], false), ([1, 1, 3], false), ([u32::MAX; 3], false)]
+        {
+            let mut k = kernel("k", Aspects::empty());
+            k.required_work_group_size = Some(size);
+            let images = [image("i", vec![k])];
+            let outcome = candidates("s", &images, "k", &device(Aspects::empty()));
+            assert_eq!(outcome.is_ok(), fits, "{size:?}");
+            if let Err(error) = outcome {
+                assert_eq!(error.kind(), ErrorKind::KernelNotSupported);
+            }
+        }
+    }
+}

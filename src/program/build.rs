@@ -1,0 +1,162 @@
+//! From an image to a built program: from the disk cache or legalized SPIR-V, with its device globals attached.
+
+use std::sync::Arc;
+
+use oclave_image::passes::{self, GLOBAL_ACCESS_KERNEL};
+use oclave_image::spirv::Module;
+use oclave_image::{DeviceGlobalInfo, ImageError};
+
+use super::device::{DeviceState, VariableAccess};
+use super::disk::{CacheKey, CacheKeyBuilder, DiskCache};
+use super::globals::Globals;
+use super::ready::BuiltProgram;
+use super::spec::SpecValue;
+use crate::driver::context::Context;
+use crate::driver::kernel::Kernel;
+use crate::driver::program::Program;
+use crate::driver::usm::{Allocation, Kind};
+use crate::image::LoadedImage;
+use crate::{Error, ErrorKind, Result};
+
+/// What the driver's compiler is told. Part of the cache key.
+const BUILD_OPTIONS: &std::ffi::CStr = c"";
+
+/// What builds have in common.
+pub(crate) struct Builder<'a> {
+    pub(crate) context: &'a Arc<Context>,
+    pub(crate) disk: Option<&'a DiskCache>,
+    pub(crate) globals: &'a Globals,
+}
+
+impl Builder<'_> {
+    /// A program of an image for a device, with specialization values that the image has.
+    ///
+    /// # Errors
+    /// [`ErrorKind::KernelNotSupported`] when the module cannot be put in a form that the device takes.
+    pub(crate) fn build(
+        &self,
+        image: &LoadedImage,
+        device: &DeviceState,
+        specs: &[SpecValue],
+    ) -> Result<Arc<BuiltProgram>> {
+        let shared = image.device_globals().iter().any(|global| !global.device_image_scope);
+        if shared && device.variable_access() == VariableAccess::None {
+            return Err(device
+                .device()
+                .lacks("program-scope variables, which device globals need", "a device that has them"));
+        }
+        let program = self.built(image, device, specs)?;
+        self.attach_globals(&program, image, device)?;
+        Ok(Arc::new(BuiltProgram::new(program)))
+    }
+
+    fn built(&self, image: &LoadedImage, device: &DeviceState, specs: &[SpecValue]) -> Result<Arc<Program>> {
+        let cache = self.disk.map(|disk| (disk, cache_key(image, device, specs)));
+        if let Some((disk, key)) = &cache
+            && let Some(binary) = disk.load(key)
+        {
+            match self.from_binary(device, &binary) {
+                Ok(program) => return Ok(Arc::new(program)),
+                Err(error) => {
+                    log::debug!("the driver refuses a cached binary of image `{}`: {error}", image.name());
+                    disk.remove(key);
+                }
+            }
+        }
+        let words = legal_words(image, device)?;
+        let program = Program::from_spirv(self.context, device.device(), &words)?;
+        for spec in specs {
+            program
+                .set_spec_constant(spec.id(), spec.bytes())
+                .map_err(|error| error.at(format!("specialization constant {}", spec.id())))?;
+        }
+        program.build(BUILD_OPTIONS)?;
+        if let Some((disk, key)) = &cache {
+            match program.binary() {
+                Ok(binary) => disk.store(key, &binary),
+                Err(error) => log::debug!("no binary of image `{}` to cache: {error}", image.name()),
+            }
+        }
+        Ok(Arc::new(program))
+    }
+
+    fn from_binary(&self, device: &DeviceState, binary: &[u8]) -> Result<Program> {
+        let program = Program::from_binary(self.context, device.device(), binary)?;
+        program.build(BUILD_OPTIONS)?;
+        Ok(program)
+    }
+
+    /// Points the program's variables to the memory that all programs of the context and device share.
+    fn attach_globals(
+        &self,
+        program: &Arc<Program>,
+        image: &LoadedImage,
+        device: &DeviceState,
+    ) -> Result<()> {
+        let globals = image.device_globals();
+        if globals.is_empty() {
+            return Ok(());
+        }
+        let queue = device.queue(self.context)?;
+        let mut addresses = vec![0u64; globals.len()];
+        for (address, global) in addresses.iter_mut().zip(globals) {
+            let place = |error: Error| error.at(format!("device global `{}`", global.id));
+            if global.device_image_scope {
+                self.globals.check(global, image.name()).map_err(place)?;
+            } else {
+                let memory =
+                    self.globals.memory(self.context, &queue, global, image.name()).map_err(place)?;
+                *address = memory.address().addr() as u64;
+            }
+        }
+        match device.variable_access() {
+            VariableAccess::Functions => {
+                for (address, global) in
+                    addresses.iter().zip(globals).filter(|(_, global)| !global.device_image_scope)
+                {
+                    program.write_variable(&queue, &global.id, device.pointer_bytes(address))?;
+                }
+                Ok(())
+            }
+            VariableAccess::Kernel => {
+                let bytes = bytemuck::cast_slice(&addresses);
+                let table =
+                    Allocation::new(self.context, Some(device.device()), Kind::Device, bytes.len(), 8)?;
+                let span = table.span(0, bytes.len())?;
+                queue.write(bytes, span, &[])?;
+                Kernel::new(program, GLOBAL_ACCESS_KERNEL)
+                    .and_then(|mut kernel| {
+                        kernel.set_indirect_access()?;
+                        kernel.run_on(&queue, &span)
+                    })
+                    .map_err(|error| error.at(format!("device globals of image `{}`", image.name())))
+            }
+            VariableAccess::None => Ok(()),
+        }
+    }
+}
+
+/// The module as the device takes it.
+fn legal_words(image: &LoadedImage, device: &DeviceState) -> Result<Vec<u32>> {
+    let globals: &[DeviceGlobalInfo] = image.device_globals();
+    let unsupported = |error: ImageError| match &error {
+        ImageError::Unsupported(what) => {
+            Error::new(ErrorKind::KernelNotSupported, format!("device `{}`: {what}", device.device().name()))
+        }
+        _ => Error::from(error),
+    };
+    let mut module = Module::from_words(image.image().spirv.clone())?;
+    if !globals.is_empty() && device.variable_access() == VariableAccess::Kernel {
+        module = passes::add_global_access_kernel(&module, globals).map_err(unsupported)?;
+    }
+    Ok(module.into_words())
+}
+
+fn cache_key(image: &LoadedImage, device: &DeviceState, specs: &[SpecValue]) -> CacheKey {
+    let mut key =
+        CacheKeyBuilder::new().part(image.hash()).part(device.fingerprint()).part(BUILD_OPTIONS.to_bytes());
+    for spec in specs {
+        key = key.part(&spec.id().to_le_bytes()).part(spec.bytes());
+    }
+    key.finish()
+}

@@ -1,0 +1,171 @@
+//! Kernel bundles: modules that are given at run time.
+
+use std::fmt;
+use std::sync::Arc;
+
+use oclave_image::spirv::Module;
+use oclave_image::{DeviceImage, KernelSignature, PostLinkOptions, SplitMode, TranslationUnit, post_link};
+
+use super::map::ProgramMap;
+use crate::image::LoadedImage;
+use crate::queue::CallTarget;
+use crate::{Context, Error, KernelCall, Result};
+
+/// The name of a bundle's images in messages.
+pub(super) const NAME: &str = "kernel bundle";
+
+/// Kernels of a module that is given at run time.
+///
+/// The module is checked before a driver sees it: malformed bytes are an error, never a crash. Programs are built when a
+/// kernel is first launched, kept with the bundle, and found again by other bundles of the same bytes in the disk cache.
+///
+/// ```no_run
+/// # fn main() -> oclave::Result<()> {
+/// # let context = oclave::Context::new(&oclave::Device::select()?)?;
+/// # let queue = oclave::Queue::new(&context)?;
+/// let bundle = oclave::KernelBundle::from_spirv(&context, &std::fs::read("scale.spv").unwrap_or_default())?;
+/// let scale = bundle.kernel("scale")?;
+/// let x = context.alloc_device::<f32>(1000)?;
+/// queue.parallel_for(oclave::Range::d1(1000), scale.call().value(2.0f32).pointer_mut(&x))?.wait()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct KernelBundle(Arc<Bundle>);
+
+/// What the clones of a bundle, its kernels and their calls share.
+pub(crate) struct Bundle {
+    /// Before the images, whose addresses are its keys.
+    programs: ProgramMap,
+    images: Vec<LoadedImage>,
+    context: Context,
+}
+
+impl KernelBundle {
+    /// The kernels of a SPIR-V module, in either byte order. Markers of `oclave.h` in it are honoured.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Image`](crate::ErrorKind::Image) when the bytes are not a sound module.
+    pub fn from_spirv(context: &Context, bytes: &[u8]) -> Result<Self> {
+        let read = || {
+            let module = Module::from_bytes(bytes)?;
+            let mut options = PostLinkOptions::default();
+            options.split = SplitMode::Off;
+            post_link(&[TranslationUnit::new(NAME, module)], &options)
+        };
+        let images = read().map_err(|error| Error::from(error).at(NAME))?;
+        Self::new(context, images, bytes)
+    }
+
+    /// The kernels of a device image, as `oclave-build` writes it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Image`](crate::ErrorKind::Image) when the bytes are not a sound image of this version.
+    pub fn from_image(context: &Context, bytes: &[u8]) -> Result<Self> {
+        let image = DeviceImage::from_bytes(bytes).map_err(|error| Error::from(error).at(NAME))?;
+        Self::new(context, vec![image], bytes)
+    }
+
+    fn new(context: &Context, images: Vec<DeviceImage>, bytes: &[u8]) -> Result<Self> {
+        let images = images
+            .into_iter()
+            .map(|image| {
+                // A module that was split gives several images, which must not share their hash.
+                let identity = [bytes, image.name.as_bytes()].concat();
+                LoadedImage::from_bytes(image, &identity)
+            })
+            .collect::<Result<_>>()?;
+        Ok(Self(Arc::new(Bundle { programs: ProgramMap::default(), images, context: context.clone() })))
+    }
+
+    /// The kernel `name`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid), with the names that there are, when it has no such kernel.
+    pub fn kernel(&self, name: &str) -> Result<BundleKernel> {
+        self.0.index_of(name).map(|index| BundleKernel { bundle: Arc::clone(&self.0), index }).ok_or_else(
+            || {
+                let names: Vec<&str> = self.kernel_names().collect();
+                Error::invalid(format!("there is no kernel `{name}`: there is `{}`", names.join("`, `")))
+                    .at(NAME)
+            },
+        )
+    }
+
+    /// The names of the kernels.
+    pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
+        self.0.kernels().map(|kernel| kernel.name.as_str())
+    }
+
+    /// The context that the bundle was made for.
+    pub fn context(&self) -> &Context {
+        &self.0.context
+    }
+}
+
+impl fmt::Debug for KernelBundle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KernelBundle").field("kernels", &self.kernel_names().collect::<Vec<_>>()).finish()
+    }
+}
+
+impl Bundle {
+    fn kernels(&self) -> impl Iterator<Item = &KernelSignature> {
+        self.images.iter().flat_map(|image| image.image().kernels.iter())
+    }
+
+    fn index_of(&self, name: &str) -> Option<usize> {
+        self.kernels().position(|kernel| kernel.name == name)
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
+    }
+
+    pub(crate) fn images(&self) -> &[LoadedImage] {
+        &self.images
+    }
+
+    pub(crate) fn programs(&self) -> &ProgramMap {
+        &self.programs
+    }
+}
+
+/// A kernel of a [`KernelBundle`].
+#[derive(Clone)]
+pub struct BundleKernel {
+    bundle: Arc<Bundle>,
+    index: usize,
+}
+
+impl BundleKernel {
+    /// A call without arguments yet. Count, kind and size of the arguments are checked against the kernel's signature when
+    /// the call is launched.
+    pub fn call(&self) -> KernelCall {
+        KernelCall::of(CallTarget::Bundle(self.clone()))
+    }
+
+    /// The kernel's name.
+    pub fn name(&self) -> &str {
+        self.signature().map_or("", |kernel| kernel.name.as_str())
+    }
+
+    pub(crate) fn bundle(&self) -> &Bundle {
+        &self.bundle
+    }
+
+    /// Tells the kernels of the bundle apart.
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    fn signature(&self) -> Option<&KernelSignature> {
+        self.bundle.kernels().nth(self.index)
+    }
+}
+
+impl fmt::Debug for BundleKernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BundleKernel").field("name", &self.name()).finish_non_exhaustive()
+    }
+}

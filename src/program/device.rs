@@ -1,0 +1,108 @@
+//! What programs need to know of one device of a context, found out once.
+
+use std::sync::Arc;
+
+use oclave_image::Aspects;
+
+use super::disk::CacheKeyBuilder;
+use super::flight::Flight;
+use crate::Result;
+use crate::driver::Device;
+use crate::driver::context::Context;
+use crate::driver::queue::{Properties, Queue};
+use crate::image::DeviceProfile;
+
+/// How the host reaches the program-scope variables of a built program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum VariableAccess {
+    /// By name, through functions of the platform.
+    Functions,
+    /// Through a kernel that is added to the program.
+    Kernel,
+    /// Not at all: the device has no program-scope variables.
+    None,
+}
+
+/// A device of a context.
+#[derive(Debug)]
+pub(crate) struct DeviceState {
+    device: Device,
+    profile: DeviceProfile,
+    variable_access: VariableAccess,
+    fingerprint: Vec<u8>,
+    queue: Flight<Arc<Queue>>,
+}
+
+impl DeviceState {
+    pub(crate) fn new(device: &Device) -> Self {
+        let capabilities = device.capabilities();
+        let variable_access = if !capabilities.aspects.contains(Aspects::PROGRAM_SCOPE_VARIABLES) {
+            VariableAccess::None
+        } else if capabilities.global_variable_access {
+            VariableAccess::Functions
+        } else {
+            VariableAccess::Kernel
+        };
+        Self {
+            device: device.clone(),
+            profile: DeviceProfile {
+                name: capabilities.name.clone(),
+                aspects: capabilities.aspects,
+                max_work_group_size: capabilities.limits.max_work_group_size,
+                max_work_item_sizes: capabilities.limits.max_work_item_sizes,
+            },
+            variable_access,
+            fingerprint: fingerprint(device, variable_access),
+            queue: Flight::default(),
+        }
+    }
+
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+
+    pub(crate) fn profile(&self) -> &DeviceProfile {
+        &self.profile
+    }
+
+    pub(crate) fn variable_access(&self) -> VariableAccess {
+        self.variable_access
+    }
+
+    /// What distinguishes the binaries of this device from those of others.
+    pub(crate) fn fingerprint(&self) -> &[u8] {
+        &self.fingerprint
+    }
+
+    /// An in-order queue for what the library does on its own account, made when first needed.
+    pub(crate) fn queue(&self, context: &Arc<Context>) -> Result<Arc<Queue>> {
+        self.queue.get_or_make(|| Queue::new(context, &self.device, Properties::default()))
+    }
+
+    /// The bytes of a device pointer.
+    pub(crate) fn pointer_bytes<'a>(&self, address: &'a u64) -> &'a [u8] {
+        let bytes: &[u8] = bytemuck::bytes_of(address);
+        let width = if self.device.capabilities().address_bits == 32 { 4 } else { 8 };
+        // The low half comes first: the library refuses big-endian devices and does not run on such hosts.
+        bytes.get(..width).unwrap_or(bytes)
+    }
+}
+
+/// All that a binary depends on besides the module: who compiled it and for what, and how the module was adapted.
+fn fingerprint(device: &Device, variable_access: VariableAccess) -> Vec<u8> {
+    let capabilities = device.capabilities();
+    let adapted = format!("{variable_access:?} {:?} {:?}", capabilities.spirv_versions, device.mask());
+    [
+        device.platform().name(),
+        device.platform().version(),
+        capabilities.name.as_str(),
+        capabilities.driver_version.as_str(),
+        capabilities.version_text.as_str(),
+        adapted.as_str(),
+    ]
+    .into_iter()
+    .fold(CacheKeyBuilder::new(), |key, part| key.part(part.as_bytes()))
+    .finish()
+    .as_bytes()
+    .to_vec()
+}
