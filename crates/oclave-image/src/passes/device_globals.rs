@@ -16,6 +16,15 @@ use crate::spirv::{
 };
 use crate::{ImageError, Result};
 
+/// What functions that use variables in global memory lose.
+///
+/// Pure and Const: the function reads memory that the optimiser did not think of (llvm-spirv and the drivers made from it
+/// have the two the wrong way round besides, readnone is Pure and readonly is Const). DontInline: PoCL 6.0 reaches
+/// variables through a pointer that only kernels have; functions that it must not inline do not link
+/// ("undefined symbol: _pocl_gvar_buffer").
+const MISLEADING: FunctionControl =
+    FunctionControl::PURE.union(FunctionControl::CONST).union(FunctionControl::DONT_INLINE);
+
 /// `MemoryAccess` bit that says that an alignment follows.
 const ALIGNED: u32 = 2;
 
@@ -40,11 +49,10 @@ pub(crate) fn rewrite(
         by_variable,
         shared,
         derived,
-        users: BTreeSet::new(),
+        users: functions_using_globals(references),
         new: Rewriter::new(definitions),
         function: None,
     };
-    rewrite.users = rewrite.functions_using_shared();
     for instruction in definitions.module().instructions() {
         rewrite.instruction(&instruction)?;
     }
@@ -110,13 +118,29 @@ fn derived_constants(
     Ok(derived)
 }
 
+fn functions_using_globals(references: &References<'_>) -> BTreeSet<u32> {
+    let variables: BTreeSet<u32> = module_variables(references.module()).collect();
+    if variables.is_empty() {
+        return BTreeSet::new();
+    }
+    references.functions().filter(|&f| !references.reachable(f).is_disjoint(&variables)).collect()
+}
+
+/// The variables in global memory.
+fn module_variables(module: &Module) -> impl Iterator<Item = u32> {
+    module.instructions().take_while(|i| !i.is(Op::Function)).filter_map(|instruction| {
+        let global = instruction.operand(0) == Some(StorageClass::CrossWorkgroup as u32);
+        instruction.result_id().filter(|_| instruction.is(Op::Variable) && global)
+    })
+}
+
 struct Rewrite<'a, 'm> {
     references: &'a References<'m>,
     types: &'a TypeTable<'m>,
     by_variable: BTreeMap<u32, &'a DeclaredGlobal>,
     shared: BTreeSet<u32>,
     derived: BTreeSet<u32>,
-    /// The functions that use a shared variable, themselves or through what they call.
+    /// The functions that use variables in global memory, themselves or through what they call.
     users: BTreeSet<u32>,
     new: Rewriter<'m>,
     function: Option<Function>,
@@ -154,14 +178,6 @@ impl Rewrite<'_, '_> {
             self.function = None;
         }
         Ok(())
-    }
-
-    fn functions_using_shared(&self) -> BTreeSet<u32> {
-        if self.shared.is_empty() {
-            return BTreeSet::new();
-        }
-        let functions = self.references.functions();
-        functions.filter(|&f| !self.references.reachable(f).is_disjoint(&self.shared)).collect()
     }
 
     /// Markers, and names and decorations that the variables and constants lose.
@@ -224,16 +240,15 @@ impl Rewrite<'_, '_> {
             }
         }
         let Some(Function { id, local, .. }) = &self.function else { return Ok(()) };
-        let access = (FunctionControl::PURE | FunctionControl::CONST).bits();
         if let (Some(Op::Function), Some(ty), &[control, function_type]) =
             (instruction.op(), instruction.result_type(), instruction.operands())
             && self.users.contains(id)
-            && control & access != 0
         {
-            // llvm-spirv and the drivers made from it have the two the wrong way round (readnone is Pure, readonly is
-            // Const), others do not. Either way the function now reads memory that the optimiser did not think of.
-            let control = control & !access;
-            self.new.replace(instruction, Op::Function, &[ty, *id, control, function_type]);
+            self.new.replace(
+                instruction,
+                Op::Function,
+                &[ty, *id, control & !MISLEADING.bits(), function_type],
+            );
             return Ok(());
         }
         if local.is_empty() {
