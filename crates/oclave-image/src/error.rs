@@ -38,6 +38,12 @@ pub enum ImageError {
         /// What is wrong with it.
         what: String,
     },
+    /// The image is sound, but the device cannot run it.
+    #[error("the device lacks {what}")]
+    DeviceLacks {
+        /// The missing aspect, SPIR-V version, capability or extension, and the image that needs it.
+        what: String,
+    },
     /// The module is sound, but uses something that this operation cannot express.
     #[error("unsupported: {0}")]
     Unsupported(String),

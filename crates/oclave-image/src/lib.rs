@@ -20,6 +20,7 @@ pub use container::{FILE_EXTENSION, FORMAT_VERSION};
 pub use disassemble::disassemble;
 pub use error::ImageError;
 pub use image::{DeviceGlobalInfo, DeviceImage, HostAccess, Requirements, SpecConstantInfo};
+pub use passes::{DeviceTarget, legalize, legalize_with};
 pub use post_link::{PostLinkOptions, SplitMode, TranslationUnit, post_link};
 pub use properties::{
     DEVICE_GLOBAL_HOST_ACCESS, DEVICE_GLOBAL_INITIALIZERS, DEVICE_GLOBALS, DEVICE_REQUIREMENTS, PropertySets,

@@ -1,5 +1,7 @@
 //! Dead-code elimination on compiled kernels: what goes, what stays, and that the rest is still valid.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod support;
 
 use oclave_image::passes::{capabilities, dce};

@@ -1,5 +1,7 @@
 //! The corpus comes out of the view byte for byte as it went in.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod support;
 
 use oclave_image::spirv::{Definitions, Fit, Module, Op, Rewriter, Role};

@@ -140,10 +140,10 @@ fn needed(module: &Module) -> BTreeSet<u32> {
                     need(&[C::Int64Atomics]);
                 }
             }
-            _ if is_atomic(op) => {
-                if !matches!(ty, Some(Type::Int { width: 32 } | Type::Float { width: 32 } | Type::Bool)) {
-                    need(&[C::Int64Atomics]);
-                }
+            _ if is_atomic(op)
+                && !matches!(ty, Some(Type::Int { width: 32 } | Type::Float { width: 32 } | Type::Bool)) =>
+            {
+                need(&[C::Int64Atomics]);
             }
             _ if is_group(op) => need(&[C::Groups]),
             _ => {}

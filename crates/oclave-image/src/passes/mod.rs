@@ -2,18 +2,24 @@
 
 pub(crate) mod aspects;
 pub mod capabilities;
+pub mod check;
 pub mod dce;
 pub(crate) mod declared_globals;
 pub(crate) mod device_globals;
 mod global_access;
+mod hints;
 mod initializer;
+mod legalize;
 pub(crate) mod linkage;
 pub(crate) mod markers;
 pub(crate) mod references;
 pub(crate) mod signatures;
 pub(crate) mod spec_constants;
 pub(crate) mod split;
+pub mod strip;
 mod value_types;
+pub mod version;
 
 pub use global_access::{GLOBAL_ACCESS_KERNEL, add_global_access_kernel};
+pub use legalize::{DeviceTarget, legalize, legalize_with};
 pub use signatures::signatures;

@@ -29,10 +29,12 @@ pub use ::spirv::{
 };
 pub use code::{Code, string_words};
 pub use definitions::Definitions;
+pub(crate) use grammar::is_terminator;
 pub use grammar::{Fit, Role};
 pub use id_map::IdMap;
 pub use instruction::Instruction;
 pub use module::{Instructions, Module, Version};
 pub use rewriter::Rewriter;
 pub use section::Section;
+pub(crate) use section::{is_constant, is_type};
 pub use types::{Type, TypeTable};

@@ -41,8 +41,12 @@ impl Section {
 
     /// The section of an instruction outside of functions; `previous` for what may stand anywhere or is not known.
     pub fn of(instruction: &Instruction<'_>, previous: Self) -> Self {
-        let Some(op) = instruction.op() else { return previous };
-        match op {
+        instruction.op().and_then(Self::of_op).unwrap_or(previous)
+    }
+
+    /// The only section that `op` may stand in; `None` for what belongs into functions or may stand anywhere.
+    pub(crate) fn of_op(op: Op) -> Option<Self> {
+        Some(match op {
             Op::Capability => Self::Capabilities,
             Op::Extension => Self::Extensions,
             Op::ExtInstImport => Self::ExtInstImports,
@@ -60,11 +64,9 @@ impl Section {
             | Op::DecorateId
             | Op::DecorateString
             | Op::MemberDecorateString => Self::Annotations,
-            Op::Nop | Op::Line | Op::NoLine => previous,
-            Op::Function | Op::FunctionParameter | Op::FunctionEnd | Op::Label => Self::Definitions,
             _ if is_module_scope(op) => Self::Types,
-            _ => previous,
-        }
+            _ => return None,
+        })
     }
 }
 
@@ -75,6 +77,7 @@ pub(crate) fn is_module_scope(op: Op) -> bool {
         || matches!(
             op,
             Op::Variable
+                | Op::UntypedVariableKHR
                 | Op::Undef
                 | Op::ExtInst
                 | Op::ConstantFunctionPointerINTEL
@@ -90,7 +93,14 @@ pub(crate) fn is_module_scope(op: Op) -> bool {
 /// Whether `op` declares a type.
 pub(crate) fn is_type(op: Op) -> bool {
     (Op::TypeVoid as u32..=Op::TypeForwardPointer as u32).contains(&(op as u32))
-        || matches!(op, Op::TypePipeStorage | Op::TypeNamedBarrier | Op::TypeBufferSurfaceINTEL)
+        || matches!(
+            op,
+            Op::TypePipeStorage
+                | Op::TypeNamedBarrier
+                | Op::TypeBufferSurfaceINTEL
+                | Op::TypeUntypedPointerKHR
+                | Op::TypeCooperativeMatrixKHR
+        )
         || (Op::TypeVmeImageINTEL as u32..=Op::TypeAvcSicResultINTEL as u32).contains(&(op as u32))
 }
 

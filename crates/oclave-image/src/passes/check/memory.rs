@@ -1,0 +1,243 @@
+//! Loads, stores, access chains, composites, atomics, images.
+
+use super::values::{At, Kind, Verdict};
+use crate::spirv::{Op, StorageClass, Type};
+
+/// Checks instructions that touch memory, and the rest of those that have rules.
+pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
+    let opcode = op as u32;
+    match op {
+        Op::Load => {
+            let (_, pointee) = pointer(at, 0)?;
+            at.ensure(at.result_id() == Some(pointee), "the result is not what the pointer points to")?;
+            access(at, at.instruction.operands().get(1..).unwrap_or_default())
+        }
+        Op::Store => {
+            let (_, pointee) = pointer(at, 0)?;
+            at.ensure(at.operand_type(1) == Some(pointee), "the object is not what the pointer points to")?;
+            access(at, at.instruction.operands().get(2..).unwrap_or_default())
+        }
+        Op::CopyMemory => {
+            let ((_, a), (_, b)) = (pointer(at, 0)?, pointer(at, 1)?);
+            at.ensure(a == b, "the pointers point to different types")?;
+            access(at, at.instruction.operands().get(2..).unwrap_or_default())
+        }
+        Op::CopyMemorySized => {
+            pointer(at, 0)?;
+            pointer(at, 1)?;
+            at.ensure(at.shape(2, Kind::Int)?.lanes == 1, "the size is no integer")?;
+            access(at, at.instruction.operands().get(3..).unwrap_or_default())
+        }
+        Op::AccessChain | Op::InBoundsAccessChain => chain(at, 1),
+        Op::PtrAccessChain | Op::InBoundsPtrAccessChain => chain(at, 2),
+        Op::LifetimeStart | Op::LifetimeStop => pointer(at, 0).map(|_| ()),
+        Op::AtomicStore => {
+            let (_, pointee) = pointer(at, 0)?;
+            at.ensure(at.operand_type(3) == Some(pointee), "the value is not what the pointer points to")?;
+            scopes(at, &[1, 2])
+        }
+        Op::AtomicLoad => atomic(at, &[], &[1, 2]),
+        Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak => atomic(at, &[4, 5], &[1, 2, 3]),
+        Op::AtomicIIncrement | Op::AtomicIDecrement => atomic(at, &[], &[1, 2]),
+        Op::AtomicFlagTestAndSet => {
+            pointer(at, 0)?;
+            scopes(at, &[1, 2])
+        }
+        Op::AtomicFlagClear => {
+            pointer(at, 0)?;
+            scopes(at, &[1, 2])
+        }
+        Op::AtomicFAddEXT | Op::AtomicFMinEXT | Op::AtomicFMaxEXT => atomic(at, &[3], &[1, 2]),
+        _ if (Op::AtomicExchange as u32..=Op::AtomicXor as u32).contains(&opcode) => {
+            atomic(at, &[3], &[1, 2])
+        }
+        Op::ControlBarrier => scopes(at, &[0, 1, 2]),
+        Op::MemoryBarrier => scopes(at, &[0, 1]),
+        Op::GroupAll | Op::GroupAny => {
+            scopes(at, &[0])?;
+            at.ensure(
+                at.shape(1, Kind::Bool)?.lanes == 1 && at.result(Kind::Bool)?.lanes == 1,
+                "is of no bool",
+            )
+        }
+        Op::GroupBroadcast => {
+            scopes(at, &[0])?;
+            at.ensure(at.operand_type(1) == at.result_id(), "the value is not of the result's type")?;
+            at.shape(2, Kind::Int).map(|_| ())
+        }
+        _ if (Op::GroupIAdd as u32..=Op::GroupSMax as u32).contains(&opcode) => {
+            scopes(at, &[0])?;
+            let float = matches!(op, Op::GroupFAdd | Op::GroupFMin | Op::GroupFMax);
+            at.result(if float { Kind::Float } else { Kind::Int })?;
+            let operation = at.instruction.operand(1).is_some_and(|o| o <= 2);
+            at.ensure(
+                operation && at.operand_type(2) == at.result_id(),
+                "the value is not of the result's type",
+            )
+        }
+        Op::GroupAsyncCopy => {
+            let ((_, a), (_, b)) = (pointer(at, 1)?, pointer(at, 2)?);
+            at.ensure(
+                a == b && at.result_type() == Some(Type::Other),
+                "the pointers point to different types",
+            )?;
+            scopes(at, &[0])
+        }
+        Op::GroupWaitEvents => {
+            pointer(at, 2)?;
+            scopes(at, &[0])
+        }
+        Op::SampledImage => {
+            let image = at.operand_type(0).and_then(|ty| at.context.ty(ty));
+            let sampler = at.operand_type(1).and_then(|ty| at.context.ty(ty));
+            let fits = image == Some(Type::Image) && sampler == Some(Type::Sampler);
+            at.ensure(
+                fits && at.result_type() == Some(Type::SampledImage),
+                "is not of an image and a sampler",
+            )
+        }
+        _ if (Op::ImageSampleImplicitLod as u32..=Op::ImageDrefGather as u32).contains(&opcode) => {
+            let image = at.operand_type(0).and_then(|ty| at.context.ty(ty));
+            at.ensure(image == Some(Type::SampledImage), "operand 0 is no sampled image")
+        }
+        Op::ImageRead | Op::ImageWrite | Op::ImageFetch => is_image(at),
+        _ if (Op::ImageQueryFormat as u32..=Op::ImageQuerySamples as u32).contains(&opcode) => is_image(at),
+        _ => Ok(()),
+    }
+}
+
+fn is_image(at: &At<'_, '_, '_>) -> Verdict {
+    let image = at.operand_type(0).and_then(|ty| at.context.ty(ty));
+    at.ensure(matches!(image, Some(Type::Image | Type::SampledImage)), "operand 0 is no image")
+}
+
+/// Storage class and pointee of operand `i`.
+fn pointer(at: &At<'_, '_, '_>, i: usize) -> Result<(u32, u32), String> {
+    at.operand_pointer(i).ok_or_else(|| format!("operand {i} is no pointer"))
+}
+
+/// Memory operands: an alignment is a power of two.
+fn access(at: &At<'_, '_, '_>, access: &[u32]) -> Verdict {
+    match access {
+        &[mask, alignment, ..] if mask & 2 != 0 => {
+            at.ensure(alignment.is_power_of_two() && alignment <= 1 << 29, "the alignment is no power of two")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Scopes and memory semantics are 32-bit integers.
+fn scopes(at: &At<'_, '_, '_>, operands: &[usize]) -> Verdict {
+    for &i in operands {
+        let shape = at.shape(i, Kind::Int)?;
+        at.ensure(shape.width == 32 && shape.lanes == 1, "a scope is no 32-bit integer")?;
+    }
+    Ok(())
+}
+
+/// An atomic whose result, pointee and `values` are of one type.
+fn atomic(at: &At<'_, '_, '_>, values: &[usize], semantics: &[usize]) -> Verdict {
+    let (_, pointee) = pointer(at, 0)?;
+    let result = at.result_id();
+    let same = result == Some(pointee) && values.iter().all(|&i| at.operand_type(i) == result);
+    at.ensure(same, "operands of different types")?;
+    let scalar = at.shape_of(result).is_some_and(|s| s.lanes == 1 && s.kind != Kind::Bool);
+    at.ensure(scalar, "is not of a number")?;
+    scopes(at, semantics)
+}
+
+/// Casts between the generic storage class and others keep the pointee.
+pub(super) fn generic_cast(at: &At<'_, '_, '_>, op: Op) -> Verdict {
+    let generic = StorageClass::Generic as u32;
+    let (class, pointee) = pointer(at, 0)?;
+    let Some(Type::Pointer { class: to, pointee: result }) = at.result_type() else {
+        return Err("the result is no pointer".to_owned());
+    };
+    let (special, other) = if op == Op::PtrCastToGeneric { (to, class) } else { (class, to) };
+    let castable =
+        [StorageClass::CrossWorkgroup, StorageClass::Workgroup, StorageClass::Function, StorageClass::Input]
+            .iter()
+            .any(|&c| c as u32 == other)
+            || other > 5000;
+    let fits = special == generic && castable && pointee == at.context.same(result);
+    at.ensure(fits, "does not cast between the generic storage class and another")
+}
+
+/// Access chains: the indices lead from the base to what the result points to. The first index is operand `skip`; with
+/// two, operand 1 moves the base as in an array.
+fn chain(at: &At<'_, '_, '_>, skip: usize) -> Verdict {
+    let (class, mut ty) = pointer(at, 0)?;
+    let Some(Type::Pointer { class: result_class, pointee }) = at.result_type() else {
+        return Err("the result is no pointer".to_owned());
+    };
+    for i in 1..at.instruction.operands().len() {
+        at.ensure(at.shape(i, Kind::Int)?.lanes == 1, "an index is no integer")?;
+        if i < skip {
+            continue;
+        }
+        ty = match at.context.ty(ty) {
+            Some(Type::Array { element, .. } | Type::RuntimeArray { element }) => element,
+            Some(Type::Vector { component, .. }) => component,
+            Some(Type::Struct { members }) => {
+                let index = at.instruction.operand(i).and_then(|id| at.context.definitions.int_constant(id));
+                match index.and_then(|i| members.get(usize::try_from(i).ok()?)) {
+                    Some(&member) => member,
+                    None => return Err(format!("index {i} is no member of a struct")),
+                }
+            }
+            _ => return Err(format!("index {i} goes into something without parts")),
+        };
+    }
+    let leads = at.context.same(ty) == at.context.same(pointee) && class == result_class;
+    at.ensure(leads, "the indices do not lead to the result's type")
+}
+
+/// `OpCompositeExtract`, `OpCompositeInsert`.
+pub(super) fn composite(at: &At<'_, '_, '_>, op: Op) -> Verdict {
+    let base = if op == Op::CompositeExtract { 0 } else { 1 };
+    let Some(whole) = at.operand_type(base) else { return Err("is of no composite".to_owned()) };
+    let mut ty = whole;
+    for &index in at.instruction.operands().get(base + 1..).unwrap_or_default() {
+        let part = match at.context.ty(ty) {
+            Some(Type::Array { element, length }) => {
+                length.is_none_or(|n| u64::from(index) < n).then_some(element)
+            }
+            Some(Type::Vector { component, count }) => (index < count).then_some(component),
+            Some(Type::Struct { members }) => members.get(index as usize).copied(),
+            _ => None,
+        };
+        ty = part.ok_or_else(|| format!("there is no part {index}"))?;
+    }
+    let part = Some(at.context.same(ty));
+    let fits = match op {
+        Op::CompositeExtract => at.result_id() == part,
+        _ => at.operand_type(0) == part && at.result_id() == Some(whole),
+    };
+    at.ensure(fits, "the part is of another type")
+}
+
+/// Vectors with dynamic indices, and shuffles.
+pub(super) fn vector(at: &At<'_, '_, '_>, op: Op) -> Verdict {
+    let lanes = |i: usize| match at.operand_type(i).and_then(|ty| at.context.ty(ty)) {
+        Some(Type::Vector { component, count }) => Some((at.context.same(component), count)),
+        _ => None,
+    };
+    let index = |i: usize| at.shape(i, Kind::Int).is_ok_and(|s| s.lanes == 1);
+    let fits = match op {
+        Op::VectorExtractDynamic => lanes(0).is_some_and(|(c, _)| at.result_id() == Some(c)) && index(1),
+        Op::VectorInsertDynamic => {
+            let same = at.result_id() == at.operand_type(0);
+            same && lanes(0).is_some_and(|(c, _)| at.operand_type(1) == Some(c)) && index(2)
+        }
+        _ => match (lanes(0), lanes(1), at.result_type()) {
+            (Some((a, first)), Some((b, second)), Some(Type::Vector { component, count })) => {
+                let picks = at.instruction.operands().get(2..).unwrap_or_default();
+                // 0xffffffff picks nothing.
+                let inside = picks.iter().all(|&p| p == u32::MAX || p < first.saturating_add(second));
+                a == b && at.context.same(component) == a && picks.len() == count as usize && inside
+            }
+            _ => false,
+        },
+    };
+    at.ensure(fits, "vectors of different lanes, or a lane out of range")
+}
