@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::device::Root;
 use super::ext::Tables;
@@ -47,8 +47,16 @@ impl Platform {
         let platforms = match FOUND.get() {
             Some(platforms) => platforms,
             None => {
-                let found = enumerate()?;
-                FOUND.get_or_init(|| found.into_iter().map(|inner| &*Box::leak(Box::new(inner))).collect())
+                let _one_at_a_time = discovery();
+                match FOUND.get() {
+                    Some(platforms) => platforms,
+                    None => {
+                        let found = enumerate()?;
+                        FOUND.get_or_init(|| {
+                            found.into_iter().map(|inner| &*Box::leak(Box::new(inner))).collect()
+                        })
+                    }
+                }
             }
         };
         Ok(platforms.iter().map(|inner| Self(inner)).collect())
@@ -84,6 +92,10 @@ impl Platform {
 
     /// The platform's devices, in the driver's order; empty when it has none.
     pub(super) fn roots(self) -> Result<&'static [&'static Root]> {
+        if let Some(devices) = self.0.devices.get() {
+            return Ok(devices);
+        }
+        let _one_at_a_time = discovery();
         if let Some(devices) = self.0.devices.get() {
             return Ok(devices);
         }
@@ -124,6 +136,12 @@ impl fmt::Debug for Platform {
 /// [`ErrorKind::Platform`] when there is none; it says what to install.
 pub fn loader_name() -> Result<&'static str> {
     loader::library_name()
+}
+
+/// Held while platforms or devices are asked for the first time: PoCL 3.1 crashes in most runs when two threads do so at once.
+fn discovery() -> MutexGuard<'static, ()> {
+    static DISCOVERY: Mutex<()> = Mutex::new(());
+    DISCOVERY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn enumerate() -> Result<Vec<Inner>> {
