@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 /// The prerequisites of the first rule. Make's escapes: `\ ` for a space, `\#`, `$$`, and a backslash before a line end.
 pub(crate) fn prerequisites(text: &str) -> Vec<PathBuf> {
-    let Some(colon) = rule_colon(text) else { return Vec::new() };
+    let text = text.replace("\r\n", "\n");
+    let Some(colon) = rule_colon(&text) else { return Vec::new() };
     let mut paths = Vec::new();
     let mut path = String::new();
     let mut chars = text.get(colon + 1..).unwrap_or_default().chars().peekable();
@@ -14,7 +15,6 @@ pub(crate) fn prerequisites(text: &str) -> Vec<PathBuf> {
                 chars.next();
                 finish(&mut path, &mut paths);
             }
-            ('\\', Some('\r')) => finish(&mut path, &mut paths),
             ('\\', Some(&escaped @ (' ' | '#'))) => {
                 chars.next();
                 path.push(escaped);
