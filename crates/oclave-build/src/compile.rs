@@ -140,7 +140,7 @@ impl Compiler<'_> {
             .chain(language)
             .map(OsString::from)
             .collect();
-        args.push(format!("-DOCLAVE_UNIT=\"{}\"", source.stem.replace(['"', '\\'], "_")).into());
+        args.push(format!("-DOCLAVE_UNIT=\"{}\"", source.unit(self.config)).into());
         for (name, value) in &self.config.defines {
             let value = value.as_ref().map(|value| format!("={value}")).unwrap_or_default();
             args.push(format!("-D{name}{value}").into());

@@ -122,6 +122,7 @@ fn compile(
         .zip(&units)
         .map(|(source, unit)| codegen::Source {
             stem: &source.stem,
+            unit: source.unit(config),
             path: source.display(package.as_deref()),
             declarations: &unit.declarations,
         })

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::config::Config;
 use crate::error::{Error, Result};
 
 /// A language that kernels are written in.
@@ -24,6 +25,15 @@ pub(crate) struct Source {
 }
 
 impl Source {
+    /// The name that tells this source's static variables from those of all other sources in an application, other
+    /// programs and packages included: `package/program/stem`.
+    pub(crate) fn unit(&self, config: &Config) -> String {
+        let package = config.environment.var("CARGO_PKG_NAME").unwrap_or_default();
+        let unit = format!("{}/{}/{}", package.to_string_lossy(), config.out_name, self.stem);
+        // Quotes and commas mean something where it is used.
+        unit.replace(['"', '\\', ',', '\n'], "_")
+    }
+
     /// The path as generated code and the manifest of checked-in images name it: `/` on every system, and relative to
     /// the package where it is below it, so that the same sources give the same text everywhere.
     pub(crate) fn display(&self, package: Option<&Path>) -> String {

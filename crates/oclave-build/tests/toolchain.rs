@@ -14,7 +14,9 @@ fn clang(version: &str) -> String {
 }
 
 fn llvm(version: &str) -> String {
-    format!("[ \"$1\" = --version ] && printf 'LLVM (http://llvm.org/):\\n  LLVM version {version}\\n' && exit 0\nexit 1")
+    format!(
+        "[ \"$1\" = --version ] && printf 'LLVM (http://llvm.org/):\\n  LLVM version {version}\\n' && exit 0\nexit 1"
+    )
 }
 
 /// Builds `k.cl` with only these programs on `PATH`, and these variables.
@@ -24,7 +26,11 @@ fn build(programs: &[(&str, String)], variables: &[(&str, &str)]) -> Built {
     let scripts: Vec<(&str, &str)> = programs.iter().map(|(name, script)| (*name, script.as_str())).collect();
     let path = folder.programs("bin", &scripts);
     let mut config = Config::new();
-    config.env("PATH", &path).env("OCLAVE_CLANG", "").env("OCLAVE_LLVM_SPIRV", "").env("OCLAVE_LLVM_LINK", "");
+    config
+        .env("PATH", &path)
+        .env("OCLAVE_CLANG", "")
+        .env("OCLAVE_LLVM_SPIRV", "")
+        .env("OCLAVE_LLVM_LINK", "");
     for (variable, value) in variables {
         config.env(*variable, value.replace("BIN", path.to_str().unwrap()));
     }
@@ -113,7 +119,8 @@ fn variables_win_over_the_search_path() {
 
 #[test]
 fn variables_that_name_nothing_usable() {
-    let programs = [("clang-16", clang("16.0.6")), ("llvm-spirv-16", llvm("16.0.0")), ("odd", "echo hello".into())];
+    let programs =
+        [("clang-16", clang("16.0.6")), ("llvm-spirv-16", llvm("16.0.0")), ("odd", "echo hello".into())];
     let error = build(&programs, &[("OCLAVE_CLANG", "BIN/absent")]).error(ErrorKind::Toolchain);
     assert_has(&error, &["OCLAVE_CLANG names ", "/absent", "unset it"]);
     let error = build(&programs, &[("OCLAVE_LLVM_SPIRV", "odd")]).error(ErrorKind::Toolchain);
@@ -132,7 +139,8 @@ fn the_compiler_fails_without_a_word() {
 
 #[test]
 fn several_sources_need_a_linker_of_the_same_version() {
-    let (Some(real_clang), true) = (common::which("clang-15"), common::which("llvm-spirv-15").is_some()) else {
+    let (Some(real_clang), true) = (common::which("clang-15"), common::which("llvm-spirv-15").is_some())
+    else {
         println!("skipped: no clang-15 and llvm-spirv-15");
         return;
     };

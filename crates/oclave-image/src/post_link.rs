@@ -145,7 +145,9 @@ fn homes_of_unused(
     });
     unused
         .filter_map(|global| {
-            let home = parts.iter().find(|part| part.stem == global.unit).or(parts.first())?;
+            // oclave-build's unit names are `package/program/stem`.
+            let stem = global.unit.rsplit('/').next();
+            let home = parts.iter().find(|part| Some(part.stem.as_str()) == stem).or(parts.first())?;
             Some((global.info.id.clone(), home.name.clone()))
         })
         .collect()

@@ -209,7 +209,15 @@ impl fmt::Display for ValueType {
         match self {
             Self::Scalar(s) => f.write_str(s.opencl_name()),
             Self::Vector(s, lanes) => write!(f, "{}{lanes}", s.opencl_name()),
-            Self::Array(element, count) => write!(f, "{element}[{count}]"),
+            Self::Array(element, count) => {
+                // As in C: the outermost dimension first, after the element's type.
+                let (mut element, mut dimensions) = (element, format!("[{count}]"));
+                while let Self::Array(inner, count) = &**element {
+                    dimensions += &format!("[{count}]");
+                    element = inner;
+                }
+                write!(f, "{element}{dimensions}")
+            }
             Self::Struct(s) => write!(f, "struct {}", s.name),
             Self::Opaque { name, size_bytes, .. } => write!(f, "{name} ({size_bytes} bytes)"),
             Self::Void => f.write_str("void"),

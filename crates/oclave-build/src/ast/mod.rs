@@ -68,9 +68,12 @@ pub(crate) struct VariableDeclaration {
 }
 
 impl VariableDeclaration {
-    /// The unique id that post-link gives a device global of a source.
-    pub(crate) fn unique_id(&self, _stem: &str) -> String {
-        self.symbol.clone()
+    /// Whether post-link gives this variable, of a source with this unit name, a unique id.
+    pub(crate) fn has_unique_id(&self, id: &str, unit: &str) -> bool {
+        if id == self.symbol {
+            return !self.is_static;
+        }
+        id.strip_prefix(unit).and_then(|rest| rest.strip_prefix('.')) == Some(self.symbol.as_str())
     }
 }
 

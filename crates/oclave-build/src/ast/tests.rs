@@ -102,18 +102,22 @@ fn layouts_in_doubt_are_unknown() {
         json!({"inner": []}),
         json!({"inner": [int_field("a")], "completeDefinition": false}),
     ] {
-        let found =
-            parameter_type(json!([record(doubtful.clone()), kernel("OpenCLKernelAttr", "__private struct R")]));
+        let found = parameter_type(json!([
+            record(doubtful.clone()),
+            kernel("OpenCLKernelAttr", "__private struct R")
+        ]));
         assert_eq!(found, ParameterType::Value(None), "{doubtful}");
     }
 }
 
 #[test]
 fn types_that_name_themselves_end() {
-    let typedef = |name: &str, ty: &str| json!({"kind": "TypedefDecl", "name": name, "type": {"qualType": ty}});
+    let typedef =
+        |name: &str, ty: &str| json!({"kind": "TypedefDecl", "name": name, "type": {"qualType": ty}});
     let circle = json!([typedef("a", "b"), typedef("b", "a"), kernel("OpenCLKernelAttr", "a")]);
     assert_eq!(parameter_type(circle), ParameterType::Value(None));
-    let own = record(json!({"inner": [{"kind": "FieldDecl", "name": "a", "type": {"qualType": "struct R"}}]}));
+    let own =
+        record(json!({"inner": [{"kind": "FieldDecl", "name": "a", "type": {"qualType": "struct R"}}]}));
     assert_eq!(
         parameter_type(json!([own, kernel("OpenCLKernelAttr", "struct R")])),
         ParameterType::Value(None)
@@ -143,7 +147,8 @@ fn a_definition_wins_over_declarations() {
         }
         node
     };
-    let found = declarations(json!([variable("extern", false), variable("", true), variable("extern", false)]));
+    let found =
+        declarations(json!([variable("extern", false), variable("", true), variable("extern", false)]));
     assert_eq!(found.variables.len(), 1);
     assert!(!found.variables[0].is_extern);
     assert!(declarations(json!([variable("extern", false)])).variables[0].is_extern);

@@ -30,7 +30,7 @@ impl Item {
     /// The variable in a source.
     pub(crate) fn declared<'a>(&self, source: &Source<'a>) -> Option<&'a VariableDeclaration> {
         source.declarations.variables.iter().find(|variable| match self {
-            Self::Global(global) => global.id == variable.unique_id(source.stem),
+            Self::Global(global) => variable.has_unique_id(&global.id, &source.unit),
             Self::Constant(constant) => {
                 variable.name.strip_prefix(SPEC_CONSTANT_VARIABLE) == Some(constant.name.as_str())
             }

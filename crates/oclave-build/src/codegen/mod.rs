@@ -34,6 +34,8 @@ pub(crate) struct Program<'a> {
 #[derive(Debug)]
 pub(crate) struct Source<'a> {
     pub(crate) stem: &'a str,
+    /// See [`crate::source::Source::unit`].
+    pub(crate) unit: String,
     /// As documentation names it.
     pub(crate) path: String,
     pub(crate) declarations: &'a Declarations,
@@ -122,7 +124,7 @@ fn module(
         #doc
         #[allow(
             dead_code, missing_docs, non_camel_case_types, non_snake_case, non_upper_case_globals, unreachable_pub,
-            clippy::all, clippy::pedantic, rustdoc::all
+            clippy::all, clippy::panic, clippy::pedantic, rustdoc::all
         )]
         pub mod #name {
             #(#structs)*

@@ -46,7 +46,7 @@ pub(crate) fn fields(known: &StructType, name: &Ident, types: &mut Types<'_>) ->
         fields.push(quote!(#doc pub #field_name: #ty));
         parameters.push(quote!(#field_name: #ty));
         values.push(quote!(#field_name));
-        offsets.push(quote!(assert!(::core::mem::offset_of!(#name, #field_name) == #offset);));
+        offsets.push(quote!(|| ::core::mem::offset_of!(#name, #field_name) != #offset));
     }
     pad(end, known.size_bytes, &mut scope, &mut fields, &mut values);
     let size = Literal::u64_unsuffixed(known.size_bytes);
@@ -72,9 +72,12 @@ pub(crate) fn fields(known: &StructType, name: &Ident, types: &mut Types<'_>) ->
         }
 
         const _: () = {
-            assert!(::core::mem::size_of::<#name>() == #size);
-            assert!(::core::mem::align_of::<#name>() == #align);
-            #(#offsets)*
+            if ::core::mem::size_of::<#name>() != #size
+                || ::core::mem::align_of::<#name>() != #align
+                #(#offsets)*
+            {
+                panic!("the layout differs from the device's");
+            }
         };
     }
 }
@@ -107,6 +110,10 @@ pub(crate) fn bytes(ty: &ValueType, c_name: &str, name: &Ident) -> TokenStream {
         #[bytemuck(crate = "::oclave::bytemuck")]
         pub struct #name(pub [u8; #size]);
 
-        const _: () = assert!(::core::mem::size_of::<#name>() == #size);
+        const _: () = {
+            if ::core::mem::size_of::<#name>() != #size {
+                panic!("the layout differs from the device's");
+            }
+        };
     }
 }

@@ -103,6 +103,7 @@ pub fn assert_has(text: &str, parts: &[&str]) {
 /// A program on this machine's `PATH`, as far as a shell finds it.
 #[cfg(unix)]
 pub fn which(name: &str) -> Option<String> {
-    let output = std::process::Command::new("sh").arg("-c").arg(format!("command -v {name}")).output().unwrap();
+    let output =
+        std::process::Command::new("sh").arg("-c").arg(format!("command -v {name}")).output().unwrap();
     output.status.success().then(|| String::from_utf8(output.stdout).unwrap().trim().to_owned())
 }
