@@ -48,9 +48,17 @@ impl Context {
     /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for no device, or devices of several platforms, as OpenCL has no
     /// context across platforms; else as [`Context::new`].
     pub fn with_devices(devices: &[Device]) -> Result<Self> {
+        Self::with_program_cache(devices, &ProgramCache::Environment)
+    }
+
+    /// A context that keeps the binaries of its programs where `cache` says.
+    ///
+    /// # Errors
+    /// As [`Context::with_devices`]. A cache that cannot be used is no error; it is logged, once.
+    pub fn with_program_cache(devices: &[Device], cache: &ProgramCache) -> Result<Self> {
         devices.iter().try_for_each(Device::require_spirv)?;
         let driver = driver::context::Context::new(devices)?;
-        let programs = Programs::new(&driver, &ProgramCache::default());
+        let programs = Programs::new(&driver, cache);
         Ok(Self(Arc::new(Inner { programs, driver })))
     }
 

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
+use oclave_image::ImageError;
 use oclave_image::passes::{self, GLOBAL_ACCESS_KERNEL};
-use oclave_image::spirv::Module;
-use oclave_image::{DeviceGlobalInfo, ImageError};
 
 use super::device::{DeviceState, VariableAccess};
 use super::disk::{CacheKey, CacheKeyBuilder, DiskCache};
@@ -138,18 +137,19 @@ impl Builder<'_> {
 
 /// The module as the device takes it.
 fn legal_words(image: &LoadedImage, device: &DeviceState) -> Result<Vec<u32>> {
-    let globals: &[DeviceGlobalInfo] = image.device_globals();
-    let unsupported = |error: ImageError| match &error {
-        ImageError::Unsupported(what) => {
-            Error::new(ErrorKind::KernelNotSupported, format!("device `{}`: {what}", device.device().name()))
+    let globals = image.device_globals();
+    let add_access_kernel = !globals.is_empty() && device.variable_access() == VariableAccess::Kernel;
+    passes::legalize_with(image.image(), device.target(), |module| {
+        if add_access_kernel { passes::add_global_access_kernel(&module, globals) } else { Ok(module) }
+    })
+    .map_err(|error| match &error {
+        ImageError::DeviceLacks { .. } | ImageError::Unsupported(_) => {
+            let device = device.device().name();
+            Error::new(ErrorKind::KernelNotSupported, format!("device `{device}` cannot run it"))
+                .with_source(error)
         }
         _ => Error::from(error),
-    };
-    let mut module = Module::from_words(image.image().spirv.clone())?;
-    if !globals.is_empty() && device.variable_access() == VariableAccess::Kernel {
-        module = passes::add_global_access_kernel(&module, globals).map_err(unsupported)?;
-    }
-    Ok(module.into_words())
+    })
 }
 
 fn cache_key(image: &LoadedImage, device: &DeviceState, specs: &[SpecValue]) -> CacheKey {

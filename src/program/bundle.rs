@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use oclave_image::spirv::Module;
-use oclave_image::{DeviceImage, KernelSignature, PostLinkOptions, SplitMode, TranslationUnit, post_link};
+use oclave_image::{
+    DeviceImage, KernelSignature, PostLinkOptions, SplitMode, TranslationUnit, passes, post_link,
+};
 
 use super::map::ProgramMap;
 use crate::image::LoadedImage;
@@ -49,6 +51,7 @@ impl KernelBundle {
     pub fn from_spirv(context: &Context, bytes: &[u8]) -> Result<Self> {
         let read = || {
             let module = Module::from_bytes(bytes)?;
+            passes::check::check(&module)?;
             let mut options = PostLinkOptions::default();
             options.split = SplitMode::Off;
             post_link(&[TranslationUnit::new(NAME, module)], &options)

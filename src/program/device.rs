@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use oclave_image::Aspects;
+use oclave_image::passes::DeviceTarget;
+use oclave_image::spirv::Version;
 
 use super::disk::CacheKeyBuilder;
 use super::flight::Flight;
@@ -28,6 +30,7 @@ pub(crate) enum VariableAccess {
 pub(crate) struct DeviceState {
     device: Device,
     profile: DeviceProfile,
+    target: DeviceTarget,
     variable_access: VariableAccess,
     fingerprint: Vec<u8>,
     queue: Flight<Arc<Queue>>,
@@ -43,6 +46,7 @@ impl DeviceState {
         } else {
             VariableAccess::Kernel
         };
+        let target = target(device);
         Self {
             device: device.clone(),
             profile: DeviceProfile {
@@ -52,7 +56,8 @@ impl DeviceState {
                 max_work_item_sizes: capabilities.limits.max_work_item_sizes,
             },
             variable_access,
-            fingerprint: fingerprint(device, variable_access),
+            fingerprint: fingerprint(device, variable_access, &target),
+            target,
             queue: Flight::default(),
         }
     }
@@ -63,6 +68,11 @@ impl DeviceState {
 
     pub(crate) fn profile(&self) -> &DeviceProfile {
         &self.profile
+    }
+
+    /// What modules are adapted to.
+    pub(crate) fn target(&self) -> &DeviceTarget {
+        &self.target
     }
 
     pub(crate) fn variable_access(&self) -> VariableAccess {
@@ -89,9 +99,9 @@ impl DeviceState {
 }
 
 /// All that a binary depends on besides the module: who compiled it and for what, and how the module was adapted.
-fn fingerprint(device: &Device, variable_access: VariableAccess) -> Vec<u8> {
+fn fingerprint(device: &Device, variable_access: VariableAccess, target: &DeviceTarget) -> Vec<u8> {
     let capabilities = device.capabilities();
-    let adapted = format!("{variable_access:?} {:?} {:?}", capabilities.spirv_versions, device.mask());
+    let adapted = format!("{variable_access:?} {target:?}");
     [
         device.platform().name(),
         device.platform().version(),
@@ -105,4 +115,21 @@ fn fingerprint(device: &Device, variable_access: VariableAccess) -> Vec<u8> {
     .finish()
     .as_bytes()
     .to_vec()
+}
+
+fn target(device: &Device) -> DeviceTarget {
+    let capabilities = device.capabilities();
+    let narrow = |part: u16| u8::try_from(part).unwrap_or(u8::MAX);
+    let mut target = DeviceTarget::default();
+    if let Some(version) = capabilities.max_spirv_version() {
+        target.spirv_version = Version::new(narrow(version.major), narrow(version.minor));
+    }
+    target.aspects = capabilities.aspects;
+    target.address_bits = capabilities.address_bits;
+    if let Some(queries) = &capabilities.spirv_queries {
+        target.capabilities = Some(queries.capabilities.iter().copied().collect());
+        target.extensions = Some(queries.extensions.iter().cloned().collect());
+        target.instruction_sets = Some(queries.extended_instruction_sets.iter().cloned().collect());
+    }
+    target
 }
