@@ -5,6 +5,8 @@
 //! advertises the extension; `capabilities` decides. The one exception is `global_variable`, see there.
 
 pub(crate) mod command_buffer;
+#[cfg(test)]
+mod exercise;
 pub(crate) mod global_variable;
 pub(crate) mod mutable_dispatch;
 pub(crate) mod spirv_queries;
