@@ -3,16 +3,16 @@
 use std::io::Write;
 use std::path::Path;
 
-use oclave_image::DeviceImage;
 use oclave_image::spirv::Module;
+use oclave_image::{DeviceImage, disassemble, passes};
 
 use crate::Failure;
 
 /// Files beyond this are refused, so that a wrong path (a disk, say) does not fill the memory.
 const LARGEST_BYTES: u64 = 1 << 30;
 
-/// Prints the image or module in a file.
-pub(crate) fn print(out: &mut impl Write, path: &Path) -> Result<(), Failure> {
+/// Prints the image or module in a file; `code` adds the module's instructions.
+pub(crate) fn print(out: &mut impl Write, path: &Path, code: bool) -> Result<(), Failure> {
     let fail = |what: &dyn std::fmt::Display| Failure::Message(format!("{}: {what}", path.display()));
     let size = std::fs::metadata(path).map_err(|error| fail(&error))?.len();
     if size > LARGEST_BYTES {
@@ -21,17 +21,17 @@ pub(crate) fn print(out: &mut impl Write, path: &Path) -> Result<(), Failure> {
     let bytes = std::fs::read(path).map_err(|error| fail(&error))?;
     let image = if is_spirv(&bytes) {
         let module = Module::from_bytes(&bytes).map_err(|error| fail(&error))?;
+        let kernels = passes::signatures(&module).map_err(|error| fail(&error))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        DeviceImage { name, spirv: module.into_words(), ..DeviceImage::default() }
+        DeviceImage { name, kernels, spirv: module.into_words(), ..DeviceImage::default() }
     } else {
         DeviceImage::from_bytes(&bytes).map_err(|error| fail(&error))?
     };
-    // To become `image.dump()` when the image crate has it.
-    writeln!(out, "image {}: {} words of SPIR-V", image.name, image.spirv.len())?;
-    for kernel in &image.kernels {
-        writeln!(out, "kernel {kernel:?}")?;
+    out.write_all(image.dump().as_bytes())?;
+    if code {
+        let module = Module::from_words(image.spirv).map_err(|error| fail(&error))?;
+        write!(out, "\n{}", disassemble(&module))?;
     }
-    writeln!(out, "{:?}", image.properties)?;
     Ok(())
 }
 

@@ -39,6 +39,9 @@ enum Command {
     Dump {
         /// The file.
         image: PathBuf,
+        /// Prints the module's instructions too.
+        #[arg(long)]
+        code: bool,
     },
 }
 
@@ -70,7 +73,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Devices { json: false } => devices::print(&mut out),
         Command::Devices { json: true } => devices::print_json(&mut out),
-        Command::Dump { image } => dump::print(&mut out, &image),
+        Command::Dump { image, code } => dump::print(&mut out, &image, code),
     };
     let result = result.and_then(|()| out.flush().map_err(Failure::from));
     match result {

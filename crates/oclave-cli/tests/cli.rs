@@ -166,3 +166,14 @@ fn dump_refuses_what_is_no_image() {
     assert_eq!(oclave(&["dump", folder.to_str().unwrap()], &[]).status.code(), Some(1));
     assert_eq!(oclave(&["dump"], &[]).status.code(), Some(2));
 }
+
+#[test]
+fn dump_shows_a_module() {
+    let module = concat!(env!("CARGO_MANIFEST_DIR"), "/../oclave-image/tests/corpus/control.O2.spv");
+    let output = oclave(&["dump", module], &[]);
+    let short = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(short.contains("kernels: ") && !short.contains("kernels: 0"), "{short}");
+    let long = text(&oclave(&["dump", "--code", module], &[]).stdout);
+    assert!(long.starts_with(&short) && long.contains("OpEntryPoint"), "{long}");
+}
