@@ -25,6 +25,7 @@ pub(crate) mod ext;
 mod hook;
 pub(crate) mod info;
 pub(crate) mod kernel;
+pub(crate) mod launch;
 pub(crate) mod loader;
 pub mod mask;
 mod platform;

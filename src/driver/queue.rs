@@ -220,6 +220,12 @@ impl Queue {
         outcome
     }
 
+    /// Waits for the events of other contexts, as commands cannot.
+    pub(crate) fn wait_for_other_contexts(&self, after: &[&Event]) -> Result<()> {
+        let mut foreign = after.iter().filter(|event| !Arc::ptr_eq(&event.queue().context, &self.context));
+        foreign.try_for_each(|event| event.wait())
+    }
+
     /// Enqueues one command. `enqueue` gets the wait list and where to put the event (null: no event), and must keep
     /// the memory that the command uses in use (see [`Span::begin_use`]) until this returns.
     ///

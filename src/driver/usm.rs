@@ -124,6 +124,12 @@ impl Allocation {
         }
     }
 
+    /// The bytes from `offset_bytes` to the end; none from beyond the end.
+    pub(crate) fn tail(&self, offset_bytes: usize) -> Span<'_> {
+        let offset_bytes = offset_bytes.min(self.size_bytes);
+        Span { allocation: self, offset_bytes, size_bytes: self.size_bytes - offset_bytes }
+    }
+
     /// The first byte's address; null when there are no bytes.
     pub(crate) fn address(&self) -> *mut c_void {
         self.start.map_or(std::ptr::null_mut(), NonNull::as_ptr)

@@ -95,8 +95,8 @@ pub struct Local<T> {
 impl<T: 'static> Local<T> {
     /// Room for `len` elements of `T` per work-group.
     ///
-    /// More than the device has is an error of kind [`NdRange`](crate::ErrorKind::NdRange) at launch; none at all is an
-    /// error of kind [`KernelArgument`](crate::ErrorKind::KernelArgument), as OpenCL has no empty local memory.
+    /// More than the device has is an error of kind [`KernelArgument`](crate::ErrorKind::KernelArgument) at launch; so is
+    /// none at all, as OpenCL has no empty local memory.
     pub const fn new(len: usize) -> Self {
         Self { len, ty: PhantomData }
     }

@@ -3,6 +3,7 @@
 mod call;
 mod event;
 mod fill;
+mod index_space;
 mod launch;
 #[allow(clippy::module_inception, reason = "the queue of the queues")]
 mod queue;
