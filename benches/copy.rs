@@ -1,0 +1,46 @@
+//! Blocking copies between host and USM against raw `clEnqueueMemcpyINTEL`, alternating in one process.
+//!
+//! Prints `name,device,n,ours_us,reference_us,ratio`; n is bytes, times are medians of single copies.
+#![allow(unsafe_code, reason = "the reference calls OpenCL")]
+
+mod measure;
+mod raw;
+
+use std::ffi::c_void;
+use std::ptr::{null, null_mut};
+
+use oclave::{Context, Device, Queue};
+use raw::{Raw, check};
+
+fn main() {
+    let device = match Device::select() {
+        Ok(device) if device.capabilities().usm.is_some() => device,
+        Ok(_) => return println!("skipped: the device has no USM"),
+        Err(error) => return println!("skipped: {error}"),
+    };
+    let context = Context::new(&device).unwrap();
+    let queue = Queue::new(&context).unwrap();
+    let raw = Raw::new(device.name(), false);
+    let copy = |to: *mut c_void, from: *const c_void, size: usize| {
+        // SAFETY: both ends have `size` bytes.
+        check(unsafe { (raw.cl.clEnqueueMemcpyINTEL)(raw.queue, 1, to, from, size, 0, null(), null_mut()) });
+    };
+    for size in [4_usize, 64 << 10, 64 << 20] {
+        let mut host = vec![1_u8; size];
+        let ours = context.alloc_device::<u8>(size).unwrap();
+        let reference = raw.alloc(size);
+        let (rounds, repeat) = measure::plan(size);
+        measure::pair("copy_to_device", size, rounds, repeat, || queue.copy_to_device(&host, &ours).unwrap(), || {
+            copy(reference, host.as_ptr().cast(), size);
+        });
+        let mut other = vec![0_u8; size];
+        measure::pair(
+            "copy_to_host",
+            size,
+            rounds,
+            repeat,
+            || queue.copy_to_host(&ours, &mut host).unwrap(),
+            || copy(other.as_mut_ptr().cast(), reference, size),
+        );
+    }
+}

@@ -1,0 +1,150 @@
+//! Raw OpenCL, as a C program would call it: what the library is measured against.
+
+use std::ffi::{CStr, CString, c_void};
+use std::ptr::{null, null_mut};
+
+use libloading::Library;
+use opencl_sys::{
+    CL_DEVICE_NAME, CL_DEVICE_TYPE_ALL, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROPERTIES, cl_bool, cl_command_queue,
+    cl_context, cl_device_id, cl_event, cl_int, cl_kernel, cl_platform_id, cl_program, cl_uint, cl_ulong,
+};
+
+type Notify = *const c_void;
+
+macro_rules! functions {
+    ($($name:ident($($t:ty),*) $(-> $ret:ty)?;)*) => {
+        /// The functions used here.
+        #[allow(non_snake_case)]
+        pub struct Functions {
+            $(pub $name: unsafe extern "C" fn($($t),*) $(-> $ret)?,)*
+        }
+
+        impl Functions {
+            fn load(mut resolve: impl FnMut(&CStr) -> *const c_void) -> Self {
+                Self {
+                    $($name: {
+                        let name = CString::new(stringify!($name)).unwrap();
+                        let address = resolve(&name);
+                        assert!(!address.is_null(), "no {name:?}");
+                        // SAFETY: the address is that of the C function of this name, with this signature.
+                        unsafe { std::mem::transmute::<*const c_void, unsafe extern "C" fn($($t),*) $(-> $ret)?>(address) }
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+functions! {
+    clGetPlatformIDs(cl_uint, *mut cl_platform_id, *mut cl_uint) -> cl_int;
+    clGetDeviceIDs(cl_platform_id, cl_ulong, cl_uint, *mut cl_device_id, *mut cl_uint) -> cl_int;
+    clGetDeviceInfo(cl_device_id, cl_uint, usize, *mut c_void, *mut usize) -> cl_int;
+    clCreateContext(*const isize, cl_uint, *const cl_device_id, Notify, *mut c_void, *mut cl_int) -> cl_context;
+    clCreateCommandQueueWithProperties(cl_context, cl_device_id, *const cl_ulong, *mut cl_int) -> cl_command_queue;
+    clCreateProgramWithIL(cl_context, *const c_void, usize, *mut cl_int) -> cl_program;
+    clBuildProgram(cl_program, cl_uint, *const cl_device_id, *const i8, Notify, *mut c_void) -> cl_int;
+    clCreateKernel(cl_program, *const i8, *mut cl_int) -> cl_kernel;
+    clSetKernelArg(cl_kernel, cl_uint, usize, *const c_void) -> cl_int;
+    clEnqueueNDRangeKernel(cl_command_queue, cl_kernel, cl_uint, *const usize, *const usize, *const usize, cl_uint, *const cl_event, *mut cl_event) -> cl_int;
+    clFinish(cl_command_queue) -> cl_int;
+    clReleaseEvent(cl_event) -> cl_int;
+    clDeviceMemAllocINTEL(cl_context, cl_device_id, *const cl_ulong, usize, cl_uint, *mut cl_int) -> *mut c_void;
+    clSetKernelArgMemPointerINTEL(cl_kernel, cl_uint, *const c_void) -> cl_int;
+    clEnqueueMemcpyINTEL(cl_command_queue, cl_bool, *mut c_void, *const c_void, usize, cl_uint, *const cl_event, *mut cl_event) -> cl_int;
+}
+
+/// A context, a queue and a kernel of raw OpenCL on the device of the given name. Nothing is released: the process ends.
+pub struct Raw {
+    pub cl: Functions,
+    pub context: cl_context,
+    pub device: cl_device_id,
+    pub queue: cl_command_queue,
+}
+
+pub fn check(code: cl_int) {
+    assert_eq!(code, 0, "an OpenCL call failed");
+}
+
+impl Raw {
+    pub fn new(device_name: &str, out_of_order: bool) -> Self {
+        // SAFETY: loading an OpenCL loader has no preconditions.
+        let library: &'static Library =
+            Box::leak(Box::new(unsafe { Library::new(oclave::loader_name().unwrap()) }.unwrap()));
+        let symbol = |name: &CStr| -> *const c_void {
+            // SAFETY: only the address is taken.
+            unsafe { library.get::<unsafe extern "C" fn()>(name.to_bytes_with_nul()) }
+                .map_or(null(), |function| *function as *const c_void)
+        };
+        type Extension = unsafe extern "C" fn(cl_platform_id, *const i8) -> *const c_void;
+        type Platforms = unsafe extern "C" fn(cl_uint, *mut cl_platform_id, *mut cl_uint) -> cl_int;
+        // SAFETY: the functions have these signatures; the arrays have as many places as said.
+        unsafe {
+            let extension: Extension =
+                std::mem::transmute(symbol(c"clGetExtensionFunctionAddressForPlatform"));
+            let platforms: Platforms = std::mem::transmute(symbol(c"clGetPlatformIDs"));
+            let mut ids = [null_mut(); 16];
+            let mut count = 0;
+            check(platforms(16, ids.as_mut_ptr(), &mut count));
+            for platform in &ids[..count as usize] {
+                let cl = Functions::load(|name| {
+                    let core = symbol(name);
+                    if core.is_null() { extension(*platform, name.as_ptr()) } else { core }
+                });
+                let mut devices = [null_mut(); 16];
+                let mut count = 0;
+                check((cl.clGetDeviceIDs)(*platform, CL_DEVICE_TYPE_ALL, 16, devices.as_mut_ptr(), &mut count));
+                for device in &devices[..count as usize] {
+                    let mut name = [0_u8; 256];
+                    check((cl.clGetDeviceInfo)(*device, CL_DEVICE_NAME, 256, name.as_mut_ptr().cast(), null_mut()));
+                    if CStr::from_bytes_until_nul(&name).unwrap().to_string_lossy().trim() == device_name {
+                        return Self::on(cl, *device, out_of_order);
+                    }
+                }
+            }
+        }
+        panic!("no device `{device_name}`");
+    }
+
+    unsafe fn on(cl: Functions, device: cl_device_id, out_of_order: bool) -> Self {
+        let mut code = 0;
+        let properties = [u64::from(CL_QUEUE_PROPERTIES), CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0];
+        let properties = if out_of_order { properties.as_ptr() } else { null() };
+        // SAFETY: the device is the loader's, lists end in 0.
+        unsafe {
+            let context = (cl.clCreateContext)(null(), 1, &device, null(), null_mut(), &mut code);
+            check(code);
+            let queue = (cl.clCreateCommandQueueWithProperties)(context, device, properties, &mut code);
+            check(code);
+            Self { cl, context, device, queue }
+        }
+    }
+
+    #[allow(dead_code, reason = "not every benchmark has a kernel")]
+    pub fn kernel(&self, spirv: &[u8], name: &CStr) -> cl_kernel {
+        let mut code = 0;
+        // SAFETY: the objects are alive, the module is the project's own.
+        unsafe {
+            let program =
+                (self.cl.clCreateProgramWithIL)(self.context, spirv.as_ptr().cast(), spirv.len(), &mut code);
+            check(code);
+            check((self.cl.clBuildProgram)(program, 1, &self.device, c"".as_ptr(), null(), null_mut()));
+            let kernel = (self.cl.clCreateKernel)(program, name.as_ptr(), &mut code);
+            check(code);
+            kernel
+        }
+    }
+
+    pub fn alloc(&self, size_bytes: usize) -> *mut c_void {
+        let mut code = 0;
+        // SAFETY: context and device are alive.
+        let pointer =
+            unsafe { (self.cl.clDeviceMemAllocINTEL)(self.context, self.device, null(), size_bytes, 0, &mut code) };
+        check(code);
+        pointer
+    }
+
+    pub fn finish(&self) {
+        // SAFETY: the queue is alive.
+        check(unsafe { (self.cl.clFinish)(self.queue) });
+    }
+}
