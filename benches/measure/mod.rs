@@ -13,7 +13,14 @@ pub fn plan(size_bytes: usize) -> (usize, usize) {
 }
 
 /// Runs both in turns and prints a row with the medians, in microseconds for one repetition.
-pub fn pair(name: &str, n: usize, rounds: usize, repeat: usize, mut ours: impl FnMut(), mut reference: impl FnMut()) {
+pub fn pair(
+    name: &str,
+    n: usize,
+    rounds: usize,
+    repeat: usize,
+    mut ours: impl FnMut(),
+    mut reference: impl FnMut(),
+) {
     let mut times = (Vec::new(), Vec::new());
     // The first rounds warm up.
     for round in 0..rounds + 3 {

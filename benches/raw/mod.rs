@@ -5,8 +5,9 @@ use std::ptr::{null, null_mut};
 
 use libloading::Library;
 use opencl_sys::{
-    CL_DEVICE_NAME, CL_DEVICE_TYPE_ALL, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROPERTIES, cl_bool, cl_command_queue,
-    cl_context, cl_device_id, cl_event, cl_int, cl_kernel, cl_platform_id, cl_program, cl_uint, cl_ulong,
+    CL_DEVICE_NAME, CL_DEVICE_TYPE_ALL, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROPERTIES, cl_bool,
+    cl_command_queue, cl_context, cl_device_id, cl_event, cl_int, cl_kernel, cl_platform_id, cl_program,
+    cl_uint, cl_ulong,
 };
 
 type Notify = *const c_void;
@@ -92,10 +93,22 @@ impl Raw {
                 });
                 let mut devices = [null_mut(); 16];
                 let mut count = 0;
-                check((cl.clGetDeviceIDs)(*platform, CL_DEVICE_TYPE_ALL, 16, devices.as_mut_ptr(), &mut count));
+                check((cl.clGetDeviceIDs)(
+                    *platform,
+                    CL_DEVICE_TYPE_ALL,
+                    16,
+                    devices.as_mut_ptr(),
+                    &mut count,
+                ));
                 for device in &devices[..count as usize] {
                     let mut name = [0_u8; 256];
-                    check((cl.clGetDeviceInfo)(*device, CL_DEVICE_NAME, 256, name.as_mut_ptr().cast(), null_mut()));
+                    check((cl.clGetDeviceInfo)(
+                        *device,
+                        CL_DEVICE_NAME,
+                        256,
+                        name.as_mut_ptr().cast(),
+                        null_mut(),
+                    ));
                     if CStr::from_bytes_until_nul(&name).unwrap().to_string_lossy().trim() == device_name {
                         return Self::on(cl, *device, out_of_order);
                     }
@@ -137,8 +150,9 @@ impl Raw {
     pub fn alloc(&self, size_bytes: usize) -> *mut c_void {
         let mut code = 0;
         // SAFETY: context and device are alive.
-        let pointer =
-            unsafe { (self.cl.clDeviceMemAllocINTEL)(self.context, self.device, null(), size_bytes, 0, &mut code) };
+        let pointer = unsafe {
+            (self.cl.clDeviceMemAllocINTEL)(self.context, self.device, null(), size_bytes, 0, &mut code)
+        };
         check(code);
         pointer
     }
