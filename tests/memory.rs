@@ -1,31 +1,11 @@
 //! USM: allocation, copies, fills, guards, and lifetimes, on the selected device.
 
+mod common;
+
 use std::sync::Arc;
 
+use common::context;
 use oclave::{Context, Device, ErrorKind, Queue, usm};
-
-/// The selected device with a context, or `None` after saying why.
-fn context() -> Option<Context> {
-    let device = match Device::select() {
-        Ok(device) => device,
-        Err(error) => {
-            println!("skipped: {error}");
-            return None;
-        }
-    };
-    println!("device: {}", device.name());
-    match Context::new(&device) {
-        Ok(context) if device.capabilities().usm.is_some() => Some(context),
-        Ok(_) => {
-            println!("skipped: the device has no USM");
-            None
-        }
-        Err(error) => {
-            println!("skipped: {error}");
-            None
-        }
-    }
-}
 
 #[test]
 fn copies_arrive() {

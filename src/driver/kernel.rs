@@ -64,6 +64,14 @@ impl Kernel {
         unsafe { self.api().clSetKernelArg(self.raw, index, size_bytes, std::ptr::null()) }
     }
 
+    /// Gives a pointer argument an address in USM, or null.
+    pub(super) fn set_pointer(&mut self, index: u32, address: *mut c_void) -> Result<()> {
+        let usm = self.program.context().usm()?;
+        // SAFETY: the kernel is alive; an address is only a value until the kernel runs, and `Queue::launch` keeps the
+        // memory in use from before this until then.
+        unsafe { usm.clSetKernelArgMemPointerINTEL(self.raw, index, address) }
+    }
+
     /// Says that the kernel follows USM pointers that are not among its arguments.
     pub(crate) fn set_indirect_access(&mut self) -> Result<()> {
         let yes: cl_bool = CL_TRUE;

@@ -1,0 +1,32 @@
+//! What the tests on a device begin with.
+
+use oclave::{Context, Device, KernelBundle, KernelCall};
+
+/// A context of the selected device, or `None` after saying why.
+pub fn context() -> Option<Context> {
+    let device = match Device::select() {
+        Ok(device) => device,
+        Err(error) => {
+            println!("skipped: {error}");
+            return None;
+        }
+    };
+    println!("device: {} ({})", device.name(), device.platform().name());
+    if device.capabilities().usm.is_none() {
+        println!("skipped: the device has no USM");
+        return None;
+    }
+    Some(Context::new(&device).unwrap())
+}
+
+/// The kernels of `tests/fixtures/launch.cl`.
+#[allow(dead_code, reason = "not every test launches")]
+pub fn bundle(context: &Context) -> KernelBundle {
+    KernelBundle::from_spirv(context, include_bytes!("../fixtures/launch.spv")).unwrap()
+}
+
+/// A call of one of them, without arguments yet.
+#[allow(dead_code, reason = "not every test launches")]
+pub fn call(bundle: &KernelBundle, name: &str) -> KernelCall {
+    bundle.kernel(name).unwrap().call()
+}
