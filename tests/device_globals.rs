@@ -1,0 +1,249 @@
+//! Device globals shared by two images (`kernels/tests/globals_define.cl`, `globals_use.cl`), on the selected device, by
+//! every way of attaching them that the device has.
+
+use bytemuck::Zeroable;
+use oclave::mask::Mask;
+use oclave::record::Session;
+use oclave::{Context, Device, ErrorKind, ProgramCache, Queue, Range};
+
+mod kernels {
+    oclave::include_kernels!("tests");
+}
+use kernels::{globals_define as define, globals_use as using};
+
+/// The selected device as it is and without functions for variables by name, where it has them.
+fn devices() -> Vec<Device> {
+    let device = match Device::select() {
+        Ok(device) => device,
+        Err(error) => {
+            println!("skipped: {error}");
+            return Vec::new();
+        }
+    };
+    let mut devices = vec![device.clone()];
+    if device.capabilities().global_variable_access {
+        devices.push(device.masked(Mask::GLOBAL_VARIABLE_ACCESS));
+    }
+    devices.retain(|device| {
+        let has = device.capabilities().max_global_variable_bytes > 0;
+        if !has {
+            println!("skipped: {} has no program-scope variables", device.name());
+        }
+        has
+    });
+    for device in &devices {
+        println!("device: {} (mask: {:?})", device.name(), device.mask());
+    }
+    devices
+}
+
+/// No binaries from earlier runs: the tests below count calls.
+fn queue(device: &Device) -> Queue {
+    let context = Context::with_program_cache(std::slice::from_ref(device), &ProgramCache::Off).unwrap();
+    Queue::new(&context).unwrap()
+}
+
+fn read_shared(queue: &Queue) -> (i32, Vec<u32>) {
+    let count = queue.context().alloc_device::<i32>(1).unwrap();
+    let bins = queue.context().alloc_device::<u32>(8).unwrap();
+    queue.single_task(using::read_shared(&count, &bins)).unwrap();
+    (queue.read(&count).unwrap()[0], queue.read(&bins).unwrap())
+}
+
+#[test]
+fn initial_values_reach_the_host_without_a_kernel() {
+    for device in devices() {
+        let queue = queue(&device);
+        let session = Session::start();
+        assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 5);
+        assert_eq!(queue.copy_from_global(&define::HISTOGRAM).unwrap(), [1, 2, 3, 0, 0, 0, 0, 0]);
+        assert_eq!(queue.copy_from_global(&define::LAST).unwrap(), 0);
+        assert_eq!(session.count("clBuildProgram"), 0, "no program is needed for that");
+    }
+}
+
+#[test]
+fn initial_values_reach_kernels_before_any_host_access() {
+    for device in devices() {
+        assert_eq!(read_shared(&queue(&device)), (5, vec![1, 2, 3, 0, 0, 0, 0, 0]));
+    }
+}
+
+#[test]
+fn written_by_the_host_changed_by_two_images_read_back() {
+    for device in devices() {
+        let queue = queue(&device);
+        queue.copy_to_global(&define::COUNTER, &100).unwrap();
+        queue.copy_to_global(&define::HISTOGRAM, &[10; 8]).unwrap();
+        queue.single_task(define::count_up(7)).unwrap();
+        queue.single_task(define::add_to_bin(3)).unwrap();
+        queue.single_task(using::double_shared()).unwrap();
+        queue.single_task(define::count_up(1)).unwrap();
+        assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 215);
+        assert_eq!(queue.copy_from_global(&define::HISTOGRAM).unwrap(), [20, 20, 20, 22, 20, 20, 20, 20]);
+        assert_eq!(queue.copy_from_global(&define::LAST).unwrap(), 215);
+        assert_eq!(read_shared(&queue), (215, vec![20, 20, 20, 22, 20, 20, 20, 20]));
+    }
+}
+
+#[test]
+fn a_kernel_first_then_the_host_then_a_kernel() {
+    for device in devices() {
+        let queue = queue(&device);
+        queue.single_task(define::count_up(1)).unwrap();
+        queue.copy_to_global(&define::COUNTER, &40).unwrap();
+        queue.single_task(define::count_up(2)).unwrap();
+        assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 42);
+    }
+}
+
+#[test]
+fn structs_and_write_only_access() {
+    for device in devices() {
+        let queue = queue(&device);
+        let x = queue.context().alloc_device::<f32>(3).unwrap();
+        queue.copy_to_device(&[1.0, 2.0, 3.0], &x).unwrap();
+        queue.parallel_for(3, define::apply_settings(&x)).unwrap();
+        assert_eq!(queue.read(&x).unwrap(), [2.0, 4.0, 6.0]);
+        let mut settings = define::Settings::zeroed();
+        settings.gain = 0.5;
+        settings.offset = [3, 4];
+        queue.copy_to_global(&define::SETTINGS, &settings).unwrap();
+        queue.parallel_for(3, define::apply_settings(&x)).unwrap();
+        assert_eq!(queue.read(&x).unwrap(), [8.0, 9.0, 10.0]);
+    }
+}
+
+#[test]
+fn elements_and_bytes_within_bounds() {
+    for device in devices() {
+        let queue = queue(&device);
+        queue.copy_to_global_at(&define::HISTOGRAM, 5, &[50, 60]).unwrap();
+        let mut tail = [0; 4];
+        queue.copy_from_global_at(&define::HISTOGRAM, 4, &mut tail).unwrap();
+        assert_eq!(tail, [0, 50, 60, 0]);
+        queue.memcpy_to_global(&define::HISTOGRAM, 1, &[1, 2, 3, 4, 5]).unwrap();
+        let mut bytes = [0; 7];
+        queue.memcpy_from_global(&define::HISTOGRAM, 0, &mut bytes).unwrap();
+        assert_eq!(bytes, [1, 1, 2, 3, 4, 5, 0]);
+        queue.copy_to_global_at(&define::HISTOGRAM, 8, &[]).unwrap();
+        for (start, count) in [(8, 1), (0, 9), (usize::MAX, 1), (usize::MAX / 4 + 1, 1), (9, 0)] {
+            let error = queue.copy_to_global_at(&define::HISTOGRAM, start, &vec![0; count]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{start} + {count}: {error}");
+            assert!(error.to_string().contains("histogram"), "{error}");
+            let mut room = vec![0; count];
+            let error = queue.copy_from_global_at(&define::HISTOGRAM, start, &mut room).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid);
+        }
+        for (offset, count) in [(32, 1), (0, 33), (usize::MAX, 1), (usize::MAX, usize::MAX.wrapping_add(2))] {
+            let error = queue.memcpy_to_global(&define::HISTOGRAM, offset, &vec![0; count]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{offset} + {count}");
+        }
+    }
+}
+
+#[test]
+fn contexts_have_their_own() {
+    for device in devices() {
+        let (one, other) = (queue(&device), queue(&device));
+        one.copy_to_global(&define::COUNTER, &1).unwrap();
+        one.single_task(define::count_up(1)).unwrap();
+        assert_eq!(other.copy_from_global(&define::COUNTER).unwrap(), 5);
+        other.single_task(define::count_up(1)).unwrap();
+        assert_eq!(one.copy_from_global(&define::COUNTER).unwrap(), 2);
+        assert_eq!(other.copy_from_global(&define::COUNTER).unwrap(), 6);
+    }
+}
+
+#[test]
+fn queues_of_one_context_share() {
+    for device in devices() {
+        let one = queue(&device);
+        let other = Queue::builder(one.context()).out_of_order().build().unwrap();
+        one.copy_to_global(&define::COUNTER, &7).unwrap();
+        let event = other.single_task(define::count_up(1)).unwrap();
+        assert_eq!(other.after(&[&event]).copy_from_global(&define::COUNTER).unwrap(), 8);
+    }
+}
+
+#[test]
+fn first_access_from_many_threads_makes_one() {
+    for device in devices() {
+        let queue = queue(&device);
+        let session = Session::start();
+        let barrier = std::sync::Barrier::new(8);
+        std::thread::scope(|scope| {
+            for thread in 0..8 {
+                let (queue, barrier, handle) = (&queue, &barrier, session.handle());
+                scope.spawn(move || {
+                    let _entered = handle.enter();
+                    barrier.wait();
+                    if thread % 2 == 0 {
+                        assert_eq!(queue.copy_from_global(&define::HISTOGRAM).unwrap()[1], 2);
+                    } else {
+                        queue.single_task(define::add_to_bin(7)).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(queue.copy_from_global(&define::HISTOGRAM).unwrap(), [1, 2, 3, 0, 0, 0, 0, 4]);
+        assert_eq!(session.count("clBuildProgram"), 1);
+    }
+}
+
+#[test]
+fn nothing_is_left_when_the_context_goes() {
+    for device in devices() {
+        let session = Session::start();
+        let queue = queue(&device);
+        queue.single_task(define::count_up(1)).unwrap();
+        queue.single_task(using::double_shared()).unwrap();
+        assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 12);
+        drop(queue);
+        assert!(session.live().is_empty(), "{:?}", session.live());
+    }
+}
+
+/// Every OpenCL call from a fresh context to a finished kernel, failed once: an error, nothing left over, and the same
+/// context works when the call works again.
+#[test]
+fn every_call_may_fail_once() {
+    for device in devices() {
+        let started = std::time::Instant::now();
+        let run = |queue: &Queue| -> oclave::Result<i32> {
+            queue.copy_to_global(&define::COUNTER, &1)?;
+            queue.parallel_for(Range::d1(1), define::count_up(1))?.wait()?;
+            queue.copy_from_global(&define::COUNTER)
+        };
+        let calls = {
+            let queue = queue(&device);
+            let session = Session::start();
+            assert_eq!(run(&queue).unwrap(), 2);
+            session.counts()
+        };
+        let mut failures = 0;
+        for (call, count) in calls {
+            for nth in 1..=count {
+                let session = Session::start();
+                let queue = queue(&device);
+                session.fail(call, nth, -5);
+                let outcome = run(&queue);
+                assert_eq!(session.pending_faults(), 0, "{call} {nth} was not reached");
+                match outcome {
+                    Ok(value) => assert_eq!(value, 2, "{call} {nth}"),
+                    Err(error) => {
+                        failures += 1;
+                        assert_eq!(error.code(), Some(-5), "{call} {nth}: {error}");
+                    }
+                }
+                assert_eq!(run(&queue).unwrap(), 2, "after a failed {call} {nth}");
+                drop(queue);
+                // What the driver refuses to release is left, and only that.
+                let refused = usize::from(call.starts_with("clRelease") || call.starts_with("clMemFree"));
+                assert_eq!(session.live().values().sum::<usize>(), refused, "{call} {nth}: {:?}", session.live());
+            }
+        }
+        println!("{failures} injected failures came back as errors, {:?}", started.elapsed());
+        assert!(failures > 5);
+    }
+}

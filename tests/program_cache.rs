@@ -1,0 +1,221 @@
+//! The disk cache of program binaries, on the selected device.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::{fs, io};
+
+use oclave::record::Session;
+use oclave::{Context, Device, ProgramCache, Queue};
+
+mod kernels {
+    oclave::include_kernels!("tests");
+}
+use kernels::{globals_define, saxpy};
+
+fn device() -> Option<Device> {
+    match Device::select() {
+        Ok(device) => {
+            println!("device: {}", device.name());
+            Some(device)
+        }
+        Err(error) => {
+            println!("skipped: {error}");
+            None
+        }
+    }
+}
+
+/// Runs one kernel in a fresh context and says how its program came about.
+fn run(device: &Device, cache: &ProgramCache) -> oclave::Result<Origin> {
+    let session = Session::start();
+    let context = Context::with_program_cache(std::slice::from_ref(device), cache)?;
+    let queue = Queue::new(&context)?;
+    let (x, y) = (context.alloc_device::<f32>(4)?, context.alloc_device::<f32>(4)?);
+    queue.copy_to_device(&[1.0, 2.0, 3.0, 4.0], &x)?;
+    queue.copy_to_device(&[1.0; 4], &y)?;
+    queue.parallel_for(4, saxpy::saxpy(2.0, &x, &y))?;
+    assert_eq!(queue.read(&y)?, [3.0, 5.0, 7.0, 9.0]);
+    Ok(match (session.count("clCreateProgramWithIL"), session.count("clCreateProgramWithBinary")) {
+        (1, 0) => Origin::Compiled,
+        (0, 1) => Origin::Cached,
+        (1, 1) => Origin::Refused,
+        other => panic!("programs from (SPIR-V, binary): {other:?}"),
+    })
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Origin {
+    Compiled,
+    Cached,
+    /// A cached binary was tried and then compiled anew.
+    Refused,
+}
+
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<_> =
+        fs::read_dir(directory.join("programs")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    found.sort();
+    found
+}
+
+fn at(directory: &tempfile::TempDir) -> ProgramCache {
+    ProgramCache::Directory(directory.path().to_owned())
+}
+
+#[test]
+fn the_second_context_finds_the_binary() {
+    let Some(device) = device() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    assert_eq!(run(&device, &at(&directory)).unwrap(), Origin::Compiled);
+    assert_eq!(entries(directory.path()).len(), 1);
+    assert_eq!(run(&device, &at(&directory)).unwrap(), Origin::Cached);
+    assert_eq!(run(&device, &ProgramCache::Off).unwrap(), Origin::Compiled);
+    assert_eq!(entries(directory.path()).len(), 1);
+}
+
+#[test]
+fn device_globals_work_in_cached_binaries() {
+    let Some(device) = device() else { return };
+    if device.capabilities().max_global_variable_bytes == 0 {
+        println!("skipped: {} has no program-scope variables", device.name());
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let mut binaries = 0;
+    for _ in 0..2 {
+        let session = Session::start();
+        let context = Context::with_program_cache(std::slice::from_ref(&device), &at(&directory)).unwrap();
+        let queue = Queue::new(&context).unwrap();
+        queue.copy_to_global(&globals_define::COUNTER, &40).unwrap();
+        queue.single_task(globals_define::count_up(2)).unwrap();
+        assert_eq!(queue.copy_from_global(&globals_define::COUNTER).unwrap(), 42);
+        binaries += session.count("clCreateProgramWithBinary");
+    }
+    assert_eq!(binaries, 1);
+}
+
+#[test]
+fn damaged_entries_are_rebuilt() {
+    let Some(device) = device() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    run(&device, &at(&directory)).unwrap();
+    let [entry] = &entries(directory.path())[..] else { panic!("one entry expected") };
+    let good = fs::read(entry).unwrap();
+    let damages: [(&str, Vec<u8>); 5] = [
+        ("empty", Vec::new()),
+        ("truncated", good[..good.len() / 2].to_vec()),
+        ("flipped", good.iter().enumerate().map(|(i, b)| if i == good.len() - 9 { !b } else { *b }).collect()),
+        ("longer", [&good[..], b"tail"].concat()),
+        ("foreign", b"#!/bin/sh\necho this is no program binary, and longer than a header of it would be, by far\n".to_vec()),
+    ];
+    for (what, bytes) in damages {
+        fs::write(entry, bytes).unwrap();
+        assert_eq!(run(&device, &at(&directory)).unwrap(), Origin::Compiled, "{what}");
+        assert_eq!(run(&device, &at(&directory)).unwrap(), Origin::Cached, "after {what}");
+    }
+}
+
+#[test]
+fn a_binary_that_the_driver_refuses_is_rebuilt() {
+    let Some(device) = device() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    run(&device, &at(&directory)).unwrap();
+    for call in ["clCreateProgramWithBinary", "clBuildProgram"] {
+        let session = Session::start();
+        let handle = session.handle();
+        // `run` has a session of its own, so the fault is set in one that both share.
+        drop(handle);
+        session.fail(call, 1, -42);
+        let context = Context::with_program_cache(std::slice::from_ref(&device), &at(&directory)).unwrap();
+        let queue = Queue::new(&context).unwrap();
+        let y = context.alloc_device::<f32>(1).unwrap();
+        queue.copy_to_device(&[1.0], &y).unwrap();
+        queue.parallel_for(1, saxpy::saxpy(2.0, &y, &y)).unwrap();
+        assert_eq!(queue.read(&y).unwrap(), [3.0], "{call}");
+        assert_eq!(session.pending_faults(), 0);
+        assert_eq!(session.count("clCreateProgramWithIL"), 1, "{call}");
+        drop((queue, y, context));
+        assert!(session.live().is_empty(), "{call}: {:?}", session.live());
+        drop(session);
+        assert_eq!(run(&device, &at(&directory)).unwrap(), Origin::Cached, "the entry is there again after {call}");
+    }
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_does_no_harm() {
+    let Some(device) = device() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("file");
+    fs::write(&file, b"in the way").unwrap();
+    for _ in 0..2 {
+        assert_eq!(run(&device, &ProgramCache::Directory(file.clone())).unwrap(), Origin::Compiled);
+    }
+    assert_eq!(fs::read(&file).unwrap(), b"in the way");
+}
+
+/// Runs the test `child` of this program in another process.
+fn spawn(environment: &[(&str, &std::ffi::OsStr)]) -> io::Result<Output> {
+    Command::new(std::env::current_exe()?)
+        .args(["--exact", "child", "--ignored", "--nocapture", "--test-threads=1"])
+        .env_remove("OCLAVE_CACHE")
+        .env_remove("OCLAVE_CACHE_MAX_MIB")
+        .envs(environment.iter().copied())
+        .output()
+}
+
+#[test]
+#[ignore = "run in processes of their own by other tests"]
+fn child() {
+    let device = Device::select().unwrap();
+    println!("origin: {:?}", run(&device, &ProgramCache::Environment).unwrap());
+}
+
+fn origin(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    text.lines().find_map(|line| line.split_once("origin: ")).expect("an origin").1.to_owned()
+}
+
+#[test]
+fn the_environment_says_where_and_whether() {
+    if device().is_none() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path().as_os_str();
+    let compiled = [
+        vec![("OCLAVE_CACHE_DIR", here), ("OCLAVE_CACHE", "0".as_ref())],
+        vec![("OCLAVE_CACHE_DIR", here), ("OCLAVE_CACHE", "off".as_ref())],
+    ];
+    for environment in compiled {
+        assert_eq!(origin(&spawn(&environment).unwrap()), "Compiled");
+        assert!(!directory.path().join("programs").exists());
+    }
+    assert_eq!(origin(&spawn(&[("OCLAVE_CACHE_DIR", here)]).unwrap()), "Compiled");
+    assert_eq!(origin(&spawn(&[("OCLAVE_CACHE_DIR", here)]).unwrap()), "Cached");
+    let small = [("OCLAVE_CACHE_DIR", here), ("OCLAVE_CACHE_MAX_MIB", "0".as_ref()), ("OCLAVE_MASK", "fp64".as_ref())];
+    assert_eq!(origin(&spawn(&small).unwrap()), "Compiled", "a mask makes another device of it");
+    assert!(entries(directory.path()).is_empty(), "a cache of no size keeps nothing");
+    let xdg = [("OCLAVE_CACHE_DIR", "".as_ref()), ("XDG_CACHE_HOME", here)];
+    assert_eq!(origin(&spawn(&xdg).unwrap()), "Compiled");
+    assert_eq!(entries(&directory.path().join("oclave")).len(), 1);
+}
+
+#[test]
+fn many_processes_share_one_directory() {
+    if device().is_none() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path().as_os_str();
+    let outputs: Vec<Output> = std::thread::scope(|scope| {
+        let children: Vec<_> =
+            (0..6).map(|_| scope.spawn(|| spawn(&[("OCLAVE_CACHE_DIR", here)]).unwrap())).collect();
+        children.into_iter().map(|child| child.join().unwrap()).collect()
+    });
+    for output in &outputs {
+        assert!(["Compiled", "Cached"].contains(&origin(output).as_str()));
+    }
+    assert_eq!(entries(directory.path()).len(), 1, "one entry and nothing temporary");
+    assert_eq!(origin(&spawn(&[("OCLAVE_CACHE_DIR", here)]).unwrap()), "Cached");
+}
