@@ -1,0 +1,331 @@
+//! Post-link on compiled kernels: golden dumps, what it refuses, and modules that are damaged.
+//!
+//! `OCLAVE_BLESS=1 cargo test` writes the golden files anew.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use oclave_image::passes::{GLOBAL_ACCESS_KERNEL, add_global_access_kernel, signatures};
+use oclave_image::spirv::{Module, Op};
+use oclave_image::{
+    Aspects, DeviceImage, ImageError, PostLinkOptions, SplitMode, TranslationUnit, disassemble, post_link,
+};
+use proptest::prelude::*;
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
+}
+
+fn fixture(name: &str) -> Module {
+    Module::from_bytes(&std::fs::read(folder("fixtures").join(format!("{name}.spv"))).unwrap()).unwrap()
+}
+
+fn options(split: SplitMode) -> PostLinkOptions {
+    let mut options = PostLinkOptions::default();
+    options.split = split;
+    options
+}
+
+fn link(name: &str, split: SplitMode) -> oclave_image::Result<Vec<DeviceImage>> {
+    let stem = name.split('.').next().unwrap();
+    post_link(&[TranslationUnit::new(stem, fixture(name))], &options(split))
+}
+
+fn module_of(image: &DeviceImage) -> Module {
+    Module::from_words(image.spirv.clone()).unwrap()
+}
+
+fn golden(name: &str, text: &str) {
+    let path = folder("golden").join(name);
+    if std::env::var_os("OCLAVE_BLESS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(expected == text, "{} differs; OCLAVE_BLESS=1 writes it anew. New text:\n{text}", path.display());
+}
+
+#[test]
+fn dumps_of_all_fixtures() {
+    for name in [
+        "globals.O2",
+        "globals.O0",
+        "globals32.O2",
+        "features.O2",
+        "signatures.O2",
+        "constants.O2",
+        "classes.O2",
+    ] {
+        let images = link(name, SplitMode::PerSource).unwrap();
+        let dumps: Vec<String> = images.iter().map(DeviceImage::dump).collect();
+        golden(&format!("{name}.txt"), &dumps.join("\n"));
+    }
+}
+
+#[test]
+fn rewritten_code() {
+    let images = link("globals.O2", SplitMode::PerKernel).unwrap();
+    let plain = images.iter().find(|image| image.name == "globals.plain").unwrap();
+    golden("globals.plain.spvasm", &disassemble(&module_of(plain)));
+    // Addresses that are constant expressions of the module become instructions.
+    let images = link("globals.expr", SplitMode::PerKernel).unwrap();
+    let address = images.iter().find(|image| image.name == "globals.address").unwrap();
+    let module = module_of(address);
+    assert!(fixture("globals.expr").instructions().any(|i| i.is(Op::SpecConstantOp)), "the fixture has some");
+    assert!(!module.instructions().any(|i| i.is(Op::SpecConstantOp)));
+    golden("globals.address.spvasm", &disassemble(&module));
+}
+
+#[test]
+fn images_survive_the_container_and_are_the_same_every_time() {
+    for name in ["globals.O2", "features.O2", "signatures.O2", "constants.O2", "classes.O0"] {
+        let images = link(name, SplitMode::PerKernel).unwrap();
+        assert_eq!(images, link(name, SplitMode::PerKernel).unwrap());
+        for image in images {
+            assert_eq!(DeviceImage::from_bytes(&image.to_bytes()).unwrap(), image);
+        }
+    }
+}
+
+/// What spirv-val of SPIRV-Tools says of everything that post-link writes.
+#[test]
+fn results_are_valid() {
+    let folder = tempfile::tempdir().unwrap();
+    let validate = |name: &str, module: &Module| {
+        let path = folder.path().join("module.spv");
+        std::fs::write(&path, module.to_bytes()).unwrap();
+        let output = std::process::Command::new("spirv-val").arg(&path).output()?;
+        let text =
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{name}: {text}\n{}", disassemble(module));
+        Ok::<(), std::io::Error>(())
+    };
+    let mut validated = 0;
+    for name in [
+        "globals.O2",
+        "globals.O0",
+        "globals.expr",
+        "globals32.O2",
+        "features.O2",
+        "signatures.O2",
+        "constants.O2",
+        "classes.O0",
+        "classes.O2",
+    ] {
+        for split in [SplitMode::PerSource, SplitMode::PerKernel, SplitMode::Off] {
+            for image in link(name, split).unwrap() {
+                let module = module_of(&image);
+                if validate(&image.name, &module).is_err() {
+                    println!("skipped: spirv-val is not installed");
+                    return;
+                }
+                let access = add_global_access_kernel(&module, &image.device_globals().unwrap()).unwrap();
+                validate(&image.name, &access).unwrap();
+                validated += 2;
+            }
+        }
+    }
+    assert!(validated > 50, "{validated} modules");
+}
+
+#[test]
+fn aspects_are_those_of_what_a_kernel_calls() {
+    let kernels = signatures(&fixture("features.O2")).unwrap();
+    let aspects: BTreeMap<&str, Aspects> = kernels.iter().map(|k| (k.name.as_str(), k.aspects)).collect();
+    for (kernel, expected) in [
+        ("nothing", Aspects::empty()),
+        ("storage", Aspects::GENERIC_POINTER),
+        ("doubles", Aspects::FP64),
+        ("halves", Aspects::FP16),
+        ("atomics32", Aspects::empty()),
+        ("atomics64", Aspects::ATOMIC64 | Aspects::GENERIC_POINTER),
+        ("reads", Aspects::IMAGE),
+        ("writes3d", Aspects::IMAGE | Aspects::IMAGE_3D_WRITE),
+        ("read_writes", Aspects::IMAGE | Aspects::IMAGE_READ_WRITE),
+        ("sub_groups", Aspects::SUB_GROUPS),
+        ("sub_group_ids", Aspects::SUB_GROUPS),
+        ("collectives", Aspects::WORK_GROUP_COLLECTIVES),
+        ("copies", Aspects::GENERIC_POINTER),
+        ("generic_pointers", Aspects::GENERIC_POINTER),
+        ("variables", Aspects::PROGRAM_SCOPE_VARIABLES),
+        ("constants", Aspects::empty()),
+    ] {
+        assert_eq!(aspects.get(kernel), Some(&expected), "{kernel}");
+    }
+}
+
+#[test]
+fn images_hold_what_their_kernels_need_and_no_more() {
+    let images = link("globals.O2", SplitMode::PerSource).unwrap();
+    let names: Vec<&str> = images.iter().map(|image| image.name.as_str()).collect();
+    assert_eq!(names, ["globals", "globals.fp64"]);
+    let ids =
+        |image: &DeviceImage| image.device_globals().unwrap().into_iter().map(|g| g.id).collect::<Vec<_>>();
+    // No kernel uses never_used, but the host may read its initial value.
+    assert_eq!(ids(&images[0]), ["counter", "never_used"]);
+    assert!(!ids(&images[1]).contains(&"never_used".to_owned()));
+    let capabilities = |image: &DeviceImage| {
+        let module = module_of(image);
+        module
+            .instructions()
+            .filter(|i| i.is(Op::Capability))
+            .filter_map(|i| i.operand(0))
+            .collect::<Vec<_>>()
+    };
+    let fp64 = 10;
+    assert!(!capabilities(&images[0]).contains(&fp64));
+    assert!(capabilities(&images[1]).contains(&fp64));
+    // The function around which llvm-spirv wraps the kernel, and what it calls, are not for other modules.
+    let text = disassemble(&module_of(&images[1]));
+    let exports: Vec<&str> = text.lines().filter(|line| line.contains("Export")).collect();
+    assert_eq!(exports.len(), 7, "only device globals are exported: {exports:#?}");
+    assert!(!text.contains("UserSemantic \"oclave:"), "{text}");
+}
+
+#[test]
+fn kernels_follow_their_sources() {
+    let mut unit = TranslationUnit::new("program", fixture("globals.O2"));
+    for (kernel, source) in [("count", "first"), ("address", "first"), ("plain", "second")] {
+        unit.kernel_sources.insert(kernel.to_owned(), source.to_owned());
+    }
+    let names = |split| {
+        let images = post_link(std::slice::from_ref(&unit), &options(split)).unwrap();
+        images.into_iter().map(|image| image.name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(SplitMode::PerSource), ["first", "second"]);
+    assert_eq!(names(SplitMode::PerKernel), ["first.address", "first.count", "second.plain"]);
+    assert_eq!(names(SplitMode::Off), ["program", "program.fp64"]);
+}
+
+#[test]
+fn the_access_kernel_wants_the_variables() {
+    let images = link("globals.O2", SplitMode::PerSource).unwrap();
+    let globals = images[1].device_globals().unwrap();
+    let module = add_global_access_kernel(&module_of(&images[1]), &globals).unwrap();
+    assert!(
+        signatures(&module)
+            .unwrap()
+            .iter()
+            .any(|k| k.name == GLOBAL_ACCESS_KERNEL && k.parameters.len() == 1)
+    );
+    let error = add_global_access_kernel(&module_of(&images[0]), &globals).unwrap_err().to_string();
+    assert!(error.contains("no such variable"), "{error}");
+    // Before post-link a variable is no pointer.
+    let error = add_global_access_kernel(&fixture("globals.O2"), &globals[..1]).unwrap_err().to_string();
+    assert!(error.contains("no pointer"), "{error}");
+}
+
+#[test]
+fn diagnostics_name_the_variable_and_the_remedy() {
+    for (name, wanted) in [
+        ("bad_constant", ["`numbers`", "declare it __global"]),
+        ("bad_extern", ["`elsewhere`", "no source of the program defines it"]),
+        ("bad_address", ["`pointer`", "address of device global `target`"]),
+        ("bad_value", ["`pointer`", "address"]),
+        ("bad_const_write", ["`fixed`", "drop const"]),
+        ("bad_property", ["`typo`", "\"device_scope\" is not known"]),
+        ("bad_function", ["`k`", "before a variable"]),
+        ("bad_spec_id", ["FIRST", "share the id 3"]),
+    ] {
+        let error = link(&format!("{name}.O2"), SplitMode::Off).unwrap_err();
+        assert!(matches!(error, ImageError::Diagnostic(_)), "{name}: {error:?}");
+        let text = error.to_string();
+        assert!(wanted.iter().all(|part| text.contains(part)), "{name}: {text}");
+    }
+}
+
+#[test]
+fn variables_with_one_instance_for_each_program_stay_in_one() {
+    assert_eq!(link("scopes.O2", SplitMode::Off).unwrap().len(), 1);
+    let error = link("scopes.O2", SplitMode::PerKernel).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "device_global variable own with property \"device_image_scope\" is used in more than one device image: \
+         scopes.a, scopes.b"
+    );
+    assert_eq!(link("plain.O2", SplitMode::Off).unwrap().len(), 1);
+    let error = link("plain.O2", SplitMode::PerKernel).unwrap_err().to_string();
+    assert!(error.contains("`tally`") && error.contains("plain.a, plain.b)"), "{error}");
+}
+
+#[test]
+fn units_must_agree_on_sizes() {
+    let units = [("a", "globals.O2"), ("b", "globals.O2")]
+        .map(|(stem, name)| TranslationUnit::new(stem, fixture(name)));
+    assert_eq!(post_link(&units, &PostLinkOptions::default()).unwrap().len(), 4);
+    let mut units = units.to_vec();
+    units[1].module = halved_table(&units[1].module);
+    let error = post_link(&units, &PostLinkOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("`zeroes`") && error.contains("8000") && error.contains("4000"), "{error}");
+}
+
+/// The module with 500 where it has the constant 1000.
+fn halved_table(module: &Module) -> Module {
+    let mut words = module.words().to_vec();
+    for instruction in module.instructions() {
+        if instruction.is(Op::Constant) && instruction.operand(0) == Some(1000) {
+            words[instruction.at + 3] = 500;
+        }
+    }
+    Module::from_words(words).unwrap()
+}
+
+/// Runs everything that takes a module. Errors are welcome, panics are not.
+fn exercise(module: &Module) {
+    let _ = disassemble(module);
+    let _ = signatures(module);
+    for split in [SplitMode::PerSource, SplitMode::PerKernel] {
+        let Ok(images) = post_link(&[TranslationUnit::new("m", module.clone())], &options(split)) else {
+            continue;
+        };
+        for image in images {
+            let _ = image.dump();
+            let module = Module::from_words(image.spirv.clone()).unwrap();
+            if let Ok(globals) = image.device_globals() {
+                let _ = add_global_access_kernel(&module, &globals);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn damaged_modules_never_panic(
+        which in 0usize..8,
+        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u32>(), 0u8..4), 1..8),
+    ) {
+        let names =
+            ["globals.O2", "globals.expr", "features.O2", "signatures.O2", "constants.O2", "classes.O0", "globals32.O2", "scopes.O2"];
+        let mut words = fixture(names[which]).into_words();
+        let bound = words[3];
+        for (at, value, how) in edits {
+            let at = at.index(words.len());
+            match how {
+                0 => words[at] = value,
+                // Another id, another small number, another word count or opcode: what looks sound at first sight.
+                1 => words[at] = value % bound,
+                2 => words[at] = words[at] & 0xffff_0000 | value % 400,
+                _ => words[at] ^= 1 << (value % 32),
+            }
+        }
+        if let Ok(module) = Module::from_words(words) {
+            exercise(&module);
+        }
+    }
+
+    #[test]
+    fn shuffled_instructions_never_panic(seed in any::<[u64; 4]>(), which in 0usize..3) {
+        let module = fixture(["globals.expr", "constants.O2", "classes.O2"][which]);
+        let mut parts: Vec<&[u32]> = module.instructions().map(|i| i.words).collect();
+        for (i, s) in seed.iter().enumerate() {
+            let length = parts.len();
+            let a = (*s as usize) % length;
+            let b = ((*s >> 32) as usize + i) % length;
+            parts.swap(a, b);
+        }
+        let mut words = module.words()[..5].to_vec();
+        parts.iter().for_each(|part| words.extend_from_slice(part));
+        exercise(&Module::from_words(words).unwrap());
+    }
+}
