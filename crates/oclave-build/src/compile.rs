@@ -78,8 +78,7 @@ impl Compiler<'_> {
     fn compile_one(&self, source: &Source, opt_level: u32) -> Result<Unit> {
         let bitcode = self.work.join(format!("{}.bc", source.stem));
         let depfile = self.work.join(format!("{}.d", source.stem));
-        let mut args = self.arguments(source);
-        args.push(format!("-O{opt_level}").into());
+        let mut args = self.arguments(source, opt_level);
         if opt_level == 0 {
             // Without this, -O0 marks every function as not to be inlined or optimised, for the driver too.
             args.extend(["-Xclang", "-disable-O0-optnone"].map(OsString::from));
@@ -97,14 +96,14 @@ impl Compiler<'_> {
         let rules = String::from_utf8_lossy(&files::read(&depfile)?).into_owned();
         Ok(Unit {
             bitcode,
-            declarations: self.declarations(source)?,
+            declarations: self.declarations(source, opt_level)?,
             dependencies: depfile::prerequisites(&rules),
             warnings: warnings(&run.stderr),
         })
     }
 
-    fn declarations(&self, source: &Source) -> Result<Declarations> {
-        let mut args = self.arguments(source);
+    fn declarations(&self, source: &Source, opt_level: u32) -> Result<Declarations> {
+        let mut args = self.arguments(source, opt_level);
         args.extend(["-fsyntax-only", "-w", "-Xclang", "-ast-dump=json"].map(OsString::from));
         let run = self.run(args, source)?;
         let what = format!("cannot read the declarations of {}", source.path.display());
@@ -117,8 +116,8 @@ impl Compiler<'_> {
         })
     }
 
-    /// What both runs of the compiler have in common.
-    fn arguments(&self, source: &Source) -> Vec<OsString> {
+    /// What both runs of the compiler have in common: all that the preprocessor sees, the optimisation level included.
+    fn arguments(&self, source: &Source, opt_level: u32) -> Vec<OsString> {
         let language = match source.language {
             Language::OpenClC => ["-x", "cl", "-cl-std=CL3.0"].as_slice(),
             // Exceptions, run-time type information and guarded statics do not exist on devices; objects that are copied
@@ -140,6 +139,7 @@ impl Compiler<'_> {
             .chain(language)
             .map(OsString::from)
             .collect();
+        args.push(format!("-O{opt_level}").into());
         args.push(format!("-DOCLAVE_UNIT=\"{}\"", source.unit(self.config)).into());
         for (name, value) in &self.config.defines {
             let value = value.as_ref().map(|value| format!("={value}")).unwrap_or_default();

@@ -33,9 +33,14 @@ pub(crate) fn program(
     let names: Vec<String> = sources.iter().map(|source| source.path.display().to_string()).collect();
     let names = names.join(", ");
     let words = error.to_string().lines().nth(1).unwrap_or_default().to_owned();
-    let units = compiler.compile(sources, 0)?;
-    let module = translate(compiler, &units).map_err(|unoptimised| {
-        let what = format!("llvm-spirv refuses {names} at -O{opt_level} and at -O0\n{error}\nand at -O0: ");
+    let unoptimised = compiler.compile(sources, 0).and_then(|units| {
+        let module = translate(compiler, &units)?;
+        Ok((units, module))
+    });
+    let (units, module) = unoptimised.map_err(|unoptimised| {
+        let what = format!(
+            "llvm-spirv refuses {names} at -O{opt_level}:\n{error}\n\nand it does not work at -O0 either"
+        );
         Error::new(ErrorKind::Translate, what).with_source(unoptimised)
     })?;
     cargo.warning(&format!(

@@ -1,5 +1,6 @@
 //! Which compilers are taken and which refused, with programs that only pretend to be compilers.
 #![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 

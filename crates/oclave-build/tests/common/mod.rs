@@ -1,7 +1,7 @@
 //! Folders with sources, builds with their cargo instructions, and whether this machine has a toolchain.
 
 // Each test binary uses a part of this.
-#![allow(dead_code, unreachable_pub)]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

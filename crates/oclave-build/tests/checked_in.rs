@@ -1,0 +1,161 @@
+//! Images kept beside the sources: written on demand, used where there is no compiler, refused when anything changed.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use common::{Built, Folder, assert_has, toolchain_is_here};
+use oclave_build::{Config, ErrorKind};
+
+const SOURCE: &str = "#include \"by.h\"\nkernel void k(global int *x) { x[0] += BY; }\n";
+
+/// A package with one kernel, a header, and checked-in images of them; `None` without a toolchain.
+fn package() -> Option<Folder> {
+    if !toolchain_is_here() {
+        return None;
+    }
+    let folder = Folder::new();
+    folder.write("kernels/k.cl", SOURCE);
+    folder.write("kernels/by.h", "#define BY 3\n");
+    let built = folder.build(config(&folder).env("OCLAVE_UPDATE_CHECKED_IN", "1"), &["kernels/k.cl"]);
+    built.result.as_ref().unwrap();
+    Some(folder)
+}
+
+fn config(folder: &Folder) -> Config {
+    let mut config = Config::new();
+    config.checked_in(folder.path().join("prebuilt"));
+    config
+}
+
+trait WithoutCompiler {
+    fn without_compiler(&mut self) -> &mut Self;
+}
+
+impl WithoutCompiler for Config {
+    fn without_compiler(&mut self) -> &mut Self {
+        self.env("PATH", "").env("OCLAVE_CLANG", "").env("OCLAVE_LLVM_SPIRV", "")
+    }
+}
+
+fn build_without_compiler(folder: &Folder) -> Built {
+    folder.build(config(folder).without_compiler(), &["kernels/k.cl"])
+}
+
+#[test]
+fn they_serve_where_there_is_no_compiler() {
+    let Some(folder) = package() else { return };
+    let with = folder.build(&mut config(&folder), &["kernels/k.cl"]);
+    assert!(with.warnings().is_empty(), "{:?}", with.warnings());
+    let without = build_without_compiler(&folder);
+    let [warning] = without.warnings()[..] else { panic!("{:?}", without.warnings()) };
+    assert_has(warning, &["no compiler", "prebuilt", "unchanged"]);
+    assert_eq!(with.rust(), without.rust());
+    let bytes = |built: &Built| {
+        let paths = &built.result.as_ref().unwrap().images;
+        paths.iter().map(|path| std::fs::read(path).unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(bytes(&with), bytes(&without));
+    assert_has(
+        &without.cargo,
+        &[
+            "cargo::rerun-if-changed=",
+            "kernels/by.h\n",
+            "oclave_kernels.manifest\n",
+            "cargo::rerun-if-env-changed=OCLAVE_UPDATE_CHECKED_IN\n",
+        ],
+    );
+    // Nothing of this machine is in what goes under version control.
+    let manifest = folder.read("prebuilt/oclave_kernels.manifest");
+    assert!(!manifest.contains(folder.path().to_str().unwrap()), "{manifest}");
+    assert_has(
+        &manifest,
+        &["source kernels/k.cl ", "header kernels/by.h ", "image oclave_kernels.k.oclimg "],
+    );
+}
+
+#[test]
+fn line_ends_of_a_checkout_do_not_matter() {
+    let Some(folder) = package() else { return };
+    folder.write("kernels/k.cl", &SOURCE.replace('\n', "\r\n"));
+    build_without_compiler(&folder).result.unwrap();
+}
+
+#[test]
+fn changes_are_found() {
+    let Some(folder) = package() else { return };
+    let refused = |what: &[&str]| {
+        let error = build_without_compiler(&folder).error(ErrorKind::CheckedIn);
+        assert_has(&error, what);
+        assert_has(&error, &["OCLAVE_UPDATE_CHECKED_IN=1", "apt install", "neither clang nor llvm-spirv"]);
+    };
+    folder.write("kernels/k.cl", &format!("{SOURCE}\n"));
+    refused(&["kernels/k.cl changed"]);
+    folder.write("kernels/k.cl", SOURCE);
+    folder.write("kernels/by.h", "#define BY 4\n");
+    refused(&["kernels/by.h changed"]);
+    std::fs::remove_file(folder.path().join("kernels/by.h")).unwrap();
+    refused(&["cannot read", "by.h"]);
+    folder.write("kernels/by.h", "#define BY 3\n");
+    build_without_compiler(&folder).result.unwrap();
+
+    let image = folder.path().join("prebuilt/oclave_kernels.k.oclimg");
+    let bytes = std::fs::read(&image).unwrap();
+    std::fs::write(&image, &bytes[..bytes.len() - 1]).unwrap();
+    refused(&["oclave_kernels.k.oclimg changed"]);
+    std::fs::write(&image, bytes).unwrap();
+    let rust = folder.read("prebuilt/oclave_kernels.rs");
+    folder.write("prebuilt/oclave_kernels.rs", &rust.replace("KernelPointerMut", "KernelPointer"));
+    refused(&["oclave_kernels.rs changed"]);
+    folder.write("prebuilt/oclave_kernels.rs", &rust);
+
+    let manifest = folder.read("prebuilt/oclave_kernels.manifest");
+    folder.write("prebuilt/oclave_kernels.manifest", &manifest.replace("images 1", "images 0"));
+    refused(&["another version"]);
+    folder.write("prebuilt/oclave_kernels.manifest", &manifest.replace("image oclave", "image ../oclave"));
+    refused(&["names a file elsewhere"]);
+    let short = manifest.lines().filter(|line| !line.starts_with("rust ")).collect::<Vec<_>>().join("\n");
+    folder.write("prebuilt/oclave_kernels.manifest", &short);
+    refused(&["incomplete"]);
+    std::fs::remove_file(folder.path().join("prebuilt/oclave_kernels.manifest")).unwrap();
+    refused(&["no checked-in images"]);
+}
+
+#[test]
+fn other_options_or_sources_are_refused() {
+    let Some(folder) = package() else { return };
+    folder.write("kernels/l.cl", "kernel void l(void) {}");
+    let mut changed: [Config; 4] = std::array::from_fn(|_| config(&folder));
+    changed[0].define("X", "1");
+    changed[1].opt_level(1);
+    changed[2].split(oclave_build::Split::Off);
+    changed[3].extra_args(["-cl-fast-relaxed-math"]);
+    for config in &mut changed {
+        let error = folder.build(config.without_compiler(), &["kernels/k.cl"]).error(ErrorKind::CheckedIn);
+        assert_has(&error, &["other options"]);
+    }
+    let built = folder.build(config(&folder).without_compiler(), &["kernels/k.cl", "kernels/l.cl"]);
+    assert_has(
+        &built.error(ErrorKind::CheckedIn),
+        &["compiled from kernels/k.cl instead of kernels/k.cl, kernels/l.cl"],
+    );
+}
+
+#[test]
+fn stale_images_are_noticed_where_a_compiler_is() {
+    let Some(folder) = package() else { return };
+    folder.write("kernels/by.h", "#define BY 5\n");
+    let built = folder.build(&mut config(&folder), &["kernels/k.cl"]);
+    built.result.as_ref().unwrap();
+    assert_has(&built.warnings().join("\n"), &["kernels/by.h changed", "does not need them"]);
+    // Rewritten through the method instead of the variable.
+    folder.build(config(&folder).update_checked_in(true), &["kernels/k.cl"]).result.unwrap();
+    build_without_compiler(&folder).result.unwrap();
+}
+
+#[test]
+fn without_the_option_there_is_no_fallback() {
+    let folder = Folder::new();
+    folder.write("k.cl", "kernel void k(void) {}");
+    let error = folder.build(Config::new().without_compiler(), &["k.cl"]).error(ErrorKind::Toolchain);
+    assert_has(&error, &["checked_in"]);
+}

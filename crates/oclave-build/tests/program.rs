@@ -1,0 +1,301 @@
+//! Programs through the real compiler: generated code, images, dependencies, warnings, errors.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::path::Path;
+
+use common::{Folder, assert_has, toolchain_is_here};
+use oclave_build::{Config, ErrorKind, Split};
+use oclave_image::{Aspects, DeviceImage, PropertyValue};
+
+const SAXPY: &str = "kernel void saxpy(float a, global const float *x, global float *y)\n{\n    size_t i = get_global_id(0);\n    y[i] += a * x[i];\n}\n";
+
+fn images(built: &common::Built) -> Vec<DeviceImage> {
+    let paths = &built.result.as_ref().unwrap().images;
+    paths.iter().map(|path| DeviceImage::from_bytes(&std::fs::read(path).unwrap()).unwrap()).collect()
+}
+
+fn image_names(built: &common::Built) -> Vec<String> {
+    images(built).into_iter().map(|image| image.name).collect()
+}
+
+/// Compares with a file of `tests/golden`; `OCLAVE_BLESS=1` rewrites it.
+#[test]
+fn generated_code_is_as_blessed() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let folder = Folder::new();
+    for name in ["common.h", "first.cl", "second.cl", "third-part.clcpp"] {
+        folder.write(&format!("kernels/{name}"), &std::fs::read_to_string(golden.join(name)).unwrap());
+    }
+    let sources = ["kernels/first.cl", "kernels/second.cl", "kernels/third-part.clcpp"];
+    let mut config = Config::new();
+    config.out_name("golden").env("CARGO_PKG_NAME", "package");
+    let built = folder.build(&mut config, &sources);
+    let text = built.rust();
+    let blessed = golden.join("golden.rs");
+    if std::env::var_os("OCLAVE_BLESS").is_some() {
+        std::fs::write(&blessed, &text).unwrap();
+    }
+    let expected = std::fs::read_to_string(&blessed).unwrap().replace('\r', "");
+    assert!(
+        text == expected,
+        "{} differs; if the change is meant, run with OCLAVE_BLESS=1. Now it is:\n{text}",
+        blessed.display()
+    );
+    // Another build, another folder: the same text and the same bytes.
+    let again = folder.build(&mut config, &sources);
+    assert_eq!(again.rust(), text);
+    assert_eq!(images(&again), images(&built));
+}
+
+#[test]
+fn images_carry_signatures_and_the_toolchain() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("saxpy.cl", SAXPY);
+    let built = folder.build(&mut Config::new(), &["saxpy.cl"]);
+    let [image] = &images(&built)[..] else { panic!("one image") };
+    assert_eq!(image.name, "saxpy");
+    let kernel = image.kernel("saxpy").unwrap();
+    let names: Vec<&str> = kernel.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+    assert_eq!(names, ["a", "x", "y"]);
+    let Some(PropertyValue::Bytes(tools)) = image.properties.value("oclave/build", "toolchain") else {
+        panic!("the toolchain is recorded")
+    };
+    assert_has(std::str::from_utf8(tools).unwrap(), &["clang ", "llvm-spirv "]);
+    let output = built.result.unwrap();
+    assert!(output.rust.ends_with("oclave_kernels.rs"), "{output:?}");
+    assert!(output.images[0].ends_with("oclave_kernels.saxpy.oclimg"), "{output:?}");
+}
+
+#[test]
+fn splits() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write(
+        "a.cl",
+        "kernel void one(global int *x) { x[0] = 1; }\nkernel void two(global int *x) { x[0] = 2; }",
+    );
+    folder.write("b.cl", "kernel void wide(global double *x) { x[0] *= 3.0; }");
+    let split = |split| image_names(&folder.build(Config::new().split(split), &["a.cl", "b.cl"]));
+    assert_eq!(split(Split::PerSource), ["a", "b"]);
+    assert_eq!(split(Split::PerKernel), ["a.one", "a.two", "b.wide"]);
+    assert_eq!(split(Split::Off), ["oclave_kernels", "oclave_kernels.fp64"]);
+    let built = folder.build(Config::new().split(Split::Off), &["a.cl", "b.cl"]);
+    let aspects: Vec<Aspects> = images(&built).iter().map(|image| image.kernels[0].aspects).collect();
+    assert_eq!(aspects, [Aspects::empty(), Aspects::FP64]);
+    // Whatever the split, launchers stand in the modules of their sources.
+    assert_has(&built.rust(), &["pub mod a {", "pub fn one(", "pub mod b {", "pub fn wide("]);
+}
+
+#[test]
+fn sources_of_one_program_use_each_others_functions() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("a.cl", "int twice(int x);\nkernel void k(global int *x) { x[0] = twice(x[0]); }");
+    folder.write("b.cl", "int twice(int x) { return 2 * x; }");
+    assert_eq!(image_names(&folder.build(&mut Config::new(), &["a.cl", "b.cl"])), ["a"]);
+    folder.write("b.cl", "kernel void k(global int *x) { x[0] = 1; }");
+    let error = folder.build(&mut Config::new(), &["a.cl", "b.cl"]).error(ErrorKind::Link);
+    assert_has(&error, &["do not link", "k", "the command was: "]);
+}
+
+#[test]
+fn headers_and_the_toolchains_variables_are_dependencies() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("include/deep/inner.h", "#define BY 3");
+    folder.write("include/outer header.h", "#include \"deep/inner.h\"");
+    folder.write(
+        "k.cl",
+        "#include <oclave/oclave.h>\n#include \"outer header.h\"\nkernel void k(global int *x) { x[0] = BY; }",
+    );
+    let built = folder.build(Config::new().include(folder.path().join("include")), &["k.cl"]);
+    built.result.as_ref().unwrap();
+    let mut changed: Vec<String> = built
+        .cargo
+        .lines()
+        .filter_map(|line| line.strip_prefix("cargo::rerun-if-changed="))
+        .map(|path| Path::new(path).strip_prefix(folder.path()).unwrap().to_str().unwrap().to_owned())
+        .collect();
+    changed.sort();
+    // Not among them: the compiler's headers and oclave's own, which change with their packages.
+    assert_eq!(changed, ["include/deep/inner.h", "include/outer header.h", "k.cl"]);
+    assert_has(&built.cargo, &["cargo::rerun-if-env-changed=OCLAVE_CLANG\n"]);
+}
+
+#[test]
+fn compiler_errors_have_file_line_and_command() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("good.cl", "kernel void good(void) {}");
+    folder.write("bad.cl", "kernel void bad(global int *x)\n{\n    x[0] = nonsense;\n}");
+    folder.write("worse.cl", "kernel int worse(void) { return 1; }");
+    let built = folder.build(Config::new().define("TILE", "16"), &["good.cl", "bad.cl", "worse.cl"]);
+    let error = built.error(ErrorKind::Compile);
+    // Both broken sources at once.
+    assert_has(
+        &error,
+        &["bad.cl does not compile", "bad.cl:3:12: error: use of undeclared identifier 'nonsense'"],
+    );
+    assert_has(
+        &error,
+        &["worse.cl:1:12: error: kernel must have void return type", "the command was: ", "-DTILE=16"],
+    );
+    assert!(!error.contains("good.cl does not"), "{error}");
+    // What a build script prints is the same text, not a struct.
+    assert_eq!(format!("{:?}", built.result.unwrap_err()), error);
+}
+
+#[test]
+fn compiler_warnings_reach_cargo() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("k.cl", "kernel void k(global int *x)\n{\n    int unused;\n    x[0] = 1;\n}");
+    let built = folder.build(Config::new().extra_args(["-Wall"]), &["k.cl"]);
+    built.result.as_ref().unwrap();
+    let [warning] = built.warnings()[..] else { panic!("{:?}", built.warnings()) };
+    assert_has(warning, &["k.cl:3:9: warning: unused variable 'unused'"]);
+    assert!(folder.build(&mut Config::new(), &["k.cl"]).warnings().is_empty());
+}
+
+#[test]
+fn options_reach_the_compiler() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write(
+        "k.cl",
+        "#if defined(PLAIN) && VALUE == 3 && defined(__OPTIMIZE__) == OPTIMIZED && defined(EXTRA)\nkernel void k(void) {}\n#else\n#error options are missing\n#endif",
+    );
+    for level in [0, 1, 2, 3] {
+        let mut config = Config::new();
+        config.define("PLAIN", None).define("VALUE", "3").opt_level(level).extra_args(["-DEXTRA"]);
+        config.define("OPTIMIZED", if level == 0 { "0" } else { "1" });
+        folder.build(&mut config, &["k.cl"]).result.unwrap();
+    }
+    folder.build(&mut Config::new(), &["k.cl"]).error(ErrorKind::Compile);
+    folder.build(Config::new().opt_level(4), &["k.cl"]).error(ErrorKind::Config);
+    let mut refused = Config::new();
+    refused.define("PLAIN", None).define("VALUE", "3").define("OPTIMIZED", "1").extra_args(["-DEXTRA"]);
+    refused.translator_args(["--no-such-option"]);
+    let error = folder.build(&mut refused, &["k.cl"]).error(ErrorKind::Translate);
+    assert_has(&error, &["--no-such-option"]);
+}
+
+/// A translator that refuses its first input: the build succeeds without optimisation, and says so.
+#[cfg(unix)]
+#[test]
+fn what_the_translator_refuses_is_compiled_without_optimisation() {
+    let (Some(clang), Some(llvm_spirv)) = (common::which("clang-15"), common::which("llvm-spirv-15")) else {
+        toolchain_is_here();
+        println!("skipped: this test wants clang-15 and llvm-spirv-15");
+        return;
+    };
+    let folder = Folder::new();
+    folder.write("k.cl", SAXPY);
+    let log = folder.path().join("log");
+    let log = log.display();
+    let tools = |refuse: &str| {
+        let clang = format!("echo \"$@\" >> {log}\nexec {clang} \"$@\"");
+        let llvm_spirv = format!(
+            "[ \"$1\" != --version ] && {refuse} && echo 'InvalidBitWidth: i3' >&2 && exit 9\nexec {llvm_spirv} \"$@\""
+        );
+        folder.programs("bin", &[("clang", &clang), ("llvm-spirv", &llvm_spirv)])
+    };
+    let path = tools(&format!("grep -q -e -O2 {log} && ! grep -q -e -O0 {log}"));
+    let mut config = Config::new();
+    config.env("OCLAVE_CLANG", path.join("clang")).env("OCLAVE_LLVM_SPIRV", path.join("llvm-spirv"));
+    let built = folder.build(&mut config, &["k.cl"]);
+    assert_eq!(image_names(&built), ["k"]);
+    let [warning] = built.warnings()[..] else { panic!("{:?}", built.warnings()) };
+    assert_has(warning, &["k.cl", "-O2", "InvalidBitWidth: i3", "-O0 instead"]);
+
+    tools("true");
+    let built = folder.build(&mut config, &["k.cl"]);
+    let error = built.error(ErrorKind::Translate);
+    assert_has(
+        &error,
+        &["k.cl at -O2:", "not work at -O0 either", "InvalidBitWidth", "exit status: 9", "the command was: "],
+    );
+    assert!(built.warnings().is_empty());
+}
+
+#[test]
+fn odd_vectorised_code_translates() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    // clang narrows the condition to i3, which llvm-spirv-15 refuses; loops like the second become vector reductions.
+    folder.write(
+        "k.cl",
+        "kernel void pick(global int *x)\n{\n    switch (get_global_id(0) & 7) {\n    case 0: x[0] = 3; break;\n    case 1: x[1] = 9; break;\n    case 5: x[2] = 1; break;\n    case 6: x[3] = 2; break;\n    }\n}\nkernel void sum(global int *x)\n{\n    int s = 0;\n    for (int i = 0; i < 16; i++)\n        s += x[i];\n    x[0] = s;\n}",
+    );
+    assert_eq!(image_names(&folder.build(&mut Config::new(), &["k.cl"])), ["k"]);
+}
+
+#[test]
+fn rules_of_device_globals_are_errors_with_the_variable() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write(
+        "k.cl",
+        "#include <oclave/oclave.h>\nDEVICE_GLOBAL(host_acess_read) __global int counter;\nkernel void k(void) { counter++; }",
+    );
+    let error = folder.build(&mut Config::new(), &["k.cl"]).error(ErrorKind::PostLink);
+    assert_has(&error, &["k.cl", "counter", "host_acess_read"]);
+}
+
+#[test]
+fn sources_that_cannot_be() {
+    let folder = Folder::new();
+    folder.write("a.cl", "");
+    folder.write("x/a.cl", "");
+    folder.write("a.c", "");
+    let error = |sources: &[&str]| folder.build(&mut Config::new(), sources).error(ErrorKind::Config);
+    assert_has(&error(&[]), &["no kernel sources"]);
+    assert_has(&error(&["missing.cl"]), &["there is no kernel source", "missing.cl"]);
+    assert_has(&error(&["a.c"]), &["a.c", ".clcpp"]);
+    assert_has(&error(&["a.cl", "x/a.cl"]), &["one Rust module", "out_name"]);
+    let built = folder.build(Config::new().out_name("../escape"), &["a.cl"]);
+    assert_has(&built.error(ErrorKind::Config), &["out_name \"../escape\""]);
+    let mut cargo = Vec::new();
+    let nowhere = Config::new().env("OUT_DIR", "").compile_to(&[folder.path().join("a.cl")], &mut cargo);
+    assert_has(&nowhere.unwrap_err().to_string(), &["OUT_DIR is not set"]);
+}
+
+#[test]
+fn a_second_program_of_one_name_is_refused() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    let sources = [folder.write("a.cl", SAXPY)];
+    let mut config = Config::new();
+    config.out_dir(folder.path().join("out"));
+    config.compile_to(&sources, &mut Vec::new()).unwrap();
+    let error = config.compile_to(&sources, &mut Vec::new()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Config);
+    assert_has(&error.to_string(), &["two programs", "oclave_kernels", "out_name"]);
+    config.out_name("other").compile_to(&sources, &mut Vec::new()).unwrap();
+}
