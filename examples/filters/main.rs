@@ -88,25 +88,30 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let reference_time = started.elapsed();
 
     let pipeline = Pipeline::new(&device, picture.width, picture.height)?;
-    let mut fastest: Vec<Timing> = Vec::new();
-    for number in 1..=arguments.runs {
+    let checked_run = || -> Result<(Outputs, Vec<Timing>), Box<dyn Error>> {
         let (outputs, timings) = pipeline.run(&picture, &arguments.settings)?;
-        compare(&outputs, &expected).map_err(|what| format!("run {number} differs from plain Rust: {what}"))?;
-        if fastest.is_empty() || total(&timings) < total(&fastest) {
+        compare(&outputs, &expected).map_err(|what| format!("the device differs from plain Rust: {what}"))?;
+        Ok((outputs, timings))
+    };
+    let (mut outputs, mut fastest) = checked_run()?;
+    for _ in 1..arguments.runs {
+        let timings;
+        (outputs, timings) = checked_run()?;
+        if total(&timings) < total(&fastest) {
             fastest = timings;
         }
     }
     println!("result:  {} runs, each equal to plain Rust in every byte", arguments.runs);
 
-    write_outputs(&arguments.out, &expected, picture.width)?;
+    write_outputs(&arguments.out, &outputs, picture.width)?;
     let table = timing_table(&fastest, reference_time);
     write(&arguments.out.join("timings.csv"), &table)?;
     print!("{}", table.replace(',', "\t"));
     println!(
         "threshold {} marks {} of {} pixels; pictures and tables are in {}",
-        expected.threshold,
-        expected.edge_count,
-        expected.mask.len(),
+        outputs.threshold,
+        outputs.edge_count,
+        outputs.mask.len(),
         arguments.out.display()
     );
     Ok(())
@@ -147,7 +152,7 @@ fn timing_table(timings: &[Timing], reference: Duration) -> String {
     table
 }
 
-/// The pictures of the stages, and the histogram of gradients. They equal the reference, which was just checked.
+/// The pictures of the stages, and the histogram of gradients.
 fn write_outputs(out: &Path, outputs: &Outputs, width: usize) -> Result<(), Box<dyn Error>> {
     std::fs::create_dir_all(out).map_err(|error| format!("cannot make {}: {error}", out.display()))?;
     let planes = [
