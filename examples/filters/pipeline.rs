@@ -75,7 +75,7 @@ impl Pipeline {
         stages.push(("sobel", queue.parallel_for(plane, sobel::sobel(&self.blurred, &self.gradient))?));
 
         let groups = pixels.div_ceil(HISTOGRAM_GROUP * BINS);
-        let range = NdRange::d1(groups * HISTOGRAM_GROUP, HISTOGRAM_GROUP);
+        let range = NdRange::new(groups * HISTOGRAM_GROUP, HISTOGRAM_GROUP);
         let count = histogram::histogram(&self.gradient, pixels as u32, Local::new(BINS));
         stages.push(("histogram", queue.parallel_for(range, count)?));
         let histogram = queue.copy_from_global(&parameters::HISTOGRAM_BINS)?;
@@ -86,12 +86,12 @@ impl Pipeline {
         stages.push(("threshold", queue.parallel_for(Range::d1(pixels), mask)?));
 
         let outputs = Outputs {
-            luminance: queue.copy_to_vec(&self.luminance)?,
-            blurred: queue.copy_to_vec(&self.blurred)?,
-            gradient: queue.copy_to_vec(&self.gradient)?,
+            luminance: queue.read(&self.luminance)?,
+            blurred: queue.read(&self.blurred)?,
+            gradient: queue.read(&self.gradient)?,
             histogram: histogram.to_vec(),
             threshold: level,
-            mask: queue.copy_to_vec(&self.mask)?,
+            mask: queue.read(&self.mask)?,
             edge_count: queue.copy_from_global(&parameters::EDGE_COUNT)?,
         };
         let timings: Result<Vec<Timing>> = stages.into_iter().map(|(stage, event)| timing(stage, &event)).collect();

@@ -177,6 +177,13 @@ pub struct Profiling {
     pub ended_ns: u64,
 }
 
+impl Profiling {
+    /// How long it ran.
+    pub fn duration(&self) -> std::time::Duration {
+        std::time::Duration::from_nanos(self.ended_ns.saturating_sub(self.started_ns))
+    }
+}
+
 /// A command of a queue: the driver's event, or its place in the queue when it was submitted without one.
 ///
 /// Without an event, and where one is needed after all, a marker behind everything that was submitted until then
