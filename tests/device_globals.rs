@@ -240,7 +240,12 @@ fn every_call_may_fail_once() {
                 drop(queue);
                 // What the driver refuses to release is left, and only that.
                 let refused = usize::from(call.starts_with("clRelease") || call.starts_with("clMemFree"));
-                assert_eq!(session.live().values().sum::<usize>(), refused, "{call} {nth}: {:?}", session.live());
+                assert_eq!(
+                    session.live().values().sum::<usize>(),
+                    refused,
+                    "{call} {nth}: {:?}",
+                    session.live()
+                );
             }
         }
         println!("{failures} injected failures came back as errors, {:?}", started.elapsed());

@@ -104,9 +104,16 @@ fn damaged_entries_are_rebuilt() {
     let damages: [(&str, Vec<u8>); 5] = [
         ("empty", Vec::new()),
         ("truncated", good[..good.len() / 2].to_vec()),
-        ("flipped", good.iter().enumerate().map(|(i, b)| if i == good.len() - 9 { !b } else { *b }).collect()),
+        (
+            "flipped",
+            good.iter().enumerate().map(|(i, b)| if i == good.len() - 9 { !b } else { *b }).collect(),
+        ),
         ("longer", [&good[..], b"tail"].concat()),
-        ("foreign", b"#!/bin/sh\necho this is no program binary, and longer than a header of it would be, by far\n".to_vec()),
+        (
+            "foreign",
+            b"#!/bin/sh\necho this is no program binary, and longer than a header of it would be, by far\n"
+                .to_vec(),
+        ),
     ];
     for (what, bytes) in damages {
         fs::write(entry, bytes).unwrap();
@@ -137,7 +144,11 @@ fn a_binary_that_the_driver_refuses_is_rebuilt() {
         drop((queue, y, context));
         assert!(session.live().is_empty(), "{call}: {:?}", session.live());
         drop(session);
-        assert_eq!(run(&device, &at(&directory)).unwrap(), Origin::Cached, "the entry is there again after {call}");
+        assert_eq!(
+            run(&device, &at(&directory)).unwrap(),
+            Origin::Cached,
+            "the entry is there again after {call}"
+        );
     }
 }
 
@@ -193,7 +204,11 @@ fn the_environment_says_where_and_whether() {
     }
     assert_eq!(origin(&spawn(&[("OCLAVE_CACHE_DIR", here)]).unwrap()), "Compiled");
     assert_eq!(origin(&spawn(&[("OCLAVE_CACHE_DIR", here)]).unwrap()), "Cached");
-    let small = [("OCLAVE_CACHE_DIR", here), ("OCLAVE_CACHE_MAX_MIB", "0".as_ref()), ("OCLAVE_MASK", "fp64".as_ref())];
+    let small = [
+        ("OCLAVE_CACHE_DIR", here),
+        ("OCLAVE_CACHE_MAX_MIB", "0".as_ref()),
+        ("OCLAVE_MASK", "fp64".as_ref()),
+    ];
     assert_eq!(origin(&spawn(&small).unwrap()), "Compiled", "a mask makes another device of it");
     assert!(entries(directory.path()).is_empty(), "a cache of no size keeps nothing");
     let xdg = [("OCLAVE_CACHE_DIR", "".as_ref()), ("XDG_CACHE_HOME", here)];

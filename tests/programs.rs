@@ -4,7 +4,10 @@ use std::sync::Barrier;
 
 use oclave::mask::Mask;
 use oclave::record::Session;
-use oclave::{Context, Device, ErrorKind, ImageTable, Kernel, KernelBundle, KernelCall, ProgramCache, Queue, SpecConstant};
+use oclave::{
+    Context, Device, ErrorKind, ImageTable, Kernel, KernelBundle, KernelCall, ProgramCache, Queue,
+    SpecConstant,
+};
 
 mod kernels {
     oclave::include_kernels!("tests");
@@ -87,7 +90,12 @@ fn values_of_specialization_constants_are_programs_of_their_own() {
     assert_eq!(specialized(&queue, |x| five(x).spec(&spec_constants::BIAS, -1.0)), 49.0);
     assert_eq!(session.count("clBuildProgram"), 3);
     assert_eq!(specialized(&queue, five), 50.5);
-    assert_eq!(specialized(&queue, |x| spec_constants::specialized(x).spec(&spec_constants::FACTOR, 9).spec(&spec_constants::FACTOR, 5)), 50.5);
+    assert_eq!(
+        specialized(&queue, |x| spec_constants::specialized(x)
+            .spec(&spec_constants::FACTOR, 9)
+            .spec(&spec_constants::FACTOR, 5)),
+        50.5
+    );
     assert_eq!(specialized(&queue, |x| spec_constants::specialized(x)), 30.5);
     assert_eq!(session.count("clBuildProgram"), 3, "each value is built once, the last one set counts");
 }

@@ -43,6 +43,7 @@ functions! {
     clCreateContext(*const isize, cl_uint, *const cl_device_id, Notify, *mut c_void, *mut cl_int) -> cl_context;
     clCreateCommandQueueWithProperties(cl_context, cl_device_id, *const cl_ulong, *mut cl_int) -> cl_command_queue;
     clCreateProgramWithIL(cl_context, *const c_void, usize, *mut cl_int) -> cl_program;
+    clCreateProgramWithBinary(cl_context, cl_uint, *const cl_device_id, *const usize, *const *const u8, *mut cl_int, *mut cl_int) -> cl_program;
     clBuildProgram(cl_program, cl_uint, *const cl_device_id, *const i8, Notify, *mut c_void) -> cl_int;
     clCreateKernel(cl_program, *const i8, *mut cl_int) -> cl_kernel;
     clSetKernelArg(cl_kernel, cl_uint, usize, *const c_void) -> cl_int;
@@ -140,6 +141,30 @@ impl Raw {
             let program =
                 (self.cl.clCreateProgramWithIL)(self.context, spirv.as_ptr().cast(), spirv.len(), &mut code);
             check(code);
+            check((self.cl.clBuildProgram)(program, 1, &self.device, c"".as_ptr(), null(), null_mut()));
+            let kernel = (self.cl.clCreateKernel)(program, name.as_ptr(), &mut code);
+            check(code);
+            kernel
+        }
+    }
+
+    #[allow(dead_code, reason = "for the benchmark of starting up")]
+    pub fn kernel_of_binary(&self, binary: &[u8], name: &CStr) -> cl_kernel {
+        let (mut code, mut status) = (0, 0);
+        let (length, start) = (binary.len(), binary.as_ptr());
+        // SAFETY: the objects are alive, there is one length, binary and status for the one device.
+        unsafe {
+            let program = (self.cl.clCreateProgramWithBinary)(
+                self.context,
+                1,
+                &self.device,
+                &length,
+                &start,
+                &mut status,
+                &mut code,
+            );
+            check(code);
+            check(status);
             check((self.cl.clBuildProgram)(program, 1, &self.device, c"".as_ptr(), null(), null_mut()));
             let kernel = (self.cl.clCreateKernel)(program, name.as_ptr(), &mut code);
             check(code);
