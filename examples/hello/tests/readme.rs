@@ -19,7 +19,10 @@ fn the_readme_shows_these_files() {
 fn it_runs() {
     let output = Command::new(env!("CARGO_BIN_EXE_hello")).output().unwrap();
     let (out, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    if error.contains("no OpenCL loader") || error.contains("found no driver") || error.contains("takes no SPIR-V") {
+    if error.contains("no OpenCL loader")
+        || error.contains("found no driver")
+        || error.contains("takes no SPIR-V")
+    {
         println!("skipped: {error}");
         return;
     }
