@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::capabilities;
 use crate::Result;
 use crate::spirv::{
-    Decoration, Definitions, IdMap, Instruction, LinkageType, Module, Op, Rewriter, string_words,
+    Decoration, Definitions, IdMap, Instruction, LinkageType, Module, Op, Rewriter, Role, string_words,
 };
 
 /// Something that may be needed from outside of the module.
@@ -121,6 +121,7 @@ pub fn eliminate(module: &Module, mut keep: impl FnMut(Root<'_>) -> bool) -> Res
 /// The ids that are needed.
 struct Live<'d, 'm> {
     definitions: &'d Definitions<'m>,
+    first_function: usize,
     live: IdMap<bool>,
     work: Vec<u32>,
     /// Ids that a decorated id needs: operands of `OpDecorateId`, decoration groups.
@@ -147,25 +148,32 @@ impl<'d, 'm> Live<'d, 'm> {
                 _ => {}
             }
         }
-        Self { definitions, live: IdMap::new(module, false), work: Vec::new(), attached }
+        let first_function = module.instructions().find(|i| i.is(Op::Function)).map_or(usize::MAX, |f| f.at);
+        Self { definitions, first_function, live: IdMap::new(module, false), work: Vec::new(), attached }
     }
 
     fn contains(&self, id: u32) -> bool {
         self.live.value(id)
     }
 
+    /// Marks a function, or what is defined outside of functions. The rest lives and dies with its function.
     fn mark(&mut self, id: u32) {
-        if self.definitions.word_index(id).is_some() && !self.live.insert(id, true) {
+        let Some(at) = self.definitions.word_index(id) else { return };
+        let is_local = at > self.first_function
+            && !self.definitions.instruction(id).is_some_and(|definition| definition.is(Op::Function));
+        if !is_local && !self.live.insert(id, true) {
             self.work.push(id);
         }
     }
 
     fn mark_operands(&mut self, instruction: &Instruction<'_>) {
         let definitions = self.definitions;
-        instruction.visit_ids(definitions, |index, _| {
-            if let Some(id) = instruction.word(index) {
-                self.mark(id);
+        instruction.visit_ids(definitions, |index, role| match (role, instruction.word(index)) {
+            (Role::Result, Some(id)) => {
+                self.live.insert(id, true);
             }
+            (_, Some(id)) => self.mark(id),
+            _ => {}
         });
     }
 

@@ -64,7 +64,7 @@ pub(super) fn check(context: &Context<'_, '_>, layout: &Layout<'_>) -> Result<()
             }
             (Some(Op::MemberName), &[ty, member, ..]) => member_of(context, &instruction, ty, member)?,
             (Some(Op::Decorate), &[target, decoration, ..]) => {
-                decorate(context, &instruction, target, decoration)?;
+                decorate(context, layout, &instruction, target, decoration)?;
             }
             (Some(Op::MemberDecorate), &[ty, member, ..]) => member_of(context, &instruction, ty, member)?,
             (Some(Op::GroupDecorate | Op::GroupMemberDecorate), &[group, ..])
@@ -130,6 +130,7 @@ fn member_of(context: &Context<'_, '_>, instruction: &Instruction<'_>, ty: u32, 
 
 fn decorate(
     context: &Context<'_, '_>,
+    layout: &Layout<'_>,
     instruction: &Instruction<'_>,
     target: u32,
     decoration: u32,
@@ -147,10 +148,12 @@ fn decorate(
             let linkage = instruction.after_string(2).unwrap_or_default();
             let known =
                 linkage.len() == 1 && linkage.first().is_some_and(|&l| LinkageType::from_u32(l).is_some());
-            let linkable = context
-                .definitions
-                .instruction(target)
-                .is_some_and(|i| i.is(Op::Function) || i.is(Op::Variable));
+            let global = layout.block_of.value(target) == 0;
+            let linkable = global
+                && context
+                    .definitions
+                    .instruction(target)
+                    .is_some_and(|i| i.is(Op::Function) || i.is(Op::Variable));
             if !known || !(linkable || group) {
                 return fail(format!("a linkage that is none, or of %{target}, which cannot be linked"));
             }

@@ -1,0 +1,106 @@
+//! Reading, checking and writing of a module of 3 MB: `cargo bench -p oclave-image --bench spirv`.
+//!
+//! Rows are `name,device,n,ours_us,reference_us,ratio`: n is the module's bytes, the reference is what rspirv takes to
+//! load (rows `read`) and to load and assemble (rows `read_check_write`); ratio is ours to the reference. Comments
+//! tell the throughput in MB/s.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::HashMap;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use oclave_image::passes::{check, dce, strip, version};
+use oclave_image::spirv::{Code, Definitions, Module, Op, Rewriter, Role, Version};
+use rspirv::binary::Assemble;
+
+const BYTES: usize = 3_000_000;
+
+fn main() {
+    println!("name,device,n,ours_us,reference_us,ratio");
+    for name in ["control.O2", "vectors.O2", "classes.O0", "saxpy.debug"] {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");
+        let small = Module::from_bytes(&std::fs::read(format!("{folder}/{name}.spv")).unwrap()).unwrap();
+        let bytes = grow(&small).to_bytes();
+        check::check(&Module::from_bytes(&bytes).unwrap()).unwrap();
+        let module = Module::from_bytes(&bytes).unwrap();
+
+        let load = best(|| rspirv::dr::load_bytes(&bytes).map(|m| m.types_global_values.len()).ok());
+        let load_and_write = best(|| {
+            rspirv::dr::load_bytes(&bytes)
+                .map(|m| m.assemble().iter().copied().fold(0, u32::wrapping_add))
+                .ok()
+        });
+        row(name, "read", bytes.len(), best(|| Module::from_bytes(&bytes).unwrap()), Some(load));
+        let whole = best(|| {
+            let module = Module::from_bytes(&bytes).unwrap();
+            check::check(&module).unwrap();
+            module.to_bytes()
+        });
+        row(name, "read_check_write", bytes.len(), whole, Some(load_and_write));
+        row(name, "check", bytes.len(), best(|| check::check(&module).unwrap()), None);
+        row(name, "copy", bytes.len(), best(|| copy(&module)), None);
+        row(name, "dce", bytes.len(), best(|| dce::eliminate(&module, |_| true).unwrap()), None);
+        row(name, "strip", bytes.len(), best(|| strip::strip(&module, |_| false).unwrap()), None);
+        row(name, "lower", bytes.len(), best(|| version::lower(&module, Version::V1_0)), None);
+    }
+}
+
+fn copy(module: &Module) -> Module {
+    let definitions = Definitions::new(module);
+    let mut new = Rewriter::new(&definitions);
+    module.instructions().for_each(|i| new.copy(&i));
+    new.finish().unwrap()
+}
+
+/// The module with its functions repeated, ids of their own each, until it has [`BYTES`]. Entry points call theirs.
+fn grow(small: &Module) -> Module {
+    let definitions = Definitions::new(small);
+    let mut new = Rewriter::new(&definitions);
+    small.instructions().for_each(|i| new.copy(&i));
+    let functions: Vec<_> = small.instructions().skip_while(|i| !i.is(Op::Function)).collect();
+    let function_words: usize = functions.iter().map(|i| i.words.len()).sum();
+    for _ in 0..(BYTES / 4 - small.words().len()).div_ceil(function_words) {
+        let mut ids: HashMap<u32, u32> =
+            functions.iter().filter_map(|i| i.result_id()).map(|id| (id, new.fresh_id())).collect();
+        let mut code = Code::new();
+        for instruction in &functions {
+            let mut operands = instruction.words[1..].to_vec();
+            instruction.visit_ids(&definitions, |index, role| {
+                if role != Role::MaybeId
+                    && let Some(&mapped) = ids.get(&operands[index - 1])
+                {
+                    operands[index - 1] = mapped;
+                }
+            });
+            code.push(instruction.op().unwrap(), &operands);
+            if instruction.is(Op::FunctionEnd) {
+                new.add_function(std::mem::take(&mut code));
+            }
+        }
+        ids.clear();
+    }
+    new.finish().unwrap()
+}
+
+/// The least of many runs: what the code takes when nothing else disturbs it.
+fn best<T>(mut run: impl FnMut() -> T) -> Duration {
+    let begin = Instant::now();
+    let mut least = Duration::MAX;
+    let mut runs = 0;
+    while runs < 5 || begin.elapsed() < Duration::from_millis(600) {
+        let begin = Instant::now();
+        black_box(run());
+        least = least.min(begin.elapsed());
+        runs += 1;
+    }
+    least
+}
+
+fn row(module: &str, name: &str, bytes: usize, ours: Duration, reference: Option<Duration>) {
+    let micros = |d: Duration| d.as_secs_f64() * 1e6;
+    let (reference, ratio) = reference.map_or((String::new(), String::new()), |r| {
+        (format!("{:.0}", micros(r)), format!("{:.3}", ours.as_secs_f64() / r.as_secs_f64()))
+    });
+    println!("spirv_{name}_{module},host,{bytes},{:.0},{reference},{ratio}", micros(ours));
+    println!("# {:.0} MB/s", bytes as f64 / micros(ours));
+}

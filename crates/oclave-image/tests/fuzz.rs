@@ -1,0 +1,143 @@
+//! The fuzz target's body on the corpus and on what is made of it: words flipped, cut, copied, swapped.
+//!
+//! `PROPTEST_CASES` sets how many modules are made.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod support;
+
+use oclave_image::spirv::Module;
+use proptest::prelude::*;
+use support::fuzz::everything;
+
+/// One change to a module. Positions and choices are taken modulo what there is.
+#[derive(Debug, Clone)]
+enum Change {
+    FlipBit {
+        word: usize,
+        bit: u32,
+    },
+    SetWord {
+        word: usize,
+        value: u32,
+    },
+    /// Puts the word of another place here: mostly an id for another.
+    CopyWord {
+        from: usize,
+        to: usize,
+    },
+    Truncate {
+        words: usize,
+    },
+    RemoveInstruction {
+        instruction: usize,
+    },
+    RepeatInstruction {
+        instruction: usize,
+        before: usize,
+    },
+    SwapInstructions {
+        a: usize,
+        b: usize,
+    },
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let at = any::<usize>;
+    prop_oneof![
+        4 => (at(), 0..32_u32).prop_map(|(word, bit)| Change::FlipBit { word, bit }),
+        4 => (at(), prop_oneof![0..300_u32, any::<u32>()]).prop_map(|(word, value)| Change::SetWord { word, value }),
+        8 => (at(), at()).prop_map(|(from, to)| Change::CopyWord { from, to }),
+        1 => at().prop_map(|words| Change::Truncate { words }),
+        3 => at().prop_map(|instruction| Change::RemoveInstruction { instruction }),
+        3 => (at(), at()).prop_map(|(instruction, before)| Change::RepeatInstruction { instruction, before }),
+        3 => (at(), at()).prop_map(|(a, b)| Change::SwapInstructions { a, b }),
+    ]
+}
+
+fn apply(words: &mut Vec<u32>, change: &Change) {
+    // Where instructions start, as far as the words still tell.
+    let instructions: Vec<std::ops::Range<usize>> = Module::from_words(words.clone())
+        .map(|m| m.instructions().map(|i| i.at..i.at + i.words.len()).collect())
+        .unwrap_or_default();
+    let one = |i: usize| instructions.get(i.checked_rem(instructions.len())?).cloned();
+    let count = words.len().max(1);
+    match *change {
+        Change::FlipBit { word, bit } => {
+            words.get_mut(word % count).map(|w| *w ^= 1 << bit).unwrap_or_default()
+        }
+        Change::SetWord { word, value } => {
+            words.get_mut(word % count).map(|w| *w = value).unwrap_or_default()
+        }
+        Change::CopyWord { from, to } => {
+            if let Some(&word) = words.get(from % count) {
+                words[to % count] = word;
+            }
+        }
+        Change::Truncate { words: left } => words.truncate(left % count),
+        Change::RemoveInstruction { instruction } => {
+            if let Some(range) = one(instruction) {
+                words.drain(range);
+            }
+        }
+        Change::RepeatInstruction { instruction, before } => {
+            if let (Some(range), Some(place)) = (one(instruction), one(before)) {
+                let copy = words[range].to_vec();
+                words.splice(place.start..place.start, copy);
+            }
+        }
+        Change::SwapInstructions { a, b } => {
+            if let (Some(a), Some(b)) = (one(a), one(b)) {
+                let (a, b) = if a.start < b.start { (a, b) } else { (b, a) };
+                if a.end <= b.start {
+                    let (first, second) = (words[a.clone()].to_vec(), words[b.clone()].to_vec());
+                    words.splice(b, first);
+                    words.splice(a, second);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_corpus_itself() {
+    for (_, bytes) in support::corpus() {
+        everything(&bytes);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(
+        std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(1500)
+    ) })]
+
+    #[test]
+    fn changed_modules(which in any::<usize>(), changes in prop::collection::vec(change(), 1..6)) {
+        let corpus = corpus();
+        let mut words = corpus[which % corpus.len()].clone();
+        changes.iter().for_each(|change| apply(&mut words, change));
+        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        let begin = std::time::Instant::now();
+        everything(&bytes);
+        prop_assert!(begin.elapsed().as_secs() < 5, "took {:?}", begin.elapsed());
+    }
+
+    #[test]
+    fn any_words(words in prop::collection::vec(any::<u32>(), 0..64)) {
+        let mut module = vec![0x0723_0203, 0x0001_0400, 0, 4_000_000, 0];
+        module.extend(words);
+        let bytes: Vec<u8> = module.iter().flat_map(|w| w.to_le_bytes()).collect();
+        everything(&bytes);
+        everything(&bytes[20..]);
+    }
+}
+
+/// The corpus as words, stripped as well as raw, so that many stay sound after a change.
+fn corpus() -> &'static [Vec<u32>] {
+    static CORPUS: std::sync::OnceLock<Vec<Vec<u32>>> = std::sync::OnceLock::new();
+    CORPUS.get_or_init(|| {
+        let raw: Vec<Module> =
+            support::corpus().iter().map(|(_, bytes)| Module::from_bytes(bytes).unwrap()).collect();
+        let stripped = raw.iter().map(|m| oclave_image::passes::strip::strip(m, |_| true).unwrap());
+        stripped.chain(raw.iter().cloned()).map(Module::into_words).collect()
+    })
+}

@@ -1,0 +1,249 @@
+//! Stripping, lowering and legalization: what goes, what is refused and by which name.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use oclave_image::passes::{check, dce, strip, version};
+use oclave_image::spirv::{Capability, Module, Op, Version};
+use oclave_image::{Aspects, DeviceImage, DeviceTarget, ImageError, legalize, legalize_with};
+use support::{assemble, golden, module, with_string};
+
+fn image(module: &Module) -> DeviceImage {
+    DeviceImage { name: "test".to_owned(), spirv: module.words().to_vec(), ..DeviceImage::default() }
+}
+
+fn rich() -> DeviceTarget {
+    DeviceTarget { aspects: Aspects::all(), ..DeviceTarget::default() }
+}
+
+fn missing(result: Result<Vec<u32>, ImageError>) -> String {
+    match result {
+        Err(ImageError::DeviceLacks { what }) => what,
+        other => panic!("not refused for something that the device lacks: {other:?}"),
+    }
+}
+
+/// A 1.4 module with all that lowering changes: interfaces, comparisons and difference of pointers, wrap decorations,
+/// loop controls, memory operands.
+fn new_features() -> Module {
+    const VOID: u32 = 1;
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    assemble(
+        Version::V1_4,
+        &[
+            o(Op::Capability, &[Capability::Addresses as u32]),
+            o(Op::Capability, &[Capability::Kernel as u32]),
+            o(Op::Capability, &[Capability::Int64 as u32]),
+            o(Op::Capability, &[Capability::DenormPreserve as u32]),
+            (Op::ExtInstImport, with_string(&[2], "OpenCL.std", &[])),
+            o(Op::MemoryModel, &[2, 2]),
+            (Op::EntryPoint, with_string(&[6, 20], "k", &[10, 11])),
+            o(Op::Decorate, &[10, 11, 28]),
+            o(Op::Decorate, &[34, 4469]),
+            o(Op::Decorate, &[34, 4470]),
+            o(Op::TypeVoid, &[VOID]),
+            o(Op::TypeInt, &[3, 32, 0]),
+            o(Op::TypeInt, &[4, 64, 0]),
+            o(Op::TypeBool, &[5]),
+            o(Op::TypeVector, &[6, 4, 3]),
+            o(Op::TypePointer, &[7, 1, 6]),
+            o(Op::TypePointer, &[8, 5, 3]),
+            o(Op::TypeFunction, &[9, VOID, 8, 8]),
+            o(Op::Variable, &[7, 10, 1]),
+            o(Op::Constant, &[3, 12, 7]),
+            o(Op::Variable, &[8, 11, 5, 12]),
+            o(Op::Function, &[VOID, 20, 0, 9]),
+            o(Op::FunctionParameter, &[8, 21]),
+            o(Op::FunctionParameter, &[8, 22]),
+            o(Op::Label, &[23]),
+            o(Op::Load, &[6, 24, 10, 2, 32]),
+            o(Op::PtrEqual, &[5, 30, 21, 22]),
+            o(Op::PtrNotEqual, &[5, 31, 21, 11]),
+            o(Op::PtrDiff, &[4, 32, 21, 22]),
+            o(Op::PtrDiff, &[3, 33, 21, 22]),
+            o(Op::IAdd, &[4, 34, 32, 32]),
+            o(Op::CopyMemory, &[21, 22, 3, 8, 2, 4]),
+            o(Op::Branch, &[25]),
+            o(Op::Label, &[25]),
+            o(Op::LoopMerge, &[27, 26, 0x41, 3]),
+            o(Op::BranchConditional, &[30, 27, 26]),
+            o(Op::Label, &[26]),
+            o(Op::Branch, &[25]),
+            o(Op::Label, &[27]),
+            o(Op::Return, &[]),
+            o(Op::FunctionEnd, &[]),
+        ],
+    )
+}
+
+#[test]
+fn lowering_rewrites_what_came_with_1_4() {
+    let module = new_features();
+    check::check(&module).unwrap();
+    support::assert_valid("the module before", &module);
+    let lowered = version::lower(&module, Version::V1_2).unwrap();
+    check::check(&lowered).unwrap();
+    support::assert_valid("the lowered module", &lowered);
+    golden("lowered_to_1_2", &lowered);
+    assert!(version::lower(&module, Version::V1_4).unwrap() == module, "nothing to do");
+}
+
+#[test]
+fn what_cannot_be_lowered_is_named() {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let module = assemble(
+        Version::new(1, 3),
+        &[
+            o(Op::Capability, &[Capability::Kernel as u32]),
+            o(Op::Capability, &[Capability::GroupNonUniform as u32]),
+            o(Op::MemoryModel, &[2, 2]),
+        ],
+    );
+    let error = version::lower(&module, Version::V1_2).unwrap_err();
+    assert!(matches!(&error, ImageError::Unsupported(what) if what.contains("GroupNonUniform")), "{error}");
+    let what = missing(legalize(&image(&module), &rich()));
+    assert!(what.contains("SPIR-V 1.3") && what.contains("GroupNonUniform"), "{what}");
+}
+
+#[test]
+fn every_kernel_that_can_run_becomes_legal_in_1_2_and_valid() {
+    for (name, bytes) in support::corpus() {
+        if name.starts_with("virtual") {
+            continue;
+        }
+        let before = Module::from_bytes(&bytes).unwrap();
+        let address_bits = if name.contains("physical32") { 32 } else { 64 };
+        let words = legalize(&image(&before), &DeviceTarget { address_bits, ..rich() })
+            .unwrap_or_else(|e| panic!("{name}: {e}"));
+        let after = Module::from_words(words).unwrap();
+        assert!(after.version() <= Version::V1_2);
+        if support::is_valid(&strip::strip(&before, |_| true).unwrap()) != Some(false) {
+            support::assert_valid(&name, &after);
+        }
+    }
+}
+
+#[test]
+fn annotations_go_and_variables_stay() {
+    let before = module("globals.O2.spv");
+    let after = strip::strip(&before, |_| true).unwrap();
+    support::assert_valid("globals.O2 stripped", &after);
+    golden("globals_stripped", &after);
+}
+
+/// A module with hints of extensions: host access, loop controls, aliasing, optnone, expectations, fast math.
+fn hints() -> Module {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    assemble(
+        Version::V1_2,
+        &[
+            o(Op::Capability, &[Capability::Addresses as u32]),
+            o(Op::Capability, &[Capability::Kernel as u32]),
+            o(Op::Capability, &[Capability::Linkage as u32]),
+            o(Op::Capability, &[6187]),
+            o(Op::Capability, &[5888]),
+            o(Op::Capability, &[5910]),
+            o(Op::Capability, &[6094]),
+            o(Op::Capability, &[5629]),
+            o(Op::Capability, &[5837]),
+            (Op::Extension, with_string(&[], "SPV_INTEL_global_variable_host_access", &[])),
+            (Op::Extension, with_string(&[], "SPV_INTEL_fpga_loop_controls", &[])),
+            (Op::Extension, with_string(&[], "SPV_INTEL_memory_access_aliasing", &[])),
+            (Op::Extension, with_string(&[], "SPV_INTEL_optnone", &[])),
+            (Op::Extension, with_string(&[], "SPV_KHR_expect_assume", &[])),
+            (Op::Extension, with_string(&[], "SPV_INTEL_fp_fast_math_mode", &[])),
+            o(Op::MemoryModel, &[2, 2]),
+            (Op::Decorate, with_string(&[10, 41], "g", &[0])),
+            (Op::Decorate, with_string(&[10, 6188, 1], "g", &[])),
+            o(Op::Decorate, &[34, 40, 0x3_0001]),
+            o(Op::Decorate, &[31, 5914, 13]),
+            o(Op::TypeVoid, &[1]),
+            o(Op::TypeInt, &[3, 32, 0]),
+            o(Op::TypeBool, &[5]),
+            o(Op::TypeFloat, &[6, 32]),
+            o(Op::TypePointer, &[8, 5, 3]),
+            o(Op::TypeFunction, &[9, 1, 8, 5, 6]),
+            o(Op::Variable, &[8, 10, 5]),
+            o(Op::AliasDomainDeclINTEL, &[11]),
+            o(Op::AliasScopeDeclINTEL, &[12, 11]),
+            o(Op::AliasScopeListDeclINTEL, &[13, 12]),
+            o(Op::Function, &[1, 20, 0x1_0001, 9]),
+            o(Op::FunctionParameter, &[8, 21]),
+            o(Op::FunctionParameter, &[5, 22]),
+            o(Op::FunctionParameter, &[6, 23]),
+            o(Op::Label, &[24]),
+            o(Op::AssumeTrueKHR, &[22]),
+            o(Op::Load, &[3, 31, 21, 0x1_0002, 4, 13]),
+            o(Op::ExpectKHR, &[3, 32, 31, 31]),
+            o(Op::IAdd, &[3, 33, 32, 32]),
+            o(Op::Store, &[21, 33, 0x3_0002, 4, 13, 13]),
+            o(Op::FAdd, &[6, 34, 23, 23]),
+            o(Op::Branch, &[25]),
+            o(Op::Label, &[25]),
+            o(Op::LoopMerge, &[27, 26, 0x1_0001, 2]),
+            o(Op::BranchConditional, &[22, 27, 26]),
+            o(Op::Label, &[26]),
+            o(Op::Branch, &[25]),
+            o(Op::Label, &[27]),
+            o(Op::Return, &[]),
+            o(Op::FunctionEnd, &[]),
+        ],
+    )
+}
+
+#[test]
+fn hints_go_where_the_device_does_not_take_them() {
+    let before = hints();
+    check::check(&before).unwrap();
+    assert!(strip::strip(&before, |_| true).unwrap() == before, "a device that takes all of them gets them");
+    let after = strip::strip(&before, |_| false).unwrap();
+    check::check(&after).unwrap();
+    support::assert_valid("the stripped module", &after);
+    golden("hints_stripped", &after);
+}
+
+#[test]
+fn what_the_device_lacks_is_named() {
+    let bare = DeviceTarget { aspects: Aspects::PROGRAM_SCOPE_VARIABLES, ..DeviceTarget::default() };
+    let name = |file: &str, target: &DeviceTarget| missing(legalize(&image(&module(file)), target));
+    assert!(name("fp64.O2.spv", &bare).contains("Float64"));
+    assert!(name("images.O2.spv", &bare).contains("ImageBasic"));
+    let no_globals = DeviceTarget { aspects: Aspects::all() - Aspects::PROGRAM_SCOPE_VARIABLES, ..rich() };
+    assert!(name("globals.O2.spv", &no_globals).contains("program-scope variables"));
+    assert!(name("saxpy.physical32.spv", &rich()).contains("32-bit addresses"));
+    let told = DeviceTarget { capabilities: Some(BTreeSet::from([Capability::Kernel as u32])), ..rich() };
+    assert!(name("fp64.O2.spv", &told).contains("Float64"), "its own word counts, not the aspects");
+    let sets = DeviceTarget { instruction_sets: Some(BTreeSet::new()), ..rich() };
+    assert!(name("vectors.O2.spv", &sets).contains("OpenCL.std"));
+    assert!(legalize(&image(&module("fp64.O2.spv")), &rich()).is_ok());
+}
+
+#[test]
+fn the_aspects_of_the_signatures_count() {
+    let mut image = image(&module("saxpy.O2.spv"));
+    image.kernels.push(oclave_image::KernelSignature {
+        name: "saxpy".to_owned(),
+        parameters: Vec::new(),
+        required_work_group_size: None,
+        required_sub_group_size: None,
+        aspects: Aspects::FP16,
+        device_globals: Vec::new(),
+    });
+    let what = missing(legalize(&image, &DeviceTarget::default()));
+    assert!(what.contains("fp16") && what.contains("\"test\""), "{what}");
+}
+
+#[test]
+fn the_callers_pass_runs_between_and_is_checked() {
+    let saxpy = image(&module("saxpy.O2.spv"));
+    let without = legalize_with(&saxpy, &rich(), |m| dce::eliminate(&m, |_| false)).unwrap();
+    assert!(!Module::from_words(without).unwrap().instructions().any(|i| i.is(Op::EntryPoint)));
+    let broken = legalize_with(&saxpy, &rich(), |m| {
+        let mut words = m.into_words();
+        words.truncate(words.len() - 1);
+        Module::from_words(words)
+    });
+    assert!(matches!(broken, Err(ImageError::Spirv { .. })), "{broken:?}");
+}

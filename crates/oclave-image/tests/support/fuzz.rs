@@ -1,0 +1,83 @@
+//! What is done with bytes of any kind: the body of the fuzz target, and of the bounded test that runs without it.
+
+use oclave_image::passes::{capabilities, check, dce, signatures, strip, version};
+use oclave_image::spirv::{Definitions, Module, Op, Rewriter, Type, TypeTable, Version};
+use oclave_image::{
+    Aspects, DeviceImage, DeviceTarget, PostLinkOptions, TranslationUnit, legalize, post_link,
+};
+
+/// Reads `bytes` as a module and as a device image, and runs every pass. Must not panic, whatever they are.
+pub(crate) fn everything(bytes: &[u8]) {
+    if let Ok(image) = DeviceImage::from_bytes(bytes) {
+        let _ = image.dump();
+    }
+    let Ok(module) = Module::from_bytes(bytes) else { return };
+    assert_eq!(module.to_bytes(), bytes, "the round trip is exact");
+    look_at_everything(&module);
+
+    let sound = check::check(&module).is_ok();
+    let copied = copy(&module);
+    let still_sound = |name: &str, result: oclave_image::Result<Module>| {
+        let Ok(after) = result else { return };
+        if sound && let Err(error) = check::check(&after) {
+            panic!("{name} broke a sound module: {error}");
+        }
+    };
+    if sound {
+        assert!(copied.as_ref() == Ok(&module), "a sound module is copied exactly");
+    }
+    still_sound("copying", copied);
+    still_sound("dce of everything", dce::eliminate(&module, |_| true));
+    still_sound("dce of exports", dce::eliminate(&module, |root| matches!(root, dce::Root::Export(_))));
+    still_sound("dce of kernels", dce::eliminate(&module, |root| matches!(root, dce::Root::EntryPoint(_))));
+    still_sound("pruning", capabilities::prune(&module));
+    still_sound("stripping", strip::strip(&module, |_| false));
+    still_sound("lowering to 1.0", version::lower(&module, Version::V1_0));
+    still_sound("lowering to 1.2", version::lower(&module, Version::V1_2));
+
+    let _ = signatures(&module);
+    let image = DeviceImage { spirv: module.words().to_vec(), ..DeviceImage::default() };
+    let target = DeviceTarget { aspects: Aspects::all(), ..DeviceTarget::default() };
+    if let Ok(words) = legalize(&image, &target) {
+        let legal = Module::from_words(words).unwrap();
+        assert!(check::check(&legal).is_ok() && legal.version() <= target.spirv_version);
+    }
+    let unit = TranslationUnit::new("fuzz", module);
+    let _ = post_link(&[unit], &PostLinkOptions::default());
+}
+
+fn copy(module: &Module) -> oclave_image::Result<Module> {
+    let definitions = Definitions::new(module);
+    let mut new = Rewriter::new(&definitions);
+    for instruction in module.instructions() {
+        new.copy_mapped(&instruction, |id| id);
+    }
+    new.finish()
+}
+
+/// Every accessor on every instruction.
+fn look_at_everything(module: &Module) {
+    let definitions = Definitions::new(module);
+    let types = TypeTable::new(&definitions);
+    for instruction in module.instructions() {
+        for i in 0..instruction.words.len() + 1 {
+            let _ = (instruction.string(i), instruction.after_string(i), instruction.operand(i));
+            if i > 8 {
+                break;
+            }
+        }
+        instruction.visit_ids(&definitions, |index, _| {
+            let Some(id) = instruction.word(index) else { return };
+            let _ = (definitions.int_constant(id), definitions.type_of(id), types.align_bytes(id));
+        });
+        let Some(id) = instruction.result_id() else { continue };
+        if let Some(Type::Struct { members }) = types.ty(id)
+            && let Some(offsets) = types.member_offsets(id)
+        {
+            assert_eq!(members.len(), offsets.len());
+            assert!(offsets.is_sorted(), "members follow each other");
+        }
+        assert!(types.align_bytes(id).is_power_of_two());
+        let _ = (types.size_bytes(id), instruction.is(Op::Nop));
+    }
+}
