@@ -1,4 +1,5 @@
 //! The container: round trips, typed properties, and bytes that are no image.
+#![allow(clippy::unwrap_used)]
 
 use oclave_image::{
     Access, AddressSpace, Aspects, DEVICE_GLOBALS, DeviceGlobalInfo, DeviceImage, Field, HostAccess,

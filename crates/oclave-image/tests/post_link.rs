@@ -1,6 +1,7 @@
 //! Post-link on compiled kernels: golden dumps, what it refuses, and modules that are damaged.
 //!
 //! `OCLAVE_BLESS=1 cargo test` writes the golden files anew.
+#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -305,7 +306,7 @@ proptest! {
                 0 => words[at] = value,
                 // Another id, another small number, another word count or opcode: what looks sound at first sight.
                 1 => words[at] = value % bound,
-                2 => words[at] = words[at] & 0xffff_0000 | value % 400,
+                2 => words[at] = words[at] & 0xffff_0000 | (value % 400),
                 _ => words[at] ^= 1 << (value % 32),
             }
         }
