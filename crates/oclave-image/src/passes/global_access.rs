@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::device_globals::is_pointer_variable;
+use super::device_globals::{ALIGNED, is_pointer_variable};
 use crate::spirv::{
     Capability, Code, Decoration, Definitions, ExecutionModel, LinkageType, Module, Op, Rewriter, Section,
     StorageClass, TypeTable, Version, string_words,
@@ -12,8 +12,6 @@ use crate::{DeviceGlobalInfo, ImageError, Result};
 
 /// Name of the kernel that [`add_global_access_kernel`] adds.
 pub const GLOBAL_ACCESS_KERNEL: &str = "__oclave_access_device_globals";
-
-const ALIGNED: u32 = 2;
 
 /// Adds the kernel `void __oclave_access_device_globals(global ulong *table)`, for a launch of one work-item.
 ///

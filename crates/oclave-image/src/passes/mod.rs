@@ -11,6 +11,7 @@ mod hints;
 mod initializer;
 mod legalize;
 pub(crate) mod linkage;
+mod localize;
 pub(crate) mod markers;
 pub(crate) mod references;
 pub(crate) mod signatures;

@@ -69,11 +69,6 @@ impl<'m> References<'m> {
         &self.entry_points
     }
 
-    /// The functions, sorted by id.
-    pub(crate) fn functions(&self) -> impl Iterator<Item = u32> {
-        self.functions.keys().copied()
-    }
-
     /// The ids that an id names in its definition: a function's body, or a type's, constant's or variable's operands.
     pub(crate) fn direct(&self, id: u32) -> Vec<u32> {
         if let Some(names) = self.functions.get(&id) {
@@ -101,6 +96,34 @@ impl<'m> References<'m> {
                 }
             }
         }
+        found
+    }
+
+    /// The functions that use one of `targets`, themselves or through constants and what they call.
+    pub(crate) fn users(&self, targets: &BTreeSet<u32>) -> BTreeSet<u32> {
+        if targets.is_empty() {
+            return BTreeSet::new();
+        }
+        let mut users: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (&function, names) in &self.functions {
+            names.iter().for_each(|&name| users.entry(name).or_default().push(function));
+        }
+        for instruction in self.module().instructions().take_while(|i| !i.is(Op::Function)) {
+            let Some(id) = instruction.result_id() else { continue };
+            instruction.visit_ids(self.definitions, |index, role| {
+                if role != Role::Result
+                    && let Some(name) = instruction.word(index)
+                {
+                    users.entry(name).or_default().push(id);
+                }
+            });
+        }
+        let mut found = targets.clone();
+        let mut open: Vec<u32> = targets.iter().copied().collect();
+        while let Some(id) = open.pop() {
+            open.extend(users.get(&id).into_iter().flatten().filter(|&&user| found.insert(user)));
+        }
+        found.retain(|id| self.functions.contains_key(id));
         found
     }
 }
