@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use oclave_image::passes::{GLOBAL_ACCESS_KERNEL, add_global_access_kernel, signatures};
+use oclave_image::passes::{
+    GLOBAL_ACCESS_KERNEL, add_global_access_kernel, lower_globals_to_hidden_argument, signatures,
+};
 use oclave_image::spirv::{Module, Op};
 use oclave_image::{
     Aspects, DeviceImage, ImageError, PostLinkOptions, SplitMode, TranslationUnit, disassemble, post_link,
@@ -106,6 +108,8 @@ fn results_are_valid() {
         "globals.O0",
         "globals.expr",
         "globals32.O2",
+        "shared.O2",
+        "shared.expr",
         "features.O2",
         "signatures.O2",
         "constants.O2",
@@ -122,6 +126,12 @@ fn results_are_valid() {
                 let access = add_global_access_kernel(&module, &image.device_globals().unwrap()).unwrap();
                 validate(&image.name, &access).unwrap();
                 validated += 2;
+                if let Ok(lowered) =
+                    lower_globals_to_hidden_argument(&module, &image.device_globals().unwrap())
+                {
+                    validate(&image.name, &lowered.module).unwrap();
+                    validated += 1;
+                }
             }
         }
     }
@@ -216,6 +226,36 @@ fn the_access_kernel_wants_the_variables() {
 }
 
 #[test]
+fn a_hidden_argument_takes_the_place_of_the_variables() {
+    let image = link("shared.O2", SplitMode::PerSource).unwrap().remove(0);
+    let globals = image.device_globals().unwrap();
+    let lowered = lower_globals_to_hidden_argument(&module_of(&image), &globals).unwrap();
+    assert_eq!(lowered.kernels.iter().collect::<Vec<_>>(), ["address", "count"]);
+    golden("shared.hidden.spvasm", &disassemble(&lowered.module));
+    let in_global_memory = |module: &Module| {
+        module.instructions().filter(|i| i.is(Op::Variable) && i.operand(0) == Some(5)).count()
+    };
+    assert_eq!((in_global_memory(&module_of(&image)), in_global_memory(&lowered.module)), (3, 0));
+    let parameters = |module: &Module| {
+        signatures(module)
+            .unwrap()
+            .into_iter()
+            .map(|k| (k.name, k.parameters.len()))
+            .collect::<BTreeMap<_, _>>()
+    };
+    for (kernel, before) in parameters(&module_of(&image)) {
+        let hidden = usize::from(lowered.kernels.contains(&kernel));
+        assert_eq!(parameters(&lowered.module).get(&kernel), Some(&(before + hidden)), "{kernel}");
+    }
+    // Variables of the module itself cannot go that way.
+    let images = link("globals.O2", SplitMode::PerSource).unwrap();
+    let error =
+        lower_globals_to_hidden_argument(&module_of(&images[1]), &images[1].device_globals().unwrap())
+            .unwrap_err();
+    assert!(error.to_string().contains("`seen`"), "{error}");
+}
+
+#[test]
 fn diagnostics_name_the_variable_and_the_remedy() {
     for (name, wanted) in [
         ("bad_constant", ["`numbers`", "declare it __global"]),
@@ -283,6 +323,7 @@ fn exercise(module: &Module) {
             let module = Module::from_words(image.spirv.clone()).unwrap();
             if let Ok(globals) = image.device_globals() {
                 let _ = add_global_access_kernel(&module, &globals);
+                let _ = lower_globals_to_hidden_argument(&module, &globals);
             }
         }
     }
@@ -293,11 +334,11 @@ proptest! {
 
     #[test]
     fn damaged_modules_never_panic(
-        which in 0usize..8,
+        which in 0usize..9,
         edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u32>(), 0u8..4), 1..8),
     ) {
         let names =
-            ["globals.O2", "globals.expr", "features.O2", "signatures.O2", "constants.O2", "classes.O0", "globals32.O2", "scopes.O2"];
+            ["globals.O2", "globals.expr", "features.O2", "signatures.O2", "constants.O2", "classes.O0", "globals32.O2", "scopes.O2", "shared.expr"];
         let mut words = fixture(names[which]).into_words();
         let bound = words[3];
         for (at, value, how) in edits {

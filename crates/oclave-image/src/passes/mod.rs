@@ -7,6 +7,7 @@ pub mod dce;
 pub(crate) mod declared_globals;
 pub(crate) mod device_globals;
 mod global_access;
+mod hidden_argument;
 mod hints;
 mod initializer;
 mod legalize;
@@ -22,5 +23,6 @@ mod value_types;
 pub mod version;
 
 pub use global_access::{GLOBAL_ACCESS_KERNEL, add_global_access_kernel};
+pub use hidden_argument::{HiddenArgument, lower_globals_to_hidden_argument};
 pub use legalize::{DeviceTarget, legalize, legalize_with};
 pub use signatures::signatures;
