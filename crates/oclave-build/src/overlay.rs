@@ -1,8 +1,9 @@
 //! Lays what clang's syntax tree tells over the signatures that SPIR-V gives: names, signs, struct fields.
 //!
-//! The module is what runs, so it decides: a type from the tree counts only where it has the module's kind and size.
+//! The module is what runs, so it decides: a type from the tree counts only where it has the module's kind and, for
+//! values, its size. What a pointer points to is for the tree to tell: newer compilers have pointers without a type.
 
-use oclave_image::{DeviceImage, Parameter, ParameterKind, ValueType};
+use oclave_image::{DeviceImage, Parameter, ParameterKind};
 
 use crate::ast::{ParameterDeclaration, ParameterType};
 use crate::compile::Unit;
@@ -29,25 +30,21 @@ fn overlay(parameter: &mut Parameter, declared: &ParameterDeclaration) {
         parameter.name.clone_from(&declared.name);
     }
     match (&mut parameter.kind, &declared.kind) {
-        (ParameterKind::Value(ty), ParameterType::Value(Some(known))) => replace(ty, known),
+        (ParameterKind::Value(ty), ParameterType::Value(Some(known))) => {
+            if ty.size_bytes() == known.size_bytes() {
+                ty.clone_from(known);
+            }
+        }
         (
             ParameterKind::Pointer { access, pointee, .. },
             ParameterType::Pointer { access: declared, pointee: known },
         ) => {
             *access = *declared;
-            known.iter().for_each(|known| replace(pointee, known));
+            known.iter().for_each(|known| pointee.clone_from(known));
         }
         (ParameterKind::Local { pointee }, ParameterType::Local { pointee: Some(known) }) => {
-            replace(pointee, known);
+            pointee.clone_from(known);
         }
         _ => {}
-    }
-}
-
-/// Takes the tree's type if it is as large as the module's. `void` pointees of the module are pointers without a type
-/// (opaque pointers of newer compilers): then the tree alone knows.
-fn replace(ty: &mut ValueType, known: &ValueType) {
-    if *ty == ValueType::Void || ty.size_bytes() == known.size_bytes() {
-        ty.clone_from(known);
     }
 }

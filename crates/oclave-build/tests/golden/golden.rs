@@ -400,7 +400,7 @@ pub mod third_part {
             panic!("the layout differs from the device's");
         }
     };
-    /// `kernel void classes(geometry::point where, const global geometry::point *points, geometry::side side, global float *out)` (`kernels/third-part.clcpp`, line 10).
+    /// `kernel void classes(geometry::point where, const global geometry::point *points, geometry::side side, global float *out)` (`kernels/third-part.clcpp`, line 9).
     ///
     /// The device must have generic_pointer.
     pub fn classes(
