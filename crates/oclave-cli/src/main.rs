@@ -35,7 +35,7 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Prints a device image (.oci) or a SPIR-V module (.spv) as text.
+    /// Prints a device image (.oclimg) or a SPIR-V module (.spv) as text.
     Dump {
         /// The file.
         image: PathBuf,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::declared_globals::VariableFacts;
 use super::{capabilities, check, strip, version};
 use crate::spirv::{
     AddressingModel, Capability, Definitions, Module, Op, StorageClass, Type, TypeTable, Version,
@@ -129,12 +130,15 @@ fn refuse_what_it_lacks(module: &Module, target: &DeviceTarget, image: &str) -> 
     Ok(())
 }
 
-/// A module-scope variable in global memory. Pointers to imported ones count, too.
+/// A module-scope variable in global memory that has to persist. Pointers to imported ones count, too; constants do not:
+/// PoCL 7.1 has no program-scope variables and takes constant tables.
 fn global_variable(module: &Module) -> Option<String> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
+    let facts = VariableFacts::new(&definitions);
     let variable = module.instructions().take_while(|i| !i.is(Op::Function)).find(|i| {
         i.is(Op::Variable)
+            && !i.result_id().is_some_and(|id| facts.constant.contains(&id))
             && i.result_type().and_then(|ty| types.ty(ty)).is_some_and(
                 |ty| matches!(ty, Type::Pointer { class, .. } if class == StorageClass::CrossWorkgroup as u32),
             )
