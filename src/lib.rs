@@ -12,6 +12,8 @@ mod program;
 mod queue;
 pub mod vector;
 
+pub use oclave_image::Aspects;
+
 #[doc(hidden)]
 pub use bytemuck;
 #[doc(hidden)]

@@ -4,14 +4,15 @@
 use bytemuck::Zeroable;
 use oclave::mask::Mask;
 use oclave::record::Session;
-use oclave::{Context, Device, ErrorKind, ProgramCache, Queue, Range};
+use oclave::{Aspects, Context, Device, ErrorKind, ProgramCache, Queue, Range};
 
 mod kernels {
     oclave::include_kernels!("tests");
 }
 use kernels::{globals_define as define, globals_use as using};
 
-/// The selected device as it is and without functions for variables by name, where it has them.
+/// The selected device as it is; without functions for variables by name, and without program-scope variables, where it
+/// has them.
 fn devices() -> Vec<Device> {
     let device = match Device::select() {
         Ok(device) => device,
@@ -24,13 +25,9 @@ fn devices() -> Vec<Device> {
     if device.capabilities().global_variable_access {
         devices.push(device.masked(Mask::GLOBAL_VARIABLE_ACCESS));
     }
-    devices.retain(|device| {
-        let has = device.capabilities().max_global_variable_bytes > 0;
-        if !has {
-            println!("skipped: {} has no program-scope variables", device.name());
-        }
-        has
-    });
+    if device.capabilities().aspects.contains(Aspects::PROGRAM_SCOPE_VARIABLES) {
+        devices.push(device.masked(Mask::PROGRAM_SCOPE_VARIABLES));
+    }
     for device in &devices {
         println!("device: {} (mask: {:?})", device.name(), device.mask());
     }

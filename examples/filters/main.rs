@@ -61,7 +61,10 @@ fn arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments, Box<d
             "--radius" => parsed.settings.blur_radius = in_range(&word, &value()?, 0, MAX_RADIUS)?,
             "--edges" => parsed.settings.edge_percent = in_range(&word, &value()?, 0, 100)?,
             option if option.starts_with('-') => {
-                return Err(format!("unknown option {option}; known are --out, --runs, --radius and --edges").into());
+                return Err(format!(
+                    "unknown option {option}; known are --out, --runs, --radius and --edges"
+                )
+                .into());
             }
             path => parsed.picture = path.into(),
         }

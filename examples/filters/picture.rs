@@ -17,7 +17,8 @@ impl Picture {
     /// Reads a PNG or PNM file, whatever its name says.
     pub fn read(path: &Path) -> Result<Self, Box<dyn Error>> {
         let said = |error: &dyn Error| format!("cannot read the picture {}: {error}", path.display());
-        let reader = ImageReader::open(path).and_then(ImageReader::with_guessed_format).map_err(|e| said(&e))?;
+        let reader =
+            ImageReader::open(path).and_then(ImageReader::with_guessed_format).map_err(|e| said(&e))?;
         let rgb = reader.decode().map_err(|e| said(&e))?.into_rgb8();
         let (width, height) = (rgb.width() as usize, rgb.height() as usize);
         if width == 0 || height == 0 {

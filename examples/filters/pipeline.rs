@@ -71,7 +71,10 @@ impl Pipeline {
         let gray = luminance::luminance(&self.rgb, &self.luminance);
         stages.push(("luminance", queue.parallel_for(Range::d1(pixels), gray)?));
         stages.push(("blur rows", queue.parallel_for(plane, blur::blur_rows(&self.luminance, &self.rows))?));
-        stages.push(("blur columns", queue.parallel_for(plane, blur::blur_columns(&self.rows, &self.blurred))?));
+        stages.push((
+            "blur columns",
+            queue.parallel_for(plane, blur::blur_columns(&self.rows, &self.blurred))?,
+        ));
         stages.push(("sobel", queue.parallel_for(plane, sobel::sobel(&self.blurred, &self.gradient))?));
 
         let groups = pixels.div_ceil(HISTOGRAM_GROUP * BINS);
@@ -94,7 +97,8 @@ impl Pipeline {
             mask: queue.read(&self.mask)?,
             edge_count: queue.copy_from_global(&parameters::EDGE_COUNT)?,
         };
-        let timings: Result<Vec<Timing>> = stages.into_iter().map(|(stage, event)| timing(stage, &event)).collect();
+        let timings: Result<Vec<Timing>> =
+            stages.into_iter().map(|(stage, event)| timing(stage, &event)).collect();
         Ok((outputs, timings?))
     }
 }

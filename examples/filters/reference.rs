@@ -31,7 +31,8 @@ pub fn run(rgb: &[u8], width: usize, settings: &Settings) -> Outputs {
 }
 
 fn luma(pixel: &[u8], settings: &Settings) -> u8 {
-    let sum: i32 = settings.luma_weights.iter().zip(pixel).map(|(&weight, &value)| weight * i32::from(value)).sum();
+    let sum: i32 =
+        settings.luma_weights.iter().zip(pixel).map(|(&weight, &value)| weight * i32::from(value)).sum();
     ((sum + 128) / 256).clamp(0, 255) as u8
 }
 
@@ -57,7 +58,8 @@ fn sobel(from: &[u8], width: usize, settings: &Settings) -> Vec<u8> {
 /// A picture of the same size, each pixel made by `pixel(at, x, y)`; `at` reads `from`, clamped to its border.
 fn by_pixel(from: &[u8], width: usize, pixel: impl Fn(&dyn Fn(i32, i32) -> i32, i32, i32) -> i32) -> Vec<u8> {
     let (width, height) = (width as i32, (from.len() / width) as i32);
-    let at = |x: i32, y: i32| i32::from(from[(y.clamp(0, height - 1) * width + x.clamp(0, width - 1)) as usize]);
+    let at =
+        |x: i32, y: i32| i32::from(from[(y.clamp(0, height - 1) * width + x.clamp(0, width - 1)) as usize]);
     let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
     places.map(|(x, y)| pixel(&at, x, y).clamp(0, 255) as u8).collect()
 }

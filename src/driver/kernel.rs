@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::program::Program;
 use super::sys::{
-    CL_KERNEL_NUM_ARGS, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, CL_KERNEL_WORK_GROUP_SIZE, CL_TRUE,
-    cl_bool, cl_kernel, cl_kernel_exec_info, cl_kernel_work_group_info,
+    CL_KERNEL_NUM_ARGS, CL_KERNEL_WORK_GROUP_SIZE, CL_TRUE, cl_bool, cl_kernel, cl_kernel_exec_info,
+    cl_kernel_work_group_info,
 };
 use super::{Api, info};
 use crate::error::{Error, Result};
@@ -39,13 +39,6 @@ impl Kernel {
         // SAFETY: the program is alive, the name ends in NUL.
         let raw = unsafe { program.context().api().clCreateKernel(program.raw(), c_name.as_ptr()) }?;
         Ok(Self { raw, program: Arc::clone(program) })
-    }
-
-    /// Another object of the same kernel with the arguments of this one.
-    pub(crate) fn try_clone(&self) -> Result<Self> {
-        // SAFETY: the kernel is alive.
-        let raw = unsafe { self.api().clCloneKernel(self.raw) }?;
-        Ok(Self { raw, program: Arc::clone(&self.program) })
     }
 
     fn api(&self) -> &'static Api {
@@ -105,11 +98,6 @@ impl Kernel {
     /// Work-items that one work-group of this kernel may have on its device.
     pub(crate) fn max_work_group_size(&self) -> Result<usize> {
         self.work_group_info(CL_KERNEL_WORK_GROUP_SIZE)
-    }
-
-    /// What a work-group's size should be a multiple of.
-    pub(crate) fn preferred_work_group_multiple(&self) -> Result<usize> {
-        self.work_group_info(CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE)
     }
 
     fn work_group_info(&self, name: cl_kernel_work_group_info) -> Result<usize> {

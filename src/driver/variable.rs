@@ -47,14 +47,16 @@ impl Program {
 }
 
 impl Kernel {
-    /// Runs this kernel, whose only parameter is a pointer, with one work-item on `memory`, and waits.
-    pub(crate) fn run_on(&mut self, queue: &Arc<Queue>, memory: &Span<'_>) -> Result<()> {
-        let usm = self.program().context().usm()?;
-        // SAFETY: the kernel is alive, and the caller's memory is of its context.
-        unsafe { usm.clSetKernelArgMemPointerINTEL(self.raw(), 0, memory.address()) }?;
+    /// Gives a pointer argument a place in USM, for this and all launches to come. The caller keeps the memory.
+    pub(crate) fn set_memory(&mut self, index: u32, memory: &Span<'_>) -> Result<()> {
+        self.set_pointer(index, memory.address())
+    }
+
+    /// Runs one work-item with the arguments that are set, and waits.
+    pub(crate) fn run_once(&mut self, queue: &Arc<Queue>) -> Result<()> {
         let one = 1usize;
         let event = queue.submit(&[], true, |api, raw, wait, event| {
-            // SAFETY: queue, kernel and events are alive, the one argument is set, sizes have one element.
+            // SAFETY: queue, kernel and events are alive, sizes have one element. An argument that is not set is an error.
             unsafe {
                 api.clEnqueueNDRangeKernel(
                     raw,

@@ -38,15 +38,9 @@ impl Builder<'_> {
         device: &DeviceState,
         specs: &[SpecValue],
     ) -> Result<Arc<BuiltProgram>> {
-        let shared = image.device_globals().iter().any(|global| !global.device_image_scope);
-        if shared && device.variable_access() == VariableAccess::None {
-            return Err(device
-                .device()
-                .lacks("program-scope variables, which device globals need", "a device that has them"));
-        }
         let program = self.built(image, device, specs)?;
-        self.attach_globals(&program, image, device)?;
-        Ok(Arc::new(BuiltProgram::new(program)))
+        let hidden = self.attach_globals(&program, image, device)?;
+        Ok(Arc::new(BuiltProgram::new(program, hidden)))
     }
 
     fn built(&self, image: &LoadedImage, device: &DeviceState, specs: &[SpecValue]) -> Result<Arc<Program>> {
@@ -54,7 +48,7 @@ impl Builder<'_> {
         if let Some((disk, key)) = &cache
             && let Some(binary) = disk.load(key)
         {
-            match self.from_binary(device, &binary) {
+            match self.program_of_binary(device, &binary) {
                 Ok(program) => return Ok(Arc::new(program)),
                 Err(error) => {
                     log::debug!("the driver refuses a cached binary of image `{}`: {error}", image.name());
@@ -79,22 +73,23 @@ impl Builder<'_> {
         Ok(Arc::new(program))
     }
 
-    fn from_binary(&self, device: &DeviceState, binary: &[u8]) -> Result<Program> {
+    fn program_of_binary(&self, device: &DeviceState, binary: &[u8]) -> Result<Program> {
         let program = Program::from_binary(self.context, device.device(), binary)?;
         program.build(BUILD_OPTIONS)?;
         Ok(program)
     }
 
-    /// Points the program's variables to the memory that all programs of the context and device share.
+    /// Points the program's variables to the memory that all programs of the context and device share; or gives the table
+    /// of addresses for the kernels' hidden argument.
     fn attach_globals(
         &self,
         program: &Arc<Program>,
         image: &LoadedImage,
         device: &DeviceState,
-    ) -> Result<()> {
+    ) -> Result<Option<Arc<Allocation>>> {
         let globals = image.device_globals();
         if globals.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let queue = device.queue(self.context)?;
         let mut addresses = vec![0u64; globals.len()];
@@ -108,39 +103,43 @@ impl Builder<'_> {
                 *address = memory.address().addr() as u64;
             }
         }
-        match device.variable_access() {
-            VariableAccess::Functions => {
-                for (address, global) in
-                    addresses.iter().zip(globals).filter(|(_, global)| !global.device_image_scope)
-                {
-                    program.write_variable(&queue, &global.id, device.pointer_bytes(address))?;
-                }
-                Ok(())
+        if device.variable_access() == VariableAccess::Functions {
+            for (address, global) in
+                addresses.iter().zip(globals).filter(|(_, global)| !global.device_image_scope)
+            {
+                program.write_variable(&queue, &global.id, device.pointer_bytes(address))?;
             }
-            VariableAccess::Kernel => {
-                let bytes = bytemuck::cast_slice(&addresses);
-                let table =
-                    Allocation::new(self.context, Some(device.device()), Kind::Device, bytes.len(), 8)?;
-                let span = table.span(0, bytes.len())?;
-                queue.write(bytes, span, &[])?;
-                Kernel::new(program, GLOBAL_ACCESS_KERNEL)
-                    .and_then(|mut kernel| {
-                        kernel.set_indirect_access()?;
-                        kernel.run_on(&queue, &span)
-                    })
-                    .map_err(|error| error.at(format!("device globals of image `{}`", image.name())))
-            }
-            VariableAccess::None => Ok(()),
+            return Ok(None);
         }
+        let bytes = bytemuck::cast_slice(&addresses);
+        let table = Allocation::new(self.context, Some(device.device()), Kind::Device, bytes.len(), 8)?;
+        let span = table.span(0, bytes.len())?;
+        queue.write(bytes, span, &[])?;
+        if device.variable_access() == VariableAccess::Argument {
+            // Launches do not name it among their arguments.
+            table.used_by_any_queue();
+            return Ok(Some(table));
+        }
+        let mut kernel = Kernel::new(program, GLOBAL_ACCESS_KERNEL)?;
+        kernel.set_indirect_access()?;
+        kernel.set_memory(0, &span)?;
+        kernel
+            .run_once(&queue)
+            .map_err(|error| error.at(format!("device globals of image `{}`", image.name())))?;
+        Ok(None)
     }
 }
 
 /// The module as the device takes it.
 fn legal_words(image: &LoadedImage, device: &DeviceState) -> Result<Vec<u32>> {
     let globals = image.device_globals();
-    let add_access_kernel = !globals.is_empty() && device.variable_access() == VariableAccess::Kernel;
-    passes::legalize_with(image.image(), device.target(), |module| {
-        if add_access_kernel { passes::add_global_access_kernel(&module, globals) } else { Ok(module) }
+    passes::legalize_with(image.image(), device.target(), |module| match device.variable_access() {
+        _ if globals.is_empty() => Ok(module),
+        VariableAccess::Functions => Ok(module),
+        VariableAccess::Kernel => passes::add_global_access_kernel(&module, globals),
+        VariableAccess::Argument => {
+            passes::lower_globals_to_hidden_argument(&module, globals).map(|lowered| lowered.module)
+        }
     })
     .map_err(|error| match &error {
         ImageError::DeviceLacks { .. } | ImageError::Unsupported(_) => {

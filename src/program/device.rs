@@ -14,15 +14,15 @@ use crate::driver::context::Context;
 use crate::driver::queue::{Properties, Queue};
 use crate::image::DeviceProfile;
 
-/// How the host reaches the program-scope variables of a built program.
+/// How kernels come to know where device globals lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum VariableAccess {
-    /// By name, through functions of the platform.
+    /// From program-scope variables, which functions of the platform write by name.
     Functions,
-    /// Through a kernel that is added to the program.
+    /// From program-scope variables, which a kernel that is added to the program writes.
     Kernel,
-    /// Not at all: the device has no program-scope variables.
-    None,
+    /// Kernels get the addresses in a hidden argument: the device has no program-scope variables.
+    Argument,
 }
 
 /// A device of a context.
@@ -40,7 +40,7 @@ impl DeviceState {
     pub(crate) fn new(device: &Device) -> Self {
         let capabilities = device.capabilities();
         let variable_access = if !capabilities.aspects.contains(Aspects::PROGRAM_SCOPE_VARIABLES) {
-            VariableAccess::None
+            VariableAccess::Argument
         } else if capabilities.global_variable_access {
             VariableAccess::Functions
         } else {

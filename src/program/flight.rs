@@ -58,8 +58,8 @@ impl<T: Clone> Flight<T> {
         }
     }
 
-    /// The value, if it was made. Waits while it is being made.
-    pub(crate) fn get(&self) -> Option<T> {
+    #[cfg(test)]
+    fn get(&self) -> Option<T> {
         lock(&self.state).value.clone()
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use oclave_image::KernelSignature;
 
 use super::flight::lock;
+use crate::driver::usm::Allocation;
 use crate::driver::{self, Device};
 use crate::image::LoadedImage;
 use crate::{Error, ErrorKind, Result};
@@ -14,16 +15,14 @@ use crate::{Error, ErrorKind, Result};
 #[derive(Debug)]
 pub(crate) struct BuiltProgram {
     program: Arc<driver::program::Program>,
+    /// What kernels get behind their own arguments.
+    hidden: Option<Arc<Allocation>>,
     kernels: Mutex<HashMap<String, Arc<ReadyKernel>>>,
 }
 
 impl BuiltProgram {
-    pub(crate) fn new(program: Arc<driver::program::Program>) -> Self {
-        Self { program, kernels: Mutex::default() }
-    }
-
-    pub(crate) fn program(&self) -> &Arc<driver::program::Program> {
-        &self.program
+    pub(crate) fn new(program: Arc<driver::program::Program>, hidden: Option<Arc<Allocation>>) -> Self {
+        Self { program, hidden, kernels: Mutex::default() }
     }
 
     /// The kernel `name`; one object however often it is asked for.
@@ -35,7 +34,7 @@ impl BuiltProgram {
         let signature = image
             .kernel(name)
             .ok_or_else(|| Error::invalid(format!("image `{}` has no kernel `{name}`", image.name())))?;
-        let kernel = Arc::new(ReadyKernel::new(&self.program, signature)?);
+        let kernel = Arc::new(ReadyKernel::new(&self.program, self.hidden.as_ref(), signature)?);
         kernels.insert(name.to_owned(), Arc::clone(&kernel));
         Ok(kernel)
     }
@@ -48,23 +47,33 @@ pub(crate) struct ReadyKernel {
     device: Device,
     signature: KernelSignature,
     max_work_group_size: OnceLock<usize>,
-    preferred_work_group_multiple: OnceLock<usize>,
+    /// The memory of the hidden argument, which the kernel object only points to.
+    _hidden: Option<Arc<Allocation>>,
 }
 
 impl ReadyKernel {
-    fn new(program: &Arc<driver::program::Program>, signature: &KernelSignature) -> Result<Self> {
+    fn new(
+        program: &Arc<driver::program::Program>,
+        hidden: Option<&Arc<Allocation>>,
+        signature: &KernelSignature,
+    ) -> Result<Self> {
         let place = || format!("kernel `{}`", signature.name);
         let mut kernel =
             driver::kernel::Kernel::new(program, &signature.name).map_err(|error| error.at(place()))?;
         // A signature that does not match the object would let arguments be set past its end.
+        let hidden = hidden.filter(|_| !signature.device_globals.is_empty());
         let (known, described) = (kernel.argument_count()?, signature.parameters.len());
-        if usize::try_from(known) != Ok(described) {
+        if usize::try_from(known) != Ok(described + usize::from(hidden.is_some())) {
             return Err(Error::new(
                 ErrorKind::Image,
                 format!("the driver sees {known} parameters, the image describes {described}"),
             )
             .at(place())
             .remedy("rebuild the image"));
+        }
+        if let Some(hidden) = hidden {
+            let span = hidden.span(0, hidden.size_bytes())?;
+            kernel.set_memory(known.saturating_sub(1), &span).map_err(|error| error.at(place()))?;
         }
         if !signature.device_globals.is_empty() {
             // The variables are reached through pointers that are no arguments.
@@ -75,7 +84,7 @@ impl ReadyKernel {
             device: program.device().clone(),
             signature: signature.clone(),
             max_work_group_size: OnceLock::new(),
-            preferred_work_group_multiple: OnceLock::new(),
+            _hidden: hidden.cloned(),
         })
     }
 
@@ -95,11 +104,6 @@ impl ReadyKernel {
     /// Work-items that one work-group may have; asked once.
     pub(crate) fn max_work_group_size(&self) -> Result<usize> {
         cached(&self.max_work_group_size, || self.lock().max_work_group_size())
-    }
-
-    /// What a work-group's size should be a multiple of; asked once.
-    pub(crate) fn preferred_work_group_multiple(&self) -> Result<usize> {
-        cached(&self.preferred_work_group_multiple, || self.lock().preferred_work_group_multiple())
     }
 }
 
