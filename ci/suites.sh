@@ -15,6 +15,24 @@ build_suites() {
         sort -u
 }
 
+# built_example NAME: the program of an example of the root package that the last build_suites made.
+built_example() {
+    sed -n "/\"kind\":\[\"example\"\].*\"name\":\"$1\"/ s/.*\"executable\":\"\([^\"]*\)\".*/\1/p" "$RESULTS/build.json" | tail -n1
+}
+
+# run_example DEVICE NAME RESULTS-FILE ARGUMENT…: one result for an example that checks itself.
+run_example() {
+    local device=$1 name=$2 out=$3 log=$RESULTS/$1-example-$2.log status=pass message='' code=0
+    shift 3
+    timeout -k 10 "$SUITE_SECONDS" "$OCLAVE_REPO/ci/on" "$device" "$(built_example "$name")" "$@" >"$log" 2>&1 </dev/null || code=$?
+    if [ "$code" -ne 0 ]; then
+        status=fail message="$(exit_reason "$code" "$SUITE_SECONDS"): $(tail -n1 "$log")"
+        ! grep -q '(feature not supported)' "$log" || status=skip
+    fi
+    printf '%s\t%s\texample-%s\t%s\t%s\n' "$device" "$status" "$name" "$name" "$message" >>"$out"
+    say "$device example $name: $status $message"
+}
+
 # run_suite DEVICE LABEL BINARY RESULTS-FILE: appends one line per test to the file (see libtest.awk), with the device in front.
 run_suite() {
     local device=$1 label=$2 binary=$3 out=$4 started=$SECONDS log=$RESULTS/$1-$2.log code=0
