@@ -88,7 +88,8 @@ fn link_unit(unit: &TranslationUnit, options: &PostLinkOptions) -> Result<Vec<De
         globals,
         kernels,
     };
-    let images = parts.iter().map(|part| program.image(part)).collect::<Result<Vec<_>>>()?;
+    let mut images = Vec::new();
+    program.images(&program.rewritten, &parts, &mut images)?;
     let variables = program.globals.iter().map(|global| global.variable).collect();
     let plain = plain_variables(&unit.module, &facts, &variables);
     check_scopes(&program, &references, &parts, plain)?;
@@ -106,14 +107,36 @@ struct Program {
 }
 
 impl Program {
-    fn image(&self, part: &Part) -> Result<DeviceImage> {
+    /// Makes the images of `parts` from a module that holds at least them. Halving the module with the parts keeps the
+    /// cost of many parts near that of the module's size.
+    fn images(&self, module: &Module, parts: &[Part], images: &mut Vec<DeviceImage>) -> Result<()> {
+        match parts {
+            [] => {}
+            [part] => images.push(self.image(&self.extract(module, parts)?, part)?),
+            _ => {
+                let module = self.extract(module, parts)?;
+                let (first, second) = parts.split_at(parts.len() / 2);
+                self.images(&module, first, images)?;
+                self.images(&module, second, images)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the images of `parts` need of a module.
+    fn extract(&self, module: &Module, parts: &[Part]) -> Result<Module> {
+        dce::eliminate(module, |root| match root {
+            Root::EntryPoint(name) => parts.iter().any(|part| part.kernels.contains(name)),
+            Root::Export(name) => {
+                self.homes.get(name).is_some_and(|home| parts.iter().any(|part| part.name == *home))
+            }
+        })
+    }
+
+    fn image(&self, module: &Module, part: &Part) -> Result<DeviceImage> {
         let at_home = |id: &str| self.homes.get(id) == Some(&part.name);
-        let module = dce::eliminate(&self.rewritten, |root| match root {
-            Root::EntryPoint(name) => part.kernels.contains(name),
-            Root::Export(name) => at_home(name),
-        })?;
         let is_global = |name: &str| self.globals.iter().any(|g| g.info.id == name);
-        let module = remove_exports(&module, is_global)?;
+        let module = remove_exports(module, is_global)?;
         let kernels: Vec<KernelSignature> =
             self.kernels.iter().filter(|k| part.kernels.contains(&k.name)).cloned().collect();
         let mut image = DeviceImage { name: part.name.clone(), kernels, ..DeviceImage::default() };

@@ -59,9 +59,9 @@ struct Facts<'m> {
     by_value: BTreeSet<u32>,
     not_written: BTreeSet<u32>,
     zero_extended: BTreeSet<u32>,
-    modes: Vec<Instruction<'m>>,
-    /// `kernel_arg_type.…` and its like.
-    strings: Vec<String>,
+    modes: BTreeMap<u32, Vec<Instruction<'m>>>,
+    /// `kernel_arg_type.…` and its like: kind and kernel → comma-separated list.
+    strings: BTreeMap<String, String>,
 }
 
 impl<'m> Facts<'m> {
@@ -83,13 +83,18 @@ impl<'m> Facts<'m> {
                     };
                     set.insert(id);
                 }
-                (Some(Op::ExecutionMode | Op::ExecutionModeId), _) => facts.modes.push(instruction),
-                (Some(Op::String), _) => facts.strings.extend(
-                    instruction
-                        .string(0)
-                        .filter(|s| s.starts_with("kernel_arg_type"))
-                        .map(|s| s.into_owned()),
-                ),
+                (Some(Op::ExecutionMode | Op::ExecutionModeId), &[function, ..]) => {
+                    facts.modes.entry(function).or_default().push(instruction);
+                }
+                (Some(Op::String), _) => {
+                    let text = instruction.string(0).unwrap_or_default();
+                    if text.starts_with("kernel_arg_type")
+                        && let Some((kind, rest)) = text.split_once('.')
+                        && let Some((kernel, list)) = rest.split_once('.')
+                    {
+                        facts.strings.insert(format!("{kind}.{kernel}"), list.to_owned());
+                    }
+                }
                 _ => {}
             }
         }
@@ -97,8 +102,8 @@ impl<'m> Facts<'m> {
     }
 
     fn mode(&self, function: u32, mode: ExecutionMode) -> Option<&[u32]> {
-        self.modes.iter().find_map(|i| match *i.operands() {
-            [id, number, ref rest @ ..] if id == function && number == mode as u32 => Some(rest),
+        self.modes.get(&function)?.iter().find_map(|i| match *i.operands() {
+            [_, number, ref rest @ ..] if number == mode as u32 => Some(rest),
             _ => None,
         })
     }
@@ -118,10 +123,7 @@ impl<'m> Facts<'m> {
 
     /// The comma-separated list of a kernel's string `kind`, if it has as many entries as the kernel parameters.
     fn list(&self, kind: &str, kernel: &str, count: usize) -> Option<Vec<&str>> {
-        let list = self
-            .strings
-            .iter()
-            .find_map(|s| s.strip_prefix(kind)?.strip_prefix('.')?.strip_prefix(kernel)?.strip_prefix('.'))?;
+        let list = self.strings.get(&format!("{kind}.{kernel}"))?;
         let entries = split_list(list);
         (entries.len() == count).then_some(entries)
     }
