@@ -217,12 +217,19 @@ fn kind(ty: u32, about: &About<'_>, types: &TypeTable<'_>, values: &ValueTypes<'
         }
         value
     };
+    let pointee_type = |ty: u32| {
+        let mut value = values.value_type(ty);
+        if let Some(spelling) = &about.spelling {
+            spelling.apply_to_pointee(&mut value);
+        }
+        value
+    };
     match types.ty(ty) {
         Some(Type::Pointer { class, pointee }) => {
             if about.by_value || class == StorageClass::Function as u32 {
                 ParameterKind::Value(value(pointee))
             } else if class == StorageClass::Workgroup as u32 {
-                ParameterKind::Local { pointee: value(pointee) }
+                ParameterKind::Local { pointee: pointee_type(pointee) }
             } else {
                 let constant = class == StorageClass::UniformConstant as u32;
                 // The optimiser marks every pointer that the kernel happens not to write through; the qualifiers of the
@@ -231,7 +238,7 @@ fn kind(ty: u32, about: &About<'_>, types: &TypeTable<'_>, values: &ValueTypes<'
                 ParameterKind::Pointer {
                     address_space: if constant { AddressSpace::Constant } else { AddressSpace::Global },
                     access: if read_only { Access::Read } else { Access::ReadWrite },
-                    pointee: value(pointee),
+                    pointee: pointee_type(pointee),
                 }
             }
         }

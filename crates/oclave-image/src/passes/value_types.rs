@@ -192,8 +192,6 @@ impl<'s> Spelling<'s> {
             None => (scalar_named(self.base), 1),
         };
         match ty {
-            // Pointers to void are pointers to char in SPIR-V.
-            ValueType::Scalar(Scalar::I8) if self.base == "void" => *ty = ValueType::Void,
             ValueType::Scalar(has) if lanes == 1 => *has = agreeing(*has, scalar),
             ValueType::Vector(has, count) if lanes == *count => *has = agreeing(*has, scalar),
             ValueType::Struct(StructType { name, .. }) | ValueType::Opaque { name, .. }
@@ -203,6 +201,19 @@ impl<'s> Spelling<'s> {
             }
             _ => {}
         }
+    }
+
+    /// As [`apply`](Self::apply) for what a pointer points to. Pointers to char stand for all others where the compiler has
+    /// opaque pointers (LLVM 17 and later) and for pointers to void anywhere: then the name alone tells the type.
+    pub(crate) fn apply_to_pointee(&self, ty: &mut ValueType) {
+        if *ty != ValueType::Scalar(Scalar::I8) {
+            return self.apply(ty);
+        }
+        *ty = match (self.vector(), scalar_named(self.base)) {
+            (Some((scalar, lanes)), _) => ValueType::Vector(scalar, lanes),
+            (None, Some(scalar)) => ValueType::Scalar(scalar),
+            (None, None) => ValueType::Void,
+        };
     }
 
     fn vector(&self) -> Option<(Scalar, u8)> {
@@ -263,6 +274,22 @@ pub(crate) fn scalar_named(name: &str) -> Option<Scalar> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pointers_to_char_may_stand_for_others() {
+        let pointee = |text: &str, mut ty: ValueType| {
+            Spelling::new(text).apply_to_pointee(&mut ty);
+            ty
+        };
+        let char_pointee = || ValueType::Scalar(Scalar::I8);
+        assert_eq!(pointee("char*", char_pointee()), char_pointee());
+        assert_eq!(pointee("uchar*", char_pointee()), ValueType::Scalar(Scalar::U8));
+        assert_eq!(pointee("float*", char_pointee()), ValueType::Scalar(Scalar::F32));
+        assert_eq!(pointee("ulong2*", char_pointee()), ValueType::Vector(Scalar::U64, 2));
+        assert_eq!(pointee("void*", char_pointee()), ValueType::Void);
+        assert_eq!(pointee("params_t*", char_pointee()), ValueType::Void);
+        assert_eq!(pointee("uint*", ValueType::Scalar(Scalar::I64)), ValueType::Scalar(Scalar::I64));
+    }
 
     fn spelled(text: &str, mut ty: ValueType) -> ValueType {
         Spelling::new(text).apply(&mut ty);
