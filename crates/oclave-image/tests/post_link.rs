@@ -208,6 +208,24 @@ fn kernels_follow_their_sources() {
 }
 
 #[test]
+fn linked_sources_share_externals_and_keep_statics_apart() {
+    let mut unit = TranslationUnit::new("program", fixture("linked.O2"));
+    unit.kernel_sources.insert("one".to_owned(), "linked_first".to_owned());
+    unit.kernel_sources.insert("two".to_owned(), "linked_second".to_owned());
+    let images = post_link(&[unit], &PostLinkOptions::default()).unwrap();
+    let ids = |image: &DeviceImage| {
+        image.device_globals().unwrap().into_iter().map(|g| (g.id, g.initial)).collect::<Vec<_>>()
+    };
+    let global = |id: &str, initial: u8| (id.to_owned(), vec![initial, 0, 0, 0]);
+    assert_eq!(
+        images.iter().map(|image| image.name.as_str()).collect::<Vec<_>>(),
+        ["linked_first", "linked_second"]
+    );
+    assert_eq!(ids(&images[0]), [global("linked_first.own", 3), global("total", 7)]);
+    assert_eq!(ids(&images[1]), [global("linked_second.own", 3), global("total", 7)]);
+}
+
+#[test]
 fn the_access_kernel_wants_the_variables() {
     let images = link("globals.O2", SplitMode::PerSource).unwrap();
     let globals = images[1].device_globals().unwrap();
