@@ -59,7 +59,37 @@ pub mod host_access {
 
 /// A device global of a source, declared by the generated code.
 ///
-/// `T` is the variable's type; `A` what the host may do, checked at compile time.
+/// `T` is the variable's type; `A` what the host may do, checked at compile time:
+///
+/// ```no_run
+/// # use oclave::{DeviceGlobal, ImageTable, Queue, Result, host_access};
+/// # static IMAGES: ImageTable = ImageTable::new("example", &[]);
+/// static TOTAL: DeviceGlobal<i32, host_access::Read> = DeviceGlobal::new(&IMAGES, "total");
+///
+/// fn total(queue: &Queue) -> Result<i32> {
+///     queue.copy_from_global(&TOTAL)
+/// }
+/// ```
+///
+/// Writing it, or a value of another type, does not compile:
+///
+/// ```compile_fail,E0277
+/// # use oclave::{DeviceGlobal, ImageTable, Queue, Result, host_access};
+/// # static IMAGES: ImageTable = ImageTable::new("example", &[]);
+/// # static TOTAL: DeviceGlobal<i32, host_access::Read> = DeviceGlobal::new(&IMAGES, "total");
+/// fn reset(queue: &Queue) -> Result<()> {
+///     queue.copy_to_global(&TOTAL, &0)
+/// }
+/// ```
+///
+/// ```compile_fail,E0308
+/// # use oclave::{DeviceGlobal, ImageTable, Queue, Result};
+/// # static IMAGES: ImageTable = ImageTable::new("example", &[]);
+/// # static GAIN: DeviceGlobal<f32> = DeviceGlobal::new(&IMAGES, "gain");
+/// fn set(queue: &Queue) -> Result<()> {
+///     queue.copy_to_global(&GAIN, &1)
+/// }
+/// ```
 pub struct DeviceGlobal<T, A = host_access::ReadWrite> {
     images: &'static ImageTable,
     id: &'static str,

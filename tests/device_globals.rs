@@ -4,7 +4,10 @@
 use bytemuck::Zeroable;
 use oclave::mask::Mask;
 use oclave::record::Session;
-use oclave::{Aspects, Context, Device, ErrorKind, ProgramCache, Queue, Range};
+use oclave::{
+    Aspects, Context, Device, DeviceGlobal, ErrorKind, ImageTable, KernelBundle, ProgramCache, Queue, Range,
+};
+use oclave_image::{DeviceGlobalInfo, DeviceImage, HostAccess};
 
 mod kernels {
     oclave::include_kernels!("tests");
@@ -198,6 +201,83 @@ fn nothing_is_left_when_the_context_goes() {
         assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 12);
         drop(queue);
         assert!(session.live().is_empty(), "{:?}", session.live());
+    }
+}
+
+/// A module as the compiler leaves it, with markers, shares the variables of the images that were built in.
+#[test]
+fn bundles_share_variables_with_images() {
+    let module = include_bytes!("../crates/oclave-image/tests/fixtures/shared.O2.spv");
+    for device in devices() {
+        let queue = queue(&device);
+        let bundle = KernelBundle::from_spirv(queue.context(), module).unwrap();
+        let out = queue.context().alloc_device::<f32>(5).unwrap();
+        queue.copy_to_global(&define::COUNTER, &100).unwrap();
+        let count = bundle.kernel("count").unwrap();
+        queue.single_task(count.call().pointer_mut(&out).value(5)).unwrap();
+        assert_eq!(queue.read(&out).unwrap(), [3.0, 4.0, 5.0, 6.0, 3.0]);
+        queue.single_task(using::double_shared()).unwrap();
+        assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 220);
+        // And they outlive it.
+        drop((bundle, count));
+        assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 220);
+    }
+}
+
+#[test]
+fn devices_of_one_context_have_their_own() {
+    for device in devices() {
+        let parts = match device.partition_equally(1) {
+            Ok(parts) if parts.len() > 1 => parts,
+            _ => {
+                println!("skipped: {} does not split into parts", device.name());
+                continue;
+            }
+        };
+        let context = Context::with_program_cache(&parts, &ProgramCache::Off).unwrap();
+        let [one, other] = [0, 1].map(|i| Queue::builder(&context).device(&parts[i]).build().unwrap());
+        one.copy_to_global(&define::COUNTER, &1).unwrap();
+        one.single_task(define::count_up(1)).unwrap();
+        other.single_task(define::count_up(1)).unwrap();
+        assert_eq!(one.copy_from_global(&define::COUNTER).unwrap(), 2);
+        assert_eq!(other.copy_from_global(&define::COUNTER).unwrap(), 6);
+    }
+}
+
+#[test]
+fn a_variable_that_images_declare_differently_is_refused() {
+    let image = |name: &str, size_bytes: u32, initial: &[u8]| {
+        let mut image = DeviceImage { name: name.to_owned(), ..DeviceImage::default() };
+        image.insert_device_global(&DeviceGlobalInfo {
+            id: "counter".to_owned(),
+            size_bytes,
+            device_image_scope: false,
+            host_access: HostAccess::ReadWrite,
+            initial: initial.to_vec(),
+        });
+        let bytes: &'static [u8] = image.to_bytes().leak();
+        let table: &'static ImageTable =
+            Box::leak(Box::new(ImageTable::new("other", Box::leak(Box::new([bytes])))));
+        table
+    };
+    for device in devices() {
+        let queue = queue(&device);
+        queue.copy_to_global(&define::COUNTER, &1).unwrap();
+        let wide: DeviceGlobal<i64> = DeviceGlobal::new(image("wide", 8, &[]), "counter");
+        let other: DeviceGlobal<i32> = DeviceGlobal::new(image("other", 4, &[6, 0, 0, 0]), "counter");
+        for (error, what) in [
+            (queue.copy_from_global(&wide).unwrap_err(), "sizes"),
+            (queue.copy_from_global(&other).unwrap_err(), "initial values"),
+        ] {
+            assert_eq!(error.kind(), ErrorKind::Invalid);
+            let text = error.to_string();
+            assert!(text.contains("`counter`") && text.contains(what), "{text}");
+        }
+        let narrow: DeviceGlobal<i16> = DeviceGlobal::new(define::COUNTER.images(), "counter");
+        assert_eq!(queue.copy_from_global(&narrow).unwrap_err().kind(), ErrorKind::Invalid);
+        let nowhere: DeviceGlobal<i32> = DeviceGlobal::new(define::COUNTER.images(), "nowhere");
+        assert_eq!(queue.copy_from_global(&nowhere).unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 1);
     }
 }
 

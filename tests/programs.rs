@@ -79,6 +79,27 @@ fn many_threads_build_once() {
     assert_eq!(session.count("clCreateKernel"), 1);
 }
 
+/// Sixteen programs at once, from one image and eight threads.
+#[test]
+fn different_programs_are_built_side_by_side() {
+    let Some(device) = device() else { return };
+    let queue = queue(&device);
+    let session = Session::start();
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let (queue, handle) = (&queue, session.handle());
+            scope.spawn(move || {
+                let _entered = handle.enter();
+                for factor in [thread, thread + 8] {
+                    let call = |x: &_| spec_constants::specialized(x).spec(&spec_constants::FACTOR, factor);
+                    assert_eq!(specialized(queue, call), 10.0 * factor as f32 + 0.5);
+                }
+            });
+        }
+    });
+    assert_eq!(session.count("clBuildProgram"), 16);
+}
+
 #[test]
 fn values_of_specialization_constants_are_programs_of_their_own() {
     let Some(device) = device() else { return };

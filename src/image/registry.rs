@@ -88,6 +88,8 @@ pub(crate) struct DeviceProfile {
     pub(crate) max_work_group_size: usize,
     /// Work-items in each dimension of a work-group, at most.
     pub(crate) max_work_item_sizes: [usize; 3],
+    /// Sizes that sub-groups can have; empty where the device does not tell.
+    pub(crate) sub_group_sizes: Vec<usize>,
 }
 
 /// The images that hold `kernel` and that the device can run, in the order of the table. Never empty.
@@ -121,6 +123,16 @@ fn refusal(image: &LoadedImage, kernel: &KernelSignature, device: &DeviceProfile
     let missing = image.aspects - device.aspects;
     if !missing.is_empty() {
         return Some(format!("needs {missing}"));
+    }
+    if let Some(required) = kernel.required_sub_group_size
+        && !device.sub_group_sizes.is_empty()
+        && !device.sub_group_sizes.contains(&usize::try_from(required).unwrap_or(usize::MAX))
+    {
+        let sizes: Vec<String> = device.sub_group_sizes.iter().map(ToString::to_string).collect();
+        return Some(format!(
+            "requires sub-groups of {required} work-items, the device has {}",
+            sizes.join(", ")
+        ));
     }
     let [x, y, z] = kernel.required_work_group_size?;
     let size = [x, y, z].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
@@ -181,6 +193,7 @@ mod tests {
             aspects,
             max_work_group_size: 64,
             max_work_item_sizes: [64, 64, 2],
+            sub_group_sizes: vec![8, 16],
         }
     }
 
@@ -226,6 +239,16 @@ mod tests {
         let error = candidates("s", &images, "blurr", &device(Aspects::empty())).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
         assert!(error.to_string().contains("`add`, `blur`"), "{error}");
+    }
+
+    #[test]
+    fn a_required_sub_group_must_be_there() {
+        for (size, fits) in [(8, true), (16, true), (32, false)] {
+            let mut k = kernel("k", Aspects::empty());
+            k.required_sub_group_size = Some(size);
+            let images = [image("i", vec![k])];
+            assert_eq!(candidates("s", &images, "k", &device(Aspects::empty())).is_ok(), fits, "{size}");
+        }
     }
 
     #[test]

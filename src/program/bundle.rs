@@ -51,7 +51,8 @@ impl KernelBundle {
     pub fn from_spirv(context: &Context, bytes: &[u8]) -> Result<Self> {
         let read = || {
             let module = Module::from_bytes(bytes)?;
-            passes::check::check(&module)?;
+            // Annotations leave strings that break the rules; post-link reads them and drops them, too.
+            passes::check::check(&passes::strip::strip(&module, |_| false)?)?;
             let mut options = PostLinkOptions::default();
             options.split = SplitMode::Off;
             post_link(&[TranslationUnit::new(NAME, module)], &options)

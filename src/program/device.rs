@@ -54,6 +54,7 @@ impl DeviceState {
                 aspects: capabilities.aspects,
                 max_work_group_size: capabilities.limits.max_work_group_size,
                 max_work_item_sizes: capabilities.limits.max_work_item_sizes,
+                sub_group_sizes: capabilities.limits.sub_group_sizes.clone(),
             },
             variable_access,
             fingerprint: fingerprint(device, variable_access, &target),

@@ -327,6 +327,35 @@ mod tests {
         assert!(cache.warned.load(Ordering::Relaxed));
     }
 
+    /// Files may not grow beyond a few blocks in that process, which is what a full disk looks like to `write`.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_leaves_nothing_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let script = "trap '' XFSZ; ulimit -f 8; exec \"$@\"";
+        let child = "program::disk::tests::stores_more_than_fits";
+        let output = std::process::Command::new("sh")
+            .args(["-c", script, "sh"])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", child, "--ignored", "--nocapture"])
+            .env("OCLAVE_TEST_DIRECTORY", dir.path())
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("1 passed"), "{text}");
+        assert_eq!(fs::read_dir(dir.path().join("programs")).unwrap().count(), 0);
+    }
+
+    #[test]
+    #[ignore = "run in a process of its own by another test"]
+    fn stores_more_than_fits() {
+        let dir = PathBuf::from(std::env::var_os("OCLAVE_TEST_DIRECTORY").unwrap());
+        let cache = DiskCache::new(dir.join("programs"), 1 << 30);
+        cache.store(&key(1), &vec![1; 1 << 20]);
+        assert_eq!(cache.load(&key(1)), None);
+        assert!(cache.warned.load(Ordering::Relaxed));
+    }
+
     #[test]
     fn other_files_of_the_directory_are_left_alone() {
         let (_dir, cache) = cache(0);

@@ -95,10 +95,13 @@ impl<'m> Instruction<'m> {
         grammar::result_index(self.opcode)
     }
 
-    /// How many words the string that starts at word `start` takes; `None` where it does not end.
+    /// How many words the string that starts at word `start` takes; `None` where it does not end, or where its last word
+    /// is not filled up with zeros: PoCL's translator aborts on that.
     pub(super) fn string_words(&self, start: usize) -> Option<usize> {
         let words = self.words.get(start..)?;
-        words.iter().position(|w| w.to_le_bytes().contains(&0)).map(|last| last + 1)
+        let last = words.iter().position(|w| w.to_le_bytes().contains(&0))?;
+        let padded = words.get(last)?.to_le_bytes().into_iter().skip_while(|&b| b != 0).all(|b| b == 0);
+        padded.then_some(last + 1)
     }
 
     fn string_bytes(&self, start: usize) -> Option<(Vec<u8>, usize)> {
