@@ -30,10 +30,10 @@ fn overlay(parameter: &mut Parameter, declared: &ParameterDeclaration) {
         parameter.name.clone_from(&declared.name);
     }
     match (&mut parameter.kind, &declared.kind) {
-        (ParameterKind::Value(ty), ParameterType::Value(Some(known))) => {
-            if ty.size_bytes() == known.size_bytes() {
-                ty.clone_from(known);
-            }
+        (ParameterKind::Value(ty), ParameterType::Value(Some(known)))
+            if ty.size_bytes() == known.size_bytes() =>
+        {
+            ty.clone_from(known);
         }
         (
             ParameterKind::Pointer { access, pointee, .. },
