@@ -1,0 +1,109 @@
+//! A chain of 1000 tiny kernels, submitted and completed, against raw `clEnqueueNDRangeKernel`, alternating in one process.
+//!
+//! Prints `name,device,n,ours_us,reference_us,ratio`; n is launches, times are medians of whole chains. The reference sets
+//! the kernel's arguments once, and has an event for each launch where the library has one.
+#![allow(unsafe_code, reason = "the reference calls OpenCL")]
+
+mod measure;
+mod raw;
+
+use std::ptr::{null, null_mut};
+
+use oclave::{Context, Device, Event, KernelBundle, Queue};
+use opencl_sys::{cl_event, cl_kernel};
+use raw::{Raw, check};
+
+const SPIRV: &[u8] = include_bytes!("kernels/bump.spv");
+const CHAIN: usize = 1000;
+
+fn main() {
+    let device = match Device::select() {
+        Ok(device) if device.capabilities().usm.is_some() => device,
+        Ok(_) => return println!("skipped: the device has no USM"),
+        Err(error) => return println!("skipped: {error}"),
+    };
+    let context = Context::new(&device).unwrap();
+    let kernel = KernelBundle::from_spirv(&context, SPIRV).unwrap().kernel("bump").unwrap();
+    let value = context.alloc_device::<i32>(64).unwrap();
+
+    let raw = Raw::new(device.name(), false);
+    let raw_kernel = raw.kernel(SPIRV, c"bump");
+    let raw_value = raw.alloc(256);
+    // SAFETY: kernel and memory are alive.
+    check(unsafe { (raw.cl.clSetKernelArgMemPointerINTEL)(raw_kernel, 0, raw_value) });
+
+    let queue = Queue::new(&context).unwrap();
+    let reference = |event: bool| {
+        for _ in 0..CHAIN {
+            launch(&raw, raw_kernel, None, event);
+        }
+        raw.finish();
+    };
+    let ours = |queue: &Queue| {
+        for _ in 0..CHAIN {
+            queue.parallel_for(1, kernel.call().pointer_mut(&value)).unwrap();
+        }
+        queue.wait().unwrap();
+    };
+    measure::pair("launch_in_order", CHAIN, 41, 1, || ours(&queue), || reference(true));
+
+    let discarding = Queue::builder(&context).discard_events().build().unwrap();
+    measure::pair("launch_without_events", CHAIN, 41, 1, || ours(&discarding), || reference(false));
+
+    let queue = Queue::builder(&context).out_of_order().build().unwrap();
+    let raw = Raw::new(device.name(), true);
+    let raw_kernel = raw.kernel(SPIRV, c"bump");
+    // SAFETY: kernel and memory are alive.
+    check(unsafe { (raw.cl.clSetKernelArgMemPointerINTEL)(raw_kernel, 0, raw.alloc(256)) });
+    measure::pair(
+        "launch_out_of_order",
+        CHAIN,
+        41,
+        1,
+        || {
+            let mut last: Option<Event> = None;
+            for _ in 0..CHAIN {
+                let call = kernel.call().pointer_mut(&value);
+                last = Some(match &last {
+                    Some(last) => queue.after(&[last]).parallel_for(1, call).unwrap(),
+                    None => queue.parallel_for(1, call).unwrap(),
+                });
+            }
+            queue.wait().unwrap();
+        },
+        || {
+            let mut last = None;
+            for _ in 0..CHAIN {
+                let next = enqueue(&raw, raw_kernel, last, true);
+                if let Some(last) = last.replace(next) {
+                    release(&raw, last);
+                }
+            }
+            raw.finish();
+            last.into_iter().for_each(|event| release(&raw, event));
+        },
+    );
+}
+
+fn launch(raw: &Raw, kernel: cl_kernel, after: Option<cl_event>, event: bool) {
+    let new = enqueue(raw, kernel, after, event);
+    if event {
+        release(raw, new);
+    }
+}
+
+fn enqueue(raw: &Raw, kernel: cl_kernel, after: Option<cl_event>, event: bool) -> cl_event {
+    let mut new = null_mut();
+    let (count, wait) = after.as_ref().map_or((0, null()), |event| (1, std::ptr::from_ref(event)));
+    let event = if event { &raw mut new } else { null_mut() };
+    // SAFETY: the objects are alive, the lists are as long as said.
+    check(unsafe {
+        (raw.cl.clEnqueueNDRangeKernel)(raw.queue, kernel, 1, null(), &1, null(), count, wait, event)
+    });
+    new
+}
+
+fn release(raw: &Raw, event: cl_event) {
+    // SAFETY: the reference is the caller's.
+    check(unsafe { (raw.cl.clReleaseEvent)(event) });
+}
