@@ -45,10 +45,10 @@ fn main() {
         }
         queue.wait().unwrap();
     };
-    measure::pair("launch_in_order", CHAIN, 41, 1, || ours(&queue), || reference(true));
+    measure::pair("launch_in_order", CHAIN, 101, 1, || ours(&queue), || reference(true));
 
     let discarding = Queue::builder(&context).discard_events().build().unwrap();
-    measure::pair("launch_without_events", CHAIN, 41, 1, || ours(&discarding), || reference(false));
+    measure::pair("launch_without_events", CHAIN, 101, 1, || ours(&discarding), || reference(false));
 
     let queue = Queue::builder(&context).out_of_order().build().unwrap();
     let raw = Raw::new(device.name(), true);
@@ -58,7 +58,7 @@ fn main() {
     measure::pair(
         "launch_out_of_order",
         CHAIN,
-        41,
+        101,
         1,
         || {
             let mut last: Option<Event> = None;

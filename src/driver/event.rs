@@ -192,17 +192,21 @@ pub(crate) struct Event {
     queue: Arc<Queue>,
     /// When this event is complete, so are all commands of the queue that were counted up to here.
     covers: u64,
-    /// Complete when `queue.is_complete(count)`; for events without `raw`.
+    /// Complete when `queue.is_complete(count)`; for events without `own`.
     count: u64,
-    raw: OnceLock<RawEvent>,
-    own: bool,
+    own: Option<RawEvent>,
+    /// Stands in for `own` once one was needed.
+    marker: OnceLock<RawEvent>,
 }
 
 impl Event {
     /// The event of a command that is counted `count`, and that covers `covers` (see [`Queue`]).
     pub(crate) fn new(queue: Arc<Queue>, raw: Option<RawEvent>, count: u64, covers: u64) -> Self {
-        let own = raw.is_some();
-        Self { queue, covers, count, raw: raw.map_or_else(OnceLock::new, OnceLock::from), own }
+        Self { queue, covers, count, own: raw, marker: OnceLock::new() }
+    }
+
+    fn known(&self) -> Option<&RawEvent> {
+        self.own.as_ref().or_else(|| self.marker.get())
     }
 
     pub(crate) fn queue(&self) -> &Arc<Queue> {
@@ -211,15 +215,15 @@ impl Event {
 
     /// The driver's event; made when there is none.
     pub(crate) fn raw(&self) -> Result<&RawEvent> {
-        if let Some(raw) = self.raw.get() {
+        if let Some(raw) = self.known() {
             return Ok(raw);
         }
         let marker = self.queue.marker_event()?;
-        Ok(self.raw.get_or_init(|| marker))
+        Ok(self.marker.get_or_init(|| marker))
     }
 
     pub(crate) fn wait(&self) -> Result<()> {
-        let Some(raw) = self.raw.get() else {
+        let Some(raw) = self.known() else {
             return if self.queue.is_complete(self.count) { Ok(()) } else { self.queue.finish() };
         };
         self.queue.flush_for_wait()?;
@@ -232,7 +236,7 @@ impl Event {
     pub(super) fn wait_surely(&self) -> Result<()> {
         let outcome = self.wait();
         if outcome.is_err()
-            && let Some(raw) = self.raw.get()
+            && let Some(raw) = self.known()
         {
             raw.wait_for_end()?;
         }
@@ -240,7 +244,7 @@ impl Event {
     }
 
     pub(crate) fn status(&self) -> Result<Status> {
-        if self.raw.get().is_none() && self.queue.is_complete(self.count) {
+        if self.known().is_none() && self.queue.is_complete(self.count) {
             return Ok(Status::Complete);
         }
         let raw = self.raw()?;
@@ -259,7 +263,7 @@ impl Event {
             return Err(Error::new(ErrorKind::Profiling, "the queue was built without profiling")
                 .remedy("build it with `Queue::builder(&context).profiling()`"));
         }
-        let Some(raw) = self.raw.get().filter(|_| self.own) else {
+        let Some(raw) = &self.own else {
             return Err(Error::new(ErrorKind::Profiling, "the queue discards events")
                 .remedy("build it without `discard_events()`"));
         };
@@ -276,7 +280,7 @@ impl Event {
 impl Clone for Event {
     fn clone(&self) -> Self {
         // Without the driver's event the clone still stands for the command, by its place in the queue.
-        let raw = self.raw.get().and_then(|raw| match raw.try_clone() {
+        let own = self.own.as_ref().and_then(|raw| match raw.try_clone() {
             Ok(raw) => Some(raw),
             Err(error) => {
                 self.queue.context().keep_error(error);
@@ -287,8 +291,8 @@ impl Clone for Event {
             queue: Arc::clone(&self.queue),
             covers: self.covers,
             count: self.count,
-            own: self.own && raw.is_some(),
-            raw: raw.map_or_else(OnceLock::new, OnceLock::from),
+            own,
+            marker: OnceLock::new(),
         }
     }
 }

@@ -8,6 +8,7 @@ use super::sys::{
     CL_KERNEL_NUM_ARGS, CL_KERNEL_WORK_GROUP_SIZE, CL_TRUE, cl_bool, cl_kernel, cl_kernel_exec_info,
     cl_kernel_work_group_info,
 };
+use super::usm::Span;
 use super::{Api, info};
 use crate::error::{Error, Result};
 
@@ -23,7 +24,25 @@ const CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL: cl_kernel_exec_info = 0x
 pub(crate) struct Kernel {
     raw: cl_kernel,
     program: Arc<Program>,
+    /// By index, what each argument was last set to; it stays that until it is set again (specification, clSetKernelArg).
+    set: Vec<Set>,
 }
+
+/// What a kernel argument is set to, as far as setting it again would change nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Set {
+    Unknown,
+    /// So many bytes of the array, the others zero.
+    Value([u8; REMEMBERED_BYTES], usize),
+    Local(usize),
+    /// An address in an allocation of this id. Ids are not used again, so the memory was not freed in between: a driver may
+    /// have looked up more than the address when the argument was set.
+    Memory(u64, usize),
+    Null,
+}
+
+/// Larger values are set each time.
+const REMEMBERED_BYTES: usize = 16;
 
 // SAFETY: functions that are not thread-safe on one kernel (setting arguments, enqueueing in between) need `&mut self`.
 unsafe impl Send for Kernel {}
@@ -38,31 +57,63 @@ impl Kernel {
         })?;
         // SAFETY: the program is alive, the name ends in NUL.
         let raw = unsafe { program.context().api().clCreateKernel(program.raw(), c_name.as_ptr()) }?;
-        Ok(Self { raw, program: Arc::clone(program) })
+        Ok(Self { raw, program: Arc::clone(program), set: Vec::new() })
     }
 
     fn api(&self) -> &'static Api {
         self.program.context().api()
     }
 
+    /// Sets an argument, unless it is set to the same already.
+    fn set(&mut self, index: u32, to: Set, set: impl FnOnce(&Self) -> Result<()>) -> Result<()> {
+        let place = index as usize;
+        if to != Set::Unknown && self.set.get(place) == Some(&to) {
+            return Ok(());
+        }
+        if self.set.len() <= place {
+            self.set.resize(place + 1, Set::Unknown);
+        }
+        let outcome = set(self);
+        if let Some(last) = self.set.get_mut(place) {
+            *last = if outcome.is_ok() { to } else { Set::Unknown };
+        }
+        outcome
+    }
+
     /// Sets an argument by value.
     pub(crate) fn set_value(&mut self, index: u32, value: &[u8]) -> Result<()> {
+        let mut bytes = [0; REMEMBERED_BYTES];
+        let to = match bytes.get_mut(..value.len()) {
+            Some(room) => {
+                room.copy_from_slice(value);
+                Set::Value(bytes, value.len())
+            }
+            None => Set::Unknown,
+        };
         // SAFETY: the kernel is alive, the driver copies as many bytes as `value` has; `&mut` keeps other threads off.
-        unsafe { self.api().clSetKernelArg(self.raw, index, value.len(), value.as_ptr().cast::<c_void>()) }
+        self.set(index, to, |kernel| unsafe {
+            kernel.api().clSetKernelArg(kernel.raw, index, value.len(), value.as_ptr().cast::<c_void>())
+        })
     }
 
     /// Gives a local-memory argument its size in bytes.
     pub(crate) fn set_local(&mut self, index: u32, size_bytes: usize) -> Result<()> {
         // SAFETY: the kernel is alive; a null value with a size is how local memory is asked for.
-        unsafe { self.api().clSetKernelArg(self.raw, index, size_bytes, std::ptr::null()) }
+        self.set(index, Set::Local(size_bytes), |kernel| unsafe {
+            kernel.api().clSetKernelArg(kernel.raw, index, size_bytes, std::ptr::null())
+        })
     }
 
-    /// Gives a pointer argument an address in USM, or null.
-    pub(super) fn set_pointer(&mut self, index: u32, address: *mut c_void) -> Result<()> {
-        let usm = self.program.context().usm()?;
-        // SAFETY: the kernel is alive; an address is only a value until the kernel runs, and `Queue::launch` keeps the
-        // memory in use from before this until then.
-        unsafe { usm.clSetKernelArgMemPointerINTEL(self.raw, index, address) }
+    /// Gives a pointer argument the start of a span of USM, or null.
+    pub(super) fn set_pointer(&mut self, index: u32, to: Option<Span<'_>>) -> Result<()> {
+        let address = to.map_or(std::ptr::null_mut(), |span| span.address());
+        let to = to.map_or(Set::Null, |span| Set::Memory(span.allocation().id(), address.addr()));
+        self.set(index, to, |kernel| {
+            let usm = kernel.program.context().usm()?;
+            // SAFETY: the kernel is alive; an address is only a value until the kernel runs, and `Queue::launch` keeps
+            // the memory in use from before this until then.
+            unsafe { usm.clSetKernelArgMemPointerINTEL(kernel.raw, index, address) }
+        })
     }
 
     /// Says that the kernel follows USM pointers that are not among its arguments.

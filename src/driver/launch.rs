@@ -57,8 +57,8 @@ impl Queue {
                 match argument {
                     Arg::Value(bytes) => kernel.set_value(index, bytes),
                     Arg::Local(size_bytes) => kernel.set_local(index, size_bytes),
-                    Arg::Memory(span) => kernel.set_pointer(index, span.address()),
-                    Arg::Null => kernel.set_pointer(index, std::ptr::null_mut()),
+                    Arg::Memory(span) => kernel.set_pointer(index, Some(span)),
+                    Arg::Null => kernel.set_pointer(index, None),
                 }
                 .map_err(|error| error.at(format!("argument {index}")))?;
             }

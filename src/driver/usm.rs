@@ -43,6 +43,7 @@ const DEFAULT_ALIGNMENT: usize = 128;
 
 /// One piece of USM.
 pub(crate) struct Allocation {
+    id: u64,
     context: Arc<Context>,
     /// The device of device memory, and of shared memory when the context has one device.
     device: Option<Device>,
@@ -86,7 +87,9 @@ impl Allocation {
         context.sweep();
         let start = allocate(context, device, kind, size_bytes, align_bytes)
             .map_err(|error| error.at(format!("{} memory of {size_bytes} bytes", kind.name())))?;
+        static IDS: AtomicU64 = AtomicU64::new(0);
         let allocation = Self {
+            id: IDS.fetch_add(1, Ordering::Relaxed),
             context: Arc::clone(context),
             device: device.cloned(),
             kind,
@@ -103,6 +106,11 @@ impl Allocation {
             ));
         }
         Ok(Arc::new(allocation))
+    }
+
+    /// Tells allocations of the process apart, those that are gone included.
+    pub(super) fn id(&self) -> u64 {
+        self.id
     }
 
     pub(crate) fn context(&self) -> &Arc<Context> {
