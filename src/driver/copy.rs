@@ -73,11 +73,18 @@ impl Queue {
             if span.size_bytes() == 0 {
                 return after.iter().try_for_each(|event| event.wait());
             }
-            self.submit_blocking(after, |_, queue, blocking, wait, event| {
-                let blocking = if blocking { CL_TRUE } else { CL_FALSE };
-                // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's stay borrowed until
-                // the command has ended, as `submit_blocking` returns no earlier.
-                unsafe { usm.clEnqueueMemcpyINTEL(queue, blocking, to, from, span.size_bytes(), wait, event) }
+            // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's stay borrowed until the
+            // call returns, which is when the command has ended, or was not enqueued.
+            self.submit_blocking(after, |_, queue, wait| unsafe {
+                usm.clEnqueueMemcpyINTEL(
+                    queue,
+                    CL_TRUE,
+                    to,
+                    from,
+                    span.size_bytes(),
+                    wait,
+                    std::ptr::null_mut(),
+                )
             })
         })
     }

@@ -1,7 +1,6 @@
 //! Events: waiting, status, profiling.
 
-use std::ffi::c_void;
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use super::queue::Queue;
 use super::sys::{
@@ -23,12 +22,10 @@ pub(crate) enum Status {
     Failed(i32),
 }
 
-/// One reference to a `cl_event`, and how to wait for it.
+/// One reference to a `cl_event`.
 pub(crate) struct RawEvent {
     api: &'static Api,
     raw: cl_event,
-    /// Wait through a callback; see [`Quirks::out_of_order_waits`](super::quirk::Quirks).
-    by_callback: bool,
 }
 
 // SAFETY: OpenCL's functions on events are thread-safe (specification, appendix A.2); the handle is only read.
@@ -39,8 +36,8 @@ unsafe impl Sync for RawEvent {}
 impl RawEvent {
     /// # Safety
     /// `raw` is an event, one reference to which passes to the result.
-    pub(crate) unsafe fn new(api: &'static Api, raw: cl_event, by_callback: bool) -> Self {
-        Self { api, raw, by_callback }
+    pub(crate) unsafe fn new(api: &'static Api, raw: cl_event) -> Self {
+        Self { api, raw }
     }
 
     pub(crate) fn raw(&self) -> cl_event {
@@ -50,7 +47,7 @@ impl RawEvent {
     pub(crate) fn try_clone(&self) -> Result<Self> {
         // SAFETY: the event is alive.
         unsafe { self.api.clRetainEvent(self.raw) }?;
-        Ok(Self { api: self.api, raw: self.raw, by_callback: self.by_callback })
+        Ok(Self { api: self.api, raw: self.raw })
     }
 
     pub(crate) fn status(&self) -> Result<Status> {
@@ -68,14 +65,10 @@ impl RawEvent {
         })
     }
 
-    /// Blocks until the command has ended. Its queue must have been flushed when the wait is by callback.
+    /// Blocks until the command has ended.
     pub(crate) fn wait(&self) -> Result<()> {
-        let waited = if self.by_callback {
-            self.wait_by_callback()
-        } else {
-            // SAFETY: the event is alive.
-            unsafe { self.api.clWaitForEvents(&[self.raw]) }
-        };
+        // SAFETY: the event is alive.
+        let waited = unsafe { self.api.clWaitForEvents(&[self.raw]) };
         // The wait only says that something failed; the event says how.
         match self.status() {
             Ok(Status::Failed(code)) => Err(failed(code)),
@@ -100,24 +93,6 @@ impl RawEvent {
         Ok(())
     }
 
-    fn wait_by_callback(&self) -> Result<()> {
-        if matches!(self.status()?, Status::Complete | Status::Failed(_)) {
-            return Ok(());
-        }
-        let signal = Arc::new(Signal::default());
-        let for_driver = Arc::into_raw(Arc::clone(&signal)).cast_mut().cast::<c_void>();
-        // SAFETY: the event is alive; the pointer is a reference of its own, which the callback, called once, takes back.
-        if let Err(error) =
-            unsafe { self.api.clSetEventCallback(self.raw, CL_COMPLETE, Some(complete), for_driver) }
-        {
-            // SAFETY: a call that failed registered nothing, so the reference is still ours.
-            drop(unsafe { Arc::from_raw(for_driver.cast_const().cast::<Signal>()) });
-            return Err(error);
-        }
-        signal.wait();
-        Ok(())
-    }
-
     fn profile(&self, name: cl_profiling_info) -> Result<u64> {
         info::value(|size, value, ret| {
             // SAFETY: the event is alive; `value` has room for `size` bytes.
@@ -139,28 +114,6 @@ fn failed(code: i32) -> Error {
     Error::cl("clWaitForEvents", code)
         .with_kind(ErrorKind::Kernel)
         .with_message("a command, or one that it depends on, failed while it ran")
-}
-
-#[derive(Default)]
-struct Signal {
-    complete: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl Signal {
-    fn wait(&self) {
-        let mut complete = self.complete.lock().unwrap_or_else(PoisonError::into_inner);
-        while !*complete {
-            complete = self.changed.wait(complete).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-}
-
-unsafe extern "C" fn complete(_event: cl_event, _status: cl_int, signal: *mut c_void) {
-    // SAFETY: `wait_by_callback` passed a reference of this type, and the driver calls once.
-    let signal = unsafe { Arc::from_raw(signal.cast_const().cast::<Signal>()) };
-    *signal.complete.lock().unwrap_or_else(PoisonError::into_inner) = true;
-    signal.changed.notify_one();
 }
 
 /// Times of a command on the device's clock, in nanoseconds.
@@ -226,21 +179,9 @@ impl Event {
         let Some(raw) = self.known() else {
             return if self.queue.is_complete(self.count) { Ok(()) } else { self.queue.finish() };
         };
-        self.queue.flush_for_wait()?;
         raw.wait()?;
         self.queue.completed(self.covers);
         Ok(())
-    }
-
-    /// As [`Event::wait`]; when this returns, the command has ended, unless the driver answers nothing at all.
-    pub(super) fn wait_surely(&self) -> Result<()> {
-        let outcome = self.wait();
-        if outcome.is_err()
-            && let Some(raw) = self.known()
-        {
-            raw.wait_for_end()?;
-        }
-        outcome
     }
 
     pub(crate) fn status(&self) -> Result<Status> {

@@ -11,8 +11,8 @@
 //! another thread came in between, it proves only what it saw before.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::context::Context;
 use super::event::{Event, RawEvent};
@@ -45,12 +45,10 @@ pub(crate) struct QueueCore {
     completed: AtomicU64,
     /// Everything counted up to here was flushed.
     flushed: AtomicU64,
-    /// Held by enqueues, and waits are by callback, where the quirk `out_of_order_waits` wants it.
-    quirk: Option<Mutex<()>>,
 }
 
-// SAFETY: OpenCL's functions on queues are thread-safe (specification, appendix A.2), but for the quirk, which the lock
-// keeps off; the handle is only read.
+// SAFETY: OpenCL's functions on queues are thread-safe (specification, appendix A.2), or else `Quirks` keeps off such
+// queues; the handle is only read.
 unsafe impl Send for QueueCore {}
 // SAFETY: as above.
 unsafe impl Sync for QueueCore {}
@@ -65,18 +63,13 @@ impl QueueCore {
         self.completed.load(Ordering::Acquire) >= submitted
     }
 
-    fn lock(&self) -> Option<MutexGuard<'_, ()>> {
-        self.quirk.as_ref().map(|lock| lock.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
     /// An event that is complete when all commands now on the queue are; flushed.
     pub(super) fn marker(&self) -> Result<RawEvent> {
-        let _lock = self.lock();
         let mut event: cl_event = std::ptr::null_mut();
         // SAFETY: the queue is alive, `event` lives through the call.
         unsafe { self.api.clEnqueueMarkerWithWaitList(self.raw, &[], &mut event) }?;
         // SAFETY: the call gave a reference.
-        let event = unsafe { RawEvent::new(self.api, event, self.quirk.is_some()) };
+        let event = unsafe { RawEvent::new(self.api, event) };
         // SAFETY: the queue is alive.
         unsafe { self.api.clFlush(self.raw) }?;
         Ok(event)
@@ -84,7 +77,6 @@ impl QueueCore {
 
     fn flush(&self) -> Result<()> {
         let submitted = self.submitted.load(Ordering::Acquire);
-        let _lock = self.lock();
         // SAFETY: the queue is alive.
         unsafe { self.api.clFlush(self.raw) }?;
         self.flushed.fetch_max(submitted, Ordering::Release);
@@ -94,12 +86,8 @@ impl QueueCore {
     /// Waits for all commands now on the queue.
     pub(super) fn finish(&self) -> Result<()> {
         let submitted = self.submitted.load(Ordering::Acquire);
-        if self.quirk.is_some() {
-            self.marker()?.wait()?;
-        } else {
-            // SAFETY: the queue is alive.
-            unsafe { self.api.clFinish(self.raw) }?;
-        }
+        // SAFETY: the queue is alive.
+        unsafe { self.api.clFinish(self.raw) }?;
         self.flushed.fetch_max(submitted, Ordering::Release);
         self.completed.fetch_max(submitted, Ordering::Release);
         Ok(())
@@ -132,8 +120,9 @@ impl Queue {
         if properties.out_of_order && !device.capabilities().out_of_order_queues {
             return Err(device.lacks("out-of-order queues", "an in-order queue"));
         }
+        let in_order = !properties.out_of_order || context.quirks().in_order_only;
         let mut flags = 0;
-        if properties.out_of_order {
+        if !in_order {
             flags |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
         }
         if properties.profiling {
@@ -145,17 +134,15 @@ impl Queue {
         let api = context.api();
         // SAFETY: context and device are alive; the list is null or ends in 0.
         let raw = unsafe { api.clCreateCommandQueueWithProperties(context.raw(), device.id(), list) }?;
-        let quirk = properties.out_of_order && context.quirks().out_of_order_waits;
         let core = context.slots().open(|slot| {
             Arc::new(QueueCore {
                 api,
                 raw,
                 slot,
-                in_order: !properties.out_of_order,
+                in_order,
                 submitted: AtomicU64::new(0),
                 completed: AtomicU64::new(0),
                 flushed: AtomicU64::new(0),
-                quirk: quirk.then(Mutex::default),
             })
         });
         Ok(Arc::new(Self { context: Arc::clone(context), device: device.clone(), properties, core }))
@@ -200,11 +187,6 @@ impl Queue {
         self.core.flush()
     }
 
-    /// Flushes where the wait that follows does not do so itself.
-    pub(super) fn flush_for_wait(&self) -> Result<()> {
-        if self.core.quirk.is_some() { self.flush_once() } else { Ok(()) }
-    }
-
     /// Flushes unless everything counted was flushed already.
     fn flush_once(&self) -> Result<()> {
         if self.core.flushed.load(Ordering::Acquire) < self.core.submitted.load(Ordering::Acquire) {
@@ -241,21 +223,17 @@ impl Queue {
         let want_event = want_event || !self.properties.discard_events;
         let mut event: cl_event = std::ptr::null_mut();
         let before = core.submitted.load(Ordering::Acquire);
-        {
-            let _lock = core.lock();
-            enqueue(
-                core.api,
-                core.raw,
-                wait.events(),
-                if want_event { &mut event } else { std::ptr::null_mut() },
-            )?;
-        }
+        enqueue(
+            core.api,
+            core.raw,
+            wait.events(),
+            if want_event { &mut event } else { std::ptr::null_mut() },
+        )?;
         let alone =
             core.submitted.compare_exchange(before, before + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok();
         let count = if alone { before + 1 } else { core.submitted.fetch_add(1, Ordering::AcqRel) + 1 };
         // SAFETY: the enqueue gave a reference unless the event is null.
-        let event =
-            (!event.is_null()).then(|| unsafe { RawEvent::new(core.api, event, core.quirk.is_some()) });
+        let event = (!event.is_null()).then(|| unsafe { RawEvent::new(core.api, event) });
         let covers = match (&event, core.in_order) {
             // A marker made later comes after everything counted here.
             (None, _) => count,
@@ -271,23 +249,16 @@ impl Queue {
         Ok(Event::new(Arc::clone(self), event, count, covers))
     }
 
-    /// As [`Queue::submit`], and waits for the command. `enqueue` is told whether the driver's call shall block.
-    ///
-    /// When this returns, with an error or not, the command has ended: what it borrowed is free again.
+    /// Enqueues one command that `enqueue`'s call waits for (a blocking copy).
     pub(super) fn submit_blocking(
-        self: &Arc<Self>,
+        &self,
         after: &[&Event],
-        enqueue: impl FnOnce(&Api, cl_command_queue, bool, &[cl_event], *mut cl_event) -> Result<()>,
+        enqueue: impl FnOnce(&Api, cl_command_queue, &[cl_event]) -> Result<()>,
     ) -> Result<()> {
         let core = &*self.core;
-        if core.quirk.is_some() {
-            let event =
-                self.submit(after, true, |api, queue, wait, event| enqueue(api, queue, false, wait, event))?;
-            return event.wait_surely();
-        }
         let wait = WaitList::new(self, after)?;
         let before = core.submitted.load(Ordering::Acquire);
-        enqueue(core.api, core.raw, true, wait.events(), std::ptr::null_mut())?;
+        enqueue(core.api, core.raw, wait.events())?;
         if core.in_order {
             core.flushed.fetch_max(before, Ordering::Release);
             core.completed.fetch_max(before, Ordering::Release);

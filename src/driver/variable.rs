@@ -6,13 +6,9 @@ use std::sync::Arc;
 use super::kernel::Kernel;
 use super::program::Program;
 use super::queue::Queue;
-use super::sys::{CL_FALSE, CL_TRUE, cl_bool};
+use super::sys::CL_TRUE;
 use super::usm::Span;
 use crate::error::{Error, Result};
-
-const fn blocking_flag(blocking: bool) -> cl_bool {
-    if blocking { CL_TRUE } else { CL_FALSE }
-}
 
 fn c_name(name: &str) -> Result<CString> {
     CString::new(name)
@@ -25,7 +21,7 @@ impl Program {
         let table = self.device().global_variable_access()?;
         let c_name = c_name(name)?;
         queue
-            .submit_blocking(&[], |_, raw, blocking, wait, event| {
+            .submit_blocking(&[], |_, raw, wait| {
                 // SAFETY: queue, program and events are alive; the driver checks name and bounds; `bytes` lives until the
                 // command has ended.
                 unsafe {
@@ -33,12 +29,12 @@ impl Program {
                         raw,
                         self.raw(),
                         c_name.as_ptr(),
-                        blocking_flag(blocking),
+                        CL_TRUE,
                         bytes.len(),
                         0,
                         bytes.as_ptr().cast::<c_void>(),
                         wait,
-                        event,
+                        std::ptr::null_mut(),
                     )
                 }
             })
@@ -49,7 +45,7 @@ impl Program {
 impl Kernel {
     /// Gives a pointer argument a place in USM, for this and all launches to come. The caller keeps the memory.
     pub(crate) fn set_memory(&mut self, index: u32, memory: &Span<'_>) -> Result<()> {
-        self.set_pointer(index, memory.address())
+        self.set_pointer(index, Some(*memory))
     }
 
     /// Runs one work-item with the arguments that are set, and waits.
