@@ -16,6 +16,8 @@ use rspirv::binary::Assemble;
 const BYTES: usize = 3_000_000;
 
 fn main() {
+    // `check` as an argument runs only the check, for a profiler.
+    let only_check = std::env::args().any(|a| a == "check");
     println!("name,device,n,ours_us,reference_us,ratio");
     for name in ["control.O2", "vectors.O2", "classes.O0", "saxpy.debug"] {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");
@@ -24,24 +26,27 @@ fn main() {
         check::check(&Module::from_bytes(&bytes).unwrap()).unwrap();
         let module = Module::from_bytes(&bytes).unwrap();
 
-        let load = best(|| rspirv::dr::load_bytes(&bytes).map(|m| m.types_global_values.len()).ok());
-        let load_and_write = best(|| {
+        row(name, "check", bytes.len(), time(|| check::check(&module).unwrap()), None);
+        if only_check {
+            continue;
+        }
+        let load = time(|| rspirv::dr::load_bytes(&bytes).map(|m| m.types_global_values.len()).ok());
+        let load_and_write = time(|| {
             rspirv::dr::load_bytes(&bytes)
                 .map(|m| m.assemble().iter().copied().fold(0, u32::wrapping_add))
                 .ok()
         });
-        row(name, "read", bytes.len(), best(|| Module::from_bytes(&bytes).unwrap()), Some(load));
-        let whole = best(|| {
+        row(name, "read", bytes.len(), time(|| Module::from_bytes(&bytes).unwrap()), Some(load));
+        let whole = time(|| {
             let module = Module::from_bytes(&bytes).unwrap();
             check::check(&module).unwrap();
             module.to_bytes()
         });
         row(name, "read_check_write", bytes.len(), whole, Some(load_and_write));
-        row(name, "check", bytes.len(), best(|| check::check(&module).unwrap()), None);
-        row(name, "copy", bytes.len(), best(|| copy(&module)), None);
-        row(name, "dce", bytes.len(), best(|| dce::eliminate(&module, |_| true).unwrap()), None);
-        row(name, "strip", bytes.len(), best(|| strip::strip(&module, |_| false).unwrap()), None);
-        row(name, "lower", bytes.len(), best(|| version::lower(&module, Version::V1_0)), None);
+        row(name, "copy", bytes.len(), time(|| copy(&module)), None);
+        row(name, "dce", bytes.len(), time(|| dce::eliminate(&module, |_| true).unwrap()), None);
+        row(name, "strip", bytes.len(), time(|| strip::strip(&module, |_| false).unwrap()), None);
+        row(name, "lower", bytes.len(), time(|| version::lower(&module, Version::V1_0)), None);
     }
 }
 
@@ -82,18 +87,27 @@ fn grow(small: &Module) -> Module {
     new.finish().unwrap()
 }
 
-/// The least of many runs: what the code takes when nothing else disturbs it.
-fn best<T>(mut run: impl FnMut() -> T) -> Duration {
+/// Time that one run takes, the mean of many. On Linux the time on the processor: on a machine that does other things
+/// the time on the clock tells more about those.
+fn time<T>(mut run: impl FnMut() -> T) -> Duration {
+    black_box(run());
     let begin = Instant::now();
-    let mut least = Duration::MAX;
+    let before = processor_time();
     let mut runs = 0;
-    while runs < 5 || begin.elapsed() < Duration::from_millis(600) {
-        let begin = Instant::now();
+    while runs < 5 || begin.elapsed() < Duration::from_millis(1000) {
         black_box(run());
-        least = least.min(begin.elapsed());
         runs += 1;
     }
-    least
+    match before.zip(processor_time()) {
+        Some((before, after)) => (after - before) / runs,
+        None => begin.elapsed() / runs,
+    }
+}
+
+/// Nanoseconds that this thread ran, as the scheduler counts them.
+fn processor_time() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))
 }
 
 fn row(module: &str, name: &str, bytes: usize, ours: Duration, reference: Option<Duration>) {

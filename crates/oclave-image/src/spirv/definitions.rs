@@ -39,6 +39,7 @@ impl<'m> Definitions<'m> {
     }
 
     /// The instruction that defines `id`.
+    #[inline]
     pub fn instruction(&self, id: u32) -> Option<Instruction<'m>> {
         match self.at.value(id) {
             0 => None,
@@ -47,6 +48,7 @@ impl<'m> Definitions<'m> {
     }
 
     /// The word where the instruction that defines `id` starts.
+    #[inline]
     pub fn word_index(&self, id: u32) -> Option<usize> {
         match self.at.value(id) {
             0 => None,
@@ -60,6 +62,7 @@ impl<'m> Definitions<'m> {
     }
 
     /// The id of the import of the `OpenCL.std` instruction set.
+    #[inline]
     pub fn opencl_std(&self) -> Option<u32> {
         self.opencl_std
     }

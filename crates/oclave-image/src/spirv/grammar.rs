@@ -35,7 +35,7 @@ pub enum Fit {
 }
 
 /// One more than the highest opcode that the index covers.
-const INDEXED: usize = 8192;
+pub(super) const INDEXED: usize = 8192;
 const HAS_TYPE: u16 = 1 << 15;
 const HAS_RESULT: u16 = 1 << 14;
 const LINE: u16 = HAS_RESULT - 1;
@@ -65,6 +65,35 @@ const fn index() -> [u16; INDEXED] {
     index
 }
 
+/// For every opcode whose operands are all ids: their number, type and result included, plus one; with
+/// [`MORE`] where any number of ids may follow. 0 for all others.
+static ALL_IDS: [u8; INDEXED] = all_ids();
+const MORE: u8 = 1 << 7;
+
+const fn all_ids() -> [u8; INDEXED] {
+    let mut table = [0; INDEXED];
+    let mut line = 0;
+    while line < TABLE.len() {
+        let (opcode, layout) = TABLE[line];
+        let layout = layout.as_bytes();
+        let mut count = 0;
+        let mut i = 0;
+        while i < layout.len() && matches!(layout[i], b't' | b'r' | b'i') {
+            count += 1;
+            i += 1;
+        }
+        if i == layout.len() {
+            table[opcode as usize] = count + 1;
+        } else if count > 0 && i + 1 == layout.len() && layout[i] == b'*' {
+            // The last of them is the one that repeats.
+            table[opcode as usize] = count | MORE;
+        }
+        line += 1;
+    }
+    table
+}
+
+#[inline]
 fn entry(opcode: u16) -> u16 {
     INDEX.get(usize::from(opcode)).copied().unwrap_or(0)
 }
@@ -76,11 +105,13 @@ fn layout(opcode: u16) -> Option<&'static [u8]> {
 }
 
 /// Word index of the result type, if the opcode has one.
+#[inline]
 pub(super) fn type_index(opcode: u16) -> Option<usize> {
     (entry(opcode) & HAS_TYPE != 0).then_some(1)
 }
 
 /// Word index of the result id, if the opcode has one.
+#[inline]
 pub(super) fn result_index(opcode: u16) -> Option<usize> {
     let entry = entry(opcode);
     (entry & HAS_RESULT != 0).then_some(if entry & HAS_TYPE != 0 { 2 } else { 1 })
@@ -100,6 +131,24 @@ pub(super) fn visit_ids(
     mut visit: impl FnMut(usize, Role),
 ) -> Fit {
     let words = instruction.words;
+    let ids = ALL_IDS.get(usize::from(instruction.opcode)).copied().unwrap_or(0);
+    if ids != 0 {
+        let fixed = usize::from(ids & !MORE);
+        let has_type = type_index(instruction.opcode).is_some();
+        let result = result_index(instruction.opcode).unwrap_or(0);
+        for index in 1..words.len() {
+            visit(
+                index,
+                match index {
+                    1 if has_type => Role::ResultType,
+                    _ if index == result => Role::Result,
+                    _ => Role::Id,
+                },
+            );
+        }
+        let fits = words.len() == fixed || ids & MORE != 0 && words.len() > fixed;
+        return if fits { Fit::Exact } else { Fit::Malformed };
+    }
     let Some(layout) = layout(instruction.opcode) else {
         (1..words.len()).for_each(|i| visit(i, Role::MaybeId));
         return Fit::Unknown;

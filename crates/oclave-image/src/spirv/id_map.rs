@@ -38,6 +38,7 @@ impl<T: Copy> IdMap<T> {
     }
 
     /// The value of `id`; the default where none was inserted or `id` is out of bounds.
+    #[inline]
     pub fn value(&self, id: u32) -> T {
         match &self.values {
             Values::Dense(values) => values.get(id as usize).copied().unwrap_or(self.default),
@@ -46,6 +47,7 @@ impl<T: Copy> IdMap<T> {
     }
 
     /// Sets the value of `id` and returns the one before. An id that is not below the bound is ignored in an array.
+    #[inline]
     pub fn insert(&mut self, id: u32, value: T) -> T {
         match &mut self.values {
             Values::Dense(values) => match values.get_mut(id as usize) {

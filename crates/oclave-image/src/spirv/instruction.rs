@@ -1,11 +1,16 @@
 //! One instruction of a module, as it stands in its words.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use ::spirv::Op;
 
 use super::definitions::Definitions;
 use super::grammar::{self, Fit, Role};
+
+/// Opcodes by number: `Op::from_u32` is a long chain of comparisons, and passes ask for every instruction.
+static OPS: LazyLock<Vec<Option<Op>>> =
+    LazyLock::new(|| (0..grammar::INDEXED as u32).map(Op::from_u32).collect());
 
 /// A view of one instruction. All accessors are safe on any words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,37 +25,47 @@ pub struct Instruction<'m> {
 
 impl<'m> Instruction<'m> {
     /// The opcode by name; `None` where the `spirv` crate does not know it.
+    #[inline]
     pub fn op(&self) -> Option<Op> {
-        Op::from_u32(self.opcode.into())
+        match OPS.get(usize::from(self.opcode)) {
+            Some(&op) => op,
+            None => Op::from_u32(self.opcode.into()),
+        }
     }
 
     /// Whether this is an `op`.
+    #[inline]
     pub fn is(&self, op: Op) -> bool {
         u32::from(self.opcode) == op as u32
     }
 
     /// Word `index`, 0 being the one with count and opcode.
+    #[inline]
     pub fn word(&self, index: usize) -> Option<u32> {
         self.words.get(index).copied()
     }
 
     /// The words after result type and result id; all but the first word where the opcode is unknown.
+    #[inline]
     pub fn operands(&self) -> &'m [u32] {
         let skip = 1 + usize::from(self.type_index().is_some()) + usize::from(self.result_index().is_some());
         self.words.get(skip..).unwrap_or_default()
     }
 
     /// Operand `index`, not counting result type and result id (`OpLoad`'s pointer is operand 0).
+    #[inline]
     pub fn operand(&self, index: usize) -> Option<u32> {
         self.operands().get(index).copied()
     }
 
     /// The id that the instruction defines.
+    #[inline]
     pub fn result_id(&self) -> Option<u32> {
         self.word(self.result_index()?)
     }
 
     /// The type of the id that the instruction defines.
+    #[inline]
     pub fn result_type(&self) -> Option<u32> {
         self.word(self.type_index()?)
     }
@@ -78,6 +93,7 @@ impl<'m> Instruction<'m> {
     }
 
     /// Calls `visit(word index, role)` for every word that is, or may be, an id.
+    #[inline]
     pub fn visit_ids(&self, definitions: &Definitions<'_>, visit: impl FnMut(usize, Role)) -> Fit {
         grammar::visit_ids(self, definitions, visit)
     }
@@ -87,10 +103,12 @@ impl<'m> Instruction<'m> {
         grammar::is_known(self.opcode)
     }
 
+    #[inline]
     fn type_index(&self) -> Option<usize> {
         grammar::type_index(self.opcode)
     }
 
+    #[inline]
     fn result_index(&self) -> Option<usize> {
         grammar::result_index(self.opcode)
     }

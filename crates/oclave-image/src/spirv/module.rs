@@ -127,6 +127,7 @@ impl Module {
     }
 
     /// The instruction that starts at word `at`. Only positions from an [`Instruction::at`] of this module make sense.
+    #[inline]
     pub fn instruction_at(&self, at: usize) -> Option<Instruction<'_>> {
         if at < HEADER_WORDS { None } else { read(&self.words, at) }
     }
@@ -197,6 +198,7 @@ fn bad(word: usize, what: String) -> ImageError {
     ImageError::Spirv { word, what }
 }
 
+#[inline]
 fn read(words: &[u32], at: usize) -> Option<Instruction<'_>> {
     let first = *words.get(at)?;
     let count = ((first >> 16) as usize).max(1);
@@ -219,6 +221,7 @@ pub struct Instructions<'m> {
 impl<'m> Iterator for Instructions<'m> {
     type Item = Instruction<'m>;
 
+    #[inline]
     fn next(&mut self) -> Option<Instruction<'m>> {
         let instruction = read(self.words, self.at)?;
         self.at += instruction.words.len();

@@ -121,6 +121,7 @@ impl<'m> TypeTable<'m> {
     }
 
     /// The type `id`; `None` where `id` is not a type.
+    #[inline]
     pub fn ty(&self, id: u32) -> Option<Type<'m>> {
         Some(self.entry(id)?.ty)
     }
@@ -160,6 +161,7 @@ impl<'m> TypeTable<'m> {
         self.pointer_bytes
     }
 
+    #[inline]
     fn entry(&self, id: u32) -> Option<&Entry<'m>> {
         let index = self.index.value(id).checked_sub(1)?;
         self.entries.get(index as usize)
@@ -175,8 +177,12 @@ impl<'m> TypeTable<'m> {
             }
             Type::Vector { component, count } if (1..=16).contains(&count) => {
                 let lanes = count.next_power_of_two();
+                let is_scalar = matches!(
+                    self.ty(component),
+                    Some(Type::Bool | Type::Int { .. } | Type::Float { .. } | Type::Pointer { .. })
+                );
                 match self.size_bytes(component) {
-                    Some(size @ 1..=8) => (Some(size * u64::from(lanes)), size as u32 * lanes),
+                    Some(size @ 1..=8) if is_scalar => (Some(size * u64::from(lanes)), size as u32 * lanes),
                     _ => (None, 1),
                 }
             }

@@ -1,6 +1,74 @@
 //! Dominator trees, after Lengauer and Tarjan ("A fast algorithm for finding dominators in a flowgraph", 1979, the
 //! simple variant): nearly linear on any graph, which the iterative algorithms are not.
 
+/// A directed graph; node 0 is where every way begins.
+pub(super) struct Graph {
+    /// Per node where its successors begin in `edges`; one more at the end.
+    starts: Vec<usize>,
+    edges: Vec<usize>,
+}
+
+impl Graph {
+    /// No nodes.
+    pub(super) fn new() -> Self {
+        Self { starts: vec![0], edges: Vec::new() }
+    }
+
+    /// Adds the next node, with its successors, which may be nodes to come. Each counts once.
+    pub(super) fn push(&mut self, successors: impl IntoIterator<Item = usize>) {
+        let begin = self.edges.len();
+        self.edges.extend(successors);
+        if let Some(new) = self.edges.get_mut(begin..) {
+            new.sort_unstable();
+        }
+        let mut end = begin;
+        for i in begin..self.edges.len() {
+            let edge = value(&self.edges, i);
+            if end == begin || value(&self.edges, end - 1) != edge {
+                set(&mut self.edges, end, edge);
+                end += 1;
+            }
+        }
+        self.edges.truncate(end);
+        self.starts.push(end);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    pub(super) fn successors(&self, node: usize) -> &[usize] {
+        match (self.starts.get(node), self.starts.get(node + 1)) {
+            (Some(&begin), Some(&end)) => self.edges.get(begin..end).unwrap_or_default(),
+            _ => &[],
+        }
+    }
+
+    /// The same nodes, with the edges the other way round. Edges to nodes that are not there go.
+    pub(super) fn reversed(&self) -> Self {
+        let count = self.len();
+        let mut starts = vec![0; count + 1];
+        for &to in self.edges.iter().filter(|&&to| to < count) {
+            let before = value(&starts, to + 1);
+            set(&mut starts, to + 1, before + 1);
+        }
+        for i in 0..count {
+            let sum = value(&starts, i) + value(&starts, i + 1);
+            set(&mut starts, i + 1, sum);
+        }
+        let mut next = starts.clone();
+        let mut edges = vec![0; value(&starts, count)];
+        for from in 0..count {
+            for &to in self.successors(from).iter().filter(|&&to| to < count) {
+                let place = value(&next, to);
+                set(&mut edges, place, from);
+                set(&mut next, to, place + 1);
+            }
+        }
+        Self { starts, edges }
+    }
+}
+
 /// Which node lies on every way from node 0 to another.
 pub(super) struct Dominators {
     /// Interval of a node in the tree; a node dominates those whose interval lies within its own.
@@ -10,33 +78,25 @@ pub(super) struct Dominators {
 const NONE: usize = usize::MAX;
 
 impl Dominators {
-    /// The tree of a graph given as lists of successors; node 0 is the root.
-    pub(super) fn new(successors: &[Vec<usize>]) -> Self {
-        let count = successors.len();
-        let (order, parent) = depth_first(successors);
-        let mut number = vec![NONE; count];
-        for (i, &node) in order.iter().enumerate() {
-            set(&mut number, node, i);
+    /// The tree of a graph; `predecessors` is the graph reversed.
+    pub(super) fn new(graph: &Graph, predecessors: &Graph) -> Self {
+        let count = graph.len();
+        if count <= 1 {
+            return Self { interval: vec![(1, 2); count] };
         }
-        // Predecessors, in numbers of the search; what it did not reach has none.
-        let mut predecessors = vec![Vec::new(); order.len()];
-        for (i, &node) in order.iter().enumerate() {
-            for &next in successors.get(node).into_iter().flatten() {
-                if let Some(list) = number.get(next).and_then(|&n| predecessors.get_mut(n)) {
-                    list.push(i);
-                }
-            }
-        }
-        let immediate = immediate(&predecessors, &parent);
-        Self { interval: intervals(&immediate, &order, count) }
+        let mut search = Search::new(graph);
+        search.immediate(predecessors);
+        Self { interval: search.intervals(count) }
     }
 
     /// Whether the search from the root reaches a node.
+    #[inline]
     pub(super) fn is_reachable(&self, node: usize) -> bool {
         self.interval.get(node).is_some_and(|&(begin, end)| begin < end)
     }
 
     /// Whether every way to `b` goes through `a`. Both must be reachable.
+    #[inline]
     pub(super) fn dominates(&self, a: usize, b: usize) -> bool {
         match (self.interval.get(a), self.interval.get(b)) {
             (Some(a), Some(b)) => a.0 <= b.0 && b.1 <= a.1,
@@ -45,116 +105,167 @@ impl Dominators {
     }
 }
 
-/// Nodes in preorder, and for each the number of its parent.
-fn depth_first(successors: &[Vec<usize>]) -> (Vec<usize>, Vec<usize>) {
-    let mut order = Vec::new();
-    let mut parent = Vec::new();
-    let mut seen = vec![false; successors.len()];
-    let mut stack = vec![(0, 0)];
-    while let Some((node, from)) = stack.pop() {
-        match seen.get_mut(node) {
-            Some(seen) if !*seen => *seen = true,
-            _ => continue,
-        }
-        let number = order.len();
-        order.push(node);
-        parent.push(from);
-        stack.extend(successors.get(node).into_iter().flatten().rev().map(|&next| (next, number)));
-    }
-    (order, parent)
+/// What is known of the `i`th node that the search met. Other nodes are given by such numbers, too.
+#[derive(Clone, Copy)]
+struct Step {
+    /// The node in the graph.
+    node: usize,
+    parent: usize,
+    semidominator: usize,
+    dominator: usize,
+    /// Links of the forest of nodes that were handled, with compressed paths.
+    ancestor: usize,
+    label: usize,
+    /// A list of nodes: first those that wait for this one to be handled, then the children in the tree.
+    first: usize,
+    next: usize,
 }
 
-/// The immediate dominator of each node, in numbers of the search.
-fn immediate(predecessors: &[Vec<usize>], parent: &[usize]) -> Vec<usize> {
-    let count = parent.len();
-    let mut semi: Vec<usize> = (0..count).collect();
-    let mut dominator = vec![0; count];
-    let mut buckets = vec![Vec::new(); count];
-    let mut forest = Forest { ancestor: vec![NONE; count], label: (0..count).collect() };
-    for node in (1..count).rev() {
-        for &from in predecessors.get(node).into_iter().flatten() {
-            let best = forest.evaluate(from, &semi);
-            let candidate = value(&semi, best);
-            if candidate < value(&semi, node) {
-                set(&mut semi, node, candidate);
+const NO_STEP: Step = Step {
+    node: NONE,
+    parent: NONE,
+    semidominator: NONE,
+    dominator: 0,
+    ancestor: NONE,
+    label: NONE,
+    first: NONE,
+    next: NONE,
+};
+
+struct Search {
+    steps: Vec<Step>,
+    /// Number of a node of the graph; [`NONE`] where the search did not come.
+    number: Vec<usize>,
+    path: Vec<usize>,
+}
+
+impl Search {
+    /// Walks the graph depth first.
+    fn new(graph: &Graph) -> Self {
+        let mut steps = Vec::with_capacity(graph.len());
+        let mut number = vec![NONE; graph.len()];
+        let mut stack = vec![(0, 0)];
+        while let Some((node, parent)) = stack.pop() {
+            if number.get(node) != Some(&NONE) {
+                continue;
+            }
+            let here = steps.len();
+            set(&mut number, node, here);
+            steps.push(Step { node, parent, semidominator: here, label: here, ..NO_STEP });
+            stack.extend(graph.successors(node).iter().rev().map(|&next| (next, here)));
+        }
+        Self { steps, number, path: Vec::new() }
+    }
+
+    #[inline]
+    fn step(&self, at: usize) -> Step {
+        self.steps.get(at).copied().unwrap_or(NO_STEP)
+    }
+
+    #[inline]
+    fn change(&mut self, at: usize, change: impl FnOnce(&mut Step)) {
+        if let Some(step) = self.steps.get_mut(at) {
+            change(step);
+        }
+    }
+
+    /// Puts `at` before the list of `owner`.
+    fn link(&mut self, owner: usize, at: usize) {
+        let head = self.step(owner).first;
+        self.change(at, |s| s.next = head);
+        self.change(owner, |s| s.first = at);
+    }
+
+    /// Finds the immediate dominator of each node.
+    fn immediate(&mut self, predecessors: &Graph) {
+        for at in (1..self.steps.len()).rev() {
+            for &from in predecessors.successors(self.step(at).node) {
+                let from = value(&self.number, from);
+                // What the search did not reach leads nowhere.
+                if from == NONE {
+                    continue;
+                }
+                let best = self.evaluate(from);
+                let candidate = self.step(best).semidominator;
+                self.change(at, |s| s.semidominator = s.semidominator.min(candidate));
+            }
+            self.link(self.step(at).semidominator, at);
+            let above = self.step(at).parent;
+            self.change(at, |s| s.ancestor = above);
+            let mut waiting = self.step(above).first;
+            self.change(above, |s| s.first = NONE);
+            while waiting != NONE {
+                let best = self.evaluate(waiting);
+                let sooner = self.step(best).semidominator < self.step(waiting).semidominator;
+                self.change(waiting, |s| s.dominator = if sooner { best } else { above });
+                waiting = self.step(waiting).next;
             }
         }
-        if let Some(bucket) = buckets.get_mut(value(&semi, node)) {
-            bucket.push(node);
-        }
-        let above = value(parent, node);
-        set(&mut forest.ancestor, node, above);
-        for waiting in buckets.get_mut(above).map(std::mem::take).unwrap_or_default() {
-            let best = forest.evaluate(waiting, &semi);
-            let decided = if value(&semi, best) < value(&semi, waiting) { best } else { above };
-            set(&mut dominator, waiting, decided);
+        for at in 1..self.steps.len() {
+            let step = self.step(at);
+            if step.dominator != step.semidominator {
+                let above = self.step(step.dominator).dominator;
+                self.change(at, |s| s.dominator = above);
+            }
         }
     }
-    for node in 1..count {
-        if value(&dominator, node) != value(&semi, node) {
-            let above = value(&dominator, value(&dominator, node));
-            set(&mut dominator, node, above);
-        }
-    }
-    dominator
-}
 
-/// The forest of nodes that were handled, with compressed paths.
-struct Forest {
-    ancestor: Vec<usize>,
-    label: Vec<usize>,
-}
-
-impl Forest {
-    /// The node with the least semidominator on the path from `node` to its root.
-    fn evaluate(&mut self, node: usize, semi: &[usize]) -> usize {
-        if value(&self.ancestor, node) == NONE {
-            return value(&self.label, node);
+    /// The node with the least semidominator on the path from `at` to the root of its tree in the forest.
+    fn evaluate(&mut self, at: usize) -> usize {
+        if self.step(at).ancestor == NONE {
+            return self.step(at).label;
         }
         // The path up to the node below the root, then compressed from the top.
-        let mut path = vec![node];
-        let mut at = value(&self.ancestor, node);
-        while value(&self.ancestor, at) != NONE {
-            path.push(at);
-            at = value(&self.ancestor, at);
+        let mut path = std::mem::take(&mut self.path);
+        path.clear();
+        path.push(at);
+        let mut up = self.step(at).ancestor;
+        while self.step(up).ancestor != NONE {
+            path.push(up);
+            up = self.step(up).ancestor;
         }
         path.pop();
         for &below in path.iter().rev() {
-            let above = value(&self.ancestor, below);
-            let (mine, theirs) = (value(&self.label, below), value(&self.label, above));
-            if value(semi, theirs) < value(semi, mine) {
-                set(&mut self.label, below, theirs);
-            }
-            let top = value(&self.ancestor, above);
-            set(&mut self.ancestor, below, top);
+            let above = self.step(self.step(below).ancestor);
+            let sooner =
+                self.step(above.label).semidominator < self.step(self.step(below).label).semidominator;
+            self.change(below, |s| {
+                s.ancestor = above.ancestor;
+                if sooner {
+                    s.label = above.label;
+                }
+            });
         }
-        value(&self.label, node)
+        self.path = path;
+        self.step(at).label
     }
-}
 
-/// Entry and exit times of a walk over the tree, by node of the graph.
-fn intervals(immediate: &[usize], order: &[usize], count: usize) -> Vec<(u32, u32)> {
-    let mut children = vec![Vec::new(); immediate.len()];
-    for (node, &above) in immediate.iter().enumerate().skip(1) {
-        if let Some(list) = children.get_mut(above) {
-            list.push(node);
+    /// Entry and exit times of a walk over the tree, by node of the graph.
+    fn intervals(&mut self, count: usize) -> Vec<(u32, u32)> {
+        self.steps.iter_mut().for_each(|step| step.first = NONE);
+        for at in 1..self.steps.len() {
+            self.link(self.step(at).dominator, at);
         }
-    }
-    let mut interval = vec![(0, 0); count];
-    let mut time = 0;
-    let mut stack = vec![(0, false)];
-    while let Some((node, leaving)) = stack.pop() {
-        let Some(place) = order.get(node).and_then(|&n| interval.get_mut(n)) else { continue };
-        time += 1;
-        if leaving {
-            place.1 = time;
-        } else {
+        let mut interval = vec![(0, 0); count];
+        let mut time = 0;
+        let mut stack = vec![(0, false)];
+        while let Some((at, leaving)) = stack.pop() {
+            let Some(place) = interval.get_mut(self.step(at).node) else { continue };
+            time += 1;
+            if leaving {
+                place.1 = time;
+                continue;
+            }
             place.0 = time;
-            stack.push((node, true));
-            stack.extend(children.get(node).into_iter().flatten().map(|&child| (child, false)));
+            stack.push((at, true));
+            let mut child = self.step(at).first;
+            while child != NONE {
+                stack.push((child, false));
+                child = self.step(child).next;
+            }
         }
+        interval
     }
-    interval
 }
 
 fn value(of: &[usize], at: usize) -> usize {
@@ -184,12 +295,18 @@ mod tests {
         !seen[b]
     }
 
+    fn tree(successors: &[Vec<usize>]) -> Dominators {
+        let mut graph = Graph::new();
+        successors.iter().for_each(|s| graph.push(s.iter().copied()));
+        Dominators::new(&graph, &graph.reversed())
+    }
+
     proptest::proptest! {
         #[test]
         fn agrees_with_the_definition(edges in proptest::collection::vec((0_usize..12, 0_usize..12), 0..40)) {
             let mut successors = vec![Vec::new(); 12];
             edges.iter().for_each(|&(a, b)| successors[a].push(b));
-            let tree = Dominators::new(&successors);
+            let tree = tree(&successors);
             for b in (0..12).filter(|&b| tree.is_reachable(b)) {
                 for a in (0..12).filter(|&a| tree.is_reachable(a)) {
                     assert_eq!(tree.dominates(a, b), a == b || slow(&successors, a, b), "{a} {b} {successors:?}");
@@ -204,7 +321,7 @@ mod tests {
         let count = 200_000;
         let successors: Vec<Vec<usize>> =
             (0..count).map(|i| [i + 1, i + 2, i / 2].into_iter().filter(|&n| n < count).collect()).collect();
-        let tree = Dominators::new(&successors);
+        let tree = tree(&successors);
         assert!(tree.dominates(0, count - 1));
         assert!(!tree.dominates(count / 2, count - 1));
     }

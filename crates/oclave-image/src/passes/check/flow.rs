@@ -1,21 +1,17 @@
 //! Control flow of functions: branches, phis, dominance, calls.
 
-use std::collections::HashMap;
-
-use super::dominators::Dominators;
+use super::dominators::{Dominators, Graph};
 use super::layout::{Function, Layout};
 use super::{Context, broken, types, values};
 use crate::Result;
-use crate::spirv::{Instruction, Op, Role, Type};
+use crate::spirv::{Fit, Instruction, Op, Role, Type};
 
 /// Checks the bodies of all functions.
 pub(super) fn check(context: &Context<'_, '_>, layout: &Layout<'_>) -> Result<()> {
-    let index: HashMap<u32, usize> =
-        layout.functions.iter().enumerate().filter_map(|(i, f)| Some((f.begin.result_id()?, i))).collect();
     let mut calls = Vec::with_capacity(layout.functions.len());
     for function in &layout.functions {
         signature(context, function)?;
-        calls.push(Body::new(context, layout, function)?.check(&index)?);
+        calls.push(Body::new(context, layout, function)?.check()?);
     }
     no_recursion(layout, &calls)
 }
@@ -42,24 +38,25 @@ struct Body<'a, 'm> {
     context: &'a Context<'a, 'm>,
     layout: &'a Layout<'m>,
     function: &'a Function<'m>,
-    /// Per block, as indices into the function's blocks; each successor once.
-    successors: Vec<Vec<usize>>,
-    predecessors: Vec<Vec<u32>>,
+    /// Nodes are indices into the function's blocks.
+    predecessors: Graph,
     dominators: Dominators,
 }
+
+/// The ids of an instruction: word, role, id.
+type Ids = Vec<(usize, Role, u32)>;
 
 impl<'a, 'm> Body<'a, 'm> {
     fn new(context: &'a Context<'a, 'm>, layout: &'a Layout<'m>, function: &'a Function<'m>) -> Result<Self> {
         let blocks = layout.blocks.get(function.blocks.clone()).unwrap_or_default();
-        let by_label: HashMap<u32, usize> = blocks.iter().enumerate().map(|(i, b)| (b.label, i)).collect();
-        let mut successors = Vec::with_capacity(blocks.len());
-        let mut predecessors = vec![Vec::new(); blocks.len()];
+        let mut graph = Graph::new();
+        let mut labels = Vec::new();
         for block in blocks {
-            let mut next = Vec::new();
-            for label in targets(context, &block.terminator) {
-                match by_label.get(&label) {
+            targets(context, &block.terminator, &mut labels);
+            for &label in &labels {
+                match layout.block_of_label(function, label) {
                     Some(0) => return Err(broken(&block.terminator, "goes to the function's first block")),
-                    Some(&i) => next.push(i),
+                    Some(_) => {}
                     None => {
                         return Err(broken(
                             &block.terminator,
@@ -68,28 +65,30 @@ impl<'a, 'm> Body<'a, 'm> {
                     }
                 }
             }
-            next.sort_unstable();
-            next.dedup();
-            for &i in &next {
-                if let Some(list) = predecessors.get_mut(i) {
-                    list.push(block.label);
-                }
-            }
-            successors.push(next);
+            graph.push(labels.iter().filter_map(|&label| layout.block_of_label(function, label)));
         }
-        predecessors.iter_mut().for_each(|p| p.sort_unstable());
-        let dominators = Dominators::new(&successors);
-        Ok(Self { context, layout, function, successors, predecessors, dominators })
+        let predecessors = graph.reversed();
+        let dominators = Dominators::new(&graph, &predecessors);
+        Ok(Self { context, layout, function, predecessors, dominators })
     }
 
-    /// Checks all blocks; the result are the functions that are called.
-    fn check(&self, functions: &HashMap<u32, usize>) -> Result<Vec<usize>> {
+    /// Checks the whole function; the result are the functions that are called.
+    fn check(&self) -> Result<Vec<usize>> {
+        let mut ids = Ids::new();
+        // What stands before the first block.
+        for instruction in self.context.module.instructions_from(self.function.begin.at) {
+            if instruction.is(Op::Label) || instruction.is(Op::FunctionEnd) {
+                break;
+            }
+            self.ids(&instruction, &mut ids)?;
+        }
         let blocks = self.layout.blocks.get(self.function.blocks.clone()).unwrap_or_default();
         let mut calls = Vec::new();
         for (number, block) in blocks.iter().enumerate() {
             let mut phis = true;
             for instruction in self.context.module.instructions_from(block.start) {
                 let Some(op) = instruction.op() else { continue };
+                self.ids(&instruction, &mut ids)?;
                 match op {
                     Op::Phi if !phis => return Err(broken(&instruction, "stands after another instruction")),
                     Op::Phi => self.phi(&instruction, number)?,
@@ -102,13 +101,13 @@ impl<'a, 'm> Body<'a, 'm> {
                         // llvm-spirv puts debug scopes between phis.
                         phis &= op == Op::ExtInst
                             && instruction.operand(0) != self.context.definitions.opencl_std();
-                        self.dominance(&instruction, number)?;
-                        values::check(self.context, &instruction, op)
+                        self.dominance(&instruction, &ids, number)?;
+                        values::check(self.context, &instruction, op, &ids)
                             .map_err(|what| broken(&instruction, what))?;
                     }
                 }
                 if op == Op::FunctionCall {
-                    calls.extend(instruction.operand(0).and_then(|f| functions.get(&f)));
+                    calls.extend(self.callee(&instruction));
                 }
                 if instruction.at == block.terminator.at {
                     self.returns(&instruction, op)?;
@@ -121,25 +120,46 @@ impl<'a, 'm> Body<'a, 'm> {
         Ok(calls)
     }
 
+    /// Reads the ids of an instruction. Each is defined, outside of functions or in this one.
+    fn ids(&self, instruction: &Instruction<'_>, ids: &mut Ids) -> Result<()> {
+        ids.clear();
+        let fit = instruction.visit_ids(self.context.definitions, |index, role| {
+            ids.extend(instruction.word(index).map(|id| (index, role, id)));
+        });
+        if fit == Fit::Malformed {
+            return Err(broken(instruction, "operands are missing or left over"));
+        }
+        for &(_, role, id) in ids.iter().filter(|(_, role, _)| matches!(role, Role::Id | Role::ResultType)) {
+            match self.layout.block_of.value(id) {
+                0 if self.context.definitions.word_index(id).is_none() => {
+                    return Err(broken(instruction, format!("%{id} is not defined")));
+                }
+                0 => {}
+                block if role == Role::Id && self.function.blocks.contains(&(block as usize - 1)) => {}
+                _ => return Err(broken(instruction, format!("%{id} is defined in another function"))),
+            }
+        }
+        Ok(())
+    }
+
     /// A phi has a value of its type for each predecessor, and each value comes that way.
     fn phi(&self, phi: &Instruction<'_>, block: usize) -> Result<()> {
         let Some(ty) = phi.result_type().map(|ty| self.context.same(ty)) else { return Ok(()) };
-        let predecessors = self.predecessors.get(block).map(Vec::as_slice).unwrap_or_default();
-        let mut parents = Vec::new();
+        let predecessors = self.predecessors.successors(block);
+        let mut parents = Vec::with_capacity(predecessors.len());
         for pair in phi.operands().chunks_exact(2) {
             let &[value, parent] = pair else { continue };
-            if predecessors.binary_search(&parent).is_err() {
+            let from = self.layout.block_of_label(self.function, parent);
+            let Some(from) = from.filter(|from| predecessors.contains(from)) else {
                 return Err(broken(phi, format!("%{parent} does not go to this block")));
-            }
+            };
             if self.context.value_type(value) != Some(ty) {
                 return Err(broken(phi, format!("%{value} is not of its type")));
             }
-            parents.push(parent);
-            let from = self.local_block(parent);
-            let defined = self.local_block(value);
-            if let (Some(from), Some(defined)) = (from, defined)
+            parents.push(from);
+            if let Some(defined) = self.local_block(value)
                 && self.dominators.is_reachable(from)
-                && !self.dominators.dominates(defined, from)
+                && !(self.dominators.is_reachable(defined) && self.dominators.dominates(defined, from))
             {
                 return Err(broken(phi, format!("%{value} is not defined on the way through %{parent}")));
             }
@@ -153,37 +173,36 @@ impl<'a, 'm> Body<'a, 'm> {
     }
 
     /// What an instruction uses is defined on every way to it.
-    fn dominance(&self, instruction: &Instruction<'_>, block: usize) -> Result<()> {
+    fn dominance(&self, instruction: &Instruction<'_>, ids: &Ids, block: usize) -> Result<()> {
         if !self.dominators.is_reachable(block) {
             return Ok(());
         }
-        let mut wrong = None;
-        instruction.visit_ids(self.context.definitions, |index, role| {
-            let (Role::Id, Some(id)) = (role, instruction.word(index)) else { return };
-            let Some(defined) = self.local_block(id) else { return };
-            let definition = self.context.definitions.instruction(id);
-            if definition.is_none_or(|d| d.is(Op::Label)) {
-                return;
-            }
+        for &(_, role, id) in ids {
+            let (Role::Id, Some(defined)) = (role, self.local_block(id)) else { continue };
+            let definition = self.context.definitions.word_index(id);
             let sound = if defined == block {
-                definition.is_some_and(|d| d.at < instruction.at)
+                definition < Some(instruction.at)
             } else {
                 self.dominators.is_reachable(defined) && self.dominators.dominates(defined, block)
             };
-            if !sound {
-                wrong = Some(id);
+            // Labels are everywhere.
+            if !sound && self.layout.block_of_label(self.function, id).is_none() {
+                return Err(broken(instruction, format!("%{id} is not defined on every way to it")));
             }
-        });
-        match wrong {
-            Some(id) => Err(broken(instruction, format!("%{id} is not defined on every way to it"))),
-            None => Ok(()),
         }
+        Ok(())
     }
 
     /// Index of the block of this function that defines `id`; parameters are of the first.
     fn local_block(&self, id: u32) -> Option<usize> {
         let block = (self.layout.block_of.value(id) as usize).checked_sub(1)?;
-        block.checked_sub(self.function.blocks.start).filter(|&b| b < self.successors.len())
+        block.checked_sub(self.function.blocks.start).filter(|&b| b < self.predecessors.len())
+    }
+
+    /// Index of the function that an `OpFunctionCall` calls.
+    fn callee(&self, call: &Instruction<'_>) -> Option<usize> {
+        let at = self.context.definitions.word_index(call.operand(0)?)?;
+        self.layout.functions.binary_search_by_key(&at, |f| f.begin.at).ok()
     }
 
     fn returns(&self, instruction: &Instruction<'_>, op: Op) -> Result<()> {
@@ -200,18 +219,19 @@ impl<'a, 'm> Body<'a, 'm> {
     }
 }
 
-/// The labels that a terminator goes to.
-fn targets(context: &Context<'_, '_>, terminator: &Instruction<'_>) -> Vec<u32> {
+/// Puts the labels that a terminator goes to into `labels`.
+fn targets(context: &Context<'_, '_>, terminator: &Instruction<'_>, labels: &mut Vec<u32>) {
+    labels.clear();
     let operands = terminator.operands();
     match terminator.op() {
-        Some(Op::Branch) => operands.first().copied().into_iter().collect(),
-        Some(Op::BranchConditional) => operands.get(1..3).unwrap_or_default().to_vec(),
+        Some(Op::Branch) => labels.extend(operands.first()),
+        Some(Op::BranchConditional) => labels.extend(operands.get(1..3).unwrap_or_default()),
         Some(Op::Switch) => {
             let step = context.definitions.literal_words(operands.first().copied().unwrap_or(0)) + 1;
-            let cases = operands.get(2..).unwrap_or_default().chunks(step).filter_map(|case| case.last());
-            operands.get(1).into_iter().chain(cases).copied().collect()
+            labels.extend(operands.get(1));
+            labels.extend(operands.get(2..).unwrap_or_default().chunks(step).filter_map(|case| case.last()));
         }
-        _ => Vec::new(),
+        _ => {}
     }
 }
 

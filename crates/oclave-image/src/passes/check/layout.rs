@@ -4,6 +4,9 @@ use super::broken;
 use crate::Result;
 use crate::spirv::{Definitions, Fit, IdMap, Instruction, Module, Op, Role, Section, is_terminator};
 
+/// The block of parameters of declarations.
+const NO_BLOCK: u32 = u32::MAX;
+
 /// Where functions and blocks are.
 pub(super) struct Layout<'m> {
     pub(super) functions: Vec<Function<'m>>,
@@ -11,6 +14,15 @@ pub(super) struct Layout<'m> {
     pub(super) blocks: Vec<Block<'m>>,
     /// For ids defined in functions: one more than the index of their block. 0 for all others.
     pub(super) block_of: IdMap<u32>,
+}
+
+impl Layout<'_> {
+    /// Index among the function's blocks of the one with this label.
+    pub(super) fn block_of_label(&self, function: &Function<'_>, label: u32) -> Option<usize> {
+        let block = (self.block_of.value(label) as usize).checked_sub(1)?;
+        let is_label = function.blocks.contains(&block) && self.blocks.get(block)?.label == label;
+        is_label.then(|| block - function.blocks.start)
+    }
 }
 
 pub(super) struct Function<'m> {
@@ -46,7 +58,7 @@ pub(super) fn read<'m>(module: &'m Module, definitions: &Definitions<'m>) -> Res
         return Err(broken(&function.begin, "has no OpFunctionEnd; the module is truncated"));
     }
     let layout = reader.layout;
-    uses(module, definitions, &layout)?;
+    uses(module, definitions)?;
     Ok(layout)
 }
 
@@ -130,6 +142,10 @@ impl<'m> Reader<'_, 'm> {
                     return Err(broken(&function.begin, what));
                 }
                 self.section = section;
+                if function.blocks.is_empty() {
+                    // They must not count as those of the function that follows.
+                    function.parameters.iter().for_each(|&id| _ = self.layout.block_of.insert(id, NO_BLOCK));
+                }
                 self.layout.functions.extend(self.function.take());
             }
             Op::Label => {
@@ -159,34 +175,22 @@ impl<'m> Reader<'_, 'm> {
     }
 }
 
-/// Every id that is used is defined: outside of functions before it is used, else there or in the same function.
-fn uses(module: &Module, definitions: &Definitions<'_>, layout: &Layout<'_>) -> Result<()> {
-    // Function of a block, by the index of the block.
-    let mut functions = layout.functions.iter();
-    let mut current: std::ops::Range<usize> = 0..0;
-    let mut in_function = false;
-    for instruction in module.instructions() {
-        if instruction.is(Op::Function) {
-            in_function = true;
-            current = functions.next().map_or(0..0, |f| f.blocks.clone());
-        }
-        let forward = !in_function && may_look_ahead(&instruction);
+/// What stands outside of functions uses ids that are defined, and before if it must. Functions: see `flow.rs`.
+fn uses(module: &Module, definitions: &Definitions<'_>) -> Result<()> {
+    for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+        let forward = may_look_ahead(&instruction);
         let mut wrong = None;
         let fit = instruction.visit_ids(definitions, |index, role| {
             if !matches!(role, Role::Id | Role::ResultType) {
                 return;
             }
             let id = instruction.word(index).unwrap_or(0);
-            let Some(at) = definitions.word_index(id) else {
-                wrong = wrong.or(Some((id, "is not defined")));
-                return;
-            };
-            match layout.block_of.value(id) {
-                0 if in_function || forward || at < instruction.at => {}
-                0 => wrong = wrong.or(Some((id, "is used before it is defined"))),
-                block if in_function && current.contains(&(block as usize - 1)) => {}
-                _ if forward => {}
-                _ => wrong = wrong.or(Some((id, "is defined in another function"))),
+            match definitions.word_index(id) {
+                None => wrong = wrong.or(Some((id, "is not defined"))),
+                Some(at) if at >= instruction.at && !forward => {
+                    wrong = wrong.or(Some((id, "is used before it is defined")));
+                }
+                Some(_) => {}
             }
         });
         if let Some((id, what)) = wrong {
@@ -195,7 +199,6 @@ fn uses(module: &Module, definitions: &Definitions<'_>, layout: &Layout<'_>) -> 
         if fit == Fit::Malformed {
             return Err(broken(&instruction, "operands are missing or left over"));
         }
-        in_function &= !instruction.is(Op::FunctionEnd);
     }
     Ok(())
 }

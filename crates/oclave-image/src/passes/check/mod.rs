@@ -35,9 +35,15 @@ pub fn check(module: &Module) -> Result<()> {
     let definitions = Definitions::new(module);
     let layout = layout::read(module, &definitions)?;
     let types = TypeTable::new(&definitions);
-    let mut context =
-        Context { module, definitions: &definitions, types: &types, canonical: IdMap::new(module, 0) };
+    let mut context = Context {
+        module,
+        definitions: &definitions,
+        types: &types,
+        canonical: IdMap::new(module, 0),
+        value_types: None,
+    };
     types::check(&mut context)?;
+    context.value_types = Some(value_types(&context));
     annotations::check(&context, &layout)?;
     flow::check(&context, &layout)
 }
@@ -49,11 +55,17 @@ struct Context<'a, 'm> {
     types: &'a TypeTable<'m>,
     /// Type → the first equal type. Equal scalars, vectors, pointers and function types are one type.
     canonical: IdMap<u32>,
+    /// Value → its canonical type; 0 for what is no value. There once the types are checked.
+    value_types: Option<IdMap<u32>>,
 }
 
 impl<'m> Context<'_, 'm> {
     /// The type of the value `id`; `None` where `id` is not a value.
+    #[inline]
     fn value_type(&self, id: u32) -> Option<u32> {
+        if let Some(types) = &self.value_types {
+            return Some(types.value(id)).filter(|&ty| ty != 0);
+        }
         let definition = self.definitions.instruction(id)?;
         if definition.is(Op::Function) {
             return None;
@@ -62,6 +74,7 @@ impl<'m> Context<'_, 'm> {
     }
 
     /// The one type that stands for all that are equal to `ty`.
+    #[inline]
     fn same(&self, ty: u32) -> u32 {
         match self.canonical.value(ty) {
             0 => ty,
@@ -69,6 +82,7 @@ impl<'m> Context<'_, 'm> {
         }
     }
 
+    #[inline]
     fn ty(&self, id: u32) -> Option<Type<'m>> {
         self.types.ty(id)
     }
@@ -80,6 +94,16 @@ impl<'m> Context<'_, 'm> {
             _ => None,
         }
     }
+}
+
+fn value_types(context: &Context<'_, '_>) -> IdMap<u32> {
+    let mut types = IdMap::new(context.module, 0);
+    for instruction in context.module.instructions().filter(|i| !i.is(Op::Function)) {
+        if let (Some(id), Some(ty)) = (instruction.result_id(), instruction.result_type()) {
+            types.insert(id, context.same(ty));
+        }
+    }
+    types
 }
 
 /// The error for an instruction.

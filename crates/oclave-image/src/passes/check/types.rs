@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Context, broken, values};
 use crate::Result;
-use crate::spirv::{Capability, IdMap, Instruction, Op, StorageClass, Type, is_constant, is_type};
+use crate::spirv::{Capability, IdMap, Instruction, Op, Role, StorageClass, Type, is_constant, is_type};
 
 /// How deep types and constants may nest, and operations on constants may hang on each other. The universal limit for
 /// structs is 255; drivers walk all of these recursively.
@@ -66,7 +66,7 @@ impl Checker {
         }
         let mut deepest = 0;
         instruction.visit_ids(context.definitions, |index, role| {
-            if role != crate::spirv::Role::Result {
+            if role != Role::Result {
                 deepest = deepest.max(instruction.word(index).map_or(0, |id| self.depth.value(id)));
             }
         });
@@ -178,7 +178,7 @@ impl Checker {
             *result = 0;
         }
         instruction.visit_ids(context.definitions, |index, role| {
-            if role == crate::spirv::Role::Id
+            if role == Role::Id
                 && let Some(word) = key.get_mut(index)
             {
                 *word = context.same(*word);
@@ -227,8 +227,8 @@ fn constant(context: &Context<'_, '_>, instruction: &Instruction<'_>, op: Op) ->
             fail("is no sampler".to_owned())
         }
         Op::SpecConstantOp => {
-            if let Some(id) =
-                spec_operands(context, instruction).find(|&id| !is_constant_or_address(context, id))
+            if let Some((_, id)) =
+                spec_operands(context, instruction).find(|&(_, id)| !is_constant_or_address(context, id))
             {
                 return fail(format!("%{id} is no constant"));
             }
@@ -242,18 +242,24 @@ fn constant(context: &Context<'_, '_>, instruction: &Instruction<'_>, op: Op) ->
             words.extend(instruction.result_id());
             words.extend(rest);
             let operation = Instruction { opcode: inner as u16, words: &words, at: instruction.at };
-            values::check(context, &operation, inner).map_err(|what| broken(instruction, what))
+            // Words of the operation stand one before where they stand in the instruction.
+            let ids: Vec<_> =
+                spec_operands(context, instruction).map(|(i, id)| (i - 1, Role::Id, id)).collect();
+            values::check(context, &operation, inner, &ids).map_err(|what| broken(instruction, what))
         }
         _ => Ok(()),
     }
 }
 
-/// The ids that an `OpSpecConstantOp` works on.
-fn spec_operands(context: &Context<'_, '_>, instruction: &Instruction<'_>) -> impl Iterator<Item = u32> {
+/// The ids that an `OpSpecConstantOp` works on, and their words.
+fn spec_operands(
+    context: &Context<'_, '_>,
+    instruction: &Instruction<'_>,
+) -> impl Iterator<Item = (usize, u32)> {
     let mut ids = Vec::new();
     instruction.visit_ids(context.definitions, |index, role| {
-        if role == crate::spirv::Role::Id {
-            ids.extend(instruction.word(index));
+        if role == Role::Id {
+            ids.extend(instruction.word(index).map(|id| (index, id)));
         }
     });
     ids.into_iter()

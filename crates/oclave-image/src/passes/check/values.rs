@@ -23,9 +23,14 @@ pub(super) enum Kind {
 }
 
 /// Checks an instruction of a function, or the operation of an `OpSpecConstantOp`.
-pub(super) fn check(context: &Context<'_, '_>, instruction: &Instruction<'_>, op: Op) -> Verdict {
+pub(super) fn check(
+    context: &Context<'_, '_>,
+    instruction: &Instruction<'_>,
+    op: Op,
+    ids: &[(usize, Role, u32)],
+) -> Verdict {
     let at = At { context, instruction };
-    at.operands_are_values(op)?;
+    at.operands_are_values(op, ids)?;
     let opcode = op as u32;
     match op {
         Op::IAdd | Op::ISub | Op::IMul | Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod => {
@@ -229,7 +234,7 @@ impl<'m> At<'_, '_, 'm> {
     }
 
     /// Everything that is used as a value is one; labels, types and functions only stand where they belong.
-    fn operands_are_values(&self, op: Op) -> Verdict {
+    fn operands_are_values(&self, op: Op, ids: &[(usize, Role, u32)]) -> Verdict {
         let context = self.context;
         if let Some(ty) = self.instruction.result_type() {
             let voids = matches!(op, Op::FunctionCall | Op::ExtInst | Op::FunctionPointerCallINTEL);
@@ -240,31 +245,24 @@ impl<'m> At<'_, '_, 'm> {
                 Some(_) => {}
             }
         }
-        let mut wrong = None;
-        self.instruction.visit_ids(context.definitions, |index, role| {
-            let (Role::Id, Some(id)) = (role, self.instruction.word(index)) else { return };
-            let first = index + self.instruction.operands().len() == self.instruction.words.len();
-            let sound = match expected(op, index, first) {
-                Expected::Value => {
-                    let value = context.value_type(id).and_then(|ty| context.ty(ty));
-                    let input = value.is_some_and(
-                        |ty| matches!(ty, Type::Pointer { class, .. } if class == StorageClass::Input as u32),
-                    );
+        let first_operand = self.instruction.words.len() - self.instruction.operands().len();
+        for &(index, _, id) in ids.iter().filter(|(_, role, _)| *role == Role::Id) {
+            let sound = match expected(op, index, index == first_operand) {
+                Expected::Value => match context.value_type(id).and_then(|ty| context.ty(ty)) {
+                    None | Some(Type::Void) => false,
                     // Drivers replace the variables of built-ins by calls, and expect nothing but reads.
-                    !matches!(value, None | Some(Type::Void)) && (!input || reads(op))
-                }
+                    Some(Type::Pointer { class, .. }) => class != StorageClass::Input as u32 || reads(op),
+                    Some(_) => true,
+                },
                 Expected::Label => is(context.definitions, id, Op::Label),
                 Expected::Function => is(context.definitions, id, Op::Function),
                 Expected::Other => true,
             };
             if !sound {
-                wrong = Some(id);
+                return Err(format!("%{id} may not be used here"));
             }
-        });
-        match wrong {
-            Some(id) => Err(format!("%{id} may not be used here")),
-            None => Ok(()),
         }
+        Ok(())
     }
 
     /// Result and operands are of one type.
