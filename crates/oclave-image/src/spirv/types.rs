@@ -2,8 +2,9 @@
 //!
 //! Scalars and vectors align to their size, a vector of three lanes is one of four, pointers are as wide as the
 //! addressing model says, structs are laid out as in C unless they are decorated `CPacked` (OpenCL C specification,
-//! section 6.3.5 "Alignment of Types"). Sizes saturate; types that are not declared before their use have none, so a
-//! cycle cannot arise.
+//! section 6.3.5 "Alignment of Types"). Sizes saturate. A type of parts that are not declared before it is
+//! [`Type::Other`], unless they are pointers: so a walk from a type to its parts ends on any input, as long as it does
+//! not follow pointers.
 
 use std::collections::HashMap;
 
@@ -113,7 +114,8 @@ impl<'m> TypeTable<'m> {
                 continue;
             }
             let packed = packed.contains_key(&id);
-            let (size, align) = table.layout(ty, packed);
+            let ty = if table.is_sound(ty, definitions) { ty } else { Type::Other };
+            let (size, align) = table.layout(ty, packed, definitions);
             table.entries.push(Entry { ty, size, align, packed });
             table.index.insert(id, table.entries.len() as u32);
         }
@@ -167,8 +169,20 @@ impl<'m> TypeTable<'m> {
         self.entries.get(index as usize)
     }
 
+    /// Whether all parts of a type are in the table, or pointers that are declared later.
+    fn is_sound(&self, ty: Type<'_>, definitions: &Definitions<'_>) -> bool {
+        let known = |id: &u32| self.entry(*id).is_some() || is_pointer(*id, definitions);
+        match ty {
+            Type::Vector { component: part, .. } | Type::Array { element: part, .. } => known(&part),
+            Type::RuntimeArray { element } => known(&element),
+            Type::Struct { members } => members.iter().all(known),
+            Type::Function { returns, parameters } => known(&returns) && parameters.iter().all(known),
+            _ => true,
+        }
+    }
+
     /// Size and alignment of a type whose parts are in the table.
-    fn layout(&self, ty: Type<'_>, packed: bool) -> (Option<u64>, u32) {
+    fn layout(&self, ty: Type<'_>, packed: bool, definitions: &Definitions<'_>) -> (Option<u64>, u32) {
         match ty {
             Type::Bool => (Some(1), 1),
             Type::Int { width } | Type::Float { width } if (8..=64).contains(&width) => {
@@ -196,11 +210,16 @@ impl<'m> TypeTable<'m> {
                 let mut end = Some(0_u64);
                 let mut align = 1;
                 for &member in members {
-                    let member_align = if packed { 1 } else { self.align_bytes(member) };
+                    let (size, natural) = match self.entry(member) {
+                        Some(entry) => (entry.size, entry.align),
+                        None if is_pointer(member, definitions) => {
+                            (Some(self.pointer_bytes.into()), self.pointer_bytes)
+                        }
+                        None => (None, 1),
+                    };
+                    let member_align = if packed { 1 } else { natural };
                     align = align.max(member_align);
-                    end = end
-                        .zip(self.size_bytes(member))
-                        .map(|(end, size)| align_up(end, member_align).saturating_add(size));
+                    end = end.zip(size).map(|(end, size)| align_up(end, member_align).saturating_add(size));
                 }
                 (end.map(|end| align_up(end, align)), align)
             }
@@ -208,6 +227,10 @@ impl<'m> TypeTable<'m> {
             _ => (None, 1),
         }
     }
+}
+
+fn is_pointer(id: u32, definitions: &Definitions<'_>) -> bool {
+    definitions.instruction(id).is_some_and(|i| i.is(Op::TypePointer))
 }
 
 /// Rounds up to a multiple of `align`, a power of two; saturates.
