@@ -254,6 +254,7 @@ fn a_variable_that_images_declare_differently_is_refused() {
             device_image_scope: false,
             host_access: HostAccess::ReadWrite,
             initial: initial.to_vec(),
+            ..DeviceGlobalInfo::default()
         });
         let bytes: &'static [u8] = image.to_bytes().leak();
         let table: &'static ImageTable =

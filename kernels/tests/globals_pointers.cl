@@ -4,7 +4,7 @@
 DEVICE_GLOBAL() __global int target[4] = {10, 20, 30, 40};
 /// The address of `target[2]`, once `pointers_publish` has run.
 DEVICE_GLOBAL() __global ulong address;
-DEVICE_GLOBAL() __global __global int *pointer;
+DEVICE_GLOBAL() __global int *__global pointer;
 DEVICE_GLOBAL() static __global int hidden = 9;
 
 __attribute__((noinline)) static int sum(__global const int *values, int count)

@@ -110,10 +110,13 @@ impl Compiler<'_> {
         if !run.success {
             return Err(run.failure(ErrorKind::Declarations, &what));
         }
-        Declarations::parse(&run.stdout, &files::read(&source.path)?).map_err(|error| {
-            let what = format!("{what} from clang's syntax tree (`{}`)", run.command_line);
-            Error::new(ErrorKind::Declarations, what).with_source(error)
-        })
+        let declarations =
+            Declarations::parse(&run.stdout, &files::read(&source.path)?).map_err(|error| {
+                let what = format!("{what} from clang's syntax tree (`{}`)", run.command_line);
+                Error::new(ErrorKind::Declarations, what).with_source(error)
+            })?;
+        refuse_violations(source, &declarations)?;
+        Ok(declarations)
     }
 
     /// What both runs of the compiler have in common: all that the preprocessor sees, the optimisation level included.
@@ -158,6 +161,22 @@ impl Compiler<'_> {
         args.push(source.path.clone().into());
         command::run(&self.toolchain.clang.path, &args, &self.config.environment)
     }
+}
+
+/// The rules for device globals that the compiler does not know.
+fn refuse_violations(source: &Source, declarations: &Declarations) -> Result<()> {
+    if declarations.violations.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<String> = declarations
+        .violations
+        .iter()
+        .map(|violation| {
+            let line = violation.line.map(|line| format!(":{line}")).unwrap_or_default();
+            format!("{}{line}: `{}`: {}", source.path.display(), violation.name, violation.what)
+        })
+        .collect();
+    Err(Error::new(ErrorKind::Compile, lines.join("\n")))
 }
 
 /// The lines of warnings and of the notes that belong to them; the excerpts of the source are left out.

@@ -5,8 +5,8 @@ use std::fmt::{self, Write};
 
 use crate::spirv::Module;
 use crate::{
-    Access, AddressSpace, DeviceImage, FORMAT_VERSION, HostAccess, KernelSignature, Parameter, ParameterKind,
-    PropertyValue, StructType, ValueType,
+    Access, AddressSpace, DeviceImage, FORMAT_VERSION, HostAccess, InitMode, KernelSignature, Parameter,
+    ParameterKind, PropertyValue, StructType, ValueType,
 };
 
 /// How many bytes of a value are shown.
@@ -96,6 +96,16 @@ impl DeviceImage {
                 HostAccess::None => "no host access",
             };
             write!(out, "  {}: {} bytes, {scope}, {access}", global.id, global.size_bytes)?;
+            if let Some(mode) = global.init_mode {
+                let what = match mode {
+                    InitMode::Reprogram => "reprogramming",
+                    InitMode::Reset => "reset",
+                };
+                write!(out, ", initialized by {what}")?;
+            }
+            if let Some(csr) = global.implement_in_csr {
+                write!(out, ", {} a register map", if csr { "in" } else { "not in" })?;
+            }
             if global.device_image_scope {
                 writeln!(out, ", initial value in the module")?;
             } else if global.initial.is_empty() {

@@ -16,7 +16,7 @@ pub struct DeviceImage {
 }
 
 /// A device global as an image tells of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DeviceGlobalInfo {
     /// Unique id; equal ids in different images are one variable.
     pub id: String,
@@ -26,6 +26,10 @@ pub struct DeviceGlobalInfo {
     pub device_image_scope: bool,
     /// What the host may do; from the `host_access` property.
     pub host_access: HostAccess,
+    /// The `init_mode` property, for FPGAs; `None` where the source does not say.
+    pub init_mode: Option<InitMode>,
+    /// The `implement_in_csr` property, for FPGAs; `None` where the source does not say.
+    pub implement_in_csr: Option<bool>,
     /// Initial bytes, `size_bytes` of them; empty means all zero. Image-scope variables keep theirs in the module.
     pub initial: Vec<u8>,
 }
@@ -42,6 +46,15 @@ pub enum HostAccess {
     ReadWrite,
     /// The host does neither.
     None,
+}
+
+/// The `init_mode` property of a device global.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InitMode {
+    /// Reprogramming the device initializes the variable.
+    Reprogram,
+    /// A reset signal initializes the variable.
+    Reset,
 }
 
 /// A specialization constant of an image.

@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::passes::class_globals;
 use crate::passes::dce::{self, Root};
 use crate::passes::declared_globals::{DeclaredGlobal, VariableFacts, declared_globals};
 use crate::passes::device_globals;
+use crate::passes::global_decorations;
 use crate::passes::linkage::{check_imports, plain_variables, remove_exports};
 use crate::passes::markers::Markers;
+use crate::passes::passthrough::remove_calls;
 use crate::passes::references::References;
 use crate::passes::signatures::signatures_with;
 use crate::passes::spec_constants::{SpecNames, spec_constants, spec_names};
@@ -68,11 +71,13 @@ pub fn post_link(units: &[TranslationUnit], options: &PostLinkOptions) -> Result
 }
 
 fn link_unit(unit: &TranslationUnit, options: &PostLinkOptions) -> Result<Vec<DeviceImage>> {
-    let definitions = Definitions::new(&unit.module);
+    let without_calls = remove_calls(&unit.module)?;
+    let definitions = Definitions::new(without_calls.as_ref().unwrap_or(&unit.module));
     let types = TypeTable::new(&definitions);
     let references = References::new(&definitions);
     let facts = VariableFacts::new(&definitions);
-    let markers = Markers::new(&unit.module)?;
+    let mut markers = Markers::new(definitions.module())?;
+    class_globals::find(&definitions, &types, &facts, &mut markers)?;
     check_imports(&definitions, &facts)?;
     let globals = declared_globals(&definitions, &types, &facts, &markers, &unit.name)?;
     let ids = globals.iter().map(|g| (g.variable, g.info.id.clone())).collect();
@@ -91,7 +96,7 @@ fn link_unit(unit: &TranslationUnit, options: &PostLinkOptions) -> Result<Vec<De
     let mut images = Vec::new();
     program.images(&program.rewritten, &parts, &mut images)?;
     let variables = program.globals.iter().map(|global| global.variable).collect();
-    let plain = plain_variables(&unit.module, &facts, &variables);
+    let plain = plain_variables(definitions.module(), &facts, &variables);
     check_scopes(&program, &references, &parts, plain)?;
     Ok(images)
 }
@@ -102,7 +107,7 @@ struct Program {
     globals: Vec<DeclaredGlobal>,
     kernels: Vec<KernelSignature>,
     spec_names: SpecNames,
-    /// Shared device globals that no kernel uses → the image that tells of them.
+    /// Device globals that no kernel uses → the image that tells of them.
     homes: BTreeMap<String, String>,
 }
 
@@ -140,12 +145,15 @@ impl Program {
         let kernels: Vec<KernelSignature> =
             self.kernels.iter().filter(|k| part.kernels.contains(&k.name)).cloned().collect();
         let mut image = DeviceImage { name: part.name.clone(), kernels, ..DeviceImage::default() };
+        let mut globals = Vec::new();
         for global in &self.globals {
             let used = image.kernels.iter().any(|kernel| kernel.device_globals.contains(&global.info.id));
             if used || at_home(&global.info.id) {
                 image.insert_device_global(&global.info);
+                globals.push(&global.info);
             }
         }
+        let module = global_decorations::decorate(&module, &globals)?;
         for constant in spec_constants(&module, &self.spec_names)? {
             image.insert_spec_constant(&constant);
         }
@@ -155,8 +163,8 @@ impl Program {
     }
 }
 
-/// The host may access a shared device global that no kernel uses, and finds its initial value: it goes to an image of
-/// the source that declares it, or to the first. Image-scope ones exist in no image then.
+/// A device global that no kernel uses goes to an image of the source that declares it, or to the first: the host may
+/// access a shared one, and is told that no kernel uses the one with image scope.
 fn homes_of_unused(
     globals: &[DeclaredGlobal],
     kernels: &[KernelSignature],
@@ -164,7 +172,7 @@ fn homes_of_unused(
 ) -> BTreeMap<String, String> {
     let unused = globals.iter().filter(|global| {
         let id = &global.info.id;
-        !global.info.device_image_scope && !kernels.iter().any(|kernel| kernel.device_globals.contains(id))
+        !kernels.iter().any(|kernel| kernel.device_globals.contains(id))
     });
     unused
         .filter_map(|global| {

@@ -12,6 +12,10 @@ pub const SPEC_CONSTANTS: &str = "SYCL/specialization constants";
 pub const DEVICE_GLOBAL_INITIALIZERS: &str = "oclave/device global initializers";
 /// Set of the `host_access` properties that are not the default: unique id → u32.
 pub const DEVICE_GLOBAL_HOST_ACCESS: &str = "oclave/device global host access";
+/// Set of the `init_mode` properties: unique id → u32, as `InitModeINTEL` numbers them.
+pub const DEVICE_GLOBAL_INIT_MODE: &str = "oclave/device global init mode";
+/// Set of the `implement_in_csr` properties: unique id → u32, 0 or 1.
+pub const DEVICE_GLOBAL_IMPLEMENT_IN_CSR: &str = "oclave/device global implement in csr";
 
 /// The value of a property.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,9 +2,10 @@
 
 use crate::container::{scalar_number, scalar_of_number};
 use crate::{
-    Aspects, DEVICE_GLOBAL_HOST_ACCESS, DEVICE_GLOBAL_INITIALIZERS, DEVICE_GLOBALS, DEVICE_REQUIREMENTS,
-    DeviceGlobalInfo, DeviceImage, HostAccess, ImageError, KernelSignature, PropertyValue, Requirements,
-    Result, SPEC_CONSTANTS, SpecConstantInfo,
+    Aspects, DEVICE_GLOBAL_HOST_ACCESS, DEVICE_GLOBAL_IMPLEMENT_IN_CSR, DEVICE_GLOBAL_INIT_MODE,
+    DEVICE_GLOBAL_INITIALIZERS, DEVICE_GLOBALS, DEVICE_REQUIREMENTS, DeviceGlobalInfo, DeviceImage,
+    HostAccess, ImageError, InitMode, KernelSignature, PropertyValue, Requirements, Result, SPEC_CONSTANTS,
+    SpecConstantInfo,
 };
 
 const ASPECTS: &str = "aspects";
@@ -38,6 +39,15 @@ impl DeviceImage {
         if global.host_access != HostAccess::default() {
             let access = PropertyValue::U32(host_access_number(global.host_access));
             sets.insert(DEVICE_GLOBAL_HOST_ACCESS, &global.id, access);
+        }
+        for (set, value) in [
+            (DEVICE_GLOBAL_INIT_MODE, global.init_mode.map(init_mode_number)),
+            (DEVICE_GLOBAL_IMPLEMENT_IN_CSR, global.implement_in_csr.map(u32::from)),
+        ] {
+            match value {
+                Some(value) => sets.insert(set, &global.id, PropertyValue::U32(value)),
+                None => sets.remove(set, &global.id),
+            }
         }
     }
 
@@ -119,24 +129,34 @@ impl DeviceImage {
             let what = format!("{} initial bytes for a variable of {size_bytes}", initial.len());
             return Err(property(DEVICE_GLOBAL_INITIALIZERS, id, what));
         }
-        let host_access = match self.properties.value(DEVICE_GLOBAL_HOST_ACCESS, id) {
+        let number = |set| match self.properties.value(set, id) {
+            None => Ok(None),
+            Some(PropertyValue::U32(number)) => Ok(Some(*number)),
+            Some(PropertyValue::Bytes(_)) => Err(property(set, id, "bytes where a u32 is wanted".to_owned())),
+        };
+        let unknown = |set, number| property(set, id, format!("the value {number} is not in the format"));
+        let host_access = match number(DEVICE_GLOBAL_HOST_ACCESS)? {
             None => HostAccess::default(),
-            Some(PropertyValue::U32(number)) => host_access_of_number(*number).ok_or_else(|| {
-                property(DEVICE_GLOBAL_HOST_ACCESS, id, format!("host access {number} is not in the format"))
-            })?,
-            Some(PropertyValue::Bytes(_)) => {
-                return Err(property(
-                    DEVICE_GLOBAL_HOST_ACCESS,
-                    id,
-                    "bytes where a u32 is wanted".to_owned(),
-                ));
-            }
+            Some(n) => host_access_of_number(n).ok_or_else(|| unknown(DEVICE_GLOBAL_HOST_ACCESS, n))?,
+        };
+        let init_mode = match number(DEVICE_GLOBAL_INIT_MODE)? {
+            None => None,
+            Some(0) => Some(InitMode::Reprogram),
+            Some(1) => Some(InitMode::Reset),
+            Some(n) => return Err(unknown(DEVICE_GLOBAL_INIT_MODE, n)),
+        };
+        let implement_in_csr = match number(DEVICE_GLOBAL_IMPLEMENT_IN_CSR)? {
+            None => None,
+            Some(n @ (0 | 1)) => Some(n == 1),
+            Some(n) => return Err(unknown(DEVICE_GLOBAL_IMPLEMENT_IN_CSR, n)),
         };
         Ok(DeviceGlobalInfo {
             id: id.to_owned(),
             size_bytes,
             device_image_scope: scope == 1,
             host_access,
+            init_mode,
+            implement_in_csr,
             initial,
         })
     }
@@ -157,8 +177,16 @@ fn spec_constant(name: &str, value: &PropertyValue) -> Result<SpecConstantInfo> 
     Ok(SpecConstantInfo { id: word(0), name: name.to_owned(), ty, default: default.to_vec() })
 }
 
-/// Values of the Access operand of `HostAccessINTEL` (SPV_INTEL_global_variable_decorations).
-const fn host_access_number(access: HostAccess) -> u32 {
+/// Values of the Trigger operand of `InitModeINTEL` (SPV_INTEL_global_variable_fpga_decorations).
+pub(crate) const fn init_mode_number(mode: InitMode) -> u32 {
+    match mode {
+        InitMode::Reprogram => 0,
+        InitMode::Reset => 1,
+    }
+}
+
+/// Values of the Access operand of `HostAccessINTEL` (SPV_INTEL_global_variable_host_access).
+pub(crate) const fn host_access_number(access: HostAccess) -> u32 {
     match access {
         HostAccess::None => 0,
         HostAccess::Read => 1,

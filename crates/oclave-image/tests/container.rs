@@ -3,7 +3,7 @@
 
 use oclave_image::{
     Access, AddressSpace, Aspects, DEVICE_GLOBALS, DeviceGlobalInfo, DeviceImage, Field, HostAccess,
-    ImageError, KernelSignature, Parameter, ParameterKind, PropertyValue, Requirements, Scalar,
+    ImageError, InitMode, KernelSignature, Parameter, ParameterKind, PropertyValue, Requirements, Scalar,
     SpecConstantInfo, StructType, ValueType,
 };
 use proptest::prelude::*;
@@ -58,6 +58,8 @@ fn sample() -> DeviceImage {
         size_bytes: 4,
         device_image_scope: false,
         host_access: HostAccess::Read,
+        init_mode: Some(InitMode::Reset),
+        implement_in_csr: Some(false),
         initial: vec![5, 0, 0, 0],
     });
     image.insert_device_global(&DeviceGlobalInfo {
@@ -65,6 +67,8 @@ fn sample() -> DeviceImage {
         size_bytes: 16,
         device_image_scope: true,
         host_access: HostAccess::ReadWrite,
+        init_mode: None,
+        implement_in_csr: None,
         initial: Vec::new(),
     });
     image.insert_spec_constant(&SpecConstantInfo {
@@ -92,6 +96,7 @@ fn typed_properties_come_back() {
     let globals = image.device_globals().unwrap();
     assert_eq!(globals.len(), 2);
     assert_eq!(globals[0].host_access, HostAccess::Read);
+    assert_eq!((globals[0].init_mode, globals[0].implement_in_csr), (Some(InitMode::Reset), Some(false)));
     assert_eq!(globals[0].initial, [5, 0, 0, 0]);
     assert!(globals[1].device_image_scope && globals[1].initial.is_empty());
     assert_eq!(image.spec_constants().unwrap()[0].ty, Scalar::I16);
@@ -106,6 +111,8 @@ fn zero_initial_bytes_and_default_access_leave_no_property() {
     let mut counter = image.device_globals().unwrap().remove(0);
     counter.initial = vec![0; 4];
     counter.host_access = HostAccess::ReadWrite;
+    counter.init_mode = None;
+    counter.implement_in_csr = None;
     image.insert_device_global(&counter);
     assert!(image.device_globals().unwrap()[0].initial.is_empty());
     assert!(image.properties.set_names().all(|name| !name.starts_with("oclave/device global")));

@@ -2,12 +2,14 @@
 //!
 //! SPIR-V alone does not tell these. Where the tree leaves a doubt the answer is "unknown", and the module's view holds.
 
+mod class_globals;
 mod node;
 mod type_text;
 mod types;
 
 use oclave_image::{Access, ValueType};
 
+pub(crate) use class_globals::Violation;
 use node::Node;
 use type_text::{Space, TypeText};
 use types::Types;
@@ -17,6 +19,8 @@ use types::Types;
 pub(crate) struct Declarations {
     pub(crate) kernels: Vec<KernelDeclaration>,
     pub(crate) variables: Vec<VariableDeclaration>,
+    /// Device globals that must not be declared as they are.
+    pub(crate) violations: Vec<Violation>,
 }
 
 /// A kernel with a body.
@@ -84,7 +88,8 @@ impl Declarations {
         let mut types = Types::default();
         let mut found = Vec::new();
         collect(&tree, "", &mut types, &mut found);
-        let mut declarations = Self::default();
+        let violations = class_globals::violations(&tree, source);
+        let mut declarations = Self { violations, ..Self::default() };
         for node in found {
             if node.kind == "FunctionDecl" {
                 declarations.kernels.push(kernel(node, &types, source));
@@ -173,7 +178,7 @@ fn variable(node: &Node, types: &Types<'_>, source: &[u8]) -> VariableDeclaratio
         is_static: node.storage_class == "static",
         line: line(node, source),
         comment: comment(node),
-        ty: types.value(&node.ty),
+        ty: types.value(class_globals::value_type(&node.ty).as_ref().unwrap_or(&node.ty)),
     }
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct Node {
     pub(crate) tag_used: String,
     /// `extern`, `static`.
     pub(crate) storage_class: String,
+    /// `public`, `protected`, `private`, of an access specifier.
+    pub(crate) access: String,
     /// The value of a constant expression.
     pub(crate) value: String,
     /// The words of a comment.
@@ -27,6 +29,7 @@ pub(crate) struct Node {
     pub(crate) location: Location,
     pub(crate) complete_definition: bool,
     pub(crate) is_implicit: bool,
+    pub(crate) is_inline: bool,
     pub(crate) has_bases: bool,
     /// Whether the class has a table of virtual functions.
     pub(crate) is_polymorphic: bool,
@@ -143,6 +146,8 @@ impl<'de> Visitor<'de> for NodeVisitor {
                 "loc" => node.location = map.next_value()?,
                 "completeDefinition" => node.complete_definition = map.next_value()?,
                 "isImplicit" => node.is_implicit = map.next_value()?,
+                "isInline" => node.is_inline = map.next_value()?,
+                "access" => node.access = map.next_value()?,
                 "isBitfield" => node.is_bitfield = map.next_value()?,
                 "bases" => {
                     map.next_value::<IgnoredAny>()?;

@@ -102,7 +102,7 @@ impl<'a> Contents<'a> {
                 Plan { module: super::module_name(source.stem), scope, kernels, statics: Vec::new() }
             })
             .collect();
-        for (index, item) in self.items.iter().enumerate() {
+        for (index, item) in self.in_source_order(sources) {
             let home = item.home(sources);
             let declared = sources.get(home).and_then(|source| item.declared(source));
             let source_name = match item {
@@ -115,6 +115,21 @@ impl<'a> Contents<'a> {
             }
         }
         plans
+    }
+
+    /// The items as their sources declare them, so that of two equal names the first gets the plain one.
+    fn in_source_order(&self, sources: &[Source<'_>]) -> Vec<(usize, &Item)> {
+        let mut items: Vec<(usize, &Item)> = self.items.iter().enumerate().collect();
+        items.sort_by_cached_key(|(_, item)| {
+            let home = item.home(sources);
+            let variables = sources.get(home).map(|source| &source.declarations.variables);
+            let declared = sources.get(home).and_then(|source| item.declared(source));
+            let position = variables.zip(declared).and_then(|(variables, declared)| {
+                variables.iter().position(|variable| variable.symbol == declared.symbol)
+            });
+            (home, position.unwrap_or(usize::MAX))
+        });
+        items
     }
 
     /// The kernels of a source in its order; the first source also gets those that no source is known to declare.

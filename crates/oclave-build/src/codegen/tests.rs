@@ -144,7 +144,7 @@ prop_compose! {
                 size_bytes,
                 device_image_scope: is_extern,
                 host_access: HostAccess::Read,
-                initial: Vec::new(),
+                ..DeviceGlobalInfo::default()
             });
             declarations.variables.push(VariableDeclaration {
                 name: id.clone(),
@@ -284,7 +284,7 @@ fn equal_structs_of_two_sources_are_one_type() {
             device_globals: Vec::new(),
         };
         let declared = KernelDeclaration { name: kernel.name.clone(), ..KernelDeclaration::default() };
-        let declarations = Declarations { kernels: vec![declared], variables: Vec::new() };
+        let declarations = Declarations { kernels: vec![declared], ..Declarations::default() };
         (DeviceImage { kernels: vec![kernel], ..DeviceImage::default() }, declarations)
     };
     let text = text(&[part("k"), part("l")]);

@@ -253,11 +253,6 @@ pub mod first {
         &super::IMAGES,
         "current",
     );
-    /// Device global `small`, `half[2][2]` (`kernels/first.cl`, line 16).
-    pub static SMALL: ::oclave::DeviceGlobal<
-        [[::oclave::half::f16; 2]; 2],
-        ::oclave::host_access::ReadWrite,
-    > = ::oclave::DeviceGlobal::new(&super::IMAGES, "package/golden/first.small");
     /// Device global `steps`, `ulong` (`kernels/first.cl`, line 15).
     ///
     /// Each program has an instance of its own (`device_image_scope`).
@@ -265,6 +260,11 @@ pub mod first {
         &super::IMAGES,
         "steps",
     );
+    /// Device global `small`, `half[2][2]` (`kernels/first.cl`, line 16).
+    pub static SMALL: ::oclave::DeviceGlobal<
+        [[::oclave::half::f16; 2]; 2],
+        ::oclave::host_access::ReadWrite,
+    > = ::oclave::DeviceGlobal::new(&super::IMAGES, "package/golden/first.small");
     /// Specialization constant `DEPTH`, SpecId 7, -3 unless set (`kernels/first.cl`).
     pub static DEPTH: ::oclave::SpecConstant<i16> = ::oclave::SpecConstant::new(
         "DEPTH",

@@ -16,6 +16,12 @@ pub(crate) struct DeclaredGlobal {
     pub(crate) name: String,
     /// The source that declares it.
     pub(crate) unit: String,
+    /// The variable holds the value as the first member of an object of the class template `device_global`.
+    pub(crate) in_class: bool,
+    /// Type of the value.
+    pub(crate) ty: u32,
+    /// Initial value in the module.
+    pub(crate) initializer: Option<u32>,
     pub(crate) info: DeviceGlobalInfo,
 }
 
@@ -85,20 +91,39 @@ pub(crate) fn declared_globals(
     for (&variable, marker) in marked {
         let name = facts.name(variable).to_owned();
         let global = declared_global(definitions, types, facts, variable, marker);
-        let (size_bytes, host_access, initial) =
+        let value =
             global.map_err(|what| ImageError::Diagnostic(format!("device global `{name}`: {what}")))?;
         let unit = if marker.unit.is_empty() { unit } else { &marker.unit };
         let id = unique_id(facts, variable, unit, &mut ids);
         let info = DeviceGlobalInfo {
             id,
-            size_bytes,
+            size_bytes: value.size_bytes,
             device_image_scope: marker.device_image_scope,
-            host_access,
-            initial,
+            host_access: value.host_access,
+            init_mode: marker.init_mode,
+            implement_in_csr: marker.implement_in_csr,
+            initial: value.initial,
         };
-        globals.push(DeclaredGlobal { variable, name, unit: unit.to_owned(), info });
+        globals.push(DeclaredGlobal {
+            variable,
+            name,
+            unit: unit.to_owned(),
+            in_class: marker.in_class,
+            ty: value.ty,
+            initializer: value.initializer,
+            info,
+        });
     }
     Ok(globals)
+}
+
+/// What the declaration of a variable tells of its value.
+struct Value {
+    ty: u32,
+    size_bytes: u32,
+    host_access: HostAccess,
+    initializer: Option<u32>,
+    initial: Vec<u8>,
 }
 
 fn declared_global(
@@ -107,11 +132,11 @@ fn declared_global(
     facts: &VariableFacts,
     variable: u32,
     marker: &DeviceGlobalMarker,
-) -> Result<(u32, HostAccess, Vec<u8>), String> {
+) -> Result<Value, String> {
     let instruction = definitions.instruction(variable).filter(|i| i.is(Op::Variable));
     let instruction = instruction.ok_or("DEVICE_GLOBAL belongs before a variable at program scope")?;
-    let ty = instruction.result_type().and_then(|ty| types.ty(ty));
-    let (Some(Type::Pointer { class, pointee }), Some(storage)) = (ty, instruction.operand(0)) else {
+    let pointer = instruction.result_type().and_then(|ty| types.ty(ty));
+    let (Some(Type::Pointer { class, pointee }), Some(storage)) = (pointer, instruction.operand(0)) else {
         return Err("its type is no pointer type; the module is malformed".to_owned());
     };
     if storage != StorageClass::CrossWorkgroup as u32 || class != storage {
@@ -120,7 +145,17 @@ fn declared_global(
     if facts.is_import(variable) {
         return Err("it is declared, but no source of the program defines it".to_owned());
     }
-    let size = types.size_bytes(pointee).ok_or("its type has no known size")?;
+    let mut initializer = instruction.operand(1);
+    let mut ty = pointee;
+    if marker.in_class {
+        let Some(Type::Struct { members }) = types.ty(pointee) else {
+            return Err("its type is not that of oclave/device_global.hpp; use its oclave-build".to_owned());
+        };
+        ty = members.first().copied().unwrap_or(pointee);
+        let object = initializer.and_then(|id| definitions.instruction(id));
+        initializer = object.filter(|i| i.is(Op::ConstantComposite)).and_then(|i| i.operand(0));
+    }
+    let size = types.size_bytes(ty).ok_or("its type has no known size")?;
     let size = u32::try_from(size).map_err(|_| format!("its {size} bytes are 4 GiB or more"))?;
     let access = match (facts.constant.contains(&variable), marker.host_access) {
         (true, Some(HostAccess::Write | HostAccess::ReadWrite)) => {
@@ -131,13 +166,13 @@ fn declared_global(
         (true, access) => access.unwrap_or(HostAccess::Read),
         (false, access) => access.unwrap_or_default(),
     };
-    let initial = match instruction.operand(1) {
+    let initial = match initializer {
         // Image-scope variables keep their initializer in the module, whatever it is.
-        Some(initializer) if !marker.device_image_scope => evaluate(definitions, types, initializer, pointee)
+        Some(initializer) if !marker.device_image_scope => evaluate(definitions, types, initializer, ty)
             .map_err(|what| format!("its initial value cannot be moved to the image's table: {what}"))?,
         _ => Vec::new(),
     };
-    Ok((size, access, initial))
+    Ok(Value { ty, size_bytes: size, host_access: access, initializer, initial })
 }
 
 /// The linkage name of an external variable; for a static one `source.name`, which no external name can be.

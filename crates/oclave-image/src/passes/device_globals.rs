@@ -3,7 +3,8 @@
 //! A variable without `device_image_scope` turns into the `usmptr` of the DPC++ design ("Device global variables"): a
 //! module-scope pointer, null at first, which every function that uses the variable loads once at its start. What was
 //! computed from the variable's address at module scope is computed there, too. A variable with `device_image_scope`
-//! stays what it is; both get their unique id as linkage name.
+//! stays what it is, or becomes the bare value where it was an object of the class template; both get their unique id as
+//! linkage name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,13 +44,15 @@ pub(crate) fn rewrite(
     let by_variable: BTreeMap<u32, &DeclaredGlobal> = globals.iter().map(|g| (g.variable, g)).collect();
     let shared: BTreeSet<u32> =
         globals.iter().filter(|g| !g.info.device_image_scope).map(|g| g.variable).collect();
+    let localized: BTreeSet<u32> =
+        globals.iter().filter(|g| !g.info.device_image_scope || g.in_class).map(|g| g.variable).collect();
     let variables: BTreeSet<u32> = module_variables(references.module()).collect();
     let mut rewrite = Rewrite {
         references,
         types,
         by_variable,
         shared: &shared,
-        localizer: Localizer::new(references, facts, &shared)?,
+        localizer: Localizer::new(references, facts, &localized)?,
         users: references.users(&variables),
         new: Rewriter::new(definitions),
         in_function: false,
@@ -114,6 +117,16 @@ impl Rewrite<'_, '_> {
         if instruction.is(Op::EntryPoint) {
             return self.entry_point(instruction);
         }
+        if let Some(global) = instruction.result_id().and_then(|id| self.by_variable.get(&id))
+            && global.info.device_image_scope
+            && global.in_class
+        {
+            let class = StorageClass::CrossWorkgroup;
+            let pointer = self.new.pointer_type(class, global.ty);
+            let mut operands = vec![pointer, global.variable, class as u32];
+            operands.extend(global.initializer);
+            return self.new.replace(instruction, Op::Variable, &operands);
+        }
         let shared = instruction.result_id().filter(|id| self.shared.contains(id));
         let (Some(variable), Some(pointer)) = (shared, instruction.result_type()) else {
             return self.new.copy(instruction);
@@ -143,10 +156,16 @@ impl Rewrite<'_, '_> {
 
     fn function_instruction(&mut self, instruction: &Instruction<'_>) -> Result<()> {
         let (definitions, pointer_bytes) = (self.references.definitions(), self.types.pointer_bytes());
+        let shared = self.shared;
         self.localizer.advance(&mut self.new, instruction, |new, variable| {
             let ty = definitions.type_of(variable)?;
             let pointer = new.fresh_id();
-            new.push(Op::Load, &[ty, pointer, variable, ALIGNED, pointer_bytes]);
+            if shared.contains(&variable) {
+                new.push(Op::Load, &[ty, pointer, variable, ALIGNED, pointer_bytes]);
+            } else {
+                // Only the value is left of the object; code sees it through the type that the object had.
+                new.push(Op::Bitcast, &[ty, pointer, variable]);
+            }
             Some(pointer)
         })?;
         match (instruction.op(), instruction.words) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::declared_globals::VariableFacts;
-use super::{capabilities, check, strip, version};
+use super::{capabilities, check, global_decorations, strip, version};
 use crate::spirv::{
     AddressingModel, Capability, Definitions, Module, Op, StorageClass, Type, TypeTable, Version,
 };
@@ -68,7 +68,8 @@ pub fn legalize_with(
     }
     let module = Module::from_words(image.spirv.clone())?;
     let takes = |c: u32| target.capabilities.as_ref().is_some_and(|all| all.contains(&c));
-    let module = pass(strip::strip(&module, takes)?)?;
+    let renumbered = global_decorations::for_device(&module, takes)?;
+    let module = pass(strip::strip(renumbered.as_ref().unwrap_or(&module), takes)?)?;
     // Lowering reads operands by their places: what it gets must be sound.
     check::check(&module)?;
     let lowered = version::lower(&module, target.spirv_version).map_err(|error| match error {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::spirv::{Decoration, Module, Op};
-use crate::{HostAccess, ImageError, Result};
+use crate::{HostAccess, ImageError, InitMode, Result};
 
 const PREFIX: &str = "oclave:";
 
@@ -17,6 +17,8 @@ pub(crate) struct Markers {
     pub(crate) device_globals: BTreeMap<u32, DeviceGlobalMarker>,
     /// Dummy variable → the specialization constant that it stands for.
     pub(crate) spec_constants: BTreeMap<u32, SpecConstantMarker>,
+    /// The variable of each source to which its objects of the class template `device_global` point → the source.
+    pub(crate) units: BTreeMap<u32, String>,
 }
 
 /// `DEVICE_GLOBAL(…)`.
@@ -26,6 +28,10 @@ pub(crate) struct DeviceGlobalMarker {
     pub(crate) unit: String,
     pub(crate) device_image_scope: bool,
     pub(crate) host_access: Option<HostAccess>,
+    pub(crate) init_mode: Option<InitMode>,
+    pub(crate) implement_in_csr: Option<bool>,
+    /// It is an object of the class template `device_global`: the value is its first member.
+    pub(crate) in_class: bool,
 }
 
 /// `SPEC_CONSTANT(…)`.
@@ -66,6 +72,7 @@ impl Markers {
         let (kind, items) = marker.split_once(',').unwrap_or((marker, ""));
         let twice = match kind {
             "device_global" => self.device_globals.insert(target, device_global(name, items)?).is_some(),
+            "unit" => self.units.insert(target, items.to_owned()).is_some(),
             "spec_constant" => self.spec_constants.insert(target, spec_constant(name, items)?).is_some(),
             _ => {
                 return Err(diagnostic(
@@ -107,8 +114,15 @@ fn device_global(name: &str, items: &str) -> Result<DeviceGlobalMarker> {
                 });
                 "host_access"
             }
-            "init_mode_reprogram" | "init_mode_reset" => "init_mode",
-            "implement_in_csr_on" | "implement_in_csr_off" => "implement_in_csr",
+            "init_mode_reprogram" | "init_mode_reset" => {
+                let reset = item == "init_mode_reset";
+                marker.init_mode = Some(if reset { InitMode::Reset } else { InitMode::Reprogram });
+                "init_mode"
+            }
+            "implement_in_csr_on" | "implement_in_csr_off" => {
+                marker.implement_in_csr = Some(item == "implement_in_csr_on");
+                "implement_in_csr"
+            }
             _ => match item.split_once('=') {
                 Some(("unit", unit)) => {
                     marker.unit = unit.to_owned();
@@ -179,10 +193,12 @@ mod tests {
             unit: "a".into(),
             device_image_scope: true,
             host_access: Some(HostAccess::Read),
+            ..DeviceGlobalMarker::default()
         };
         assert_eq!(marker, expected);
         assert_eq!(device_global("v", "unit=,").unwrap(), DeviceGlobalMarker::default());
-        assert!(device_global("v", "init_mode_reset,implement_in_csr_off").is_ok());
+        let marker = device_global("v", "init_mode_reset,implement_in_csr_off").unwrap();
+        assert_eq!((marker.init_mode, marker.implement_in_csr), (Some(InitMode::Reset), Some(false)));
     }
 
     #[test]
