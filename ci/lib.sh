@@ -7,6 +7,10 @@ case $OCLAVE_HOME in /*) ;; *) OCLAVE_HOME=$PWD/$OCLAVE_HOME ;; esac
 CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$OCLAVE_REPO/target}
 case $CARGO_TARGET_DIR in /*) ;; *) CARGO_TARGET_DIR=$PWD/$CARGO_TARGET_DIR ;; esac
 export OCLAVE_HOME CARGO_TARGET_DIR
+# Nobody steps through a CI build or builds it again after a change.
+if [ "${CI:-}" = true ]; then
+    export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=${CARGO_PROFILE_DEV_DEBUG:-line-tables-only}
+fi
 
 # The devices that take SPIR-V, in the order of the reports.
 # shellcheck disable=SC2034 # read by the scripts that source this file

@@ -6,6 +6,13 @@
 #[macro_use]
 mod support;
 
+mod device_globals;
+
+/// The kernels of `kernels/tests`.
+mod kernels {
+    oclave::include_kernels!("tests");
+}
+
 /// The list that the report is made from.
 const SCENARIOS: &str = include_str!("scenarios.txt");
 

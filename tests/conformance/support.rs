@@ -1,5 +1,8 @@
 //! What conformance tests share.
 
+use oclave::mask::Mask;
+use oclave::{Context, Device, Queue};
+
 /// Ends the test as skipped, for a reason: `skip!("no fp64 on {device}")`. The report shows the reason; a silent `return` in a
 /// test would count as passed.
 macro_rules! skip {
@@ -8,3 +11,42 @@ macro_rules! skip {
         return;
     }};
 }
+
+/// The selected device; or `None`, after saying why there is none: `let Some(device) = device() else { return };`.
+pub(crate) fn device() -> Option<Device> {
+    match Device::select() {
+        Ok(device) => {
+            println!("device: {} ({})", device.name(), device.platform().name());
+            Some(device)
+        }
+        Err(error) => {
+            println!("skipped: {error}");
+            None
+        }
+    }
+}
+
+/// An in-order queue of a context of its own, on the selected device as it is and on the same device with each of the masks
+/// that hide something it has: a scenario must look the same by every way that oclave has. Empty, after saying why, when
+/// there is no device.
+pub(crate) fn queues(masks: &[Mask]) -> Vec<Queue> {
+    let Some(device) = device() else { return Vec::new() };
+    let mut devices = vec![device.clone()];
+    for mask in masks {
+        let masked = device.masked(*mask);
+        if masked.capabilities() != device.capabilities() {
+            devices.push(masked);
+        }
+    }
+    devices
+        .iter()
+        .map(|device| {
+            println!("masked: {:?}", device.mask());
+            Queue::new(&Context::new(device).unwrap()).unwrap()
+        })
+        .collect()
+}
+
+/// The masks that change how device globals are attached.
+pub(crate) const DEVICE_GLOBAL_MASKS: [Mask; 2] =
+    [Mask::GLOBAL_VARIABLE_ACCESS, Mask::PROGRAM_SCOPE_VARIABLES];

@@ -123,7 +123,7 @@ fn module(
     Some(quote! {
         #doc
         #[allow(
-            dead_code, missing_docs, non_camel_case_types, non_snake_case, non_upper_case_globals, unreachable_pub,
+            dead_code, missing_docs, non_camel_case_types, non_snake_case, non_upper_case_globals, unreachable_pub, unused_imports,
             clippy::all, clippy::panic, clippy::pedantic, rustdoc::all
         )]
         pub mod #name {
