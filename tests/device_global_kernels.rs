@@ -1,0 +1,170 @@
+//! Device globals of every shape and language, seen from kernels (`kernels/tests/globals_*.cl`, `.clcpp`), by every way of
+//! attaching them that the device has.
+
+use oclave::mask::Mask;
+use oclave::{Aspects, Context, Device, ProgramCache, Queue, UsmSlice, usm};
+
+mod kernels {
+    oclave::include_kernels!("tests");
+}
+use kernels::{globals_access as access, globals_pointers as pointers, globals_types as types};
+use kernels::{globals_cpp as cpp, globals_cpp_define as cpp_define, globals_cpp_use as cpp_use};
+use kernels::{globals_static_a as static_a, globals_static_b as static_b};
+
+/// Queues of the selected device as it is, and without what it could do without.
+fn queues() -> Vec<Queue> {
+    let device = match Device::select() {
+        Ok(device) => device,
+        Err(error) => {
+            println!("skipped: {error}");
+            return Vec::new();
+        }
+    };
+    let mut devices = vec![device.clone()];
+    if device.capabilities().global_variable_access {
+        devices.push(device.masked(Mask::GLOBAL_VARIABLE_ACCESS));
+    }
+    if device.capabilities().aspects.contains(Aspects::PROGRAM_SCOPE_VARIABLES) {
+        devices.push(device.masked(Mask::PROGRAM_SCOPE_VARIABLES));
+    }
+    let queue = |device: &Device| {
+        println!("device: {} (mask: {:?})", device.name(), device.mask());
+        let context = Context::with_program_cache(std::slice::from_ref(device), &ProgramCache::Off).unwrap();
+        Queue::new(&context).unwrap()
+    };
+    devices.iter().map(queue).collect()
+}
+
+fn memory<T: oclave::bytemuck::Pod>(queue: &Queue, len: usize) -> UsmSlice<T, usm::Device> {
+    queue.context().alloc_device(len).unwrap()
+}
+
+fn read_types(queue: &Queue) -> (Vec<i64>, Vec<f32>) {
+    let (integers, floats) = (memory(queue, 31), memory(queue, 17));
+    queue.single_task(types::types_read(&integers, &floats)).unwrap();
+    (queue.read(&integers).unwrap(), queue.read(&floats).unwrap())
+}
+
+#[test]
+fn scalars_vectors_arrays_and_structs() {
+    for queue in queues() {
+        let mut integers: Vec<i64> = vec![102, 200, -2, 65000, 3, 4_000_000_000, -5_000_000_000, 7];
+        integers.extend([1, 2, 3, 5, 2, 3, 0, 3, 4, 5, 6, 7, 8, 6, 1, 7, 5, 1, 4, 7, 0, 8, 0]);
+        let mut floats = vec![4.5, 1.0, 2.0, 3.0, 4.0, 4.25, 2.5, 2.75];
+        floats.extend([0.0; 9]);
+        assert_eq!(read_types(&queue), (integers.clone(), floats.clone()));
+        queue.single_task(types::types_add_one()).unwrap();
+        integers.iter_mut().for_each(|n| *n += 1);
+        floats.iter_mut().for_each(|x| *x += 1.0);
+        assert_eq!(read_types(&queue), (integers, floats));
+        assert_eq!(queue.copy_from_global(&types::G_TABLE).unwrap(), [[4, 5], [6, 7], [8, 9]]);
+        assert_eq!(queue.copy_from_global(&types::G_ITEMS).unwrap()[1].parts, [5, 6, 7, 9]);
+        assert_eq!(queue.copy_from_global(&types::G_ULONG).unwrap(), 8);
+    }
+}
+
+#[test]
+fn atomics_of_all_work_items() {
+    for queue in queues() {
+        for _ in 0..3 {
+            queue.parallel_for(1000, types::types_count()).unwrap();
+        }
+        assert_eq!(queue.copy_from_global(&types::G_ATOMIC).unwrap(), 3000);
+    }
+}
+
+#[test]
+fn large_variables() {
+    for queue in queues() {
+        queue.parallel_for(1 << 20, types::types_fill_large(7)).unwrap();
+        let mut end = [0];
+        queue.copy_from_global_at(&types::G_LARGE, (1 << 20) - 1, &mut end).unwrap();
+        assert_eq!(end, [7 + (1 << 20) - 1]);
+    }
+}
+
+#[test]
+fn addresses_are_stored_passed_and_followed() {
+    for queue in queues() {
+        let out = memory::<u64>(&queue, 1);
+        queue.single_task(pointers::pointers_publish(&out)).unwrap();
+        let address = queue.read(&out).unwrap()[0];
+        assert_eq!(queue.copy_from_global(&pointers::ADDRESS).unwrap(), address);
+        assert_eq!(queue.copy_from_global(&pointers::POINTER).unwrap(), address);
+        queue.single_task(pointers::pointers_follow(7)).unwrap();
+        queue.single_task(pointers::pointers_write_to(address - 4, 6)).unwrap();
+        assert_eq!(queue.copy_from_global(&pointers::TARGET).unwrap(), [10, 6, 7, 8]);
+        let sums = memory::<i32>(&queue, 2);
+        queue.single_task(pointers::pointers_sum(&sums)).unwrap();
+        assert_eq!(queue.read(&sums).unwrap(), [31, 10]);
+    }
+}
+
+#[test]
+fn properties_do_not_concern_kernels() {
+    for queue in queues() {
+        let out = memory::<i32>(&queue, 6);
+        queue.single_task(access::access_add(10)).unwrap();
+        queue.single_task(access::access_read_all(&out)).unwrap();
+        assert_eq!(queue.read(&out).unwrap(), [11, 12, 13, 14, 5, 16]);
+        assert_eq!(queue.copy_from_global(&access::ACCESS_UNUSED).unwrap(), [8, 9]);
+    }
+}
+
+#[test]
+fn static_variables_belong_to_their_sources() {
+    for queue in queues() {
+        let out = memory::<i32>(&queue, 1);
+        queue.single_task(static_a::static_a_add(1, &out)).unwrap();
+        assert_eq!(queue.read(&out).unwrap(), [101]);
+        queue.single_task(static_b::static_b_add(2, &out)).unwrap();
+        assert_eq!(queue.read(&out).unwrap(), [202]);
+        assert_eq!(queue.copy_from_global(&static_a::SAME_NAME).unwrap(), 101);
+        assert_eq!(queue.copy_from_global(&static_b::SAME_NAME).unwrap(), 202);
+        assert_ne!(static_a::SAME_NAME.id(), static_b::SAME_NAME.id());
+    }
+}
+
+#[test]
+fn the_class_template() {
+    for queue in queues() {
+        if queue.device().mask().contains(Mask::PROGRAM_SCOPE_VARIABLES)
+            || !queue.device().capabilities().aspects.contains(Aspects::PROGRAM_SCOPE_VARIABLES)
+        {
+            println!("skipped: variables with device_image_scope need program-scope variables so far");
+            continue;
+        }
+        let (out, floats) = (memory::<i32>(&queue, 36), memory::<f32>(&queue, 2));
+        queue.single_task(cpp::cpp_read(&out, &floats)).unwrap();
+        let mut expected = vec![3, 102, 1, 5, 2, 3, 3, 4, 5, 6, 7, 8, 1, 0, 1, 7, 8, 5, 5, 3];
+        expected.extend([10, 11, 12, 13, 14, 15, 16, 17, 20, 21, 22, 23, 24, 1, 3, 0]);
+        assert_eq!(queue.read(&out).unwrap()[..35], expected[..35]);
+        assert_eq!(queue.read(&floats).unwrap(), [4.5, 2.25]);
+
+        queue.single_task(cpp::cpp_change()).unwrap();
+        queue.single_task(cpp::cpp_read(&out, &floats)).unwrap();
+        let mut expected = vec![202, 102, 1, 5, 202, 3, 3, 4, 5, 6, 7, 9, 1, 0, 1, 7, 10, 5, 1, 3];
+        expected.extend([11, 12, 12, 13, 14, 16, 16, 16, 20, 21, 22, 30, 31, 1, 202]);
+        assert_eq!(queue.read(&out).unwrap()[..35], expected);
+        assert_eq!(queue.copy_from_global(&cpp::CPP_INT).unwrap(), 202);
+        assert_eq!(queue.copy_from_global(&cpp::CPP_TABLE).unwrap(), [[3, 4], [5, 6], [7, 9]]);
+        assert_eq!(queue.copy_from_global(&cpp::CPP_POINTS).unwrap()[1].x, 6);
+        assert_eq!(queue.copy_from_global(&cpp::CPP_STATIC).unwrap(), 11);
+        queue.copy_to_global(&cpp::CPP_WRITE, &50).unwrap();
+        queue.single_task(cpp::cpp_read(&out, &floats)).unwrap();
+        assert_eq!(queue.read(&out).unwrap()[22], 50);
+    }
+}
+
+#[test]
+fn a_class_object_of_another_source() {
+    for queue in queues() {
+        let out = memory::<i32>(&queue, 1);
+        queue.single_task(cpp_define::cpp_define_add(2, &out)).unwrap();
+        assert_eq!(queue.read(&out).unwrap(), [1002]);
+        queue.single_task(cpp_use::cpp_use(&out)).unwrap();
+        assert_eq!(queue.read(&out).unwrap(), [42]);
+        assert_eq!(queue.copy_from_global(&cpp_define::NUMBER).unwrap(), 0);
+        assert_eq!(queue.copy_from_global(&cpp_define::CPP_STATIC).unwrap(), 1002);
+    }
+}
