@@ -1,7 +1,7 @@
 //! Program objects: made from SPIR-V or from a binary, built for one device.
 
 use std::ffi::{CStr, c_uchar, c_void};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::context::Context;
 use super::sys::{CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG, cl_int, cl_program};
@@ -25,6 +25,11 @@ impl Program {
     /// A program from SPIR-V, not built yet. The words must have passed `passes::check`: drivers crash on others.
     pub(crate) fn from_spirv(context: &Arc<Context>, device: &Device, words: &[u32]) -> Result<Self> {
         let il: &[u8] = bytemuck::cast_slice(words);
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let _turn = context
+            .quirks()
+            .one_module_at_a_time
+            .then(|| ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner));
         // SAFETY: the context is alive, and `il` points to as many bytes as said, which the driver copies.
         let raw = unsafe {
             context.api().clCreateProgramWithIL(context.raw(), il.as_ptr().cast::<c_void>(), il.len())

@@ -21,15 +21,25 @@ pub(crate) struct Quirks {
     /// for 1000); on many cores independent kernels too small to fill the machine no longer run side by side, unless they
     /// are put on several queues.
     pub(crate) in_order_only: bool,
+    /// PoCL (6.0 and 7.1): `clCreateProgramWithIL` reads the list of specialization constants, which `llvm-spirv` prints,
+    /// with `strtok`, whose state is one for the process. When two threads are in it, constants get lost or mixed up.
+    ///
+    /// Seen as CL_INVALID_SPEC_ID for a constant that the module has (7.1, sixteen programs by eight threads beside other
+    /// builds: once in 20 runs). So: one thread of the process at a time.
+    pub(crate) one_module_at_a_time: bool,
 }
 
 impl Quirks {
     pub(crate) fn of(device: &Device) -> Self {
-        Self { in_order_only: is_intel_cpu_runtime(device) }
+        Self { in_order_only: is_intel_cpu_runtime(device), one_module_at_a_time: is_pocl(device) }
     }
 }
 
 /// Every version that was seen has the fault; when one comes without it, compare the driver's version here.
 fn is_intel_cpu_runtime(device: &Device) -> bool {
     device.kind() == DeviceKind::Cpu && device.platform().vendor().contains("Intel")
+}
+
+fn is_pocl(device: &Device) -> bool {
+    device.platform().name().contains("Portable Computing Language")
 }
