@@ -191,8 +191,8 @@ impl Queue {
         let size = pattern.len();
         if !size.is_power_of_two()
             || size > 128
-            || to.size_bytes() % size != 0
-            || to.address().addr() % size != 0
+            || !to.size_bytes().is_multiple_of(size)
+            || !to.address().addr().is_multiple_of(size)
         {
             return Err(Error::invalid(format!(
                 "a fill of {} bytes with a pattern of {size}",

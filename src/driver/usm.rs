@@ -374,7 +374,7 @@ impl HostAccess {
     }
 
     fn start<T>(&self, offset_bytes: usize, len: usize) -> Result<NonNull<T>> {
-        let size_bytes = len.checked_mul(size_of::<T>()).unwrap_or(usize::MAX);
+        let size_bytes = len.saturating_mul(size_of::<T>());
         let span = self.allocation.span(offset_bytes, size_bytes)?;
         // Without bytes any aligned address will do.
         let start = NonNull::new(span.address().cast::<T>()).filter(|_| size_bytes != 0);

@@ -24,6 +24,7 @@ pub mod kind {
     pub enum Shared {}
 }
 
+#[allow(private_interfaces, reason = "nobody outside can name a sealed trait, nor its constant")]
 mod sealed {
     pub trait Sealed {
         const KIND: super::Kind;
@@ -115,7 +116,7 @@ impl<T: Pod, K: UsmKind> UsmSlice<T, K> {
         let size_bytes = self.size_bytes();
         let len = size_bytes.checked_div(size_of::<U>()).unwrap_or(0);
         let address = self.allocation.address().addr().wrapping_add(self.offset_bytes);
-        if len * size_of::<U>() != size_bytes || address % align_of::<U>() != 0 {
+        if len * size_of::<U>() != size_bytes || !address.is_multiple_of(align_of::<U>()) {
             return Err(Error::invalid(format!(
                 "{size_bytes} bytes at offset {} are not elements of {} bytes aligned to {}",
                 self.offset_bytes,

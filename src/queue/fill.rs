@@ -20,7 +20,7 @@ pub(super) fn fill(queue: &Arc<Queue>, to: Span<'_>, pattern: &[u8], after: &[&E
     if to.size_bytes() == 0 || size == 0 {
         return queue.fill(to, &[0], after);
     }
-    if size.is_power_of_two() && size <= 128 && to.address().addr() % size == 0 {
+    if size.is_power_of_two() && size <= 128 && to.address().addr().is_multiple_of(size) {
         return queue.fill(to, pattern, after);
     }
     let total = to.size_bytes();
