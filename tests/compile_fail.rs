@@ -1,0 +1,8 @@
+//! What rustc must refuse: wrong arguments of kernels, access that a device global does not grant, and the like.
+//!
+//! The compiler's words stand beside each program; `TRYBUILD=overwrite cargo test --test compile_fail` writes them anew.
+
+#[test]
+fn programs_that_must_not_compile() {
+    trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");
+}

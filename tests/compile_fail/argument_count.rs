@@ -1,0 +1,12 @@
+//! A kernel is called with one argument too few.
+use oclave::{UsmSlice, usm};
+
+mod kernels {
+    oclave::include_kernels!("tests");
+}
+
+fn call(x: &UsmSlice<f32, usm::Device>) -> oclave::KernelCall {
+    kernels::saxpy::saxpy(2.0, x)
+}
+
+fn main() {}

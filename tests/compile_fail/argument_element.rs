@@ -1,0 +1,12 @@
+//! Memory of another element type is passed for a `global float *`.
+use oclave::{UsmSlice, usm};
+
+mod kernels {
+    oclave::include_kernels!("tests");
+}
+
+fn call(x: &UsmSlice<f32, usm::Device>, y: &UsmSlice<u32, usm::Device>) -> oclave::KernelCall {
+    kernels::saxpy::saxpy(2.0, x, y)
+}
+
+fn main() {}

@@ -1,0 +1,12 @@
+//! Memory is passed where the kernel wants local memory, which has no contents on the host.
+use oclave::{UsmSlice, usm};
+
+mod kernels {
+    oclave::include_kernels!("tests");
+}
+
+fn call(x: &UsmSlice<i32, usm::Device>) -> oclave::KernelCall {
+    kernels::arguments::group_sum(x, x, x)
+}
+
+fn main() {}

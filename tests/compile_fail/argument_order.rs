@@ -1,0 +1,12 @@
+//! A value and memory are swapped.
+use oclave::{UsmSlice, usm};
+
+mod kernels {
+    oclave::include_kernels!("tests");
+}
+
+fn call(x: &UsmSlice<f32, usm::Device>) -> oclave::KernelCall {
+    kernels::saxpy::saxpy(x, 2.0, x)
+}
+
+fn main() {}

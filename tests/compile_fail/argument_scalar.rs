@@ -1,0 +1,12 @@
+//! A `float` parameter is given an integer.
+use oclave::{UsmSlice, usm};
+
+mod kernels {
+    oclave::include_kernels!("tests");
+}
+
+fn call(x: &UsmSlice<f32, usm::Device>) -> oclave::KernelCall {
+    kernels::saxpy::saxpy(2, x, x)
+}
+
+fn main() {}

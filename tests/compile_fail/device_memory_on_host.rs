@@ -1,0 +1,8 @@
+//! The host looks into device memory.
+use oclave::{Result, UsmSlice, usm};
+
+fn peek(x: &UsmSlice<f32, usm::Device>) -> Result<f32> {
+    Ok(x.read()?[0])
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+//! A device global is given a value of another type.
+use oclave::{DeviceGlobal, Queue, Result};
+
+fn write(queue: &Queue, global: &DeviceGlobal<i32>) -> Result<()> {
+    queue.copy_to_global(global, &1.0f32)
+}
+
+fn main() {}

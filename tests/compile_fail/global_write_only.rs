@@ -1,0 +1,9 @@
+//! The host reads a device global that it may only write.
+use oclave::host_access::Write;
+use oclave::{DeviceGlobal, Queue, Result};
+
+fn read(queue: &Queue, global: &DeviceGlobal<i32, Write>) -> Result<i32> {
+    queue.copy_from_global(global)
+}
+
+fn main() {}
