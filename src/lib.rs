@@ -1,4 +1,69 @@
 //! Device globals, virtual functions, if_device and updatable command graphs for plain OpenCL devices.
+//!
+//! SYCL's newest extensions exist for C++ programs on one compiler's own backends. This library gives Rust programs the
+//! same semantics on any OpenCL device that takes SPIR-V: Intel CPUs and GPUs, PoCL. What a driver lacks (entry points,
+//! program-scope variables, command buffers) the library does itself, with the same results; where that is not possible
+//! the answer is an error that says what is missing, never wrong data.
+//!
+//! ```no_run
+//! use oclave::{Context, Device, Queue};
+//!
+//! mod kernels {
+//!     oclave::include_kernels!("tests"); // written by the build script from kernels/tests/*.cl
+//! }
+//!
+//! fn main() -> oclave::Result<()> {
+//!     let context = Context::new(&Device::select()?)?;
+//!     let queue = Queue::new(&context)?;
+//!     let x = context.alloc_device::<f32>(1024)?;
+//!     let y = context.alloc_device::<f32>(1024)?;
+//!     queue.fill(&x, 2.0)?;
+//!     queue.fill(&y, 1.0)?;
+//!     queue.parallel_for(1024, kernels::saxpy::saxpy(10.0, &x, &y))?; // kernel void saxpy(float, global const float *, global float *)
+//!     assert_eq!(queue.read(&y)?[7], 21.0);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # The way of a kernel
+//! 1. A build script calls `oclave_build::compile`. Clang and the SPIR-V translator turn OpenCL C and C++ for OpenCL into
+//!    SPIR-V; the passes of `oclave_image` rewrite device globals, split the module into *device images* by what they need of a
+//!    device, and describe each kernel's parameters.
+//! 2. [`include_kernels!`] brings the generated Rust in: an [`ImageTable`], a function per kernel whose arguments rustc checks,
+//!    a [`DeviceGlobal`] per variable, a [`SpecConstant`] per constant.
+//! 3. A kernel's function returns a [`KernelCall`], a plain value. No OpenCL call is made before it is given to a [`Queue`].
+//! 4. The first launch selects the image that fits the device, adapts its SPIR-V to what the device takes, checks it (drivers
+//!    crash on bad modules) and builds it, or loads it from the [`ProgramCache`]; later launches find the kernel ready.
+//!
+//! # Objects
+//! [`Device`] → [`Context`] → [`Queue`] → [`Event`]; memory is [`UsmSlice`]. All are handles: cheap to clone, `Send` and `Sync`,
+//! and each keeps what it depends on alive, so they may be dropped in any order. Memory is freed when its last handle is gone and
+//! no command uses it. The host looks into host and shared memory through guards, which keep commands away meanwhile.
+//!
+//! What kernels do is beyond rustc: a kernel that writes out of bounds, or two that race on the same memory, are errors
+//! of the kernels' author, as they are in C. Nothing else that safe code can do through this library breaks memory safety.
+//!
+//! # How it maps to SYCL
+//! | SYCL 2020 and extensions | here |
+//! |---|---|
+//! | `device`, `context`, `queue`, `event` | [`Device`], [`Context`], [`Queue`], [`Event`] |
+//! | `malloc_device`, `malloc_host`, `malloc_shared` | [`Context::alloc_device`], [`Context::alloc_host`], [`Context::alloc_shared`] |
+//! | `range`, `nd_range`, `parallel_for`, `single_task` | [`Range`], [`NdRange`], [`Queue::parallel_for`], [`Queue::single_task`] |
+//! | `handler::depends_on` | [`Queue::after`] |
+//! | `kernel_bundle` from SPIR-V | [`KernelBundle`] |
+//! | `specialization_id`, `set_specialization_constant` | [`SpecConstant`], [`KernelCall::spec`] |
+//! | `device_global` (`sycl_ext_oneapi_device_global`) | [`DeviceGlobal`] and the marker `DEVICE_GLOBAL` |
+//! | `aspect` | the optional features of an image, matched with [`Device::capabilities`] |
+//! | `errc`, `exception` | [`ErrorKind`], [`Error`] |
+//!
+//! # Limits
+//! Images and samplers as kernel arguments, buffers, host tasks, virtual functions and command graphs are not there yet
+//! (CHANGELOG.md tells what is). Devices need USM (`cl_intel_unified_shared_memory`) and a little-endian host.
+//!
+//! # Features
+//! - `record`: the module `oclave::record` counts and can fail every OpenCL call, for tests of leaks, call counts and error paths. Off, it
+//!   costs nothing.
+//! - `test-kernels`: compiles this repository's own kernels; of no use elsewhere.
 #![deny(unsafe_code)]
 
 mod context;
