@@ -267,6 +267,7 @@ fn bad_modules_are_errors() {
         assert_eq!(error.kind(), ErrorKind::Image, "{what}: {error}");
     }
     // Damaged words: refused, or sound enough to be built, or refused by the driver; a crash would end the test.
+    let session = Session::start();
     let mut random = 0x2545_f491_4f6c_dd1d_u64;
     for _ in 0..300 {
         let mut bytes = SPEC.to_vec();
@@ -282,4 +283,7 @@ fn bad_modules_are_errors() {
         // Building is enough: what a damaged kernel computes is its own affair.
         let _ = queue.parallel_for(0, kernel.call());
     }
+    let built = session.count("clBuildProgram");
+    println!("{built} of 300 damaged modules passed the checks and were given to the driver");
+    assert!(built > 0);
 }
