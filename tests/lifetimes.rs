@@ -203,7 +203,7 @@ fn threads_with_queues_of_their_own_and_shared_ones() {
     assert_eq!(done.into_inner(), 600);
     drop(shared);
     drop(bundle);
-    context.device();
+    drop(context);
     assert_eq!(session.live().get(&ObjectKind::Event), None);
     assert_eq!(session.live().get(&ObjectKind::Usm), None);
 }
