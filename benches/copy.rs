@@ -2,6 +2,7 @@
 //!
 //! Prints `name,device,n,ours_us,reference_us,ratio`; n is bytes, times are medians of single copies.
 #![allow(unsafe_code, reason = "the reference calls OpenCL")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a benchmark may panic")]
 
 mod measure;
 mod raw;

@@ -140,8 +140,8 @@ fn work_groups_beyond_the_device_are_refused() {
     }
     for local in [0, limits.local_memory_bytes as usize / 4 + 1, usize::MAX] {
         let sum = call(&bundle, "group_sum")
-            .pointer(&out.cast::<i32>().unwrap())
-            .pointer_mut(&out.cast::<i32>().unwrap());
+            .pointer(out.cast::<i32>().unwrap())
+            .pointer_mut(out.cast::<i32>().unwrap());
         let error =
             queue.parallel_for(NdRange::new(64, 16), sum.local(Local::<i32>::new(local))).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::KernelArgument, "{error}");

@@ -137,6 +137,41 @@ fn nothing_grows_with_the_number_of_submissions() {
     assert!(peak <= 4, "{peak} objects: {:?}", session.live());
 }
 
+/// Pages that the process has in memory.
+fn resident_pages() -> Option<usize> {
+    std::fs::read_to_string("/proc/self/statm").ok()?.split_whitespace().nth(1)?.parse().ok()
+}
+
+#[test]
+#[ignore = "takes ten seconds and wants the process for itself: cargo test --release --test lifetimes -- --ignored"]
+fn a_million_submissions_hold_their_memory() {
+    let Some(context) = context() else { return };
+    if resident_pages().is_none() {
+        println!("skipped: the system does not tell what memory the process has");
+        return;
+    }
+    let bundle = bundle(&context);
+    for builder in [Queue::builder(&context), Queue::builder(&context).discard_events()] {
+        let queue = builder.build().unwrap();
+        let value = context.alloc_device::<i32>(1).unwrap();
+        queue.fill(&value, 0).unwrap();
+        let mut pages = Vec::new();
+        for i in 0..1_000_000 {
+            queue.single_task(call(&bundle, "bump_by").pointer_mut(&value).value(1_i32)).unwrap();
+            if i % 1000 == 999 {
+                queue.wait().unwrap();
+            }
+            if i % 100_000 == 99_999 {
+                pages.push(resident_pages().unwrap());
+            }
+        }
+        assert_eq!(queue.read(&value).unwrap(), [1_000_000]);
+        println!("pages after every 100000: {pages:?}");
+        // One byte a submission would be 220 pages from the first mark to the last.
+        assert!(pages[9] <= pages[0] + 220, "{pages:?}");
+    }
+}
+
 #[test]
 fn many_queues_share_the_bits_of_a_mask() {
     let Some(context) = context() else { return };

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 /// Rounds, and repetitions in a round, for work on so many bytes.
 #[allow(dead_code, reason = "not every benchmark is about bytes")]
-pub fn plan(size_bytes: usize) -> (usize, usize) {
+pub(crate) fn plan(size_bytes: usize) -> (usize, usize) {
     match size_bytes {
         0..=4096 => (101, 500),
         4097..=1_048_576 => (101, 50),
@@ -12,8 +12,9 @@ pub fn plan(size_bytes: usize) -> (usize, usize) {
     }
 }
 
-/// Runs both in turns and prints a row with the medians, in microseconds for one repetition.
-pub fn pair(
+/// Runs both in turns and prints a row: the medians, in microseconds for one repetition, and the median of the rounds'
+/// ratios (not the ratio of the medians: on a busy machine only neighbours in time can be compared).
+pub(crate) fn pair(
     name: &str,
     n: usize,
     rounds: usize,
@@ -37,9 +38,11 @@ pub fn pair(
             times.1.push(b);
         }
     }
-    let (ours, reference) = (median(&mut times.0), median(&mut times.1));
+    let mut ratios: Vec<f64> =
+        times.0.iter().zip(&times.1).map(|(ours, reference)| ours / reference).collect();
+    let (ours, reference, ratio) = (median(&mut times.0), median(&mut times.1), median(&mut ratios));
     let device = std::env::var("OCLAVE_CI_DEVICE").unwrap_or_else(|_| "device".to_owned());
-    println!("{name},{device},{n},{ours:.3},{reference:.3},{:.3}", ours / reference);
+    println!("{name},{device},{n},{ours:.3},{reference:.3},{ratio:.3}");
 }
 
 fn time(repeat: usize, work: &mut impl FnMut()) -> f64 {

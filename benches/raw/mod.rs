@@ -1,4 +1,5 @@
 //! Raw OpenCL, as a C program would call it: what the library is measured against.
+#![allow(dead_code, reason = "each benchmark uses a part")]
 
 use std::ffi::{CStr, CString, c_void};
 use std::ptr::{null, null_mut};
@@ -16,8 +17,8 @@ macro_rules! functions {
     ($($name:ident($($t:ty),*) $(-> $ret:ty)?;)*) => {
         /// The functions used here.
         #[allow(non_snake_case)]
-        pub struct Functions {
-            $(pub $name: unsafe extern "C" fn($($t),*) $(-> $ret)?,)*
+        pub(crate) struct Functions {
+            $(pub(crate) $name: unsafe extern "C" fn($($t),*) $(-> $ret)?,)*
         }
 
         impl Functions {
@@ -37,7 +38,6 @@ macro_rules! functions {
 }
 
 functions! {
-    clGetPlatformIDs(cl_uint, *mut cl_platform_id, *mut cl_uint) -> cl_int;
     clGetDeviceIDs(cl_platform_id, cl_ulong, cl_uint, *mut cl_device_id, *mut cl_uint) -> cl_int;
     clGetDeviceInfo(cl_device_id, cl_uint, usize, *mut c_void, *mut usize) -> cl_int;
     clCreateContext(*const isize, cl_uint, *const cl_device_id, Notify, *mut c_void, *mut cl_int) -> cl_context;
@@ -46,7 +46,6 @@ functions! {
     clCreateProgramWithBinary(cl_context, cl_uint, *const cl_device_id, *const usize, *const *const u8, *mut cl_int, *mut cl_int) -> cl_program;
     clBuildProgram(cl_program, cl_uint, *const cl_device_id, *const i8, Notify, *mut c_void) -> cl_int;
     clCreateKernel(cl_program, *const i8, *mut cl_int) -> cl_kernel;
-    clSetKernelArg(cl_kernel, cl_uint, usize, *const c_void) -> cl_int;
     clEnqueueNDRangeKernel(cl_command_queue, cl_kernel, cl_uint, *const usize, *const usize, *const usize, cl_uint, *const cl_event, *mut cl_event) -> cl_int;
     clFinish(cl_command_queue) -> cl_int;
     clReleaseEvent(cl_event) -> cl_int;
@@ -56,19 +55,19 @@ functions! {
 }
 
 /// A context, a queue and a kernel of raw OpenCL on the device of the given name. Nothing is released: the process ends.
-pub struct Raw {
-    pub cl: Functions,
-    pub context: cl_context,
-    pub device: cl_device_id,
-    pub queue: cl_command_queue,
+pub(crate) struct Raw {
+    pub(crate) cl: Functions,
+    pub(crate) context: cl_context,
+    pub(crate) device: cl_device_id,
+    pub(crate) queue: cl_command_queue,
 }
 
-pub fn check(code: cl_int) {
+pub(crate) fn check(code: cl_int) {
     assert_eq!(code, 0, "an OpenCL call failed");
 }
 
 impl Raw {
-    pub fn new(device_name: &str, out_of_order: bool) -> Self {
+    pub(crate) fn new(device_name: &str, out_of_order: bool) -> Self {
         // SAFETY: loading an OpenCL loader has no preconditions.
         let library: &'static Library =
             Box::leak(Box::new(unsafe { Library::new(oclave::loader_name().unwrap()) }.unwrap()));
@@ -133,8 +132,7 @@ impl Raw {
         }
     }
 
-    #[allow(dead_code, reason = "not every benchmark has a kernel")]
-    pub fn kernel(&self, spirv: &[u8], name: &CStr) -> cl_kernel {
+    pub(crate) fn kernel(&self, spirv: &[u8], name: &CStr) -> cl_kernel {
         let mut code = 0;
         // SAFETY: the objects are alive, the module is the project's own.
         unsafe {
@@ -149,7 +147,7 @@ impl Raw {
     }
 
     #[allow(dead_code, reason = "for the benchmark of starting up")]
-    pub fn kernel_of_binary(&self, binary: &[u8], name: &CStr) -> cl_kernel {
+    pub(crate) fn kernel_of_binary(&self, binary: &[u8], name: &CStr) -> cl_kernel {
         let (mut code, mut status) = (0, 0);
         let (length, start) = (binary.len(), binary.as_ptr());
         // SAFETY: the objects are alive, there is one length, binary and status for the one device.
@@ -172,7 +170,7 @@ impl Raw {
         }
     }
 
-    pub fn alloc(&self, size_bytes: usize) -> *mut c_void {
+    pub(crate) fn alloc(&self, size_bytes: usize) -> *mut c_void {
         let mut code = 0;
         // SAFETY: context and device are alive.
         let pointer = unsafe {
@@ -182,7 +180,7 @@ impl Raw {
         pointer
     }
 
-    pub fn finish(&self) {
+    pub(crate) fn finish(&self) {
         // SAFETY: the queue is alive.
         check(unsafe { (self.cl.clFinish)(self.queue) });
     }

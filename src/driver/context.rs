@@ -166,10 +166,7 @@ impl Context {
             // SAFETY: the pointer is an allocation of this context, whose last handle is gone and whose commands are
             // complete; it came out of its only `Keep`.
             Some(usm) => unsafe { usm.clMemFreeINTEL(self.raw, pointer) },
-            None => {
-                leak(keep);
-                Ok(())
-            }
+            None => return leak(keep),
         };
         if let Err(error) = outcome {
             self.keep_error(error);

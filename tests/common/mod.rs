@@ -1,9 +1,10 @@
 //! What the tests on a device begin with.
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use oclave::{Context, Device, KernelBundle, KernelCall};
 
 /// A context of the selected device, or `None` after saying why.
-pub fn context() -> Option<Context> {
+pub(crate) fn context() -> Option<Context> {
     let device = match Device::select() {
         Ok(device) => device,
         Err(error) => {
@@ -21,12 +22,12 @@ pub fn context() -> Option<Context> {
 
 /// The kernels of `tests/fixtures/launch.cl`.
 #[allow(dead_code, reason = "not every test launches")]
-pub fn bundle(context: &Context) -> KernelBundle {
+pub(crate) fn bundle(context: &Context) -> KernelBundle {
     KernelBundle::from_spirv(context, include_bytes!("../fixtures/launch.spv")).unwrap()
 }
 
 /// A call of one of them, without arguments yet.
 #[allow(dead_code, reason = "not every test launches")]
-pub fn call(bundle: &KernelBundle, name: &str) -> KernelCall {
+pub(crate) fn call(bundle: &KernelBundle, name: &str) -> KernelCall {
     bundle.kernel(name).unwrap().call()
 }
