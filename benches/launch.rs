@@ -2,6 +2,8 @@
 //!
 //! Prints `name,device,n,ours_us,reference_us,ratio`; n is launches, times are medians of whole chains. The reference sets
 //! the kernel's arguments once, and has an event for each launch where the library has one.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![allow(unsafe_code, reason = "the reference calls OpenCL")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a benchmark may panic")]
 

@@ -3,9 +3,10 @@
 //! Prints `name,device,n,ours_us,reference_us,ratio`; n is the binary's size in bytes. `startup` is the time from `main` to
 //! the first result of a kernel, `startup_program` the part from a finished context to there. Of the processes' times the
 //! lower quartile counts: other work on the machine only adds.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![allow(unsafe_code, reason = "the reference calls OpenCL")]
 
-#[allow(dead_code, reason = "another benchmark's part")]
 mod raw;
 
 use std::ffi::CString;

@@ -1,6 +1,8 @@
 //! Device globals of every shape and language, seen from kernels (`kernels/tests/globals_*.cl`, `.clcpp`), by every way of
 //! attaching them that the device has.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use oclave::mask::Mask;
 use oclave::{Aspects, Context, Device, ProgramCache, Queue, UsmSlice, usm};
 

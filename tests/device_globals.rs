@@ -1,6 +1,8 @@
 //! Device globals shared by two images (`kernels/tests/globals_define.cl`, `globals_use.cl`), on the selected device, by
 //! every way of attaching them that the device has.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use bytemuck::Zeroable;
 use oclave::mask::Mask;
 use oclave::record::Session;

@@ -1,5 +1,7 @@
 //! USM: allocation, copies, fills, guards, and lifetimes, on the selected device.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod common;
 
 use std::sync::Arc;

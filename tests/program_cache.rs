@@ -1,5 +1,7 @@
 //! The disk cache of program binaries, on the selected device.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{fs, io};

@@ -1,5 +1,8 @@
 //! Measuring two ways of the same work in turns, so that both see the same machine.
 
+// Each program uses a part of this.
+#![allow(dead_code, unreachable_pub)]
+
 use std::time::Instant;
 
 /// Rounds, and repetitions in a round, for work on so many bytes.

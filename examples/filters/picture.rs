@@ -7,15 +7,15 @@ use image::{GrayImage, ImageReader};
 
 /// An RGB picture, three bytes a pixel, row by row.
 #[derive(Debug)]
-pub struct Picture {
-    pub width: usize,
-    pub height: usize,
-    pub rgb: Vec<u8>,
+pub(crate) struct Picture {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) rgb: Vec<u8>,
 }
 
 impl Picture {
     /// Reads a PNG or PNM file, whatever its name says.
-    pub fn read(path: &Path) -> Result<Self, Box<dyn Error>> {
+    pub(crate) fn read(path: &Path) -> Result<Self, Box<dyn Error>> {
         let said = |error: &dyn Error| format!("cannot read the picture {}: {error}", path.display());
         let reader =
             ImageReader::open(path).and_then(ImageReader::with_guessed_format).map_err(|e| said(&e))?;
@@ -29,7 +29,7 @@ impl Picture {
 }
 
 /// Writes one byte a pixel as a grey PNG.
-pub fn write_gray(path: &Path, pixels: &[u8], width: usize) -> Result<(), Box<dyn Error>> {
+pub(crate) fn write_gray(path: &Path, pixels: &[u8], width: usize) -> Result<(), Box<dyn Error>> {
     let height = pixels.len() / width;
     GrayImage::from_raw(width as u32, height as u32, pixels.to_vec())
         .ok_or_else(|| format!("{} bytes are no picture of width {width}", pixels.len()))?

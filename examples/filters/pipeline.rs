@@ -15,14 +15,14 @@ const BINS: usize = 256;
 
 /// How long a stage took on the device.
 #[derive(Debug)]
-pub struct Timing {
-    pub stage: &'static str,
-    pub time: Duration,
+pub(crate) struct Timing {
+    pub(crate) stage: &'static str,
+    pub(crate) time: Duration,
 }
 
 /// Device memory for pictures of one size, and the queue that works on it.
 #[derive(Debug)]
-pub struct Pipeline {
+pub(crate) struct Pipeline {
     queue: Queue,
     width: usize,
     height: usize,
@@ -35,7 +35,7 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    pub fn new(device: &Device, width: usize, height: usize) -> Result<Self> {
+    pub(crate) fn new(device: &Device, width: usize, height: usize) -> Result<Self> {
         let context = Context::new(device)?;
         let queue = Queue::builder(&context).profiling().build()?;
         let pixels = width * height;
@@ -54,7 +54,7 @@ impl Pipeline {
     }
 
     /// Runs every stage over `picture`. The histogram comes back in the middle, to choose the threshold.
-    pub fn run(&self, picture: &Picture, settings: &Settings) -> Result<(Outputs, Vec<Timing>)> {
+    pub(crate) fn run(&self, picture: &Picture, settings: &Settings) -> Result<(Outputs, Vec<Timing>)> {
         let queue = &self.queue;
         let plane = Range::d2(self.width, self.height);
         let pixels = self.width * self.height;

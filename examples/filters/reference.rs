@@ -4,18 +4,18 @@ use crate::settings::Settings;
 
 /// Every picture and number that the pipeline makes.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Outputs {
-    pub luminance: Vec<u8>,
-    pub blurred: Vec<u8>,
-    pub gradient: Vec<u8>,
-    pub histogram: Vec<u32>,
-    pub threshold: u8,
-    pub mask: Vec<u8>,
-    pub edge_count: u32,
+pub(crate) struct Outputs {
+    pub(crate) luminance: Vec<u8>,
+    pub(crate) blurred: Vec<u8>,
+    pub(crate) gradient: Vec<u8>,
+    pub(crate) histogram: Vec<u32>,
+    pub(crate) threshold: u8,
+    pub(crate) mask: Vec<u8>,
+    pub(crate) edge_count: u32,
 }
 
 /// Runs the pipeline over `rgb`, three bytes a pixel, row by row.
-pub fn run(rgb: &[u8], width: usize, settings: &Settings) -> Outputs {
+pub(crate) fn run(rgb: &[u8], width: usize, settings: &Settings) -> Outputs {
     let luminance: Vec<u8> = rgb.chunks_exact(3).map(|pixel| luma(pixel, settings)).collect();
     let rows = blur(&luminance, width, settings, (1, 0));
     let blurred = blur(&rows, width, settings, (0, 1));

@@ -1,19 +1,19 @@
 //! The parameters of the pipeline, in the fixed-point units of the kernels.
 
 /// Largest blur radius, as in `kernels/examples/filters/filters.h`.
-pub const MAX_RADIUS: i32 = 15;
+pub(crate) const MAX_RADIUS: i32 = 15;
 
 /// What the user can set; each field ends in a device global.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// Weights of red, green and blue, in 1/256.
-    pub luma_weights: [i32; 3],
+    pub(crate) luma_weights: [i32; 3],
     /// Radius of the Gaussian blur, pixels, 0 to [`MAX_RADIUS`].
-    pub blur_radius: i32,
+    pub(crate) blur_radius: i32,
     /// Factor on the gradient, in 1/256.
-    pub edge_strength: i32,
+    pub(crate) edge_strength: i32,
     /// The strongest part of the pixels that counts as edges, in percent.
-    pub edge_percent: u32,
+    pub(crate) edge_percent: u32,
 }
 
 impl Default for Settings {
@@ -24,7 +24,7 @@ impl Default for Settings {
 
 impl Settings {
     /// One weight a tap, in 1/65536, of a Gaussian with a standard deviation of half the radius; they add up to 65536.
-    pub fn blur_weights(&self) -> [i32; 2 * MAX_RADIUS as usize + 1] {
+    pub(crate) fn blur_weights(&self) -> [i32; 2 * MAX_RADIUS as usize + 1] {
         let mut weights = [0; 2 * MAX_RADIUS as usize + 1];
         let sigma = f64::from(self.blur_radius).max(1.0) / 2.0;
         let bell = |tap: i32| (-f64::from(tap * tap) / (2.0 * sigma * sigma)).exp();
@@ -37,7 +37,7 @@ impl Settings {
     }
 
     /// The lowest level such that at most `edge_percent` of the pixels lie at or above it; at least 1.
-    pub fn threshold(&self, histogram: &[u32]) -> u8 {
+    pub(crate) fn threshold(&self, histogram: &[u32]) -> u8 {
         let pixels: u64 = histogram.iter().copied().map(u64::from).sum();
         let allowed = pixels * u64::from(self.edge_percent) / 100;
         let mut above = 0;

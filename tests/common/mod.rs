@@ -1,6 +1,9 @@
 //! What the tests on a device begin with.
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
+// Each program uses a part of this.
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use oclave::{Context, Device, KernelBundle, KernelCall};
 
 /// A context of the selected device, or `None` after saying why.
