@@ -1,5 +1,4 @@
 //! What the tests on a device begin with.
-#![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 // Each program uses a part of this.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
