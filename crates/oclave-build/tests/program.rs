@@ -299,3 +299,141 @@ fn a_second_program_of_one_name_is_refused() {
     assert_has(&error.to_string(), &["two programs", "oclave_kernels", "out_name"]);
     config.out_name("other").compile_to(&sources, &mut Vec::new()).unwrap();
 }
+
+/// The class template in its places, with what its Rust side is called.
+#[test]
+fn class_template_of_device_globals() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    let a = "#include <oclave/device_global.hpp>\nusing namespace oclave;\nstruct P { float x; bool b; };\n\
+             device_global<int[2][3], host_access_read> table{1, 2, 3, 4, 5, 6};\n\
+             static device_global<P, device_image_scope> p{P{2.5f, true}};\n\
+             namespace n { namespace { device_global<ulong> hidden; } }\n\
+             device_global<int> across{7};\n\
+             kernel void a(global float *o) { o[0] = table[1][2] + p.get().x + n::hidden + across; }\n";
+    let b = "#include <oclave/device_global.hpp>\nextern oclave::device_global<int> across;\n\
+             static oclave::device_global<char> p{'p'};\n\
+             kernel void b(global int *o) { *o = across + p; }\n";
+    folder.write("a.clcpp", a);
+    folder.write("b.clcpp", b);
+    let mut config = Config::new();
+    config.out_name("classes").env("CARGO_PKG_NAME", "package");
+    let built = folder.build(&mut config, &["a.clcpp", "b.clcpp"]);
+    let rust: String = built.rust().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_has(
+        &rust,
+        &[
+            "pub static TABLE: ::oclave::DeviceGlobal< [[i32; 3]; 2], ::oclave::host_access::Read",
+            "pub static P: ::oclave::DeviceGlobal<",
+            "\"package/classes/a._ZL1p\"",
+            "\"package/classes/b._ZL1p\"",
+            "pub static HIDDEN: ::oclave::DeviceGlobal<u64,",
+            "pub static ACROSS: ::oclave::DeviceGlobal<i32,",
+            "pub use super::a::ACROSS;",
+        ],
+    );
+    let images = images(&built);
+    let table = images[0].device_globals().unwrap().into_iter().find(|global| global.id == "table").unwrap();
+    assert_eq!(table.initial, [1_i32, 2, 3, 4, 5, 6].map(i32::to_le_bytes).concat());
+    let of_b: Vec<String> = images[1].device_globals().unwrap().into_iter().map(|global| global.id).collect();
+    assert_eq!(of_b, ["across", "package/classes/b._ZL1p"]);
+    let again = folder.build(&mut config, &["b.clcpp", "a.clcpp"]);
+    let ids = |built: &common::Built| {
+        let mut ids: Vec<String> = self::images(built)
+            .iter()
+            .flat_map(|image| image.device_globals().unwrap())
+            .map(|global| global.id)
+            .collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(ids(&again), ids(&built), "the order of the sources changes no id");
+}
+
+#[test]
+fn rules_for_class_objects_are_kept() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    let cases: [(&str, ErrorKind, &[&str]); 13] = [
+        (
+            "struct S { device_global<int> e; };",
+            ErrorKind::Compile,
+            &["bad.clcpp:3: `e`", "non-static member"],
+        ),
+        (
+            "class C { static device_global<int> f; };",
+            ErrorKind::Compile,
+            &["bad.clcpp:3: `f`", "must be public"],
+        ),
+        ("device_global<int> h[4];", ErrorKind::Compile, &["bad.clcpp:3: `h`", "device_global<T[N]>"]),
+        (
+            "device_global<int> s; inline namespace o { device_global<int> s; }",
+            ErrorKind::Compile,
+            &["bad.clcpp:3: `s`", "inline namespace"],
+        ),
+        (
+            "namespace foo { device_global<int> s; } inline namespace o { namespace foo {} }",
+            ErrorKind::Compile,
+            &["bad.clcpp:3: `foo`", "inline namespace"],
+        ),
+        (
+            "void f() { device_global<int> x{3}; }",
+            ErrorKind::Compile,
+            &["bad.clcpp:3", "address space '__private'"],
+        ),
+        (
+            "struct D { ~D() {} }; device_global<D> d;",
+            ErrorKind::Compile,
+            &["must be trivially destructible"],
+        ),
+        (
+            "device_global<int, host_access_read, host_access_none> c;",
+            ErrorKind::Compile,
+            &["host_access properties contradict each other"],
+        ),
+        (
+            "device_global<int, device_image_scope> x; device_global<int, device_image_scope> y{x};",
+            ErrorKind::Compile,
+            &["device_image_scope cannot be copied"],
+        ),
+        (
+            "device_global<int> g; auto v = g.get_property<init_mode_key>();",
+            ErrorKind::Compile,
+            &["does not have this property"],
+        ),
+        (
+            "kernel void k() { static device_global<int> x{3}; x = 4; }",
+            ErrorKind::PostLink,
+            &["x", "declared in a function"],
+        ),
+        (
+            "int f(); device_global<int> x{f()}; kernel void k(global int *o) { *o = x; }",
+            ErrorKind::PostLink,
+            &["bad.clcpp", "constant expression"],
+        ),
+        (
+            "extern device_global<int> e; kernel void k(global int *o) { *o = e; }",
+            ErrorKind::PostLink,
+            &["`e`", "no source of the program defines it"],
+        ),
+    ];
+    for (declaration, kind, wanted) in cases {
+        folder.write(
+            "bad.clcpp",
+            &format!("#include <oclave/device_global.hpp>\nusing namespace oclave;\n{declaration}\n"),
+        );
+        let error = folder.build(&mut Config::new(), &["bad.clcpp"]).error(kind);
+        assert_has(&error, wanted);
+    }
+    let good = "struct S { static device_global<int> d; }; device_global<int> S::d; namespace foo { device_global<int> s; } \
+                namespace { device_global<int> s; } device_global<int> s; kernel void k(global int *o) { *o = S::d + foo::s; }";
+    folder.write(
+        "good.clcpp",
+        &format!("#include <oclave/device_global.hpp>\nusing namespace oclave;\n{good}\n"),
+    );
+    assert!(folder.build(&mut Config::new(), &["good.clcpp"]).result.is_ok());
+}

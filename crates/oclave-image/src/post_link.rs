@@ -15,7 +15,7 @@ use crate::passes::signatures::signatures_with;
 use crate::passes::spec_constants::{SpecNames, spec_constants, spec_names};
 use crate::passes::split::{Part, split};
 use crate::spirv::{Definitions, Module, TypeTable};
-use crate::{DeviceImage, ImageError, KernelSignature, Result};
+use crate::{DeviceGlobalInfo, DeviceImage, ImageError, KernelSignature, Result};
 
 /// One linked module and what is known about its sources.
 #[derive(Debug, Clone)]
@@ -66,7 +66,7 @@ pub fn post_link(units: &[TranslationUnit], options: &PostLinkOptions) -> Result
     for unit in units {
         images.extend(link_unit(unit, options)?);
     }
-    check_sizes(&images)?;
+    check_agreement(&images)?;
     Ok(images)
 }
 
@@ -201,9 +201,10 @@ fn check_scopes<'p>(
         });
         if users.len() > 1 {
             return Err(ImageError::Diagnostic(format!(
-                "device_global variable {} with property \"device_image_scope\" is used in more than one device image: {}",
+                "device_global variable {} with property \"device_image_scope\" is used in more than one device image: {}{}",
                 global.name,
-                users.join(", ")
+                users.join(", "),
+                declared_in(&global.unit)
             )));
         }
     }
@@ -229,22 +230,45 @@ fn check_scopes<'p>(
     Ok(())
 }
 
+/// Where the source of a unit is named in messages; the unit of oclave-build is `package/program/stem`.
+fn declared_in(unit: &str) -> String {
+    match unit.rsplit('/').next() {
+        Some(stem) if !stem.is_empty() => format!(" (declared in source `{stem}`)"),
+        _ => String::new(),
+    }
+}
+
 /// The names of the images with a kernel that `uses` something.
 fn users_of(parts: &[Part], uses: impl Fn(&str) -> bool) -> Vec<&str> {
     parts.iter().filter(|part| part.kernels.iter().any(|k| uses(k))).map(|part| part.name.as_str()).collect()
 }
 
 /// Equal ids are one variable: checks that all images of the program agree on it.
-fn check_sizes(images: &[DeviceImage]) -> Result<()> {
-    let mut sizes: BTreeMap<String, (u32, &str)> = BTreeMap::new();
+fn check_agreement(images: &[DeviceImage]) -> Result<()> {
+    let mut known: BTreeMap<String, (DeviceGlobalInfo, &str)> = BTreeMap::new();
     for image in images {
         for global in image.device_globals()? {
-            let (size, other) = *sizes.entry(global.id.clone()).or_insert((global.size_bytes, &image.name));
-            if size != global.size_bytes {
-                return Err(ImageError::Diagnostic(format!(
-                    "device global `{}` has {size} bytes in {other} and {} in {}; equal names are one variable",
-                    global.id, global.size_bytes, image.name
-                )));
+            let (first, other) =
+                known.entry(global.id.clone()).or_insert_with(|| (global.clone(), &image.name));
+            let differs = |what: &str, there: &dyn std::fmt::Display, here: &dyn std::fmt::Display| {
+                Err(ImageError::Diagnostic(format!(
+                    "device global `{}` {what}: {there} in {other}, {here} in {}; equal names are one variable",
+                    global.id, image.name
+                )))
+            };
+            if first.size_bytes != global.size_bytes {
+                return differs("has two sizes in bytes", &first.size_bytes, &global.size_bytes);
+            }
+            if first.device_image_scope != global.device_image_scope {
+                let scope = |image_scope| if image_scope { "device_image_scope" } else { "none" };
+                return differs(
+                    "has two scopes",
+                    &scope(first.device_image_scope),
+                    &scope(global.device_image_scope),
+                );
+            }
+            if first.initial != global.initial {
+                return differs("has two initial values", &"one", &"another");
             }
         }
     }

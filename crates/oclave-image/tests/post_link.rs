@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use oclave_image::passes::{
     GLOBAL_ACCESS_KERNEL, add_global_access_kernel, lower_globals_to_hidden_argument, signatures, strip,
 };
-use oclave_image::spirv::{Module, Op};
+use oclave_image::spirv::{Module, Op, Version};
 use oclave_image::{
-    Aspects, DeviceImage, ImageError, PostLinkOptions, SplitMode, TranslationUnit, disassemble, post_link,
+    Aspects, DeviceImage, DeviceTarget, ImageError, PostLinkOptions, SplitMode, TranslationUnit, disassemble,
+    legalize, post_link,
 };
 use proptest::prelude::*;
 
@@ -141,6 +142,40 @@ fn results_are_valid() {
     assert!(validated > 50, "{validated} modules");
 }
 
+/// The numbers of SPV_INTEL_global_variable_host_access and _fpga_decorations, or of the extension before them, or none.
+#[test]
+fn devices_get_the_decorations_that_they_take() {
+    let image = link("class_globals.O2", SplitMode::Off).unwrap().remove(0);
+    let decorations = |taken: &[u32]| {
+        let basic = [4, 5, 6, 11, 38, 39].into_iter().chain(taken.iter().copied());
+        let target = DeviceTarget {
+            spirv_version: Version::V1_4,
+            aspects: Aspects::all(),
+            capabilities: Some(basic.collect()),
+            ..DeviceTarget::default()
+        };
+        let module = Module::from_words(legalize(&image, &target).unwrap()).unwrap();
+        let numbers = |op: Op, operand: usize| {
+            let found = module.instructions().filter(|i| i.is(op)).filter_map(|i| i.operand(operand));
+            found.filter(|number| (6146..=6191).contains(number)).collect::<Vec<u32>>()
+        };
+        let mut decorations = numbers(Op::Decorate, 1);
+        decorations.sort_unstable();
+        (numbers(Op::Capability, 0), decorations)
+    };
+    let count = image.device_globals().unwrap().len();
+    let all = |host_access, others: [u32; 2]| [vec![host_access; count], others.to_vec()].concat();
+    assert_eq!(decorations(&[6187, 6189]), (vec![6187, 6189], all(6188, [6190, 6191])));
+    assert_eq!(decorations(&[6146]), (vec![6146], all(6147, [6148, 6149])));
+    assert_eq!(decorations(&[6146, 6189]), (vec![6189, 6146], all(6147, [6190, 6191])));
+    assert_eq!(decorations(&[6187]), (vec![6187], vec![6188; count]));
+    assert_eq!(decorations(&[]), (vec![], vec![]));
+    let module = module_of(&image);
+    let named =
+        module.instructions().find(|i| i.operand(1) == Some(6188) && i.string_is(3, "shared")).unwrap();
+    assert_eq!(named.operand(2), Some(2), "host_access_write");
+}
+
 #[test]
 fn aspects_are_those_of_what_a_kernel_calls() {
     let kernels = signatures(&fixture("features.O2")).unwrap();
@@ -208,6 +243,21 @@ fn kernels_follow_their_sources() {
     assert_eq!(names(SplitMode::PerSource), ["first", "second"]);
     assert_eq!(names(SplitMode::PerKernel), ["first.address", "first.count", "second.plain"]);
     assert_eq!(names(SplitMode::Off), ["program", "program.fp64"]);
+}
+
+/// Units of one program that were not linked together.
+#[test]
+fn units_must_agree_on_a_variable() {
+    for (other, wanted) in [
+        ("other_size", ["two sizes", "4 in globals, 8 in other_size"]),
+        ("other_scope", ["two scopes", "none in globals, device_image_scope in other_scope"]),
+    ] {
+        let units = ["globals", other].map(|name| TranslationUnit::new(name, fixture(&format!("{name}.O2"))));
+        let error = post_link(&units, &options(SplitMode::PerSource)).unwrap_err();
+        assert!(matches!(error, ImageError::Diagnostic(_)), "{error}");
+        let text = error.to_string();
+        assert!(text.contains("`counter`") && wanted.iter().all(|part| text.contains(part)), "{text}");
+    }
 }
 
 #[test]
@@ -305,7 +355,7 @@ fn variables_with_one_instance_for_each_program_stay_in_one() {
     assert_eq!(
         error,
         "device_global variable own with property \"device_image_scope\" is used in more than one device image: \
-         scopes.a, scopes.b"
+         scopes.a, scopes.b (declared in source `scopes`)"
     );
     assert_eq!(link("plain.O2", SplitMode::Off).unwrap().len(), 1);
     let error = link("plain.O2", SplitMode::PerKernel).unwrap_err().to_string();

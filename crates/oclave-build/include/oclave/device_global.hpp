@@ -22,7 +22,10 @@
 #define OCLAVE_UNIT ""
 #endif
 
+// Version of sycl_ext_oneapi_device_global, like its feature-test macro.
+#ifndef OCLAVE_EXT_ONEAPI_DEVICE_GLOBAL
 #define OCLAVE_EXT_ONEAPI_DEVICE_GLOBAL 1
+#endif
 
 // An opaque way from a variable to its value, so that the optimiser does not think that it sees all writes: the host
 // writes, too. Post-link removes the calls.

@@ -18,11 +18,16 @@
 #define OCLAVE_UNIT ""
 #endif
 
+// Version of sycl_ext_oneapi_device_global, like its feature-test macro.
+#ifndef OCLAVE_EXT_ONEAPI_DEVICE_GLOBAL
+#define OCLAVE_EXT_ONEAPI_DEVICE_GLOBAL 1
+#endif
+
 // Before a variable at program scope in __global memory. Properties, separated by commas:
 //   device_image_scope                                  one instance in each program instead of one on each device
 //   host_access_read, _write, _read_write, _none        what the host may do; host_access_read_write unless given
-//   init_mode_reprogram, init_mode_reset                for FPGAs; checked and otherwise without effect
-//   implement_in_csr_on, implement_in_csr_off           for FPGAs; checked and otherwise without effect
+//   init_mode_reprogram, init_mode_reset                for FPGAs; told to devices that take them
+//   implement_in_csr_on, implement_in_csr_off           for FPGAs; told to devices that take them
 // See sycl_ext_oneapi_device_global for their meaning.
 #define DEVICE_GLOBAL(...) __attribute__((annotate("oclave:device_global,unit=" OCLAVE_UNIT "," #__VA_ARGS__)))
 
