@@ -12,10 +12,16 @@ mod raw;
 
 use std::ptr::{null, null_mut};
 
-use oclave::{Context, Device, Event, KernelBundle, Queue};
+use oclave::{Context, Device, Event, Queue};
 use opencl_sys::{cl_event, cl_kernel};
 use raw::{Raw, check};
 
+mod kernels {
+    oclave::include_kernels!("bench");
+}
+use kernels::bump::bump;
+
+/// `kernels/bench/bump.cl`, as the build script compiles it too.
 const SPIRV: &[u8] = include_bytes!("kernels/bump.spv");
 const CHAIN: usize = 1000;
 
@@ -26,7 +32,6 @@ fn main() {
         Err(error) => return println!("skipped: {error}"),
     };
     let context = Context::new(&device).unwrap();
-    let kernel = KernelBundle::from_spirv(&context, SPIRV).unwrap().kernel("bump").unwrap();
     let value = context.alloc_device::<i32>(64).unwrap();
 
     let raw = Raw::new(device.name(), false);
@@ -44,7 +49,7 @@ fn main() {
     };
     let ours = |queue: &Queue| {
         for _ in 0..CHAIN {
-            queue.parallel_for(1, kernel.call().pointer_mut(&value)).unwrap();
+            queue.parallel_for(1, bump(&value)).unwrap();
         }
         queue.wait().unwrap();
     };
@@ -66,7 +71,7 @@ fn main() {
         || {
             let mut last: Option<Event> = None;
             for _ in 0..CHAIN {
-                let call = kernel.call().pointer_mut(&value);
+                let call = bump(&value);
                 last = Some(match &last {
                     Some(last) => queue.after(&[last]).parallel_for(1, call).unwrap(),
                     None => queue.parallel_for(1, call).unwrap(),

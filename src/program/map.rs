@@ -1,6 +1,7 @@
 //! The memory cache: programs by image, device and specialization; kernels by what launches name.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::flight::{Flight, lock};
@@ -13,7 +14,7 @@ use crate::Result;
 pub(crate) struct ProgramMap {
     programs: Mutex<HashMap<ProgramKey, Arc<Flight<Arc<BuiltProgram>>>>>,
     /// The launch path: by kernel and device, then the few specializations in use.
-    kernels: RwLock<HashMap<KernelKey, Vec<Specialized>>>,
+    kernels: RwLock<HashMap<KernelKey, Vec<Specialized>, BuildHasherDefault<KeyHasher>>>,
 }
 
 type Specialized = (Box<[SpecValue]>, Arc<ReadyKernel>);
@@ -32,6 +33,25 @@ pub(crate) struct ProgramKey {
 pub(crate) struct KernelKey {
     pub(crate) kernel: usize,
     pub(crate) device: usize,
+}
+
+/// Hashes a [`KernelKey`]: an address and a small number, which nobody chooses to collide. Launches ask often.
+#[derive(Default)]
+pub(crate) struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_usize(usize::from(*byte)));
+    }
+
+    fn write_usize(&mut self, value: usize) {
+        // Multiplication by an odd number carries low bits up; the map looks at the high bits too.
+        self.0 = (self.0.rotate_left(5) ^ value as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 32)
+    }
 }
 
 impl ProgramMap {
