@@ -5,7 +5,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![allow(unsafe_code, reason = "the reference calls OpenCL")]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a benchmark may panic")]
 
 mod measure;
 mod raw;

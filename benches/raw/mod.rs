@@ -1,5 +1,4 @@
 //! Raw OpenCL, as a C program would call it: what the library is measured against.
-#![allow(dead_code, reason = "each benchmark uses a part")]
 // Each program uses a part of this.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
