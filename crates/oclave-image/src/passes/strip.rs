@@ -21,10 +21,17 @@ const ALIAS_SCOPE_BIT: u32 = 0x10000;
 const NO_ALIAS_BIT: u32 = 0x20000;
 const OPT_NONE_BIT: u32 = 0x10000;
 
+/// Whether an `OpSource` names a language that drivers for kernels know: none, OpenCL C, OpenCL C++, C++ for OpenCL.
+/// Intel's runtime dies of the others.
+pub(crate) fn is_kernel_language(language: u32) -> bool {
+    matches!(language, 0 | 3 | 4 | 6)
+}
+
 /// Drops annotations, and all hints of capabilities of which `takes` says no.
 ///
 /// Always: `UserSemantic` decorations, and module-scope variables of storage class Function that nothing uses, which is
-/// where `llvm-spirv` leaves the strings of annotations (no module may have such: drivers crash). With a capability that is
+/// where `llvm-spirv` leaves the strings of annotations (no module may have such: drivers crash), and `OpSource` of
+/// languages that drivers do not know. With a capability that is
 /// not taken go its `OpCapability`, its `OpExtension`, its decorations, execution modes, mask bits and instructions.
 /// A capability that means more than a hint is never touched.
 ///
@@ -89,6 +96,7 @@ impl Plan {
         };
         match op {
             Op::Capability => !operand(0).is_some_and(|c| self.capabilities.contains(&c)),
+            Op::Source => operand(0).is_some_and(is_kernel_language),
             Op::Extension => !self.extensions.iter().any(|e| instruction.string_is(0, e)),
             Op::Name => !operand(0).is_some_and(|id| self.leftovers.contains(&id)),
             Op::Decorate | Op::DecorateId | Op::DecorateString => {

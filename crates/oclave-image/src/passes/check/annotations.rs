@@ -5,11 +5,14 @@ use std::collections::{HashMap, HashSet};
 use super::layout::Layout;
 use super::{Context, broken};
 use crate::Result;
-use crate::passes::strip::USER_SEMANTIC;
+use crate::passes::strip::{USER_SEMANTIC, is_kernel_language};
 use crate::spirv::{
     AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, Instruction,
     LinkageType, MemoryModel, Op, StorageClass, Type,
 };
+
+/// Extended instruction sets for kernels.
+const SETS: [&str; 4] = ["OpenCL.std", "OpenCL.DebugInfo.100", "DebugInfo", "SPIRV.debug"];
 
 /// Checks everything before types.
 pub(super) fn check(context: &Context<'_, '_>, layout: &Layout<'_>) -> Result<()> {
@@ -21,6 +24,18 @@ pub(super) fn check(context: &Context<'_, '_>, layout: &Layout<'_>) -> Result<()
         layout.functions.iter().filter_map(|f| Some((f.begin.result_id()?, !f.blocks.is_empty()))).collect();
     for instruction in context.module.instructions().take_while(|i| !i.is(Op::Function)) {
         match (instruction.op(), instruction.operands()) {
+            (Some(Op::Source), &[language, ..]) if !is_kernel_language(language) => {
+                return Err(broken(&instruction, format!("source language {language}")));
+            }
+            (Some(Op::ExtInstImport), _) => {
+                let set = instruction.string(0).unwrap_or_default();
+                if !SETS.contains(&&*set) && !set.starts_with("NonSemantic.") {
+                    return Err(broken(
+                        &instruction,
+                        format!("the instruction set \"{set}\" is none of kernels"),
+                    ));
+                }
+            }
             (Some(Op::MemoryModel), &[addressing, memory]) => {
                 let physical = [AddressingModel::Physical32, AddressingModel::Physical64];
                 if model
@@ -97,7 +112,7 @@ fn execution_mode(instruction: &Instruction<'_>, mode: &[u32]) -> Result<()> {
         Some(
             ExecutionMode::VecTypeHint | ExecutionMode::SubgroupSize | ExecutionMode::SubgroupsPerWorkgroup,
         ) => 1,
-        Some(ExecutionMode::ContractionOff | ExecutionMode::Initializer | ExecutionMode::Finalizer) => 0,
+        Some(ExecutionMode::ContractionOff) => 0,
         Some(
             ExecutionMode::DenormPreserve
             | ExecutionMode::DenormFlushToZero
@@ -164,17 +179,22 @@ fn decorate(
         }
         Some(D::FuncParamAttr) => {
             let Some(attribute @ 0..=8) = one else { return fail(format!("attribute {literals:?}")) };
-            let parameter = context.definitions.instruction(target);
-            if !group && !parameter.is_some_and(|p| p.is(Op::FunctionParameter) || p.is(Op::Function)) {
-                return fail(format!("%{target} is no parameter"));
-            }
-            // By value (2), as the place of a result (3), not captured (5), not written (6), not read or written (7).
-            let pointer = context.pointer(target).is_some();
-            if matches!(attribute, 2 | 3 | 5..=7)
-                && parameter.is_some_and(|p| p.is(Op::FunctionParameter))
-                && !pointer
-            {
-                return fail(format!("%{target} is no pointer"));
+            let extends = attribute <= 1;
+            let definition = context.definitions.instruction(target);
+            // Extension (0, 1) is of integers and may be of a function's result; all others are of pointers.
+            let ty = match definition.and_then(|d| d.op()) {
+                Some(Op::FunctionParameter) => context.value_type(target),
+                Some(Op::Function) if extends => definition.and_then(|d| d.result_type()),
+                _ if group => return Ok(()),
+                _ => return fail(format!("%{target} is no parameter")),
+            };
+            let fits = match ty.and_then(|ty| context.ty(ty)) {
+                Some(Type::Int { .. } | Type::Bool) => extends,
+                Some(Type::Pointer { .. }) => !extends,
+                _ => false,
+            };
+            if !fits {
+                return fail(format!("attribute {attribute} is not for the type of %{target}"));
             }
         }
         Some(D::FPRoundingMode) if one > Some(3) || one.is_none() => {

@@ -19,6 +19,10 @@ pub(super) fn check(context: &Context<'_, '_>, layout: &Layout<'_>) -> Result<()
 /// The function's type, result and parameters agree.
 fn signature(context: &Context<'_, '_>, function: &Function<'_>) -> Result<()> {
     let begin = &function.begin;
+    // Inline, DontInline, Pure, Const, OptNoneINTEL.
+    if begin.operand(0).is_some_and(|control| control & !0x1_000f != 0) {
+        return Err(broken(begin, "unknown function control"));
+    }
     let Some(Type::Function { returns, parameters }) = begin.operand(1).and_then(|ty| context.ty(ty)) else {
         return Err(broken(begin, "its type is no function type"));
     };

@@ -58,7 +58,7 @@ pub(super) fn read<'m>(module: &'m Module, definitions: &Definitions<'m>) -> Res
         return Err(broken(&function.begin, "has no OpFunctionEnd; the module is truncated"));
     }
     let layout = reader.layout;
-    uses(module, definitions)?;
+    uses(module, definitions, &layout)?;
     Ok(layout)
 }
 
@@ -176,9 +176,10 @@ impl<'m> Reader<'_, 'm> {
 }
 
 /// What stands outside of functions uses ids that are defined, and before if it must. Functions: see `flow.rs`.
-fn uses(module: &Module, definitions: &Definitions<'_>) -> Result<()> {
+fn uses(module: &Module, definitions: &Definitions<'_>, layout: &Layout<'_>) -> Result<()> {
     for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
         let forward = may_look_ahead(&instruction);
+        let is_type_or_value = instruction.op().and_then(Section::of_op) == Some(Section::Types);
         let mut wrong = None;
         let fit = instruction.visit_ids(definitions, |index, role| {
             if !matches!(role, Role::Id | Role::ResultType) {
@@ -189,6 +190,9 @@ fn uses(module: &Module, definitions: &Definitions<'_>) -> Result<()> {
                 None => wrong = wrong.or(Some((id, "is not defined"))),
                 Some(at) if at >= instruction.at && !forward => {
                     wrong = wrong.or(Some((id, "is used before it is defined")));
+                }
+                Some(_) if is_type_or_value && layout.block_of.value(id) != 0 => {
+                    wrong = wrong.or(Some((id, "is defined in a function")));
                 }
                 Some(_) => {}
             }

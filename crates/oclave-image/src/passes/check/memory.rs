@@ -30,6 +30,8 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
         }
         Op::AccessChain | Op::InBoundsAccessChain => chain(at, 1),
         Op::PtrAccessChain | Op::InBoundsPtrAccessChain => chain(at, 2),
+        Op::LoopMerge => at.ensure(is_loop_control(at.instruction.operands().get(2..)), "unknown control"),
+        Op::SelectionMerge => at.ensure(at.instruction.operand(1).is_some_and(|c| c <= 3), "unknown control"),
         Op::LifetimeStart | Op::LifetimeStop => pointer(at, 0).map(|_| ()),
         Op::AtomicStore => {
             let (_, pointee) = pointer(at, 0)?;
@@ -106,6 +108,17 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
     }
 }
 
+/// A mask of bits of the core, with a literal for each from `DependencyLength` on; or with bits of the FPGA extension,
+/// of which one may have any number of literals.
+fn is_loop_control(control: Option<&[u32]>) -> bool {
+    let Some((&mask, literals)) = control.and_then(|c| c.split_first()) else { return false };
+    let needed = (mask & 0x1f8).count_ones() as usize;
+    match mask & !0x1ff {
+        0 => literals.len() == needed,
+        extension => extension & !0x3ff_0000 == 0 && literals.len() >= needed,
+    }
+}
+
 fn is_image(at: &At<'_, '_, '_>) -> Verdict {
     let image = at.operand_type(0).and_then(|ty| at.context.ty(ty));
     at.ensure(matches!(image, Some(Type::Image | Type::SampledImage)), "operand 0 is no image")
@@ -116,8 +129,12 @@ fn pointer(at: &At<'_, '_, '_>, i: usize) -> Result<(u32, u32), String> {
     at.operand_pointer(i).ok_or_else(|| format!("operand {i} is no pointer"))
 }
 
-/// Memory operands: an alignment is a power of two.
+/// Volatile, aligned, nontemporal, and the two of `SPV_INTEL_memory_access_aliasing`.
+const ACCESS: u32 = 0x3_0007;
+
+/// Memory operands: their mask is one of kernels, an alignment is a power of two.
 fn access(at: &At<'_, '_, '_>, access: &[u32]) -> Verdict {
+    at.ensure(access.first().is_none_or(|mask| mask & !ACCESS == 0), "a memory operand is none of kernels")?;
     match access {
         &[mask, alignment, ..] if mask & 2 != 0 => {
             at.ensure(alignment.is_power_of_two() && alignment <= 1 << 29, "the alignment is no power of two")
