@@ -99,11 +99,14 @@ impl DeviceState {
     }
 }
 
-/// All that a binary depends on besides the module: who compiled it and for what, and how the module was adapted.
+/// All that a binary depends on besides the module: who compiled it and for what, and how and by which passes the module was
+/// adapted.
 fn fingerprint(device: &Device, variable_access: VariableAccess, target: &DeviceTarget) -> Vec<u8> {
     let capabilities = device.capabilities();
     let adapted = format!("{variable_access:?} {target:?}");
     [
+        env!("CARGO_PKG_VERSION"),
+        oclave_image::SOURCES_FINGERPRINT,
         device.platform().name(),
         device.platform().version(),
         capabilities.name.as_str(),

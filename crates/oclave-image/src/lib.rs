@@ -31,5 +31,10 @@ pub use signature::{
     Access, AddressSpace, Field, KernelSignature, Parameter, ParameterKind, Scalar, StructType, ValueType,
 };
 
+/// Tells one build of this crate's sources from another: the passes of equal fingerprints make equal modules.
+///
+/// Part of the key under which binaries of adapted modules are cached.
+pub const SOURCES_FINGERPRINT: &str = env!("OCLAVE_IMAGE_SOURCES");
+
 /// Result with an [`ImageError`].
 pub type Result<T, E = ImageError> = std::result::Result<T, E>;
