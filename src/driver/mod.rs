@@ -32,7 +32,7 @@ mod platform;
 pub(crate) mod program;
 mod query;
 pub(crate) mod queue;
-mod quirk;
+pub(crate) mod quirk;
 #[cfg(feature = "record")]
 pub mod record;
 mod retired;

@@ -27,11 +27,23 @@ pub(crate) struct Quirks {
     /// Seen as CL_INVALID_SPEC_ID for a constant that the module has (7.1, sixteen programs by eight threads beside other
     /// builds: once in 20 runs). So: one thread of the process at a time.
     pub(crate) one_module_at_a_time: bool,
+    /// PoCL 6.0 lays the program-scope variables of a program out in an order that differs from build to build of the same
+    /// module (by addresses inside the compiler), and keeps compiled kernels on disk under a key that does not know the
+    /// order. Kernels compiled by different builds then disagree where a variable is, and read and write another one.
+    ///
+    /// Seen as lost writes in all programs with more than one variable, in every run, once a test program that built
+    /// the same program in several threads had filled PoCL's cache (one kernel of a program wrote a variable to byte 8
+    /// that the others read at byte 0). So: nothing of ours lives in program-scope variables there.
+    pub(crate) variables_move: bool,
 }
 
 impl Quirks {
     pub(crate) fn of(device: &Device) -> Self {
-        Self { in_order_only: is_intel_cpu_runtime(device), one_module_at_a_time: is_pocl(device) }
+        Self {
+            in_order_only: is_intel_cpu_runtime(device),
+            one_module_at_a_time: is_pocl(device),
+            variables_move: is_pocl(device),
+        }
     }
 }
 

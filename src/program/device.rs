@@ -12,6 +12,7 @@ use crate::Result;
 use crate::driver::Device;
 use crate::driver::context::Context;
 use crate::driver::queue::{Properties, Queue};
+use crate::driver::quirk::Quirks;
 use crate::image::DeviceProfile;
 
 /// How kernels come to know where device globals lie.
@@ -21,7 +22,7 @@ pub(crate) enum VariableAccess {
     Functions,
     /// From program-scope variables, which a kernel that is added to the program writes.
     Kernel,
-    /// Kernels get the addresses in a hidden argument: the device has no program-scope variables.
+    /// Kernels get the addresses in a hidden argument: the device has no program-scope variables, or none to rely on.
     Argument,
 }
 
@@ -39,7 +40,9 @@ pub(crate) struct DeviceState {
 impl DeviceState {
     pub(crate) fn new(device: &Device) -> Self {
         let capabilities = device.capabilities();
-        let variable_access = if !capabilities.aspects.contains(Aspects::PROGRAM_SCOPE_VARIABLES) {
+        let usable_variables = capabilities.aspects.contains(Aspects::PROGRAM_SCOPE_VARIABLES)
+            && !Quirks::of(device).variables_move;
+        let variable_access = if !usable_variables {
             VariableAccess::Argument
         } else if capabilities.global_variable_access {
             VariableAccess::Functions
