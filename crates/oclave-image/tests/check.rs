@@ -29,8 +29,11 @@ fn annotation_leftovers_do_not_pass() {
     assert!(error.contains("storage class 7") || error.contains("annotation"), "{error}");
 }
 
+/// Opcodes and operands, result type and result id among them.
+type Instructions = Vec<(Op, Vec<u32>)>;
+
 /// A sound module, as instructions: a kernel with a loop, and a function that it calls.
-fn sound() -> Vec<(Op, Vec<u32>)> {
+fn sound() -> Instructions {
     let o = |op, operands: &[u32]| (op, operands.to_vec());
     vec![
         o(Op::Capability, &[4]),
@@ -86,7 +89,7 @@ fn each_rule_that_is_broken_is_named() {
         at.unwrap_or_else(|| panic!("no {op:?} with {first}"))
     };
     let wrong = std::cell::RefCell::new(Vec::new());
-    let broken = |why: &str, change: &dyn Fn(&mut Vec<(Op, Vec<u32>)>)| {
+    let broken = |why: &str, change: &dyn Fn(&mut Instructions)| {
         let mut module = whole.clone();
         change(&mut module);
         let verdict = check::check(&assemble(Version::V1_2, &module));
