@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use oclave_image::passes::{
-    GLOBAL_ACCESS_KERNEL, add_global_access_kernel, lower_globals_to_hidden_argument, signatures, strip,
+    GLOBAL_ACCESS_KERNEL, add_global_access_kernel, image_scope_initial_values,
+    lower_globals_to_hidden_argument, signatures, strip,
 };
 use oclave_image::spirv::{Module, Op, Version};
 use oclave_image::{
@@ -318,12 +319,24 @@ fn a_hidden_argument_takes_the_place_of_the_variables() {
         let hidden = usize::from(lowered.kernels.contains(&kernel));
         assert_eq!(parameters(&lowered.module).get(&kernel), Some(&(before + hidden)), "{kernel}");
     }
-    // Variables of the module itself cannot go that way.
-    let images = link("globals.O2", SplitMode::PerSource).unwrap();
-    let error =
-        lower_globals_to_hidden_argument(&module_of(&images[1]), &images[1].device_globals().unwrap())
-            .unwrap_err();
-    assert!(error.to_string().contains("`seen`"), "{error}");
+}
+
+#[test]
+fn variables_with_device_image_scope_get_their_place_from_the_hidden_argument() {
+    let image = link("scopes.O2", SplitMode::Off).unwrap().remove(0);
+    let globals = image.device_globals().unwrap();
+    let lowered = lower_globals_to_hidden_argument(&module_of(&image), &globals).unwrap();
+    assert_eq!(lowered.kernels.iter().collect::<Vec<_>>(), ["a", "b"]);
+    golden("scopes.hidden.spvasm", &disassemble(&lowered.module));
+    assert_eq!(
+        image_scope_initial_values(&module_of(&image), &globals).unwrap(),
+        [9_i32.to_le_bytes().to_vec()]
+    );
+    // Shared ones have their values in the property sets.
+    let shared = link("shared.O2", SplitMode::PerSource).unwrap().remove(0);
+    let globals = shared.device_globals().unwrap();
+    let values = image_scope_initial_values(&module_of(&shared), &globals).unwrap();
+    assert!(values.len() == globals.len() && values.iter().all(Vec::is_empty), "{values:?}");
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::declared_globals::VariableFacts;
+use super::device_globals::ALIGNED;
 use super::global_access::exported_variables;
+use super::initializer::evaluate;
 use super::localize::Localizer;
 use super::references::References;
 use crate::spirv::{
@@ -20,13 +22,13 @@ pub struct HiddenArgument {
     pub kernels: BTreeSet<String>,
 }
 
-/// Removes the pointer variables of device globals. Each function that uses one, or calls one that does, gets a table of
+/// Removes the variables of device globals. Each function that uses one, or calls one that does, gets a table of
 /// addresses as its last parameter; `table[i]`, 64 bits wide on any device, is the USM address of `globals[i]`, which is
-/// what [`DeviceImage::device_globals`](crate::DeviceImage::device_globals) gives.
+/// what [`DeviceImage::device_globals`](crate::DeviceImage::device_globals) gives. Memory of variables with
+/// `device_image_scope` begins with what [`image_scope_initial_values`] says.
 ///
 /// # Errors
-/// [`ImageError::Unsupported`] for variables with `device_image_scope`, and where the address of a function that would
-/// get a parameter is taken.
+/// [`ImageError::Unsupported`] where the address of a function that would get a parameter is taken.
 pub fn lower_globals_to_hidden_argument(
     module: &Module,
     globals: &[DeviceGlobalInfo],
@@ -38,13 +40,9 @@ pub fn lower_globals_to_hidden_argument(
     let mut slots = BTreeMap::new();
     for (index, global) in (0_u64..).zip(globals) {
         let unsupported = |what| ImageError::Unsupported(format!("device global `{}`: {what}", global.id));
-        if global.device_image_scope {
-            let what = "device_image_scope needs program-scope variables, which the device does not have";
-            return Err(unsupported(what));
-        }
         let variable =
             exported.get(&global.id).ok_or_else(|| unsupported("the module has no such variable"))?;
-        slots.insert(*variable, index);
+        slots.insert(*variable, Slot { index, is_pointer: !global.device_image_scope });
     }
     let variables: BTreeSet<u32> = slots.keys().copied().collect();
     let users = references.users(&variables);
@@ -70,6 +68,37 @@ pub fn lower_globals_to_hidden_argument(
     })
 }
 
+/// The initial bytes of variables with `device_image_scope`, which keep their initializer in the module; nothing for those
+/// that begin as zeroes, and for other device globals. In the order of `globals`.
+///
+/// # Errors
+/// [`ImageError::Unsupported`] for values that only the device's compiler knows, such as addresses.
+pub fn image_scope_initial_values(module: &Module, globals: &[DeviceGlobalInfo]) -> Result<Vec<Vec<u8>>> {
+    let definitions = Definitions::new(module);
+    let types = TypeTable::new(&definitions);
+    let exported = exported_variables(module);
+    let initial = |global: &DeviceGlobalInfo| {
+        let variable = exported.get(&global.id).filter(|_| global.device_image_scope);
+        let Some(instruction) = variable.and_then(|id| definitions.instruction(*id)) else {
+            return Ok(Vec::new());
+        };
+        let pointee = match instruction.result_type().and_then(|ty| types.ty(ty)) {
+            Some(Type::Pointer { pointee, .. }) => pointee,
+            _ => return Ok(Vec::new()),
+        };
+        match instruction.operand(1) {
+            None => Ok(Vec::new()),
+            Some(initializer) => evaluate(&definitions, &types, initializer, pointee).map_err(|what| {
+                let id = &global.id;
+                ImageError::Unsupported(format!(
+                    "device global `{id}`: its initial value is not known: {what}"
+                ))
+            }),
+        }
+    };
+    globals.iter().map(initial).collect()
+}
+
 /// Functions that are called through pointers must keep their type.
 fn check_function_pointers(references: &References<'_>, users: &BTreeSet<u32>) -> Result<()> {
     for instruction in references.module().instructions() {
@@ -87,13 +116,21 @@ fn check_function_pointers(references: &References<'_>, users: &BTreeSet<u32>) -
     Ok(())
 }
 
+/// Where the table has the address of a variable.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    index: u64,
+    /// The variable holds the address, rather than lies there.
+    is_pointer: bool,
+}
+
 struct Lowering<'a, 'm> {
     definitions: &'a Definitions<'m>,
     types: &'a TypeTable<'m>,
     localizer: Localizer<'a, 'm>,
     new: Rewriter<'m>,
     /// Variable → its place in the table.
-    slots: &'a BTreeMap<u32, u64>,
+    slots: &'a BTreeMap<u32, Slot>,
     /// The functions that get the parameter.
     users: &'a BTreeSet<u32>,
     /// The parameter of the function that is being written, and whether it stands already.
@@ -159,12 +196,20 @@ impl Lowering<'_, '_> {
         let table_type = self.table_type();
         let (table, slots, definitions) = (self.table.map(|(id, _)| id), self.slots, self.definitions);
         self.localizer.advance(&mut self.new, instruction, |new, variable| {
-            // The variable was a place with a pointer in it; so is its entry in the table.
             let ty = definitions.type_of(variable)?;
-            let index = new.int_constant(64, *slots.get(&variable)?);
+            let slot = slots.get(&variable)?;
+            let index = new.int_constant(64, slot.index);
             let [entry, place] = [(); 2].map(|()| new.fresh_id());
             new.push(Op::InBoundsPtrAccessChain, &[table_type, entry, table?, index]);
-            new.push(Op::Bitcast, &[ty, place, entry]);
+            if slot.is_pointer {
+                // The variable was a place with a pointer in it; so is its entry in the table.
+                new.push(Op::Bitcast, &[ty, place, entry]);
+            } else {
+                let ulong = new.int_type(64);
+                let address = new.fresh_id();
+                new.push(Op::Load, &[ulong, address, entry, ALIGNED, 8]);
+                new.push(Op::ConvertUToPtr, &[ty, place, address]);
+            }
             Some(place)
         })?;
         let calls_user = instruction.is(Op::FunctionCall)

@@ -26,6 +26,6 @@ mod value_types;
 pub mod version;
 
 pub use global_access::{GLOBAL_ACCESS_KERNEL, add_global_access_kernel};
-pub use hidden_argument::{HiddenArgument, lower_globals_to_hidden_argument};
+pub use hidden_argument::{HiddenArgument, image_scope_initial_values, lower_globals_to_hidden_argument};
 pub use legalize::{DeviceTarget, legalize, legalize_with};
 pub use signatures::signatures;
