@@ -77,7 +77,7 @@ mod program;
 mod queue;
 pub mod vector;
 
-pub use oclave_image::Aspects;
+pub use oclave_image::{Aspects, HostAccess};
 
 #[doc(hidden)]
 pub use bytemuck;
@@ -85,7 +85,10 @@ pub use bytemuck;
 pub use half;
 
 pub use context::Context;
-pub use device_global::{Array, DeviceGlobal, host_access};
+pub use device_global::{
+    BundleGlobal, DeviceGlobal, EXT_ONEAPI_DEVICE_GLOBAL, Elements, GlobalVariable, HostReadable,
+    HostWritable, Value, host_access,
+};
 #[cfg(feature = "record")]
 pub use driver::record;
 pub use driver::{

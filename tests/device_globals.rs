@@ -128,7 +128,7 @@ fn elements_and_bytes_within_bounds() {
         let mut bytes = [0; 7];
         queue.memcpy_from_global(&define::HISTOGRAM, 0, &mut bytes).unwrap();
         assert_eq!(bytes, [1, 1, 2, 3, 4, 5, 0]);
-        queue.copy_to_global_at(&define::HISTOGRAM, 8, &[]).unwrap();
+        queue.copy_to_global_at(&define::HISTOGRAM, 8, &[0u32; 0]).unwrap();
         for (start, count) in [(8, 1), (0, 9), (usize::MAX, 1), (usize::MAX / 4 + 1, 1), (9, 0)] {
             let error = queue.copy_to_global_at(&define::HISTOGRAM, start, &vec![0; count]).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid, "{start} + {count}: {error}");
@@ -279,7 +279,7 @@ fn a_variable_that_images_declare_differently_is_refused() {
         let narrow: DeviceGlobal<i16> = DeviceGlobal::new(define::COUNTER.images(), "counter");
         assert_eq!(queue.copy_from_global(&narrow).unwrap_err().kind(), ErrorKind::Invalid);
         let nowhere: DeviceGlobal<i32> = DeviceGlobal::new(define::COUNTER.images(), "nowhere");
-        assert_eq!(queue.copy_from_global(&nowhere).unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(queue.copy_from_global(&nowhere).unwrap_err().kind(), ErrorKind::KernelNotSupported);
         assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 1);
     }
 }

@@ -161,6 +161,13 @@ impl Context {
         let pointer = match keep {
             Keep::Usm(pointer) => pointer,
             Keep::Host(buffer) => return drop(buffer),
+            Keep::Program(program) => {
+                // SAFETY: the reference is the `Keep`'s own.
+                if let Err(error) = unsafe { self.api.clReleaseProgram(program) } {
+                    self.keep_error(error);
+                }
+                return;
+            }
         };
         let outcome = match self.usm {
             // SAFETY: the pointer is an allocation of this context, whose last handle is gone and whose commands are

@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_uchar, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::context::Context;
+use super::retired::Keep;
 use super::sys::{CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG, cl_int, cl_program};
 use super::{Api, Device, info};
 use crate::error::{Error, ErrorKind, Result};
@@ -132,6 +133,13 @@ impl Program {
         binaries.into_iter().find(|binary| !binary.is_empty()).ok_or_else(|| {
             Error::new(ErrorKind::Runtime, "the driver gives no binary for a program that it built")
         })
+    }
+
+    /// A reference that commands on the program's variables keep.
+    pub(super) fn keep(&self) -> Result<Keep> {
+        // SAFETY: the program is alive.
+        unsafe { self.api().clRetainProgram(self.raw) }?;
+        Ok(Keep::Program(self.raw))
     }
 
     pub(crate) fn raw(&self) -> cl_program {

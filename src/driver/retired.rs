@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::event::{RawEvent, Status};
+use super::sys::cl_program;
 
 /// Entries looked at per sweep: enough to keep up with one retired entry per submission.
 const SWEEP: usize = 4;
@@ -18,11 +19,13 @@ const SWEEP: usize = 4;
 pub(crate) enum Keep {
     /// A USM pointer of the context.
     Usm(*mut c_void),
+    /// A reference to a program of the context.
+    Program(cl_program),
     /// A host buffer that a command reads or writes.
     Host(#[allow(dead_code, reason = "held for its Drop")] Box<dyn Any + Send>),
 }
 
-// SAFETY: the pointer is only handed to the driver's thread-safe free function.
+// SAFETY: pointer and handle are only handed to the driver's thread-safe functions that free and release.
 unsafe impl Send for Keep {}
 
 struct Entry {

@@ -16,13 +16,14 @@ use bytemuck::Pod;
 
 use super::Device;
 use super::context::Context;
+use super::program::Program;
 use super::queue::Queue;
 use super::retired::{Keep, leak};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Kinds of USM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
+pub enum Kind {
     Device,
     Host,
     Shared,
@@ -51,6 +52,8 @@ pub(crate) struct Allocation {
     /// `None` when there are no bytes.
     start: Option<NonNull<c_void>>,
     size_bytes: usize,
+    /// The memory is a variable of this program, and goes with it.
+    program: Option<Arc<Program>>,
     /// A bit for each slot whose queues have used it.
     used_by: AtomicU64,
     /// Uses being enqueued (low half) and host access (high half); see [`access`].
@@ -87,14 +90,14 @@ impl Allocation {
         context.sweep();
         let start = allocate(context, device, kind, size_bytes, align_bytes)
             .map_err(|error| error.at(format!("{} memory of {size_bytes} bytes", kind.name())))?;
-        static IDS: AtomicU64 = AtomicU64::new(0);
         let allocation = Self {
-            id: IDS.fetch_add(1, Ordering::Relaxed),
+            id: next_id(),
             context: Arc::clone(context),
             device: device.cloned(),
             kind,
             start,
             size_bytes,
+            program: None,
             used_by: AtomicU64::new(0),
             access: AtomicU64::new(0),
         };
@@ -111,6 +114,21 @@ impl Allocation {
     /// Tells allocations of the process apart, those that are gone included.
     pub(super) fn id(&self) -> u64 {
         self.id
+    }
+
+    /// A variable of a built program, which its driver says to lie at `start`.
+    pub(super) fn of_program(program: &Arc<Program>, start: NonNull<c_void>, size_bytes: usize) -> Arc<Self> {
+        Arc::new(Self {
+            id: next_id(),
+            context: Arc::clone(program.context()),
+            device: Some(program.device().clone()),
+            kind: Kind::Device,
+            start: Some(start),
+            size_bytes,
+            program: Some(Arc::clone(program)),
+            used_by: AtomicU64::new(0),
+            access: AtomicU64::new(0),
+        })
     }
 
     pub(crate) fn context(&self) -> &Arc<Context> {
@@ -155,6 +173,11 @@ impl Allocation {
         self.context.sweep_all();
         Ok(())
     }
+}
+
+fn next_id() -> u64 {
+    static IDS: AtomicU64 = AtomicU64::new(0);
+    IDS.fetch_add(1, Ordering::Relaxed)
 }
 
 fn allocate(
@@ -208,7 +231,19 @@ fn allocate(
 impl Drop for Allocation {
     fn drop(&mut self) {
         let Some(start) = self.start else { return };
-        let keep = Keep::Usm(start.as_ptr());
+        let keep = match &self.program {
+            None => Keep::Usm(start.as_ptr()),
+            Some(_) if *self.used_by.get_mut() == 0 => return,
+            Some(program) => match program.keep() {
+                Ok(keep) => keep,
+                // The driver does not let it live on, so what uses it must end before.
+                Err(error) => {
+                    let ended = self.wait_for_commands();
+                    self.context.keep_error(ended.err().unwrap_or(error).at("dropping a program's variable"));
+                    return;
+                }
+            },
+        };
         match *self.used_by.get_mut() {
             0 => self.context.free(keep),
             mask => match self.context.slots().markers(mask) {

@@ -3,5 +3,5 @@
 mod registry;
 mod table;
 
-pub(crate) use registry::{DeviceProfile, LoadedImage, candidates};
+pub(crate) use registry::{DeviceProfile, LoadedImage, candidates, missing_aspects};
 pub use table::{ImageTable, Kernel};

@@ -119,10 +119,15 @@ pub(crate) fn candidates<'a>(
         .remedy("choose a device that has what is missing (`oclave devices` lists them), or a kernel that does without"))
 }
 
-fn refusal(image: &LoadedImage, kernel: &KernelSignature, device: &DeviceProfile) -> Option<String> {
+/// What an image wants and the device lacks, if anything.
+pub(crate) fn missing_aspects(image: &LoadedImage, device: &DeviceProfile) -> Option<String> {
     let missing = image.aspects - device.aspects;
-    if !missing.is_empty() {
-        return Some(format!("needs {missing}"));
+    (!missing.is_empty()).then(|| format!("needs {missing}"))
+}
+
+fn refusal(image: &LoadedImage, kernel: &KernelSignature, device: &DeviceProfile) -> Option<String> {
+    if let Some(missing) = missing_aspects(image, device) {
+        return Some(missing);
     }
     if let Some(required) = kernel.required_sub_group_size
         && !device.sub_group_sizes.is_empty()

@@ -9,6 +9,7 @@ use bytemuck::Pod;
 
 use super::Pointer;
 use crate::driver::usm::{Allocation, Kind, Span};
+use crate::program::GlobalMemory;
 use crate::{Context, Device, Error, ErrorKind, Result};
 
 /// The kinds of USM, as types.
@@ -74,6 +75,16 @@ impl<T: Pod, K: UsmKind> UsmSlice<T, K> {
         };
         let allocation = Allocation::new(context.driver(), device, K::KIND, size_bytes, align_of::<T>())?;
         Ok(Self { allocation, offset_bytes: 0, len, ty: PhantomData })
+    }
+
+    /// All that a device global has room for.
+    pub(crate) fn of_global(global: &GlobalMemory) -> Self {
+        Self {
+            allocation: Arc::clone(global.allocation()),
+            offset_bytes: global.offset_bytes(),
+            len: global.size_bytes().checked_div(size_of::<T>()).unwrap_or(0),
+            ty: PhantomData,
+        }
     }
 
     /// The elements of a range.

@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use oclave_image::ImageError;
-use oclave_image::passes::{self, GLOBAL_ACCESS_KERNEL};
+use oclave_image::passes;
 
+use super::attach;
 use super::device::{DeviceState, VariableAccess};
 use super::disk::{CacheKey, CacheKeyBuilder, DiskCache};
 use super::globals::Globals;
 use super::ready::BuiltProgram;
 use super::spec::SpecValue;
 use crate::driver::context::Context;
-use crate::driver::kernel::Kernel;
 use crate::driver::program::Program;
-use crate::driver::usm::{Allocation, Kind};
 use crate::image::LoadedImage;
 use crate::{Error, ErrorKind, Result};
 
@@ -39,8 +38,8 @@ impl Builder<'_> {
         specs: &[SpecValue],
     ) -> Result<Arc<BuiltProgram>> {
         let program = self.built(image, device, specs)?;
-        let hidden = self.attach_globals(&program, image, device)?;
-        Ok(Arc::new(BuiltProgram::new(program, hidden)))
+        let attached = attach::attach(self, &program, image, device)?;
+        Ok(Arc::new(BuiltProgram::new(program, attached)))
     }
 
     fn built(&self, image: &LoadedImage, device: &DeviceState, specs: &[SpecValue]) -> Result<Arc<Program>> {
@@ -77,56 +76,6 @@ impl Builder<'_> {
         let program = Program::from_binary(self.context, device.device(), binary)?;
         program.build(BUILD_OPTIONS)?;
         Ok(program)
-    }
-
-    /// Points the program's variables to the memory that all programs of the context and device share; or gives the table
-    /// of addresses for the kernels' hidden argument.
-    fn attach_globals(
-        &self,
-        program: &Arc<Program>,
-        image: &LoadedImage,
-        device: &DeviceState,
-    ) -> Result<Option<Arc<Allocation>>> {
-        let globals = image.device_globals();
-        if globals.is_empty() {
-            return Ok(None);
-        }
-        let queue = device.queue(self.context)?;
-        let mut addresses = vec![0u64; globals.len()];
-        for (address, global) in addresses.iter_mut().zip(globals) {
-            let place = |error: Error| error.at(format!("device global `{}`", global.id));
-            if global.device_image_scope {
-                self.globals.check(global, image.name()).map_err(place)?;
-            } else {
-                let memory =
-                    self.globals.memory(self.context, &queue, global, image.name()).map_err(place)?;
-                *address = memory.address().addr() as u64;
-            }
-        }
-        if device.variable_access() == VariableAccess::Functions {
-            for (address, global) in
-                addresses.iter().zip(globals).filter(|(_, global)| !global.device_image_scope)
-            {
-                program.write_variable(&queue, &global.id, device.pointer_bytes(address))?;
-            }
-            return Ok(None);
-        }
-        let bytes = bytemuck::cast_slice(&addresses);
-        let table = Allocation::new(self.context, Some(device.device()), Kind::Device, bytes.len(), 8)?;
-        let span = table.span(0, bytes.len())?;
-        queue.write(bytes, span, &[])?;
-        if device.variable_access() == VariableAccess::Argument {
-            // Launches do not name it among their arguments.
-            table.used_by_any_queue();
-            return Ok(Some(table));
-        }
-        let mut kernel = Kernel::new(program, GLOBAL_ACCESS_KERNEL)?;
-        kernel.set_indirect_access()?;
-        kernel.set_memory(0, &span)?;
-        kernel
-            .run_once(&queue)
-            .map_err(|error| error.at(format!("device globals of image `{}`", image.name())))?;
-        Ok(None)
     }
 }
 

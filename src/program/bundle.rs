@@ -11,7 +11,7 @@ use oclave_image::{
 use super::map::ProgramMap;
 use crate::image::LoadedImage;
 use crate::queue::CallTarget;
-use crate::{Context, Error, KernelCall, Result};
+use crate::{BundleGlobal, Context, Error, KernelCall, Result};
 
 /// The name of a bundle's images in messages.
 pub(super) const NAME: &str = "kernel bundle";
@@ -99,6 +99,55 @@ impl KernelBundle {
     /// The names of the kernels.
     pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
         self.0.kernels().map(|kernel| kernel.name.as_str())
+    }
+
+    /// The device global with the unique id `name`, or the only one that is called so in its source.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid), with the names that there are, when there is none or several.
+    pub fn device_global(&self, name: &str) -> Result<BundleGlobal> {
+        let all = || {
+            self.0.images.iter().enumerate().flat_map(|(at, image)| {
+                image.device_globals().iter().enumerate().map(move |(index, global)| (at, index, global))
+            })
+        };
+        let mut found: Vec<_> = all().filter(|(.., global)| global.id == name).take(1).collect();
+        if found.is_empty() {
+            // Ids of static variables are `source.name`.
+            found.extend(all().filter(|(.., global)| global.id.rsplit('.').next() == Some(name)));
+            found.dedup_by_key(|(.., global)| &global.id);
+        }
+        match found.as_slice() {
+            [(at, index, global)] => Ok(BundleGlobal::new(self, *at, *index, global)),
+            found => {
+                let ids: std::collections::BTreeSet<&str> =
+                    all().map(|(.., global)| global.id.as_str()).collect();
+                let ids: Vec<&str> = ids.into_iter().collect();
+                let what = match (found, ids.as_slice()) {
+                    ([], []) => format!("there is no device global `{name}`, nor any other"),
+                    ([], ids) => {
+                        format!("there is no device global `{name}`: there is `{}`", ids.join("`, `"))
+                    }
+                    (_, ids) => {
+                        format!("several device globals are called `{name}`: there is `{}`", ids.join("`, `"))
+                    }
+                };
+                Err(Error::invalid(what).at(NAME))
+            }
+        }
+    }
+
+    /// Whether [`KernelBundle::device_global`] finds a variable of this name.
+    pub fn has_device_global(&self, name: &str) -> bool {
+        self.device_global(name).is_ok()
+    }
+
+    pub(crate) fn images(&self) -> &[LoadedImage] {
+        &self.0.images
+    }
+
+    pub(crate) fn programs(&self) -> &ProgramMap {
+        &self.0.programs
     }
 
     /// The context that the bundle was made for.

@@ -18,7 +18,7 @@ use crate::image::DeviceProfile;
 /// How kernels come to know where device globals lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum VariableAccess {
-    /// From program-scope variables, which functions of the platform write by name.
+    /// From program-scope variables, which functions of the platform write by name, and whose addresses it tells.
     Functions,
     /// From program-scope variables, which a kernel that is added to the program writes.
     Kernel,
@@ -44,7 +44,7 @@ impl DeviceState {
             && !Quirks::of(device).variables_move;
         let variable_access = if !usable_variables {
             VariableAccess::Argument
-        } else if capabilities.global_variable_access {
+        } else if capabilities.global_variable_access && capabilities.global_variable_pointer {
             VariableAccess::Functions
         } else {
             VariableAccess::Kernel
@@ -93,12 +93,9 @@ impl DeviceState {
         self.queue.get_or_make(|| Queue::new(context, &self.device, Properties::default()))
     }
 
-    /// The bytes of a device pointer.
-    pub(crate) fn pointer_bytes<'a>(&self, address: &'a u64) -> &'a [u8] {
-        let bytes: &[u8] = bytemuck::bytes_of(address);
-        let width = if self.device.capabilities().address_bits == 32 { 4 } else { 8 };
-        // The low half comes first: the library refuses big-endian devices and does not run on such hosts.
-        bytes.get(..width).unwrap_or(bytes)
+    /// The size of a device pointer.
+    pub(crate) fn pointer_bytes(&self) -> usize {
+        if self.device.capabilities().address_bits == 32 { 4 } else { 8 }
     }
 }
 

@@ -58,8 +58,8 @@ impl<T: Clone> Flight<T> {
         }
     }
 
-    #[cfg(test)]
-    fn get(&self) -> Option<T> {
+    /// The value if it was made; waits for who is making it.
+    pub(crate) fn get(&self) -> Option<T> {
         lock(&self.state).value.clone()
     }
 }

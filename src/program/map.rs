@@ -5,6 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::flight::{Flight, lock};
+use super::globals::GlobalMemory;
 use super::ready::{BuiltProgram, ReadyKernel};
 use super::spec::SpecValue;
 use crate::Result;
@@ -12,20 +13,28 @@ use crate::Result;
 /// Programs and kernels of a context, or of a kernel bundle, which takes them along when it goes.
 #[derive(Debug, Default)]
 pub(crate) struct ProgramMap {
-    programs: Mutex<HashMap<ProgramKey, Arc<Flight<Arc<BuiltProgram>>>>>,
+    programs: Mutex<HashMap<ProgramKey, Vec<ProgramVariant>>>,
+    /// Where device globals lie: by the image's declaration and the device. Only what never moves.
+    globals: RwLock<HashMap<GlobalKey, GlobalMemory>>,
     /// The launch path: by kernel and device, then the few specializations in use.
     kernels: RwLock<HashMap<KernelKey, Vec<Specialized>, BuildHasherDefault<KeyHasher>>>,
 }
 
+type ProgramVariant = (Box<[SpecValue]>, Arc<Flight<Arc<BuiltProgram>>>);
 type Specialized = (Box<[SpecValue]>, Arc<ReadyKernel>);
 
 /// What a program is built from. Images are named by where they lie: they live as long as the map does.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ProgramKey {
     pub(crate) image: usize,
     pub(crate) device: usize,
-    /// Sorted, and only those that the image has.
-    pub(crate) specs: Box<[SpecValue]>,
+}
+
+/// A device global as an image declares it, by where the declaration lies, and a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct GlobalKey {
+    pub(crate) declaration: usize,
+    pub(crate) device: usize,
 }
 
 /// What a launch names.
@@ -55,14 +64,47 @@ impl Hasher for KeyHasher {
 }
 
 impl ProgramMap {
-    /// The program of a key, built by `build` if nobody did. Builds of different keys run side by side.
+    /// The program of an image, built by `build` if nobody did. Builds of different programs run side by side.
+    ///
+    /// `specs` are sorted, and only those that the image has.
     pub(crate) fn program(
         &self,
         key: ProgramKey,
+        specs: &[SpecValue],
         build: impl FnOnce() -> Result<Arc<BuiltProgram>>,
     ) -> Result<Arc<BuiltProgram>> {
-        let flight = Arc::clone(lock(&self.programs).entry(key).or_default());
+        let flight = {
+            let mut programs = lock(&self.programs);
+            let variants = programs.entry(key).or_default();
+            match variants.iter().find(|(of, _)| **of == *specs) {
+                Some((_, flight)) => Arc::clone(flight),
+                None => {
+                    let flight = Arc::<Flight<Arc<BuiltProgram>>>::default();
+                    variants.push((specs.into(), Arc::clone(&flight)));
+                    flight
+                }
+            }
+        };
         flight.get_or_make(build)
+    }
+
+    /// The programs of an image that there are, whatever their specialization. Waits for those that are being built.
+    pub(crate) fn programs_of(&self, key: ProgramKey) -> Vec<Arc<BuiltProgram>> {
+        let variants: Vec<_> = lock(&self.programs)
+            .get(&key)
+            .into_iter()
+            .flatten()
+            .map(|(_, flight)| Arc::clone(flight))
+            .collect();
+        variants.iter().filter_map(|flight| flight.get()).collect()
+    }
+
+    pub(crate) fn global(&self, key: GlobalKey) -> Option<GlobalMemory> {
+        self.globals.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
+    }
+
+    pub(crate) fn insert_global(&self, key: GlobalKey, memory: &GlobalMemory) {
+        self.globals.write().unwrap_or_else(PoisonError::into_inner).insert(key, memory.clone());
     }
 
     pub(crate) fn kernel(&self, key: KernelKey, specs: &[SpecValue]) -> Option<Arc<ReadyKernel>> {

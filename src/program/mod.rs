@@ -1,6 +1,7 @@
 //! Programs: from the images of a kernel to a driver kernel that can be launched.
 
 mod arguments;
+mod attach;
 mod build;
 mod bundle;
 mod device;
@@ -15,6 +16,7 @@ mod spec;
 pub(crate) use arguments::check as check_arguments;
 pub use bundle::{BundleKernel, KernelBundle};
 pub use disk::ProgramCache;
+pub(crate) use globals::GlobalMemory;
 pub(crate) use programs::Programs;
 pub(crate) use ready::ReadyKernel;
 pub use spec::{SpecConstant, SpecType};

@@ -8,14 +8,13 @@ use super::build::Builder;
 use super::bundle;
 use super::device::DeviceState;
 use super::disk::{DiskCache, ProgramCache};
-use super::globals::Globals;
-use super::map::{KernelKey, ProgramKey, ProgramMap};
+use super::globals::{GlobalMemory, Globals};
+use super::map::{GlobalKey, KernelKey, ProgramKey, ProgramMap};
 use super::ready::{BuiltProgram, ReadyKernel};
 use super::spec::{self, SpecValue};
 use crate::driver::Device;
 use crate::driver::context::Context;
-use crate::driver::usm::Allocation;
-use crate::image::{LoadedImage, candidates};
+use crate::image::{LoadedImage, candidates, missing_aspects};
 use crate::queue::CallTarget;
 use crate::{Error, ErrorKind, Kernel, Result};
 
@@ -117,25 +116,73 @@ impl Programs {
         specs: &[SpecValue],
     ) -> Result<Arc<BuiltProgram>> {
         let specs = spec::of_image(specs, image);
-        let key = ProgramKey {
-            image: std::ptr::from_ref(image).addr(),
-            device: index,
-            specs: specs.clone().into(),
-        };
         let builder = Builder { context: &self.context, disk: self.disk.as_ref(), globals: &self.globals };
-        map.program(key, || builder.build(image, state, &specs))
+        map.program(program_key(image, index), &specs, || builder.build(image, state, &specs))
     }
 
-    /// The memory of a device global that `image` declares.
+    /// The memory of a device global that `image`, of a table or of the bundle whose map this is, declares as `global`.
+    ///
+    /// # Errors
+    /// For variables with `device_image_scope`: [`ErrorKind::Invalid`] when several programs have one,
+    /// [`ErrorKind::KernelNotSupported`] when the device cannot run any.
     pub(crate) fn global(
         &self,
         device: &Device,
-        declaration: &DeviceGlobalInfo,
-        image: &str,
-    ) -> Result<Arc<Allocation>> {
-        let (_, state) = self.device(device)?;
+        bundle: Option<&ProgramMap>,
+        image: &LoadedImage,
+        global: &DeviceGlobalInfo,
+    ) -> Result<GlobalMemory> {
+        let (index, state) = self.device(device)?;
+        let map = bundle.unwrap_or(&self.map);
+        if global.device_image_scope {
+            return self.own_global(map, image, global, (index, state));
+        }
+        let key = GlobalKey { declaration: std::ptr::from_ref(global).addr(), device: index };
+        if let Some(memory) = map.global(key) {
+            return Ok(memory);
+        }
         let queue = state.queue(&self.context)?;
-        self.globals.memory(&self.context, &queue, declaration, image)
+        let made = self.globals.memory(&self.context, &queue, &[global], image.name())?;
+        let memory = made.into_iter().next().ok_or_else(|| Error::invalid("a variable without memory"))?;
+        map.insert_global(key, &memory);
+        Ok(memory)
+    }
+
+    /// A variable of the one program of an image; where there is none yet it is built, without specialization.
+    fn own_global(
+        &self,
+        map: &ProgramMap,
+        image: &LoadedImage,
+        global: &DeviceGlobalInfo,
+        (index, state): (usize, &DeviceState),
+    ) -> Result<GlobalMemory> {
+        let programs = map.programs_of(program_key(image, index));
+        let program = match programs.as_slice() {
+            [] => {
+                if let Some(missing) = missing_aspects(image, state.profile()) {
+                    let what = format!("device `{}` cannot run its image: {missing}", state.device().name());
+                    return Err(Error::new(ErrorKind::KernelNotSupported, what)
+                        .at(format!("image `{}`", image.name())));
+                }
+                &self.program(map, image, (index, state), &[])?
+            }
+            [program] => program,
+            several => {
+                return Err(Error::invalid(format!(
+                    "it has device_image_scope, and {} programs have an instance each, with different values of \
+                     specialization constants",
+                    several.len()
+                ))
+                .remedy("drop device_image_scope, or use one set of values in this context"));
+            }
+        };
+        program.own_global(&global.id).cloned().ok_or_else(|| {
+            Error::new(
+                ErrorKind::Image,
+                format!("image `{}` declares it, its program lacks it", image.name()),
+            )
+            .remedy("rebuild the image")
+        })
     }
 
     fn device(&self, device: &Device) -> Result<(usize, &DeviceState)> {
@@ -145,6 +192,10 @@ impl Programs {
             .find(|(_, state)| state.device() == device)
             .ok_or_else(|| Error::invalid(format!("device `{}` is not in the context", device.name())))
     }
+}
+
+fn program_key(image: &LoadedImage, device: usize) -> ProgramKey {
+    ProgramKey { image: std::ptr::from_ref(image).addr(), device }
 }
 
 impl std::fmt::Debug for Programs {

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use oclave_image::KernelSignature;
 
+use super::attach::Attached;
 use super::flight::lock;
+use super::globals::GlobalMemory;
 use crate::driver::usm::Allocation;
 use crate::driver::{self, Device};
 use crate::image::LoadedImage;
@@ -15,14 +17,18 @@ use crate::{Error, ErrorKind, Result};
 #[derive(Debug)]
 pub(crate) struct BuiltProgram {
     program: Arc<driver::program::Program>,
-    /// What kernels get behind their own arguments.
-    hidden: Option<Arc<Allocation>>,
+    globals: Attached,
     kernels: Mutex<HashMap<String, Arc<ReadyKernel>>>,
 }
 
 impl BuiltProgram {
-    pub(crate) fn new(program: Arc<driver::program::Program>, hidden: Option<Arc<Allocation>>) -> Self {
-        Self { program, hidden, kernels: Mutex::default() }
+    pub(super) fn new(program: Arc<driver::program::Program>, globals: Attached) -> Self {
+        Self { program, globals, kernels: Mutex::default() }
+    }
+
+    /// The memory of a variable with `device_image_scope`.
+    pub(super) fn own_global(&self, id: &str) -> Option<&GlobalMemory> {
+        self.globals.own.get(id)
     }
 
     /// The kernel `name`; one object however often it is asked for.
@@ -34,7 +40,7 @@ impl BuiltProgram {
         let signature = image
             .kernel(name)
             .ok_or_else(|| Error::invalid(format!("image `{}` has no kernel `{name}`", image.name())))?;
-        let kernel = Arc::new(ReadyKernel::new(&self.program, self.hidden.as_ref(), signature)?);
+        let kernel = Arc::new(ReadyKernel::new(&self.program, self.globals.hidden.as_ref(), signature)?);
         kernels.insert(name.to_owned(), Arc::clone(&kernel));
         Ok(kernel)
     }

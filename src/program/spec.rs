@@ -146,8 +146,13 @@ pub(crate) fn check(values: &[SpecValue], images: &[LoadedImage]) -> Result<()> 
     Ok(())
 }
 
-/// The values for constants that an image has: others do not change its program.
+/// The values for constants that an image has, and that are not what they are anyway: others do not change its program.
 pub(crate) fn of_image(values: &[SpecValue], image: &LoadedImage) -> Vec<SpecValue> {
-    let has = |value: &&SpecValue| image.spec_constants().iter().any(|constant| constant.id == value.id);
-    values.iter().filter(has).copied().collect()
+    let changes = |value: &&SpecValue| {
+        image
+            .spec_constants()
+            .iter()
+            .any(|constant| constant.id == value.id && constant.default != value.bytes())
+    };
+    values.iter().filter(changes).copied().collect()
 }

@@ -1,0 +1,105 @@
+//! What a variable offers to copies, as traits: whether the host may read or write it, and what it holds.
+//!
+//! For variables that rustc knows they hold or do not; for those found by name they always hold, and are checked when a
+//! copy is made.
+
+use bytemuck::Pod;
+
+use super::host_access::{Access, HostRead, HostWrite};
+use super::{BundleGlobal, DeviceGlobal};
+use crate::program::GlobalMemory;
+use crate::{Error, Queue, Result};
+
+pub(super) mod sealed {
+    use super::{GlobalMemory, Queue, Result};
+
+    pub trait Variable {
+        fn id(&self) -> &str;
+
+        /// Its memory on the queue's device, made and initialised if need be.
+        fn memory(&self, queue: &Queue) -> Result<GlobalMemory>;
+
+        /// Whether the host may read it; `Ok` where rustc has seen to it.
+        fn check_read(&self) -> Result<()> {
+            Ok(())
+        }
+
+        fn check_write(&self) -> Result<()> {
+            Ok(())
+        }
+
+        /// Whether it can be a `T`; `Ok` where rustc has seen to it.
+        fn check_value<T>(&self) -> Result<()> {
+            Ok(())
+        }
+
+        /// Whether it can be some `E`.
+        fn check_elements<E>(&self) -> Result<()> {
+            Ok(())
+        }
+    }
+}
+
+/// A device global: a [`DeviceGlobal`] of generated code, or a [`BundleGlobal`] found by name.
+pub trait GlobalVariable: sealed::Variable {}
+
+/// A device global that the host may read.
+#[diagnostic::on_unimplemented(
+    message = "the host may not read `{Self}`",
+    note = "its property `host_access` does not allow it; declare it `host_access_read` or `host_access_read_write`"
+)]
+pub trait HostReadable: GlobalVariable {}
+
+/// A device global that the host may write.
+#[diagnostic::on_unimplemented(
+    message = "the host may not write `{Self}`",
+    note = "its property `host_access` does not allow it; declare it `host_access_write` or `host_access_read_write`"
+)]
+pub trait HostWritable: GlobalVariable {}
+
+/// A device global that is a `T`.
+#[diagnostic::on_unimplemented(message = "the device global `{Self}` is no `{T}`")]
+pub trait Value<T>: GlobalVariable {}
+
+/// A device global that is one `E`, an array of `E`, or an array of arrays of `E`.
+#[diagnostic::on_unimplemented(message = "the device global `{Self}` has no elements of `{E}`")]
+pub trait Elements<E>: GlobalVariable {}
+
+impl<T: Pod, A: Access> sealed::Variable for DeviceGlobal<T, A> {
+    fn id(&self) -> &str {
+        self.id
+    }
+
+    fn memory(&self, queue: &Queue) -> Result<GlobalMemory> {
+        Self::memory(self, queue)
+    }
+}
+
+impl<T: Pod, A: Access> GlobalVariable for DeviceGlobal<T, A> {}
+impl<T: Pod, A: HostRead> HostReadable for DeviceGlobal<T, A> {}
+impl<T: Pod, A: HostWrite> HostWritable for DeviceGlobal<T, A> {}
+impl<T: Pod, A: Access> Value<T> for DeviceGlobal<T, A> {}
+impl<T: Pod, A: Access> Elements<T> for DeviceGlobal<T, A> {}
+impl<E: Pod, A: Access, const N: usize> Elements<E> for DeviceGlobal<[E; N], A> {}
+impl<E: Pod, A: Access, const N: usize, const M: usize> Elements<E> for DeviceGlobal<[[E; M]; N], A> {}
+impl<E: Pod, A: Access, const N: usize, const M: usize, const L: usize> Elements<E>
+    for DeviceGlobal<[[[E; L]; M]; N], A>
+{
+}
+
+impl GlobalVariable for BundleGlobal {}
+impl HostReadable for BundleGlobal {}
+impl HostWritable for BundleGlobal {}
+impl<T: Pod> Value<T> for BundleGlobal {}
+impl<E: Pod> Elements<E> for BundleGlobal {}
+
+/// Names the variable in an error.
+pub(super) fn place(global: &impl GlobalVariable, error: Error) -> Error {
+    let place = format!("device global `{}`", global.id());
+    // What makes memory and programs may have named it already.
+    if error.place().contains(&place) { error } else { error.at(place) }
+}
+
+pub(super) fn memory_of(global: &impl GlobalVariable, queue: &Queue) -> Result<GlobalMemory> {
+    global.memory(queue).map_err(|error| place(global, error))
+}

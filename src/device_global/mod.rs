@@ -1,0 +1,171 @@
+//! Device globals: variables that live on a device between kernels and that the host can read and write.
+//!
+//! After `sycl_ext_oneapi_device_global`. A variable without `device_image_scope` has one instance per context and
+//! device, shared by every image and program; it is made and initialised when first accessed, by whatever side. A
+//! variable with it lives in its program.
+
+mod access;
+mod by_name;
+mod copy;
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::OnceLock;
+
+use bytemuck::Pod;
+use oclave_image::DeviceGlobalInfo;
+
+pub use self::access::{Elements, GlobalVariable, HostReadable, HostWritable, Value};
+pub use self::by_name::BundleGlobal;
+use crate::image::LoadedImage;
+use crate::program::GlobalMemory;
+use crate::{Error, ErrorKind, ImageTable, Queue, Result};
+
+/// The version of `sycl_ext_oneapi_device_global` that this library carries over: its feature-test macro
+/// `SYCL_EXT_ONEAPI_DEVICE_GLOBAL`.
+pub const EXT_ONEAPI_DEVICE_GLOBAL: u32 = 1;
+
+/// What the host may do with a device global: the property `host_access` as types.
+pub mod host_access {
+    mod sealed {
+        pub trait Sealed {}
+    }
+
+    /// A value of the property.
+    pub trait Access: sealed::Sealed + 'static {}
+    /// Access that lets the host read.
+    pub trait HostRead: Access {}
+    /// Access that lets the host write.
+    pub trait HostWrite: Access {}
+
+    /// The host only reads.
+    #[derive(Debug)]
+    pub enum Read {}
+    /// The host only writes.
+    #[derive(Debug)]
+    pub enum Write {}
+    /// The host reads and writes; the default.
+    #[derive(Debug)]
+    pub enum ReadWrite {}
+    /// The host does neither.
+    #[derive(Debug)]
+    pub enum None {}
+
+    impl sealed::Sealed for Read {}
+    impl sealed::Sealed for Write {}
+    impl sealed::Sealed for ReadWrite {}
+    impl sealed::Sealed for None {}
+    impl Access for Read {}
+    impl Access for Write {}
+    impl Access for ReadWrite {}
+    impl Access for None {}
+    impl HostRead for Read {}
+    impl HostRead for ReadWrite {}
+    impl HostWrite for Write {}
+    impl HostWrite for ReadWrite {}
+}
+
+/// A device global of a source, declared by the generated code.
+///
+/// `T` is the variable's type; `A` what the host may do, checked at compile time:
+///
+/// ```compile_fail,E0277
+/// # use oclave::{DeviceGlobal, Queue, host_access};
+/// fn read(queue: &Queue, gain: &DeviceGlobal<f32, host_access::Write>) -> oclave::Result<f32> {
+///     queue.copy_from_global(gain)
+/// }
+/// ```
+pub struct DeviceGlobal<T, A = host_access::ReadWrite> {
+    images: &'static ImageTable,
+    id: &'static str,
+    declaration: OnceLock<Declaration>,
+    ty: PhantomData<fn() -> (T, A)>,
+}
+
+/// Where an image declares a variable.
+#[derive(Clone, Copy)]
+struct Declaration {
+    image: &'static LoadedImage,
+    global: &'static DeviceGlobalInfo,
+}
+
+impl<T: Pod, A: host_access::Access> DeviceGlobal<T, A> {
+    /// The variable with unique id `id`, of one of the images of a table.
+    pub const fn new(images: &'static ImageTable, id: &'static str) -> Self {
+        Self { images, id, declaration: OnceLock::new(), ty: PhantomData }
+    }
+
+    /// The unique id; equal ids are one variable.
+    pub const fn id(&self) -> &'static str {
+        self.id
+    }
+
+    /// A table whose images use the variable.
+    pub const fn images(&self) -> &'static ImageTable {
+        self.images
+    }
+
+    /// The size of the variable.
+    pub const fn size_bytes(&self) -> usize {
+        size_of::<T>()
+    }
+
+    /// The address of the variable on the queue's device, made and initialised if need be.
+    ///
+    /// A variable with `device_image_scope` has it as long as its program; others as long as the context.
+    ///
+    /// # Errors
+    /// As [`Queue::copy_to_global`].
+    pub fn device_address(&self, queue: &Queue) -> Result<u64> {
+        access::memory_of(self, queue).map(|memory| memory.address())
+    }
+
+    fn memory(&self, queue: &Queue) -> Result<GlobalMemory> {
+        let declaration = match self.declaration.get() {
+            Some(declaration) => *declaration,
+            None => *self.declaration.get_or_init({
+                let found = self.find()?;
+                move || found
+            }),
+        };
+        queue.context().programs().global(queue.device(), None, declaration.image, declaration.global)
+    }
+
+    /// How the images of the table declare the variable.
+    #[cold]
+    fn find(&self) -> Result<Declaration> {
+        let declared = self.images.images()?.iter().find_map(|image| {
+            let global = image.device_globals().iter().find(|global| global.id == self.id)?;
+            Some(Declaration { image, global })
+        });
+        let declaration = declared.ok_or_else(|| {
+            let what = format!("no kernel uses it, so it is in no device image of `{}`", self.images.name());
+            Error::new(ErrorKind::KernelNotSupported, what)
+                .remedy("use it in a kernel; host and kernels must be of one build")
+        })?;
+        check_size::<T>(declaration.image.name(), declaration.global)?;
+        Ok(declaration)
+    }
+}
+
+/// Checks that the host's type for a variable has the size that an image says.
+fn check_size<T>(image: &str, global: &DeviceGlobalInfo) -> Result<()> {
+    if usize::try_from(global.size_bytes) == Ok(size_of::<T>()) {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "image `{image}` declares {} bytes, the host's type `{}` has {}",
+        global.size_bytes,
+        std::any::type_name::<T>(),
+        size_of::<T>()
+    )))
+}
+
+impl<T, A> fmt::Debug for DeviceGlobal<T, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeviceGlobal")
+            .field("id", &self.id)
+            .field("type", &std::any::type_name::<T>())
+            .finish()
+    }
+}
