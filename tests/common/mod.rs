@@ -3,7 +3,8 @@
 // Each program uses a part of this.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use oclave::{Context, Device, KernelBundle, KernelCall};
+use oclave::mask::Mask;
+use oclave::{Aspects, Context, Device, KernelBundle, KernelCall};
 
 /// A context of the selected device, or `None` after saying why.
 pub(crate) fn context() -> Option<Context> {
@@ -32,4 +33,29 @@ pub(crate) fn bundle(context: &Context) -> KernelBundle {
 #[allow(dead_code, reason = "not every test launches")]
 pub(crate) fn call(bundle: &KernelBundle, name: &str) -> KernelCall {
     bundle.kernel(name).unwrap().call()
+}
+
+/// The selected device as it is, and with each capability hidden that device globals can use, where it has it. Empty,
+/// after saying why, without a device.
+#[allow(dead_code, reason = "not every test has device globals")]
+pub fn variable_devices() -> Vec<Device> {
+    let device = match Device::select() {
+        Ok(device) => device,
+        Err(error) => {
+            println!("skipped: {error}");
+            return Vec::new();
+        }
+    };
+    let capabilities = device.capabilities();
+    let hidden = [
+        (capabilities.global_variable_access, Mask::GLOBAL_VARIABLE_ACCESS),
+        (capabilities.global_variable_pointer, Mask::GLOBAL_VARIABLE_POINTER),
+        (capabilities.aspects.contains(Aspects::PROGRAM_SCOPE_VARIABLES), Mask::PROGRAM_SCOPE_VARIABLES),
+    ];
+    let mut devices = vec![device.clone()];
+    devices.extend(hidden.into_iter().filter(|(has, _)| *has).map(|(_, mask)| device.masked(mask)));
+    for device in &devices {
+        println!("device: {} (mask: {:?})", device.name(), device.mask());
+    }
+    devices
 }

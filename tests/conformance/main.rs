@@ -9,6 +9,7 @@
 mod support;
 
 mod device_globals;
+mod device_globals_host;
 
 /// The kernels of `kernels/tests`.
 mod kernels {

@@ -81,10 +81,8 @@ fn link_unit(unit: &TranslationUnit, options: &PostLinkOptions) -> Result<Vec<De
     check_imports(&definitions, &facts)?;
     let globals = declared_globals(&definitions, &types, &facts, &markers, &unit.name)?;
     let ids = globals.iter().map(|g| (g.variable, g.info.id.clone())).collect();
-    let shared: BTreeSet<u32> =
-        globals.iter().filter(|g| !g.info.device_image_scope).map(|g| g.variable).collect();
     // Signatures come from the module as the translator wrote it: dead-code elimination drops its strings.
-    let kernels = signatures_with(&references, &types, &ids, &shared)?;
+    let kernels = signatures_with(&references, &types, &ids)?;
     let parts = split(&unit.name, &kernels, &unit.kernel_sources, options.split);
     let program = Program {
         spec_names: spec_names(&markers)?,

@@ -23,18 +23,17 @@ use crate::{Access, AddressSpace, ImageError, KernelSignature, Parameter, Parame
 pub fn signatures(module: &Module) -> Result<Vec<KernelSignature>> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
-    signatures_with(&References::new(&definitions), &types, &BTreeMap::new(), &BTreeSet::new())
+    signatures_with(&References::new(&definitions), &types, &BTreeMap::new())
 }
 
-/// As [`signatures`], with the unique ids of device globals by variable, and the variables that are shared by images.
+/// As [`signatures`], with the unique ids of device globals by variable. They need no program-scope variables: a hidden argument will do.
 pub(crate) fn signatures_with(
     references: &References<'_>,
     types: &TypeTable<'_>,
     device_globals: &BTreeMap<u32, String>,
-    shared: &BTreeSet<u32>,
 ) -> Result<Vec<KernelSignature>> {
     let definitions = references.definitions();
-    let aspects = FunctionAspects::new(references, types, shared);
+    let aspects = FunctionAspects::new(references, types, &device_globals.keys().copied().collect());
     let facts = Facts::new(references.module());
     let values = ValueTypes::new(definitions, types);
     let kernels = references.entry_points().iter().map(|entry| {

@@ -1,0 +1,268 @@
+//! Variables with `device_image_scope` (`kernels/tests/globals_scope.cl`): they live in their programs.
+
+use oclave::mask::Mask;
+use oclave::record::{ObjectKind, Session};
+use oclave::{
+    Aspects, Context, Device, DeviceGlobal, ErrorKind, HostAccess, KernelBundle, ProgramCache, Queue,
+};
+
+mod common;
+mod kernels {
+    oclave::include_kernels!("tests");
+}
+use kernels::globals_scope as scope;
+
+/// The image of the source, for bundles.
+const IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tests.globals_scope.oclimg"));
+
+fn queue(device: &Device) -> Queue {
+    let context = Context::with_program_cache(std::slice::from_ref(device), &ProgramCache::Off).unwrap();
+    Queue::new(&context).unwrap()
+}
+
+/// What `scoped_read` sees: `scoped`, the table, `scoped_seen`, `scoped_private`, `shared_private`; and the gain.
+fn read(queue: &Queue) -> (Vec<i32>, f32) {
+    read_with(queue, None)
+}
+
+fn read_with(queue: &Queue, step: Option<i32>) -> (Vec<i32>, f32) {
+    let (out, gain) =
+        (queue.context().alloc_device::<i32>(8).unwrap(), queue.context().alloc_device::<f32>(1).unwrap());
+    let call = scope::scoped_read(&out, &gain);
+    let call = match step {
+        Some(step) => call.spec(&scope::SCOPED_STEP, step),
+        None => call,
+    };
+    queue.single_task(call).unwrap();
+    (queue.read(&out).unwrap(), queue.read(&gain).unwrap()[0])
+}
+
+#[test]
+fn the_host_first() {
+    for device in common::variable_devices() {
+        let queue = queue(&device);
+        let session = Session::start();
+        assert_eq!(queue.copy_from_global(&scope::SCOPED).unwrap(), 17);
+        assert_eq!(session.count("clBuildProgram"), 1, "the program is built on demand");
+        let by_library = session.count("clEnqueueNDRangeKernel");
+        assert!(by_library <= 1, "no kernel of the user runs");
+        assert_eq!(queue.copy_from_global(&scope::SCOPED_TABLE).unwrap(), [1, 2, 3, 4]);
+        assert_eq!(queue.copy_from_global(&scope::SCOPED_SEEN).unwrap(), 0);
+        queue.copy_to_global(&scope::SCOPED, &20).unwrap();
+        queue.copy_to_global_at(&scope::SCOPED_TABLE, 2, &[30, 40]).unwrap();
+        queue.copy_to_global(&scope::SCOPED_GAIN, &1.5).unwrap();
+        assert_eq!(read(&queue), (vec![20, 1, 2, 30, 40, 0, 0, 0], 1.5));
+        assert_eq!(session.count("clBuildProgram"), 1, "kernels use the same program");
+    }
+}
+
+#[test]
+fn a_kernel_first() {
+    for device in common::variable_devices() {
+        let queue = queue(&device);
+        let session = Session::start();
+        queue.single_task(scope::scoped_add(2)).unwrap();
+        queue.single_task(scope::scoped_write(1, 9)).unwrap();
+        assert_eq!(queue.copy_from_global(&scope::SCOPED).unwrap(), 19);
+        assert_eq!(queue.copy_from_global(&scope::SCOPED_TABLE).unwrap(), [1, 9, 3, 4]);
+        assert_eq!(queue.copy_from_global(&scope::SCOPED_SEEN).unwrap(), 1);
+        queue.copy_to_global(&scope::SCOPED, &100).unwrap();
+        queue.single_task(scope::scoped_add(1)).unwrap();
+        assert_eq!(read(&queue), (vec![101, 1, 9, 3, 4, 2, 2, 2], 0.5));
+        assert_eq!(session.count("clBuildProgram"), 1);
+    }
+}
+
+#[test]
+fn a_specialized_kernel_first() {
+    for device in common::variable_devices() {
+        let queue = queue(&device);
+        queue.single_task(scope::scoped_add(2).spec(&scope::SCOPED_STEP, 10)).unwrap();
+        assert_eq!(queue.copy_from_global(&scope::SCOPED).unwrap(), 37);
+    }
+}
+
+#[test]
+fn values_that_are_the_default_make_no_other_program() {
+    for device in common::variable_devices() {
+        let queue = queue(&device);
+        let session = Session::start();
+        queue.single_task(scope::scoped_add(2).spec(&scope::SCOPED_STEP, 1)).unwrap();
+        queue.single_task(scope::scoped_add(2)).unwrap();
+        assert_eq!(queue.copy_from_global(&scope::SCOPED).unwrap(), 21);
+        assert_eq!(session.count("clBuildProgram"), 1);
+    }
+}
+
+#[test]
+fn in_several_programs_it_is_ambiguous_to_the_host() {
+    for device in common::variable_devices() {
+        let queue = queue(&device);
+        queue.single_task(scope::scoped_add(1)).unwrap();
+        queue.single_task(scope::scoped_add(1).spec(&scope::SCOPED_STEP, 10)).unwrap();
+        let refused = [
+            queue.copy_from_global(&scope::SCOPED).unwrap_err(),
+            queue.copy_to_global(&scope::SCOPED, &1).unwrap_err(),
+            queue.memcpy_from_global(&scope::SCOPED_TABLE, 0, &mut [0; 4]).unwrap_err(),
+        ];
+        for error in refused {
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+            assert!(error.to_string().contains("device global `scoped"), "{error}");
+            assert!(error.to_string().contains("2 programs"), "{error}");
+        }
+        // Kernels go on, each with its own; what is shared counts them all.
+        assert_eq!(read(&queue).0, [18, 1, 2, 3, 4, 1, 1, 2]);
+        assert_eq!(read_with(&queue, Some(10)).0, [27, 1, 2, 3, 4, 1, 1, 2]);
+    }
+}
+
+#[test]
+fn without_a_kernel_there_is_none() {
+    static UNUSED: DeviceGlobal<i32> = DeviceGlobal::new(scope::SCOPED.images(), "scoped_unused");
+    for device in common::variable_devices() {
+        let queue = queue(&device);
+        for error in
+            [queue.copy_from_global(&UNUSED).unwrap_err(), queue.copy_to_global(&UNUSED, &1).unwrap_err()]
+        {
+            assert_eq!(error.kind(), ErrorKind::KernelNotSupported, "{error}");
+            assert!(error.to_string().contains("`scoped_unused`"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn bounds_and_sizes() {
+    static NARROW: DeviceGlobal<i16> = DeviceGlobal::new(scope::SCOPED.images(), "scoped");
+    for device in common::variable_devices() {
+        let queue = queue(&device);
+        let error = queue.copy_from_global(&NARROW).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        assert!(error.to_string().contains("`scoped`") && error.to_string().contains("i16"), "{error}");
+        for (start, count) in [(4, 1), (0, 5), (usize::MAX, 1), (5, 0)] {
+            let error = queue.copy_to_global_at(&scope::SCOPED_TABLE, start, &vec![0; count]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{start} {count}");
+        }
+    }
+}
+
+#[test]
+fn contexts_and_devices_have_their_own() {
+    for device in common::variable_devices() {
+        let (one, other) = (queue(&device), queue(&device));
+        one.copy_to_global(&scope::SCOPED, &1).unwrap();
+        other.single_task(scope::scoped_add(1)).unwrap();
+        assert_eq!(one.copy_from_global(&scope::SCOPED).unwrap(), 1);
+        assert_eq!(other.copy_from_global(&scope::SCOPED).unwrap(), 18);
+        let Ok(parts) = device.partition_equally(1) else {
+            println!("skipped: {} has no sub-devices", device.name());
+            continue;
+        };
+        let Some(pair) = parts.get(..2) else {
+            println!("skipped: {} has one sub-device", device.name());
+            continue;
+        };
+        let context = Context::with_devices(pair).unwrap();
+        let queues: Vec<Queue> =
+            pair.iter().map(|part| Queue::builder(&context).device(part).build().unwrap()).collect();
+        queues[0].copy_to_global(&scope::SCOPED, &50).unwrap();
+        queues[1].single_task(scope::scoped_add(3)).unwrap();
+        queues[0].single_task(scope::scoped_add(1)).unwrap();
+        assert_eq!(queues[0].copy_from_global(&scope::SCOPED).unwrap(), 51);
+        assert_eq!(queues[1].copy_from_global(&scope::SCOPED).unwrap(), 20);
+    }
+}
+
+#[test]
+fn first_access_from_many_threads() {
+    for device in common::variable_devices() {
+        for _ in 0..4 {
+            let queue = queue(&device);
+            let barrier = std::sync::Barrier::new(8);
+            std::thread::scope(|scope_of_threads| {
+                for thread in 0..8 {
+                    let (queue, barrier) = (&queue, &barrier);
+                    scope_of_threads.spawn(move || {
+                        barrier.wait();
+                        match thread % 4 {
+                            0 => queue.single_task(scope::scoped_add(1)).map(drop).unwrap(),
+                            1 => queue.copy_to_global_at(&scope::SCOPED_TABLE, 3, &[7]).unwrap(),
+                            2 => assert_eq!(queue.copy_from_global(&scope::SCOPED_TABLE).unwrap()[0], 1),
+                            _ => assert!(scope::SCOPED.device_address(queue).unwrap() != 0),
+                        }
+                    });
+                }
+            });
+            assert_eq!(read(&queue).0, [19, 1, 2, 3, 7, 2, 2, 2]);
+        }
+    }
+}
+
+#[test]
+fn bundles_have_their_own_and_are_freed_with_them() {
+    for device in common::variable_devices() {
+        let session = Session::start();
+        let queue = queue(&device);
+        for round in 0..20 {
+            let bundle = KernelBundle::from_image(queue.context(), IMAGE).unwrap();
+            let scoped = bundle.device_global("scoped").unwrap();
+            assert!(scoped.has_device_image_scope());
+            assert_eq!((scoped.size_bytes(), scoped.host_access()), (4, HostAccess::ReadWrite));
+            assert_eq!(queue.copy_from_global::<i32, _>(&scoped).unwrap(), 17, "fresh in each bundle");
+            queue.copy_to_global(&scoped, &round).unwrap();
+            queue.single_task(bundle.kernel("scoped_add").unwrap().call().value(1)).unwrap();
+            // The copy is under way while the bundle goes.
+            let table = bundle.device_global("scoped_table").unwrap();
+            let copy = queue.copy_from_global_async::<i32, _>(&table, 1, 2).unwrap();
+            let late = queue.copy_from_global_async::<i32, _>(&scoped, 0, 1).unwrap();
+            drop((bundle, scoped, table));
+            assert_eq!(copy.wait().unwrap(), [2, 3]);
+            assert_eq!(late.wait().unwrap(), [round + 1]);
+        }
+        queue.wait().unwrap();
+        let programs = session.live().get(&ObjectKind::Program).copied().unwrap_or(0);
+        assert_eq!(programs, 0, "{:?}", session.live());
+        drop(queue);
+        assert!(session.live().is_empty(), "{:?}", session.live());
+    }
+}
+
+#[test]
+fn memory_of_a_variable_outlives_its_bundle() {
+    for device in common::variable_devices() {
+        let queue = queue(&device);
+        let bundle = KernelBundle::from_image(queue.context(), IMAGE).unwrap();
+        let memory = queue.global_memory::<i32, _>(&bundle.device_global("scoped_table").unwrap()).unwrap();
+        drop(bundle);
+        queue.fill(&memory, 6).unwrap();
+        assert_eq!(queue.read(&memory).unwrap(), [6; 4]);
+    }
+}
+
+/// The same state with binaries from the disk cache.
+#[test]
+fn cached_binaries_begin_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    for device in common::variable_devices() {
+        for _ in 0..2 {
+            let cache = ProgramCache::Directory(folder.path().to_owned());
+            let context = Context::with_program_cache(std::slice::from_ref(&device), &cache).unwrap();
+            let queue = Queue::new(&context).unwrap();
+            assert_eq!(queue.copy_from_global(&scope::SCOPED_TABLE).unwrap(), [1, 2, 3, 4]);
+            queue.single_task(scope::scoped_add(2)).unwrap();
+            queue.copy_to_global_at(&scope::SCOPED_TABLE, 0, &[5]).unwrap();
+            assert_eq!(read(&queue).0, [19, 5, 2, 3, 4, 1, 1, 1]);
+        }
+    }
+}
+
+#[test]
+fn masks_lead_to_every_way() {
+    let devices = common::variable_devices();
+    let Some(first) = devices.first() else { return };
+    let ways = 1
+        + usize::from(first.capabilities().global_variable_access)
+        + usize::from(first.capabilities().global_variable_pointer)
+        + usize::from(first.capabilities().aspects.contains(Aspects::PROGRAM_SCOPE_VARIABLES));
+    assert_eq!(devices.len(), ways);
+    assert!(devices.iter().skip(1).all(|device| device.mask() != Mask::empty()));
+}
