@@ -124,7 +124,7 @@ impl Programs {
     ///
     /// # Errors
     /// For variables with `device_image_scope`: [`ErrorKind::Invalid`] when several programs have one,
-    /// [`ErrorKind::KernelNotSupported`] when the device cannot run any.
+    /// [`ErrorKind::KernelNotSupported`] when no kernel uses it or the device cannot run any.
     pub(crate) fn global(
         &self,
         device: &Device,
@@ -156,6 +156,12 @@ impl Programs {
         global: &DeviceGlobalInfo,
         (index, state): (usize, &DeviceState),
     ) -> Result<GlobalMemory> {
+        if !image.image().kernels.iter().any(|kernel| kernel.device_globals.contains(&global.id)) {
+            let what = "it has device_image_scope, and no kernel uses it";
+            return Err(Error::new(ErrorKind::KernelNotSupported, what)
+                .at(format!("image `{}`", image.name()))
+                .remedy("use it in a kernel"));
+        }
         let programs = map.programs_of(program_key(image, index));
         let program = match programs.as_slice() {
             [] => {

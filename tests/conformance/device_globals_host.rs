@@ -55,7 +55,10 @@ fn dg_cpy_001_whole_values_in_all_forms() {
             assert_eq!(queue.after(after).copy_from_global(&define::HISTOGRAM).unwrap(), value);
             let value = [n as u32 + 10; 8];
             let sent = queue.after(after).copy_to_global_async(&define::HISTOGRAM, 0, vec![value]).unwrap();
-            let back = queue.after(&[&sent]).copy_from_global_async(&define::HISTOGRAM, 0, 1).unwrap();
+            let back = queue
+                .after(&[&sent])
+                .copy_from_global_async::<[u32; 8], _>(&define::HISTOGRAM, 0, 1)
+                .unwrap();
             assert_eq!(back.wait().unwrap(), [value]);
             let value = [n as u32 + 20; 8];
             queue.after(after).memcpy_to_global(&define::HISTOGRAM, 0, bytemuck::bytes_of(&value)).unwrap();
@@ -128,7 +131,8 @@ fn dg_cpy_011_after_the_event_of_a_kernel() {
         assert_eq!(queue.after(&[&added]).copy_from_global(&define::COUNTER).unwrap(), 6);
         let written = queue.after(&[&added]).copy_to_global_async(&define::COUNTER, 0, vec![50]).unwrap();
         let added = queue.after(&[&written]).single_task(define::count_up(1)).unwrap();
-        let back = in_order.after(&[&added]).copy_from_global_async(&define::COUNTER, 0, 1).unwrap();
+        let back =
+            in_order.after(&[&added]).copy_from_global_async::<i32, _>(&define::COUNTER, 0, 1).unwrap();
         assert_eq!(back.wait().unwrap(), [51]);
     }
 }
