@@ -234,7 +234,10 @@ fn memory_of_a_variable_outlives_its_bundle() {
         let memory = queue.global_memory::<i32, _>(&bundle.device_global("scoped_table").unwrap()).unwrap();
         drop(bundle);
         queue.fill(&memory, 6).unwrap();
+        queue.prefetch(&memory.slice(1..).unwrap()).unwrap();
         assert_eq!(queue.read(&memory).unwrap(), [6; 4]);
+        queue.single_task(kernels::globals_static_a::static_a_add(1, &memory)).unwrap();
+        assert_eq!(queue.read(&memory).unwrap(), [101, 6, 6, 6]);
     }
 }
 
