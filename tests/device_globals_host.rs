@@ -15,9 +15,7 @@ mod common;
 mod kernels {
     oclave::include_kernels!("tests");
 }
-use kernels::{
-    globals_access as access, globals_define as define, globals_pointers as pointers, globals_types as types,
-};
+use kernels::{globals_define as define, globals_pointers as pointers, globals_types as types};
 
 const ACCESS_IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tests.globals_access.oclimg"));
 const DEFINE_IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tests.globals_define.oclimg"));

@@ -44,17 +44,9 @@ pub(super) mod sealed {
 pub trait GlobalVariable: sealed::Variable {}
 
 /// A device global that the host may read.
-#[diagnostic::on_unimplemented(
-    message = "the host may not read `{Self}`",
-    note = "its property `host_access` does not allow it; declare it `host_access_read` or `host_access_read_write`"
-)]
 pub trait HostReadable: GlobalVariable {}
 
 /// A device global that the host may write.
-#[diagnostic::on_unimplemented(
-    message = "the host may not write `{Self}`",
-    note = "its property `host_access` does not allow it; declare it `host_access_write` or `host_access_read_write`"
-)]
 pub trait HostWritable: GlobalVariable {}
 
 /// A device global that is a `T`.

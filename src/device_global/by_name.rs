@@ -106,7 +106,7 @@ impl sealed::Variable for BundleGlobal {
 
     fn check_elements<E>(&self) -> Result<()> {
         let element = size_of::<E>();
-        if element != 0 && self.size_bytes() % element == 0 {
+        if element != 0 && self.size_bytes().is_multiple_of(element) {
             return Ok(());
         }
         Err(Error::invalid(format!(

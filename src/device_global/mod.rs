@@ -34,8 +34,16 @@ pub mod host_access {
     /// A value of the property.
     pub trait Access: sealed::Sealed + 'static {}
     /// Access that lets the host read.
+    #[diagnostic::on_unimplemented(
+        message = "the host may not read a device global with access `{Self}`",
+        note = "declare it `host_access_read` or `host_access_read_write`"
+    )]
     pub trait HostRead: Access {}
     /// Access that lets the host write.
+    #[diagnostic::on_unimplemented(
+        message = "the host may not write a device global with access `{Self}`",
+        note = "declare it `host_access_write` or `host_access_read_write`"
+    )]
     pub trait HostWrite: Access {}
 
     /// The host only reads.

@@ -199,11 +199,6 @@ impl Queue {
                 to.size_bytes()
             )));
         }
-        if to.allocation().is_of_program() {
-            // PoCL 6.0 crashes in clEnqueueMemFillINTEL on what is not USM; its copies are fine.
-            let bytes = pattern.repeat(to.size_bytes() / size);
-            return self.write_later(HostBuffer::Owned(bytes), to, after);
-        }
         let usm = self.context().usm()?;
         self.using([to].into_iter(), || {
             if to.size_bytes() == 0 {
@@ -221,10 +216,7 @@ impl Queue {
     pub(crate) fn prefetch(self: &Arc<Self>, span: Span<'_>, after: &[&Event]) -> Result<Event> {
         let usm = self.context().usm()?;
         self.using([span].into_iter(), || {
-            if span.size_bytes() == 0
-                || usm.clEnqueueMigrateMemINTEL.is_none()
-                || span.allocation().is_of_program()
-            {
+            if span.size_bytes() == 0 || usm.clEnqueueMigrateMemINTEL.is_none() {
                 return self.marker(after);
             }
             // Flags of 0 mean the device of the queue.

@@ -131,11 +131,6 @@ impl Allocation {
         })
     }
 
-    /// Whether the memory is a program's, and nothing that the driver knows as USM.
-    pub(crate) fn is_of_program(&self) -> bool {
-        self.program.is_some()
-    }
-
     pub(crate) fn context(&self) -> &Arc<Context> {
         &self.context
     }

@@ -43,8 +43,7 @@ impl Builder<'_> {
     }
 
     fn built(&self, image: &LoadedImage, device: &DeviceState, specs: &[SpecValue]) -> Result<Arc<Program>> {
-        let disk = self.disk.filter(|_| !loses_variables(image, device));
-        let cache = disk.map(|disk| (disk, cache_key(image, device, specs)));
+        let cache = self.disk.map(|disk| (disk, cache_key(image, device, specs)));
         if let Some((disk, key)) = &cache
             && let Some(binary) = disk.load(key)
         {
@@ -78,12 +77,6 @@ impl Builder<'_> {
         program.build(BUILD_OPTIONS)?;
         Ok(program)
     }
-}
-
-/// Whether programs from binaries are of no use: PoCL 6.0 forgets the initial values of a program's own variables.
-fn loses_variables(image: &LoadedImage, device: &DeviceState) -> bool {
-    device.variable_access() == VariableAccess::Kernel
-        && image.device_globals().iter().any(|global| global.device_image_scope)
 }
 
 /// The module as the device takes it.
