@@ -84,7 +84,7 @@ fn first_kernel(device: &Device) {
         1000,
         11,
         1,
-        || first(THOUSAND, "thousand_sum", 1000),
+        || first(THOUSAND, "thousand_sum", 10),
         || first(ONE, "one_sum", 1),
     );
 }

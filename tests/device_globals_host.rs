@@ -364,3 +364,25 @@ fn a_variable_larger_than_the_device() {
         assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 5);
     }
 }
+
+/// Images with very many variables take another way to them than others.
+#[test]
+fn a_thousand_variables() {
+    let image = include_bytes!(concat!(env!("OUT_DIR"), "/bench.thousand.oclimg"));
+    for device in common::variable_devices() {
+        let queue = queue(&device);
+        let bundle = KernelBundle::from_image(queue.context(), image).unwrap();
+        let out = queue.context().alloc_device::<i32>(1).unwrap();
+        let sum = || {
+            let call = bundle.kernel("thousand_sum").unwrap().call().pointer_mut(&out);
+            queue.single_task(call).unwrap();
+            queue.read(&out).unwrap()
+        };
+        assert_eq!(sum(), [10]);
+        queue.copy_to_global(&bundle.device_global("of_thousand_105").unwrap(), &41i32).unwrap();
+        queue.copy_to_global(&bundle.device_global("of_thousand_999").unwrap(), &1000i32).unwrap();
+        assert_eq!(sum(), [50]);
+        let last = bundle.device_global("of_thousand_999").unwrap();
+        assert_eq!(queue.copy_from_global::<i32, _>(&last).unwrap(), 1000);
+    }
+}

@@ -1,4 +1,5 @@
-// A program with a thousand device globals.
+// A program with a thousand device globals. The kernel reads ten of them: what the driver's compiler makes of a thousand
+// loads is not the library's to measure.
 #include <oclave/oclave.h>
 
 #define TEN(of, n) of(n##0) of(n##1) of(n##2) of(n##3) of(n##4) of(n##5) of(n##6) of(n##7) of(n##8) of(n##9)
@@ -14,5 +15,5 @@ THOUSAND(DECLARE)
 
 kernel void thousand_sum(global int *out)
 {
-    *out = 0 THOUSAND(ADD);
+    *out = 0 TEN(ADD, 10);
 }

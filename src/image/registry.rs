@@ -58,6 +58,11 @@ impl LoadedImage {
         self.image.kernel(name)
     }
 
+    /// What the module as a whole needs of a device.
+    pub(crate) fn aspects(&self) -> Aspects {
+        self.aspects
+    }
+
     /// Sorted by unique id.
     pub(crate) fn device_globals(&self) -> &[DeviceGlobalInfo] {
         &self.device_globals

@@ -50,7 +50,7 @@ pub(super) fn attach(
         .collect();
     let attaching =
         Attaching { builder, program, image, device, queue: &queue, own: &own, shared: addresses };
-    match device.variable_access() {
+    match device.variable_access(image) {
         VariableAccess::Functions => attaching.by_functions(),
         VariableAccess::Kernel => attaching.by_kernel(),
         VariableAccess::Argument => attaching.by_argument(),

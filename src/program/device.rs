@@ -13,7 +13,7 @@ use crate::driver::Device;
 use crate::driver::context::Context;
 use crate::driver::queue::{Properties, Queue};
 use crate::driver::quirk::Quirks;
-use crate::image::DeviceProfile;
+use crate::image::{DeviceProfile, LoadedImage};
 
 /// How kernels come to know where device globals lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,10 @@ pub(crate) enum VariableAccess {
     /// Kernels get the addresses in a hidden argument: the device has no program-scope variables, or none to rely on.
     Argument,
 }
+
+/// Images with more device globals than this take them from the hidden argument where they can: compilers are slow with
+/// many variables (Intel's builds a kernel in 6 ms, and with a thousand variables beside it in 20), and each is a write.
+const MANY_VARIABLES: usize = 100;
 
 /// A device of a context.
 #[derive(Debug)]
@@ -79,8 +83,13 @@ impl DeviceState {
         &self.target
     }
 
-    pub(crate) fn variable_access(&self) -> VariableAccess {
-        self.variable_access
+    /// How the kernels of an image come to know where device globals lie.
+    pub(crate) fn variable_access(&self, image: &LoadedImage) -> VariableAccess {
+        let globals = image.device_globals();
+        // What stays a variable anyway, and functions that are called through pointers and must keep their type.
+        let bound = globals.iter().any(|global| global.device_image_scope)
+            || image.aspects().intersects(Aspects::FUNCTION_POINTERS | Aspects::DEVICE_ENQUEUE);
+        if globals.len() > MANY_VARIABLES && !bound { VariableAccess::Argument } else { self.variable_access }
     }
 
     /// What distinguishes the binaries of this device from those of others.
