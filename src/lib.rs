@@ -92,8 +92,8 @@ pub use device_global::{
 #[cfg(feature = "record")]
 pub use driver::record;
 pub use driver::{
-    Capabilities, CommandBufferSupport, Device, DeviceKind, Limits, MutableDispatchSupport, Platform,
-    SpirvQueries, SvmSupport, UsmSupport, Version, loader_name, mask,
+    Capabilities, CommandBufferSupport, Device, DeviceGlobalAccess, DeviceKind, Limits,
+    MutableDispatchSupport, Platform, SpirvQueries, SvmSupport, UsmSupport, Version, loader_name, mask,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use image::{ImageTable, Kernel};

@@ -22,6 +22,7 @@ pub(crate) mod copy;
 mod device;
 pub(crate) mod event;
 pub(crate) mod ext;
+mod global_access;
 mod hook;
 pub(crate) mod info;
 pub(crate) mod kernel;
@@ -50,6 +51,7 @@ pub use capabilities::{
 };
 pub use device::{Device, DeviceKind};
 pub use ext::spirv_queries::SpirvQueries;
+pub use global_access::DeviceGlobalAccess;
 #[allow(unused_imports, reason = "used by the layers above as they grow")]
 pub(crate) use loader::api;
 pub use platform::{Platform, loader_name};

@@ -8,8 +8,9 @@ use oclave_image::passes::{self, GLOBAL_ACCESS_KERNEL};
 use oclave_image::spirv::Module;
 
 use super::build::Builder;
-use super::device::{DeviceState, VariableAccess};
+use super::device::DeviceState;
 use super::globals::{self, GlobalMemory, New};
+use crate::driver::DeviceGlobalAccess;
 use crate::driver::kernel::Kernel;
 use crate::driver::program::Program;
 use crate::driver::queue::Queue;
@@ -51,9 +52,9 @@ pub(super) fn attach(
     let attaching =
         Attaching { builder, program, image, device, queue: &queue, own: &own, shared: addresses };
     match device.variable_access(image) {
-        VariableAccess::Functions => attaching.by_functions(),
-        VariableAccess::Kernel => attaching.by_kernel(),
-        VariableAccess::Argument => attaching.by_argument(),
+        DeviceGlobalAccess::Functions => attaching.by_functions(),
+        DeviceGlobalAccess::Kernel => attaching.by_kernel(),
+        DeviceGlobalAccess::Argument => attaching.by_argument(),
     }
 }
 

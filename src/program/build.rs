@@ -6,11 +6,12 @@ use oclave_image::ImageError;
 use oclave_image::passes;
 
 use super::attach;
-use super::device::{DeviceState, VariableAccess};
+use super::device::DeviceState;
 use super::disk::{CacheKey, CacheKeyBuilder, DiskCache};
 use super::globals::Globals;
 use super::ready::BuiltProgram;
 use super::spec::SpecValue;
+use crate::driver::DeviceGlobalAccess;
 use crate::driver::context::Context;
 use crate::driver::program::Program;
 use crate::image::LoadedImage;
@@ -84,9 +85,9 @@ fn legal_words(image: &LoadedImage, device: &DeviceState) -> Result<Vec<u32>> {
     let globals = image.device_globals();
     passes::legalize_with(image.image(), device.target(), |module| match device.variable_access(image) {
         _ if globals.is_empty() => Ok(module),
-        VariableAccess::Functions => Ok(module),
-        VariableAccess::Kernel => passes::add_global_access_kernel(&module, globals),
-        VariableAccess::Argument => {
+        DeviceGlobalAccess::Functions => Ok(module),
+        DeviceGlobalAccess::Kernel => passes::add_global_access_kernel(&module, globals),
+        DeviceGlobalAccess::Argument => {
             passes::lower_globals_to_hidden_argument(&module, globals).map(|lowered| lowered.module)
         }
     })

@@ -9,22 +9,10 @@ use oclave_image::spirv::Version;
 use super::disk::CacheKeyBuilder;
 use super::flight::Flight;
 use crate::Result;
-use crate::driver::Device;
+use crate::driver::{Device, DeviceGlobalAccess};
 use crate::driver::context::Context;
 use crate::driver::queue::{Properties, Queue};
-use crate::driver::quirk::Quirks;
 use crate::image::{DeviceProfile, LoadedImage};
-
-/// How kernels come to know where device globals lie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum VariableAccess {
-    /// From program-scope variables, which functions of the platform write by name, and whose addresses it tells.
-    Functions,
-    /// From program-scope variables, which a kernel that is added to the program writes.
-    Kernel,
-    /// Kernels get the addresses in a hidden argument: the device has no program-scope variables, or none to rely on.
-    Argument,
-}
 
 /// Images with more device globals than this take them from the hidden argument where they can: compilers are slow with
 /// many variables (Intel's builds a kernel in 6 ms, and with a thousand variables beside it in 20), and each is a write.
@@ -36,7 +24,7 @@ pub(crate) struct DeviceState {
     device: Device,
     profile: DeviceProfile,
     target: DeviceTarget,
-    variable_access: VariableAccess,
+    variable_access: DeviceGlobalAccess,
     fingerprint: Vec<u8>,
     queue: Flight<Arc<Queue>>,
 }
@@ -44,15 +32,7 @@ pub(crate) struct DeviceState {
 impl DeviceState {
     pub(crate) fn new(device: &Device) -> Self {
         let capabilities = device.capabilities();
-        let usable_variables = capabilities.aspects.contains(Aspects::PROGRAM_SCOPE_VARIABLES)
-            && !Quirks::of(device).variables_move;
-        let variable_access = if !usable_variables {
-            VariableAccess::Argument
-        } else if capabilities.global_variable_access && capabilities.global_variable_pointer {
-            VariableAccess::Functions
-        } else {
-            VariableAccess::Kernel
-        };
+        let variable_access = device.device_global_access();
         let target = target(device);
         Self {
             device: device.clone(),
@@ -84,12 +64,12 @@ impl DeviceState {
     }
 
     /// How the kernels of an image come to know where device globals lie.
-    pub(crate) fn variable_access(&self, image: &LoadedImage) -> VariableAccess {
+    pub(crate) fn variable_access(&self, image: &LoadedImage) -> DeviceGlobalAccess {
         let globals = image.device_globals();
         // What stays a variable anyway, and functions that are called through pointers and must keep their type.
         let bound = globals.iter().any(|global| global.device_image_scope)
             || image.aspects().intersects(Aspects::FUNCTION_POINTERS | Aspects::DEVICE_ENQUEUE);
-        if globals.len() > MANY_VARIABLES && !bound { VariableAccess::Argument } else { self.variable_access }
+        if globals.len() > MANY_VARIABLES && !bound { DeviceGlobalAccess::Argument } else { self.variable_access }
     }
 
     /// What distinguishes the binaries of this device from those of others.
@@ -110,7 +90,7 @@ impl DeviceState {
 
 /// All that a binary depends on besides the module: who compiled it and for what, and how and by which passes the module was
 /// adapted.
-fn fingerprint(device: &Device, variable_access: VariableAccess, target: &DeviceTarget) -> Vec<u8> {
+fn fingerprint(device: &Device, variable_access: DeviceGlobalAccess, target: &DeviceTarget) -> Vec<u8> {
     let capabilities = device.capabilities();
     let adapted = format!("{variable_access:?} {target:?}");
     [

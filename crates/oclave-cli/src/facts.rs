@@ -1,6 +1,6 @@
 //! A device's capabilities as rows of words, and what oclave does on a device that has them.
 
-use oclave::{Capabilities, Device};
+use oclave::{Capabilities, Device, DeviceGlobalAccess};
 
 /// A row: what it tells, and how to tell it of a device.
 pub(crate) type Row = (&'static str, fn(&Device) -> String);
@@ -109,13 +109,12 @@ pub(crate) const USES: &[Row] = &[
     ("device globals", |device| {
         let capabilities = device.capabilities();
         if !capabilities.takes_spirv() || capabilities.usm.is_none() {
-            "none"
-        } else if capabilities.global_variable_access {
-            "program-scope variables, by the driver's entry points"
-        } else if capabilities.max_global_variable_bytes > 0 {
-            "program-scope variables, by a copy kernel"
-        } else {
-            "a hidden kernel argument"
+            return "none".into();
+        }
+        match device.device_global_access() {
+            DeviceGlobalAccess::Functions => "program-scope variables, by the driver's entry points",
+            DeviceGlobalAccess::Kernel => "program-scope variables, by a copy kernel",
+            _ => "a hidden kernel argument",
         }
         .into()
     }),
