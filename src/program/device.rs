@@ -9,9 +9,9 @@ use oclave_image::spirv::Version;
 use super::disk::CacheKeyBuilder;
 use super::flight::Flight;
 use crate::Result;
-use crate::driver::{Device, DeviceGlobalAccess};
 use crate::driver::context::Context;
 use crate::driver::queue::{Properties, Queue};
+use crate::driver::{Device, DeviceGlobalAccess};
 use crate::image::{DeviceProfile, LoadedImage};
 
 /// Images with more device globals than this take them from the hidden argument where they can: compilers are slow with
@@ -69,7 +69,11 @@ impl DeviceState {
         // What stays a variable anyway, and functions that are called through pointers and must keep their type.
         let bound = globals.iter().any(|global| global.device_image_scope)
             || image.aspects().intersects(Aspects::FUNCTION_POINTERS | Aspects::DEVICE_ENQUEUE);
-        if globals.len() > MANY_VARIABLES && !bound { DeviceGlobalAccess::Argument } else { self.variable_access }
+        if globals.len() > MANY_VARIABLES && !bound {
+            DeviceGlobalAccess::Argument
+        } else {
+            self.variable_access
+        }
     }
 
     /// What distinguishes the binaries of this device from those of others.

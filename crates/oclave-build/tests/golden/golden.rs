@@ -287,7 +287,7 @@ pub mod first {
     ///
     /// Work-groups must have 16 × 2 × 1 work-items.
     ///
-    /// The device must have fp64, fp16, program_scope_variables.
+    /// The device must have fp64, fp16.
     pub fn everything(
         item: Item,
         level: i32,
