@@ -195,6 +195,25 @@ fn sessions_see_their_own_threads_only() {
 }
 
 #[test]
+fn threads_make_and_release_sub_devices_at_once() {
+    let Some(devices) = devices() else { return };
+    let Some(device) = devices.into_iter().find(|device| device.capabilities().partition_equally) else {
+        println!("skipped: no device that can be partitioned");
+        return;
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..200 {
+                    let parts = device.partition_equally(1).unwrap();
+                    assert_eq!(parts.len(), device.capabilities().compute_units as usize);
+                }
+            });
+        }
+    });
+}
+
+#[test]
 fn public_types_are_send_and_sync() {
     fn check<T: Send + Sync + Clone + std::fmt::Debug>() {}
     check::<Device>();

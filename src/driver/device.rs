@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::capabilities::{self, Capabilities};
 use super::ext::command_buffer::Recorder;
@@ -99,9 +99,17 @@ impl Root {
     }
 }
 
+/// Sub-devices are made and released by one thread at a time: Intel's CPU runtime (2026.2) crashes otherwise, once in a
+/// hundred runs of a test program in which two threads do so once each.
+fn partition_turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Drop for Root {
     fn drop(&mut self) {
         if self.parent.is_some() {
+            let _turn = partition_turn();
             // SAFETY: a sub-device, created with one reference, which this owns.
             if let Err(error) = unsafe { self.platform.api().clReleaseDevice(self.id) } {
                 log::error!("releasing a sub-device: {error}");
@@ -224,6 +232,7 @@ impl Device {
         let api = self.api();
         let place = |error: Error| error.at(format!("partitioning device `{}`", self.name()));
         let mut count = 0;
+        let _turn = partition_turn();
         // SAFETY: the device is alive, the list ends in 0, and no entries are asked for.
         unsafe {
             api.clCreateSubDevices(self.id(), properties.as_ptr(), 0, std::ptr::null_mut(), &mut count)
