@@ -9,23 +9,12 @@ use std::{fs, io};
 use oclave::record::Session;
 use oclave::{Context, Device, ProgramCache, Queue};
 
+mod common;
 mod kernels {
     oclave::include_kernels!("tests");
 }
+use common::device;
 use kernels::{globals_define, saxpy};
-
-fn device() -> Option<Device> {
-    match Device::select() {
-        Ok(device) => {
-            println!("device: {}", device.name());
-            Some(device)
-        }
-        Err(error) => {
-            println!("skipped: {error}");
-            None
-        }
-    }
-}
 
 /// Runs one kernel in a fresh context and says how its program came about.
 fn run(device: &Device, cache: &ProgramCache) -> oclave::Result<Origin> {

@@ -11,23 +11,12 @@ use oclave::{
     SpecConstant,
 };
 
+mod common;
 mod kernels {
     oclave::include_kernels!("tests");
 }
+use common::device;
 use kernels::{optional_features, saxpy, spec_constants};
-
-fn device() -> Option<Device> {
-    match Device::select() {
-        Ok(device) => {
-            println!("device: {}", device.name());
-            Some(device)
-        }
-        Err(error) => {
-            println!("skipped: {error}");
-            None
-        }
-    }
-}
 
 /// Without binaries from earlier runs, as calls are counted.
 fn queue(device: &Device) -> Queue {

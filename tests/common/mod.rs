@@ -6,16 +6,23 @@
 use oclave::mask::Mask;
 use oclave::{Aspects, Context, Device, KernelBundle, KernelCall};
 
-/// A context of the selected device, or `None` after saying why.
-pub(crate) fn context() -> Option<Context> {
-    let device = match Device::select() {
-        Ok(device) => device,
+/// The selected device, or `None` after saying why.
+pub(crate) fn device() -> Option<Device> {
+    match Device::select() {
+        Ok(device) => {
+            println!("device: {}", device.name());
+            Some(device)
+        }
         Err(error) => {
             println!("skipped: {error}");
-            return None;
+            None
         }
-    };
-    println!("device: {} ({})", device.name(), device.platform().name());
+    }
+}
+
+/// A context of the selected device, or `None` after saying why.
+pub(crate) fn context() -> Option<Context> {
+    let device = device()?;
     if device.capabilities().usm.is_none() {
         println!("skipped: the device has no USM");
         return None;
@@ -39,13 +46,7 @@ pub(crate) fn call(bundle: &KernelBundle, name: &str) -> KernelCall {
 /// after saying why, without a device.
 #[allow(dead_code, reason = "not every test has device globals")]
 pub fn variable_devices() -> Vec<Device> {
-    let device = match Device::select() {
-        Ok(device) => device,
-        Err(error) => {
-            println!("skipped: {error}");
-            return Vec::new();
-        }
-    };
+    let Some(device) = device() else { return Vec::new() };
     let capabilities = device.capabilities();
     let hidden = [
         (capabilities.global_variable_access, Mask::GLOBAL_VARIABLE_ACCESS),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::markers::Markers;
 use super::value_types::{Spelling, scalar_named};
-use crate::spirv::{Decoration, Definitions, Module, Op, Type, TypeTable};
+use crate::spirv::{Decoration, Definitions, Module, Op, TypeTable};
 use crate::{ImageError, Result, Scalar, SpecConstantInfo, ValueType};
 
 /// What the markers of a program say of each SpecId: name and spelled type.
@@ -90,17 +90,7 @@ pub(crate) fn spec_constants(module: &Module, names: &SpecNames) -> Result<Vec<S
 
 fn value(definitions: &Definitions<'_>, types: &TypeTable<'_>, constant: u32) -> Option<(Scalar, Vec<u8>)> {
     let instruction = definitions.instruction(constant)?;
-    let scalar = match types.ty(instruction.result_type()?)? {
-        Type::Bool => Scalar::U8,
-        Type::Int { width: 8 } => Scalar::I8,
-        Type::Int { width: 16 } => Scalar::I16,
-        Type::Int { width: 32 } => Scalar::I32,
-        Type::Int { width: 64 } => Scalar::I64,
-        Type::Float { width: 16 } => Scalar::F16,
-        Type::Float { width: 32 } => Scalar::F32,
-        Type::Float { width: 64 } => Scalar::F64,
-        _ => return None,
-    };
+    let scalar = super::value_types::scalar(types.ty(instruction.result_type()?)?)?;
     let bytes = match instruction.op()? {
         Op::SpecConstantTrue => vec![1],
         Op::SpecConstantFalse => vec![0],

@@ -89,18 +89,7 @@ impl<'a, 'm> ValueTypes<'a, 'm> {
     }
 
     fn scalar(&self, id: u32) -> Option<Scalar> {
-        Some(match self.types.ty(id)? {
-            // bool stands in memory as one byte.
-            Type::Bool => Scalar::U8,
-            Type::Int { width: 8 } => Scalar::I8,
-            Type::Int { width: 16 } => Scalar::I16,
-            Type::Int { width: 32 } => Scalar::I32,
-            Type::Int { width: 64 } => Scalar::I64,
-            Type::Float { width: 16 } => Scalar::F16,
-            Type::Float { width: 32 } => Scalar::F32,
-            Type::Float { width: 64 } => Scalar::F64,
-            _ => return None,
-        })
+        scalar(self.types.ty(id)?)
     }
 
     /// The bytes of a type that is not taken apart; [`ValueType::Void`] where it has no layout.
@@ -267,6 +256,22 @@ pub(crate) fn scalar_named(name: &str) -> Option<Scalar> {
         "half" => Scalar::F16,
         "float" => Scalar::F32,
         "double" => Scalar::F64,
+        _ => return None,
+    })
+}
+
+/// The scalar of a SPIR-V type, integers as signed ones; `None` for what is no scalar.
+pub(super) fn scalar(ty: Type<'_>) -> Option<Scalar> {
+    Some(match ty {
+        // bool stands in memory as one byte.
+        Type::Bool => Scalar::U8,
+        Type::Int { width: 8 } => Scalar::I8,
+        Type::Int { width: 16 } => Scalar::I16,
+        Type::Int { width: 32 } => Scalar::I32,
+        Type::Int { width: 64 } => Scalar::I64,
+        Type::Float { width: 16 } => Scalar::F16,
+        Type::Float { width: 32 } => Scalar::F32,
+        Type::Float { width: 64 } => Scalar::F64,
         _ => return None,
     })
 }
