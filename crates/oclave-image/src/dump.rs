@@ -1,12 +1,13 @@
 //! A device image as text for people.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
 use crate::spirv::Module;
+use crate::virtual_functions::Sets;
 use crate::{
     Access, AddressSpace, DeviceImage, FORMAT_VERSION, HostAccess, InitMode, KernelSignature, Parameter,
-    ParameterKind, PropertyValue, StructType, ValueType,
+    ParameterKind, PropertyValue, StructType, ValueType, VirtualOffset, VirtualSlot,
 };
 
 /// How many bytes of a value are shown.
@@ -42,6 +43,7 @@ impl DeviceImage {
         self.write_kernels(out)?;
         self.write_device_globals(out)?;
         self.write_spec_constants(out)?;
+        self.write_virtual_functions(out)?;
         self.write_property_sets(out)
     }
 
@@ -129,6 +131,41 @@ impl DeviceImage {
             writeln!(out, "  {ty} {}, id {id}, default {}", constant.name, Hex(&constant.default))?;
         }
         Ok(())
+    }
+
+    fn write_virtual_functions(&self, out: &mut String) -> fmt::Result {
+        let all = match self.virtual_functions() {
+            Ok(all) if all.is_empty() => return Ok(()),
+            Ok(all) => all,
+            Err(error) => return writeln!(out, "\nvirtual functions: {error}"),
+        };
+        writeln!(out, "\nvirtual functions:")?;
+        if let Some(set) = all.provides {
+            let dummy = if all.dummy { "a dummy of " } else { "" };
+            writeln!(out, "  provides {dummy}{}", Sets(&BTreeSet::from([set])))?;
+        }
+        for (what, sets) in [("calls", &all.calls), ("creates objects of", &all.creates)] {
+            if !sets.is_empty() {
+                writeln!(out, "  {what} {}", Sets(sets))?;
+            }
+        }
+        if let Some(depth) = all.depth {
+            writeln!(out, "  virtual calls nest up to {depth} deep")?;
+        }
+        for function in &all.functions {
+            writeln!(out, "  function {}: {}", function.name, function.signature)?;
+            function.calls.iter().try_for_each(|name| writeln!(out, "    calls {name}"))?;
+        }
+        for VirtualSlot { code, function, slot, classes } in &all.slots {
+            let number = slot.map_or_else(|| "?".to_owned(), |slot| slot.to_string());
+            let classes =
+                if classes.is_empty() { String::new() } else { format!(" of {}", classes.join(", ")) };
+            writeln!(out, "  {code:016x}: slot {number}{classes}: {function}")?;
+        }
+        for VirtualOffset { code, value } in &all.offsets {
+            writeln!(out, "  {code:016x}: offset {value}")?;
+        }
+        all.dispatchers.iter().try_for_each(|dispatcher| writeln!(out, "  imports {}", dispatcher.name))
     }
 
     fn write_property_sets(&self, out: &mut String) -> fmt::Result {

@@ -14,6 +14,7 @@ mod properties;
 mod signature;
 pub mod spirv;
 mod typed_properties;
+mod virtual_functions;
 
 pub use aspects::Aspects;
 pub use container::{FILE_EXTENSION, FORMAT_VERSION};
@@ -25,10 +26,16 @@ pub use post_link::{PostLinkOptions, SplitMode, TranslationUnit, post_link};
 pub use properties::{
     DEVICE_GLOBAL_HOST_ACCESS, DEVICE_GLOBAL_IMPLEMENT_IN_CSR, DEVICE_GLOBAL_INIT_MODE,
     DEVICE_GLOBAL_INITIALIZERS, DEVICE_GLOBALS, DEVICE_REQUIREMENTS, PropertySets, PropertyValue,
-    SPEC_CONSTANTS,
+    SPEC_CONSTANTS, VIRTUAL_CALLS, VIRTUAL_DISPATCHERS, VIRTUAL_FUNCTION_TABLE, VIRTUAL_FUNCTIONS,
+    VIRTUAL_OFFSETS, VIRTUAL_SLOTS,
 };
 pub use signature::{
     Access, AddressSpace, Field, KernelSignature, Parameter, ParameterKind, Scalar, StructType, ValueType,
+};
+
+pub use virtual_functions::{
+    CallSignature, CallType, DEFAULT_SET, Dispatcher, OFFSET_DISPATCHER, SlotKey, VIRTUAL_ABI,
+    VirtualFunction, VirtualFunctions, VirtualOffset, VirtualSlot,
 };
 
 /// Tells one build of this crate's sources from another: the passes of equal fingerprints make equal modules.

@@ -17,6 +17,20 @@ pub const DEVICE_GLOBAL_INIT_MODE: &str = "oclave/device global init mode";
 /// Set of the `implement_in_csr` properties: unique id → u32, 0 or 1.
 pub const DEVICE_GLOBAL_IMPLEMENT_IN_CSR: &str = "oclave/device global implement in csr";
 
+/// Set of what the specification wants to be known of virtual functions: `virtual-functions-set`, `dummy-image`,
+/// `calls-virtual-functions-set`, `creates-virtual-functions-set`.
+pub const VIRTUAL_FUNCTIONS: &str = "SYCL/virtual functions";
+/// Set of what concerns all of an image's virtual calls: `abi`, `depth`, both u32.
+pub const VIRTUAL_CALLS: &str = "oclave/virtual calls";
+/// Set of the functions that a set image exports: name → `code wrapper signature calls`.
+pub const VIRTUAL_FUNCTION_TABLE: &str = "oclave/virtual functions";
+/// Set of the slots of vtables: code → `function slot classes`.
+pub const VIRTUAL_SLOTS: &str = "oclave/virtual slots";
+/// Set of the offsets in vtables: code → bytes as a decimal number.
+pub const VIRTUAL_OFFSETS: &str = "oclave/virtual offsets";
+/// Set of the imported dispatchers: name → `signature slot class`.
+pub const VIRTUAL_DISPATCHERS: &str = "oclave/virtual dispatchers";
+
 /// The value of a property.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PropertyValue {

@@ -24,6 +24,7 @@ pub(crate) mod split;
 pub mod strip;
 mod value_types;
 pub mod version;
+pub mod virtual_functions;
 
 pub use global_access::{GLOBAL_ACCESS_KERNEL, add_global_access_kernel};
 pub use hidden_argument::{HiddenArgument, image_scope_initial_values, lower_globals_to_hidden_argument};

@@ -1,0 +1,79 @@
+//! Copies of a set image for virtual calls that nest in a cycle.
+
+use crate::Result;
+use crate::spirv::{Decoration, Definitions, LinkageType, Module, Op, Rewriter, string_words};
+use crate::virtual_functions::{DISPATCHER_PREFIX, WRAPPER_PREFIX};
+
+/// The copy of a set image's module that is called `level` virtual calls deep: its wrappers `w` are exported as
+/// `w__d<level>` (level 0: `w`), the dispatchers `d` that it imports are `d__d<level + 1>`.
+///
+/// So that no function calls itself, not even through a dispatcher, which devices refuse.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub fn at_level(module: &Module, level: u32) -> Result<Module> {
+    let definitions = Definitions::new(module);
+    let mut new = Rewriter::new(&definitions);
+    for instruction in module.instructions() {
+        let linkage = match *instruction.operands() {
+            [target, decoration, ..]
+                if instruction.is(Op::Decorate) && decoration == Decoration::LinkageAttributes as u32 =>
+            {
+                let kind = instruction.after_string(2).and_then(|rest| rest.first()).copied();
+                instruction.string(2).zip(kind).map(|(name, kind)| (target, name, kind))
+            }
+            _ => None,
+        };
+        let renamed = linkage.and_then(|(target, name, kind)| {
+            let import = kind == LinkageType::Import as u32 && name.starts_with(DISPATCHER_PREFIX);
+            let export = kind == LinkageType::Export as u32 && name.starts_with(WRAPPER_PREFIX) && level > 0;
+            let name = match (import, export) {
+                (true, _) => format!("{name}__d{}", u64::from(level) + 1),
+                (_, true) => format!("{name}__d{level}"),
+                _ => return None,
+            };
+            let mut operands = vec![target, Decoration::LinkageAttributes as u32];
+            operands.extend(string_words(&name));
+            operands.push(kind);
+            Some(operands)
+        });
+        match renamed {
+            Some(operands) => new.replace(&instruction, Op::Decorate, &operands),
+            None => new.copy(&instruction),
+        }
+    }
+    new.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spirv::{Code, Version};
+
+    #[test]
+    fn only_wrappers_and_dispatchers_are_renamed() {
+        let linkage = |id, name: &str, kind: LinkageType| {
+            let mut operands = vec![id, Decoration::LinkageAttributes as u32];
+            operands.extend(string_words(name));
+            operands.push(kind as u32);
+            operands
+        };
+        let mut code = Code::new();
+        for (id, name, kind) in [
+            (1, "__vfw_1_f", LinkageType::Export),
+            (2, "__vfd_v_p8", LinkageType::Import),
+            (3, "__vfo_i64", LinkageType::Import),
+            (4, "counter", LinkageType::Export),
+        ] {
+            code.push(Op::Decorate, &linkage(id, name, kind));
+        }
+        let words = [&[0x0723_0203, Version::V1_2.word(), 0, 5, 0], code.words()].concat();
+        let module = Module::from_words(words).unwrap();
+        let names = |level| {
+            let copy = at_level(&module, level).unwrap();
+            copy.instructions().map(|i| i.string(2).unwrap().into_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(0), ["__vfw_1_f", "__vfd_v_p8__d1", "__vfo_i64", "counter"]);
+        assert_eq!(names(3), ["__vfw_1_f__d3", "__vfd_v_p8__d4", "__vfo_i64", "counter"]);
+    }
+}
