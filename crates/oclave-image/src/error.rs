@@ -47,6 +47,9 @@ pub enum ImageError {
     /// The module is sound, but uses something that this operation cannot express.
     #[error("unsupported: {0}")]
     Unsupported(String),
+    /// Modules do not fit together: a symbol is missing, defined twice, or of two types.
+    #[error("cannot link: {0}")]
+    Link(String),
     /// A source-level rule is broken (post-link diagnostics); the text is for the kernel's author.
     #[error("{0}")]
     Diagnostic(String),

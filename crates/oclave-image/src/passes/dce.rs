@@ -211,7 +211,7 @@ impl<'d, 'm> Live<'d, 'm> {
 }
 
 /// Words of the instruction before, continued.
-fn is_continuation(op: Op) -> bool {
+pub(crate) fn is_continuation(op: Op) -> bool {
     matches!(
         op,
         Op::TypeStructContinuedINTEL

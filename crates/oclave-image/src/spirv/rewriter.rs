@@ -267,6 +267,11 @@ impl<'m> Rewriter<'m> {
         self.intern(Op::ConstantNull, &[ty])
     }
 
+    /// Lets [`finish`](Self::finish) put types, constants and variables in order: each behind what it uses.
+    pub fn sort_types(&mut self) {
+        self.unsorted = true;
+    }
+
     /// Puts the sections together.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! What is done with bytes of any kind: the body of the fuzz target, and of the bounded test that runs without it.
 
-use oclave_image::passes::{capabilities, check, dce, signatures, strip, version};
+use oclave_image::passes::{LinkInput, capabilities, check, dce, link_modules, signatures, strip, version};
 use oclave_image::spirv::{Definitions, Module, Op, Rewriter, Type, TypeTable, Version};
 use oclave_image::{
     Aspects, DeviceImage, DeviceTarget, PostLinkOptions, TranslationUnit, legalize, post_link,
@@ -35,6 +35,9 @@ pub(crate) fn everything(bytes: &[u8]) {
     still_sound("lowering to 1.0", version::lower(&module, Version::V1_0));
     still_sound("lowering to 1.2", version::lower(&module, Version::V1_2));
 
+    still_sound("linking", link_modules(&[part("fuzz", &module), part("library", library())], |_| true));
+    let _ = link_modules(&[part("fuzz", &module), part("itself", &module)], |_| true);
+
     let _ = signatures(&module);
     let image = DeviceImage { spirv: module.words().to_vec(), ..DeviceImage::default() };
     let target = DeviceTarget { aspects: Aspects::all(), ..DeviceTarget::default() };
@@ -44,6 +47,19 @@ pub(crate) fn everything(bytes: &[u8]) {
     }
     let unit = TranslationUnit::new("fuzz", module);
     let _ = post_link(&[unit], &PostLinkOptions::default());
+}
+
+fn part<'m>(name: &'m str, module: &'m Module) -> LinkInput<'m> {
+    LinkInput { name, module }
+}
+
+/// What modules are linked with.
+fn library() -> &'static Module {
+    static LIBRARY: std::sync::OnceLock<Module> = std::sync::OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let module = Module::from_bytes(include_bytes!("../fixtures/link_library.O2.spv"));
+        strip::strip(&module.unwrap(), |_| false).unwrap()
+    })
 }
 
 fn copy(module: &Module) -> oclave_image::Result<Module> {
