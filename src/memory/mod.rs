@@ -1,5 +1,7 @@
 //! Memory that kernels and the host share.
 
+#[allow(dead_code, reason = "buffers and graphs are being built")]
+pub(crate) mod buffer;
 mod guard;
 mod pointer;
 mod readback;

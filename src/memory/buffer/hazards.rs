@@ -1,0 +1,96 @@
+//! Hazards: what an access to a buffer must wait for.
+//!
+//! The rules of SYCL 2020 (section 3.8.1): a command that reads waits for those that wrote before; one that writes waits
+//! for those that wrote and for those that read before. Reads do not wait for reads, and accesses to parts that do
+//! not overlap do not wait for each other.
+//!
+//! # Cost
+//! An access looks at what it must wait for, and at little else ([`Index`]). What a write covers is forgotten, as
+//! whoever comes later waits for the write. What is complete is forgotten whenever the number of entries has doubled, so
+//! that on average an access asks a constant number of times whether something is complete.
+
+use super::area::{Area, Triple};
+use super::index::Index;
+
+/// Something that accesses wait for: an event, or a node of a graph.
+pub(crate) trait Dependency: Clone {
+    /// Whether nobody need wait for it any more.
+    fn is_over(&self) -> bool;
+
+    /// Whether it is complete only after `earlier`, which was recorded before it.
+    fn comes_after(&self, earlier: &Self) -> bool;
+}
+
+/// Entries below which completed ones may stay.
+const FEW: usize = 32;
+
+/// Entries of a cell at which a read looks for one that it makes superfluous.
+const RECENT: usize = 4;
+
+/// The accesses to a buffer that later ones may have to wait for.
+#[derive(Debug)]
+pub(crate) struct Tracker<D> {
+    shape: Triple,
+    writes: Index<D>,
+    reads: Index<D>,
+    /// Completed entries are looked for beyond this many.
+    limit: usize,
+}
+
+impl<D: Dependency> Tracker<D> {
+    /// Of a buffer of this shape that nobody has used.
+    pub(crate) fn new(shape: Triple) -> Self {
+        Self { shape, writes: Index::default(), reads: Index::default(), limit: FEW }
+    }
+
+    /// Shows what an access must wait for; the same thing may come several times. Empty accesses wait for nothing.
+    pub(crate) fn dependencies(&self, area: &Area, writes: bool, mut found: impl FnMut(&D)) {
+        if area.is_empty() {
+            return;
+        }
+        self.writes.for_each(area, self.shape, &mut found);
+        if writes {
+            self.reads.for_each(area, self.shape, &mut found);
+        }
+    }
+
+    /// Notes an access that waits for its [`dependencies`](Self::dependencies).
+    pub(crate) fn record(&mut self, area: &Area, writes: bool, dependency: D) {
+        if area.is_empty() {
+            return;
+        }
+        if writes {
+            self.writes.cut(area, self.shape);
+            self.reads.cut(area, self.shape);
+            self.writes.insert(*area, dependency, self.shape);
+        } else {
+            let superfluous = self
+                .reads
+                .recent(area, self.shape)
+                .take(RECENT)
+                .find(|(_, earlier, value)| area.contains(earlier) && dependency.comes_after(value));
+            if let Some(key) = superfluous.map(|(key, ..)| key) {
+                self.reads.remove(key);
+            }
+            self.reads.insert(*area, dependency, self.shape);
+        }
+        if self.len() > self.limit {
+            self.forget_completed();
+        }
+    }
+
+    /// Forgets what is complete.
+    pub(crate) fn forget_completed(&mut self) {
+        self.writes.retain(|dependency| !dependency.is_over());
+        self.reads.retain(|dependency| !dependency.is_over());
+        self.limit = (2 * self.len()).max(FEW);
+    }
+
+    /// How many accesses it remembers.
+    pub(crate) fn len(&self) -> usize {
+        self.writes.len() + self.reads.len()
+    }
+}
+
+#[cfg(test)]
+mod tests;
