@@ -16,6 +16,8 @@ pub enum ErrorKind {
     Runtime,
     /// A kernel failed while it ran.
     Kernel,
+    /// A host task returned an error or panicked.
+    HostTask,
     /// A kernel argument has the wrong type, size or count.
     KernelArgument,
     /// A range, work-group size or offset is out of bounds.
@@ -45,6 +47,7 @@ impl ErrorKind {
             Self::Invalid => "invalid",
             Self::Runtime => "runtime",
             Self::Kernel => "kernel",
+            Self::HostTask => "host task",
             Self::KernelArgument => "kernel argument",
             Self::NdRange => "nd-range",
             Self::MemoryAllocation => "memory allocation",

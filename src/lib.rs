@@ -66,10 +66,12 @@
 //! - `test-kernels`: compiles this repository's own kernels; of no use elsewhere.
 #![deny(unsafe_code)]
 
+mod command;
 mod context;
 mod device_global;
 mod driver;
 mod error;
+mod event;
 mod image;
 mod include_kernels;
 mod memory;
@@ -84,10 +86,13 @@ pub use bytemuck;
 #[doc(hidden)]
 pub use half;
 
+pub use command::{
+    Advice, Command, CopyFrom, CopyTo, Handler, KernelCall, Local, NdRange, Range, TaskResult,
+};
 pub use context::Context;
 pub use device_global::{
-    BundleGlobal, DeviceGlobal, EXT_ONEAPI_DEVICE_GLOBAL, Elements, GlobalVariable, HostReadable,
-    HostWritable, Value, host_access,
+    BundleGlobal, DeviceGlobal, EXT_ONEAPI_DEVICE_GLOBAL, Elements, GlobalElements, GlobalVariable,
+    HostReadable, HostWritable, Value, host_access,
 };
 #[cfg(feature = "record")]
 pub use driver::record;
@@ -96,12 +101,11 @@ pub use driver::{
     MutableDispatchSupport, Platform, SpirvQueries, SvmSupport, UsmSupport, Version, loader_name, mask,
 };
 pub use error::{Error, ErrorKind, Result};
+pub use event::{Event, EventStatus, Profiling};
 pub use image::{ImageTable, Kernel};
 pub use memory::{
-    AsyncSource, HostAddressable, KernelPointer, KernelPointerMut, ReadGuard, Readback, UsmKind, UsmSlice,
-    WriteGuard, kind as usm,
+    AsyncSource, HostAddressable, HostTarget, KernelPointer, KernelPointerMut, ReadGuard, Readback, UsmKind,
+    UsmSlice, WriteGuard, kind as usm,
 };
 pub use program::{BundleKernel, KernelBundle, ProgramCache, SpecConstant, SpecType};
-pub use queue::{
-    Advice, After, Event, EventStatus, KernelCall, Local, NdRange, Profiling, Queue, QueueBuilder, Range,
-};
+pub use queue::{After, Queue, QueueBuilder};

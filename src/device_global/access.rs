@@ -6,18 +6,22 @@
 use bytemuck::Pod;
 
 use super::host_access::{Access, HostRead, HostWrite};
+use super::place::{AnyGlobal, GlobalElements};
 use super::{BundleGlobal, DeviceGlobal};
-use crate::program::GlobalMemory;
+use crate::memory::Region;
 use crate::{Error, Queue, Result};
 
 pub(super) mod sealed {
-    use super::{GlobalMemory, Queue, Result};
+    use super::{AnyGlobal, Queue, Region, Result};
 
     pub trait Variable {
         fn id(&self) -> &str;
 
+        /// It, to be kept.
+        fn variable(&self) -> Result<AnyGlobal>;
+
         /// Its memory on the queue's device, made and initialised if need be.
-        fn memory(&self, queue: &Queue) -> Result<GlobalMemory>;
+        fn memory(&self, queue: &Queue) -> Result<Region>;
 
         /// Whether the host may read it; `Ok` where rustc has seen to it.
         fn check_read(&self) -> Result<()> {
@@ -41,7 +45,24 @@ pub(super) mod sealed {
 }
 
 /// A device global: a [`DeviceGlobal`] of generated code, or a [`BundleGlobal`] found by name.
-pub trait GlobalVariable: sealed::Variable {}
+pub trait GlobalVariable: sealed::Variable {
+    /// `count` elements from `start_index` on, as commands read and write them. Elements of arrays of arrays are rows, or
+    /// what rows consist of; a variable that is no array is one element.
+    fn elements<E: Pod>(&self, start_index: usize, count: usize) -> GlobalElements<E, Self>
+    where
+        Self: Elements<E> + Sized,
+    {
+        GlobalElements::new(self, self.check_elements::<E>(), start_index, count)
+    }
+
+    /// `size_bytes` bytes from `offset_bytes` on, as commands read and write them.
+    fn bytes(&self, offset_bytes: usize, size_bytes: usize) -> GlobalElements<u8, Self>
+    where
+        Self: Sized,
+    {
+        GlobalElements::new(self, Ok(()), offset_bytes, size_bytes)
+    }
+}
 
 /// A device global that the host may read.
 pub trait HostReadable: GlobalVariable {}
@@ -62,8 +83,12 @@ impl<T: Pod, A: Access> sealed::Variable for DeviceGlobal<T, A> {
         self.id
     }
 
-    fn memory(&self, queue: &Queue) -> Result<GlobalMemory> {
-        Self::memory(self, queue)
+    fn variable(&self) -> Result<AnyGlobal> {
+        self.declaration().map(AnyGlobal::Static)
+    }
+
+    fn memory(&self, queue: &Queue) -> Result<Region> {
+        self.declaration()?.memory(queue)
     }
 }
 
@@ -86,12 +111,12 @@ impl<T: Pod> Value<T> for BundleGlobal {}
 impl<E: Pod> Elements<E> for BundleGlobal {}
 
 /// Names the variable in an error.
-pub(super) fn place(global: &impl GlobalVariable, error: Error) -> Error {
-    let place = format!("device global `{}`", global.id());
+pub(super) fn place(id: &str, error: Error) -> Error {
+    let place = format!("device global `{id}`");
     // What makes memory and programs may have named it already.
     if error.place().contains(&place) { error } else { error.at(place) }
 }
 
-pub(super) fn memory_of(global: &impl GlobalVariable, queue: &Queue) -> Result<GlobalMemory> {
-    global.memory(queue).map_err(|error| place(global, error))
+pub(super) fn memory_of(global: &impl GlobalVariable, queue: &Queue) -> Result<Region> {
+    global.memory(queue).map_err(|error| place(global.id(), error))
 }

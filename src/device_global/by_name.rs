@@ -1,13 +1,15 @@
 //! Device globals of kernel bundles, found by name: what rustc checks for generated code is checked at run time.
 
 use std::fmt;
+use std::sync::Arc;
 
 use oclave_image::{DeviceGlobalInfo, HostAccess};
 
 use super::access::{memory_of, sealed};
 use super::check_size;
+use super::place::AnyGlobal;
 use crate::image::LoadedImage;
-use crate::program::GlobalMemory;
+use crate::memory::Region;
 use crate::{Error, KernelBundle, Queue, Result};
 
 /// A device global of a [`KernelBundle`]; from [`KernelBundle::device_global`].
@@ -19,12 +21,12 @@ pub struct BundleGlobal {
     bundle: KernelBundle,
     image: usize,
     index: usize,
-    info: DeviceGlobalInfo,
+    info: Arc<DeviceGlobalInfo>,
 }
 
 impl BundleGlobal {
     pub(crate) fn new(bundle: &KernelBundle, image: usize, index: usize, info: &DeviceGlobalInfo) -> Self {
-        Self { bundle: bundle.clone(), image, index, info: info.clone() }
+        Self { bundle: bundle.clone(), image, index, info: Arc::new(info.clone()) }
     }
 
     /// The unique id. Variables of equal ids are one variable, unless they have `device_image_scope`.
@@ -82,7 +84,11 @@ impl sealed::Variable for BundleGlobal {
         self.id()
     }
 
-    fn memory(&self, queue: &Queue) -> Result<GlobalMemory> {
+    fn variable(&self) -> Result<AnyGlobal> {
+        Ok(AnyGlobal::Bundle(self.clone()))
+    }
+
+    fn memory(&self, queue: &Queue) -> Result<Region> {
         let (image, global) = self.declaration()?;
         if queue.context() != self.bundle.context() {
             return Err(Error::invalid("its bundle belongs to another context")

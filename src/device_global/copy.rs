@@ -3,11 +3,9 @@
 use bytemuck::Pod;
 
 use super::access::{Elements, GlobalVariable, HostReadable, HostWritable, Value, memory_of, place};
-use crate::driver::event::Event as DriverEvent;
-use crate::driver::usm::Span;
-use crate::memory::{AsyncSource, Readback, UsmKind, UsmSlice};
-use crate::queue::{After, Event};
-use crate::{Queue, Result, usm};
+use super::place::size_of_elements;
+use crate::memory::{AsyncSource, Readback, Region, UsmKind, UsmSlice};
+use crate::{After, Command, Event, Queue, Result, usm};
 
 /// Copies to and from device globals ("Add new copy and memcpy members to the queue class").
 ///
@@ -195,8 +193,8 @@ impl Queue {
         of: &G,
     ) -> Result<UsmSlice<E, usm::Device>> {
         let allowed = of.check_read().and_then(|()| of.check_write()).and_then(|()| of.check_elements::<E>());
-        allowed.map_err(|error| place(of, error))?;
-        memory_of(of, self).map(|memory| UsmSlice::of_global(&memory))
+        allowed.map_err(|error| place(of.id(), error))?;
+        memory_of(of, self).map(UsmSlice::of_region)
     }
 }
 
@@ -207,7 +205,7 @@ impl After<'_> {
     /// # Errors
     /// As there.
     pub fn copy_to_global<T: Pod, G: HostWritable + Value<T>>(self, to: &G, value: &T) -> Result<()> {
-        to.check_write().and_then(|()| to.check_value::<T>()).map_err(|error| place(to, error))?;
+        to.check_write().and_then(|()| to.check_value::<T>()).map_err(|error| place(to.id(), error))?;
         self.write_global(to, 0, bytemuck::bytes_of(value))
     }
 
@@ -216,7 +214,7 @@ impl After<'_> {
     /// # Errors
     /// As there.
     pub fn copy_from_global<T: Pod, G: HostReadable + Value<T>>(self, from: &G) -> Result<T> {
-        from.check_read().and_then(|()| from.check_value::<T>()).map_err(|error| place(from, error))?;
+        from.check_read().and_then(|()| from.check_value::<T>()).map_err(|error| place(from.id(), error))?;
         let mut value = T::zeroed();
         self.read_global(from, 0, bytemuck::bytes_of_mut(&mut value))?;
         Ok(value)
@@ -232,8 +230,8 @@ impl After<'_> {
         start_index: usize,
         elements: &[E],
     ) -> Result<()> {
-        to.check_write().and_then(|()| to.check_elements::<E>()).map_err(|error| place(to, error))?;
-        self.write_global(to, offset_of::<E>(start_index), bytemuck::cast_slice(elements))
+        to.check_write().and_then(|()| to.check_elements::<E>()).map_err(|error| place(to.id(), error))?;
+        self.write_global(to, size_of_elements::<E>(start_index), bytemuck::cast_slice(elements))
     }
 
     /// [`Queue::copy_from_global_at`].
@@ -246,8 +244,10 @@ impl After<'_> {
         start_index: usize,
         elements: &mut [E],
     ) -> Result<()> {
-        from.check_read().and_then(|()| from.check_elements::<E>()).map_err(|error| place(from, error))?;
-        self.read_global(from, offset_of::<E>(start_index), bytemuck::cast_slice_mut(elements))
+        from.check_read()
+            .and_then(|()| from.check_elements::<E>())
+            .map_err(|error| place(from.id(), error))?;
+        self.read_global(from, size_of_elements::<E>(start_index), bytemuck::cast_slice_mut(elements))
     }
 
     /// [`Queue::memcpy_to_global`].
@@ -255,7 +255,7 @@ impl After<'_> {
     /// # Errors
     /// As there.
     pub fn memcpy_to_global<G: HostWritable>(self, to: &G, offset_bytes: usize, bytes: &[u8]) -> Result<()> {
-        to.check_write().map_err(|error| place(to, error))?;
+        to.check_write().map_err(|error| place(to.id(), error))?;
         self.write_global(to, offset_bytes, bytes)
     }
 
@@ -269,7 +269,7 @@ impl After<'_> {
         offset_bytes: usize,
         bytes: &mut [u8],
     ) -> Result<()> {
-        from.check_read().map_err(|error| place(from, error))?;
+        from.check_read().map_err(|error| place(from.id(), error))?;
         self.read_global(from, offset_bytes, bytes)
     }
 
@@ -283,8 +283,9 @@ impl After<'_> {
         start_index: usize,
         elements: impl Into<AsyncSource<E>>,
     ) -> Result<Event> {
-        to.check_write().and_then(|()| to.check_elements::<E>()).map_err(|error| place(to, error))?;
-        self.write_global_later(to, offset_of::<E>(start_index), elements.into())
+        let elements = elements.into();
+        let count = elements.len();
+        self.submit(Command::write(elements, &to.elements(start_index, count)))
     }
 
     /// [`Queue::copy_from_global_async`].
@@ -297,8 +298,7 @@ impl After<'_> {
         start_index: usize,
         count: usize,
     ) -> Result<Readback<E>> {
-        from.check_read().and_then(|()| from.check_elements::<E>()).map_err(|error| place(from, error))?;
-        self.read_global_later(from, offset_of::<E>(start_index), size_of_elements::<E>(count))
+        self.read_async(&from.elements(start_index, count))
     }
 
     /// [`Queue::memcpy_to_global_async`].
@@ -311,8 +311,9 @@ impl After<'_> {
         offset_bytes: usize,
         bytes: impl Into<AsyncSource<u8>>,
     ) -> Result<Event> {
-        to.check_write().map_err(|error| place(to, error))?;
-        self.write_global_later(to, offset_bytes, bytes.into())
+        let bytes = bytes.into();
+        let size_bytes = bytes.len();
+        self.submit(Command::write(bytes, &to.bytes(offset_bytes, size_bytes)))
     }
 
     /// [`Queue::memcpy_from_global_async`].
@@ -325,8 +326,7 @@ impl After<'_> {
         offset_bytes: usize,
         size_bytes: usize,
     ) -> Result<Readback<u8>> {
-        from.check_read().map_err(|error| place(from, error))?;
-        self.read_global_later(from, offset_bytes, size_bytes)
+        self.read_async(&from.bytes(offset_bytes, size_bytes))
     }
 
     /// [`Queue::copy_to_global_usm`].
@@ -339,8 +339,7 @@ impl After<'_> {
         start_index: usize,
         from: &UsmSlice<E, K>,
     ) -> Result<Event> {
-        to.check_write().and_then(|()| to.check_elements::<E>()).map_err(|error| place(to, error))?;
-        self.usm_to_global(to, offset_of::<E>(start_index), from)
+        self.submit(Command::copy(from, &to.elements(start_index, from.len())))
     }
 
     /// [`Queue::copy_from_global_usm`].
@@ -353,8 +352,7 @@ impl After<'_> {
         start_index: usize,
         to: &UsmSlice<E, K>,
     ) -> Result<Event> {
-        from.check_read().and_then(|()| from.check_elements::<E>()).map_err(|error| place(from, error))?;
-        self.global_to_usm(from, offset_of::<E>(start_index), to)
+        self.submit(Command::copy(&from.elements(start_index, to.len()), to))
     }
 
     /// [`Queue::memcpy_to_global_usm`].
@@ -367,8 +365,8 @@ impl After<'_> {
         offset_bytes: usize,
         from: &UsmSlice<E, K>,
     ) -> Result<Event> {
-        to.check_write().map_err(|error| place(to, error))?;
-        self.usm_to_global(to, offset_bytes, from)
+        let size_bytes = from.size_bytes();
+        self.submit(Command::copy_bytes(from, &to.bytes(offset_bytes, size_bytes)))
     }
 
     /// [`Queue::memcpy_from_global_usm`].
@@ -381,88 +379,28 @@ impl After<'_> {
         offset_bytes: usize,
         to: &UsmSlice<E, K>,
     ) -> Result<Event> {
-        from.check_read().map_err(|error| place(from, error))?;
-        self.global_to_usm(from, offset_bytes, to)
-    }
-
-    /// Calls with bytes of the variable.
-    fn with_global<R>(
-        self,
-        global: &impl GlobalVariable,
-        offset_bytes: usize,
-        size_bytes: usize,
-        copy: impl FnOnce(Span<'_>, &[&DriverEvent]) -> Result<R>,
-    ) -> Result<R> {
-        let memory = memory_of(global, self.queue())?;
-        let span = memory.span(offset_bytes, size_bytes);
-        span.and_then(|span| self.with(|events| copy(span, events))).map_err(|error| place(global, error))
+        let size_bytes = to.size_bytes();
+        self.submit(Command::copy_bytes(&from.bytes(offset_bytes, size_bytes), to))
     }
 
     fn write_global(self, to: &impl GlobalVariable, offset_bytes: usize, bytes: &[u8]) -> Result<()> {
-        let queue = self.queue().driver();
-        self.with_global(to, offset_bytes, bytes.len(), |span, events| queue.write(bytes, span, events))
+        let region = region_of(to, self.queue(), offset_bytes, bytes.len())?;
+        self.write_now(bytes, &region).map_err(|error| place(to.id(), error))
     }
 
     fn read_global(self, from: &impl GlobalVariable, offset_bytes: usize, bytes: &mut [u8]) -> Result<()> {
-        let queue = self.queue().driver();
-        self.with_global(from, offset_bytes, bytes.len(), |span, events| queue.read(span, bytes, events))
-    }
-
-    fn write_global_later<E: Pod>(
-        self,
-        to: &impl GlobalVariable,
-        offset_bytes: usize,
-        from: AsyncSource<E>,
-    ) -> Result<Event> {
-        let queue = self.queue().driver();
-        let size_bytes = size_of_val(from.0.as_slice());
-        self.with_global(to, offset_bytes, size_bytes, |span, events| queue.write_later(from.0, span, events))
-            .map(Event::new)
-    }
-
-    fn read_global_later<E: Pod>(
-        self,
-        from: &impl GlobalVariable,
-        offset_bytes: usize,
-        size_bytes: usize,
-    ) -> Result<Readback<E>> {
-        let queue = self.queue().driver();
-        self.with_global(from, offset_bytes, size_bytes, |span, events| queue.read_later(span, events))
-            .map(Readback::new)
-    }
-
-    fn usm_to_global<E: Pod, K: UsmKind>(
-        self,
-        to: &impl GlobalVariable,
-        offset_bytes: usize,
-        from: &UsmSlice<E, K>,
-    ) -> Result<Event> {
-        let queue = self.queue().driver();
-        self.with_global(to, offset_bytes, from.size_bytes(), |span, events| {
-            queue.copy(from.span()?, span, events)
-        })
-        .map(Event::new)
-    }
-
-    fn global_to_usm<E: Pod, K: UsmKind>(
-        self,
-        from: &impl GlobalVariable,
-        offset_bytes: usize,
-        to: &UsmSlice<E, K>,
-    ) -> Result<Event> {
-        let queue = self.queue().driver();
-        self.with_global(from, offset_bytes, to.size_bytes(), |span, events| {
-            queue.copy(span, to.span()?, events)
-        })
-        .map(Event::new)
+        let region = region_of(from, self.queue(), offset_bytes, bytes.len())?;
+        self.read_now(&region, bytes).map_err(|error| place(from.id(), error))
     }
 }
 
-/// Where an element begins; beyond the address space it saturates, which no variable reaches.
-fn offset_of<E>(index: usize) -> usize {
-    size_of_elements::<E>(index)
-}
-
-fn size_of_elements<E>(count: usize) -> usize {
-    count.saturating_mul(size_of::<E>())
+/// The memory of bytes of a variable.
+fn region_of(
+    global: &impl GlobalVariable,
+    queue: &Queue,
+    offset_bytes: usize,
+    size_bytes: usize,
+) -> Result<Region> {
+    let part = memory_of(global, queue)?.part(offset_bytes, size_bytes);
+    part.map_err(|error| place(global.id(), error))
 }

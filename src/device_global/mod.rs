@@ -7,6 +7,7 @@
 mod access;
 mod by_name;
 mod copy;
+mod place;
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -17,8 +18,10 @@ use oclave_image::DeviceGlobalInfo;
 
 pub use self::access::{Elements, GlobalVariable, HostReadable, HostWritable, Value};
 pub use self::by_name::BundleGlobal;
+pub use self::place::GlobalElements;
+pub(crate) use self::place::GlobalPlace;
 use crate::image::LoadedImage;
-use crate::program::GlobalMemory;
+use crate::memory::Region;
 use crate::{Error, ErrorKind, ImageTable, Queue, Result};
 
 /// The version of `sycl_ext_oneapi_device_global` that this library carries over: its feature-test macro
@@ -91,10 +94,16 @@ pub struct DeviceGlobal<T, A = host_access::ReadWrite> {
 }
 
 /// Where an image declares a variable.
-#[derive(Clone, Copy)]
-struct Declaration {
+#[derive(Clone, Copy, Debug)]
+pub struct Declaration {
     image: &'static LoadedImage,
     global: &'static DeviceGlobalInfo,
+}
+
+impl Declaration {
+    fn memory(&self, queue: &Queue) -> Result<Region> {
+        queue.context().programs().global(queue.device(), None, self.image, self.global)
+    }
 }
 
 impl<T: Pod, A: host_access::Access> DeviceGlobal<T, A> {
@@ -128,15 +137,14 @@ impl<T: Pod, A: host_access::Access> DeviceGlobal<T, A> {
         access::memory_of(self, queue).map(|memory| memory.address())
     }
 
-    fn memory(&self, queue: &Queue) -> Result<GlobalMemory> {
-        let declaration = match self.declaration.get() {
-            Some(declaration) => *declaration,
-            None => *self.declaration.get_or_init({
+    fn declaration(&self) -> Result<Declaration> {
+        match self.declaration.get() {
+            Some(declaration) => Ok(*declaration),
+            None => Ok(*self.declaration.get_or_init({
                 let found = self.find()?;
                 move || found
-            }),
-        };
-        queue.context().programs().global(queue.device(), None, declaration.image, declaration.global)
+            })),
+        }
     }
 
     /// How the images of the table declare the variable.

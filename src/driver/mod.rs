@@ -24,6 +24,7 @@ pub(crate) mod event;
 pub(crate) mod ext;
 mod global_access;
 mod hook;
+pub(crate) mod host;
 pub(crate) mod info;
 pub(crate) mod kernel;
 pub(crate) mod launch;

@@ -202,12 +202,6 @@ impl Queue {
         outcome
     }
 
-    /// Waits for the events of other contexts, as commands cannot.
-    pub(crate) fn wait_for_other_contexts(&self, after: &[&Event]) -> Result<()> {
-        let mut foreign = after.iter().filter(|event| !Arc::ptr_eq(&event.queue().context, &self.context));
-        foreign.try_for_each(|event| event.wait())
-    }
-
     /// Enqueues one command. `enqueue` gets the wait list and where to put the event (null: no event), and must keep
     /// the memory that the command uses in use (see [`Span::begin_use`]) until this returns.
     ///
@@ -346,8 +340,7 @@ struct WaitList {
 impl WaitList {
     const FEW: usize = 8;
 
-    /// What a command of `queue` must wait for. Events of the same in-order queue are left out; those of other contexts
-    /// are waited for here and now, as OpenCL cannot.
+    /// What a command of `queue` must wait for. Events of the same in-order queue are left out.
     #[inline]
     fn new(queue: &Queue, after: &[&Event]) -> Result<Self> {
         let mut list = Self { few: [std::ptr::null_mut(); Self::FEW], many: Vec::new(), length: 0 };
@@ -367,7 +360,7 @@ impl WaitList {
             // An event that another queue waits for must be flushed by its own (specification, section 5.15).
             other.flush_once()?;
         } else {
-            return event.wait();
+            return Err(Error::invalid("a command cannot wait for an event of another context"));
         }
         let raw = event.raw()?.raw();
         match self.few.get_mut(self.length).filter(|_| self.many.is_empty()) {

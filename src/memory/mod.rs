@@ -3,16 +3,18 @@
 #[allow(dead_code, reason = "buffers and graphs are being built")]
 pub(crate) mod buffer;
 mod guard;
+mod host;
 mod pointer;
-mod readback;
+mod region;
 mod usm;
 
 use bytemuck::Pod;
 
 pub use guard::{ReadGuard, WriteGuard};
+pub use host::{AsyncSource, HostTarget, Readback};
 pub(crate) use pointer::Pointer;
 pub use pointer::{KernelPointer, KernelPointerMut};
-pub use readback::{AsyncSource, Readback};
+pub(crate) use region::Region;
 pub use usm::{HostAddressable, UsmKind, UsmSlice, kind};
 
 use crate::{Error, ErrorKind, Result};

@@ -1,13 +1,11 @@
 //! What can be passed for a pointer parameter of a kernel.
 
 use std::any::TypeId;
-use std::fmt;
-use std::sync::Arc;
 
 use oclave_image::Access;
 
 use super::{UsmKind, UsmSlice};
-use crate::driver::usm::Allocation;
+use crate::command::Place;
 
 mod sealed {
     pub trait Sealed {}
@@ -24,18 +22,17 @@ pub trait KernelPointer<T>: sealed::Sealed {
 /// Memory that can be passed for a `T *` parameter.
 pub trait KernelPointerMut<T>: KernelPointer<T> {}
 
-/// A pointer argument: an allocation, or null, and where in it.
-#[derive(Clone)]
+/// A pointer argument: where it points to, and what the call says of it.
+#[derive(Clone, Debug)]
 pub struct Pointer {
-    memory: Option<Arc<Allocation>>,
-    offset_bytes: usize,
+    place: Place,
     ty: TypeId,
     access: Access,
 }
 
 impl Pointer {
-    pub(crate) fn new(memory: Option<Arc<Allocation>>, offset_bytes: usize) -> Self {
-        Self { memory, offset_bytes, ty: TypeId::of::<()>(), access: Access::ReadWrite }
+    pub(crate) fn new(place: Place) -> Self {
+        Self { place, ty: TypeId::of::<()>(), access: Access::ReadWrite }
     }
 
     pub(crate) fn typed<T: 'static>(mut self, access: Access) -> Self {
@@ -44,13 +41,12 @@ impl Pointer {
         self
     }
 
-    /// `None` for null.
-    pub(crate) fn memory(&self) -> Option<&Arc<Allocation>> {
-        self.memory.as_ref()
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
     }
 
-    pub(crate) fn offset_bytes(&self) -> usize {
-        self.offset_bytes
+    pub(crate) fn place_mut(&mut self) -> &mut Place {
+        &mut self.place
     }
 
     /// The pointee's host type.
@@ -64,19 +60,10 @@ impl Pointer {
     }
 }
 
-impl fmt::Debug for Pointer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.memory {
-            Some(memory) => write!(f, "{memory:?} + {}", self.offset_bytes),
-            None => f.write_str("null"),
-        }
-    }
-}
-
 impl<T, K: UsmKind> sealed::Sealed for UsmSlice<T, K> {}
 impl<T, K: UsmKind> KernelPointer<T> for UsmSlice<T, K> {
     fn pointer(self) -> Pointer {
-        Self::pointer(&self)
+        KernelPointer::pointer(&self)
     }
 }
 impl<T, K: UsmKind> KernelPointerMut<T> for UsmSlice<T, K> {}
@@ -84,7 +71,7 @@ impl<T, K: UsmKind> KernelPointerMut<T> for UsmSlice<T, K> {}
 impl<T, K: UsmKind> sealed::Sealed for &UsmSlice<T, K> {}
 impl<T, K: UsmKind> KernelPointer<T> for &UsmSlice<T, K> {
     fn pointer(self) -> Pointer {
-        UsmSlice::pointer(self)
+        Pointer::new(Place::Usm(self.region().clone()))
     }
 }
 impl<T, K: UsmKind> KernelPointerMut<T> for &UsmSlice<T, K> {}
@@ -92,7 +79,7 @@ impl<T, K: UsmKind> KernelPointerMut<T> for &UsmSlice<T, K> {}
 impl<P: sealed::Sealed> sealed::Sealed for Option<P> {}
 impl<T, P: KernelPointer<T>> KernelPointer<T> for Option<P> {
     fn pointer(self) -> Pointer {
-        self.map_or_else(|| Pointer::new(None, 0), KernelPointer::pointer)
+        self.map_or_else(|| Pointer::new(Place::Null), KernelPointer::pointer)
     }
 }
 impl<T, P: KernelPointerMut<T>> KernelPointerMut<T> for Option<P> {}

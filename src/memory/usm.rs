@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::Pointer;
-use crate::driver::usm::{Allocation, Kind, Span};
-use crate::program::GlobalMemory;
+use super::Region;
+use crate::driver::usm::{Allocation, Kind};
 use crate::{Context, Device, Error, ErrorKind, Result};
 
 /// The kinds of USM, as types.
@@ -59,8 +58,7 @@ impl HostAddressable for kind::Shared {}
 ///
 /// Element types are [`Pod`]: any bytes are a value, because kernels may write any.
 pub struct UsmSlice<T, K = kind::Device> {
-    allocation: Arc<Allocation>,
-    offset_bytes: usize,
+    region: Region,
     len: usize,
     ty: PhantomData<fn() -> (T, K)>,
 }
@@ -74,17 +72,13 @@ impl<T: Pod, K: UsmKind> UsmSlice<T, K> {
             ));
         };
         let allocation = Allocation::new(context.driver(), device, K::KIND, size_bytes, align_of::<T>())?;
-        Ok(Self { allocation, offset_bytes: 0, len, ty: PhantomData })
+        Ok(Self { region: Region::whole(allocation), len, ty: PhantomData })
     }
 
-    /// All that a device global has room for.
-    pub(crate) fn of_global(global: &GlobalMemory) -> Self {
-        Self {
-            allocation: Arc::clone(global.allocation()),
-            offset_bytes: global.offset_bytes(),
-            len: global.size_bytes().checked_div(size_of::<T>()).unwrap_or(0),
-            ty: PhantomData,
-        }
+    /// All elements that a region has room for.
+    pub(crate) fn of_region(region: Region) -> Self {
+        let len = region.size_bytes().checked_div(size_of::<T>()).unwrap_or(0);
+        Self { region, len, ty: PhantomData }
     }
 
     /// The elements of a range.
@@ -104,12 +98,11 @@ impl<T: Pod, K: UsmKind> UsmSlice<T, K> {
         };
         match (start, end) {
             // Within the length, sizes cannot overflow.
-            (Some(start), Some(end)) if start <= end && end <= self.len => Ok(Self {
-                allocation: Arc::clone(&self.allocation),
-                offset_bytes: self.offset_bytes + start * size_of::<T>(),
-                len: end - start,
-                ty: PhantomData,
-            }),
+            (Some(start), Some(end)) if start <= end && end <= self.len => {
+                let len = end - start;
+                let region = self.region.part(start * size_of::<T>(), len * size_of::<T>())?;
+                Ok(Self { region, len, ty: PhantomData })
+            }
             _ => Err(Error::invalid(format!(
                 "range {:?}..{:?} is not within a slice of {} elements",
                 range.start_bound(),
@@ -126,21 +119,16 @@ impl<T: Pod, K: UsmKind> UsmSlice<T, K> {
     pub fn cast<U: Pod>(&self) -> Result<UsmSlice<U, K>> {
         let size_bytes = self.size_bytes();
         let len = size_bytes.checked_div(size_of::<U>()).unwrap_or(0);
-        let address = self.allocation.address().addr().wrapping_add(self.offset_bytes);
-        if len * size_of::<U>() != size_bytes || !address.is_multiple_of(align_of::<U>()) {
+        if len * size_of::<U>() != size_bytes || !self.region.address().is_multiple_of(align_of::<U>() as u64)
+        {
             return Err(Error::invalid(format!(
                 "{size_bytes} bytes at offset {} are not elements of {} bytes aligned to {}",
-                self.offset_bytes,
+                self.region.offset_bytes(),
                 size_of::<U>(),
                 align_of::<U>()
             )));
         }
-        Ok(UsmSlice {
-            allocation: Arc::clone(&self.allocation),
-            offset_bytes: self.offset_bytes,
-            len,
-            ty: PhantomData,
-        })
+        Ok(UsmSlice { region: self.region.clone(), len, ty: PhantomData })
     }
 }
 
@@ -161,31 +149,22 @@ impl<T, K: UsmKind> UsmSlice<T, K> {
         self.len * size_of::<T>()
     }
 
-    pub(crate) fn span(&self) -> Result<Span<'_>> {
-        self.allocation.span(self.offset_bytes, self.size_bytes())
+    pub(crate) fn region(&self) -> &Region {
+        &self.region
     }
 
     pub(crate) fn allocation(&self) -> &Arc<Allocation> {
-        &self.allocation
+        self.region.allocation()
     }
 
     pub(crate) fn offset_bytes(&self) -> usize {
-        self.offset_bytes
-    }
-
-    pub(crate) fn pointer(&self) -> Pointer {
-        Pointer::new(Some(Arc::clone(&self.allocation)), self.offset_bytes)
+        self.region.offset_bytes()
     }
 }
 
 impl<T, K> Clone for UsmSlice<T, K> {
     fn clone(&self) -> Self {
-        Self {
-            allocation: Arc::clone(&self.allocation),
-            offset_bytes: self.offset_bytes,
-            len: self.len,
-            ty: PhantomData,
-        }
+        Self { region: self.region.clone(), len: self.len, ty: PhantomData }
     }
 }
 
@@ -196,8 +175,8 @@ impl<T, K> fmt::Debug for UsmSlice<T, K> {
             "UsmSlice<{}>({} from byte {} of {:?})",
             std::any::type_name::<T>(),
             self.len,
-            self.offset_bytes,
-            self.allocation
+            self.region.offset_bytes(),
+            self.region.allocation()
         )
     }
 }

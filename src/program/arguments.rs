@@ -4,7 +4,7 @@ use std::any::TypeId;
 
 use oclave_image::{Access, KernelSignature, Parameter, ParameterKind, Scalar, ValueType};
 
-use crate::queue::Argument;
+use crate::command::Argument;
 use crate::{Error, ErrorKind, Result};
 
 /// Checks count, kind, size and, where both sides have a scalar type, the type of the arguments of a call.

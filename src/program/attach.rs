@@ -9,13 +9,14 @@ use oclave_image::spirv::Module;
 
 use super::build::Builder;
 use super::device::DeviceState;
-use super::globals::{self, GlobalMemory, New};
+use super::globals::{self, New};
 use crate::driver::DeviceGlobalAccess;
 use crate::driver::kernel::Kernel;
 use crate::driver::program::Program;
 use crate::driver::queue::Queue;
 use crate::driver::usm::{Allocation, Kind};
 use crate::image::LoadedImage;
+use crate::memory::Region;
 use crate::{Error, Result};
 
 /// What a program has to do with device globals.
@@ -24,7 +25,7 @@ pub(super) struct Attached {
     /// The table of addresses that kernels get behind their own arguments.
     pub(super) hidden: Option<Arc<Allocation>>,
     /// The variables with `device_image_scope`, by unique id: they live in this program.
-    pub(super) own: HashMap<String, GlobalMemory>,
+    pub(super) own: HashMap<String, Region>,
 }
 
 /// Points the program's variables to the memory that all programs of the context and device share, and finds or makes
@@ -118,7 +119,7 @@ impl Attaching<'_> {
         Ok(Attached { hidden: Some(table), own })
     }
 
-    fn make_own(&self) -> Result<HashMap<String, GlobalMemory>> {
+    fn make_own(&self) -> Result<HashMap<String, Region>> {
         if self.own.is_empty() {
             return Ok(HashMap::new());
         }
@@ -154,7 +155,7 @@ fn size_of_variable(global: &DeviceGlobalInfo) -> usize {
     usize::try_from(global.size_bytes).unwrap_or(usize::MAX)
 }
 
-fn own(global: &DeviceGlobalInfo, memory: Result<Arc<Allocation>>) -> Result<(String, GlobalMemory)> {
+fn own(global: &DeviceGlobalInfo, memory: Result<Arc<Allocation>>) -> Result<(String, Region)> {
     let place = |error: Error| error.at(format!("device global `{}`", global.id));
-    Ok((global.id.clone(), GlobalMemory::whole(memory.map_err(place)?)))
+    Ok((global.id.clone(), Region::whole(memory.map_err(place)?)))
 }

@@ -9,8 +9,8 @@ use oclave_image::{
 };
 
 use super::map::ProgramMap;
+use crate::command::CallTarget;
 use crate::image::LoadedImage;
-use crate::queue::CallTarget;
 use crate::{BundleGlobal, Context, Error, KernelCall, Result};
 
 /// The name of a bundle's images in messages.

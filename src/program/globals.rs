@@ -13,59 +13,12 @@ use super::flight::lock;
 use crate::driver::Device;
 use crate::driver::context::Context;
 use crate::driver::queue::Queue;
-use crate::driver::usm::{Allocation, Kind, Span};
+use crate::driver::usm::{Allocation, Kind};
+use crate::memory::Region;
 use crate::{Error, Result};
 
 /// Variables up to this size share pieces of memory: a program may have a thousand, and each piece costs calls.
 const SMALL_BYTES: usize = 4096;
-
-/// Where a variable lies on a device.
-#[derive(Debug, Clone)]
-pub struct GlobalMemory {
-    allocation: Arc<Allocation>,
-    offset_bytes: usize,
-    size_bytes: usize,
-}
-
-impl GlobalMemory {
-    /// A variable that takes all of an allocation.
-    pub(crate) fn whole(allocation: Arc<Allocation>) -> Self {
-        Self { offset_bytes: 0, size_bytes: allocation.size_bytes(), allocation }
-    }
-
-    pub(crate) fn allocation(&self) -> &Arc<Allocation> {
-        &self.allocation
-    }
-
-    pub(crate) fn offset_bytes(&self) -> usize {
-        self.offset_bytes
-    }
-
-    pub(crate) fn size_bytes(&self) -> usize {
-        self.size_bytes
-    }
-
-    /// The address on the device.
-    pub(crate) fn address(&self) -> u64 {
-        self.allocation.address().addr().wrapping_add(self.offset_bytes) as u64
-    }
-
-    /// Bytes of the variable.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) beyond its end.
-    pub(crate) fn span(&self, offset_bytes: usize, size_bytes: usize) -> Result<Span<'_>> {
-        match offset_bytes.checked_add(size_bytes) {
-            Some(end) if end <= self.size_bytes => {
-                self.allocation.span(self.offset_bytes + offset_bytes, size_bytes)
-            }
-            _ => Err(Error::invalid(format!(
-                "{size_bytes} bytes from {offset_bytes} on are not within its {} bytes",
-                self.size_bytes
-            ))),
-        }
-    }
-}
 
 /// The variables of a context.
 #[derive(Debug, Default)]
@@ -75,7 +28,7 @@ pub(crate) struct Globals {
 }
 
 /// The variables that were made on one device. Locked while some are being made, so that others wait for them.
-type OfDevice = Arc<Mutex<HashMap<String, GlobalMemory>>>;
+type OfDevice = Arc<Mutex<HashMap<String, Region>>>;
 
 /// What the first image said of a variable.
 #[derive(Debug)]
@@ -95,7 +48,7 @@ impl Globals {
         queue: &Arc<Queue>,
         globals: &[&DeviceGlobalInfo],
         image: &str,
-    ) -> Result<Vec<GlobalMemory>> {
+    ) -> Result<Vec<Region>> {
         globals.iter().try_for_each(|global| self.declare(global, image))?;
         if globals.is_empty() {
             return Ok(Vec::new());
@@ -170,11 +123,7 @@ impl New<'_> {
 }
 
 /// Makes variables on the queue's device, with their initial values in them. All of them or, on an error, none.
-pub(crate) fn make(
-    context: &Arc<Context>,
-    queue: &Arc<Queue>,
-    variables: &[New<'_>],
-) -> Result<Vec<GlobalMemory>> {
+pub(crate) fn make(context: &Arc<Context>, queue: &Arc<Queue>, variables: &[New<'_>]) -> Result<Vec<Region>> {
     let small: Vec<New<'_>> =
         variables.iter().copied().filter(|variable| variable.size_bytes() <= SMALL_BYTES).collect();
     let mut small = make_small(context, queue, &small)?.into_iter();
@@ -186,11 +135,7 @@ pub(crate) fn make(
 }
 
 /// In one piece of memory, with one copy.
-fn make_small(
-    context: &Arc<Context>,
-    queue: &Arc<Queue>,
-    variables: &[New<'_>],
-) -> Result<Vec<GlobalMemory>> {
+fn make_small(context: &Arc<Context>, queue: &Arc<Queue>, variables: &[New<'_>]) -> Result<Vec<Region>> {
     let Some(first) = variables.first() else { return Ok(Vec::new()) };
     let mut image = Vec::new();
     let mut offsets = Vec::with_capacity(variables.len());
@@ -210,15 +155,13 @@ fn make_small(
         1 => first.place(error),
         n => error.at(format!("device globals `{}` and {} others", first.global.id, n - 1)),
     })?;
-    let memory = |(variable, offset_bytes): (&New<'_>, usize)| GlobalMemory {
-        allocation: Arc::clone(&allocation),
-        offset_bytes,
-        size_bytes: variable.size_bytes(),
+    let memory = |(variable, offset_bytes): (&New<'_>, usize)| {
+        Region::new(Arc::clone(&allocation), offset_bytes, variable.size_bytes())
     };
     Ok(variables.iter().zip(offsets).map(memory).collect())
 }
 
-fn make_large(context: &Arc<Context>, queue: &Arc<Queue>, variable: &New<'_>) -> Result<GlobalMemory> {
+fn make_large(context: &Arc<Context>, queue: &Arc<Queue>, variable: &New<'_>) -> Result<Region> {
     let size_bytes = variable.size_bytes();
     let allocation = allocate(context, queue, size_bytes)?;
     let span = allocation.span(0, size_bytes)?;
@@ -230,7 +173,7 @@ fn make_large(context: &Arc<Context>, queue: &Arc<Queue>, variable: &New<'_>) ->
     } else {
         queue.write(variable.initial, span, &[])?;
     }
-    Ok(GlobalMemory::whole(allocation))
+    Ok(Region::whole(allocation))
 }
 
 fn allocate(context: &Arc<Context>, queue: &Arc<Queue>, size_bytes: usize) -> Result<Arc<Allocation>> {

@@ -5,17 +5,17 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::flight::{Flight, lock};
-use super::globals::GlobalMemory;
 use super::ready::{BuiltProgram, ReadyKernel};
 use super::spec::SpecValue;
 use crate::Result;
+use crate::memory::Region;
 
 /// Programs and kernels of a context, or of a kernel bundle, which takes them along when it goes.
 #[derive(Debug, Default)]
 pub(crate) struct ProgramMap {
     programs: Mutex<HashMap<ProgramKey, Vec<ProgramVariant>>>,
     /// Where device globals lie: by the image's declaration and the device. Only what never moves.
-    globals: RwLock<HashMap<GlobalKey, GlobalMemory>>,
+    globals: RwLock<HashMap<GlobalKey, Region>>,
     /// The launch path: by kernel and device, then the few specializations in use.
     kernels: RwLock<HashMap<KernelKey, Vec<Specialized>, BuildHasherDefault<KeyHasher>>>,
 }
@@ -99,11 +99,11 @@ impl ProgramMap {
         variants.iter().filter_map(|flight| flight.get()).collect()
     }
 
-    pub(crate) fn global(&self, key: GlobalKey) -> Option<GlobalMemory> {
+    pub(crate) fn global(&self, key: GlobalKey) -> Option<Region> {
         self.globals.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
     }
 
-    pub(crate) fn insert_global(&self, key: GlobalKey, memory: &GlobalMemory) {
+    pub(crate) fn insert_global(&self, key: GlobalKey, memory: &Region) {
         self.globals.write().unwrap_or_else(PoisonError::into_inner).insert(key, memory.clone());
     }
 

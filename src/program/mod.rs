@@ -16,7 +16,6 @@ mod spec;
 pub(crate) use arguments::check as check_arguments;
 pub use bundle::{BundleKernel, KernelBundle};
 pub use disk::ProgramCache;
-pub(crate) use globals::GlobalMemory;
 pub(crate) use programs::Programs;
 pub(crate) use ready::ReadyKernel;
 pub use spec::{SpecConstant, SpecType};

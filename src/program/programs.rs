@@ -8,14 +8,15 @@ use super::build::Builder;
 use super::bundle;
 use super::device::DeviceState;
 use super::disk::{DiskCache, ProgramCache};
-use super::globals::{GlobalMemory, Globals};
+use super::globals::Globals;
 use super::map::{GlobalKey, KernelKey, ProgramKey, ProgramMap};
 use super::ready::{BuiltProgram, ReadyKernel};
 use super::spec::{self, SpecValue};
+use crate::command::CallTarget;
 use crate::driver::Device;
 use crate::driver::context::Context;
 use crate::image::{LoadedImage, candidates, missing_aspects};
-use crate::queue::CallTarget;
+use crate::memory::Region;
 use crate::{Error, ErrorKind, Kernel, Result};
 
 /// The programs, kernels and device globals of one context.
@@ -131,7 +132,7 @@ impl Programs {
         bundle: Option<&ProgramMap>,
         image: &LoadedImage,
         global: &DeviceGlobalInfo,
-    ) -> Result<GlobalMemory> {
+    ) -> Result<Region> {
         let (index, state) = self.device(device)?;
         let map = bundle.unwrap_or(&self.map);
         if global.device_image_scope {
@@ -155,7 +156,7 @@ impl Programs {
         image: &LoadedImage,
         global: &DeviceGlobalInfo,
         (index, state): (usize, &DeviceState),
-    ) -> Result<GlobalMemory> {
+    ) -> Result<Region> {
         if !image.image().kernels.iter().any(|kernel| kernel.device_globals.contains(&global.id)) {
             let what = "it has device_image_scope, and no kernel uses it";
             return Err(Error::new(ErrorKind::KernelNotSupported, what)

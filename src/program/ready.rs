@@ -7,10 +7,10 @@ use oclave_image::KernelSignature;
 
 use super::attach::Attached;
 use super::flight::lock;
-use super::globals::GlobalMemory;
 use crate::driver::usm::Allocation;
 use crate::driver::{self, Device};
 use crate::image::LoadedImage;
+use crate::memory::Region;
 use crate::{Error, ErrorKind, Result};
 
 /// A program that was built for one device, its device globals attached, with the kernels made from it so far.
@@ -27,7 +27,7 @@ impl BuiltProgram {
     }
 
     /// The memory of a variable with `device_image_scope`.
-    pub(super) fn own_global(&self, id: &str) -> Option<&GlobalMemory> {
+    pub(super) fn own_global(&self, id: &str) -> Option<&Region> {
         self.globals.own.get(id)
     }
 

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::{Advice, After, Event, KernelCall, NdRange};
+use super::After;
+use crate::command::{Advice, CopyFrom, CopyTo, Handler, Recording};
 use crate::driver::queue::{self as driver, Properties};
-use crate::memory::{AsyncSource, Readback, UsmKind, UsmSlice};
-use crate::{Context, Device, Result};
+use crate::memory::{AsyncSource, Readback};
+use crate::{Command, Context, Device, Error, Event, KernelCall, NdRange, Result};
 
 /// Where commands for a device are put.
 ///
@@ -18,9 +19,12 @@ use crate::{Context, Device, Result};
 ///
 /// Functions that return an [`Event`] return at once; the others when they are done.
 #[derive(Clone)]
-pub struct Queue {
-    context: Context,
+pub struct Queue(Arc<Inner>);
+
+struct Inner {
+    recording: Recording,
     driver: Arc<driver::Queue>,
+    context: Context,
 }
 
 impl Queue {
@@ -39,17 +43,17 @@ impl Queue {
 
     /// The context.
     pub fn context(&self) -> &Context {
-        &self.context
+        &self.0.context
     }
 
     /// The device.
     pub fn device(&self) -> &Device {
-        self.driver.device()
+        self.driver().device()
     }
 
     /// Whether commands may run out of order.
     pub fn is_out_of_order(&self) -> bool {
-        self.driver.properties().out_of_order
+        self.driver().properties().out_of_order
     }
 
     /// Commands that wait for these events first:
@@ -58,6 +62,33 @@ impl Queue {
     /// Events may be of other queues. Those of other contexts are waited for by the calling thread, as no driver can.
     pub fn after<'a>(&'a self, events: &'a [&'a Event]) -> After<'a> {
         After::new(self, events)
+    }
+
+    /// Puts a command on the queue. All other functions that return an [`Event`] are short for this.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) when memory is of another context, being accessed by the host, or of other
+    /// sizes than the command needs; for kernels also as [`Queue::parallel_for`].
+    pub fn submit(&self, command: Command) -> Result<Event> {
+        self.after(&[]).submit(command)
+    }
+
+    /// Puts a command on the queue that a closure describes, as a command group of SYCL does.
+    ///
+    /// ```no_run
+    /// # use oclave::{Command, Event, Queue, Result, UsmSlice};
+    /// # fn f(queue: &Queue, x: &UsmSlice<f32>, event: &Event) -> Result<Event> {
+    /// queue.submit_with(|h| {
+    ///     h.depends_on(event);
+    ///     h.run(Command::fill(x, 0.0));
+    /// })
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Queue::submit`]; [`Invalid`](crate::ErrorKind::Invalid) for more than one action. None is an empty command.
+    pub fn submit_with(&self, describe: impl FnOnce(&mut Handler)) -> Result<Event> {
+        self.after(&[]).submit_with(describe)
     }
 
     /// Runs a kernel over a range: a number of work-items (`1000`, [`Range`](crate::Range), `[640, 480]`) or an
@@ -84,7 +115,7 @@ impl Queue {
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) for other lengths, memory of another context, or memory that the host accesses.
-    pub fn copy_to_device<T: Pod, K: UsmKind>(&self, from: &[T], to: &UsmSlice<T, K>) -> Result<()> {
+    pub fn copy_to_device<T: Pod>(&self, from: &[T], to: &impl CopyTo<T>) -> Result<()> {
         self.after(&[]).copy_to_device(from, to)
     }
 
@@ -92,7 +123,7 @@ impl Queue {
     ///
     /// # Errors
     /// As [`Queue::copy_to_device`].
-    pub fn copy_to_host<T: Pod, K: UsmKind>(&self, from: &UsmSlice<T, K>, to: &mut [T]) -> Result<()> {
+    pub fn copy_to_host<T: Pod>(&self, from: &impl CopyFrom<T>, to: &mut [T]) -> Result<()> {
         self.after(&[]).copy_to_host(from, to)
     }
 
@@ -100,7 +131,7 @@ impl Queue {
     ///
     /// # Errors
     /// As [`Queue::copy_to_device`].
-    pub fn read<T: Pod, K: UsmKind>(&self, from: &UsmSlice<T, K>) -> Result<Vec<T>> {
+    pub fn read<T: Pod>(&self, from: &impl CopyFrom<T>) -> Result<Vec<T>> {
         self.after(&[]).read(from)
     }
 
@@ -108,10 +139,10 @@ impl Queue {
     ///
     /// # Errors
     /// As [`Queue::copy_to_device`].
-    pub fn copy_to_device_async<T: Pod, K: UsmKind>(
+    pub fn copy_to_device_async<T: Pod>(
         &self,
         from: impl Into<AsyncSource<T>>,
-        to: &UsmSlice<T, K>,
+        to: &impl CopyTo<T>,
     ) -> Result<Event> {
         self.after(&[]).copy_to_device_async(from, to)
     }
@@ -120,7 +151,7 @@ impl Queue {
     ///
     /// # Errors
     /// As [`Queue::copy_to_device`].
-    pub fn read_async<T: Pod, K: UsmKind>(&self, from: &UsmSlice<T, K>) -> Result<Readback<T>> {
+    pub fn read_async<T: Pod>(&self, from: &impl CopyFrom<T>) -> Result<Readback<T>> {
         self.after(&[]).read_async(from)
     }
 
@@ -128,11 +159,7 @@ impl Queue {
     ///
     /// # Errors
     /// As [`Queue::copy_to_device`]; also [`Invalid`](crate::ErrorKind::Invalid) where the two overlap.
-    pub fn copy<T: Pod, K: UsmKind, L: UsmKind>(
-        &self,
-        from: &UsmSlice<T, K>,
-        to: &UsmSlice<T, L>,
-    ) -> Result<Event> {
+    pub fn copy<T: Pod>(&self, from: &impl CopyFrom<T>, to: &impl CopyTo<T>) -> Result<Event> {
         self.after(&[]).copy(from, to)
     }
 
@@ -140,7 +167,7 @@ impl Queue {
     ///
     /// # Errors
     /// As [`Queue::copy_to_device`].
-    pub fn fill<T: Pod, K: UsmKind>(&self, to: &UsmSlice<T, K>, value: T) -> Result<Event> {
+    pub fn fill<T: Pod>(&self, to: &impl CopyTo<T>, value: T) -> Result<Event> {
         self.after(&[]).fill(to, value)
     }
 
@@ -148,7 +175,7 @@ impl Queue {
     ///
     /// # Errors
     /// As [`Queue::copy_to_device`].
-    pub fn memset<T: Pod, K: UsmKind>(&self, to: &UsmSlice<T, K>, byte: u8) -> Result<Event> {
+    pub fn memset<T: Pod>(&self, to: &impl CopyTo<T>, byte: u8) -> Result<Event> {
         self.after(&[]).memset(to, byte)
     }
 
@@ -156,7 +183,7 @@ impl Queue {
     ///
     /// # Errors
     /// As [`Queue::copy_to_device`].
-    pub fn prefetch<T: Pod, K: UsmKind>(&self, memory: &UsmSlice<T, K>) -> Result<Event> {
+    pub fn prefetch<T: Pod>(&self, memory: &impl CopyFrom<T>) -> Result<Event> {
         self.after(&[]).prefetch(memory)
     }
 
@@ -165,7 +192,7 @@ impl Queue {
     ///
     /// # Errors
     /// As [`Queue::copy_to_device`].
-    pub fn mem_advise<T: Pod, K: UsmKind>(&self, memory: &UsmSlice<T, K>, advice: Advice) -> Result<Event> {
+    pub fn mem_advise<T: Pod>(&self, memory: &impl CopyFrom<T>, advice: Advice) -> Result<Event> {
         self.after(&[]).mem_advise(memory, advice)
     }
 
@@ -190,8 +217,8 @@ impl Queue {
     /// # Errors
     /// When the driver refuses.
     pub fn flush(&self) -> Result<()> {
-        self.driver.context().check()?;
-        self.driver.flush()
+        self.driver().context().check()?;
+        self.driver().flush()
     }
 
     /// Waits for everything on the queue.
@@ -200,18 +227,32 @@ impl Queue {
     /// When the driver refuses, or for the first error of an earlier operation that could not report it. How single
     /// commands ended is known to their events.
     pub fn wait(&self) -> Result<()> {
-        self.driver.finish()?;
-        self.driver.context().check()
+        self.refuse_recording("waiting")?;
+        self.driver().finish()?;
+        self.driver().context().check()
     }
 
     pub(crate) fn driver(&self) -> &Arc<driver::Queue> {
-        &self.driver
+        &self.0.driver
+    }
+
+    pub(crate) fn recording(&self) -> &Recording {
+        &self.0.recording
+    }
+
+    /// Refuses what a graph cannot run later.
+    pub(crate) fn refuse_recording(&self, what: &str) -> Result<()> {
+        match self.recording().recorder() {
+            None => Ok(()),
+            Some(_) => Err(Error::invalid(format!("{what}, on a queue that records"))
+                .remedy("record `Command::write` and `Command::read`, which own their host memory")),
+        }
     }
 }
 
 impl PartialEq for Queue {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.driver, &other.driver)
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
@@ -219,7 +260,7 @@ impl Eq for Queue {}
 
 impl fmt::Debug for Queue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.driver, f)
+        fmt::Debug::fmt(self.driver(), f)
     }
 }
 
@@ -266,6 +307,6 @@ impl QueueBuilder {
     pub fn build(self) -> Result<Queue> {
         let device = self.device.as_ref().unwrap_or(self.context.device());
         let driver = driver::Queue::new(self.context.driver(), device, self.properties)?;
-        Ok(Queue { context: self.context, driver })
+        Ok(Queue(Arc::new(Inner { recording: Recording::default(), driver, context: self.context })))
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::Result;
-use crate::driver::copy::HostBuffer;
 use crate::driver::event::Event;
+use crate::driver::host::HostSource;
 use crate::driver::queue::Queue;
 use crate::driver::usm::Span;
 
@@ -26,7 +26,7 @@ pub(super) fn fill(queue: &Arc<Queue>, to: Span<'_>, pattern: &[u8], after: &[&E
     let total = to.size_bytes();
     let seed = (SEED_BYTES / size).max(1).saturating_mul(size).min(total);
     let bytes = pattern.repeat(seed / size);
-    let mut event = queue.write_later(HostBuffer::Owned(bytes), to.part(0, seed)?, after)?;
+    let mut event = queue.write_later(&HostSource::owned(bytes), to.part(0, seed)?, after)?;
     let mut done = seed;
     while done < total {
         let step = done.min(total - done);

@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use bytemuck::NoUninit;
 use oclave_image::Access;
 
+use super::Requirement;
 use crate::memory::{KernelPointer, KernelPointerMut, Pointer};
 use crate::program::SpecValue;
 use crate::{BundleKernel, Kernel, SpecConstant, SpecType};
@@ -65,7 +66,7 @@ enum ValueBytes {
 const INLINE_BYTES: usize = 16;
 
 impl Value {
-    fn new<T: NoUninit>(value: &T) -> Self {
+    pub(crate) fn new<T: NoUninit>(value: &T) -> Self {
         let bytes = bytemuck::bytes_of(value);
         let mut small = [0; INLINE_BYTES];
         let bytes = match small.get_mut(..bytes.len()) {
@@ -182,6 +183,20 @@ impl KernelCall {
 
     pub(crate) fn arguments(&self) -> &[Argument] {
         &self.arguments
+    }
+
+    /// Takes the arguments out.
+    pub(super) fn take_arguments(&mut self) -> Vec<Argument> {
+        std::mem::take(&mut self.arguments)
+    }
+
+    /// What the kernel does to parts of buffers.
+    pub(super) fn requirements(&self) -> Vec<Requirement> {
+        let places = self.arguments.iter().filter_map(|argument| match argument {
+            Argument::Pointer(pointer) => pointer.place().requirement(),
+            _ => None,
+        });
+        places.collect()
     }
 
     /// Sorted by id, one value an id.

@@ -1,0 +1,41 @@
+//! Executing: from a prepared command and the driver's events to the driver's event.
+
+use std::sync::Arc;
+
+use super::prepare::{Prepared, PreparedKernel};
+use super::{fill, launch};
+use crate::driver::event::Event;
+use crate::driver::queue::Queue;
+use crate::{Error, Result};
+
+impl Prepared {
+    /// Puts the command on a queue of the context and device that it was prepared for, after events of the same context.
+    ///
+    /// # Errors
+    /// When the host accesses the memory, or the driver refuses. Host tasks are not for the driver.
+    pub(crate) fn execute(&self, queue: &Arc<Queue>, after: &[&Event]) -> Result<Event> {
+        match self {
+            Self::Kernel(kernel) => kernel.execute(queue, after),
+            Self::Copy { from, to } => queue.copy(from.span()?, to.span()?, after),
+            Self::Write { from, to } => queue.write_later(from, to.span()?, after),
+            Self::Read { from, to } => queue.read_later(from.span()?, to, after),
+            Self::Fill { to, pattern } => fill::fill(queue, to.span()?, pattern.bytes(), after),
+            Self::Prefetch(memory) => queue.prefetch(memory.span()?, after),
+            Self::Advise(memory) => queue.advise(memory.span()?, after),
+            Self::Marker | Self::Empty => queue.marker(after),
+            Self::Barrier => queue.barrier(after),
+            Self::HostTask(_) => Err(Error::invalid("a host task is no command of a device")),
+        }
+    }
+}
+
+impl PreparedKernel {
+    fn execute(&self, queue: &Arc<Queue>, after: &[&Event]) -> Result<Event> {
+        let arguments = self.arguments.iter().map(launch::argument);
+        match &self.size {
+            Some(size) => queue.launch(&mut self.kernel.lock(), arguments, size, after),
+            None => queue.launch_nothing(arguments, after),
+        }
+        .map_err(|error| launch::named(error, &self.kernel.signature().name))
+    }
+}

@@ -1,0 +1,71 @@
+//! Preparing launches: the kernel object, the check of arguments and index space.
+
+use super::index_space;
+use super::prepare::PreparedKernel;
+use super::{Argument, KernelCall, NdRange, Place};
+use crate::driver::Device;
+use crate::driver::launch::Arg;
+use crate::{Error, ErrorKind, Queue, Result};
+
+/// Finds the kernel of a call, builds its program if need be, and checks what it is given.
+pub(super) fn prepare(queue: &Queue, range: &NdRange, mut call: KernelCall) -> Result<PreparedKernel> {
+    try_prepare(queue, range, &mut call).map_err(|error| named(error, call.kernel_name()))
+}
+
+/// Names the kernel in an error. Programs name it themselves.
+pub(super) fn named(error: Error, kernel: &str) -> Error {
+    match error.place() {
+        [first, ..] if first.starts_with("kernel ") => error,
+        _ => error.at(format!("kernel `{kernel}`")),
+    }
+}
+
+fn try_prepare(queue: &Queue, range: &NdRange, call: &mut KernelCall) -> Result<PreparedKernel> {
+    let kernel = queue.context().programs().kernel(queue.device(), call.target(), call.specs())?;
+    crate::program::check_arguments(kernel.signature(), call.arguments())?;
+    check_local_memory(queue.device(), call)?;
+    let size = index_space::check(range, &kernel)?;
+    let mut arguments = call.take_arguments();
+    for (index, argument) in arguments.iter_mut().enumerate() {
+        if let Argument::Pointer(pointer) = argument {
+            pointer.place_mut().resolve(queue).map_err(|error| error.at(format!("argument {index}")))?;
+        }
+    }
+    Ok(PreparedKernel { kernel, arguments, size })
+}
+
+/// An argument whose place is resolved, as the driver takes it.
+pub(super) fn argument(argument: &Argument) -> Arg<'_> {
+    match argument {
+        Argument::Value(value) => Arg::Value(value.bytes()),
+        Argument::Local { size_bytes, .. } => Arg::Local(*size_bytes),
+        Argument::Pointer(pointer) => match pointer.place() {
+            Place::Usm(region) => Arg::Memory(region.tail()),
+            _ => Arg::Null,
+        },
+    }
+}
+
+fn check_local_memory(device: &Device, call: &KernelCall) -> Result<()> {
+    let mut total = 0_u64;
+    for (index, argument) in call.arguments().iter().enumerate() {
+        let Argument::Local { size_bytes, .. } = argument else { continue };
+        if *size_bytes == 0 {
+            return Err(Error::new(ErrorKind::KernelArgument, "local memory of no bytes")
+                .at(format!("argument {index}"))
+                .remedy("OpenCL has no empty local memory: give it one element"));
+        }
+        total = total.saturating_add(*size_bytes as u64);
+    }
+    if total == 0 {
+        return Ok(());
+    }
+    let limit = device.capabilities().limits.local_memory_bytes;
+    if total > limit {
+        return Err(Error::new(
+            ErrorKind::KernelArgument,
+            format!("{total} bytes of local memory, the device has {limit}"),
+        ));
+    }
+    Ok(())
+}

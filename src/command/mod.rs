@@ -1,0 +1,232 @@
+//! Commands: what is put on a queue, recorded, or added to a graph, described once.
+//!
+//! A [`Command`] is a plain value. Submitting one goes through these steps, each in its file:
+//! ```text
+//! Command --submit--> recorded by a graph, if the queue is recording       recording.rs
+//!         --prepare-> Prepared: kernel found, arguments, ranges and sizes checked, places looked up
+//!         --order---> the driver's events to wait for                        submit.rs
+//!         --execute-> the driver's event                                     execute.rs
+//! ```
+//! A graph prepares its commands once, and executes what was prepared again and again.
+
+#![allow(dead_code, unused_imports, reason = "buffers and graphs are being built")]
+
+mod call;
+mod execute;
+mod fill;
+mod handler;
+mod index_space;
+mod launch;
+mod place;
+mod prepare;
+mod range;
+mod recording;
+mod requirement;
+mod submit;
+mod task;
+
+use bytemuck::Pod;
+
+pub(crate) use call::{Argument, CallTarget};
+pub use call::{KernelCall, Local};
+pub use handler::Handler;
+pub(crate) use place::{Accessed, Place, Placed};
+pub use place::{CopyFrom, CopyTo};
+pub use range::{NdRange, Range};
+pub(crate) use recording::{Recorder, Recording};
+pub(crate) use requirement::{AccessMode, Requirement};
+pub(crate) use submit::{settled, submit};
+pub use task::TaskResult;
+
+use self::call::Value;
+use self::task::HostTask;
+use crate::Event;
+use crate::driver::host::{HostSink, HostSource};
+use crate::memory::{AsyncSource, HostTarget};
+
+/// What a queue does, or a node of a graph: a kernel, a copy, a task on the host, with what it waits for.
+///
+/// Describing a command makes no OpenCL call and cannot fail: what does not fit is an error where it is
+/// [submitted](crate::Queue::submit). The same value can be cloned and submitted many times, to any queue of the context
+/// that its memory belongs to. It keeps all that it names alive.
+///
+/// ```no_run
+/// # fn main() -> oclave::Result<()> {
+/// # use oclave::{Command, Context, Device, Queue};
+/// # let context = Context::new(&Device::select()?)?;
+/// let queue = Queue::builder(&context).out_of_order().build()?;
+/// let (x, y) = (context.alloc_device::<f32>(64)?, context.alloc_device::<f32>(64)?);
+/// let filled = queue.submit(Command::fill(&x, 1.5))?;
+/// queue.submit(Command::copy(&x, &y).after(&filled))?.wait()?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a command does nothing until it is submitted"]
+#[derive(Clone, Debug)]
+pub struct Command {
+    kind: CommandKind,
+    after: Vec<Event>,
+}
+
+/// What a command does, with what it does it to.
+#[derive(Clone, Debug)]
+pub(crate) enum CommandKind {
+    Kernel { range: NdRange, call: KernelCall },
+    Copy { from: Place, to: Place },
+    Write { from: HostSource, to: Place },
+    Read { from: Place, to: HostSink },
+    Fill { to: Place, pattern: Value },
+    Memset { to: Place, byte: u8 },
+    Prefetch { memory: Place },
+    Advise { memory: Place, advice: Advice },
+    HostTask(HostTask),
+    Marker,
+    Barrier,
+    Empty,
+}
+
+/// How memory will be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Advice {
+    /// Mostly read.
+    ReadMostly,
+    /// Not mostly read after all.
+    NotReadMostly,
+    /// Best placed on the device.
+    PreferDevice,
+    /// Not best placed on the device after all.
+    NotPreferDevice,
+}
+
+impl Command {
+    fn new(kind: CommandKind) -> Self {
+        Self { kind, after: Vec::new() }
+    }
+
+    /// Runs a kernel over a range: a number of work-items (`1000`, [`Range`], `[640, 480]`) or an [`NdRange`]. An empty
+    /// range runs nothing and keeps its place in the order.
+    pub fn parallel_for(range: impl Into<NdRange>, call: KernelCall) -> Self {
+        Self::new(CommandKind::Kernel { range: range.into(), call })
+    }
+
+    /// Runs a kernel with one work-item.
+    pub fn single_task(call: KernelCall) -> Self {
+        Self::parallel_for(Range::d1(1), call)
+    }
+
+    /// Copies memory to memory of the same length, which it does not overlap.
+    pub fn copy<T: Pod>(from: &impl CopyFrom<T>, to: &impl CopyTo<T>) -> Self {
+        Self::new(CommandKind::Copy { from: from.place(false), to: to.place(true) })
+    }
+
+    /// Copies memory to as many bytes of memory of another type.
+    pub fn copy_bytes<T: Pod, U: Pod>(from: &impl CopyFrom<T>, to: &impl CopyTo<U>) -> Self {
+        Self::new(CommandKind::Copy { from: from.place(false), to: to.place(true) })
+    }
+
+    /// Copies host data (a `Vec<T>` or an `Arc<[T]>`) to memory of the same length.
+    pub fn write<T: Pod>(from: impl Into<AsyncSource<T>>, to: &impl CopyTo<T>) -> Self {
+        Self::new(CommandKind::Write { from: from.into().into_bytes(), to: to.place(true) })
+    }
+
+    /// Copies memory to host memory of the same length.
+    pub fn read<T: Pod>(from: &impl CopyFrom<T>, to: &HostTarget<T>) -> Self {
+        Self::new(CommandKind::Read { from: from.place(false), to: to.sink() })
+    }
+
+    /// Sets every element to a value.
+    pub fn fill<T: Pod>(to: &impl CopyTo<T>, value: T) -> Self {
+        Self::new(CommandKind::Fill { to: to.place(true), pattern: Value::new(&value) })
+    }
+
+    /// Sets every byte to a value.
+    pub fn memset<T: Pod>(to: &impl CopyTo<T>, byte: u8) -> Self {
+        Self::new(CommandKind::Memset { to: to.place(true), byte })
+    }
+
+    /// Moves memory to the device ahead of its use. Does nothing but keep its place in the order where the device cannot.
+    pub fn prefetch<T: Pod>(memory: &impl CopyFrom<T>) -> Self {
+        Self::new(CommandKind::Prefetch { memory: memory.place(false) })
+    }
+
+    /// Tells how memory will be used: a hint. No OpenCL driver takes such hints today (the extension defines the call, but
+    /// no advice), so this only checks the memory and keeps its place in the order.
+    pub fn mem_advise<T: Pod>(memory: &impl CopyFrom<T>, advice: Advice) -> Self {
+        Self::new(CommandKind::Advise { memory: memory.place(false), advice })
+    }
+
+    /// Runs a closure on a thread of the library. It returns `()` or a `Result<(), E>`.
+    ///
+    /// An error that it returns and a panic end on the command's event, and what depends on it does not run.
+    /// It may be called many times: a graph does so on each replay.
+    pub fn host_task<R: TaskResult>(task: impl Fn() -> R + Send + Sync + 'static) -> Self {
+        Self::new(CommandKind::HostTask(HostTask::new(task)))
+    }
+
+    /// Does nothing. Complete when the events that it waits for are; without any, when everything before it on the queue
+    /// is.
+    pub fn marker() -> Self {
+        Self::new(CommandKind::Marker)
+    }
+
+    /// As [`Command::marker`], and everything behind it on the queue waits for it.
+    pub fn barrier() -> Self {
+        Self::new(CommandKind::Barrier)
+    }
+
+    /// A barrier that waits for these events only, and that everything behind it on the queue waits for.
+    pub fn barrier_after(events: &[&Event]) -> Self {
+        Self::barrier().after_all(events)
+    }
+
+    /// Does nothing, and waits for nothing but its events, and its place on an in-order queue: to join events into one.
+    pub fn empty() -> Self {
+        Self::new(CommandKind::Empty)
+    }
+
+    /// Waits for an event first.
+    pub fn after(mut self, event: &Event) -> Self {
+        self.after.push(event.clone());
+        self
+    }
+
+    /// Waits for events first.
+    pub fn after_all(mut self, events: &[&Event]) -> Self {
+        self.after.extend(events.iter().copied().cloned());
+        self
+    }
+
+    /// What it does.
+    pub(crate) fn kind(&self) -> &CommandKind {
+        &self.kind
+    }
+
+    /// The events that it waits for.
+    pub(crate) fn dependencies(&self) -> &[Event] {
+        &self.after
+    }
+
+    /// What it does to parts of buffers.
+    pub(crate) fn requirements(&self) -> Vec<Requirement> {
+        self.kind.requirements()
+    }
+}
+
+impl CommandKind {
+    /// What it does to parts of buffers.
+    pub(crate) fn requirements(&self) -> Vec<Requirement> {
+        let places: [Option<&Place>; 2] = match self {
+            Self::Kernel { call, .. } => return call.requirements(),
+            Self::Copy { from, to } => [Some(from), Some(to)],
+            Self::Write { to: memory, .. }
+            | Self::Read { from: memory, .. }
+            | Self::Fill { to: memory, .. }
+            | Self::Memset { to: memory, .. }
+            | Self::Prefetch { memory }
+            | Self::Advise { memory, .. } => [Some(memory), None],
+            Self::HostTask(_) | Self::Marker | Self::Barrier | Self::Empty => [None, None],
+        };
+        places.into_iter().flatten().filter_map(Place::requirement).collect()
+    }
+}

@@ -1,0 +1,137 @@
+//! Host memory of commands that return at once: data on its way to the device, and data on its way back.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use crate::driver::host::{HostBuffer, HostSink, HostSource};
+use crate::{Event, Result};
+
+/// Host data that commands read: made from a `Vec<T>` or an `Arc<[T]>`.
+pub struct AsyncSource<T> {
+    bytes: HostSource,
+    ty: PhantomData<fn() -> T>,
+}
+
+impl<T> AsyncSource<T> {
+    pub(crate) fn into_bytes(self) -> HostSource {
+        self.bytes
+    }
+
+    /// How many elements.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.bytes().len().checked_div(size_of::<T>()).unwrap_or(0)
+    }
+}
+
+impl<T: Pod> From<Vec<T>> for AsyncSource<T> {
+    fn from(data: Vec<T>) -> Self {
+        Self { bytes: HostSource::owned(data), ty: PhantomData }
+    }
+}
+
+impl<T: Pod> From<Arc<[T]>> for AsyncSource<T> {
+    fn from(data: Arc<[T]>) -> Self {
+        Self { bytes: HostSource::shared(data), ty: PhantomData }
+    }
+}
+
+impl<T> Clone for AsyncSource<T> {
+    fn clone(&self) -> Self {
+        Self { bytes: self.bytes.clone(), ty: PhantomData }
+    }
+}
+
+impl<T> fmt::Debug for AsyncSource<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.bytes, f)
+    }
+}
+
+/// Host memory that commands write ([`Command::read`](crate::Command::read)), once or again and again. Clones share it.
+///
+/// The elements can be looked at when no command writes them: those that the device was given are waited for. Wait for
+/// the command's event to see what a command that was submitted has read.
+pub struct HostTarget<T: Pod>(HostBuffer<T>);
+
+impl<T: Pod> HostTarget<T> {
+    /// `len` elements, zero at first.
+    ///
+    /// # Errors
+    /// [`MemoryAllocation`](crate::ErrorKind::MemoryAllocation) when the host has no room.
+    pub fn new(len: usize) -> Result<Self> {
+        super::zeroed(len).map(|data| Self(HostBuffer::new(data)))
+    }
+
+    /// A copy of the elements.
+    ///
+    /// # Errors
+    /// When the driver does not say whether a command still writes them.
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        self.0.with(|data| data.clone())
+    }
+
+    /// Calls with the elements. Commands that are to write them wait meanwhile.
+    ///
+    /// # Errors
+    /// As [`HostTarget::to_vec`].
+    pub fn with<R>(&self, look: impl FnOnce(&[T]) -> R) -> Result<R> {
+        self.0.with(|data| look(data))
+    }
+
+    /// Takes the elements out. Commands that would write them fail from then on.
+    fn take(&self) -> Result<Vec<T>> {
+        self.0.with(std::mem::take)
+    }
+
+    pub(crate) fn sink(&self) -> HostSink {
+        self.0.sink()
+    }
+}
+
+impl<T: Pod> Clone for HostTarget<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T: Pod> fmt::Debug for HostTarget<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HostTarget<{}>", std::any::type_name::<T>())
+    }
+}
+
+/// Data on its way from the device. Dropping it lets the copy end by itself.
+#[must_use = "the data is in the result of `wait`"]
+pub struct Readback<T: Pod> {
+    target: HostTarget<T>,
+    event: Event,
+}
+
+impl<T: Pod> Readback<T> {
+    pub(crate) fn new(target: HostTarget<T>, event: Event) -> Self {
+        Self { target, event }
+    }
+
+    /// The event of the copy.
+    pub fn event(&self) -> &Event {
+        &self.event
+    }
+
+    /// Waits for the copy and gives the data.
+    ///
+    /// # Errors
+    /// As [`Event::wait`].
+    pub fn wait(self) -> Result<Vec<T>> {
+        self.event.wait()?;
+        self.target.take()
+    }
+}
+
+impl<T: Pod> fmt::Debug for Readback<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Readback").field("event", &self.event).finish_non_exhaustive()
+    }
+}

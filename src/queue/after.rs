@@ -1,0 +1,188 @@
+//! Commands with their dependencies: what every submission goes through.
+
+use bytemuck::Pod;
+
+use super::Queue;
+use crate::command::{self, Advice, CopyFrom, CopyTo, Handler};
+use crate::driver::event as driver;
+use crate::memory::{AsyncSource, HostTarget, Readback, Region};
+use crate::{Command, Event, KernelCall, NdRange, Result};
+
+/// A queue and events that the next command waits for; from [`Queue::after`]. Its functions are those of [`Queue`].
+#[must_use = "dependencies do nothing until a command is put on the queue"]
+#[derive(Debug, Clone, Copy)]
+pub struct After<'a> {
+    queue: &'a Queue,
+    events: &'a [&'a Event],
+}
+
+impl<'a> After<'a> {
+    pub(super) fn new(queue: &'a Queue, events: &'a [&'a Event]) -> Self {
+        Self { queue, events }
+    }
+
+    pub(crate) fn queue(&self) -> &'a Queue {
+        self.queue
+    }
+
+    /// [`Queue::submit`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn submit(self, command: Command) -> Result<Event> {
+        command::submit(self.queue, command, self.events)
+    }
+
+    /// [`Queue::submit_with`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn submit_with(self, describe: impl FnOnce(&mut Handler)) -> Result<Event> {
+        let mut handler = Handler::default();
+        describe(&mut handler);
+        self.submit(handler.into_command()?)
+    }
+
+    /// [`Queue::parallel_for`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn parallel_for(self, range: impl Into<NdRange>, call: KernelCall) -> Result<Event> {
+        self.submit(Command::parallel_for(range, call))
+    }
+
+    /// [`Queue::single_task`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn single_task(self, call: KernelCall) -> Result<Event> {
+        self.submit(Command::single_task(call))
+    }
+
+    /// [`Queue::copy_to_device`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn copy_to_device<T: Pod>(self, from: &[T], to: &impl CopyTo<T>) -> Result<()> {
+        self.write_now(bytemuck::cast_slice(from), &to.place(true).into_region(self.queue)?)
+    }
+
+    /// [`Queue::copy_to_host`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn copy_to_host<T: Pod>(self, from: &impl CopyFrom<T>, to: &mut [T]) -> Result<()> {
+        self.read_now(&from.place(false).into_region(self.queue)?, bytemuck::cast_slice_mut(to))
+    }
+
+    /// [`Queue::read`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn read<T: Pod>(self, from: &impl CopyFrom<T>) -> Result<Vec<T>> {
+        let from = from.place(false).into_region(self.queue)?;
+        let mut data = crate::memory::zeroed(elements::<T>(&from))?;
+        self.read_now(&from, bytemuck::cast_slice_mut(&mut data))?;
+        Ok(data)
+    }
+
+    /// Copies from borrowed host memory, and waits: what no command can do.
+    pub(crate) fn write_now(self, from: &[u8], to: &Region) -> Result<()> {
+        self.now(|events| self.queue.driver().write(from, to.span()?, events))
+    }
+
+    /// Copies to borrowed host memory, and waits.
+    pub(crate) fn read_now(self, from: &Region, to: &mut [u8]) -> Result<()> {
+        self.now(|events| self.queue.driver().read(from.span()?, to, events))
+    }
+
+    fn now(self, run: impl FnOnce(&[&driver::Event]) -> Result<()>) -> Result<()> {
+        self.queue.refuse_recording("a copy that is waited for")?;
+        command::settled(self.queue, self.events.iter().copied(), run)
+    }
+
+    /// [`Queue::copy_to_device_async`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn copy_to_device_async<T: Pod>(
+        self,
+        from: impl Into<AsyncSource<T>>,
+        to: &impl CopyTo<T>,
+    ) -> Result<Event> {
+        self.submit(Command::write(from, to))
+    }
+
+    /// [`Queue::read_async`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn read_async<T: Pod>(self, from: &impl CopyFrom<T>) -> Result<Readback<T>> {
+        self.queue.refuse_recording("data that is given to the host")?;
+        let len = elements::<T>(&from.place(false).into_region(self.queue)?);
+        let target = HostTarget::new(len)?;
+        let event = self.submit(Command::read(from, &target))?;
+        Ok(Readback::new(target, event))
+    }
+
+    /// [`Queue::copy`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn copy<T: Pod>(self, from: &impl CopyFrom<T>, to: &impl CopyTo<T>) -> Result<Event> {
+        self.submit(Command::copy(from, to))
+    }
+
+    /// [`Queue::fill`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn fill<T: Pod>(self, to: &impl CopyTo<T>, value: T) -> Result<Event> {
+        self.submit(Command::fill(to, value))
+    }
+
+    /// [`Queue::memset`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn memset<T: Pod>(self, to: &impl CopyTo<T>, byte: u8) -> Result<Event> {
+        self.submit(Command::memset(to, byte))
+    }
+
+    /// [`Queue::prefetch`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn prefetch<T: Pod>(self, memory: &impl CopyFrom<T>) -> Result<Event> {
+        self.submit(Command::prefetch(memory))
+    }
+
+    /// [`Queue::mem_advise`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn mem_advise<T: Pod>(self, memory: &impl CopyFrom<T>, advice: Advice) -> Result<Event> {
+        self.submit(Command::mem_advise(memory, advice))
+    }
+
+    /// A command that does nothing, complete when the events are; without events, [`Queue::marker`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn marker(self) -> Result<Event> {
+        self.submit(Command::marker())
+    }
+
+    /// As [`After::marker`], and everything behind it on the queue waits for it.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn barrier(self) -> Result<Event> {
+        self.submit(Command::barrier())
+    }
+}
+
+/// How many elements there is room for.
+fn elements<T>(region: &Region) -> usize {
+    region.size_bytes().checked_div(size_of::<T>()).unwrap_or(0)
+}
