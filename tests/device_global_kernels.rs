@@ -3,13 +3,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use oclave::mask::Mask;
-use oclave::{Aspects, Context, Device, ProgramCache, Queue, UsmSlice, usm};
+use oclave::{Context, Device, ProgramCache, Queue, UsmSlice, usm};
+
+mod common;
 
 mod kernels {
     oclave::include_kernels!("tests");
 }
-use kernels::{globals_access as access, globals_pointers as pointers, globals_types as types};
+use kernels::{
+    globals_access as access, globals_addresses as addresses, globals_pointers as pointers,
+    globals_types as types,
+};
 use kernels::{
     globals_cpp as cpp, globals_cpp_define as cpp_define, globals_cpp_scope as cpp_scope,
     globals_cpp_use as cpp_use,
@@ -18,26 +22,11 @@ use kernels::{globals_static_a as static_a, globals_static_b as static_b};
 
 /// Queues of the selected device as it is, and without what it could do without.
 fn queues() -> Vec<Queue> {
-    let device = match Device::select() {
-        Ok(device) => device,
-        Err(error) => {
-            println!("skipped: {error}");
-            return Vec::new();
-        }
-    };
-    let mut devices = vec![device.clone()];
-    if device.capabilities().global_variable_access {
-        devices.push(device.masked(Mask::GLOBAL_VARIABLE_ACCESS));
-    }
-    if device.capabilities().aspects.contains(Aspects::PROGRAM_SCOPE_VARIABLES) {
-        devices.push(device.masked(Mask::PROGRAM_SCOPE_VARIABLES));
-    }
     let queue = |device: &Device| {
-        println!("device: {} (mask: {:?})", device.name(), device.mask());
         let context = Context::with_program_cache(std::slice::from_ref(device), &ProgramCache::Off).unwrap();
         Queue::new(&context).unwrap()
     };
-    devices.iter().map(queue).collect()
+    common::variable_devices().iter().map(queue).collect()
 }
 
 fn memory<T: oclave::bytemuck::Pod>(queue: &Queue, len: usize) -> UsmSlice<T, usm::Device> {
@@ -102,6 +91,23 @@ fn addresses_are_stored_passed_and_followed() {
         let sums = memory::<i32>(&queue, 2);
         queue.single_task(pointers::pointers_sum(&sums)).unwrap();
         assert_eq!(queue.read(&sums).unwrap(), [31, 10]);
+    }
+}
+
+#[test]
+fn initial_values_with_addresses_of_other_variables() {
+    for queue in queues() {
+        let lonely = addresses::ADDRESSES_LONELY.device_address(&queue).unwrap();
+        assert_eq!(queue.copy_from_global(&addresses::ADDRESSES_UNUSED).unwrap(), lonely);
+        let out = memory::<i32>(&queue, 9);
+        queue.single_task(addresses::addresses_follow(&out)).unwrap();
+        assert_eq!(queue.read(&out).unwrap(), [30, 40, 40, 1, 2, 3, 3, 16, 6]);
+        queue.single_task(addresses::addresses_targets(&out)).unwrap();
+        assert_eq!(queue.read(&out).unwrap()[..2], [31, 7]);
+        let values = addresses::ADDRESSES_VALUES.device_address(&queue).unwrap();
+        // Arrays of pointers come as bytes.
+        let table = [values + 16, values + 12, 0].map(u64::to_ne_bytes).concat();
+        assert_eq!(queue.copy_from_global(&addresses::ADDRESSES_TABLE).unwrap().to_vec(), table);
     }
 }
 

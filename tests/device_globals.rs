@@ -4,40 +4,19 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use bytemuck::Zeroable;
-use oclave::mask::Mask;
 use oclave::record::Session;
 use oclave::{
-    Aspects, Context, Device, DeviceGlobal, ErrorKind, ImageTable, KernelBundle, ProgramCache, Queue, Range,
+    Context, Device, DeviceGlobal, ErrorKind, ImageTable, KernelBundle, ProgramCache, Queue, Range,
 };
 use oclave_image::{DeviceGlobalInfo, DeviceImage, HostAccess};
+
+mod common;
+use common::variable_devices as devices;
 
 mod kernels {
     oclave::include_kernels!("tests");
 }
 use kernels::{globals_define as define, globals_use as using};
-
-/// The selected device as it is; without functions for variables by name, and without program-scope variables, where it
-/// has them.
-fn devices() -> Vec<Device> {
-    let device = match Device::select() {
-        Ok(device) => device,
-        Err(error) => {
-            println!("skipped: {error}");
-            return Vec::new();
-        }
-    };
-    let mut devices = vec![device.clone()];
-    if device.capabilities().global_variable_access {
-        devices.push(device.masked(Mask::GLOBAL_VARIABLE_ACCESS));
-    }
-    if device.capabilities().aspects.contains(Aspects::PROGRAM_SCOPE_VARIABLES) {
-        devices.push(device.masked(Mask::PROGRAM_SCOPE_VARIABLES));
-    }
-    for device in &devices {
-        println!("device: {} (mask: {:?})", device.name(), device.mask());
-    }
-    devices
-}
 
 /// No binaries from earlier runs: the tests below count calls.
 fn queue(device: &Device) -> Queue {
@@ -255,7 +234,7 @@ fn a_variable_that_images_declare_differently_is_refused() {
             size_bytes,
             device_image_scope: false,
             host_access: HostAccess::ReadWrite,
-            initial: initial.to_vec(),
+            initial: initial.to_vec().into(),
             ..DeviceGlobalInfo::default()
         });
         let bytes: &'static [u8] = image.to_bytes().leak();

@@ -132,7 +132,8 @@ impl Attaching<'_> {
             .filter(|(global, _)| global.device_image_scope)
             .map(|(global, initial)| New { global, initial })
             .collect();
-        let memory = globals::make(self.builder.context, self.queue, &new)?;
+        let known = |id: &str| self.shared.get(id).copied();
+        let memory = globals::make(self.builder.context, self.queue, &new, known)?;
         Ok(new.iter().map(|new| new.global.id.clone()).zip(memory).collect())
     }
 

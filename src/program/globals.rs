@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use oclave_image::DeviceGlobalInfo;
+use oclave_image::{DeviceGlobalInfo, InitialAddress, InitialValue};
 
 use super::flight::lock;
 use crate::driver::Device;
@@ -15,7 +15,7 @@ use crate::driver::context::Context;
 use crate::driver::queue::Queue;
 use crate::driver::usm::{Allocation, Kind};
 use crate::memory::Region;
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// Variables up to this size share pieces of memory: a program may have a thousand, and each piece costs calls.
 const SMALL_BYTES: usize = 4096;
@@ -60,7 +60,8 @@ impl Globals {
             .filter(|global| !made.contains_key(&global.id))
             .map(|global| New { global, initial: &global.initial })
             .collect();
-        let memory = make(context, queue, &missing)?;
+        let known = |id: &str| made.get(id).map(Region::address);
+        let memory = make(context, queue, &missing, known)?;
         made.extend(missing.iter().zip(memory).map(|(new, memory)| (new.global.id.clone(), memory)));
         let lost =
             |global: &&DeviceGlobalInfo| Error::invalid(format!("device global `{}` is lost", global.id));
@@ -103,8 +104,7 @@ fn conflict(one: &DeviceGlobalInfo, other: &DeviceGlobalInfo) -> Option<&'static
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct New<'a> {
     pub(crate) global: &'a DeviceGlobalInfo,
-    /// Its first bytes; none means zeroes.
-    pub(crate) initial: &'a [u8],
+    pub(crate) initial: &'a InitialValue,
 }
 
 impl New<'_> {
@@ -123,57 +123,121 @@ impl New<'_> {
 }
 
 /// Makes variables on the queue's device, with their initial values in them. All of them or, on an error, none.
-pub(crate) fn make(context: &Arc<Context>, queue: &Arc<Queue>, variables: &[New<'_>]) -> Result<Vec<Region>> {
-    let small: Vec<New<'_>> =
-        variables.iter().copied().filter(|variable| variable.size_bytes() <= SMALL_BYTES).collect();
-    let mut small = make_small(context, queue, &small)?.into_iter();
-    let next = |variable: &New<'_>| match variable.size_bytes() <= SMALL_BYTES {
-        true => small.next().ok_or_else(|| Error::invalid("a variable without memory")),
-        false => make_large(context, queue, variable).map_err(|error| variable.place(error)),
-    };
-    variables.iter().map(next).collect()
+///
+/// Their initial values may hold addresses of each other, and of variables that are `known` already.
+pub(crate) fn make(
+    context: &Arc<Context>,
+    queue: &Arc<Queue>,
+    variables: &[New<'_>],
+    known: impl Fn(&str) -> Option<u64>,
+) -> Result<Vec<Region>> {
+    let memory = place(context, queue, variables)?;
+    let new: HashMap<&str, u64> = variables
+        .iter()
+        .zip(&memory)
+        .map(|(new, memory)| (new.global.id.as_str(), memory.address()))
+        .collect();
+    let pointer_bytes = queue.device().capabilities().address_bits as usize / 8;
+    let addresses = Addresses { new: &new, known: &known, pointer_bytes };
+    let mut small: Option<(&Arc<Allocation>, Vec<u8>, &New<'_>)> = None;
+    for (variable, memory) in variables.iter().zip(&memory) {
+        if variable.size_bytes() > SMALL_BYTES {
+            initialize_large(queue, variable, memory, &addresses).map_err(|error| variable.place(error))?;
+            continue;
+        }
+        let allocation = memory.allocation();
+        let (_, image, _) =
+            small.get_or_insert_with(|| (allocation, vec![0; allocation.size_bytes()], variable));
+        let bytes = image.get_mut(memory.offset_bytes()..).unwrap_or_default();
+        addresses.write(variable, bytes).map_err(|error| variable.place(error))?;
+    }
+    if let Some((allocation, image, first)) = small {
+        queue.write(&image, allocation.span(0, image.len())?, &[]).map_err(|error| first.place(error))?;
+    }
+    Ok(memory)
 }
 
-/// In one piece of memory, with one copy.
-fn make_small(context: &Arc<Context>, queue: &Arc<Queue>, variables: &[New<'_>]) -> Result<Vec<Region>> {
-    let Some(first) = variables.first() else { return Ok(Vec::new()) };
-    let mut image = Vec::new();
+/// Memory for variables; small ones share a piece.
+fn place(context: &Arc<Context>, queue: &Arc<Queue>, variables: &[New<'_>]) -> Result<Vec<Region>> {
+    let is_small = |variable: &&New<'_>| variable.size_bytes() <= SMALL_BYTES;
+    let mut end = 0_usize;
     let mut offsets = Vec::with_capacity(variables.len());
-    for variable in variables {
-        let offset_bytes = image.len().next_multiple_of(variable.align_bytes());
-        image.resize(offset_bytes, 0);
-        image.extend_from_slice(variable.initial);
-        image.resize(offset_bytes + variable.size_bytes(), 0);
+    for variable in variables.iter().filter(is_small) {
+        let offset_bytes = end.next_multiple_of(variable.align_bytes());
+        end = offset_bytes + variable.size_bytes();
         offsets.push(offset_bytes);
     }
-    let upload = || {
-        let allocation = allocate(context, queue, image.len())?;
-        queue.write(&image, allocation.span(0, image.len())?, &[])?;
-        Ok(allocation)
+    let shared = match variables.iter().find(is_small) {
+        None => None,
+        Some(first) => Some(allocate(context, queue, end).map_err(|error| match offsets.len() {
+            1 => first.place(error),
+            n => error.at(format!("device globals `{}` and {} others", first.global.id, n - 1)),
+        })?),
     };
-    let allocation = upload().map_err(|error: Error| match variables.len() {
-        1 => first.place(error),
-        n => error.at(format!("device globals `{}` and {} others", first.global.id, n - 1)),
-    })?;
-    let memory = |(variable, offset_bytes): (&New<'_>, usize)| {
-        Region::new(Arc::clone(&allocation), offset_bytes, variable.size_bytes())
+    let mut offsets = offsets.into_iter();
+    let mut memory = |variable: &New<'_>| {
+        let size_bytes = variable.size_bytes();
+        match &shared {
+            Some(allocation) if is_small(&variable) => {
+                let offset_bytes = offsets.next().unwrap_or(0);
+                Ok(Region::new(Arc::clone(allocation), offset_bytes, size_bytes))
+            }
+            _ => {
+                let allocation =
+                    allocate(context, queue, size_bytes).map_err(|error| variable.place(error))?;
+                Ok(Region::whole(allocation))
+            }
+        }
     };
-    Ok(variables.iter().zip(offsets).map(memory).collect())
+    variables.iter().map(&mut memory).collect()
 }
 
-fn make_large(context: &Arc<Context>, queue: &Arc<Queue>, variable: &New<'_>) -> Result<Region> {
+fn initialize_large(
+    queue: &Arc<Queue>,
+    variable: &New<'_>,
+    memory: &Region,
+    addresses: &Addresses<'_>,
+) -> Result<()> {
     let size_bytes = variable.size_bytes();
-    let allocation = allocate(context, queue, size_bytes)?;
-    let span = allocation.span(0, size_bytes)?;
-    if variable.initial.is_empty() {
+    let span = memory.span()?;
+    if variable.initial.is_zero() {
         let pattern = [0u8; 128];
         // The largest power of two that divides the size, as drivers fill by whole patterns.
         let width = 1 << size_bytes.trailing_zeros().min(7);
-        queue.fill(span, pattern.get(..width).unwrap_or(&pattern), &[])?.wait()?;
-    } else {
-        queue.write(variable.initial, span, &[])?;
+        return queue.fill(span, pattern.get(..width).unwrap_or(&pattern), &[])?.wait();
     }
-    Ok(Region::whole(allocation))
+    let mut image = vec![0; size_bytes];
+    addresses.write(variable, &mut image)?;
+    queue.write(&image, span, &[])
+}
+
+/// Where the variables lie that initial values point to.
+struct Addresses<'a> {
+    new: &'a HashMap<&'a str, u64>,
+    known: &'a dyn Fn(&str) -> Option<u64>,
+    pointer_bytes: usize,
+}
+
+impl Addresses<'_> {
+    /// Writes the initial value of a variable to the start of `out`, which is zero.
+    fn write(&self, variable: &New<'_>, out: &mut [u8]) -> Result<()> {
+        let outside = || Error::new(ErrorKind::Image, "its initial value is larger than the variable");
+        let InitialValue { bytes, addresses } = variable.initial;
+        let out = out.get_mut(..variable.size_bytes()).ok_or_else(outside)?;
+        out.get_mut(..bytes.len()).ok_or_else(outside)?.copy_from_slice(bytes);
+        for InitialAddress { offset_bytes, target, addend_bytes } in addresses {
+            let start = self.new.get(target.as_str()).copied().or_else(|| (self.known)(target));
+            let start = start.ok_or_else(|| {
+                let what = format!("it points to device global `{target}`, of which the image does not tell");
+                Error::new(ErrorKind::Image, what).remedy("build the image again")
+            })?;
+            let address = start.wrapping_add_signed(*addend_bytes).to_le_bytes();
+            let place = *offset_bytes as usize..*offset_bytes as usize + self.pointer_bytes;
+            let address = address.get(..self.pointer_bytes).ok_or_else(outside)?;
+            out.get_mut(place).ok_or_else(outside)?.copy_from_slice(address);
+        }
+        Ok(())
+    }
 }
 
 fn allocate(context: &Arc<Context>, queue: &Arc<Queue>, size_bytes: usize) -> Result<Arc<Allocation>> {

@@ -215,7 +215,7 @@ fn dg_lnk_003_loaded_and_unloaded_many_times() {
     for queue in queues(&DEVICE_GLOBAL_MASKS) {
         let session = oclave::record::Session::start();
         let mut first = None;
-        for round in 0..100 {
+        for round in 0..1000 {
             let bundle = KernelBundle::from_image(queue.context(), SCOPE_IMAGE).unwrap();
             let scoped = bundle.device_global("scoped").unwrap();
             assert_eq!(queue.copy_from_global::<i32, _>(&scoped).unwrap(), 17, "round {round}");

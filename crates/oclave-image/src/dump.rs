@@ -6,8 +6,8 @@ use std::fmt::{self, Write};
 use crate::spirv::Module;
 use crate::virtual_functions::Sets;
 use crate::{
-    Access, AddressSpace, DeviceImage, FORMAT_VERSION, HostAccess, InitMode, KernelSignature, Parameter,
-    ParameterKind, PropertyValue, StructType, ValueType, VirtualOffset, VirtualSlot,
+    Access, AddressSpace, DeviceImage, FORMAT_VERSION, HostAccess, InitMode, InitialAddress, KernelSignature,
+    Parameter, ParameterKind, PropertyValue, StructType, ValueType, VirtualOffset, VirtualSlot,
 };
 
 /// How many bytes of a value are shown.
@@ -110,10 +110,13 @@ impl DeviceImage {
             }
             if global.device_image_scope {
                 writeln!(out, ", initial value in the module")?;
-            } else if global.initial.is_empty() {
+            } else if global.initial.is_zero() {
                 writeln!(out, ", initially zero")?;
             } else {
-                writeln!(out, ", initially {}", Hex(&global.initial))?;
+                writeln!(out, ", initially {}", Hex(&global.initial.bytes))?;
+            }
+            for InitialAddress { offset_bytes, target, addend_bytes } in &global.initial.addresses {
+                writeln!(out, "    at byte {offset_bytes}: address of {target} + {addend_bytes}")?;
             }
         }
         Ok(())

@@ -30,8 +30,41 @@ pub struct DeviceGlobalInfo {
     pub init_mode: Option<InitMode>,
     /// The `implement_in_csr` property, for FPGAs; `None` where the source does not say.
     pub implement_in_csr: Option<bool>,
-    /// Initial bytes, `size_bytes` of them; empty means all zero. Image-scope variables keep theirs in the module.
-    pub initial: Vec<u8>,
+    /// What it begins with. Image-scope variables keep that in the module.
+    pub initial: InitialValue,
+}
+
+/// What a variable begins with.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct InitialValue {
+    /// As many bytes as the variable has; none means all zero.
+    pub bytes: Vec<u8>,
+    /// Addresses that stand in it; only the device knows them. Sorted by offset.
+    pub addresses: Vec<InitialAddress>,
+}
+
+impl InitialValue {
+    /// Whether all of it is zero.
+    pub fn is_zero(&self) -> bool {
+        self.addresses.is_empty() && self.bytes.iter().all(|&byte| byte == 0)
+    }
+}
+
+impl From<Vec<u8>> for InitialValue {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self { bytes, addresses: Vec::new() }
+    }
+}
+
+/// The address of a device global, or of a part of one, in the initial value of another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InitialAddress {
+    /// Where in the value it stands: 8 bytes, or 4 on devices with addresses of 32 bits.
+    pub offset_bytes: u32,
+    /// The variable's unique id.
+    pub target: String,
+    /// How far behind the start of the variable it points.
+    pub addend_bytes: i64,
 }
 
 /// The `host_access` property of a device global.

@@ -87,7 +87,7 @@ fn link_unit(unit: &TranslationUnit, options: &PostLinkOptions) -> Result<Vec<De
     let program = Program {
         spec_names: spec_names(&markers)?,
         rewritten: device_globals::rewrite(&references, &types, &facts, &globals)?,
-        homes: homes_of_unused(&globals, &kernels, &parts),
+        tables: tables(&globals, &kernels, &parts),
         globals,
         kernels,
     };
@@ -105,8 +105,8 @@ struct Program {
     globals: Vec<DeclaredGlobal>,
     kernels: Vec<KernelSignature>,
     spec_names: SpecNames,
-    /// Device globals that no kernel uses → the image that tells of them.
-    homes: BTreeMap<String, String>,
+    /// Image → the unique ids of the device globals that it tells of.
+    tables: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Program {
@@ -126,18 +126,20 @@ impl Program {
         Ok(())
     }
 
+    /// Whether the image of a part has a device global in its table.
+    fn tells_of(&self, part: &Part, id: &str) -> bool {
+        self.tables.get(&part.name).is_some_and(|table| table.contains(id))
+    }
+
     /// What the images of `parts` need of a module.
     fn extract(&self, module: &Module, parts: &[Part]) -> Result<Module> {
         dce::eliminate(module, |root| match root {
             Root::EntryPoint(name) => parts.iter().any(|part| part.kernels.contains(name)),
-            Root::Export(name) => {
-                self.homes.get(name).is_some_and(|home| parts.iter().any(|part| part.name == *home))
-            }
+            Root::Export(name) => parts.iter().any(|part| self.tells_of(part, name)),
         })
     }
 
     fn image(&self, module: &Module, part: &Part) -> Result<DeviceImage> {
-        let at_home = |id: &str| self.homes.get(id) == Some(&part.name);
         let is_global = |name: &str| self.globals.iter().any(|g| g.info.id == name);
         let module = remove_exports(module, is_global)?;
         let kernels: Vec<KernelSignature> =
@@ -145,8 +147,7 @@ impl Program {
         let mut image = DeviceImage { name: part.name.clone(), kernels, ..DeviceImage::default() };
         let mut globals = Vec::new();
         for global in &self.globals {
-            let used = image.kernels.iter().any(|kernel| kernel.device_globals.contains(&global.info.id));
-            if used || at_home(&global.info.id) {
+            if self.tells_of(part, &global.info.id) {
                 image.insert_device_global(&global.info);
                 globals.push(&global.info);
             }
@@ -161,25 +162,40 @@ impl Program {
     }
 }
 
-/// A device global that no kernel uses goes to an image of the source that declares it, or to the first: the host may
-/// access a shared one, and is told that no kernel uses the one with image scope.
-fn homes_of_unused(
+/// Which device globals the images tell of: those that their kernels use, also through the initial value of another. One
+/// that no kernel uses goes to an image of the source that declares it, or to the first, with those that its initial value
+/// points to: the host may access a shared one, and is told that no kernel uses the one with image scope.
+fn tables(
     globals: &[DeclaredGlobal],
     kernels: &[KernelSignature],
     parts: &[Part],
-) -> BTreeMap<String, String> {
-    let unused = globals.iter().filter(|global| {
-        let id = &global.info.id;
-        !kernels.iter().any(|kernel| kernel.device_globals.contains(id))
-    });
-    unused
-        .filter_map(|global| {
-            // oclave-build's unit names are `package/program/stem`.
-            let stem = global.unit.rsplit('/').next();
-            let home = parts.iter().find(|part| Some(part.stem.as_str()) == stem).or(parts.first())?;
-            Some((global.info.id.clone(), home.name.clone()))
-        })
-        .collect()
+) -> BTreeMap<String, BTreeSet<String>> {
+    let by_id: BTreeMap<&str, &DeclaredGlobal> = globals.iter().map(|g| (g.info.id.as_str(), g)).collect();
+    let kernels: BTreeMap<&str, &KernelSignature> = kernels.iter().map(|k| (k.name.as_str(), k)).collect();
+    let mut used = BTreeSet::new();
+    let mut tables = BTreeMap::new();
+    for part in parts {
+        let of_kernels = part.kernels.iter().filter_map(|name| kernels.get(name.as_str()));
+        let table: BTreeSet<String> =
+            of_kernels.flat_map(|kernel| kernel.device_globals.iter().cloned()).collect();
+        used.extend(table.iter().cloned());
+        tables.insert(part.name.clone(), table);
+    }
+    for global in globals.iter().filter(|global| !used.contains(&global.info.id)) {
+        // oclave-build's unit names are `package/program/stem`.
+        let stem = global.unit.rsplit('/').next();
+        let home = parts.iter().find(|part| Some(part.stem.as_str()) == stem).or(parts.first());
+        let Some(table) = home.and_then(|home| tables.get_mut(&home.name)) else { continue };
+        let mut open = vec![global.info.id.as_str()];
+        while let Some(id) = open.pop() {
+            if let Some(global) = by_id.get(id)
+                && table.insert(id.to_owned())
+            {
+                open.extend(global.info.initial.addresses.iter().map(|address| address.target.as_str()));
+            }
+        }
+    }
+    tables
 }
 
 /// Checks that what has one instance for each program is used by one image only.

@@ -10,6 +10,8 @@ pub const DEVICE_REQUIREMENTS: &str = "SYCL/device requirements";
 pub const SPEC_CONSTANTS: &str = "SYCL/specialization constants";
 /// Set of initial values that are not all zero: unique id → bytes.
 pub const DEVICE_GLOBAL_INITIALIZERS: &str = "oclave/device global initializers";
+/// Set of the addresses in initial values: unique id → for each `{u32 offset; i64 addend; u32 length; target's unique id}`.
+pub const DEVICE_GLOBAL_ADDRESSES: &str = "oclave/device global addresses";
 /// Set of the `host_access` properties that are not the default: unique id → u32.
 pub const DEVICE_GLOBAL_HOST_ACCESS: &str = "oclave/device global host access";
 /// Set of the `init_mode` properties: unique id → u32, as `InitModeINTEL` numbers them.

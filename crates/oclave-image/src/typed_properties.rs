@@ -2,10 +2,10 @@
 
 use crate::container::{scalar_number, scalar_of_number};
 use crate::{
-    Aspects, DEVICE_GLOBAL_HOST_ACCESS, DEVICE_GLOBAL_IMPLEMENT_IN_CSR, DEVICE_GLOBAL_INIT_MODE,
-    DEVICE_GLOBAL_INITIALIZERS, DEVICE_GLOBALS, DEVICE_REQUIREMENTS, DeviceGlobalInfo, DeviceImage,
-    HostAccess, ImageError, InitMode, KernelSignature, PropertyValue, Requirements, Result, SPEC_CONSTANTS,
-    SpecConstantInfo,
+    Aspects, DEVICE_GLOBAL_ADDRESSES, DEVICE_GLOBAL_HOST_ACCESS, DEVICE_GLOBAL_IMPLEMENT_IN_CSR,
+    DEVICE_GLOBAL_INIT_MODE, DEVICE_GLOBAL_INITIALIZERS, DEVICE_GLOBALS, DEVICE_REQUIREMENTS,
+    DeviceGlobalInfo, DeviceImage, HostAccess, ImageError, InitMode, InitialAddress, InitialValue,
+    KernelSignature, PropertyValue, Requirements, Result, SPEC_CONSTANTS, SpecConstantInfo,
 };
 
 const ASPECTS: &str = "aspects";
@@ -31,9 +31,14 @@ impl DeviceImage {
         let sets = &mut self.properties;
         sets.insert(DEVICE_GLOBALS, &global.id, PropertyValue::Bytes(value));
         sets.remove(DEVICE_GLOBAL_INITIALIZERS, &global.id);
-        if global.initial.iter().any(|&byte| byte != 0) {
-            let initial = PropertyValue::Bytes(global.initial.clone());
-            sets.insert(DEVICE_GLOBAL_INITIALIZERS, &global.id, initial);
+        let InitialValue { bytes, addresses } = &global.initial;
+        if bytes.iter().any(|&byte| byte != 0) {
+            sets.insert(DEVICE_GLOBAL_INITIALIZERS, &global.id, PropertyValue::Bytes(bytes.clone()));
+        }
+        sets.remove(DEVICE_GLOBAL_ADDRESSES, &global.id);
+        if !addresses.is_empty() {
+            let value = PropertyValue::Bytes(addresses_to_bytes(addresses));
+            sets.insert(DEVICE_GLOBAL_ADDRESSES, &global.id, value);
         }
         sets.remove(DEVICE_GLOBAL_HOST_ACCESS, &global.id);
         if global.host_access != HostAccess::default() {
@@ -129,6 +134,11 @@ impl DeviceImage {
             let what = format!("{} initial bytes for a variable of {size_bytes}", initial.len());
             return Err(property(DEVICE_GLOBAL_INITIALIZERS, id, what));
         }
+        let addresses = match self.properties.value(DEVICE_GLOBAL_ADDRESSES, id) {
+            Some(value) => addresses_of_bytes(bytes(DEVICE_GLOBAL_ADDRESSES, id, value)?, size_bytes)
+                .map_err(|what| property(DEVICE_GLOBAL_ADDRESSES, id, what))?,
+            None => Vec::new(),
+        };
         let number = |set| match self.properties.value(set, id) {
             None => Ok(None),
             Some(PropertyValue::U32(number)) => Ok(Some(*number)),
@@ -157,9 +167,39 @@ impl DeviceImage {
             host_access,
             init_mode,
             implement_in_csr,
-            initial,
+            initial: InitialValue { bytes: initial, addresses },
         })
     }
+}
+
+fn addresses_to_bytes(addresses: &[InitialAddress]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for InitialAddress { offset_bytes, target, addend_bytes } in addresses {
+        bytes.extend(offset_bytes.to_le_bytes());
+        bytes.extend(addend_bytes.to_le_bytes());
+        bytes.extend((target.len() as u32).to_le_bytes());
+        bytes.extend(target.as_bytes());
+    }
+    bytes
+}
+
+fn addresses_of_bytes(mut bytes: &[u8], size_bytes: u32) -> Result<Vec<InitialAddress>, String> {
+    let mut addresses = Vec::new();
+    while !bytes.is_empty() {
+        let ends = || "an entry is cut off".to_owned();
+        let (offset, rest) = bytes.split_first_chunk::<4>().ok_or_else(ends)?;
+        let (addend, rest) = rest.split_first_chunk::<8>().ok_or_else(ends)?;
+        let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(ends)?;
+        let (target, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(ends)?;
+        let offset_bytes = u32::from_le_bytes(*offset);
+        if offset_bytes.checked_add(4).is_none_or(|end| end > size_bytes) {
+            return Err(format!("an address at byte {offset_bytes} of a variable of {size_bytes}"));
+        }
+        let target = String::from_utf8(target.to_vec()).map_err(|_| "a name is not UTF-8".to_owned())?;
+        addresses.push(InitialAddress { offset_bytes, target, addend_bytes: i64::from_le_bytes(*addend) });
+        bytes = rest;
+    }
+    Ok(addresses)
 }
 
 fn spec_constant(name: &str, value: &PropertyValue) -> Result<SpecConstantInfo> {

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use oclave_image::{
-    Access, AddressSpace, Aspects, DEVICE_GLOBALS, DeviceGlobalInfo, DeviceImage, Field, HostAccess,
-    ImageError, InitMode, KernelSignature, Parameter, ParameterKind, PropertyValue, Requirements, Scalar,
-    SpecConstantInfo, StructType, ValueType,
+    Access, AddressSpace, Aspects, DEVICE_GLOBAL_ADDRESSES, DEVICE_GLOBALS, DeviceGlobalInfo, DeviceImage,
+    Field, HostAccess, ImageError, InitMode, InitialAddress, InitialValue, KernelSignature, Parameter,
+    ParameterKind, PropertyValue, Requirements, Scalar, SpecConstantInfo, StructType, ValueType,
 };
 use proptest::prelude::*;
 
@@ -60,7 +60,7 @@ fn sample() -> DeviceImage {
         host_access: HostAccess::Read,
         init_mode: Some(InitMode::Reset),
         implement_in_csr: Some(false),
-        initial: vec![5, 0, 0, 0],
+        initial: InitialValue { bytes: vec![5, 0, 0, 0], addresses: Vec::new() },
     });
     image.insert_device_global(&DeviceGlobalInfo {
         id: "unit.table".into(),
@@ -69,7 +69,10 @@ fn sample() -> DeviceImage {
         host_access: HostAccess::ReadWrite,
         init_mode: None,
         implement_in_csr: None,
-        initial: Vec::new(),
+        initial: InitialValue {
+            bytes: Vec::new(),
+            addresses: vec![InitialAddress { offset_bytes: 8, target: "counter".into(), addend_bytes: -4 }],
+        },
     });
     image.insert_spec_constant(&SpecConstantInfo {
         id: 3,
@@ -97,8 +100,8 @@ fn typed_properties_come_back() {
     assert_eq!(globals.len(), 2);
     assert_eq!(globals[0].host_access, HostAccess::Read);
     assert_eq!((globals[0].init_mode, globals[0].implement_in_csr), (Some(InitMode::Reset), Some(false)));
-    assert_eq!(globals[0].initial, [5, 0, 0, 0]);
-    assert!(globals[1].device_image_scope && globals[1].initial.is_empty());
+    assert_eq!(globals[0].initial, InitialValue::from(vec![5, 0, 0, 0]));
+    assert!(globals[1].device_image_scope && globals[1].initial.addresses.len() == 1);
     assert_eq!(image.spec_constants().unwrap()[0].ty, Scalar::I16);
     assert_eq!(image.requirements().unwrap().aspects, Aspects::FP64 | Aspects::IMAGE);
     assert_eq!(image.kernel("saxpy").unwrap().parameters.len(), 6);
@@ -108,14 +111,31 @@ fn typed_properties_come_back() {
 #[test]
 fn zero_initial_bytes_and_default_access_leave_no_property() {
     let mut image = sample();
-    let mut counter = image.device_globals().unwrap().remove(0);
-    counter.initial = vec![0; 4];
+    let [mut counter, mut table] = <[_; 2]>::try_from(image.device_globals().unwrap()).unwrap();
+    table.initial = InitialValue::default();
+    image.insert_device_global(&table);
+    counter.initial = vec![0; 4].into();
     counter.host_access = HostAccess::ReadWrite;
     counter.init_mode = None;
     counter.implement_in_csr = None;
     image.insert_device_global(&counter);
-    assert!(image.device_globals().unwrap()[0].initial.is_empty());
+    assert!(image.device_globals().unwrap()[0].initial.is_zero());
     assert!(image.properties.set_names().all(|name| !name.starts_with("oclave/device global")));
+}
+
+#[test]
+fn addresses_that_are_cut_off_or_outside_of_their_variable_are_refused() {
+    for (value, wanted) in [
+        (vec![0; 7], "cut off"),
+        ([&13_u32.to_le_bytes()[..], &[0; 12]].concat(), "at byte 13 of a variable of 16"),
+        ([&[0; 12], &[255; 4][..], b"name"].concat(), "cut off"),
+        ([&[0; 12], &1_u32.to_le_bytes()[..], &[255]].concat(), "not UTF-8"),
+    ] {
+        let mut image = sample();
+        image.properties.insert(DEVICE_GLOBAL_ADDRESSES, "unit.table", PropertyValue::Bytes(value));
+        let error = image.device_globals().unwrap_err().to_string();
+        assert!(error.contains(wanted) && error.contains("unit.table"), "{error}");
+    }
 }
 
 #[test]

@@ -12,8 +12,8 @@ use oclave_image::passes::{
 };
 use oclave_image::spirv::{Module, Op, Version};
 use oclave_image::{
-    Aspects, DeviceImage, DeviceTarget, ImageError, PostLinkOptions, SplitMode, TranslationUnit, disassemble,
-    legalize, post_link,
+    Aspects, DeviceImage, DeviceTarget, ImageError, InitialValue, PostLinkOptions, SplitMode,
+    TranslationUnit, disassemble, legalize, post_link,
 };
 use proptest::prelude::*;
 
@@ -270,7 +270,7 @@ fn linked_sources_share_externals_and_keep_statics_apart() {
     let ids = |image: &DeviceImage| {
         image.device_globals().unwrap().into_iter().map(|g| (g.id, g.initial)).collect::<Vec<_>>()
     };
-    let global = |id: &str, initial: u8| (id.to_owned(), vec![initial, 0, 0, 0]);
+    let global = |id: &str, initial: u8| (id.to_owned(), InitialValue::from(vec![initial, 0, 0, 0]));
     assert_eq!(
         images.iter().map(|image| image.name.as_str()).collect::<Vec<_>>(),
         ["linked_first", "linked_second"]
@@ -330,13 +330,13 @@ fn variables_with_device_image_scope_get_their_place_from_the_hidden_argument() 
     golden("scopes.hidden.spvasm", &disassemble(&lowered.module));
     assert_eq!(
         image_scope_initial_values(&module_of(&image), &globals).unwrap(),
-        [9_i32.to_le_bytes().to_vec()]
+        [InitialValue::from(9_i32.to_le_bytes().to_vec())]
     );
     // Shared ones have their values in the property sets.
     let shared = link("shared.O2", SplitMode::PerSource).unwrap().remove(0);
     let globals = shared.device_globals().unwrap();
     let values = image_scope_initial_values(&module_of(&shared), &globals).unwrap();
-    assert!(values.len() == globals.len() && values.iter().all(Vec::is_empty), "{values:?}");
+    assert!(values.len() == globals.len() && values.iter().all(InitialValue::is_zero), "{values:?}");
 }
 
 #[test]

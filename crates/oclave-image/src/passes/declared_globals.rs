@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::initializer::evaluate;
+use super::initializer::{AddressOf, Constant, evaluate};
 use super::markers::{DeviceGlobalMarker, Markers};
 use crate::spirv::{Decoration, Definitions, LinkageType, Op, StorageClass, Type, TypeTable};
-use crate::{DeviceGlobalInfo, HostAccess, ImageError, Result};
+use crate::{DeviceGlobalInfo, HostAccess, ImageError, InitialAddress, InitialValue, Result};
 
 /// A device global of a module.
 #[derive(Debug, Clone)]
@@ -86,35 +86,70 @@ pub(crate) fn declared_globals(
 ) -> Result<Vec<DeclaredGlobal>> {
     let mut marked: Vec<_> = markers.device_globals.iter().collect();
     marked.sort_by_key(|(variable, _)| definitions.word_index(**variable));
-    let mut ids = BTreeSet::new();
-    let mut globals = Vec::new();
+    let mut taken = BTreeSet::new();
+    let mut values = Vec::new();
     for (&variable, marker) in marked {
-        let name = facts.name(variable).to_owned();
-        let global = declared_global(definitions, types, facts, variable, marker);
-        let value =
-            global.map_err(|what| ImageError::Diagnostic(format!("device global `{name}`: {what}")))?;
+        let value = declared_global(definitions, types, facts, variable, marker)
+            .map_err(|what| diagnostic(facts, variable, what))?;
         let unit = if marker.unit.is_empty() { unit } else { &marker.unit };
-        let id = unique_id(facts, variable, unit, &mut ids);
-        let info = DeviceGlobalInfo {
-            id,
-            size_bytes: value.size_bytes,
-            device_image_scope: marker.device_image_scope,
-            host_access: value.host_access,
-            init_mode: marker.init_mode,
-            implement_in_csr: marker.implement_in_csr,
-            initial: value.initial,
-        };
-        globals.push(DeclaredGlobal {
+        values.push((variable, marker, unit, unique_id(facts, variable, unit, &mut taken), value));
+    }
+    let ids: BTreeMap<u32, (String, bool)> = values
+        .iter()
+        .map(|(variable, marker, _, id, _)| (*variable, (id.clone(), marker.device_image_scope)))
+        .collect();
+    let global = |(variable, marker, unit, id, value): (u32, &DeviceGlobalMarker, &str, String, Value)| {
+        let initial = named(value.initial, &ids, facts).map_err(|what| diagnostic(facts, variable, what))?;
+        Ok(DeclaredGlobal {
             variable,
-            name,
+            name: facts.name(variable).to_owned(),
             unit: unit.to_owned(),
             in_class: marker.in_class,
             ty: value.ty,
             initializer: value.initializer,
-            info,
-        });
-    }
-    Ok(globals)
+            info: DeviceGlobalInfo {
+                id,
+                size_bytes: value.size_bytes,
+                device_image_scope: marker.device_image_scope,
+                host_access: value.host_access,
+                init_mode: marker.init_mode,
+                implement_in_csr: marker.implement_in_csr,
+                initial,
+            },
+        })
+    };
+    values.into_iter().map(global).collect()
+}
+
+fn diagnostic(facts: &VariableFacts, variable: u32, what: String) -> ImageError {
+    ImageError::Diagnostic(format!("device global `{}`: {what}", facts.name(variable)))
+}
+
+/// What the addresses in initial values point to: other device globals that all programs of a device share.
+fn named(
+    initial: Constant,
+    ids: &BTreeMap<u32, (String, bool)>,
+    facts: &VariableFacts,
+) -> Result<InitialValue, String> {
+    let address = |address: &AddressOf| {
+        let target = facts.name(address.variable);
+        let (id, image_scope) = ids.get(&address.variable).ok_or_else(|| {
+            format!("it holds the address of `{target}`, which is no device global; mark that, too, DEVICE_GLOBAL()")
+        })?;
+        if *image_scope {
+            return Err(format!(
+                "it holds the address of `{target}`, of which each program has its own; take device_image_scope away \
+                 there, or give it to both"
+            ));
+        }
+        Ok(InitialAddress {
+            offset_bytes: address.offset_bytes,
+            target: id.clone(),
+            addend_bytes: address.addend_bytes,
+        })
+    };
+    let addresses = initial.addresses.iter().map(address).collect::<Result<_, _>>()?;
+    Ok(InitialValue { bytes: initial.bytes, addresses })
 }
 
 /// What the declaration of a variable tells of its value.
@@ -123,7 +158,7 @@ struct Value {
     size_bytes: u32,
     host_access: HostAccess,
     initializer: Option<u32>,
-    initial: Vec<u8>,
+    initial: Constant,
 }
 
 fn declared_global(
@@ -170,7 +205,7 @@ fn declared_global(
         // Image-scope variables keep their initializer in the module, whatever it is.
         Some(initializer) if !marker.device_image_scope => evaluate(definitions, types, initializer, ty)
             .map_err(|what| format!("its initial value cannot be moved to the image's table: {what}"))?,
-        _ => Vec::new(),
+        _ => Constant::default(),
     };
     Ok(Value { ty, size_bytes: size, host_access: access, initializer, initial })
 }

@@ -52,7 +52,7 @@ pub(crate) fn rewrite(
         types,
         by_variable,
         shared: &shared,
-        localizer: Localizer::new(references, facts, &localized)?,
+        localizer: Localizer::new(references, facts, &localized, &shared)?,
         users: references.users(&variables),
         new: Rewriter::new(definitions),
         in_function: false,

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::declared_globals::VariableFacts;
 use super::device_globals::ALIGNED;
 use super::global_access::exported_variables;
-use super::initializer::evaluate;
+use super::initializer::{AddressOf, Constant, evaluate};
 use super::localize::Localizer;
 use super::references::References;
 use crate::spirv::{
     Capability, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable, string_words,
 };
-use crate::{DeviceGlobalInfo, ImageError, Result};
+use crate::{DeviceGlobalInfo, ImageError, InitialAddress, InitialValue, Result};
 
 /// What [`lower_globals_to_hidden_argument`] makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub fn lower_globals_to_hidden_argument(
     let mut lowering = Lowering {
         definitions: &definitions,
         types: &types,
-        localizer: Localizer::new(&references, &VariableFacts::new(&definitions), &variables)?,
+        localizer: Localizer::new(&references, &VariableFacts::new(&definitions), &variables, &variables)?,
         new: Rewriter::new(&definitions),
         slots: &slots,
         users: &users,
@@ -68,35 +68,60 @@ pub fn lower_globals_to_hidden_argument(
     })
 }
 
-/// The initial bytes of variables with `device_image_scope`, which keep their initializer in the module; nothing for those
+/// The initial values of variables with `device_image_scope`, which keep their initializer in the module; nothing for those
 /// that begin as zeroes, and for other device globals. In the order of `globals`.
 ///
 /// # Errors
-/// [`ImageError::Unsupported`] for values that only the device's compiler knows, such as addresses.
-pub fn image_scope_initial_values(module: &Module, globals: &[DeviceGlobalInfo]) -> Result<Vec<Vec<u8>>> {
+/// [`ImageError::Unsupported`] for values that only the device's compiler knows, such as addresses of other variables.
+pub fn image_scope_initial_values(
+    module: &Module,
+    globals: &[DeviceGlobalInfo],
+) -> Result<Vec<InitialValue>> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
     let exported = exported_variables(module);
+    let names: BTreeMap<u32, &str> = globals
+        .iter()
+        .filter(|global| global.device_image_scope)
+        .filter_map(|global| Some((*exported.get(&global.id)?, global.id.as_str())))
+        .collect();
     let initial = |global: &DeviceGlobalInfo| {
         let variable = exported.get(&global.id).filter(|_| global.device_image_scope);
         let Some(instruction) = variable.and_then(|id| definitions.instruction(*id)) else {
-            return Ok(Vec::new());
+            return Ok(InitialValue::default());
         };
         let pointee = match instruction.result_type().and_then(|ty| types.ty(ty)) {
             Some(Type::Pointer { pointee, .. }) => pointee,
-            _ => return Ok(Vec::new()),
+            _ => return Ok(InitialValue::default()),
         };
-        match instruction.operand(1) {
-            None => Ok(Vec::new()),
-            Some(initializer) => evaluate(&definitions, &types, initializer, pointee).map_err(|what| {
-                let id = &global.id;
-                ImageError::Unsupported(format!(
-                    "device global `{id}`: its initial value is not known: {what}"
-                ))
-            }),
-        }
+        let value = match instruction.operand(1) {
+            None => Ok(InitialValue::default()),
+            Some(initializer) => {
+                evaluate(&definitions, &types, initializer, pointee).and_then(|value| named(value, &names))
+            }
+        };
+        value.map_err(|what| {
+            let id = &global.id;
+            ImageError::Unsupported(format!("device global `{id}`: its initial value is not known: {what}"))
+        })
     };
     globals.iter().map(initial).collect()
+}
+
+/// The addresses of other variables with `device_image_scope` by name.
+fn named(value: Constant, names: &BTreeMap<u32, &str>) -> Result<InitialValue, String> {
+    let address = |address: &AddressOf| {
+        let target = names
+            .get(&address.variable)
+            .ok_or("it holds the address of a variable that is no device global")?;
+        Ok(InitialAddress {
+            offset_bytes: address.offset_bytes,
+            target: (*target).to_owned(),
+            addend_bytes: address.addend_bytes,
+        })
+    };
+    let addresses = value.addresses.iter().map(address).collect::<Result<_, String>>()?;
+    Ok(InitialValue { bytes: value.bytes, addresses })
 }
 
 /// Functions that are called through pointers must keep their type.

@@ -1,25 +1,43 @@
 //! The bytes of a constant, as it stands in memory.
 
-use crate::spirv::{Definitions, Op, Type, TypeTable};
+use crate::spirv::{Definitions, Op, StorageClass, Type, TypeTable};
 
 /// Initial values larger than this are not evaluated; zeros cost nothing and have no limit.
 const MAX_BYTES: u64 = 64 << 20;
 /// Deeper types are refused; keeps the stack bounded.
 const MAX_DEPTH: u32 = 64;
 
-/// The bytes of the constant `id`, a value of type `ty`; empty where all of it is zero.
+/// A constant as it stands in memory.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Constant {
+    /// None where all of it is zero.
+    pub(crate) bytes: Vec<u8>,
+    /// What only the device knows, where the bytes are zero.
+    pub(crate) addresses: Vec<AddressOf>,
+}
+
+/// The address of a variable in global memory, or of a part of one, in a constant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AddressOf {
+    pub(crate) offset_bytes: u32,
+    pub(crate) variable: u32,
+    pub(crate) addend_bytes: i64,
+}
+
+/// The constant `id`, a value of type `ty`.
 ///
 /// # Errors
-/// What the constant has that no bytes can stand for: an address, a specialization constant, too much of it.
+/// What the constant has that cannot be moved out of the module: a specialization constant, an address of what is not in
+/// global memory, too much of it.
 pub(crate) fn evaluate(
     definitions: &Definitions<'_>,
     types: &TypeTable<'_>,
     id: u32,
     ty: u32,
-) -> Result<Vec<u8>, String> {
-    let evaluation = Evaluation { definitions, types };
+) -> Result<Constant, String> {
+    let mut evaluation = Evaluation { definitions, types, addresses: Vec::new() };
     if evaluation.is_null(id) {
-        return Ok(Vec::new());
+        return Ok(Constant::default());
     }
     let size = types.size_bytes(ty).ok_or("its type has no known size")?;
     if size > MAX_BYTES {
@@ -28,13 +46,17 @@ pub(crate) fn evaluate(
         ));
     }
     let mut bytes = vec![0; size as usize];
-    evaluation.write(id, ty, &mut bytes, 0)?;
-    Ok(if bytes.iter().all(|&b| b == 0) { Vec::new() } else { bytes })
+    evaluation.write(id, ty, 0, &mut bytes, 0)?;
+    if bytes.iter().all(|&b| b == 0) {
+        bytes.clear();
+    }
+    Ok(Constant { bytes, addresses: evaluation.addresses })
 }
 
 struct Evaluation<'a, 'm> {
     definitions: &'a Definitions<'m>,
     types: &'a TypeTable<'m>,
+    addresses: Vec<AddressOf>,
 }
 
 impl Evaluation<'_, '_> {
@@ -42,27 +64,30 @@ impl Evaluation<'_, '_> {
         self.definitions.instruction(id).is_some_and(|i| matches!(i.op(), Some(Op::ConstantNull | Op::Undef)))
     }
 
-    /// Writes `id` at the start of `out`, which is zero so far.
-    fn write(&self, id: u32, ty: u32, out: &mut [u8], depth: u32) -> Result<(), String> {
+    /// Writes `id` at `at` bytes of `out`, which is zero so far.
+    fn write(&mut self, id: u32, ty: u32, at: u64, out: &mut [u8], depth: u32) -> Result<(), String> {
         if depth > MAX_DEPTH {
             return Err(format!("its type nests deeper than {MAX_DEPTH}"));
         }
         let instruction = self.definitions.instruction(id).ok_or("it is not defined")?;
         match instruction.op() {
             Some(Op::ConstantNull | Op::Undef | Op::ConstantFalse) => Ok(()),
-            Some(Op::ConstantTrue) => put(out, 0, &[1]),
+            Some(Op::ConstantTrue) => put(out, at, &[1]),
             Some(Op::Constant) => {
                 let size = self.types.size_bytes(ty).unwrap_or(0).min(8) as usize;
                 let bytes: Vec<u8> =
                     instruction.operands().iter().flat_map(|word| word.to_le_bytes()).collect();
-                put(out, 0, bytes.get(..size).ok_or("a number is shorter than its type")?)
+                put(out, at, bytes.get(..size).ok_or("a number is shorter than its type")?)
             }
-            Some(Op::ConstantComposite) => self.composite(instruction.operands(), ty, out, depth),
-            Some(Op::Variable | Op::Function | Op::ConstantFunctionPointerINTEL) => {
-                Err("it holds the address of a variable or function, which only the device knows".to_owned())
+            Some(Op::ConstantComposite) => self.composite(instruction.operands(), ty, at, out, depth),
+            Some(Op::Function | Op::ConstantFunctionPointerINTEL) => {
+                Err("it holds the address of a function, which only the device knows".to_owned())
             }
-            Some(Op::SpecConstantOp) => {
-                Err("it holds an address, or depends on a specialization constant".to_owned())
+            Some(Op::Variable | Op::SpecConstantOp) => {
+                let (variable, addend_bytes) = self.address(id, 0)?;
+                let offset_bytes = u32::try_from(at).map_err(|_| "it is too large")?;
+                self.addresses.push(AddressOf { offset_bytes, variable, addend_bytes });
+                Ok(())
             }
             Some(
                 Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse | Op::SpecConstantComposite,
@@ -71,11 +96,17 @@ impl Evaluation<'_, '_> {
         }
     }
 
-    fn composite(&self, parts: &[u32], ty: u32, out: &mut [u8], depth: u32) -> Result<(), String> {
+    fn composite(
+        &mut self,
+        parts: &[u32],
+        ty: u32,
+        at: u64,
+        out: &mut [u8],
+        depth: u32,
+    ) -> Result<(), String> {
+        let types = self.types;
         let mut part = |part: u32, ty: u32, offset: u64| -> Result<(), String> {
-            let start = usize::try_from(offset).unwrap_or(usize::MAX);
-            let rest = out.get_mut(start..).ok_or("a part lies outside of it")?;
-            self.write(part, ty, rest, depth + 1)
+            self.write(part, ty, at.saturating_add(offset), out, depth + 1)
         };
         let expect = |wanted: u64| {
             if parts.len() as u64 == wanted {
@@ -83,20 +114,20 @@ impl Evaluation<'_, '_> {
             }
             Err(format!("it has {} parts where its type has {wanted}", parts.len()))
         };
-        match self.types.ty(ty) {
+        match types.ty(ty) {
             Some(Type::Array { element, length: Some(length) }) => {
                 expect(length)?;
-                let stride = self.types.size_bytes(element).ok_or("its elements have no known size")?;
+                let stride = types.size_bytes(element).ok_or("its elements have no known size")?;
                 (0..).zip(parts).try_for_each(|(i, &id)| part(id, element, stride.saturating_mul(i)))
             }
             Some(Type::Vector { component, count }) => {
                 expect(count.into())?;
-                let stride = self.types.size_bytes(component).ok_or("its lanes have no known size")?;
+                let stride = types.size_bytes(component).ok_or("its lanes have no known size")?;
                 (0..).zip(parts).try_for_each(|(i, &id)| part(id, component, stride.saturating_mul(i)))
             }
             Some(Type::Struct { members }) => {
                 expect(members.len() as u64)?;
-                let offsets = self.types.member_offsets(ty).ok_or("a member has no known size")?;
+                let offsets = types.member_offsets(ty).ok_or("a member has no known size")?;
                 parts
                     .iter()
                     .zip(members)
@@ -106,10 +137,78 @@ impl Evaluation<'_, '_> {
             _ => Err("it has parts, but its type has none".to_owned()),
         }
     }
+
+    /// The variable that a constant address lies in, and how many bytes behind its start.
+    fn address(&self, id: u32, depth: u32) -> Result<(u32, i64), String> {
+        let unknown = || "it computes an address, or depends on a specialization constant".to_owned();
+        if depth > MAX_DEPTH {
+            return Err(unknown());
+        }
+        let instruction = self.definitions.instruction(id).ok_or_else(unknown)?;
+        if instruction.is(Op::Variable) {
+            return if instruction.operand(0) == Some(StorageClass::CrossWorkgroup as u32) {
+                Ok((id, 0))
+            } else {
+                Err("it holds the address of something that is not in global memory".to_owned())
+            };
+        }
+        let (Op::SpecConstantOp, &[op, base, ref indices @ ..]) =
+            (instruction.op().ok_or_else(unknown)?, instruction.operands())
+        else {
+            return Err(unknown());
+        };
+        let (variable, start) = self.address(base, depth + 1)?;
+        let more = match (Op::from_u32(op), indices) {
+            (Some(Op::Bitcast | Op::PtrCastToGeneric | Op::GenericCastToPtr | Op::ConvertPtrToU), []) => {
+                Some(0)
+            }
+            (Some(Op::AccessChain | Op::InBoundsAccessChain), indices) => self.offset(base, 0, indices),
+            (Some(Op::PtrAccessChain | Op::InBoundsPtrAccessChain), [element, indices @ ..]) => {
+                self.index(*element).and_then(|element| self.offset(base, element, indices))
+            }
+            _ => None,
+        };
+        let sum = more.and_then(|more| start.checked_add(more)).ok_or_else(unknown)?;
+        Ok((variable, sum))
+    }
+
+    /// Bytes from where `base` points to the part of its `element`-th neighbour that `indices` select.
+    fn offset(&self, base: u32, element: i64, indices: &[u32]) -> Option<i64> {
+        let pointer = self.types.ty(self.definitions.type_of(base)?)?;
+        let Type::Pointer { pointee: mut ty, .. } = pointer else { return None };
+        let size_of = |ty: u32| i64::try_from(self.types.size_bytes(ty)?).ok();
+        let mut offset = element.checked_mul(size_of(ty)?)?;
+        for index in indices {
+            let index = self.index(*index)?;
+            let step = match self.types.ty(ty)? {
+                Type::Array { element: part, .. } | Type::Vector { component: part, .. } => {
+                    ty = part;
+                    index.checked_mul(size_of(part)?)?
+                }
+                Type::Struct { members } => {
+                    let member = usize::try_from(index).ok()?;
+                    let offset = *self.types.member_offsets(ty)?.get(member)?;
+                    ty = *members.get(member)?;
+                    i64::try_from(offset).ok()?
+                }
+                _ => return None,
+            };
+            offset = offset.checked_add(step)?;
+        }
+        Some(offset)
+    }
+
+    /// A constant index, which is signed.
+    fn index(&self, id: u32) -> Option<i64> {
+        let ty = self.definitions.instruction(self.definitions.type_of(id)?)?;
+        let unused = 64_u32.checked_sub(ty.operand(0)?)?;
+        Some((self.definitions.int_constant(id)? << unused) as i64 >> unused)
+    }
 }
 
-fn put(out: &mut [u8], at: usize, bytes: &[u8]) -> Result<(), String> {
-    let place = out.get_mut(at..at + bytes.len()).ok_or("a number lies outside of it")?;
+fn put(out: &mut [u8], at: u64, bytes: &[u8]) -> Result<(), String> {
+    let start = usize::try_from(at).unwrap_or(usize::MAX);
+    let place = out.get_mut(start..start.saturating_add(bytes.len())).ok_or("a number lies outside of it")?;
     place.copy_from_slice(bytes);
     Ok(())
 }

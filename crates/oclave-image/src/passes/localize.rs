@@ -40,14 +40,17 @@ enum Place {
 }
 
 impl<'a, 'm> Localizer<'a, 'm> {
+    /// Initial values of the variables in `moved` do not count: they were moved out of the module.
+    ///
     /// # Errors
     /// [`ImageError::Diagnostic`] where the address of one of `variables` initializes another variable.
     pub(crate) fn new(
         references: &'a References<'m>,
         facts: &VariableFacts,
         variables: &'a BTreeSet<u32>,
+        moved: &BTreeSet<u32>,
     ) -> Result<Self> {
-        let derived = derived_constants(references.definitions(), facts, variables)?;
+        let derived = derived_constants(references.definitions(), facts, variables, moved)?;
         Ok(Self { references, variables, derived, function: Function::default() })
     }
 
@@ -179,6 +182,7 @@ fn derived_constants(
     definitions: &Definitions<'_>,
     facts: &VariableFacts,
     variables: &BTreeSet<u32>,
+    moved: &BTreeSet<u32>,
 ) -> Result<BTreeSet<u32>> {
     let mut users: BTreeMap<u32, Vec<Instruction<'_>>> = BTreeMap::new();
     for instruction in definitions.module().instructions().take_while(|i| !i.is(Op::Function)) {
@@ -204,11 +208,12 @@ fn derived_constants(
                         open.push((result, variable));
                     }
                 }
+                Some(Op::Variable) if moved.contains(&result) => {}
                 Some(Op::Variable) => {
                     return Err(ImageError::Diagnostic(format!(
                         "variable `{}` is initialized with the address of device global `{}`, which is known only \
-                         when the program runs; set it in a kernel instead, or give the device global \
-                         device_image_scope",
+                         when the program runs; make that, too, a device global without device_image_scope, or set it \
+                         in a kernel",
                         facts.name(result),
                         facts.name(variable)
                     )));
