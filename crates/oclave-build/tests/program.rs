@@ -336,7 +336,7 @@ fn class_template_of_device_globals() {
     );
     let images = images(&built);
     let table = images[0].device_globals().unwrap().into_iter().find(|global| global.id == "table").unwrap();
-    assert_eq!(table.initial, [1_i32, 2, 3, 4, 5, 6].map(i32::to_le_bytes).concat());
+    assert_eq!(table.initial.bytes, [1_i32, 2, 3, 4, 5, 6].map(i32::to_le_bytes).concat());
     let of_b: Vec<String> = images[1].device_globals().unwrap().into_iter().map(|global| global.id).collect();
     assert_eq!(of_b, ["across", "package/classes/b._ZL1p"]);
     let again = folder.build(&mut config, &["b.clcpp", "a.clcpp"]);
