@@ -1,0 +1,458 @@
+//! Nodes and edges of a graph, and their order: a plain data structure that knows no OpenCL.
+//!
+//! A topological order is kept while edges are added, so that an edge which would close a cycle is found at once. An edge
+//! that agrees with the order costs nothing more. For one that does not, the successors of its end and the predecessors of
+//! its start are searched in turns, between the two only, until the smaller side is exhausted; that side moves (the two-way
+//! search of Bender, Fineman, Gilbert and Tarjan, "A new approach to incremental cycle detection and related problems", 2015).
+
+use super::order::Order;
+
+/// A node of one [`Structure`], numbered from 0 as they were added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct NodeId(u32);
+
+impl NodeId {
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Why an edge is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum EdgeRefusal {
+    /// From a node to itself.
+    SameNode,
+    /// It would close a cycle: the nodes from its end to its start.
+    Cycle(Vec<NodeId>),
+}
+
+/// A directed acyclic graph that grows.
+#[derive(Debug, Clone)]
+pub(crate) struct Structure<T> {
+    entries: Vec<Entry<T>>,
+    /// `None` when cycles are not looked for before the order is asked.
+    order: Option<Order>,
+    /// Nodes without successors, in no order.
+    leaves: Vec<NodeId>,
+    /// Each search marks what it has seen with a number of its own.
+    searches: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Entry<T> {
+    payload: T,
+    predecessors: Vec<NodeId>,
+    successors: Vec<NodeId>,
+    /// Where it stands in `leaves`, if it does.
+    leaf: Option<u32>,
+    seen: u64,
+}
+
+/// One side of the two-way search.
+struct Side {
+    forward: bool,
+    seen: u64,
+    found: Vec<NodeId>,
+    /// How many of `found` were expanded, and how many edges of the next one.
+    expanded: usize,
+    edge: usize,
+}
+
+enum Step {
+    More,
+    Exhausted,
+    Cycle,
+}
+
+impl<T> Structure<T> {
+    /// An empty graph. Without `check_cycles` edges are taken as they come, and [`topological`](Self::topological) finds
+    /// a cycle.
+    pub(crate) fn new(check_cycles: bool) -> Self {
+        Self { entries: Vec::new(), order: check_cycles.then(Order::default), leaves: Vec::new(), searches: 0 }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + use<T> {
+        (0..self.entries.len() as u32).map(NodeId)
+    }
+
+    pub(crate) fn payload(&self, node: NodeId) -> Option<&T> {
+        self.entries.get(node.index()).map(|entry| &entry.payload)
+    }
+
+    pub(crate) fn payload_mut(&mut self, node: NodeId) -> Option<&mut T> {
+        self.entries.get_mut(node.index()).map(|entry| &mut entry.payload)
+    }
+
+    /// In the order in which the edges were added.
+    pub(crate) fn predecessors(&self, node: NodeId) -> &[NodeId] {
+        self.entries.get(node.index()).map_or(&[], |entry| &entry.predecessors)
+    }
+
+    /// In the order in which the edges were added.
+    pub(crate) fn successors(&self, node: NodeId) -> &[NodeId] {
+        self.entries.get(node.index()).map_or(&[], |entry| &entry.successors)
+    }
+
+    pub(crate) fn edges(&self) -> usize {
+        self.entries.iter().map(|entry| entry.successors.len()).sum()
+    }
+
+    /// Nodes without predecessors, as added.
+    pub(crate) fn roots(&self) -> Vec<NodeId> {
+        self.ids().filter(|node| self.predecessors(*node).is_empty()).collect()
+    }
+
+    /// Nodes without successors, as added.
+    pub(crate) fn leaves(&self) -> Vec<NodeId> {
+        let mut leaves = self.leaves.clone();
+        leaves.sort_unstable();
+        leaves
+    }
+
+    /// Adds a node behind others; one that is named twice counts once.
+    pub(crate) fn add(&mut self, payload: T, predecessors: &[NodeId]) -> NodeId {
+        let node = NodeId(self.entries.len() as u32);
+        let leaf = Some(self.leaves.len() as u32);
+        self.leaves.push(node);
+        self.entries.push(Entry { payload, predecessors: Vec::new(), successors: Vec::new(), leaf, seen: 0 });
+        if let Some(order) = &mut self.order {
+            order.push();
+        }
+        self.searches += 1;
+        let seen = self.searches;
+        for predecessor in predecessors {
+            if self.mark(*predecessor, seen) && *predecessor != node {
+                self.link(*predecessor, node);
+            }
+        }
+        node
+    }
+
+    /// Adds an edge. Whether it is new: one that is there already changes nothing.
+    pub(crate) fn make_edge(&mut self, from: NodeId, to: NodeId) -> Result<bool, EdgeRefusal> {
+        if from == to {
+            return Err(EdgeRefusal::SameNode);
+        }
+        if self.has_edge(from, to) {
+            return Ok(false);
+        }
+        self.make_room(from, to)?;
+        self.link(from, to);
+        Ok(true)
+    }
+
+    pub(crate) fn has_edge(&self, from: NodeId, to: NodeId) -> bool {
+        let (successors, predecessors) = (self.successors(from), self.predecessors(to));
+        if successors.len() < predecessors.len() { successors.contains(&to) } else { predecessors.contains(&from) }
+    }
+
+    /// All nodes, each behind its predecessors.
+    ///
+    /// # Errors
+    /// The nodes of a cycle, where they were not looked for before.
+    pub(crate) fn topological(&self) -> Result<Vec<NodeId>, Vec<NodeId>> {
+        match &self.order {
+            Some(order) => Ok(order.iter().map(NodeId).collect()),
+            None => self.sorted(),
+        }
+    }
+
+    /// Kahn's algorithm.
+    fn sorted(&self) -> Result<Vec<NodeId>, Vec<NodeId>> {
+        let mut missing: Vec<usize> = self.entries.iter().map(|entry| entry.predecessors.len()).collect();
+        let mut sorted = self.roots();
+        let mut at = 0;
+        while let Some(node) = sorted.get(at).copied() {
+            at += 1;
+            for successor in self.successors(node) {
+                if let Some(missing) = missing.get_mut(successor.index()) {
+                    *missing -= 1;
+                    if *missing == 0 {
+                        sorted.push(*successor);
+                    }
+                }
+            }
+        }
+        if sorted.len() == self.len() { Ok(sorted) } else { Err(self.cycle_among(&missing)) }
+    }
+
+    /// A cycle of the nodes that still miss predecessors. Walking back from one of them, to one that is missing too, must
+    /// meet itself.
+    fn cycle_among(&self, missing: &[usize]) -> Vec<NodeId> {
+        let is_missing = |node: &NodeId| missing.get(node.index()).is_some_and(|count| *count > 0);
+        let mut path: Vec<NodeId> = Vec::new();
+        let mut position = vec![usize::MAX; self.len()];
+        let mut next = self.ids().find(is_missing);
+        while let Some(node) = next {
+            match position.get(node.index()).copied() {
+                Some(usize::MAX) => {}
+                Some(start) => {
+                    let mut cycle = path.split_off(start);
+                    cycle.reverse();
+                    return cycle;
+                }
+                None => break,
+            }
+            if let Some(place) = position.get_mut(node.index()) {
+                *place = path.len();
+            }
+            path.push(node);
+            next = self.predecessors(node).iter().copied().find(is_missing);
+        }
+        path
+    }
+
+    fn link(&mut self, from: NodeId, to: NodeId) {
+        if let Some(entry) = self.entries.get_mut(from.index()) {
+            entry.successors.push(to);
+            if let Some(leaf) = entry.leaf.take() {
+                self.leaves.swap_remove(leaf as usize);
+                if let Some(moved) = self.leaves.get(leaf as usize).copied()
+                    && let Some(moved) = self.entries.get_mut(moved.index())
+                {
+                    moved.leaf = Some(leaf);
+                }
+            }
+        }
+        if let Some(entry) = self.entries.get_mut(to.index()) {
+            entry.predecessors.push(from);
+        }
+    }
+
+    /// Whether the node was not marked so before.
+    fn mark(&mut self, node: NodeId, seen: u64) -> bool {
+        self.entries.get_mut(node.index()).is_some_and(|entry| std::mem::replace(&mut entry.seen, seen) != seen)
+    }
+
+    /// Brings `from` in front of `to` in the order.
+    fn make_room(&mut self, from: NodeId, to: NodeId) -> Result<(), EdgeRefusal> {
+        let Some(order) = &self.order else { return Ok(()) };
+        let (low, high) = (order.tag(to.0), order.tag(from.0));
+        if high < low {
+            return Ok(());
+        }
+        let mut behind = self.side(true, to);
+        let mut ahead = self.side(false, from);
+        let smaller = loop {
+            match self.step(&mut behind, ahead.seen, low, high) {
+                Step::More => {}
+                Step::Exhausted => break behind,
+                Step::Cycle => return Err(EdgeRefusal::Cycle(self.path(to, from))),
+            }
+            match self.step(&mut ahead, behind.seen, low, high) {
+                Step::More => {}
+                Step::Exhausted => break ahead,
+                Step::Cycle => return Err(EdgeRefusal::Cycle(self.path(to, from))),
+            }
+        };
+        let Some(order) = &mut self.order else { return Ok(()) };
+        let mut found = smaller.found;
+        found.sort_unstable_by_key(|node| order.tag(node.0));
+        if smaller.forward {
+            let mut anchor = from;
+            for node in found {
+                order.move_after(node.0, anchor.0);
+                anchor = node;
+            }
+        } else {
+            let mut anchor = to;
+            for node in found.into_iter().rev() {
+                order.move_before(node.0, anchor.0);
+                anchor = node;
+            }
+        }
+        Ok(())
+    }
+
+    fn side(&mut self, forward: bool, start: NodeId) -> Side {
+        self.searches += 1;
+        let seen = self.searches;
+        self.mark(start, seen);
+        Side { forward, seen, found: vec![start], expanded: 0, edge: 0 }
+    }
+
+    /// Follows one edge.
+    fn step(&mut self, side: &mut Side, other: u64, low: u64, high: u64) -> Step {
+        let Some(node) = side.found.get(side.expanded).copied() else { return Step::Exhausted };
+        let edges = if side.forward { self.successors(node) } else { self.predecessors(node) };
+        let Some(next) = edges.get(side.edge).copied() else {
+            side.expanded += 1;
+            side.edge = 0;
+            return Step::More;
+        };
+        side.edge += 1;
+        let tag = self.order.as_ref().map_or(0, |order| order.tag(next.0));
+        if tag < low || tag > high {
+            return Step::More;
+        }
+        let before = self.entries.get(next.index()).map_or(0, |entry| entry.seen);
+        if before == other {
+            return Step::Cycle;
+        }
+        if self.mark(next, side.seen) {
+            side.found.push(next);
+        }
+        Step::More
+    }
+
+    /// The nodes on a way from one node to another, both included; for messages.
+    fn path(&self, from: NodeId, to: NodeId) -> Vec<NodeId> {
+        let mut came_from = vec![None; self.len()];
+        let mut queue = std::collections::VecDeque::from([from]);
+        while let Some(node) = queue.pop_front() {
+            if node == to {
+                break;
+            }
+            for successor in self.successors(node) {
+                if let Some(place @ None) = came_from.get_mut(successor.index())
+                    && *successor != from
+                {
+                    *place = Some(node);
+                    queue.push_back(*successor);
+                }
+            }
+        }
+        let mut path = vec![to];
+        path.extend(std::iter::successors(came_from.get(to.index()).copied().flatten(), |node| {
+            came_from.get(node.index()).copied().flatten()
+        }));
+        path.reverse();
+        path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use petgraph::algo::{has_path_connecting, is_cyclic_directed};
+    use petgraph::graph::{DiGraph, NodeIndex};
+    use proptest::prelude::*;
+
+    fn in_order(structure: &Structure<()>) -> bool {
+        let sorted = structure.topological().unwrap();
+        let mut position = vec![usize::MAX; structure.len()];
+        sorted.iter().enumerate().for_each(|(at, node)| position[node.index()] = at);
+        sorted.len() == structure.len()
+            && structure
+                .ids()
+                .all(|node| structure.successors(node).iter().all(|s| position[node.index()] < position[s.index()]))
+    }
+
+    #[test]
+    fn leaves_and_roots_follow_the_edges() {
+        let mut graph = Structure::new(true);
+        let [a, b, c] = [(); 3].map(|()| graph.add((), &[]));
+        assert_eq!(graph.leaves(), [a, b, c]);
+        assert_eq!(graph.make_edge(a, b), Ok(true));
+        assert_eq!(graph.make_edge(a, b), Ok(false), "an edge that is there already");
+        let d = graph.add((), &[b, c, b]);
+        assert_eq!((graph.roots(), graph.leaves()), (vec![a, c], vec![d]));
+        assert_eq!(graph.predecessors(d), [b, c]);
+        assert_eq!(graph.edges(), 3);
+    }
+
+    #[test]
+    fn a_cycle_is_refused_with_its_nodes_and_changes_nothing() {
+        let mut graph = Structure::new(true);
+        let a = graph.add((), &[]);
+        let b = graph.add((), &[a]);
+        let c = graph.add((), &[b]);
+        assert_eq!(graph.make_edge(c, a), Err(EdgeRefusal::Cycle(vec![a, b, c])));
+        assert_eq!(graph.make_edge(b, b), Err(EdgeRefusal::SameNode));
+        assert!(graph.predecessors(a).is_empty() && graph.successors(c).is_empty() && in_order(&graph));
+    }
+
+    #[test]
+    fn a_cycle_that_was_not_looked_for_is_found_in_the_end() {
+        let mut graph = Structure::new(false);
+        let a = graph.add((), &[]);
+        let b = graph.add((), &[a]);
+        let c = graph.add((), &[b]);
+        let _ = graph.add((), &[c]);
+        assert_eq!(graph.make_edge(c, b), Ok(true));
+        let cycle = graph.topological().unwrap_err();
+        assert!(cycle == [b, c] || cycle == [c, b], "{cycle:?}");
+    }
+
+    /// Shapes where a search per edge, or moving the wrong side, would take minutes.
+    #[test]
+    fn edges_against_the_order_stay_cheap() {
+        const N: usize = 100_000;
+        let new = || {
+            let mut graph = Structure::new(true);
+            let nodes: Vec<NodeId> = (0..N).map(|_| graph.add((), &[])).collect();
+            (graph, nodes)
+        };
+        let (mut chain, nodes) = new();
+        for pair in nodes.windows(2) {
+            assert_eq!(chain.make_edge(pair[1], pair[0]), Ok(true));
+        }
+        assert!(in_order(&chain));
+        let (mut fan, nodes) = new();
+        for node in &nodes[..N - 1] {
+            assert_eq!(fan.make_edge(nodes[N - 1], *node), Ok(true));
+        }
+        assert!(in_order(&fan));
+        let (mut join, nodes) = new();
+        for node in &nodes[1..] {
+            assert_eq!(join.make_edge(*node, nodes[0]), Ok(true));
+        }
+        assert!(in_order(&join));
+    }
+
+    proptest! {
+        #[test]
+        fn edges_are_those_that_petgraph_takes(
+            len in 1..40_usize,
+            edges in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..250),
+        ) {
+            let mut ours = Structure::new(true);
+            let mut unchecked = Structure::new(false);
+            let mut theirs = DiGraph::<(), ()>::new();
+            let nodes: Vec<(NodeId, NodeIndex)> = (0..len).map(|_| {
+                unchecked.add((), &[]);
+                (ours.add((), &[]), theirs.add_node(()))
+            }).collect();
+            for (from, to) in edges {
+                let (from, to) = (nodes[from.index(len)], nodes[to.index(len)]);
+                let _ = unchecked.make_edge(from.0, to.0);
+                let closes = has_path_connecting(&theirs, to.1, from.1, None);
+                match ours.make_edge(from.0, to.0) {
+                    Ok(new) => {
+                        prop_assert!(!closes);
+                        prop_assert_eq!(new, theirs.find_edge(from.1, to.1).is_none());
+                        theirs.update_edge(from.1, to.1, ());
+                    }
+                    Err(EdgeRefusal::SameNode) => prop_assert_eq!(from, to),
+                    Err(EdgeRefusal::Cycle(path)) => {
+                        prop_assert!(closes);
+                        prop_assert_eq!((path.first(), path.last()), (Some(&to.0), Some(&from.0)));
+                        prop_assert!(path.windows(2).all(|pair| ours.has_edge(pair[0], pair[1])));
+                    }
+                }
+            }
+            prop_assert!(in_order(&ours));
+            prop_assert_eq!(ours.edges(), theirs.edge_count());
+            let leaves: Vec<usize> = theirs.externals(petgraph::Direction::Outgoing).map(|n| n.index()).collect();
+            prop_assert_eq!(ours.leaves().iter().map(|n| n.index()).collect::<Vec<_>>(), leaves);
+            let mut all = DiGraph::<(), ()>::new();
+            (0..len).for_each(|_| { all.add_node(()); });
+            for node in unchecked.ids() {
+                for next in unchecked.successors(node) {
+                    all.add_edge(NodeIndex::new(node.index()), NodeIndex::new(next.index()), ());
+                }
+            }
+            match unchecked.topological() {
+                Ok(_) => prop_assert!(in_order(&unchecked) && !is_cyclic_directed(&all)),
+                Err(cycle) => {
+                    prop_assert!(is_cyclic_directed(&all));
+                    prop_assert!(cycle.iter().zip(cycle.iter().cycle().skip(1)).all(|(a, b)| unchecked.has_edge(*a, *b)));
+                }
+            }
+        }
+    }
+}
