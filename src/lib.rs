@@ -72,6 +72,7 @@ mod device_global;
 mod driver;
 mod error;
 mod event;
+mod graph;
 mod image;
 mod include_kernels;
 mod memory;
@@ -102,6 +103,9 @@ pub use driver::{
 };
 pub use error::{Error, ErrorKind, Result};
 pub use event::{Event, EventStatus, Profiling};
+pub use graph::{
+    Detail, Graph, GraphBuilder, Handles, Node, NodeBuilder, NodeType, QueueState, RecordingGuard,
+};
 pub use image::{ImageTable, Kernel};
 pub use memory::{
     AsyncSource, HostAddressable, HostTarget, KernelPointer, KernelPointerMut, ReadGuard, Readback, UsmKind,

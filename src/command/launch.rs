@@ -1,11 +1,14 @@
 //! Preparing launches: the kernel object, the check of arguments and index space.
 
+use std::sync::Arc;
+
 use super::index_space;
 use super::prepare::PreparedKernel;
 use super::{Argument, KernelCall, NdRange, Place};
 use crate::driver::Device;
-use crate::driver::launch::Arg;
-use crate::{Error, ErrorKind, Queue, Result};
+use crate::driver::launch::{Arg, WorkSize};
+use crate::program::ReadyKernel;
+use crate::{Context, Error, ErrorKind, Queue, Result};
 
 /// Finds the kernel of a call, builds its program if need be, and checks what it is given.
 pub(super) fn prepare(queue: &Queue, range: &NdRange, mut call: KernelCall) -> Result<PreparedKernel> {
@@ -20,11 +23,31 @@ pub(super) fn named(error: Error, kernel: &str) -> Error {
     }
 }
 
-fn try_prepare(queue: &Queue, range: &NdRange, call: &mut KernelCall) -> Result<PreparedKernel> {
-    let kernel = queue.context().programs().kernel(queue.device(), call.target(), call.specs())?;
+/// As [`prepare`], without looking at memory.
+pub(super) fn find(
+    context: &Context,
+    device: &Device,
+    range: &NdRange,
+    call: &KernelCall,
+) -> Result<(Arc<ReadyKernel>, Option<WorkSize>)> {
+    try_find(context, device, range, call).map_err(|error| named(error, call.kernel_name()))
+}
+
+fn try_find(
+    context: &Context,
+    device: &Device,
+    range: &NdRange,
+    call: &KernelCall,
+) -> Result<(Arc<ReadyKernel>, Option<WorkSize>)> {
+    let kernel = context.programs().kernel(device, call.target(), call.specs())?;
     crate::program::check_arguments(kernel.signature(), call.arguments())?;
-    check_local_memory(queue.device(), call)?;
+    check_local_memory(device, call)?;
     let size = index_space::check(range, &kernel)?;
+    Ok((kernel, size))
+}
+
+fn try_prepare(queue: &Queue, range: &NdRange, call: &mut KernelCall) -> Result<PreparedKernel> {
+    let (kernel, size) = try_find(queue.context(), queue.device(), range, call)?;
     let mut arguments = call.take_arguments();
     for (index, argument) in arguments.iter_mut().enumerate() {
         if let Argument::Pointer(pointer) = argument {

@@ -12,6 +12,7 @@
 #![allow(dead_code, unused_imports, reason = "buffers and graphs are being built")]
 
 mod call;
+mod check;
 mod execute;
 mod fill;
 mod handler;
@@ -27,7 +28,7 @@ mod task;
 
 use bytemuck::Pod;
 
-pub(crate) use call::{Argument, CallTarget};
+pub(crate) use call::{Argument, CallTarget, Value};
 pub use call::{KernelCall, Local};
 pub use handler::Handler;
 pub(crate) use place::{Accessed, Place, Placed};
@@ -38,7 +39,6 @@ pub(crate) use requirement::{AccessMode, Requirement};
 pub(crate) use submit::{settled, submit};
 pub use task::TaskResult;
 
-use self::call::Value;
 use self::task::HostTask;
 use crate::Event;
 use crate::driver::host::{HostSink, HostSource};
@@ -211,13 +211,25 @@ impl Command {
     pub(crate) fn requirements(&self) -> Vec<Requirement> {
         self.kind.requirements()
     }
+
+    /// What it does, and the events that it waits for.
+    pub(crate) fn into_parts(self) -> (CommandKind, Vec<Event>) {
+        (self.kind, self.after)
+    }
 }
 
 impl CommandKind {
     /// What it does to parts of buffers.
     pub(crate) fn requirements(&self) -> Vec<Requirement> {
-        let places: [Option<&Place>; 2] = match self {
-            Self::Kernel { call, .. } => return call.requirements(),
+        match self {
+            Self::Kernel { call, .. } => call.requirements(),
+            kind => kind.places().into_iter().flatten().filter_map(Place::requirement).collect(),
+        }
+    }
+
+    /// The memory of all but kernels.
+    fn places(&self) -> [Option<&Place>; 2] {
+        match self {
             Self::Copy { from, to } => [Some(from), Some(to)],
             Self::Write { to: memory, .. }
             | Self::Read { from: memory, .. }
@@ -225,8 +237,9 @@ impl CommandKind {
             | Self::Memset { to: memory, .. }
             | Self::Prefetch { memory }
             | Self::Advise { memory, .. } => [Some(memory), None],
-            Self::HostTask(_) | Self::Marker | Self::Barrier | Self::Empty => [None, None],
-        };
-        places.into_iter().flatten().filter_map(Place::requirement).collect()
+            Self::Kernel { .. } | Self::HostTask(_) | Self::Marker | Self::Barrier | Self::Empty => {
+                [None, None]
+            }
+        }
     }
 }

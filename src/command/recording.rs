@@ -1,7 +1,8 @@
 //! The hook by which a graph takes the commands of a queue that records.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::any::Any;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::Command;
 use crate::{Event, Queue, Result};
@@ -13,24 +14,64 @@ pub(crate) trait Recorder: Send + Sync {
     ///
     /// Called for a queue that records into this, and for any queue whose command depends on an event of this.
     fn record(self: Arc<Self>, queue: &Queue, command: Command) -> Result<Event>;
+
+    /// For who knows what kind of recorder it is.
+    fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 }
 
-/// Whether a queue records, and into what.
-#[derive(Default)]
+/// Whether a queue records, and into what. All clones of a queue share one.
 pub(crate) struct Recording {
+    /// Never given out again.
+    id: u64,
     active: AtomicBool,
     recorder: Mutex<Option<Weak<dyn Recorder>>>,
 }
 
+/// The queue records into something else.
+#[derive(Debug)]
+pub(crate) struct RecordsElsewhere;
+
+impl Default for Recording {
+    fn default() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self { id, active: AtomicBool::new(false), recorder: Mutex::new(None) }
+    }
+}
+
 impl Recording {
-    /// Begins (`Some`) or ends (`None`) recording; gives what recorded until now.
-    pub(crate) fn set(&self, recorder: Option<Weak<dyn Recorder>>) -> Option<Arc<dyn Recorder>> {
-        let mut place = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
-        self.active.store(recorder.is_some(), Ordering::Release);
-        std::mem::replace(&mut *place, recorder)?.upgrade()
+    /// Which queue, in the process.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
     }
 
-    /// What the queue records into; costs one load while it does not record. A recorder that is gone records no more.
+    /// Begins to record. Whether that changed anything.
+    pub(crate) fn begin(&self, recorder: &Weak<dyn Recorder>) -> Result<bool, RecordsElsewhere> {
+        let mut place = self.lock();
+        match &*place {
+            Some(present) if present.ptr_eq(recorder) => Ok(false),
+            // A recorder that is gone records no more.
+            Some(present) if present.strong_count() > 0 => Err(RecordsElsewhere),
+            _ => {
+                *place = Some(Weak::clone(recorder));
+                self.active.store(true, Ordering::Release);
+                Ok(true)
+            }
+        }
+    }
+
+    /// Ends to record into this. Whether it did.
+    pub(crate) fn end(&self, recorder: &Weak<dyn Recorder>) -> bool {
+        let mut place = self.lock();
+        let ours = place.as_ref().is_some_and(|present| present.ptr_eq(recorder));
+        if ours {
+            *place = None;
+            self.active.store(false, Ordering::Release);
+        }
+        ours
+    }
+
+    /// What the queue records into; costs one load while it does not record.
     #[inline]
     pub(crate) fn recorder(&self) -> Option<Arc<dyn Recorder>> {
         if self.active.load(Ordering::Acquire) { self.active_recorder() } else { None }
@@ -38,7 +79,10 @@ impl Recording {
 
     #[cold]
     fn active_recorder(&self) -> Option<Arc<dyn Recorder>> {
-        let place = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
-        place.as_ref()?.upgrade()
+        self.lock().as_ref()?.upgrade()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Weak<dyn Recorder>>> {
+        self.recorder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -161,6 +161,28 @@ impl Allocation {
         self.start.map_or(std::ptr::null_mut(), NonNull::as_ptr)
     }
 
+    /// Whether commands of this context and device may use the memory.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] when it is of another context or device.
+    pub(crate) fn check(&self, context: &Arc<Context>, device: &Device) -> Result<()> {
+        if !Arc::ptr_eq(&self.context, context) {
+            return Err(Error::invalid(format!(
+                "the {} memory belongs to another context",
+                self.kind.name()
+            ))
+            .remedy("allocate it in the context of the queue"));
+        }
+        if self.kind == Kind::Device && self.device.as_ref().is_some_and(|owner| !reaches(device, owner)) {
+            return Err(Error::invalid(format!(
+                "the memory belongs to another device than the queue's, `{}`",
+                device.name()
+            ))
+            .remedy("allocate it with `alloc_device_on`, or use shared or host memory"));
+        }
+        Ok(())
+    }
+
     /// Says that any queue may use the memory at any time: its address is known to kernels that do not get it as an
     /// argument. When the last handle goes, all queues are asked.
     pub(crate) fn used_by_any_queue(&self) {
@@ -308,33 +330,16 @@ impl<'a> Span<'a> {
     /// [`ErrorKind::Invalid`] when the memory is of another context or device, or when the host accesses it.
     pub(super) fn begin_use(&self, queue: &Queue) -> Result<()> {
         let allocation = self.allocation;
-        if !Arc::ptr_eq(&allocation.context, queue.context()) {
-            return Err(Error::invalid(format!(
-                "the {} memory belongs to another context",
-                allocation.kind.name()
-            ))
-            .remedy("allocate it in the context of the queue"));
-        }
-        match allocation.kind {
-            Kind::Device => {
-                if allocation.device.as_ref().is_some_and(|device| !reaches(queue.device(), device)) {
-                    return Err(Error::invalid(format!(
-                        "the memory belongs to another device than the queue's, `{}`",
-                        queue.device().name()
-                    ))
-                    .remedy("allocate it with `alloc_device_on`, or use shared or host memory"));
-                }
-            }
-            Kind::Host | Kind::Shared => {
-                let before = allocation.access.fetch_add(access::USE, Ordering::SeqCst);
-                if before & access::HOST != 0 {
-                    allocation.access.fetch_sub(access::USE, Ordering::SeqCst);
-                    return Err(Error::invalid(format!(
-                        "the {} memory is being accessed by the host",
-                        allocation.kind.name()
-                    ))
-                    .remedy("drop the guard of `read` or `write` first"));
-                }
+        allocation.check(queue.context(), queue.device())?;
+        if allocation.kind != Kind::Device {
+            let before = allocation.access.fetch_add(access::USE, Ordering::SeqCst);
+            if before & access::HOST != 0 {
+                allocation.access.fetch_sub(access::USE, Ordering::SeqCst);
+                return Err(Error::invalid(format!(
+                    "the {} memory is being accessed by the host",
+                    allocation.kind.name()
+                ))
+                .remedy("drop the guard of `read` or `write` first"));
             }
         }
         // The bit stays: whether the queue is busy is asked when it matters. The load spares a locked write per use.

@@ -35,7 +35,6 @@ pub struct Event(State);
 #[derive(Clone)]
 enum State {
     Native(driver::Event),
-    #[allow(dead_code, reason = "graphs are being built")]
     Recorded(Recorded),
 }
 
@@ -45,7 +44,6 @@ impl Event {
     }
 
     /// The event of a node.
-    #[allow(dead_code, reason = "graphs are being built")]
     pub(crate) fn of_node(node: Recorded) -> Self {
         Self(State::Recorded(node))
     }

@@ -9,12 +9,11 @@ use crate::command::Recorder;
 #[derive(Clone)]
 pub(crate) struct Recorded {
     recorder: Weak<dyn Recorder>,
-    node: u64,
+    node: u32,
 }
 
-#[allow(dead_code, reason = "graphs are being built")]
 impl Recorded {
-    pub(crate) fn new(recorder: Weak<dyn Recorder>, node: u64) -> Self {
+    pub(crate) fn new(recorder: Weak<dyn Recorder>, node: u32) -> Self {
         Self { recorder, node }
     }
 
@@ -24,11 +23,11 @@ impl Recorded {
     }
 
     /// Whether it is a node of this.
-    pub(crate) fn is_of(&self, recorder: &Weak<dyn Recorder>) -> bool {
-        self.recorder.ptr_eq(recorder)
+    pub(crate) fn is_of<R: Recorder>(&self, recorder: &R) -> bool {
+        std::ptr::addr_eq(self.recorder.as_ptr(), recorder)
     }
 
-    pub(crate) fn node(&self) -> u64 {
+    pub(crate) fn node(&self) -> u32 {
         self.node
     }
 }

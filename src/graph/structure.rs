@@ -12,6 +12,15 @@ use super::order::Order;
 pub(crate) struct NodeId(u32);
 
 impl NodeId {
+    /// The node with this number.
+    pub(crate) const fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    pub(crate) const fn number(self) -> u32 {
+        self.0
+    }
+
     pub(crate) const fn index(self) -> usize {
         self.0 as usize
     }
@@ -68,11 +77,21 @@ impl<T> Structure<T> {
     /// An empty graph. Without `check_cycles` edges are taken as they come, and [`topological`](Self::topological) finds
     /// a cycle.
     pub(crate) fn new(check_cycles: bool) -> Self {
-        Self { entries: Vec::new(), order: check_cycles.then(Order::default), leaves: Vec::new(), searches: 0 }
+        Self {
+            entries: Vec::new(),
+            order: check_cycles.then(Order::default),
+            leaves: Vec::new(),
+            searches: 0,
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// What the next node will have.
+    pub(crate) fn next_id(&self) -> NodeId {
+        NodeId(self.entries.len() as u32)
     }
 
     pub(crate) fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + use<T> {
@@ -147,7 +166,11 @@ impl<T> Structure<T> {
 
     pub(crate) fn has_edge(&self, from: NodeId, to: NodeId) -> bool {
         let (successors, predecessors) = (self.successors(from), self.predecessors(to));
-        if successors.len() < predecessors.len() { successors.contains(&to) } else { predecessors.contains(&from) }
+        if successors.len() < predecessors.len() {
+            successors.contains(&to)
+        } else {
+            predecessors.contains(&from)
+        }
     }
 
     /// All nodes, each behind its predecessors.
@@ -225,7 +248,9 @@ impl<T> Structure<T> {
 
     /// Whether the node was not marked so before.
     fn mark(&mut self, node: NodeId, seen: u64) -> bool {
-        self.entries.get_mut(node.index()).is_some_and(|entry| std::mem::replace(&mut entry.seen, seen) != seen)
+        self.entries
+            .get_mut(node.index())
+            .is_some_and(|entry| std::mem::replace(&mut entry.seen, seen) != seen)
     }
 
     /// Brings `from` in front of `to` in the order.
@@ -337,9 +362,9 @@ mod tests {
         let mut position = vec![usize::MAX; structure.len()];
         sorted.iter().enumerate().for_each(|(at, node)| position[node.index()] = at);
         sorted.len() == structure.len()
-            && structure
-                .ids()
-                .all(|node| structure.successors(node).iter().all(|s| position[node.index()] < position[s.index()]))
+            && structure.ids().all(|node| {
+                structure.successors(node).iter().all(|s| position[node.index()] < position[s.index()])
+            })
     }
 
     #[test]

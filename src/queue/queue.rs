@@ -22,7 +22,7 @@ use crate::{Command, Context, Device, Error, Event, KernelCall, NdRange, Result}
 pub struct Queue(Arc<Inner>);
 
 struct Inner {
-    recording: Recording,
+    recording: Arc<Recording>,
     driver: Arc<driver::Queue>,
     context: Context,
 }
@@ -236,7 +236,7 @@ impl Queue {
         &self.0.driver
     }
 
-    pub(crate) fn recording(&self) -> &Recording {
+    pub(crate) fn recording(&self) -> &Arc<Recording> {
         &self.0.recording
     }
 
@@ -307,6 +307,6 @@ impl QueueBuilder {
     pub fn build(self) -> Result<Queue> {
         let device = self.device.as_ref().unwrap_or(self.context.device());
         let driver = driver::Queue::new(self.context.driver(), device, self.properties)?;
-        Ok(Queue(Arc::new(Inner { recording: Recording::default(), driver, context: self.context })))
+        Ok(Queue(Arc::new(Inner { recording: Arc::default(), driver, context: self.context })))
     }
 }

@@ -10,6 +10,8 @@ mod support;
 
 mod device_globals;
 mod device_globals_host;
+mod graph_build;
+mod graph_support;
 
 /// The kernels of `kernels/tests`.
 mod kernels {

@@ -1,0 +1,115 @@
+//! Drawing a graph: DOT, the language of Graphviz, and SVG by way of it.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command as Process, Stdio};
+
+use super::describe::{details, title};
+use super::graph::{Graph, State};
+use super::structure::NodeId;
+use crate::{Error, ErrorKind, Result};
+
+/// How much a drawing says about a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Detail {
+    /// Its number, its type, and the kernel's name.
+    #[default]
+    Brief,
+    /// Also the range and arguments of a kernel, and the memory of copies and fills.
+    Verbose,
+}
+
+impl Graph {
+    /// The nodes and edges in DOT, the language of Graphviz. Also while a queue records to the graph, and for a graph with
+    /// a cycle.
+    pub fn to_dot(&self, detail: Detail) -> String {
+        self.inner().state().dot(self.id(), detail)
+    }
+
+    /// Writes a drawing to a file, which replaces what was there: DOT to `*.dot`, a picture to `*.svg`. For pictures the
+    /// program `dot` of Graphviz has to be on the machine.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) for other endings, and when the file cannot be written;
+    /// [`FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) for pictures without Graphviz.
+    pub fn print(&self, path: impl AsRef<Path>, detail: Detail) -> Result<()> {
+        let path = path.as_ref();
+        let place = |error: Error| self.inner().at(error.at(format!("printing to {}", path.display())));
+        let dot = || self.to_dot(detail).into_bytes();
+        let bytes = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("dot") => dot(),
+            Some("svg") => svg(dot()).map_err(place)?,
+            _ => return Err(place(Error::invalid("the file is neither .dot nor .svg"))),
+        };
+        std::fs::write(path, bytes)
+            .map_err(|error| place(Error::invalid("the file cannot be written").with_source(error)))
+    }
+}
+
+impl State {
+    fn dot(&self, graph: u64, detail: Detail) -> String {
+        let mut dot = format!("digraph graph_{graph} {{\n    node [shape=box];\n");
+        for node in self.structure.ids() {
+            let Some(data) = self.structure.payload(node) else { continue };
+            let _ = write!(dot, "    n{0} [label=\"{0} ", node.index());
+            label(&mut dot, &title(&data.command));
+            if detail == Detail::Verbose {
+                details(&data.command).iter().for_each(|line| label(&mut dot, line));
+            }
+            dot.push_str("\"];\n");
+        }
+        for node in self.structure.ids() {
+            let edge = |to: &NodeId| format!("    n{} -> n{};\n", node.index(), to.index());
+            dot.extend(self.structure.successors(node).iter().map(edge));
+        }
+        dot.push_str("}\n");
+        dot
+    }
+}
+
+/// A line of a label, aligned to the left.
+fn label(dot: &mut String, line: &str) {
+    for c in line.chars() {
+        match c {
+            '"' | '\\' => dot.extend(['\\', c]),
+            c if c.is_control() => dot.push(' '),
+            c => dot.push(c),
+        }
+    }
+    dot.push_str("\\l");
+}
+
+/// Lets Graphviz draw.
+fn svg(dot: Vec<u8>) -> Result<Vec<u8>> {
+    let missing = |error| {
+        Error::new(
+            ErrorKind::FeatureNotSupported,
+            "pictures are drawn by Graphviz, and its program `dot` does not start",
+        )
+        .with_source(error)
+        .remedy("install Graphviz, or write a .dot file")
+    };
+    let failed = |error| Error::new(ErrorKind::Io, "Graphviz was not heard out").with_source(error);
+    let pipe = || Stdio::piped();
+    let mut process = Process::new("dot")
+        .arg("-Tsvg")
+        .stdin(pipe())
+        .stdout(pipe())
+        .stderr(pipe())
+        .spawn()
+        .map_err(missing)?;
+    // It reads all before it writes, but it may complain while it reads.
+    let writer = process.stdin.take().map(|mut input| std::thread::spawn(move || input.write_all(&dot)));
+    let output = process.wait_with_output().map_err(failed)?;
+    if let Some(writer) = writer {
+        // Where it failed, the program has ended early, and tells why.
+        let _ = writer.join();
+    }
+    match output.status.success() {
+        true => Ok(output.stdout),
+        false => Err(Error::new(ErrorKind::Io, "Graphviz failed")
+            .with_build_log(String::from_utf8_lossy(&output.stderr))),
+    }
+}

@@ -1,0 +1,117 @@
+//! A graph as it was at one moment: what executables are made from, and what is drawn.
+
+use std::sync::Arc;
+
+use super::graph::GraphInner;
+use super::structure::NodeId;
+use crate::command::CommandKind;
+use crate::{Context, Device, Error, Result};
+
+/// Nodes and edges that change no more. Commands are shared with the graph, which puts other ones in their place when it
+/// is changed; everything else is a copy.
+pub(crate) struct Frozen {
+    graph: u64,
+    context: Context,
+    device: Device,
+    /// By number.
+    commands: Vec<Arc<CommandKind>>,
+    predecessors: Edges,
+    successors: Edges,
+    /// Each behind its predecessors.
+    order: Vec<NodeId>,
+}
+
+/// For each node the ends of its edges, one list behind the other.
+#[derive(Debug, Default)]
+struct Edges {
+    /// Where the list of each node ends.
+    ends: Vec<usize>,
+    nodes: Vec<NodeId>,
+}
+
+impl Edges {
+    fn push(&mut self, nodes: &[NodeId]) {
+        self.nodes.extend_from_slice(nodes);
+        self.ends.push(self.nodes.len());
+    }
+
+    fn of(&self, node: NodeId) -> &[NodeId] {
+        let index = node.index();
+        let start = index.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        self.ends.get(index).and_then(|end| self.nodes.get(start..*end)).unwrap_or(&[])
+    }
+}
+
+impl GraphInner {
+    /// The graph as it is now.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) for a cycle, which only a graph without cycle checks can have.
+    pub(crate) fn freeze(&self) -> Result<Frozen> {
+        let state = self.state();
+        let order = state.structure.topological().map_err(|cycle| {
+            let message = format!("the graph has a cycle: {}", state.cycle(&cycle));
+            self.at(
+                Error::invalid(message).remedy("without `no_cycle_check` the edge that closes it is found")
+            )
+        })?;
+        let nodes = state.structure.len();
+        let mut frozen = Frozen {
+            graph: self.id(),
+            context: self.context().clone(),
+            device: self.device().clone(),
+            commands: Vec::with_capacity(nodes),
+            predecessors: Edges { ends: Vec::with_capacity(nodes), nodes: Vec::new() },
+            successors: Edges { ends: Vec::with_capacity(nodes), nodes: Vec::new() },
+            order,
+        };
+        for node in state.structure.ids() {
+            frozen.commands.extend(state.structure.payload(node).map(|data| Arc::clone(&data.command)));
+            frozen.predecessors.push(state.structure.predecessors(node));
+            frozen.successors.push(state.structure.successors(node));
+        }
+        Ok(frozen)
+    }
+}
+
+impl Frozen {
+    /// The number of the graph that it was made from.
+    pub(crate) fn graph(&self) -> u64 {
+        self.graph
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
+    }
+
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// How many nodes.
+    pub(crate) fn len(&self) -> usize {
+        self.commands.len()
+    }
+
+    /// All nodes, each behind its predecessors.
+    pub(crate) fn order(&self) -> &[NodeId] {
+        &self.order
+    }
+
+    /// The commands, by number of their node.
+    pub(crate) fn commands(&self) -> &[Arc<CommandKind>] {
+        &self.commands
+    }
+
+    pub(crate) fn command(&self, node: NodeId) -> Option<&Arc<CommandKind>> {
+        self.commands.get(node.index())
+    }
+
+    pub(crate) fn predecessors(&self, node: NodeId) -> &[NodeId] {
+        self.predecessors.of(node)
+    }
+
+    pub(crate) fn successors(&self, node: NodeId) -> &[NodeId] {
+        self.successors.of(node)
+    }
+}

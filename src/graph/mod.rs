@@ -1,0 +1,33 @@
+//! Command graphs: commands described once and run many times (sections 6 and 7 of `sycl_ext_oneapi_graph`).
+//!
+//! ```text
+//! order.rs, structure.rs   nodes, edges, an order that is kept while they grow; no OpenCL
+//! graph.rs, node.rs        the handles of users; node_builder.rs adds nodes behind others
+//! insert.rs                command → node: checks, edges from events and queues (tracks.rs)
+//! record.rs                queues that give their commands to a graph
+//! frozen.rs                a graph as it was when it was finalized
+//! describe.rs, dot.rs      drawings
+//! ```
+
+#![allow(dead_code, reason = "executables are being built")]
+
+mod describe;
+mod dot;
+mod frozen;
+#[allow(clippy::module_inception, reason = "the graph of the graphs")]
+mod graph;
+mod handles;
+mod insert;
+mod node;
+mod node_builder;
+mod order;
+mod record;
+mod structure;
+mod tracks;
+
+pub use dot::Detail;
+pub use graph::{Graph, GraphBuilder};
+pub use handles::Handles;
+pub use node::{Node, NodeType};
+pub use node_builder::NodeBuilder;
+pub use record::{QueueState, RecordingGuard};
