@@ -1,7 +1,7 @@
 //! Contexts: devices of one platform that share memory and programs.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytemuck::Pod;
 
@@ -30,6 +30,8 @@ pub struct Context(Arc<Inner>);
 
 struct Inner {
     programs: Programs,
+    /// For copies between buffers and the host; made on first use.
+    transfer: OnceLock<Arc<driver::queue::Queue>>,
     driver: Arc<driver::context::Context>,
 }
 
@@ -59,7 +61,7 @@ impl Context {
         devices.iter().try_for_each(Device::require_spirv)?;
         let driver = driver::context::Context::new(devices)?;
         let programs = Programs::new(&driver, cache);
-        Ok(Self(Arc::new(Inner { programs, driver })))
+        Ok(Self(Arc::new(Inner { programs, transfer: OnceLock::new(), driver })))
     }
 
     /// The devices, in the order given.
@@ -110,6 +112,15 @@ impl Context {
         // Memory shared by all devices where there are several.
         let device = if self.devices().len() == 1 { Some(self.device()) } else { None };
         UsmSlice::new(self, device, len)
+    }
+
+    /// The library's own in-order queue of the first device, for copies between buffers and the host.
+    pub(crate) fn transfer_queue(&self) -> Result<&Arc<driver::queue::Queue>> {
+        if let Some(queue) = self.0.transfer.get() {
+            return Ok(queue);
+        }
+        let queue = driver::queue::Queue::new(self.driver(), self.device(), Default::default())?;
+        Ok(self.0.transfer.get_or_init(|| queue))
     }
 
     pub(crate) fn programs(&self) -> &Programs {

@@ -108,8 +108,9 @@ pub use graph::{
 };
 pub use image::{ImageTable, Kernel};
 pub use memory::{
-    AsyncSource, HostAddressable, HostTarget, KernelPointer, KernelPointerMut, ReadGuard, Readback, UsmKind,
-    UsmSlice, WriteGuard, kind as usm,
+    AccessKind, Accessor, AsyncSource, Buffer, HostAddressable, HostReader, HostTarget, HostWriter,
+    KernelPointer, KernelPointerMut, ReadGuard, Readback, Reads, UsmKind, UsmSlice, WriteBack, WriteGuard,
+    Writes, access, kind as usm,
 };
 pub use program::{BundleKernel, KernelBundle, ProgramCache, SpecConstant, SpecType};
 pub use queue::{After, Queue, QueueBuilder};

@@ -3,11 +3,12 @@
 use std::any::TypeId;
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use bytemuck::NoUninit;
 use oclave_image::Access;
 
-use super::Requirement;
+use crate::memory::buffer::Requirement;
 use crate::memory::{KernelPointer, KernelPointerMut, Pointer};
 use crate::program::SpecValue;
 use crate::{BundleKernel, Kernel, SpecConstant, SpecType};
@@ -191,7 +192,7 @@ impl KernelCall {
     }
 
     /// What the kernel does to parts of buffers.
-    pub(super) fn requirements(&self) -> Vec<Requirement> {
+    pub(super) fn requirements(&self) -> Vec<Arc<Requirement>> {
         let places = self.arguments.iter().filter_map(|argument| match argument {
             Argument::Pointer(pointer) => pointer.place().requirement(),
             _ => None,

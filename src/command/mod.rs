@@ -22,26 +22,27 @@ mod place;
 mod prepare;
 mod range;
 mod recording;
-mod requirement;
 mod submit;
 mod task;
+
+use std::sync::Arc;
 
 use bytemuck::Pod;
 
 pub(crate) use call::{Argument, CallTarget, Value};
 pub use call::{KernelCall, Local};
 pub use handler::Handler;
-pub(crate) use place::{Accessed, Place, Placed};
 pub use place::{CopyFrom, CopyTo};
+pub(crate) use place::{Place, Placed};
 pub use range::{NdRange, Range};
 pub(crate) use recording::{Recorder, Recording};
-pub(crate) use requirement::{AccessMode, Requirement};
 pub(crate) use submit::{settled, submit};
 pub use task::TaskResult;
 
 use self::task::HostTask;
 use crate::Event;
 use crate::driver::host::{HostSink, HostSource};
+use crate::memory::buffer::Requirement;
 use crate::memory::{AsyncSource, HostTarget};
 
 /// What a queue does, or a node of a graph: a kernel, a copy, a task on the host, with what it waits for.
@@ -127,7 +128,11 @@ impl Command {
 
     /// Copies host data (a `Vec<T>` or an `Arc<[T]>`) to memory of the same length.
     pub fn write<T: Pod>(from: impl Into<AsyncSource<T>>, to: &impl CopyTo<T>) -> Self {
-        Self::new(CommandKind::Write { from: from.into().into_bytes(), to: to.place(true) })
+        Self::write_place(from, to.place(true))
+    }
+
+    pub(crate) fn write_place<T: Pod>(from: impl Into<AsyncSource<T>>, to: Place) -> Self {
+        Self::new(CommandKind::Write { from: from.into().into_bytes(), to })
     }
 
     /// Copies memory to host memory of the same length.
@@ -208,7 +213,7 @@ impl Command {
     }
 
     /// What it does to parts of buffers.
-    pub(crate) fn requirements(&self) -> Vec<Requirement> {
+    pub(crate) fn requirements(&self) -> Vec<Arc<Requirement>> {
         self.kind.requirements()
     }
 
@@ -220,7 +225,7 @@ impl Command {
 
 impl CommandKind {
     /// What it does to parts of buffers.
-    pub(crate) fn requirements(&self) -> Vec<Requirement> {
+    pub(crate) fn requirements(&self) -> Vec<Arc<Requirement>> {
         match self {
             Self::Kernel { call, .. } => call.requirements(),
             kind => kind.places().into_iter().flatten().filter_map(Place::requirement).collect(),

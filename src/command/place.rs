@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::Requirement;
 use crate::device_global::GlobalPlace;
+use crate::memory::buffer::Requirement;
 use crate::memory::{Region, UsmKind, UsmSlice};
 use crate::{Error, Queue, Result};
 
@@ -18,26 +18,16 @@ pub(crate) enum Place {
     /// Bytes of a device global, which has its memory where it is first used.
     Global(GlobalPlace),
     /// A part of a buffer.
-    Accessor(Arc<dyn Accessed>),
+    Accessor(Arc<Requirement>),
     /// Nothing that can be used; the command fails with this when it is submitted.
     Refused(Error),
 }
 
-/// What an accessor of a buffer tells a command.
-pub(crate) trait Accessed: Send + Sync + fmt::Debug {
-    /// What the command does with the buffer.
-    fn requirement(&self) -> Requirement;
-
-    /// The memory of the part on the queue's device, made if need be; its contents are there when the events that the
-    /// requirement yielded are complete.
-    fn region(&self, queue: &Queue) -> Result<Region>;
-}
-
 impl Place {
     /// What the place demands of the order of commands.
-    pub(crate) fn requirement(&self) -> Option<Requirement> {
+    pub(crate) fn requirement(&self) -> Option<Arc<Requirement>> {
         match self {
-            Self::Accessor(accessor) => Some(accessor.requirement()),
+            Self::Accessor(requirement) => Some(Arc::clone(requirement)),
             _ => None,
         }
     }
@@ -56,7 +46,7 @@ impl Place {
         let region = match self {
             Self::Null | Self::Usm(_) => return Ok(()),
             Self::Global(global) => global.region(queue)?,
-            Self::Accessor(accessor) => accessor.region(queue)?,
+            Self::Accessor(requirement) => requirement.region(queue)?,
             Self::Refused(error) => return Err(error.clone()),
         };
         *self = Self::Usm(region);
@@ -65,6 +55,9 @@ impl Place {
 
     /// The memory of a place for a copy or a fill.
     pub(crate) fn into_region(mut self, queue: &Queue) -> Result<Region> {
+        if let Self::Accessor(requirement) = &self {
+            requirement.check_contiguous()?;
+        }
         self.resolve(queue)?;
         match self {
             Self::Usm(region) => Ok(region),

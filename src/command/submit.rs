@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Command, Recorder};
 use crate::driver::event as driver;
+use crate::memory::buffer;
 use crate::{Event, Queue, Result};
 
 /// Gives a command to what records the queue, or puts it on the queue. It waits for `after`, too.
@@ -12,9 +13,13 @@ pub(crate) fn submit(queue: &Queue, command: Command, after: &[&Event]) -> Resul
         return recorder.record(queue, command.after_all(after));
     }
     let Command { kind, after: own } = command;
+    let requirements = kind.requirements();
     let prepared = kind.prepare(queue)?;
-    let dependencies = own.iter().chain(after.iter().copied());
-    settled(queue, dependencies, |events| prepared.execute(queue.driver(), events)).map(Event::native)
+    let run = |more: &[&Event]| {
+        let dependencies = own.iter().chain(after.iter().copied()).chain(more.iter().copied());
+        settled(queue, dependencies, |events| prepared.execute(queue.driver(), events)).map(Event::native)
+    };
+    if requirements.is_empty() { run(&[]) } else { buffer::ordered(queue, &requirements, run) }
 }
 
 /// What records the command: that which the queue records into, or else that of an event that it waits for.

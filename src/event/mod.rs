@@ -3,10 +3,12 @@
 mod recorded;
 
 use std::fmt;
+use std::sync::Arc;
 
 pub(crate) use self::recorded::Recorded;
 pub use crate::driver::event::Profiling;
 use crate::driver::event::{self as driver, Status};
+use crate::driver::queue::Queue;
 use crate::{Error, ErrorKind, Result};
 
 /// Where a command is.
@@ -68,6 +70,16 @@ impl Event {
                     .remedy("wait for an event of the graph's submission"))
             }
         }
+    }
+
+    /// Whether the command is known to have ended, however it did.
+    pub(crate) fn has_ended(&self) -> bool {
+        matches!(self.status(), Ok(EventStatus::Complete | EventStatus::Failed(_)))
+    }
+
+    /// The queue, if its commands run in the order in which they were submitted.
+    pub(crate) fn in_order_queue(&self) -> Option<&Arc<Queue>> {
+        self.driver().ok().map(driver::Event::queue).filter(|queue| !queue.properties().out_of_order)
     }
 
     /// Waits until the command has ended.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use crate::driver::host::{HostBuffer, HostSink, HostSource};
-use crate::{Event, Result};
+use crate::{Error, Event, Result};
 
 /// Host data that commands read: made from a `Vec<T>` or an `Arc<[T]>`.
 pub struct AsyncSource<T> {
@@ -65,6 +65,11 @@ impl<T: Pod> HostTarget<T> {
         super::zeroed(len).map(|data| Self(HostBuffer::new(data)))
     }
 
+    /// These elements.
+    pub fn from_vec(data: Vec<T>) -> Self {
+        Self(HostBuffer::new(data))
+    }
+
     /// A copy of the elements.
     ///
     /// # Errors
@@ -79,6 +84,17 @@ impl<T: Pod> HostTarget<T> {
     /// As [`HostTarget::to_vec`].
     pub fn with<R>(&self, look: impl FnOnce(&[T]) -> R) -> Result<R> {
         self.0.with(|data| look(data))
+    }
+
+    /// Replaces the elements by as many others, when no command that was given to the device may write them.
+    pub(super) fn replace(&self, data: Vec<T>) -> Result<()> {
+        self.0.with(|old| {
+            if old.len() != data.len() {
+                return Err(Error::invalid("the host memory was taken away meanwhile"));
+            }
+            *old = data;
+            Ok(())
+        })?
     }
 
     /// Takes the elements out. Commands that would write them fail from then on.

@@ -1,6 +1,5 @@
 //! Memory that kernels and the host share.
 
-#[allow(dead_code, reason = "buffers and graphs are being built")]
 pub(crate) mod buffer;
 mod guard;
 mod host;
@@ -10,6 +9,7 @@ mod usm;
 
 use bytemuck::Pod;
 
+pub use buffer::{AccessKind, Accessor, Buffer, HostReader, HostWriter, Reads, WriteBack, Writes, access};
 pub use guard::{ReadGuard, WriteGuard};
 pub use host::{AsyncSource, HostTarget, Readback};
 pub(crate) use pointer::Pointer;

@@ -5,9 +5,10 @@ use std::any::TypeId;
 use oclave_image::Access;
 
 use super::{UsmKind, UsmSlice};
+use crate::Error;
 use crate::command::Place;
 
-mod sealed {
+pub(super) mod sealed {
     pub trait Sealed {}
 }
 
@@ -36,6 +37,15 @@ impl Pointer {
     }
 
     pub(crate) fn typed<T: 'static>(mut self, access: Access) -> Self {
+        if access == Access::Read
+            && let Place::Accessor(requirement) = &self.place
+            && !requirement.reads()
+        {
+            self.place = Place::Refused(
+                Error::invalid(format!("the kernel reads what the accessor only writes: {requirement:?}"))
+                    .remedy("give it an accessor made by `read` or `read_write`"),
+            );
+        }
         self.ty = TypeId::of::<T>();
         self.access = access;
         self

@@ -64,7 +64,12 @@ impl<'a> After<'a> {
     /// # Errors
     /// As there.
     pub fn copy_to_device<T: Pod>(self, from: &[T], to: &impl CopyTo<T>) -> Result<()> {
-        self.write_now(bytemuck::cast_slice(from), &to.place(true).into_region(self.queue)?)
+        let to = to.place(true);
+        if to.requirement().is_some() {
+            self.queue.refuse_recording("a copy that is waited for")?;
+            return self.submit(Command::write_place(from.to_vec(), to))?.wait();
+        }
+        self.write_now(bytemuck::cast_slice(from), &to.into_region(self.queue)?)
     }
 
     /// [`Queue::copy_to_host`].
@@ -72,7 +77,14 @@ impl<'a> After<'a> {
     /// # Errors
     /// As there.
     pub fn copy_to_host<T: Pod>(self, from: &impl CopyFrom<T>, to: &mut [T]) -> Result<()> {
-        self.read_now(&from.place(false).into_region(self.queue)?, bytemuck::cast_slice_mut(to))
+        let place = from.place(false);
+        if place.requirement().is_some() {
+            let data = self.read_async(from)?.wait()?;
+            crate::driver::copy::same_size(size_of_val(data.as_slice()), size_of_val(to))?;
+            to.copy_from_slice(&data);
+            return Ok(());
+        }
+        self.read_now(&place.into_region(self.queue)?, bytemuck::cast_slice_mut(to))
     }
 
     /// [`Queue::read`].
@@ -80,7 +92,11 @@ impl<'a> After<'a> {
     /// # Errors
     /// As there.
     pub fn read<T: Pod>(self, from: &impl CopyFrom<T>) -> Result<Vec<T>> {
-        let from = from.place(false).into_region(self.queue)?;
+        let place = from.place(false);
+        if place.requirement().is_some() {
+            return self.read_async(from)?.wait();
+        }
+        let from = place.into_region(self.queue)?;
         let mut data = crate::memory::zeroed(elements::<T>(&from))?;
         self.read_now(&from, bytemuck::cast_slice_mut(&mut data))?;
         Ok(data)

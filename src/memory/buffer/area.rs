@@ -42,6 +42,21 @@ impl Area {
         Self { offset: [0; 3], extent: shape }
     }
 
+    /// The box at `offset` within this one; `None` when it is not within.
+    pub(crate) fn part(&self, offset: Triple, extent: Triple) -> Option<Self> {
+        let part = Self { offset, extent };
+        let is_within = part.ends().zip(self.extent).all(|(end, size)| end.is_some_and(|end| end <= size));
+        is_within.then(|| {
+            let mut part = part;
+            part.offset.iter_mut().zip(self.offset).for_each(|(offset, own)| *offset += own);
+            part
+        })
+    }
+
+    fn ends(&self) -> impl Iterator<Item = Option<usize>> {
+        self.offset.into_iter().zip(self.extent).map(|(offset, extent)| offset.checked_add(extent))
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.extent.contains(&0)
     }
@@ -57,15 +72,6 @@ impl Area {
             .into_iter()
             .zip(self.extent)
             .map(|(offset, extent)| (offset, offset.saturating_add(extent)))
-    }
-
-    /// Whether it lies within a shape.
-    pub(crate) fn is_within(&self, shape: Triple) -> bool {
-        self.offset
-            .into_iter()
-            .zip(self.extent)
-            .zip(shape)
-            .all(|((offset, extent), size)| offset.checked_add(extent).is_some_and(|end| end <= size))
     }
 
     pub(crate) fn overlaps(&self, other: &Self) -> bool {

@@ -44,7 +44,7 @@ impl<D: Dependency> Tracker<D> {
     }
 
     /// Shows what an access must wait for; the same thing may come several times. Empty accesses wait for nothing.
-    pub(crate) fn dependencies(&self, area: &Area, writes: bool, mut found: impl FnMut(&D)) {
+    pub(crate) fn dependencies<'a>(&'a self, area: &Area, writes: bool, mut found: impl FnMut(&'a D)) {
         if area.is_empty() {
             return;
         }

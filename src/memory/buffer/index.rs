@@ -45,7 +45,8 @@ impl<V> Index<V> {
     }
 
     /// The keys of the entries that overlap an area, which is not empty.
-    fn overlapping<'a>(&'a self, area: &'a Area, shape: Triple) -> impl Iterator<Item = (Key, &'a V)> + 'a {
+    fn overlapping<'a>(&'a self, area: &Area, shape: Triple) -> impl Iterator<Item = (Key, &'a V)> {
+        let area = *area;
         let (start, end) = area.linear(shape);
         let mut level = self.entries.keys().next().map(|(level, ..)| *level);
         std::iter::from_fn(move || {
@@ -56,12 +57,12 @@ impl<V> Index<V> {
             Some(self.entries.range((current, first, 0)..=(current, last, u64::MAX)))
         })
         .flatten()
-        .filter(|(_, (other, _))| other.overlaps(area))
+        .filter(move |(_, (other, _))| other.overlaps(&area))
         .map(|(key, (_, value))| (*key, value))
     }
 
     /// Shows the values of the entries that overlap an area.
-    pub(super) fn for_each(&self, area: &Area, shape: Triple, mut found: impl FnMut(&V)) {
+    pub(super) fn for_each<'a>(&'a self, area: &Area, shape: Triple, mut found: impl FnMut(&'a V)) {
         self.overlapping(area, shape).for_each(|(_, value)| found(value));
     }
 

@@ -1,16 +1,34 @@
 //! Buffers: memory that follows its users, and whose users are put in order by how they access it.
 //!
 //! ```text
-//! area.rs      the part of a buffer that an access names: boxes of elements
-//! hazards.rs   what an access must wait for: used with events by queues, and with nodes by graphs
-//! index.rs     which of many areas overlap one
+//! buffer.rs         Buffer: what users hold                    accessor.rs      Accessor: a part, and what is done to it
+//! object.rs         what handles, accessors, commands share    host_accessor.rs HostReader, HostWriter
+//! requirement.rs    a command's use of a part                  write_back.rs    contents that go back to the host
+//! order.rs          the order of commands, by requirements     contents.rs      moving contents between contexts and host
+//! area.rs           boxes of elements                          hazards.rs       what an access must wait for: used with events
+//! index.rs          which of many areas overlap one                             by queues, and with nodes by graphs
 //! ```
 
+mod accessor;
 mod area;
+#[allow(clippy::module_inception, reason = "the buffer of the buffers")]
+mod buffer;
+mod contents;
 mod hazards;
+mod host_accessor;
 mod index;
+mod object;
+mod order;
+mod requirement;
+mod write_back;
 
-#[allow(unused_imports, reason = "buffers and graphs are being built")]
-pub(crate) use area::{Area, Triple, triple};
-#[allow(unused_imports, reason = "buffers and graphs are being built")]
+pub use accessor::{AccessKind, Accessor, Reads, Writes, access};
+#[allow(unused_imports, reason = "graphs are being built")]
+pub(crate) use area::{Area, Triple};
+pub use buffer::Buffer;
+#[allow(unused_imports, reason = "graphs are being built")]
 pub(crate) use hazards::{Dependency, Tracker};
+pub use host_accessor::{HostReader, HostWriter};
+pub(crate) use order::ordered;
+pub(crate) use requirement::Requirement;
+pub use write_back::WriteBack;

@@ -1,0 +1,239 @@
+//! Accessors: a part of a buffer, with what will be done to it.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use super::area::triple;
+use super::host_accessor::{HostReader, HostWriter};
+use super::object::Sizes;
+use super::requirement::{AccessMode, Requirement};
+use crate::command::{CopyFrom, CopyTo, Place, Placed};
+use crate::memory::pointer::{KernelPointer, KernelPointerMut, Pointer, sealed};
+use crate::{Error, Range, Result};
+
+/// What is done through an accessor, as types.
+pub mod access {
+    /// The elements are read.
+    #[derive(Debug)]
+    pub enum Read {}
+    /// Elements are written; those that are not keep their values, unless the accessor says
+    /// [`no_init`](super::Accessor::no_init).
+    #[derive(Debug)]
+    pub enum Write {}
+    /// The elements are read and written.
+    #[derive(Debug)]
+    pub enum ReadWrite {}
+}
+
+#[allow(private_interfaces, reason = "nobody outside can name a sealed trait, nor its constant")]
+mod sealed_mode {
+    pub trait Sealed {
+        const MODE: super::AccessMode;
+    }
+    impl Sealed for super::access::Read {
+        const MODE: super::AccessMode = super::AccessMode::Read;
+    }
+    impl Sealed for super::access::Write {
+        const MODE: super::AccessMode = super::AccessMode::Write;
+    }
+    impl Sealed for super::access::ReadWrite {
+        const MODE: super::AccessMode = super::AccessMode::ReadWrite;
+    }
+}
+
+/// What is done through an accessor: [`access::Read`], [`access::Write`] or [`access::ReadWrite`].
+pub trait AccessKind: sealed_mode::Sealed + 'static {}
+impl AccessKind for access::Read {}
+impl AccessKind for access::Write {}
+impl AccessKind for access::ReadWrite {}
+
+/// Access that writes.
+pub trait Writes: AccessKind {}
+impl Writes for access::Write {}
+impl Writes for access::ReadWrite {}
+
+/// Access that reads.
+pub trait Reads: AccessKind {}
+impl Reads for access::Read {}
+impl Reads for access::ReadWrite {}
+
+/// A part of a [`Buffer`](super::Buffer), and what a command does with it; made by [`Buffer::read`](super::Buffer::read),
+/// [`write`](super::Buffer::write) and [`read_write`](super::Buffer::read_write) (SYCL 2020, section 4.7.6).
+///
+/// A plain value, for kernels in the place of a pointer, for copies and fills in the place of memory. A command that is
+/// given one waits for the commands before it that it must not overtake: those that wrote any of these elements, and if it
+/// writes, those that read any of them.
+///
+/// A kernel gets the address of the part's first element. Rows of a part are as far from each other as those of the buffer.
+#[must_use = "an accessor does nothing until a command is given it"]
+pub struct Accessor<T, A = access::ReadWrite> {
+    requirement: Arc<Requirement>,
+    range: Range,
+    ty: PhantomData<fn() -> (T, A)>,
+}
+
+impl<T: Pod, A: AccessKind> Accessor<T, A> {
+    /// `requirement` has the mode of `A` and the extent of `range`.
+    pub(super) fn new(mut requirement: Requirement, range: Range) -> Self {
+        requirement.access = A::MODE;
+        Self { requirement: Arc::new(requirement), range, ty: PhantomData }
+    }
+
+    /// The elements from `offset` on, as many in each dimension as `extent` says.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) when they are not within this accessor, or when the dimensions differ.
+    pub fn part(&self, offset: impl Into<Range>, extent: impl Into<Range>) -> Result<Self> {
+        let (offset, extent) = (offset.into(), extent.into());
+        let mut requirement = Requirement::clone(&self.requirement);
+        requirement.area = requirement
+            .area
+            .part(triple(offset, 0), triple(extent, 1))
+            .filter(|_| {
+                [offset.dimensions(), extent.dimensions()]
+                    == [self.range.dimensions(), self.range.dimensions()]
+            })
+            .ok_or_else(|| {
+                Error::invalid(format!(
+                    "{} elements from {} on are not within {} elements of {}",
+                    Sizes(extent),
+                    Sizes(offset),
+                    Sizes(self.range),
+                    self.requirement.object()
+                ))
+            })?;
+        Ok(Self { requirement: Arc::new(requirement), range: extent, ty: PhantomData })
+    }
+
+    /// The elements of a range of indices, or the rows or planes where the buffer has more dimensions.
+    ///
+    /// # Errors
+    /// As [`Accessor::part`].
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<Self> {
+        let mut sizes = self.range.sizes();
+        let start = match range.start_bound() {
+            Bound::Included(start) => *start,
+            Bound::Excluded(start) => start.saturating_add(1),
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(end) => end.saturating_add(1),
+            Bound::Excluded(end) => *end,
+            Bound::Unbounded => sizes[0],
+        };
+        // A range that ends before it begins is beyond everything.
+        sizes[0] = end.checked_sub(start).unwrap_or(usize::MAX);
+        match self.range.dimensions() {
+            1 => self.part(start, sizes[0]),
+            2 => self.part([start, 0], [sizes[0], sizes[1]]),
+            _ => self.part([start, 0, 0], sizes),
+        }
+    }
+
+    /// How many elements in each dimension.
+    pub fn range(&self) -> Range {
+        self.range
+    }
+
+    /// How many elements.
+    pub fn len(&self) -> usize {
+        self.requirement.area().len()
+    }
+
+    /// Whether there is no element.
+    pub fn is_empty(&self) -> bool {
+        self.requirement.area().is_empty()
+    }
+}
+
+impl<T: Pod, A: Writes> Accessor<T, A> {
+    /// The same, with contents that nobody needs: what the part holds before is not brought to the device, and what the
+    /// command does not write has any value.
+    pub fn no_init(self) -> Self {
+        let mut requirement = Requirement::clone(&self.requirement);
+        requirement.no_init = true;
+        Self { requirement: Arc::new(requirement), range: self.range, ty: PhantomData }
+    }
+
+    fn open_writer(&self) -> Result<HostWriter<T>> {
+        HostWriter::open(&self.requirement, self.range)
+    }
+}
+
+impl<T: Pod> Accessor<T, access::Read> {
+    /// The elements on the host, when the commands that write them have run. What they become later is not seen.
+    ///
+    /// # Errors
+    /// When a command that writes them failed; [`Invalid`](crate::ErrorKind::Invalid) while a [`HostWriter`] of one of them
+    /// lives; [`MemoryAllocation`](crate::ErrorKind::MemoryAllocation) when the host has no room.
+    pub fn host(&self) -> Result<HostReader<T>> {
+        HostReader::open(&self.requirement, self.range)
+    }
+}
+
+impl<T: Pod> Accessor<T, access::Write> {
+    /// The elements on the host, for writing, when the commands that use them have run. Commands that need them are refused
+    /// until the writer is dropped or [finished](HostWriter::finish).
+    ///
+    /// # Errors
+    /// As [`Accessor::<T, Read>::host`](Accessor::host).
+    pub fn host(&self) -> Result<HostWriter<T>> {
+        self.open_writer()
+    }
+}
+
+impl<T: Pod> Accessor<T, access::ReadWrite> {
+    /// The elements on the host, for reading and writing; as for [`access::Write`].
+    ///
+    /// # Errors
+    /// As [`Accessor::<T, Read>::host`](Accessor::host).
+    pub fn host(&self) -> Result<HostWriter<T>> {
+        self.open_writer()
+    }
+}
+
+impl<T, A> Clone for Accessor<T, A> {
+    fn clone(&self) -> Self {
+        Self { requirement: Arc::clone(&self.requirement), range: self.range, ty: PhantomData }
+    }
+}
+
+impl<T, A> fmt::Debug for Accessor<T, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.requirement, f)
+    }
+}
+
+#[allow(private_interfaces, reason = "of a sealed trait")]
+impl<T, A> Placed for Accessor<T, A> {
+    fn place(&self, write: bool) -> Place {
+        // Copies and fills replace every element.
+        Place::Accessor(if write && !self.requirement.no_init {
+            Arc::new(Requirement::clone(&self.requirement).replaced())
+        } else {
+            Arc::clone(&self.requirement)
+        })
+    }
+}
+impl<T, A: Reads> CopyFrom<T> for Accessor<T, A> {}
+impl<T, A: Writes> CopyTo<T> for Accessor<T, A> {}
+
+impl<T, A> sealed::Sealed for &Accessor<T, A> {}
+impl<T, A: AccessKind> KernelPointer<T> for &Accessor<T, A> {
+    fn pointer(self) -> Pointer {
+        Pointer::new(Place::Accessor(Arc::clone(&self.requirement)))
+    }
+}
+impl<T, A: Writes> KernelPointerMut<T> for &Accessor<T, A> {}
+
+impl<T, A> sealed::Sealed for Accessor<T, A> {}
+impl<T, A: AccessKind> KernelPointer<T> for Accessor<T, A> {
+    fn pointer(self) -> Pointer {
+        Pointer::new(Place::Accessor(self.requirement))
+    }
+}
+impl<T, A: Writes> KernelPointerMut<T> for Accessor<T, A> {}

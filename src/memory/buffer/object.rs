@@ -1,0 +1,205 @@
+//! What all handles, accessors and commands of a buffer share, whatever its element type.
+//!
+//! # Where the contents are
+//! A buffer belongs to no context. In each context that uses it it has memory, made on first use; the newest contents are
+//! in one or more of these, or still on the host, or nowhere: then they are zeroes ([`Contents`]). Commands bring the
+//! contents to their context before they run, and a command that writes makes its context the only one that has them.
+
+use std::alloc::Layout;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::area::{Area, Triple, triple};
+use super::hazards::Tracker;
+use crate::driver::host::HostSource;
+use crate::driver::usm::{Allocation, Kind};
+use crate::memory::Region;
+use crate::{Context, Error, ErrorKind, Event, Queue, Range, Result};
+
+/// A buffer, without the type of its elements.
+pub(crate) struct Object {
+    id: u64,
+    range: Range,
+    shape: Triple,
+    element: Layout,
+    type_name: &'static str,
+    /// Its memory in each context that used it.
+    storages: Mutex<Vec<Storage>>,
+    state: Mutex<State>,
+    writes_back: AtomicBool,
+}
+
+/// A buffer's memory in a context.
+#[derive(Clone)]
+pub(super) struct Storage {
+    pub(super) context: Context,
+    pub(super) memory: Arc<Allocation>,
+}
+
+/// What changes with each access. Locked while a command is given its place among others.
+pub(super) struct State {
+    pub(super) tracker: Tracker<Event>,
+    pub(super) contents: Contents,
+    /// Parts that the host writes at the moment.
+    pub(super) host_writes: Vec<Area>,
+    /// Something has written since the buffer was made.
+    pub(super) written: bool,
+}
+
+/// Where the newest contents are, or will be when what was submitted has run.
+pub(super) enum Contents {
+    Zeroes,
+    Host(HostSource),
+    In(Vec<Storage>),
+}
+
+impl Object {
+    /// A buffer of elements `T`, all zero.
+    pub(super) fn new<T>(range: Range) -> Result<Self> {
+        static IDS: AtomicU64 = AtomicU64::new(0);
+        let shape = triple(range, 1);
+        let size = shape.iter().try_fold(size_of::<T>(), |size, extent| size.checked_mul(*extent));
+        let sides = shape.iter().try_fold(1_usize, |size, extent| size.checked_mul((*extent).max(1)));
+        if size.is_none_or(|size| size > isize::MAX as usize) || sides.is_none() {
+            return Err(Error::new(
+                ErrorKind::MemoryAllocation,
+                format!(
+                    "a buffer of {} elements of {} bytes is more than can be addressed",
+                    Sizes(range),
+                    size_of::<T>()
+                ),
+            ));
+        }
+        Ok(Self {
+            id: IDS.fetch_add(1, Ordering::Relaxed),
+            range,
+            shape,
+            element: Layout::new::<T>(),
+            type_name: std::any::type_name::<T>(),
+            storages: Mutex::new(Vec::new()),
+            state: Mutex::new(State {
+                tracker: Tracker::new(shape),
+                contents: Contents::Zeroes,
+                host_writes: Vec::new(),
+                written: false,
+            }),
+            writes_back: AtomicBool::new(false),
+        })
+    }
+
+    /// The same with contents, which have its size.
+    pub(super) fn with_contents(mut self, contents: HostSource) -> Self {
+        self.state.get_mut().unwrap_or_else(PoisonError::into_inner).contents = Contents::Host(contents);
+        self
+    }
+
+    /// Tells buffers of the process apart, those that are gone included.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    pub(super) fn range(&self) -> Range {
+        self.range
+    }
+
+    pub(crate) fn shape(&self) -> Triple {
+        self.shape
+    }
+
+    pub(super) fn element_bytes(&self) -> usize {
+        self.element.size()
+    }
+
+    pub(super) fn size_bytes(&self) -> usize {
+        Area::whole(self.shape).len() * self.element.size()
+    }
+
+    /// Whether its contents go back to the host when its last handle is gone.
+    pub(crate) fn writes_back(&self) -> bool {
+        self.writes_back.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_writes_back(&self, writes_back: bool) {
+        self.writes_back.store(writes_back, Ordering::Release);
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its memory in a context, made if need be. What is in there is not of interest yet.
+    pub(super) fn storage(&self, context: &Context) -> Result<Storage> {
+        let mut storages = self.storages.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(storage) = storages.iter().find(|storage| storage.context == *context) {
+            return Ok(storage.clone());
+        }
+        let memory = allocate(context, self.size_bytes(), self.element.align())
+            .map_err(|error| error.at(self.to_string()))?;
+        let storage = Storage { context: context.clone(), memory };
+        storages.push(storage.clone());
+        Ok(storage)
+    }
+
+    /// Stores the error of a `Drop`, with a context that used the buffer, which reports it.
+    pub(super) fn keep_error(&self, error: Error) {
+        let storages = self.storages.lock().unwrap_or_else(PoisonError::into_inner);
+        match storages.first() {
+            Some(storage) => storage.context.driver().keep_error(error),
+            None => log::error!("{error}"),
+        }
+    }
+
+    /// The memory from the first to the last element of an area, which is within the buffer.
+    pub(crate) fn region(&self, area: &Area, queue: &Queue) -> Result<Region> {
+        let storage = self.storage(queue.context())?;
+        if area.is_empty() {
+            return Ok(Region::new(storage.memory, 0, 0));
+        }
+        let (first, end) = area.linear(self.shape);
+        let bytes = self.element.size();
+        Ok(Region::new(storage.memory, first * bytes, (end - first) * bytes))
+    }
+
+    /// The error of an area that is not within the buffer.
+    pub(super) fn beyond(&self, offset: Range, extent: Range) -> Error {
+        Error::invalid(format!("{} elements from {} on are not within {self}", Sizes(extent), Sizes(offset)))
+    }
+}
+
+/// Memory that all devices of the context and, where it can be, the host address: nothing is copied between devices, and on
+/// a device that shares the host's memory it is like any other.
+fn allocate(context: &Context, size_bytes: usize, align_bytes: usize) -> Result<Arc<Allocation>> {
+    let has = |of: fn(&crate::UsmSupport) -> bool| {
+        context.devices().iter().all(|device| device.capabilities().usm.as_ref().is_some_and(of))
+    };
+    let (kind, device) = match context.devices() {
+        [device] if has(|usm| usm.shared) => (Kind::Shared, Some(device)),
+        _ if has(|usm| usm.shared) => (Kind::Shared, None),
+        _ if has(|usm| usm.host) => (Kind::Host, None),
+        _ => (Kind::Device, Some(context.device())),
+    };
+    Allocation::new(context.driver(), device, kind, size_bytes, align_bytes)
+}
+
+/// A range as its sizes.
+pub(super) struct Sizes(pub(super) Range);
+
+impl fmt::Display for Sizes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sizes = self.0.sizes();
+        fmt::Debug::fmt(sizes.get(..self.0.dimensions()).unwrap_or(&sizes), f)
+    }
+}
+
+impl fmt::Display for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "buffer {} of {} `{}`", self.id, Sizes(self.range), self.type_name)
+    }
+}
+
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

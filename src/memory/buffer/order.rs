@@ -1,0 +1,89 @@
+//! The order of commands that use buffers, and the way of the contents to them.
+
+use std::sync::{Arc, MutexGuard};
+
+use super::hazards::Dependency;
+use super::object::{Object, State};
+use super::requirement::Requirement;
+use crate::{Error, Event, Queue, Result};
+
+impl Dependency for Event {
+    fn is_over(&self) -> bool {
+        self.has_ended()
+    }
+
+    /// Commands that use a buffer are submitted under its lock, so they are recorded in the order of their queue.
+    fn comes_after(&self, earlier: &Self) -> bool {
+        match (self.in_order_queue(), earlier.in_order_queue()) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            _ => false,
+        }
+    }
+}
+
+/// Submits a command that uses parts of buffers. `submit` gets what it must wait for besides what its user named. No
+/// other command that uses one of the buffers comes in between.
+///
+/// # Errors
+/// Those of `submit`; [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) while the host writes a part; when the contents
+/// cannot be brought to the queue's context.
+pub(crate) fn ordered(
+    queue: &Queue,
+    parts: &[Arc<Requirement>],
+    submit: impl FnOnce(&[&Event]) -> Result<Event>,
+) -> Result<Event> {
+    let mut buffers = lock(parts);
+    for (object, state) in &mut buffers {
+        for part in of(object, parts) {
+            state.admit(part, queue).map_err(|error| error.at(object.to_string()))?;
+        }
+    }
+    let mut after = Vec::new();
+    for (object, state) in &buffers {
+        for part in of(object, parts) {
+            state.tracker.dependencies(part.area(), part.writes(), |event| after.push(event));
+        }
+    }
+    let event = submit(&after)?;
+    for (object, state) in &mut buffers {
+        for part in of(object, parts) {
+            state.record(part, queue, &event)?;
+        }
+    }
+    Ok(event)
+}
+
+/// The buffers of some parts, each locked once, in the order of their ids, so that no two threads wait for each other.
+fn lock(parts: &[Arc<Requirement>]) -> Vec<(&Arc<Object>, MutexGuard<'_, State>)> {
+    let mut objects: Vec<&Arc<Object>> = parts.iter().map(|part| part.object()).collect();
+    objects.sort_unstable_by_key(|object| object.id());
+    objects.dedup_by_key(|object| object.id());
+    objects.into_iter().map(|object| (object, object.lock())).collect()
+}
+
+/// The parts that are of a buffer.
+fn of<'a>(object: &Arc<Object>, parts: &'a [Arc<Requirement>]) -> impl Iterator<Item = &'a Arc<Requirement>> {
+    let id = object.id();
+    parts.iter().filter(move |part| part.object().id() == id)
+}
+
+impl State {
+    /// Lets a command have a part: brings the contents to its context.
+    fn admit(&mut self, part: &Requirement, queue: &Queue) -> Result<()> {
+        if self.host_writes.iter().any(|area| area.overlaps(part.area())) {
+            return Err(
+                Error::invalid("the host writes this part of it").remedy("drop the host accessor first")
+            );
+        }
+        if part.needs_contents() { self.bring(part.object(), queue) } else { Ok(()) }
+    }
+
+    /// Notes that a command was given a part.
+    fn record(&mut self, part: &Requirement, queue: &Queue, event: &Event) -> Result<()> {
+        self.tracker.record(part.area(), part.writes(), event.clone());
+        if part.writes() && !part.area().is_empty() {
+            self.written_in(part.object().storage(queue.context())?);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,104 @@
+//! Requirements: what a command does with parts of buffers. Its place in the order follows from them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::area::Area;
+use super::object::Object;
+use crate::memory::Region;
+use crate::{Error, Queue, Result};
+
+/// What a command does with the elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum AccessMode {
+    Read,
+    Write,
+    ReadWrite,
+}
+
+/// A part of a buffer that a command uses, and how. Commands whose parts overlap run in the order in which they were submitted,
+/// unless both only read.
+#[derive(Clone)]
+pub(crate) struct Requirement {
+    pub(super) object: Arc<Object>,
+    pub(super) area: Area,
+    pub(super) access: AccessMode,
+    /// What was in the part before is not needed.
+    pub(super) no_init: bool,
+    /// Where the sub-buffer begins that it was named through.
+    pub(super) sub_buffer_bytes: Option<usize>,
+}
+
+impl Requirement {
+    /// The buffer; that of a sub-buffer is its parent.
+    pub(crate) fn object(&self) -> &Arc<Object> {
+        &self.object
+    }
+
+    /// Which elements, in the coordinates of the buffer.
+    pub(crate) fn area(&self) -> &Area {
+        &self.area
+    }
+
+    pub(crate) fn reads(&self) -> bool {
+        self.access != AccessMode::Write
+    }
+
+    pub(crate) fn writes(&self) -> bool {
+        self.access != AccessMode::Read
+    }
+
+    /// Whether the command needs what was in the buffer before: always, unless it replaces all of it.
+    pub(crate) fn needs_contents(&self) -> bool {
+        let replaces = self.no_init && self.writes() && self.area == Area::whole(self.object.shape());
+        !replaces && !self.area.is_empty()
+    }
+
+    /// The same for a command that replaces all elements of the part.
+    pub(crate) fn replaced(mut self) -> Self {
+        self.no_init = true;
+        self
+    }
+
+    /// Refuses parts that do not lie side by side in memory.
+    pub(crate) fn check_contiguous(&self) -> Result<()> {
+        if self.stretches().nth(1).is_none() {
+            return Ok(());
+        }
+        Err(Error::invalid(format!("{self:?} does not lie side by side in memory"))
+            .remedy("copy whole rows, or row by row"))
+    }
+
+    /// The memory from the first to the last element, in the context of a queue; made if need be. The contents are there
+    /// once the command has been given its place among others ([`ordered`](super::ordered)).
+    pub(crate) fn region(&self, queue: &Queue) -> Result<Region> {
+        if let Some(offset) = self.sub_buffer_bytes {
+            let alignment = queue.device().capabilities().limits.buffer_alignment_bytes as usize;
+            if offset.checked_rem(alignment).is_some_and(|rest| rest != 0) {
+                return Err(Error::invalid(format!(
+                    "a sub-buffer at byte {offset} of {}, which device `{}` wants at a multiple of {alignment} bytes",
+                    self.object,
+                    queue.device().name()
+                ))
+                .remedy("use a part of an accessor, which may begin at any element"));
+            }
+        }
+        self.object.region(&self.area, queue)
+    }
+
+    /// Byte offset in the buffer and size of each stretch of memory that the part has, in order.
+    pub(crate) fn stretches(&self) -> impl Iterator<Item = (usize, usize)> {
+        let bytes = self.object.element_bytes();
+        self.area.runs(self.object.shape()).map(move |(start, length)| (start * bytes, length * bytes))
+    }
+}
+
+impl fmt::Debug for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:?} of {:?} from {:?} on in {}",
+            self.access, self.area.extent, self.area.offset, self.object
+        )
+    }
+}

@@ -1,0 +1,131 @@
+//! Contents that go back to the host.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytemuck::Pod;
+
+use super::area::Area;
+use super::buffer::Buffer;
+use super::object::Object;
+use crate::memory::{HostTarget, zeroed};
+use crate::{Error, Result};
+
+/// What the handles of a buffer share. With the last of them the contents go back to the host, if they are to; accessors
+/// and commands keep the [`Object`] only.
+pub(super) struct Final<T: Pod> {
+    object: Arc<Object>,
+    plan: Mutex<Plan<T>>,
+}
+
+struct Plan<T: Pod> {
+    target: Option<HostTarget<T>>,
+    enabled: bool,
+}
+
+impl<T: Pod> Final<T> {
+    pub(super) fn new(object: Object) -> Self {
+        Self { object: Arc::new(object), plan: Mutex::new(Plan { target: None, enabled: true }) }
+    }
+
+    pub(super) fn object(&self) -> &Arc<Object> {
+        &self.object
+    }
+
+    fn plan(&self) -> MutexGuard<'_, Plan<T>> {
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Plan<T>)) {
+        let mut plan = self.plan();
+        change(&mut plan);
+        self.object.set_writes_back(plan.enabled && plan.target.is_some());
+    }
+
+    pub(super) fn set_target(&self, target: Option<&HostTarget<T>>) -> Result<()> {
+        if let Some(target) = target {
+            let (own, len) = (Area::whole(self.object.shape()).len(), target.with(<[T]>::len)?);
+            if own != len {
+                return Err(Error::invalid(format!(
+                    "host memory of {len} elements for the contents of {}",
+                    self.object
+                )));
+            }
+        }
+        self.change(|plan| plan.target = target.cloned());
+        Ok(())
+    }
+
+    pub(super) fn set_enabled(&self, enabled: bool) {
+        self.change(|plan| plan.enabled = enabled);
+    }
+
+    /// Copies the contents to the target, if there is one and something has written to the buffer.
+    pub(super) fn write_back(&self) -> Result<()> {
+        let target = self.plan().target.clone();
+        let Some(target) = target.filter(|_| self.object.lock().written) else { return Ok(()) };
+        let whole = Area::whole(self.object.shape());
+        let mut data: Vec<T> = zeroed(whole.len())?;
+        self.object.settled(&whole, false, |state| {
+            state.read(&self.object, &whole, bytemuck::cast_slice_mut(&mut data))
+        })?;
+        target.replace(data)
+    }
+}
+
+impl<T: Pod> Drop for Final<T> {
+    fn drop(&mut self) {
+        if !self.object.writes_back() {
+            return;
+        }
+        if let Err(error) = self.write_back() {
+            self.object.keep_error(error.at("writing a buffer back to the host"));
+        }
+    }
+}
+
+/// A slice to which the contents of a buffer are copied when this is dropped; made by [`Buffer::write_back_to`].
+#[must_use = "the contents are copied when this is dropped"]
+pub struct WriteBack<'a, T: Pod> {
+    buffer: Buffer<T>,
+    target: &'a mut [T],
+    done: bool,
+}
+
+impl<'a, T: Pod> WriteBack<'a, T> {
+    /// `target` has as many elements as the buffer.
+    pub(super) fn new(buffer: Buffer<T>, target: &'a mut [T]) -> Self {
+        Self { buffer, target, done: false }
+    }
+
+    /// Copies the contents, as dropping does, and says whether that went well.
+    ///
+    /// # Errors
+    /// As [`Accessor::host`](super::Accessor::host).
+    pub fn finish(mut self) -> Result<()> {
+        self.copy()
+    }
+
+    fn copy(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.done, true) {
+            return Ok(());
+        }
+        let contents = self.buffer.host_read()?;
+        self.target.copy_from_slice(&contents);
+        Ok(())
+    }
+}
+
+impl<T: Pod> Drop for WriteBack<'_, T> {
+    fn drop(&mut self) {
+        if let Err(error) = self.copy() {
+            self.buffer.object().keep_error(error.at("writing a buffer back to the host"));
+        }
+    }
+}
+
+impl<T: Pod> fmt::Debug for WriteBack<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WriteBack").field("buffer", &self.buffer).finish_non_exhaustive()
+    }
+}
