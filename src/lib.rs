@@ -90,7 +90,7 @@ pub use half;
 pub use command::{
     Advice, Command, CopyFrom, CopyTo, Handler, KernelCall, Local, NdRange, Range, TaskResult,
 };
-pub use context::Context;
+pub use context::{Context, ContextBuilder};
 pub use device_global::{
     BundleGlobal, DeviceGlobal, EXT_ONEAPI_DEVICE_GLOBAL, Elements, GlobalElements, GlobalVariable,
     HostReadable, HostWritable, Value, host_access,

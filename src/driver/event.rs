@@ -181,7 +181,7 @@ impl Event {
         };
         raw.wait()?;
         self.queue.completed(self.covers);
-        Ok(())
+        self.queue.check_faults()
     }
 
     pub(crate) fn status(&self) -> Result<Status> {

@@ -22,6 +22,7 @@ pub(crate) mod copy;
 mod device;
 pub(crate) mod event;
 pub(crate) mod ext;
+mod fault;
 mod global_access;
 mod hook;
 pub(crate) mod host;

@@ -12,6 +12,7 @@ mod map;
 mod programs;
 mod ready;
 mod spec;
+mod virtual_faults;
 
 pub(crate) use arguments::check as check_arguments;
 pub use bundle::{BundleKernel, KernelBundle};
