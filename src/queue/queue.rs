@@ -244,8 +244,8 @@ impl Queue {
     pub(crate) fn refuse_recording(&self, what: &str) -> Result<()> {
         match self.recording().recorder() {
             None => Ok(()),
-            Some(_) => Err(Error::invalid(format!("{what}, on a queue that records"))
-                .remedy("record `Command::write` and `Command::read`, which own their host memory")),
+            Some(_) => Err(Error::invalid(format!("{what}, on a queue that records to a graph"))
+                .remedy("end the recording first; copies that own their host memory can be recorded: `Command::write`, `Command::read`")),
         }
     }
 }

@@ -11,6 +11,8 @@ mod support;
 mod device_globals;
 mod device_globals_host;
 mod graph_build;
+mod graph_limits;
+mod graph_record;
 mod graph_support;
 
 /// The kernels of `kernels/tests`.
