@@ -78,6 +78,7 @@ mod include_kernels;
 mod memory;
 mod program;
 mod queue;
+mod runtime;
 pub mod vector;
 
 pub use oclave_image::{Aspects, HostAccess};

@@ -24,7 +24,7 @@ pub(crate) mod event;
 pub(crate) mod ext;
 mod fault;
 mod global_access;
-mod hook;
+pub(crate) mod hook;
 pub(crate) mod host;
 pub(crate) mod info;
 pub(crate) mod kernel;

@@ -190,7 +190,7 @@ impl Queue {
     }
 
     /// Flushes unless everything counted was flushed already.
-    fn flush_once(&self) -> Result<()> {
+    pub(super) fn flush_once(&self) -> Result<()> {
         if self.core.flushed.load(Ordering::Acquire) < self.core.submitted.load(Ordering::Acquire) {
             self.core.flush()?;
         }
@@ -275,6 +275,11 @@ impl Queue {
         self.submit(after, false, |api, queue, wait, event| unsafe {
             api.clEnqueueMarkerWithWaitList(queue, wait, event)
         })
+    }
+
+    /// A marker behind everything on the queue; `None` when it has all ended.
+    pub(crate) fn marker_of_all(self: &Arc<Self>) -> Result<Option<Event>> {
+        if self.core.is_idle() { Ok(None) } else { self.marker(&[]).map(Some) }
     }
 
     /// As [`Queue::marker`], and what comes after it waits for it.
