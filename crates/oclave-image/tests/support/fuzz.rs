@@ -1,6 +1,8 @@
 //! What is done with bytes of any kind: the body of the fuzz target, and of the bounded test that runs without it.
 
-use oclave_image::passes::{LinkInput, capabilities, check, dce, link_modules, signatures, strip, version};
+use oclave_image::passes::{
+    LinkInput, capabilities, check, dce, link_modules, replay, signatures, strip, version,
+};
 use oclave_image::spirv::{Definitions, Module, Op, Rewriter, Type, TypeTable, Version};
 use oclave_image::{
     Aspects, DeviceImage, DeviceTarget, PostLinkOptions, TranslationUnit, legalize, post_link,
@@ -37,6 +39,7 @@ pub(crate) fn everything(bytes: &[u8]) {
 
     still_sound("linking", link_modules(&[part("fuzz", &module), part("library", library())], |_| true));
     let _ = link_modules(&[part("fuzz", &module), part("itself", &module)], |_| true);
+    still_sound("replay", replay::replay(&module, 1 << 20).map(|replay| replay.module));
 
     let _ = signatures(&module);
     let image = DeviceImage { spirv: module.words().to_vec(), ..DeviceImage::default() };

@@ -1,0 +1,290 @@
+//! What the host must know of a replay module: which number a kernel has, and how tasks and arguments stand in memory.
+
+use std::collections::HashMap;
+
+/// A replay module as the host sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReplayLayout {
+    pub(super) kernels: Vec<ReplayKernel>,
+    /// Kernel → its number.
+    pub(super) by_name: HashMap<String, u32>,
+    pub(super) excluded: Vec<ExcludedKernel>,
+    /// The number of the first of the library's own tasks; they follow the kernels.
+    pub(super) own_tasks: u32,
+}
+
+impl ReplayLayout {
+    /// The kernels in the order of their numbers, the library's own tasks (copies, fills) behind those of the module.
+    pub fn kernels(&self) -> &[ReplayKernel] {
+        &self.kernels
+    }
+
+    /// The number of a kernel of the module, which [`TaskRecord::kernel`] takes.
+    pub fn kernel_index(&self, name: &str) -> Option<u32> {
+        self.by_name.get(name).copied()
+    }
+
+    /// A kernel, or one of the library's own tasks, by its number.
+    pub fn kernel(&self, index: u32) -> Option<&ReplayKernel> {
+        self.kernels.get(usize::try_from(index).ok()?)
+    }
+
+    /// The kernels that only ordinary launches can run.
+    pub fn excluded(&self) -> &[ExcludedKernel] {
+        &self.excluded
+    }
+
+    /// Why a kernel is not in the replay module, if it is one of the excluded.
+    pub fn why_excluded(&self, name: &str) -> Option<&str> {
+        self.excluded.iter().find(|kernel| kernel.name == name).map(|kernel| kernel.reason.as_str())
+    }
+
+    /// How many of [`kernels`](Self::kernels) are the module's own.
+    pub fn module_kernels(&self) -> usize {
+        self.own_tasks as usize
+    }
+}
+
+/// A kernel that is not in a replay module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExcludedKernel {
+    /// Its name.
+    pub name: String,
+    /// Why, for people: "it uses sub-groups (OpGroupNonUniformFAdd)".
+    pub reason: String,
+}
+
+/// A kernel in a replay module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplayKernel {
+    /// The entry point's name; of the library's own tasks, what they do (`copy 4`).
+    pub name: String,
+    /// The arguments in order, hidden ones included.
+    pub arguments: Vec<ReplayArgument>,
+    /// Size of the argument block in bytes, a multiple of its alignment.
+    pub block_bytes: u32,
+    /// Alignment of the argument block in bytes, at least 8.
+    pub block_align: u32,
+    /// In what the box of a task counts.
+    pub unit: ReplayUnit,
+    /// Whether work-items of a group depend on each other: the kernel has barriers or local memory. Its tasks run in
+    /// `wi` launches of exactly their local size only, and their groups must be whole ones.
+    pub needs_groups: bool,
+    /// Bytes of the kernel's own local memory (variables, not arguments).
+    pub static_local_bytes: u64,
+    /// What one work-item costs.
+    pub cost: ReplayCost,
+}
+
+/// An argument in a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplayArgument {
+    /// Offset from the start of the block.
+    pub offset_bytes: u32,
+    /// What stands there.
+    pub kind: ReplayArgumentKind,
+}
+
+/// What stands in a block for an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplayArgumentKind {
+    /// The value: so many bytes, as `clSetKernelArg` takes them.
+    Value {
+        /// How many.
+        size_bytes: u32,
+    },
+    /// An address of 8 bytes; 0 is null.
+    Pointer,
+    /// The offset of the argument's local memory in that of the launch, 8 bytes; aligned to 128 it suits any type.
+    Local,
+}
+
+impl ReplayArgumentKind {
+    /// Bytes in the block.
+    pub fn size_bytes(self) -> u32 {
+        match self {
+            Self::Value { size_bytes } => size_bytes,
+            Self::Pointer | Self::Local => 8,
+        }
+    }
+}
+
+/// In what a task's box counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplayUnit {
+    /// Work-items: the kernel does not ask for its work-group.
+    Items,
+    /// Work-groups.
+    Groups,
+}
+
+/// A static estimate of what one work-item costs on one core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReplayCost {
+    /// Simple instructions, others by their weight, those in loops as if each loop ran [`Self::LOOP_TRIPS`] times.
+    pub steps: u32,
+    /// Whether the number of steps depends on data: there are loops.
+    pub has_loops: bool,
+}
+
+impl ReplayCost {
+    /// How often a loop is taken to run.
+    pub const LOOP_TRIPS: u64 = 8;
+}
+
+/// One task: a kernel over a box of an index space. 192 bytes in device memory.
+///
+/// A node of a graph is one task, or several with the same index space and different boxes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TaskRecord {
+    /// The kernel's number; one that is not in the layout does nothing.
+    pub kernel: u32,
+    /// Dimensions of the index space, 1 to 3.
+    pub dimensions: u32,
+    /// Where the argument block begins, in bytes from the beginning of the list: a list with its blocks may lie anywhere.
+    pub arguments: u64,
+    /// Work-items per dimension, 1 for those that the index space does not have.
+    pub global_size: [u64; 3],
+    /// Where global ids start.
+    pub global_offset: [u64; 3],
+    /// Work-items of a full group per dimension; 1 at least.
+    pub local_size: [u64; 3],
+    /// Groups per dimension, partial ones included.
+    pub groups: [u64; 3],
+    /// Where the box begins, in the kernel's [`ReplayUnit`], from 0.
+    pub begin: [u64; 3],
+    /// Where it ends.
+    pub end: [u64; 3],
+}
+
+/// Fields of a record by their place, in words of 64 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Field {
+    Kernel = 0,
+    Arguments = 1,
+    Dimensions = 2,
+    GlobalSize = 4,
+    GlobalOffset = 7,
+    LocalSize = 10,
+    Groups = 13,
+    Begin = 16,
+    End = 19,
+}
+
+impl TaskRecord {
+    /// Words of 64 bits.
+    pub const WORDS: usize = 24;
+    /// Bytes.
+    pub const BYTES: usize = Self::WORDS * 8;
+
+    /// The task of a whole index space; `kernel` is a number with what the layout says of it.
+    pub fn new(
+        kernel: (u32, &ReplayKernel),
+        arguments: u64,
+        dimensions: u32,
+        global_size: [u64; 3],
+        global_offset: [u64; 3],
+        local_size: [u64; 3],
+    ) -> Self {
+        let local_size = local_size.map(|size| size.max(1));
+        let mut groups = global_size;
+        for (groups, local) in groups.iter_mut().zip(local_size) {
+            *groups = groups.div_ceil(local);
+        }
+        let end = match kernel.1.unit {
+            ReplayUnit::Items => global_size,
+            ReplayUnit::Groups => groups,
+        };
+        Self {
+            kernel: kernel.0,
+            dimensions,
+            arguments,
+            global_size,
+            global_offset,
+            local_size,
+            groups,
+            begin: [0; 3],
+            end,
+        }
+    }
+
+    /// The record as it stands in device memory.
+    pub fn to_words(&self) -> [u64; Self::WORDS] {
+        let mut words = [0; Self::WORDS];
+        let mut put = |field: Field, values: &[u64]| {
+            for (word, value) in words.iter_mut().skip(field as usize).zip(values) {
+                *word = *value;
+            }
+        };
+        put(Field::Kernel, &[self.kernel.into()]);
+        put(Field::Arguments, &[self.arguments]);
+        put(Field::Dimensions, &[self.dimensions.into()]);
+        put(Field::GlobalSize, &self.global_size);
+        put(Field::GlobalOffset, &self.global_offset);
+        put(Field::LocalSize, &self.local_size);
+        put(Field::Groups, &self.groups);
+        put(Field::Begin, &self.begin);
+        put(Field::End, &self.end);
+        words
+    }
+}
+
+/// An argument block that is being filled.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Block {
+    end: u32,
+    align: u32,
+}
+
+impl Block {
+    /// Makes room; `None` where the block becomes larger than can be.
+    pub(super) fn place(&mut self, size_bytes: u32, align: u32) -> Option<u32> {
+        let align = align.max(1);
+        let offset = self.end.checked_next_multiple_of(align)?;
+        self.end = offset.checked_add(size_bytes).filter(|end| *end < 1 << 30)?;
+        self.align = self.align.max(align);
+        Some(offset)
+    }
+
+    /// Size and alignment.
+    pub(super) fn finish(&self) -> (u32, u32) {
+        let align = self.align.max(8);
+        (self.end.next_multiple_of(align), align)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn records_have_their_fields_where_the_device_looks() {
+        let record = TaskRecord {
+            kernel: 1,
+            dimensions: 2,
+            arguments: 3,
+            global_size: [4, 5, 6],
+            global_offset: [7, 8, 9],
+            local_size: [10, 11, 12],
+            groups: [13, 14, 15],
+            begin: [16, 17, 18],
+            end: [19, 20, 21],
+        };
+        let words = record.to_words();
+        assert_eq!(words[..3], [1, 3, 2]);
+        assert_eq!(words[4..22].to_vec(), (4..22).collect::<Vec<u64>>());
+        assert_eq!(words.len() * 8, TaskRecord::BYTES);
+    }
+
+    #[test]
+    fn blocks_align_what_they_hold() {
+        let mut block = Block::default();
+        assert_eq!([block.place(1, 1), block.place(8, 8), block.place(2, 2)], [Some(0), Some(8), Some(16)]);
+        assert_eq!(block.finish(), (24, 8));
+        assert_eq!(block.place(16, 16), Some(32));
+        assert_eq!(block.finish(), (48, 16));
+        assert_eq!(block.place(u32::MAX, 1), None);
+    }
+}

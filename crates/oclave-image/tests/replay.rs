@@ -1,0 +1,197 @@
+//! Replay modules: sound for every module of the corpus; what is left out, and why; odd uses of built-ins.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod support;
+
+use oclave_image::passes::replay::{
+    REPLAY_SEQ, REPLAY_WI, ReplayArgumentKind, ReplayLayout, ReplayUnit, replay,
+};
+use oclave_image::passes::{check, strip};
+use oclave_image::spirv::{Module, Op, Version};
+use support::{assemble, assert_valid, with_string};
+
+const LOCAL_MEMORY: u64 = 32 << 10;
+
+fn replayed(name: &str, module: &Module) -> (Module, ReplayLayout) {
+    let stripped = strip::strip(module, |_| true).unwrap();
+    let replay = replay(&stripped, LOCAL_MEMORY).unwrap_or_else(|error| panic!("{name}: {error}"));
+    check::check(&replay.module).unwrap_or_else(|error| panic!("{name}: {error}"));
+    // What llvm-spirv writes does not always please the validator to begin with.
+    if support::is_valid(&stripped) == Some(true) {
+        assert_valid(name, &replay.module);
+    }
+    (replay.module, replay.layout)
+}
+
+fn entry_points(module: &Module) -> Vec<String> {
+    let entries = module.instructions().filter(|i| i.is(Op::EntryPoint));
+    entries.map(|i| i.string(2).unwrap().into_owned()).collect()
+}
+
+#[test]
+fn the_corpus_can_be_replayed() {
+    let mut included = 0;
+    for (name, bytes) in support::corpus() {
+        let module = Module::from_bytes(&bytes).unwrap();
+        if name.contains("physical32") {
+            let error = replay(&strip::strip(&module, |_| true).unwrap(), LOCAL_MEMORY).unwrap_err();
+            assert!(error.to_string().contains("64 bits"), "{error}");
+            continue;
+        }
+        if check::check(&strip::strip(&module, |_| true).unwrap()).is_err() {
+            println!("{name}: not sound before post-link");
+            continue;
+        }
+        let kernels = entry_points(&module).len();
+        let (module, layout) = replayed(&name, &module);
+        assert_eq!(entry_points(&module), [REPLAY_SEQ, REPLAY_WI]);
+        assert_eq!(layout.module_kernels() + layout.excluded().len(), kernels, "{name}");
+        for kernel in layout.excluded() {
+            println!("{name}: {}: {}", kernel.name, kernel.reason);
+        }
+        for (index, kernel) in layout.kernels().iter().enumerate().take(layout.module_kernels()) {
+            println!(
+                "{name}: {index} {} {:?} groups {} {:?}",
+                kernel.name, kernel.unit, kernel.needs_groups, kernel.cost
+            );
+            assert_eq!(layout.kernel_index(&kernel.name), Some(index as u32));
+            assert_eq!(layout.why_excluded(&kernel.name), None);
+        }
+        included += layout.module_kernels();
+    }
+    assert!(included >= 15, "{included} kernels");
+}
+
+/// A kernel `void k(global ulong *out)` whose body uses the built-in variable %10, of type `v3ulong` or `ulong`.
+fn with_body(builtin: u32, vector: bool, body: &[(Op, Vec<u32>)]) -> Module {
+    let pointee = if vector { 4 } else { 2 };
+    let mut instructions = vec![
+        (Op::Capability, vec![4]),
+        (Op::Capability, vec![6]),
+        (Op::Capability, vec![11]),
+        (Op::Capability, vec![22]),
+        (Op::MemoryModel, vec![2, 2]),
+        (Op::EntryPoint, with_string(&[6, 20], "k", &[10])),
+        (Op::Name, with_string(&[30], "loaded", &[])),
+        (Op::Decorate, vec![10, 11, builtin]),
+        (Op::TypeVoid, vec![1]),
+        (Op::TypeInt, vec![2, 64, 0]),
+        (Op::TypeInt, vec![3, 32, 0]),
+        (Op::TypeVector, vec![4, 2, 3]),
+        (Op::TypePointer, vec![5, 1, pointee]),
+        (Op::TypePointer, vec![6, 1, 2]),
+        (Op::TypePointer, vec![7, 5, 2]),
+        (Op::TypeFunction, vec![8, 1, 7]),
+        (Op::Constant, vec![2, 11, 1, 0]),
+        (Op::Constant, vec![3, 12, 2]),
+        (Op::Variable, vec![5, 10, 1]),
+        (Op::Function, vec![1, 20, 0, 8]),
+        (Op::FunctionParameter, vec![7, 21]),
+        (Op::Label, vec![22]),
+    ];
+    instructions.extend_from_slice(body);
+    instructions.extend([(Op::Return, vec![]), (Op::FunctionEnd, vec![])]);
+    let module = assemble(Version::V1_0, &instructions);
+    check::check(&module).unwrap();
+    module
+}
+
+const GLOBAL_ID: u32 = 28;
+
+#[test]
+fn odd_uses_of_built_ins() {
+    let load = |ty: u32| (Op::Load, vec![ty, 30, 10]);
+    let store = |value: u32| (Op::Store, vec![21, value]);
+    let bodies = [
+        // A component; the usual case.
+        (true, vec![load(4), (Op::CompositeExtract, vec![2, 31, 30, 1]), store(31)]),
+        // The component with an index that is computed.
+        (true, vec![load(4), (Op::VectorExtractDynamic, vec![2, 31, 30, 12]), store(31)]),
+        // The vector computed with, beside a component.
+        (
+            true,
+            vec![
+                load(4),
+                (Op::IAdd, vec![4, 31, 30, 30]),
+                (Op::CompositeExtract, vec![2, 32, 31, 0]),
+                (Op::CompositeExtract, vec![2, 33, 30, 2]),
+                (Op::IAdd, vec![2, 34, 32, 33]),
+                store(34),
+            ],
+        ),
+        // A pointer to a component.
+        (true, vec![(Op::InBoundsAccessChain, vec![6, 30, 10, 12]), (Op::Load, vec![2, 31, 30]), store(31)]),
+        // A value that nothing uses.
+        (true, vec![load(4), store(11)]),
+    ];
+    for (index, (vector, body)) in bodies.into_iter().enumerate() {
+        let (_, layout) = replayed(&format!("body {index}"), &with_body(GLOBAL_ID, vector, &body));
+        assert_eq!(layout.module_kernels(), 1, "{:?}", layout.excluded());
+        assert_eq!(layout.kernels()[0].unit, ReplayUnit::Items);
+    }
+    // Scalars, in a phi before they are defined, too.
+    let looped = [
+        (Op::Branch, vec![40]),
+        (Op::Label, vec![40]),
+        (Op::Phi, vec![2, 41, 11, 22, 30, 42]),
+        (Op::Branch, vec![42]),
+        (Op::Label, vec![42]),
+        load(2),
+        store(41),
+        (Op::Branch, vec![40]),
+        (Op::Label, vec![43]),
+    ];
+    for (number, unit) in [(34, ReplayUnit::Items), (29, ReplayUnit::Groups)] {
+        let (_, layout) = replayed("looped", &with_body(number, false, &looped));
+        assert_eq!(layout.kernels()[0].unit, unit);
+        assert!(layout.kernels()[0].cost.has_loops);
+    }
+}
+
+#[test]
+fn what_cannot_be_replayed_has_a_reason() {
+    let refused = |module: &Module| {
+        let (_, layout) = replayed("refused", module);
+        assert_eq!(layout.module_kernels(), 0);
+        layout.why_excluded("k").unwrap().to_owned()
+    };
+    let load = (Op::Load, vec![2, 30, 10]);
+    let sub_group = with_body(41, false, &[load, (Op::Store, vec![21, 30])]);
+    assert_eq!(refused(&sub_group), "it asks for the built-in SubgroupLocalInvocationId");
+    let copied = with_body(GLOBAL_ID, true, &[(Op::CopyObject, vec![5, 30, 10])]);
+    assert_eq!(refused(&copied), "it takes the address of the built-in GlobalInvocationId");
+    let barrier = with_body(
+        GLOBAL_ID,
+        true,
+        &[
+            (Op::Load, vec![4, 30, 10]),
+            (Op::CompositeExtract, vec![2, 31, 30, 0]),
+            (Op::Store, vec![21, 31]),
+            (Op::ControlBarrier, vec![12, 12, 12]),
+        ],
+    );
+    let (_, layout) = replayed("barrier", &barrier);
+    assert!(layout.kernels()[0].needs_groups);
+
+    let (_, images) = replayed("images", &support::module("images.O2.spv"));
+    assert!(
+        images.excluded().iter().any(|kernel| kernel.reason.contains("image")),
+        "{:?}",
+        images.excluded()
+    );
+}
+
+#[test]
+fn arguments_are_laid_out_as_in_c() {
+    let (_, layout) = replayed("saxpy", &support::module("saxpy.O2.spv"));
+    let saxpy = layout.kernel(layout.kernel_index("saxpy").unwrap()).unwrap();
+    assert!(saxpy.arguments.iter().any(|argument| argument.kind == ReplayArgumentKind::Pointer));
+    for kernel in layout.kernels() {
+        let mut end = 0;
+        for argument in &kernel.arguments {
+            assert!(argument.offset_bytes >= end);
+            end = argument.offset_bytes + argument.kind.size_bytes();
+        }
+        assert!(end <= kernel.block_bytes && kernel.block_bytes.is_multiple_of(kernel.block_align));
+    }
+}
