@@ -40,6 +40,11 @@ pub(crate) struct WorkSize {
     pub(crate) offset: Option<[usize; 3]>,
 }
 
+/// The same span for a shorter time.
+fn shortened<'a, 'm: 'a>(span: Span<'m>) -> Span<'a> {
+    span
+}
+
 impl Queue {
     /// Runs a kernel. The arguments are as many as the kernel has, and of its kinds and sizes.
     pub(crate) fn launch<'a>(
@@ -49,10 +54,22 @@ impl Queue {
         size: &WorkSize,
         after: &[&Event],
     ) -> Result<Event> {
+        self.launch_using(kernel, arguments, std::iter::empty(), size, after)
+    }
+
+    /// As [`Queue::launch`], of a kernel that also uses memory that it gets in other ways than as arguments.
+    pub(crate) fn launch_using<'a, 'm: 'a>(
+        self: &Arc<Self>,
+        kernel: &mut Kernel,
+        arguments: impl Iterator<Item = Arg<'a>> + Clone,
+        memory: impl Iterator<Item = Span<'m>> + Clone,
+        size: &WorkSize,
+        after: &[&Event],
+    ) -> Result<Event> {
         if !Arc::ptr_eq(kernel.program().context(), self.context()) {
             return Err(Error::invalid("the kernel belongs to another context"));
         }
-        self.using(arguments.clone().filter_map(Arg::memory), || {
+        self.using(arguments.clone().filter_map(Arg::memory).chain(memory.map(shortened)), || {
             for (index, argument) in (0_u32..).zip(arguments) {
                 match argument {
                     Arg::Value(bytes) => kernel.set_value(index, bytes),

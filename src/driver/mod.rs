@@ -22,9 +22,8 @@ pub(crate) mod copy;
 mod device;
 pub(crate) mod event;
 pub(crate) mod ext;
-mod fault;
 mod global_access;
-pub(crate) mod hook;
+mod hook;
 pub(crate) mod host;
 pub(crate) mod info;
 pub(crate) mod kernel;
@@ -43,6 +42,7 @@ mod select;
 #[cfg(test)]
 mod signatures;
 mod slots;
+pub(crate) mod task_memory;
 pub(crate) mod usm;
 mod variable;
 mod version;

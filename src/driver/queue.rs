@@ -32,8 +32,6 @@ pub(crate) struct Properties {
     pub(crate) profiling: bool,
     /// Commands get no event of their own.
     pub(crate) discard_events: bool,
-    /// The library's own: its waits do not tell of kernels that are not its own.
-    pub(crate) internal: bool,
 }
 
 /// A `cl_command_queue` with its counts. Owns one reference. Shared by the handle and its context's slots, so that
@@ -190,7 +188,7 @@ impl Queue {
     }
 
     /// Flushes unless everything counted was flushed already.
-    pub(super) fn flush_once(&self) -> Result<()> {
+    fn flush_once(&self) -> Result<()> {
         if self.core.flushed.load(Ordering::Acquire) < self.core.submitted.load(Ordering::Acquire) {
             self.core.flush()?;
         }
@@ -201,12 +199,7 @@ impl Queue {
     pub(crate) fn finish(&self) -> Result<()> {
         let outcome = self.core.finish();
         self.context.sweep_all();
-        outcome.and_then(|()| self.check_faults())
-    }
-
-    /// The error that kernels of the device left, for whoever has waited.
-    pub(super) fn check_faults(&self) -> Result<()> {
-        if self.properties.internal { Ok(()) } else { self.context.check_faults(&self.device) }
+        outcome
     }
 
     /// Enqueues one command. `enqueue` gets the wait list and where to put the event (null: no event), and must keep
@@ -264,7 +257,7 @@ impl Queue {
             core.flushed.fetch_max(before, Ordering::Release);
             core.completed.fetch_max(before, Ordering::Release);
         }
-        self.check_faults()
+        Ok(())
     }
 
     /// A command that does nothing, in its place in the queue: after `after` and, on an in-order queue or with no
@@ -275,11 +268,6 @@ impl Queue {
         self.submit(after, false, |api, queue, wait, event| unsafe {
             api.clEnqueueMarkerWithWaitList(queue, wait, event)
         })
-    }
-
-    /// A marker behind everything on the queue; `None` when it has all ended.
-    pub(crate) fn marker_of_all(self: &Arc<Self>) -> Result<Option<Event>> {
-        if self.core.is_idle() { Ok(None) } else { self.marker(&[]).map(Some) }
     }
 
     /// As [`Queue::marker`], and what comes after it waits for it.

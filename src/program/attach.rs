@@ -10,6 +10,7 @@ use oclave_image::spirv::Module;
 use super::build::Builder;
 use super::device::DeviceState;
 use super::globals::{self, New};
+use super::ready::BuiltProgram;
 use crate::driver::DeviceGlobalAccess;
 use crate::driver::kernel::Kernel;
 use crate::driver::program::Program;
@@ -42,17 +43,14 @@ pub(super) fn attach(
     }
     let queue = device.queue(builder.context)?;
     let (own, shared): (Vec<&DeviceGlobalInfo>, Vec<_>) =
-        globals.iter().filter(|global| !is_fault(global)).partition(|global| global.device_image_scope);
+        globals.iter().partition(|global| global.device_image_scope);
     own.iter().try_for_each(|global| builder.globals.declare(global, image.name()))?;
     let shared_memory = builder.globals.memory(builder.context, &queue, &shared, image.name())?;
-    let mut addresses: HashMap<&str, u64> = shared
+    let addresses: HashMap<&str, u64> = shared
         .iter()
         .zip(&shared_memory)
         .map(|(global, memory)| (global.id.as_str(), memory.address()))
         .collect();
-    if globals.iter().any(is_fault) {
-        addresses.insert(passes::VIRTUAL_FAULT, builder.context.watch(device.device())?);
-    }
     let attaching =
         Attaching { builder, program, image, device, queue: &queue, own: &own, shared: addresses };
     match device.variable_access(image) {
@@ -60,6 +58,49 @@ pub(super) fn attach(
         DeviceGlobalAccess::Kernel => attaching.by_kernel(),
         DeviceGlobalAccess::Argument => attaching.by_argument(),
     }
+}
+
+/// The table of the addresses of a program's variables, as kernels get it in the hidden argument; none where the image has no
+/// device globals.
+#[allow(dead_code, reason = "what graphs replay with is being built")]
+pub(super) fn table_of(
+    builder: &Builder<'_>,
+    image: &LoadedImage,
+    device: &DeviceState,
+    program: &BuiltProgram,
+) -> Result<Option<Arc<Allocation>>> {
+    let globals = image.device_globals();
+    if globals.is_empty() || program.hidden().is_some() {
+        return Ok(program.hidden().cloned());
+    }
+    let queue = device.queue(builder.context)?;
+    let lost = |global: &DeviceGlobalInfo| Error::invalid(format!("device global `{}` is lost", global.id));
+    let mut addresses = Vec::new();
+    for global in globals {
+        addresses.push(match program.own_global(&global.id) {
+            Some(memory) => memory.address(),
+            None if global.device_image_scope => 0,
+            None => {
+                let memory = builder.globals.memory(builder.context, &queue, &[global], image.name())?;
+                memory.first().ok_or_else(|| lost(global))?.address()
+            }
+        });
+    }
+    let table = table(builder, device, &queue, &addresses)?;
+    table.used_by_any_queue();
+    Ok(Some(table))
+}
+
+fn table(
+    builder: &Builder<'_>,
+    device: &DeviceState,
+    queue: &Arc<Queue>,
+    addresses: &[u64],
+) -> Result<Arc<Allocation>> {
+    let bytes = bytemuck::cast_slice(addresses);
+    let table = Allocation::new(builder.context, Some(device.device()), Kind::Device, bytes.len(), 8)?;
+    queue.write(bytes, table.span(0, bytes.len())?, &[])?;
+    Ok(table)
 }
 
 struct Attaching<'a> {
@@ -126,7 +167,7 @@ impl Attaching<'_> {
         if self.own.is_empty() {
             return Ok(HashMap::new());
         }
-        let module = Module::from_words(self.image.whole()?.into_owned().spirv)?;
+        let module = Module::from_words(self.image.image().spirv.clone())?;
         let globals = self.image.device_globals();
         let initial = passes::image_scope_initial_values(&module, globals)?;
         let new: Vec<New<'_>> = globals
@@ -147,11 +188,7 @@ impl Attaching<'_> {
     }
 
     fn table(&self, addresses: &[u64]) -> Result<Arc<Allocation>> {
-        let bytes = bytemuck::cast_slice(addresses);
-        let device = self.device.device();
-        let table = Allocation::new(self.builder.context, Some(device), Kind::Device, bytes.len(), 8)?;
-        self.queue.write(bytes, table.span(0, bytes.len())?, &[])?;
-        Ok(table)
+        table(self.builder, self.device, self.queue, addresses)
     }
 }
 
@@ -162,9 +199,4 @@ fn size_of_variable(global: &DeviceGlobalInfo) -> usize {
 fn own(global: &DeviceGlobalInfo, memory: Result<Arc<Allocation>>) -> Result<(String, Region)> {
     let place = |error: Error| error.at(format!("device global `{}`", global.id));
     Ok((global.id.clone(), Region::whole(memory.map_err(place)?)))
-}
-
-/// Whether a variable is where virtual calls leave word that they reached no function.
-fn is_fault(global: &DeviceGlobalInfo) -> bool {
-    global.id == passes::VIRTUAL_FAULT
 }

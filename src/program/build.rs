@@ -44,7 +44,20 @@ impl Builder<'_> {
     }
 
     fn built(&self, image: &LoadedImage, device: &DeviceState, specs: &[SpecValue]) -> Result<Arc<Program>> {
-        let cache = self.disk.map(|disk| (disk, cache_key(image, device, specs)));
+        self.program_of(image, device, specs, "", || legal_words(image, device))
+    }
+
+    /// A program made of an image in some way, which `form` names in the cache. `words` gives the module where the cache
+    /// does not have the program.
+    pub(super) fn program_of(
+        &self,
+        image: &LoadedImage,
+        device: &DeviceState,
+        specs: &[SpecValue],
+        form: &str,
+        words: impl FnOnce() -> Result<Vec<u32>>,
+    ) -> Result<Arc<Program>> {
+        let cache = self.disk.map(|disk| (disk, self.cache_key(image, device, specs, form)));
         if let Some((disk, key)) = &cache
             && let Some(binary) = disk.load(key)
         {
@@ -56,8 +69,7 @@ impl Builder<'_> {
                 }
             }
         }
-        let words = legal_words(image, device)?;
-        let program = Program::from_spirv(self.context, device.device(), &words)?;
+        let program = Program::from_spirv(self.context, device.device(), &words()?)?;
         for spec in specs {
             program
                 .set_spec_constant(spec.id(), spec.bytes())
@@ -73,6 +85,25 @@ impl Builder<'_> {
         Ok(Arc::new(program))
     }
 
+    /// What an entry of the disk cache is named by: an image, what it was built for, and in what form.
+    pub(super) fn cache_key(
+        &self,
+        image: &LoadedImage,
+        device: &DeviceState,
+        specs: &[SpecValue],
+        form: &str,
+    ) -> CacheKey {
+        let mut key = CacheKeyBuilder::new()
+            .part(image.hash())
+            .part(device.fingerprint())
+            .part(BUILD_OPTIONS.to_bytes())
+            .part(form.as_bytes());
+        for spec in specs {
+            key = key.part(&spec.id().to_le_bytes()).part(spec.bytes());
+        }
+        key.finish()
+    }
+
     fn program_of_binary(&self, device: &DeviceState, binary: &[u8]) -> Result<Program> {
         let program = Program::from_binary(self.context, device.device(), binary)?;
         program.build(BUILD_OPTIONS)?;
@@ -83,7 +114,7 @@ impl Builder<'_> {
 /// The module as the device takes it.
 fn legal_words(image: &LoadedImage, device: &DeviceState) -> Result<Vec<u32>> {
     let globals = image.device_globals();
-    passes::legalize_with(&*image.whole()?, device.target(), |module| match device.variable_access(image) {
+    passes::legalize_with(image.image(), device.target(), |module| match device.variable_access(image) {
         _ if globals.is_empty() => Ok(module),
         DeviceGlobalAccess::Functions => Ok(module),
         DeviceGlobalAccess::Kernel => passes::add_global_access_kernel(&module, globals),
@@ -91,21 +122,17 @@ fn legal_words(image: &LoadedImage, device: &DeviceState) -> Result<Vec<u32>> {
             passes::lower_globals_to_hidden_argument(&module, globals).map(|lowered| lowered.module)
         }
     })
-    .map_err(|error| match &error {
+    .map_err(|error| refused(error, device))
+}
+
+/// The error of a module that cannot be put in a form that a device takes.
+pub(super) fn refused(error: ImageError, device: &DeviceState) -> Error {
+    match &error {
         ImageError::DeviceLacks { .. } | ImageError::Unsupported(_) => {
             let device = device.device().name();
             Error::new(ErrorKind::KernelNotSupported, format!("device `{device}` cannot run it"))
                 .with_source(error)
         }
         _ => Error::from(error),
-    })
-}
-
-fn cache_key(image: &LoadedImage, device: &DeviceState, specs: &[SpecValue]) -> CacheKey {
-    let mut key =
-        CacheKeyBuilder::new().part(image.hash()).part(device.fingerprint()).part(BUILD_OPTIONS.to_bytes());
-    for spec in specs {
-        key = key.part(&spec.id().to_le_bytes()).part(spec.bytes());
     }
-    key.finish()
 }

@@ -39,7 +39,7 @@ pub struct KernelBundle(Arc<Bundle>);
 pub(crate) struct Bundle {
     /// Before the images, whose addresses are its keys.
     programs: ProgramMap,
-    images: Vec<Arc<LoadedImage>>,
+    images: Vec<LoadedImage>,
     context: Context,
 }
 
@@ -76,10 +76,9 @@ impl KernelBundle {
             .map(|image| {
                 // A module that was split gives several images, which must not share their hash.
                 let identity = [bytes, image.name.as_bytes()].concat();
-                LoadedImage::from_bytes(image, &identity).map(Arc::new)
+                LoadedImage::from_bytes(image, &identity)
             })
-            .collect::<Result<Vec<_>>>()?;
-        context.programs().enter(&images);
+            .collect::<Result<_>>()?;
         Ok(Self(Arc::new(Bundle { programs: ProgramMap::default(), images, context: context.clone() })))
     }
 
@@ -143,7 +142,7 @@ impl KernelBundle {
         self.device_global(name).is_ok()
     }
 
-    pub(crate) fn images(&self) -> &[Arc<LoadedImage>] {
+    pub(crate) fn images(&self) -> &[LoadedImage] {
         &self.0.images
     }
 
@@ -176,7 +175,7 @@ impl Bundle {
         &self.context
     }
 
-    pub(crate) fn images(&self) -> &[Arc<LoadedImage>] {
+    pub(crate) fn images(&self) -> &[LoadedImage] {
         &self.images
     }
 

@@ -7,6 +7,7 @@ use oclave_image::KernelSignature;
 
 use super::attach::Attached;
 use super::flight::lock;
+use super::replay::{ReplayProgram, ReplaySlot};
 use crate::driver::usm::Allocation;
 use crate::driver::{self, Device};
 use crate::image::LoadedImage;
@@ -19,16 +20,28 @@ pub(crate) struct BuiltProgram {
     program: Arc<driver::program::Program>,
     globals: Attached,
     kernels: Mutex<HashMap<String, Arc<ReadyKernel>>>,
+    replay: Arc<ReplaySlot>,
 }
 
 impl BuiltProgram {
     pub(super) fn new(program: Arc<driver::program::Program>, globals: Attached) -> Self {
-        Self { program, globals, kernels: Mutex::default() }
+        Self { program, globals, kernels: Mutex::default(), replay: Arc::default() }
     }
 
     /// The memory of a variable with `device_image_scope`.
     pub(super) fn own_global(&self, id: &str) -> Option<&Region> {
         self.globals.own.get(id)
+    }
+
+    /// The table of addresses that kernels get as a hidden argument, where this program's do.
+    pub(super) fn hidden(&self) -> Option<&Arc<Allocation>> {
+        self.globals.hidden.as_ref()
+    }
+
+    /// The place of its replay program.
+    #[allow(dead_code, reason = "what graphs replay with is being built")]
+    pub(super) fn replay(&self) -> &Arc<ReplaySlot> {
+        &self.replay
     }
 
     /// The kernel `name`; one object however often it is asked for.
@@ -40,7 +53,7 @@ impl BuiltProgram {
         let signature = image
             .kernel(name)
             .ok_or_else(|| Error::invalid(format!("image `{}` has no kernel `{name}`", image.name())))?;
-        let kernel = Arc::new(ReadyKernel::new(&self.program, self.globals.hidden.as_ref(), signature)?);
+        let kernel = Arc::new(ReadyKernel::new(self, signature)?);
         kernels.insert(name.to_owned(), Arc::clone(&kernel));
         Ok(kernel)
     }
@@ -53,23 +66,22 @@ pub(crate) struct ReadyKernel {
     device: Device,
     signature: KernelSignature,
     max_work_group_size: OnceLock<usize>,
+    /// The place of its program's replay program.
+    #[allow(dead_code, reason = "what graphs replay with is being built")]
+    replay: Arc<ReplaySlot>,
     /// The memory of the hidden argument, which the kernel object only points to.
     _hidden: Option<Arc<Allocation>>,
 }
 
 impl ReadyKernel {
-    fn new(
-        program: &Arc<driver::program::Program>,
-        hidden: Option<&Arc<Allocation>>,
-        signature: &KernelSignature,
-    ) -> Result<Self> {
+    fn new(of: &BuiltProgram, signature: &KernelSignature) -> Result<Self> {
+        let (program, hidden) = (&of.program, of.hidden());
         let place = || format!("kernel `{}`", signature.name);
         let mut kernel =
             driver::kernel::Kernel::new(program, &signature.name).map_err(|error| error.at(place()))?;
         // A signature that does not match the object would let arguments be set past its end.
+        let hidden = hidden.filter(|_| !signature.device_globals.is_empty());
         let (known, described) = (kernel.argument_count()?, signature.parameters.len());
-        // Of a linked program's kernels only those have the hidden argument that reach a variable.
-        let hidden = hidden.filter(|_| usize::try_from(known) == Ok(described + 1));
         if usize::try_from(known) != Ok(described + usize::from(hidden.is_some())) {
             return Err(Error::new(
                 ErrorKind::Image,
@@ -91,6 +103,7 @@ impl ReadyKernel {
             device: program.device().clone(),
             signature: signature.clone(),
             max_work_group_size: OnceLock::new(),
+            replay: Arc::clone(&of.replay),
             _hidden: hidden.cloned(),
         })
     }
@@ -101,6 +114,12 @@ impl ReadyKernel {
 
     pub(crate) fn device(&self) -> &Device {
         &self.device
+    }
+
+    /// The replay program of its program, when somebody asked for it and it was built, or why there is none.
+    #[allow(dead_code, reason = "what graphs replay with is being built")]
+    pub(crate) fn replay(&self) -> Option<&Result<Arc<ReplayProgram>>> {
+        self.replay.get()
     }
 
     /// The kernel object, for setting arguments and enqueueing as one step.

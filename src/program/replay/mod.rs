@@ -1,0 +1,176 @@
+//! The replay program of a program: the same kernels, launched many at a time from a list of tasks.
+//!
+//! It is built from the same image, device and specialization values ([`ReplaySlot`]), when somebody first asks, and kept with the
+//! program; a failure is kept, too. Device globals always come in the hidden argument, whatever the device has otherwise:
+//! variables of the replay program would be others than those of the program. The table of the hidden argument holds the
+//! addresses of the program's variables.
+
+mod rates;
+mod tasks;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, Mutex, OnceLock};
+
+use oclave_image::ImageError;
+use oclave_image::passes::replay::{REPLAY_SEQ, REPLAY_WI, Replay, ReplayLayout, TaskRecord, replay};
+use oclave_image::passes::{self, legalize_with};
+
+#[allow(unused_imports, reason = "for graphs")]
+pub(crate) use self::rates::Work;
+pub(crate) use self::rates::{Rates, Shape};
+pub(crate) use self::tasks::TaskList;
+use super::attach;
+use super::build::{Builder, refused};
+use super::device::DeviceState;
+use super::flight::lock;
+use super::ready::BuiltProgram;
+use super::spec::SpecValue;
+use crate::driver::event::Event;
+use crate::driver::kernel::Kernel;
+use crate::driver::launch::{Arg, WorkSize};
+use crate::driver::queue::Queue;
+use crate::driver::usm::{Allocation, Span};
+use crate::image::LoadedImage;
+use crate::{Error, ErrorKind, Result};
+
+/// The place of a replay program in its program: not asked for yet, built, or why there is none.
+pub(crate) type ReplaySlot = OnceLock<Result<Arc<ReplayProgram>>>;
+
+/// Kernels of a program that run from lists of tasks.
+#[derive(Debug)]
+pub(crate) struct ReplayProgram {
+    layout: ReplayLayout,
+    seq: Mutex<Kernel>,
+    wi: Mutex<Kernel>,
+    /// The table of addresses that kernels with device globals get as their last argument.
+    hidden: Option<Arc<Allocation>>,
+    rates: Rates,
+}
+
+/// Which tasks of a list one launch runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Segment {
+    /// The first one's number.
+    pub(crate) first: u64,
+    pub(crate) count: u64,
+    /// Groups that share the tasks; more than one only where tasks do not depend on each other.
+    pub(crate) groups: usize,
+    pub(crate) shape: Shape,
+    /// Local memory that the tasks' arguments point to.
+    pub(crate) local_bytes: usize,
+}
+
+impl ReplayProgram {
+    /// What it holds.
+    pub(crate) fn layout(&self) -> &ReplayLayout {
+        &self.layout
+    }
+
+    /// What tasks cost on the device.
+    pub(crate) fn rates(&self) -> &Rates {
+        &self.rates
+    }
+
+    /// The address for the last argument of kernels that use device globals.
+    pub(crate) fn hidden(&self) -> Option<&Arc<Allocation>> {
+        self.hidden.as_ref()
+    }
+
+    /// Runs tasks. `memory` is what they use through their arguments.
+    ///
+    /// # Errors
+    /// When the host accesses some of the memory, or the driver refuses.
+    pub(crate) fn launch<'m>(
+        &self,
+        queue: &Arc<Queue>,
+        list: Span<'_>,
+        segment: &Segment,
+        memory: impl Iterator<Item = Span<'m>> + Clone,
+        after: &[&Event],
+    ) -> Result<Event> {
+        let [first, count] = [segment.first, segment.count].map(u64::to_ne_bytes);
+        let arguments = [Arg::Memory(list), Arg::Value(&first), Arg::Value(&count)];
+        let (kernel, local) = match segment.shape {
+            Shape::Seq => (&self.seq, [1; 3]),
+            Shape::Wi(local) => (&self.wi, local),
+        };
+        // Drivers do not take local memory of no bytes.
+        let last = (segment.shape != Shape::Seq).then(|| Arg::Local(segment.local_bytes.max(1)));
+        let [x, y, z] = local;
+        let size =
+            WorkSize { dimensions: 3, global: [x * segment.groups, y, z], local: Some(local), offset: None };
+        queue
+            .launch_using(&mut lock(kernel), arguments.into_iter().chain(last), memory, &size, after)
+            .map_err(|error| error.at("replay"))
+    }
+}
+
+impl Builder<'_> {
+    /// The replay program of a program.
+    ///
+    /// # Errors
+    /// [`ErrorKind::KernelNotSupported`] with the reasons, when no kernel can be replayed.
+    pub(super) fn build_replay(
+        &self,
+        image: &LoadedImage,
+        device: &DeviceState,
+        specs: &[SpecValue],
+        original: &BuiltProgram,
+    ) -> Result<Arc<ReplayProgram>> {
+        let (words, layout) = legal_words(image, device)?;
+        if layout.module_kernels() == 0 {
+            let reasons: Vec<String> = layout
+                .excluded()
+                .iter()
+                .map(|kernel| format!("`{}`: {}", kernel.name, kernel.reason))
+                .collect();
+            let what = format!("no kernel can be replayed ({})", reasons.join("; "));
+            return Err(Error::new(ErrorKind::KernelNotSupported, what));
+        }
+        let program = self.program_of(image, device, specs, "replay", || Ok(words))?;
+        let hidden = attach::table_of(self, image, device, original)?;
+        let kernel = |name: &str| -> Result<Kernel> {
+            let mut kernel = Kernel::new(&program, name)?;
+            // All that tasks point to.
+            kernel.set_indirect_access()?;
+            Ok(kernel)
+        };
+        let mut replay = ReplayProgram {
+            layout,
+            seq: Mutex::new(kernel(REPLAY_SEQ)?),
+            wi: Mutex::new(kernel(REPLAY_WI)?),
+            hidden,
+            rates: Rates::default(),
+        };
+        let key = self.cache_key(image, device, specs, "replay rates");
+        replay.rates = rates::known_or_measured(self, device, &key, &replay)?;
+        Ok(Arc::new(replay))
+    }
+}
+
+/// The replay module as the device takes it.
+fn legal_words(image: &LoadedImage, device: &DeviceState) -> Result<(Vec<u32>, ReplayLayout)> {
+    let globals = image.device_globals();
+    let local = device.device().capabilities().limits.local_memory_bytes;
+    let mut layout = ReplayLayout::default();
+    let pass = |module| {
+        passes::check::check(&module)?;
+        let module = match globals {
+            [] => module,
+            globals => passes::lower_globals_to_hidden_argument(&module, globals)?.module,
+        };
+        let Replay { module, layout: made } = replay(&module, local)?;
+        layout = made;
+        Ok(module)
+    };
+    let words = legalize_with(image.image(), device.target(), pass)
+        .map_err(|error: ImageError| refused(error, device))
+        .map_err(|error| error.at("replay module"))?;
+    Ok((words, layout))
+}
+
+/// Bytes of `count` tasks.
+pub(crate) const fn list_bytes(count: usize) -> usize {
+    count * TaskRecord::BYTES
+}

@@ -1,0 +1,227 @@
+//! What tasks cost on a device: measured once for a program, and kept in its cache.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use oclave_image::passes::replay::{ByteBox, OwnTask, TaskRecord};
+
+use super::{ReplayProgram, Segment, TaskList};
+use crate::Result;
+use crate::driver::queue::Queue;
+use crate::driver::usm::{Allocation, Kind};
+use crate::program::build::Builder;
+use crate::program::device::DeviceState;
+use crate::program::disk::CacheKey;
+
+/// How a launch runs tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// One work-item runs all work-items of a task.
+    Seq,
+    /// A group of this size shares them.
+    Wi([usize; 3]),
+}
+
+/// What a list of tasks has to do.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Work {
+    pub(crate) tasks: f64,
+    /// Items times the steps of one.
+    pub(crate) steps: f64,
+}
+
+/// Times of one shape in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Rate {
+    pub(crate) shape: Shape,
+    /// Of a task without work.
+    task: f64,
+    /// Of a step, on one core.
+    step: f64,
+}
+
+/// What replaying costs on a device.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Rates {
+    /// Nanoseconds of a launch of no tasks, from its enqueue to the end of the wait for it.
+    launch: f64,
+    shapes: Vec<Rate>,
+}
+
+impl Rates {
+    /// Nanoseconds of a launch of no tasks.
+    pub(crate) fn launch_ns(&self) -> f64 {
+        self.launch
+    }
+
+    /// The shape that is estimated to be the fastest, and the nanoseconds that it takes on one core, the launch left out.
+    /// Not for kernels that need groups, whose shape is theirs.
+    pub(crate) fn best(&self, work: Work) -> (Shape, f64) {
+        let times = self.shapes.iter().map(|rate| (rate.shape, rate.time(work)));
+        times.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((Shape::Seq, f64::INFINITY))
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut numbers = vec![self.launch];
+        for rate in &self.shapes {
+            let local = match rate.shape {
+                Shape::Seq => 0,
+                Shape::Wi([x, ..]) => x,
+            };
+            numbers.extend([local as f64, rate.task, rate.step]);
+        }
+        bytemuck::cast_slice(&numbers).to_vec()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let numbers: Vec<f64> = bytes
+            .chunks(8)
+            .map(|number| {
+                Some(f64::from_ne_bytes(number.try_into().ok()?)).filter(|n| n.is_finite() && *n >= 0.0)
+            })
+            .collect::<Option<_>>()?;
+        let (launch, rest) = numbers.split_first()?;
+        let rate = |numbers: &[f64]| match *numbers {
+            [local, task, step] if CANDIDATES.contains(&(local as usize)) => {
+                let shape = if local == 0.0 { Shape::Seq } else { Shape::Wi([local as usize, 1, 1]) };
+                Some(Rate { shape, task, step })
+            }
+            _ => None,
+        };
+        Some(Self { launch: *launch, shapes: rest.chunks(3).map(rate).collect::<Option<_>>()? })
+    }
+}
+
+impl Rate {
+    fn time(&self, work: Work) -> f64 {
+        self.task * work.tasks + self.step * work.steps
+    }
+}
+
+/// Local sizes to try; 0 stands for [`Shape::Seq`].
+const CANDIDATES: [usize; 4] = [0, 16, 64, 256];
+/// Tasks without work to measure with.
+const TASKS: usize = 512;
+/// Tasks with work, and items of each.
+const BUSY: usize = 16;
+const ITEMS: u64 = 256;
+const ROUNDS: usize = 5;
+
+/// The rates of a program, from the cache or measured.
+pub(super) fn known_or_measured(
+    builder: &Builder<'_>,
+    device: &DeviceState,
+    key: &CacheKey,
+    program: &ReplayProgram,
+) -> Result<Rates> {
+    if let Some(rates) = builder.disk.and_then(|disk| Rates::from_bytes(&disk.load(key)?)) {
+        return Ok(rates);
+    }
+    let rates = measure(builder, device, program)?;
+    if let Some(disk) = builder.disk {
+        disk.store(key, &rates.to_bytes());
+    }
+    Ok(rates)
+}
+
+fn measure(builder: &Builder<'_>, device: &DeviceState, program: &ReplayProgram) -> Result<Rates> {
+    let queue = device.queue(builder.context)?;
+    let bytes = BUSY * ITEMS as usize * 4;
+    let memory = Allocation::new(builder.context, Some(device.device()), Kind::Device, bytes, 16)?;
+    let mut list = list(program, memory.address().addr() as u64)?;
+    list.prepare(builder.context, device.device())?;
+    let steps = program.layout().kernels().last().map_or(1.0, |churn| f64::from(churn.cost.steps));
+    let mut measuring = Measuring { program, queue: &queue, memory: &memory, list };
+    let launch = measuring.best(Shape::Seq, 0, 0)?;
+    let limit = device.device().capabilities().limits.max_work_group_size;
+    let mut shapes = Vec::new();
+    for local in CANDIDATES.into_iter().filter(|local| *local <= limit) {
+        let shape = if local == 0 { Shape::Seq } else { Shape::Wi([local, 1, 1]) };
+        let empty = measuring.best(shape, 0, TASKS)? - launch;
+        let busy = measuring.best(shape, TASKS, BUSY)? - launch;
+        let task = (empty / TASKS as f64).max(0.0);
+        let step = (busy - task * BUSY as f64).max(0.0) / (BUSY as f64 * ITEMS as f64 * steps);
+        shapes.push(Rate { shape, task, step });
+    }
+    log::debug!("replay on `{}`: {launch:.0} ns a launch, {shapes:?}", device.device().name());
+    Ok(Rates { launch, shapes })
+}
+
+/// Tasks that fill four bytes, and behind them some that compute.
+fn list(program: &ReplayProgram, address: u64) -> Result<TaskList> {
+    let layout = program.layout();
+    let missing = || crate::Error::invalid("a replay module without the library's own tasks");
+    let mut list = TaskList::new(TASKS + BUSY);
+    for index in 0..TASKS + BUSY {
+        let at = address + index.saturating_sub(TASKS) as u64 * ITEMS * 4;
+        let task: OwnTask = if index < TASKS {
+            layout.fill(address, &[0; 4], &ByteBox::contiguous(4))
+        } else {
+            layout.churn(at, ITEMS)
+        }
+        .ok_or_else(missing)?;
+        let kernel = layout.kernel(task.kernel).ok_or_else(missing)?;
+        let block = list.add_block(kernel);
+        list.write(block, &task.arguments)?;
+        list.set(
+            index,
+            &TaskRecord::new((task.kernel, kernel), block as u64, 1, task.items, [0; 3], [1; 3]),
+        )?;
+    }
+    Ok(list)
+}
+
+struct Measuring<'a> {
+    program: &'a ReplayProgram,
+    queue: &'a Arc<Queue>,
+    memory: &'a Allocation,
+    list: TaskList,
+}
+
+impl Measuring<'_> {
+    /// Nanoseconds of a launch: the best of several, as others are disturbed.
+    fn best(&mut self, shape: Shape, first: usize, count: usize) -> Result<f64> {
+        let (first, count) = (first as u64, count as u64);
+        let segment = Segment { first, count, groups: 1, shape, local_bytes: 0 };
+        let mut best = f64::INFINITY;
+        for _ in 0..ROUNDS {
+            let start = Instant::now();
+            let memory = std::iter::once(self.memory.tail(0));
+            self.list.launch(self.program, self.queue, &segment, memory, &[])?.wait()?;
+            best = best.min(start.elapsed().as_nanos() as f64);
+        }
+        Ok(best)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn rates() -> Rates {
+        let rate = |shape, task, step| Rate { shape, task, step };
+        Rates {
+            launch: 8000.0,
+            shapes: vec![rate(Shape::Seq, 10.0, 1.0), rate(Shape::Wi([16, 1, 1]), 50.0, 0.1)],
+        }
+    }
+
+    #[test]
+    fn little_work_is_done_in_turn_and_much_by_many() {
+        let (shape, time) = rates().best(Work { tasks: 100.0, steps: 100.0 });
+        assert_eq!((shape, time), (Shape::Seq, 1100.0));
+        let (shape, time) = rates().best(Work { tasks: 100.0, steps: 10_000.0 });
+        assert_eq!((shape, time), (Shape::Wi([16, 1, 1]), 6000.0));
+    }
+
+    #[test]
+    fn rates_are_kept_as_bytes() {
+        assert_eq!(Rates::from_bytes(&rates().to_bytes()), Some(rates()));
+        assert_eq!(Rates::from_bytes(&[]), None);
+        assert_eq!(Rates::from_bytes(&[1; 7]), None);
+        assert_eq!(Rates::from_bytes(&f64::NAN.to_ne_bytes()), None);
+        assert_eq!(Rates::from_bytes(&[0; 16]), None);
+    }
+}

@@ -1,0 +1,150 @@
+//! A list of tasks with their argument blocks, in memory that can be changed while launches read it.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use oclave_image::passes::replay::{ReplayKernel, TaskRecord};
+
+use super::{ReplayProgram, Segment, list_bytes};
+use crate::driver::Device;
+use crate::driver::context::Context;
+use crate::driver::event::Event;
+use crate::driver::queue::Queue;
+use crate::driver::task_memory::TaskMemory;
+use crate::driver::usm::Span;
+use crate::{Error, Result};
+
+/// A list of tasks: their records, and behind them their argument blocks.
+///
+/// Changes go to a copy of the host. A launch takes one of two pieces of device memory that is up to date, or brings up to
+/// date one that no launch reads any more; so launches on their way keep the values that they began with.
+#[derive(Debug)]
+pub(crate) struct TaskList {
+    /// What the device memory will be: words of 64 bits.
+    words: Vec<u64>,
+    count: usize,
+    halves: Option<[Half; 2]>,
+    current: usize,
+}
+
+#[derive(Debug)]
+struct Half {
+    memory: TaskMemory,
+    /// The bytes that are not as in `words`; from `start` to `end` where there are some.
+    stale: Range<usize>,
+}
+
+impl TaskList {
+    /// A list of tasks that do nothing yet, with the memory to come.
+    pub(crate) fn new(count: usize) -> Self {
+        let mut idle = TaskRecord::default().to_words();
+        if let Some(kernel) = idle.first_mut() {
+            // No layout has so many kernels.
+            *kernel = u32::MAX.into();
+        }
+        Self { words: idle.repeat(count), count, halves: None, current: 0 }
+    }
+
+    /// How many tasks.
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Adds an argument block, all zero, and gives its offset for [`TaskRecord::arguments`] and [`TaskList::write`].
+    pub(crate) fn add_block(&mut self, kernel: &ReplayKernel) -> usize {
+        self.halves = None;
+        let align = (kernel.block_align as usize).div_ceil(8).max(1);
+        self.words.resize(self.words.len().next_multiple_of(align), 0);
+        let offset = self.words.len() * 8;
+        self.words.resize(self.words.len() + (kernel.block_bytes as usize).div_ceil(8), 0);
+        offset
+    }
+
+    /// Sets a task.
+    ///
+    /// # Errors
+    /// When there is no such task.
+    pub(crate) fn set(&mut self, index: usize, record: &TaskRecord) -> Result<()> {
+        if index >= self.count {
+            return Err(Error::invalid(format!("task {index} of {}", self.count)));
+        }
+        self.write(list_bytes(index), bytemuck::cast_slice(&record.to_words()))
+    }
+
+    /// Changes bytes, of an argument block for example, for launches to come.
+    ///
+    /// # Errors
+    /// When the list has no such bytes.
+    pub(crate) fn write(&mut self, offset_bytes: usize, bytes: &[u8]) -> Result<()> {
+        let end = offset_bytes.saturating_add(bytes.len());
+        let all: &mut [u8] = bytemuck::cast_slice_mut(&mut self.words);
+        let length = all.len();
+        all.get_mut(offset_bytes..end)
+            .ok_or_else(|| {
+                Error::invalid(format!("bytes {offset_bytes} to {end} of a list of {length} bytes"))
+            })?
+            .copy_from_slice(bytes);
+        for half in self.halves.iter_mut().flatten() {
+            half.stale = match half.stale.is_empty() {
+                true => offset_bytes..end,
+                false => half.stale.start.min(offset_bytes)..half.stale.end.max(end),
+            };
+        }
+        Ok(())
+    }
+
+    /// Brings the device's memory up to date: then all launches until the next change see the same.
+    ///
+    /// # Errors
+    /// When there is no memory, or the driver refuses.
+    pub(crate) fn prepare(&mut self, context: &Arc<Context>, device: &Device) -> Result<()> {
+        let bytes: &[u8] = bytemuck::cast_slice(&self.words);
+        let halves = match &mut self.halves {
+            Some(halves) => halves,
+            none => {
+                let half = || -> Result<Half> {
+                    Ok(Half { memory: TaskMemory::new(context, device, bytes.len())?, stale: 0..bytes.len() })
+                };
+                none.insert([half()?, half()?])
+            }
+        };
+        let [first, second] = halves;
+        let (now, other) = if self.current == 0 { (first, second) } else { (second, first) };
+        if now.stale.is_empty() {
+            return Ok(());
+        }
+        // The other one waits if need be: two replays may be on their way, no more.
+        let half = if now.memory.is_idle()? {
+            now
+        } else {
+            self.current = 1 - self.current;
+            other
+        };
+        let stale = std::mem::take(&mut half.stale);
+        if let Some(new) = bytes.get(stale.clone()) {
+            half.memory.write(stale.start, new).inspect_err(|_| half.stale = stale.clone())?;
+        }
+        Ok(())
+    }
+
+    /// Runs tasks of the list as it was last prepared. `memory` is what they use through their arguments.
+    ///
+    /// # Errors
+    /// As [`ReplayProgram::launch`]; also when the list was never prepared.
+    pub(crate) fn launch<'a>(
+        &mut self,
+        program: &ReplayProgram,
+        queue: &Arc<Queue>,
+        segment: &Segment,
+        memory: impl Iterator<Item = Span<'a>> + Clone,
+        after: &[&Event],
+    ) -> Result<Event> {
+        if segment.first.saturating_add(segment.count) > self.count as u64 {
+            return Err(Error::invalid(format!("{segment:?} of a list of {} tasks", self.count)));
+        }
+        let current = self.current;
+        let half = self.halves.as_mut().and_then(|halves| halves.get_mut(current));
+        let half = half.ok_or_else(|| Error::invalid("a list of tasks that was not prepared"))?;
+        half.memory.launch(|list| program.launch(queue, list, segment, memory, after))
+    }
+}
