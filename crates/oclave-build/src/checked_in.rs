@@ -199,6 +199,9 @@ impl CheckedIn {
 /// Everything besides files that decides what comes out, on one line.
 fn options(config: &Config, package: Option<&Path>) -> String {
     let mut text = format!("-O{} {:?}", config.opt_level, config.split);
+    if let Some(depth) = config.virtual_call_depth {
+        let _ = write!(text, " virtual call depth {depth}");
+    }
     for (name, value) in &config.defines {
         let _ = write!(text, " -D{name}={value:?}");
     }

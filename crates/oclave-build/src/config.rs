@@ -28,6 +28,7 @@ pub struct Config {
     pub(crate) defines: Vec<(String, Option<String>)>,
     pub(crate) opt_level: u32,
     pub(crate) split: SplitMode,
+    pub(crate) virtual_call_depth: Option<u32>,
     pub(crate) out_name: String,
     pub(crate) out_dir: Option<PathBuf>,
     pub(crate) extra_args: Vec<OsString>,
@@ -44,6 +45,7 @@ impl Default for Config {
             defines: Vec::new(),
             opt_level: 2,
             split: SplitMode::default(),
+            virtual_call_depth: None,
             out_name: "oclave_kernels".to_owned(),
             out_dir: None,
             extra_args: Vec::new(),
@@ -82,6 +84,16 @@ impl Config {
     /// How kernels are distributed over device images. Kernels of different optional features always part.
     pub fn split(&mut self, split: SplitMode) -> &mut Self {
         self.split = split;
+        self
+    }
+
+    /// How deep virtual calls that may lead back to themselves nest, in all kernels that do not say it themselves
+    /// (`CALLS_INDIRECTLY(set, depth=N)`); 1 to 64.
+    ///
+    /// Devices have no recursion: the functions are linked once for each level, and a deeper call is reported as an
+    /// error. Unless set, kernels with such calls are refused.
+    pub fn virtual_call_depth(&mut self, depth: u32) -> &mut Self {
+        self.virtual_call_depth = Some(depth);
         self
     }
 
@@ -147,6 +159,9 @@ impl Config {
     pub fn compile_to<P: AsRef<Path>>(&self, sources: &[P], cargo: &mut dyn Write) -> Result<Output> {
         if self.opt_level > 3 {
             return Err(Error::config(format!("opt_level is 0 to 3, not {}", self.opt_level)));
+        }
+        if let Some(depth) = self.virtual_call_depth.filter(|depth| !(1..=64).contains(depth)) {
+            return Err(Error::config(format!("virtual_call_depth is 1 to 64, not {depth}")));
         }
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if self.out_name.is_empty() || !self.out_name.chars().all(plain) {

@@ -6,9 +6,10 @@ use crate::error::Result;
 use crate::files;
 
 /// Path below the include folder, and text.
-pub(crate) const HEADERS: [(&str, &str); 2] = [
+pub(crate) const HEADERS: [(&str, &str); 3] = [
     ("oclave/device_global.hpp", include_str!("../include/oclave/device_global.hpp")),
     ("oclave/oclave.h", include_str!("../include/oclave/oclave.h")),
+    ("oclave/virtual.hpp", include_str!("../include/oclave/virtual.hpp")),
 ];
 
 /// Writes the headers below `out_dir` and gives the folder for the compiler's search path.

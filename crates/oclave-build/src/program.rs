@@ -106,6 +106,7 @@ fn compile(
     unit.kernel_sources = kernel_sources(sources, &units);
     let mut options = PostLinkOptions::default();
     options.split = config.split;
+    options.virtual_call_depth = config.virtual_call_depth;
     let mut images = post_link(&[unit], &options).map_err(|error| {
         let names: Vec<String> = sources.iter().map(|source| source.path.display().to_string()).collect();
         Error::new(ErrorKind::PostLink, format!("post-link of {}", names.join(", "))).with_source(error)
@@ -115,7 +116,7 @@ fn compile(
         let described = toolchain.describe().into_bytes();
         image.properties.insert(BUILD_SET, TOOLCHAIN, PropertyValue::Bytes(described));
     }
-    let files: Vec<String> = images.iter().map(|image| image_file(config, image)).collect();
+    let files = image_files(config, &images);
     let package = config.package();
     let generated: Vec<codegen::Source<'_>> = sources
         .iter()
@@ -144,11 +145,19 @@ fn kernel_sources(sources: &[Source], units: &[Unit]) -> BTreeMap<String, String
     sources.iter().zip(units).flat_map(of_unit).collect()
 }
 
-/// The program's name keeps the images of several programs apart.
-fn image_file(config: &Config, image: &DeviceImage) -> String {
+/// The names of the images' files. The program's name keeps the images of several programs apart; what file names cannot
+/// hold becomes `_`, and a number tells apart those that are equal then.
+fn image_files(config: &Config, images: &[DeviceImage]) -> Vec<String> {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
-    let image: String = image.name.chars().map(plain).collect();
-    format!("{}.{image}.{FILE_EXTENSION}", config.out_name)
+    let mut used = BTreeSet::new();
+    let mut file = |image: &DeviceImage| {
+        let name: String = image.name.chars().map(plain).collect();
+        let numbered = (2..).map(|n| format!("{name}-{n}"));
+        let mut names = std::iter::once(name.clone()).chain(numbered);
+        let name = names.find(|name| used.insert(name.to_ascii_lowercase())).unwrap_or(name.clone());
+        format!("{}.{name}.{FILE_EXTENSION}", config.out_name)
+    };
+    images.iter().map(&mut file).collect()
 }
 
 fn write(config: &Config, out_dir: &Path, contents: &Contents) -> Result<Output> {

@@ -49,15 +49,27 @@ pub(crate) fn program(
     Ok((units, module))
 }
 
+/// What the translator says of virtual functions and other pointers to functions unless it may use the extension.
+const NEEDS_FUNCTION_POINTERS: &str = "Can't translate function pointer";
+const FUNCTION_POINTERS: &str = "--spirv-ext=+SPV_INTEL_function_pointers";
+
+/// Translates; with the extension for function pointers, which post-link removes, only if the translator asks for it.
 fn translate(compiler: &Compiler<'_>, units: &[Unit]) -> Result<Module> {
     let bitcode = link(compiler, units)?;
     let spirv = compiler.work.join("program.spv");
-    let mut args: Vec<OsString> = vec!["--preserve-ocl-kernel-arg-type-metadata-through-string".into()];
-    args.extend(compiler.config.translator_args.iter().cloned());
-    args.extend([bitcode.into(), "-o".into(), spirv.clone().into()]);
-    let run = command::run(&compiler.toolchain.llvm_spirv.path, &args, &compiler.config.environment)?;
-    if !run.success {
-        return Err(run.failure(ErrorKind::Translate, "the bitcode does not translate to SPIR-V"));
+    let run = |extension: Option<&str>| {
+        let mut args: Vec<OsString> = vec!["--preserve-ocl-kernel-arg-type-metadata-through-string".into()];
+        args.extend(extension.map(OsString::from));
+        args.extend(compiler.config.translator_args.iter().cloned());
+        args.extend([bitcode.clone().into(), "-o".into(), spirv.clone().into()]);
+        command::run(&compiler.toolchain.llvm_spirv.path, &args, &compiler.config.environment)
+    };
+    let mut translated = run(None)?;
+    if !translated.success && translated.stderr.contains(NEEDS_FUNCTION_POINTERS) {
+        translated = run(Some(FUNCTION_POINTERS))?;
+    }
+    if !translated.success {
+        return Err(translated.failure(ErrorKind::Translate, "the bitcode does not translate to SPIR-V"));
     }
     module(&spirv)
 }

@@ -38,7 +38,7 @@ pub use signature::{
 
 pub use virtual_functions::{
     CallSignature, CallType, DEFAULT_SET, Dispatcher, OFFSET_DISPATCHER, SlotKey, VIRTUAL_ABI,
-    VirtualFunction, VirtualFunctions, VirtualOffset, VirtualSlot,
+    VirtualFunction, VirtualFunctions, VirtualOffset, VirtualSlot, find_cycle,
 };
 
 /// Tells one build of this crate's sources from another: the passes of equal fingerprints make equal modules.

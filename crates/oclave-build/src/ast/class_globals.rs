@@ -11,7 +11,7 @@ pub(crate) struct Violation {
     pub(crate) name: String,
     /// Line in the source; unknown for what stands in headers and macros.
     pub(crate) line: Option<usize>,
-    pub(crate) what: &'static str,
+    pub(crate) what: String,
 }
 
 /// The type of the value of a device global; `None` for other types.
@@ -56,9 +56,9 @@ fn scope(node: &Node, source: &[u8], found: &mut Vec<Violation>) {
     let in_class = node.kind == "CXXRecordDecl";
     let mut access = if in_class && node.tag_used == "class" { "private" } else { "public" };
     for child in &node.inner {
-        let mut report = |what| {
+        let mut report = |what: &str| {
             let line = super::line(child, source);
-            found.push(Violation { name: child.name.clone(), line, what });
+            found.push(Violation { name: child.name.clone(), line, what: what.to_owned() });
         };
         match child.kind.as_str() {
             "AccessSpecDecl" => access = &child.access,
@@ -102,7 +102,8 @@ fn shadowed(node: &Node, source: &[u8], found: &mut Vec<Violation>) {
                     name: other.name.clone(),
                     line: super::line(other, source),
                     what: "it stands in an inline namespace and hides a device_global, or a namespace with one, of the \
-                           enclosing scope; rename one",
+                           enclosing scope; rename one"
+                        .to_owned(),
                 });
             }
         }

@@ -4,6 +4,7 @@
 
 mod class_globals;
 mod node;
+mod overrides;
 mod type_text;
 mod types;
 
@@ -19,7 +20,7 @@ use types::Types;
 pub(crate) struct Declarations {
     pub(crate) kernels: Vec<KernelDeclaration>,
     pub(crate) variables: Vec<VariableDeclaration>,
-    /// Device globals that must not be declared as they are.
+    /// Device globals and virtual functions that must not be declared as they are.
     pub(crate) violations: Vec<Violation>,
 }
 
@@ -88,7 +89,8 @@ impl Declarations {
         let mut types = Types::default();
         let mut found = Vec::new();
         collect(&tree, "", &mut types, &mut found);
-        let violations = class_globals::violations(&tree, source);
+        let mut violations = class_globals::violations(&tree, source);
+        violations.extend(overrides::violations(&tree, source));
         let mut declarations = Self { violations, ..Self::default() };
         for node in found {
             if node.kind == "FunctionDecl" {

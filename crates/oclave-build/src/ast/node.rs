@@ -30,7 +30,10 @@ pub(crate) struct Node {
     pub(crate) complete_definition: bool,
     pub(crate) is_implicit: bool,
     pub(crate) is_inline: bool,
-    pub(crate) has_bases: bool,
+    /// The types of the base classes.
+    pub(crate) bases: Vec<Type>,
+    /// Declared `virtual` itself; overrides need not be.
+    pub(crate) is_virtual: bool,
     /// Whether the class has a table of virtual functions.
     pub(crate) is_polymorphic: bool,
     pub(crate) is_bitfield: bool,
@@ -66,6 +69,12 @@ pub(crate) struct Location {
     /// Bytes from the start of the file.
     pub(crate) offset: Option<usize>,
     pub(crate) included_from: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Base {
+    #[serde(rename = "type")]
+    ty: Type,
 }
 
 #[derive(Deserialize, Default)]
@@ -104,6 +113,7 @@ fn has_declarations(kind: &str) -> bool {
             | "EnumConstantDecl"
             | "FieldDecl"
             | "FunctionDecl"
+            | "CXXMethodDecl"
             | "TypedefDecl"
             | "TypeAliasDecl"
             | "ElaboratedType"
@@ -150,9 +160,9 @@ impl<'de> Visitor<'de> for NodeVisitor {
                 "access" => node.access = map.next_value()?,
                 "isBitfield" => node.is_bitfield = map.next_value()?,
                 "bases" => {
-                    map.next_value::<IgnoredAny>()?;
-                    node.has_bases = true;
+                    node.bases = map.next_value::<Vec<Base>>()?.into_iter().map(|base| base.ty).collect();
                 }
+                "virtual" => node.is_virtual = map.next_value()?,
                 "definitionData" => node.is_polymorphic = map.next_value::<DefinitionData>()?.is_polymorphic,
                 "init" => {
                     map.next_value::<IgnoredAny>()?;

@@ -121,7 +121,7 @@ impl<'a> Types<'a> {
             ("", Some(name)) => (*name).to_owned(),
             (name, _) => name.to_owned(),
         };
-        if node.has_bases || node.is_polymorphic || node.has("MaxFieldAlignmentAttr") {
+        if !node.bases.is_empty() || node.is_polymorphic || node.has("MaxFieldAlignmentAttr") {
             return None;
         }
         let packed = node.has("PackedAttr");

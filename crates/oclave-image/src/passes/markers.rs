@@ -3,12 +3,16 @@
 //! An annotation arrives as `OpDecorate %x UserSemantic "oclave:kind,item,item…"`. It is one string per entity, for the
 //! translator keeps the first annotation only. Annotations without the `oclave:` are other people's and are left alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::passes::virtual_functions::demangle::readable;
 use crate::spirv::{Decoration, Module, Op};
-use crate::{HostAccess, ImageError, InitMode, Result};
+use crate::virtual_functions::set_names;
+use crate::{DEFAULT_SET, HostAccess, ImageError, InitMode, Result};
 
 const PREFIX: &str = "oclave:";
+/// Each level of nested virtual calls is a copy of the functions.
+const MAX_DEPTH: u32 = 64;
 
 /// The markers of a module.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,6 +23,20 @@ pub(crate) struct Markers {
     pub(crate) spec_constants: BTreeMap<u32, SpecConstantMarker>,
     /// The variable of each source to which its objects of the class template `device_global` point → the source.
     pub(crate) units: BTreeMap<u32, String>,
+    /// Virtual function → the sets that it belongs to.
+    pub(crate) indirectly_callable: BTreeMap<u32, BTreeSet<String>>,
+    /// Kernel → the sets that it calls.
+    pub(crate) calls_indirectly: BTreeMap<u32, CallsMarker>,
+}
+
+/// `CALLS_INDIRECTLY(…)`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct CallsMarker {
+    pub(crate) sets: BTreeSet<String>,
+    /// Those of the sets that another program may provide.
+    pub(crate) external: BTreeSet<String>,
+    /// How deep virtual calls may nest in a cycle.
+    pub(crate) depth: Option<u32>,
 }
 
 /// `DEVICE_GLOBAL(…)`.
@@ -73,6 +91,16 @@ impl Markers {
         let twice = match kind {
             "device_global" => self.device_globals.insert(target, device_global(name, items)?).is_some(),
             "unit" => self.units.insert(target, items.to_owned()).is_some(),
+            "indirectly_callable" => {
+                let sets = callable_sets(items);
+                check_names(&readable(name), &sets)?;
+                self.indirectly_callable.insert(target, sets).is_some()
+            }
+            "calls_indirectly" => {
+                let marker = calls(name, items)?;
+                check_names(name, &marker.sets)?;
+                self.calls_indirectly.insert(target, marker).is_some()
+            }
             "spec_constant" => self.spec_constants.insert(target, spec_constant(name, items)?).is_some(),
             _ => {
                 return Err(diagnostic(
@@ -84,7 +112,7 @@ impl Markers {
         if twice {
             return Err(diagnostic(
                 name,
-                "it is marked twice; put all properties into one DEVICE_GLOBAL".to_owned(),
+                "it is marked twice; put all that there is to say into one marker".to_owned(),
             ));
         }
         Ok(())
@@ -151,6 +179,49 @@ fn device_global(name: &str, items: &str) -> Result<DeviceGlobalMarker> {
     Ok(marker)
 }
 
+fn callable_sets(items: &str) -> BTreeSet<String> {
+    let sets: BTreeSet<String> = set_names(items).map(str::to_owned).collect();
+    if sets.is_empty() { BTreeSet::from([DEFAULT_SET.to_owned()]) } else { sets }
+}
+
+fn check_names(function: &str, sets: &BTreeSet<String>) -> Result<()> {
+    // llvm-spirv adds up the characters of a string as signed numbers.
+    match sets.iter().find(|set| !set.is_ascii()) {
+        Some(_) => Err(ImageError::Diagnostic(format!(
+            "`{function}`: the name of a set of virtual functions has characters outside of ASCII"
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn calls(kernel: &str, items: &str) -> Result<CallsMarker> {
+    let mut marker = CallsMarker::default();
+    for item in set_names(items) {
+        if let Some(depth) = item.strip_prefix("depth").and_then(|rest| rest.trim_start().strip_prefix('=')) {
+            let depth = depth.trim();
+            marker.depth = depth.parse().ok().filter(|depth| (1..=MAX_DEPTH).contains(depth));
+            if marker.depth.is_none() {
+                return Err(ImageError::Diagnostic(format!(
+                    "kernel `{kernel}`: the depth of virtual calls \"{depth}\" is no plain number from 1 to {MAX_DEPTH}"
+                )));
+            }
+            continue;
+        }
+        let name = match item.strip_prefix("extern ") {
+            Some(external) => {
+                marker.external.insert(external.trim().to_owned());
+                external.trim()
+            }
+            None => item,
+        };
+        marker.sets.insert(name.to_owned());
+    }
+    if marker.sets.is_empty() {
+        marker.sets.insert(DEFAULT_SET.to_owned());
+    }
+    Ok(marker)
+}
+
 fn spec_constant(variable: &str, items: &str) -> Result<SpecConstantMarker> {
     let (mut name, mut ty, mut id) = (None, None, None);
     for item in items.split(',').map(str::trim) {
@@ -211,6 +282,20 @@ mod tests {
         ] {
             let error = device_global("counter", items).unwrap_err().to_string();
             assert!(error.contains("`counter`") && error.contains(wanted), "{error}");
+        }
+    }
+
+    #[test]
+    fn sets_are_read() {
+        let sets = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<String>>();
+        assert_eq!(callable_sets(""), sets(&[DEFAULT_SET]));
+        assert_eq!(callable_sets("a, list<int, 4>"), sets(&["a", "list<int, 4>"]));
+        let marker = calls("k", "a, extern b,depth = 4").unwrap();
+        assert_eq!((marker.sets, marker.external, marker.depth), (sets(&["a", "b"]), sets(&["b"]), Some(4)));
+        assert_eq!(calls("k", "depth=2").unwrap().sets, sets(&[DEFAULT_SET]));
+        for depth in ["0", "65", "-1", "many"] {
+            let error = calls("k", &format!("depth={depth}")).unwrap_err().to_string();
+            assert!(error.contains("`k`") && error.contains(depth), "{error}");
         }
     }
 

@@ -7,7 +7,7 @@ use crate::{Aspects, KernelSignature, SplitMode};
 /// The aspects that part kernels: a device may well lack them. The generic address space and program-scope variables
 /// are left out: the compiler brings the former in unasked, and the latter say nothing of a kernel on its own, so
 /// splitting by them would tear apart kernels that share image-scope variables.
-const PARTING: Aspects =
+pub(crate) const PARTING: Aspects =
     Aspects::all().difference(Aspects::GENERIC_POINTER).difference(Aspects::PROGRAM_SCOPE_VARIABLES);
 
 /// One image to be: its name and its kernels.
@@ -17,6 +17,10 @@ pub(crate) struct Part {
     /// Stem of the source, or of the unit.
     pub(crate) stem: String,
     pub(crate) kernels: BTreeSet<String>,
+    /// Names of exported functions that the image is made of besides.
+    pub(crate) exports: BTreeSet<String>,
+    /// The set of indirectly callable functions that it provides.
+    pub(crate) set: Option<String>,
 }
 
 /// Distributes kernels over images, sorted by name.
@@ -52,7 +56,7 @@ pub(crate) fn split(
                 String::new()
             };
             let name = if suffix.is_empty() { stem.clone() } else { format!("{stem}.{suffix}") };
-            images.push(Part { name, stem: stem.clone(), kernels });
+            images.push(Part { name, stem: stem.clone(), kernels, exports: BTreeSet::new(), set: None });
         }
     }
     images.sort_by(|a, b| a.name.cmp(&b.name));

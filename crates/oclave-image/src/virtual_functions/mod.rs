@@ -5,12 +5,14 @@
 //! is the call of an imported dispatcher with the code of the slot. The runtime generates the dispatchers for what it
 //! links: a switch from codes to the wrappers that set images export.
 
+mod cycles;
 mod properties;
 mod signature;
 
 use std::collections::BTreeSet;
 use std::fmt;
 
+pub use cycles::find_cycle;
 pub use signature::{CallSignature, CallType};
 
 /// The set of `indirectly_callable` without a name, as in the specification, whose default argument is `void`.

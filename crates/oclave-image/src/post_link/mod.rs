@@ -1,7 +1,12 @@
 //! Post-link: modules as the translator wrote them become device images.
 
+mod checks;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use checks::{check_agreement, check_scopes, check_virtual_calls};
+
+use crate::passes::aspects::FunctionAspects;
 use crate::passes::class_globals;
 use crate::passes::dce::{self, Root};
 use crate::passes::declared_globals::{DeclaredGlobal, VariableFacts, declared_globals};
@@ -13,9 +18,12 @@ use crate::passes::passthrough::remove_calls;
 use crate::passes::references::References;
 use crate::passes::signatures::signatures_with;
 use crate::passes::spec_constants::{SpecNames, spec_constants, spec_names};
-use crate::passes::split::{Part, split};
+use crate::passes::split::{PARTING, Part, split};
+use crate::passes::virtual_functions::images::{SetFacts, Virtual, is_plain};
+use crate::passes::virtual_functions::wrappers::Callable;
+use crate::passes::virtual_functions::{dummy, lower};
 use crate::spirv::{Definitions, Module, TypeTable};
-use crate::{DeviceGlobalInfo, DeviceImage, ImageError, KernelSignature, Result};
+use crate::{DeviceImage, KernelSignature, Requirements, Result};
 
 /// One linked module and what is known about its sources.
 #[derive(Debug, Clone)]
@@ -53,69 +61,118 @@ pub enum SplitMode {
 pub struct PostLinkOptions {
     /// How kernels are distributed over images.
     pub split: SplitMode,
+    /// How deep virtual calls may nest in a cycle where kernels do not say `depth=N`; `None`: such kernels are refused.
+    pub virtual_call_depth: Option<u32>,
 }
 
 /// Turns modules into device images: reads the markers of `oclave.h`, rewrites device globals, splits, and writes kernel
-/// signatures and property sets. The images of one call are one program; they are sorted by unit, then by name.
+/// signatures and property sets. The images of one call are one program; they are sorted by unit, then by name, those of
+/// sets of virtual functions after those of kernels.
 ///
 /// # Errors
 /// [`ImageError::Diagnostic`] for what the kernels' author must change; [`ImageError::Spirv`] for malformed modules;
 /// [`ImageError::Unsupported`] for sound ones that post-link cannot express.
 pub fn post_link(units: &[TranslationUnit], options: &PostLinkOptions) -> Result<Vec<DeviceImage>> {
     let mut images = Vec::new();
+    let mut wanted_sets = Vec::new();
     for unit in units {
-        images.extend(link_unit(unit, options)?);
+        let (of_unit, wanted) = link_unit(unit, options)?;
+        images.extend(of_unit);
+        wanted_sets.extend(wanted);
     }
     check_agreement(&images)?;
+    check_virtual_calls(&images, &wanted_sets)?;
     Ok(images)
 }
 
-fn link_unit(unit: &TranslationUnit, options: &PostLinkOptions) -> Result<Vec<DeviceImage>> {
+/// A kernel, and a set that it calls and that the program must have.
+type WantedSet = (String, String);
+
+fn link_unit(
+    unit: &TranslationUnit,
+    options: &PostLinkOptions,
+) -> Result<(Vec<DeviceImage>, Vec<WantedSet>)> {
     let without_calls = remove_calls(&unit.module)?;
-    let definitions = Definitions::new(without_calls.as_ref().unwrap_or(&unit.module));
+    let module = without_calls.as_ref().unwrap_or(&unit.module);
+    let mut markers = Markers::new(module)?;
+    let lowered = lower(&unit.name, module, &markers)?;
+    let definitions = Definitions::new(lowered.as_ref().map_or(module, |lowered| &lowered.module));
     let types = TypeTable::new(&definitions);
     let references = References::new(&definitions);
     let facts = VariableFacts::new(&definitions);
-    let mut markers = Markers::new(definitions.module())?;
     class_globals::find(&definitions, &types, &facts, &mut markers)?;
     check_imports(&definitions, &facts)?;
     let globals = declared_globals(&definitions, &types, &facts, &markers, &unit.name)?;
     let ids = globals.iter().map(|g| (g.variable, g.info.id.clone())).collect();
     // Signatures come from the module as the translator wrote it: dead-code elimination drops its strings.
-    let kernels = signatures_with(&references, &types, &ids)?;
-    let parts = split(&unit.name, &kernels, &unit.kernel_sources, options.split);
+    let mut kernels = signatures_with(&references, &types, &ids)?;
+    let virtual_functions = lowered.as_ref().map(|lowered| {
+        let variables = ids.keys().copied().collect();
+        Virtual::new(lowered, &references, &FunctionAspects::new(&references, &types, &variables))
+    });
+    if let Some(all) = &virtual_functions {
+        all.complete_kernels(&mut kernels, &references)?;
+    }
+    let mut parts = split(&unit.name, &kernels, &unit.kernel_sources, options.split);
+    parts.extend(virtual_functions.iter().flat_map(|all| set_parts(&unit.name, all)));
+    let tables = tables(&globals, &kernels, &parts, virtual_functions.as_ref());
+    let wanted = virtual_functions.iter().flat_map(Virtual::wanted);
+    let wanted = wanted.map(|(kernel, set)| (kernel.clone(), set.clone())).collect();
     let program = Program {
         spec_names: spec_names(&markers)?,
         rewritten: device_globals::rewrite(&references, &types, &facts, &globals)?,
-        tables: tables(&globals, &kernels, &parts),
+        tables,
         globals,
         kernels,
+        virtual_functions,
+        depth: options.virtual_call_depth,
     };
     let mut images = Vec::new();
     program.images(&program.rewritten, &parts, &mut images)?;
     let variables = program.globals.iter().map(|global| global.variable).collect();
     let plain = plain_variables(definitions.module(), &facts, &variables);
     check_scopes(&program, &references, &parts, plain)?;
-    Ok(images)
+    Ok((images, wanted))
+}
+
+/// One image for each set of virtual functions, named `unit.set.NAME`.
+fn set_parts(unit: &str, all: &Virtual<'_>) -> Vec<Part> {
+    let part = |(set, facts): (&String, &SetFacts<'_>)| Part {
+        name: format!("{unit}.set.{set}"),
+        stem: unit.to_owned(),
+        kernels: BTreeSet::new(),
+        exports: facts.callables.iter().map(|callable| callable.export.clone()).collect(),
+        set: Some(set.clone()),
+    };
+    all.sets.iter().map(part).collect()
 }
 
 /// A unit on its way to images.
-struct Program {
+struct Program<'l> {
     rewritten: Module,
     globals: Vec<DeclaredGlobal>,
     kernels: Vec<KernelSignature>,
     spec_names: SpecNames,
     /// Image → the unique ids of the device globals that it tells of.
     tables: BTreeMap<String, BTreeSet<String>>,
+    virtual_functions: Option<Virtual<'l>>,
+    /// How deep virtual calls may nest, where kernels do not say.
+    depth: Option<u32>,
 }
 
-impl Program {
+impl Program<'_> {
     /// Makes the images of `parts` from a module that holds at least them. Halving the module with the parts keeps the
     /// cost of many parts near that of the module's size.
     fn images(&self, module: &Module, parts: &[Part], images: &mut Vec<DeviceImage>) -> Result<()> {
         match parts {
             [] => {}
-            [part] => images.push(self.image(&self.extract(module, parts)?, part)?),
+            [part] => {
+                let module = self.extract(module, parts)?;
+                let image = self.image(&module, part)?;
+                let dummy = self.dummy(&image, part)?;
+                images.push(image);
+                images.extend(dummy);
+            }
             _ => {
                 let module = self.extract(module, parts)?;
                 let (first, second) = parts.split_at(parts.len() / 2);
@@ -135,13 +192,15 @@ impl Program {
     fn extract(&self, module: &Module, parts: &[Part]) -> Result<Module> {
         dce::eliminate(module, |root| match root {
             Root::EntryPoint(name) => parts.iter().any(|part| part.kernels.contains(name)),
-            Root::Export(name) => parts.iter().any(|part| self.tells_of(part, name)),
+            Root::Export(name) => {
+                parts.iter().any(|part| self.tells_of(part, name) || part.exports.contains(name))
+            }
         })
     }
 
     fn image(&self, module: &Module, part: &Part) -> Result<DeviceImage> {
         let is_global = |name: &str| self.globals.iter().any(|g| g.info.id == name);
-        let module = remove_exports(module, is_global)?;
+        let module = remove_exports(module, |name| is_global(name) || part.exports.contains(name))?;
         let kernels: Vec<KernelSignature> =
             self.kernels.iter().filter(|k| part.kernels.contains(&k.name)).cloned().collect();
         let mut image = DeviceImage { name: part.name.clone(), kernels, ..DeviceImage::default() };
@@ -157,8 +216,45 @@ impl Program {
             image.insert_spec_constant(&constant);
         }
         image.insert_requirements();
+        if let Some(all) = &self.virtual_functions {
+            let told = match &part.set {
+                Some(set) => all.of_set(set, false),
+                None => all.of_kernels(part.kernels.iter(), self.depth),
+            };
+            image.set_virtual_functions(&told);
+            if let Some(facts) = part.set.as_ref().and_then(|set| all.sets.get(set)) {
+                image.set_requirements(&Requirements { aspects: facts.aspects });
+            }
+        }
         image.spirv = module.into_words();
         Ok(image)
+    }
+
+    /// The dummy of a set's image, for devices that lack what the image needs.
+    fn dummy(&self, image: &DeviceImage, part: &Part) -> Result<Option<DeviceImage>> {
+        let (Some(all), Some(set)) = (&self.virtual_functions, &part.set) else { return Ok(None) };
+        let Some(facts) = all.sets.get(set).filter(|facts| facts.aspects.intersects(PARTING)) else {
+            return Ok(None);
+        };
+        let callables: Vec<&Callable> = facts.callables.iter().filter(|c| is_plain(c)).copied().collect();
+        let module = dummy::empty(&Module::from_words(image.spirv.clone())?, &callables)?;
+        let mut dummy = DeviceImage {
+            name: format!("{}.dummy", image.name),
+            spirv: module.into_words(),
+            ..DeviceImage::default()
+        };
+        dummy.set_virtual_functions(&all.of_set(set, true));
+        Ok(Some(dummy))
+    }
+
+    /// Whether what a part is made of uses a device global.
+    fn uses(&self, part: &Part, global: &DeclaredGlobal) -> bool {
+        let by_set = || {
+            let all = self.virtual_functions.as_ref()?;
+            Some(all.sets.get(part.set.as_ref()?)?.reached.contains(&global.variable))
+        };
+        let mut kernels = self.kernels.iter().filter(|kernel| part.kernels.contains(&kernel.name));
+        kernels.any(|kernel| kernel.device_globals.contains(&global.info.id)) || by_set() == Some(true)
     }
 }
 
@@ -169,6 +265,7 @@ fn tables(
     globals: &[DeclaredGlobal],
     kernels: &[KernelSignature],
     parts: &[Part],
+    virtual_functions: Option<&Virtual<'_>>,
 ) -> BTreeMap<String, BTreeSet<String>> {
     let by_id: BTreeMap<&str, &DeclaredGlobal> = globals.iter().map(|g| (g.info.id.as_str(), g)).collect();
     let kernels: BTreeMap<&str, &KernelSignature> = kernels.iter().map(|k| (k.name.as_str(), k)).collect();
@@ -176,8 +273,12 @@ fn tables(
     let mut tables = BTreeMap::new();
     for part in parts {
         let of_kernels = part.kernels.iter().filter_map(|name| kernels.get(name.as_str()));
-        let table: BTreeSet<String> =
+        let mut table: BTreeSet<String> =
             of_kernels.flat_map(|kernel| kernel.device_globals.iter().cloned()).collect();
+        if let Some(set) = virtual_functions.zip(part.set.as_ref()).and_then(|(all, set)| all.sets.get(set)) {
+            let of_set = globals.iter().filter(|global| set.reached.contains(&global.variable));
+            table.extend(of_set.map(|global| global.info.id.clone()));
+        }
         used.extend(table.iter().cloned());
         tables.insert(part.name.clone(), table);
     }
@@ -196,95 +297,4 @@ fn tables(
         }
     }
     tables
-}
-
-/// Checks that what has one instance for each program is used by one image only.
-fn check_scopes<'p>(
-    program: &Program,
-    references: &References<'_>,
-    parts: &[Part],
-    plain: impl Iterator<Item = (u32, &'p str)>,
-) -> Result<()> {
-    if parts.len() < 2 {
-        return Ok(());
-    }
-    for global in program.globals.iter().filter(|global| global.info.device_image_scope) {
-        let users = users_of(parts, |kernel| {
-            let signature = program.kernels.iter().find(|k| k.name == kernel);
-            signature.is_some_and(|k| k.device_globals.contains(&global.info.id))
-        });
-        if users.len() > 1 {
-            return Err(ImageError::Diagnostic(format!(
-                "device_global variable {} with property \"device_image_scope\" is used in more than one device image: {}{}",
-                global.name,
-                users.join(", "),
-                declared_in(&global.unit)
-            )));
-        }
-    }
-    let plain: Vec<(u32, &str)> = plain.collect();
-    if plain.is_empty() {
-        return Ok(());
-    }
-    let reached: BTreeMap<&str, BTreeSet<u32>> = references
-        .entry_points()
-        .iter()
-        .map(|entry| (entry.name.as_str(), references.reachable(entry.function)))
-        .collect();
-    for (variable, name) in plain {
-        let users = users_of(parts, |kernel| reached.get(kernel).is_some_and(|ids| ids.contains(&variable)));
-        if users.len() > 1 {
-            return Err(ImageError::Diagnostic(format!(
-                "variable `{name}` is used in more than one device image ({}), each of which would have its own; mark \
-                 it DEVICE_GLOBAL(), or make it const if no kernel writes it",
-                users.join(", ")
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// Where the source of a unit is named in messages; the unit of oclave-build is `package/program/stem`.
-fn declared_in(unit: &str) -> String {
-    match unit.rsplit('/').next() {
-        Some(stem) if !stem.is_empty() => format!(" (declared in source `{stem}`)"),
-        _ => String::new(),
-    }
-}
-
-/// The names of the images with a kernel that `uses` something.
-fn users_of(parts: &[Part], uses: impl Fn(&str) -> bool) -> Vec<&str> {
-    parts.iter().filter(|part| part.kernels.iter().any(|k| uses(k))).map(|part| part.name.as_str()).collect()
-}
-
-/// Equal ids are one variable: checks that all images of the program agree on it.
-fn check_agreement(images: &[DeviceImage]) -> Result<()> {
-    let mut known: BTreeMap<String, (DeviceGlobalInfo, &str)> = BTreeMap::new();
-    for image in images {
-        for global in image.device_globals()? {
-            let (first, other) =
-                known.entry(global.id.clone()).or_insert_with(|| (global.clone(), &image.name));
-            let differs = |what: &str, there: &dyn std::fmt::Display, here: &dyn std::fmt::Display| {
-                Err(ImageError::Diagnostic(format!(
-                    "device global `{}` {what}: {there} in {other}, {here} in {}; equal names are one variable",
-                    global.id, image.name
-                )))
-            };
-            if first.size_bytes != global.size_bytes {
-                return differs("has two sizes in bytes", &first.size_bytes, &global.size_bytes);
-            }
-            if first.device_image_scope != global.device_image_scope {
-                let scope = |image_scope| if image_scope { "device_image_scope" } else { "none" };
-                return differs(
-                    "has two scopes",
-                    &scope(first.device_image_scope),
-                    &scope(global.device_image_scope),
-                );
-            }
-            if first.initial != global.initial {
-                return differs("has two initial values", &"one", &"another");
-            }
-        }
-    }
-    Ok(())
 }

@@ -1,0 +1,263 @@
+//! Virtual functions through the real compiler: images, and what the build refuses.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{Built, Folder, assert_has, toolchain_is_here};
+use oclave_build::{Config, ErrorKind};
+use oclave_image::{Aspects, DEFAULT_SET, DeviceImage, VirtualFunctions};
+
+const HEADER: &str = "#include <oclave/virtual.hpp>\n";
+const SHAPES: &str = "struct shape { INDIRECTLY_CALLABLE(shapes) virtual int area(int s) { return s; } };
+struct square : shape { int side = 3; INDIRECTLY_CALLABLE(shapes) int area(int s) override { return side * s; } };
+kernel void make(global char *m) { new (m) square; }
+";
+
+/// The folder goes when the first of the two does.
+fn build(level: u32, source: &str) -> (Folder, Built) {
+    let folder = Folder::new();
+    folder.write("shapes.clcpp", &format!("{HEADER}{source}"));
+    let built = folder.build(Config::new().opt_level(level), &["shapes.clcpp"]);
+    (folder, built)
+}
+
+fn images(built: &Built) -> BTreeMap<String, (DeviceImage, VirtualFunctions)> {
+    let paths = &built.result.as_ref().unwrap().images;
+    let read = |path| {
+        let image = DeviceImage::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+        let told = image.virtual_functions().unwrap();
+        (image.name.clone(), (image, told))
+    };
+    paths.iter().map(read).collect()
+}
+
+fn sets<'s>(names: impl IntoIterator<Item = &'s String>) -> Vec<&'s str> {
+    names.into_iter().map(String::as_str).collect()
+}
+
+/// What a source must not have, and what the message must have. At `-O2` the compiler may leave no trace of it.
+#[track_caller]
+fn refused(source: &str, wanted: &[&str]) {
+    for level in [0, 2] {
+        let (_folder, built) = build(level, source);
+        let error = match &built.result {
+            Err(error) => error.to_string(),
+            Ok(_) => panic!("-O{level}: it builds"),
+        };
+        assert_has(&error, wanted);
+        assert_has(&error, &["shapes.clcpp"]);
+    }
+}
+
+#[test]
+fn kernels_and_sets_get_images() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let source = "struct shape {
+    INDIRECTLY_CALLABLE() virtual int area(int s) { return s; }
+    INDIRECTLY_CALLABLE(doubles, both) virtual double half_of(double s) { return s / 2; }
+    virtual int unmarked() { return 4711; }
+};
+kernel void make(global char *m) { new (m) shape; }
+CALLS_INDIRECTLY() kernel void areas(global char *m, global int *out) { *out = ((shape *)m)->area(*out); }
+CALLS_INDIRECTLY(doubles) kernel void halves(global char *m, global int *out) { *out = (int)((shape *)m)->half_of(*out); }
+";
+    for level in [0, 2] {
+        let (_folder, built) = build(level, source);
+        let images = images(&built);
+        let names: Vec<&str> = images.keys().map(String::as_str).collect();
+        let expected = [
+            "shapes",
+            "shapes.fp64",
+            "shapes.set.both",
+            "shapes.set.both.dummy",
+            "shapes.set.doubles",
+            "shapes.set.doubles.dummy",
+            "shapes.set.void",
+        ];
+        assert_eq!(names, expected, "-O{level}");
+        let aspects =
+            |image: &str| images[image].0.requirements().unwrap().aspects - Aspects::GENERIC_POINTER;
+        let (kernels, told) = &images["shapes"];
+        assert_eq!(kernels.kernels.len(), 2, "making objects needs no fp64");
+        assert_eq!(aspects("shapes"), Aspects::empty());
+        assert_eq!(sets(&told.calls), [DEFAULT_SET]);
+        assert_eq!(sets(&told.creates), ["both", "doubles", DEFAULT_SET]);
+        assert_eq!(told.dispatchers.len(), 1);
+        let (kernels, told) = &images["shapes.fp64"];
+        assert_eq!(kernels.kernels[0].name, "halves");
+        assert_eq!(sets(&told.calls), ["doubles"]);
+        assert_eq!(
+            (aspects("shapes.set.void"), aspects("shapes.set.both")),
+            (Aspects::empty(), Aspects::FP64)
+        );
+        assert_eq!(aspects("shapes.set.both.dummy"), Aspects::empty());
+        let function = |image: &str| images[image].1.functions.first().cloned();
+        assert_eq!(function("shapes.set.both").unwrap().signature.to_string(), "f64_p8_f64");
+        assert_eq!(function("shapes.set.both.dummy"), None, "its signature has fp64");
+        assert_ne!(
+            function("shapes.set.both").unwrap().wrapper,
+            function("shapes.set.doubles").unwrap().wrapper
+        );
+        assert_eq!(images["shapes.set.void"].1.slots[0].slot, Some(0));
+        for (image, _) in images.values() {
+            // The constant of the function that belongs to no set.
+            assert!(!image.spirv.contains(&4711), "{} has a function that nobody can call", image.name);
+        }
+    }
+}
+
+#[test]
+fn ordinary_sources_are_translated_as_before() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    folder
+        .write("plain.clcpp", "struct a { int v; }; kernel void k(global int *out) { a x{3}; *out = x.v; }");
+    let built = folder.build(&mut Config::new(), &["plain.clcpp"]);
+    let images = images(&built);
+    let (image, told) = &images["plain"];
+    assert!(told.is_empty());
+    assert!(image.properties.set_names().all(|name| !name.contains("virtual")));
+}
+
+#[test]
+fn sets_may_have_any_name() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let (_folder, built) = build(2, "struct s { INDIRECTLY_CALLABLE(ns::list<int, 4>, a b, a+b, 100% */ 2) virtual int f() { return 1; } };
+        CALLS_INDIRECTLY(100% */ 2, ns::list<int, 4>, a b, extern elsewhere) kernel void k(global int *out) { s x; s *p = &x; *out = p->f(); }");
+    let images = images(&built);
+    assert_eq!(sets(&images["shapes"].1.calls), ["100% */ 2", "a b", "elsewhere", "ns::list<int, 4>"]);
+    let provided: Vec<String> = images.values().filter_map(|(_, told)| told.provides.clone()).collect();
+    assert_eq!(provided, ["100% */ 2", "a b", "a+b", "ns::list<int, 4>"]);
+    assert_eq!(built.result.unwrap().images.len(), 5, "no file replaces another");
+}
+
+#[test]
+fn calls_without_a_marker_are_refused() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let source = format!(
+        "{SHAPES}__attribute__((noinline)) int help(shape *s) {{ return s->area(1); }}
+kernel void use(global char *m, global int *out) {{ *out = help((shape *)m); }}"
+    );
+    refused(&source, &["kernel `use` makes virtual calls", "`help`", "CALLS_INDIRECTLY", "shapes"]);
+}
+
+#[test]
+fn sets_that_do_not_exist_are_refused() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let source = format!(
+        "{SHAPES}CALLS_INDIRECTLY(shape) kernel void use(global char *m, global int *out) {{ *out = ((shape *)m)->area(1); }}"
+    );
+    refused(&source, &["kernel `use` calls virtual functions of set `shape`", "shapes", "extern"]);
+}
+
+#[test]
+fn overrides_need_the_marker() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let source = "namespace n { struct shape { INDIRECTLY_CALLABLE(shapes) virtual int area(int s) { return s; } virtual int other() { return 1; } };
+struct middle : shape {};
+struct square : middle { int area(int s) override { return 2 * s; } int area(char c) { return c; } int other() override { return 2; } }; }
+CALLS_INDIRECTLY(shapes) kernel void use(global char *m, global int *out) { *out = ((n::shape *)m)->area(1); }";
+    refused(source, &["shapes.clcpp:4: `square::area`: it overrides `shape::area`"]);
+}
+
+#[test]
+fn pointers_to_members_and_functions_are_refused() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let member = format!(
+        "{SHAPES}CALLS_INDIRECTLY(shapes) kernel void use(global char *m, global int *out, int which) {{
+    auto f = &shape::area; shape *s = (shape *)m; if (which) f = nullptr; *out = (s->*f)(1); }}"
+    );
+    refused(&member, &["`use`", "virtual functions"]);
+    let raw = "int add(int a) { return a + 1; } int sub(int a) { return a - 1; }
+kernel void use(global int *out) { int (*f)(int) = *out ? add : sub; *out = f(3); }";
+    refused(raw, &["function `", "Devices have no pointers to functions"]);
+}
+
+const DECORATOR: &str = "struct node { INDIRECTLY_CALLABLE(nodes) virtual int value(int x) { return x; } };
+struct twice : node { node *inner; twice(node *n) : inner(n) {} INDIRECTLY_CALLABLE(nodes) int value(int x) override { return 2 * inner->value(x); } };
+kernel void make(global char *m) { new (m) twice(new (m + 16) node); }
+";
+
+#[test]
+fn recursion_needs_a_depth() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let kernel = "kernel void use(global char *m, global int *out) { *out = ((node *)m)->value(*out); }";
+    let plain = format!("{DECORATOR}CALLS_INDIRECTLY(nodes) {kernel}");
+    refused(&plain, &["`twice::value`", "use", "depth=N"]);
+    let (_folder, built) = build(2, &format!("{DECORATOR}CALLS_INDIRECTLY(nodes, depth=5) {kernel}"));
+    assert_eq!(images(&built)["shapes"].1.depth, Some(5));
+    let folder = Folder::new();
+    folder.write("a.clcpp", &format!("{HEADER}{plain}"));
+    let built = folder.build(Config::new().virtual_call_depth(3), &["a.clcpp"]);
+    assert_eq!(images(&built)["a"].1.depth, Some(3));
+    let error = folder.build(Config::new().virtual_call_depth(0), &["a.clcpp"]).error(ErrorKind::Config);
+    assert_has(&error, &["virtual_call_depth is 1 to 64"]);
+}
+
+#[test]
+fn markers_belong_to_kernels_and_functions() {
+    if !toolchain_is_here() {
+        return;
+    }
+    refused(
+        "INDIRECTLY_CALLABLE(a) kernel void k(global int *out) { *out = 1; }",
+        &["`k`", "not INDIRECTLY_CALLABLE"],
+    );
+    refused(
+        "CALLS_INDIRECTLY(a) __attribute__((noinline)) int f(int x) { return x; } kernel void k(global int *out) { *out = f(1); }",
+        &["`f`", "only kernels say CALLS_INDIRECTLY"],
+    );
+    refused(
+        "CALLS_INDIRECTLY(a, depth=many) kernel void k(global int *out) { *out = 1; }",
+        &["`k`", "\"many\""],
+    );
+}
+
+/// The same vtables, wherever: constructing, bodies and calling in three sources.
+#[test]
+fn sources_may_share_classes() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write(
+        "shape.h",
+        "#include <oclave/virtual.hpp>\nstruct shape { virtual int area(int s); INDIRECTLY_CALLABLE(shapes) virtual int edge() { return 1; } int side = 3; };",
+    );
+    folder.write("bodies.clcpp", "#include \"shape.h\"\nINDIRECTLY_CALLABLE(shapes) int shape::area(int s) { return side * s; }\nkernel void nothing() {}");
+    folder.write("make.clcpp", "#include \"shape.h\"\nkernel void make(global char *m) { new (m) shape; }");
+    folder.write("use.clcpp", "#include \"shape.h\"\nCALLS_INDIRECTLY(shapes) kernel void use(global char *m, global int *out) { *out = ((shape *)m)->area(2) + ((shape *)m)->edge(); }");
+    let built = folder.build(&mut Config::new(), &["bodies.clcpp", "make.clcpp", "use.clcpp"]);
+    let of_program = images(&built);
+    let told = &of_program["oclave_kernels.set.shapes"].1;
+    assert_eq!(told.functions.len(), 2);
+    let codes: Vec<u64> = told.slots.iter().map(|slot| slot.code).collect();
+    assert_eq!(sets(&of_program["make"].1.creates), ["shapes"]);
+    // As programs of their own: the vtable is with the bodies, its code is the same.
+    let mut config = Config::new();
+    let bodies = images(&folder.build(config.out_name("bodies"), &["bodies.clcpp"]));
+    let apart: Vec<u64> = bodies["bodies.set.shapes"].1.slots.iter().map(|slot| slot.code).collect();
+    assert_eq!(apart, codes);
+    let make = images(&folder.build(config.out_name("make"), &["make.clcpp"]));
+    assert!(make["make"].1.slots.is_empty() && make["make"].1.creates.is_empty(), "it knows no function");
+    let error = folder.build(config.out_name("use"), &["use.clcpp"]).error(ErrorKind::PostLink);
+    assert_has(&error, &["set `shapes`"]);
+}

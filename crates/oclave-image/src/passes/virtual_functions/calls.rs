@@ -1,0 +1,176 @@
+//! Calls through slots become calls of dispatchers.
+
+use std::collections::BTreeMap;
+
+use super::rewrite::Rewrite;
+use super::symbols::{constant, is_access_chain};
+use super::types::{CodeType, call_type};
+use crate::Result;
+use crate::spirv::{Code, FunctionControl, Instruction, LinkageType, Op, Rewriter, Type, TypeTable};
+use crate::virtual_functions::{CallSignature, CallType, Dispatcher, OFFSET_DISPATCHER, SlotKey};
+
+/// The dispatchers that the new module imports.
+#[derive(Debug, Default)]
+pub(super) struct Dispatchers {
+    by_name: BTreeMap<String, (u32, Dispatcher)>,
+    offsets: Option<u32>,
+}
+
+impl Dispatchers {
+    /// The function of a dispatcher, declared when it is first asked for.
+    fn function(&mut self, new: &mut Rewriter<'_>, dispatcher: Dispatcher) -> u32 {
+        let (id, _) = self.by_name.entry(dispatcher.name.clone()).or_insert_with(|| {
+            let code = new.int_type(64);
+            let types = dispatcher.signature.parameters.iter().map(|ty| type_of(new, *ty));
+            let parameters: Vec<u32> = [code].into_iter().chain(types).collect();
+            let result = type_of(new, dispatcher.signature.result);
+            (import(new, &dispatcher.name, result, &parameters), dispatcher)
+        });
+        *id
+    }
+
+    /// The function that is asked for offsets.
+    pub(super) fn offsets(&mut self, new: &mut Rewriter<'_>) -> u32 {
+        *self.offsets.get_or_insert_with(|| {
+            let ulong = new.int_type(64);
+            import(new, OFFSET_DISPATCHER, ulong, &[ulong])
+        })
+    }
+
+    /// Function → dispatcher.
+    pub(super) fn into_functions(self) -> BTreeMap<u32, Dispatcher> {
+        self.by_name.into_values().collect()
+    }
+}
+
+/// Declares an imported function.
+fn import(new: &mut Rewriter<'_>, name: &str, result: u32, parameters: &[u32]) -> u32 {
+    let ty = new.function_type(result, parameters);
+    let id = new.fresh_id();
+    let mut code = Code::new();
+    code.push(Op::Function, &[result, id, FunctionControl::NONE.bits(), ty]);
+    for parameter in parameters {
+        code.push(Op::FunctionParameter, &[*parameter, new.fresh_id()]);
+    }
+    code.push(Op::FunctionEnd, &[]);
+    new.add_function(code);
+    new.name(id, name);
+    new.decorate_linkage(id, name, LinkageType::Import);
+    id
+}
+
+/// A type of a signature.
+pub(super) fn type_of(new: &mut Rewriter<'_>, ty: CallType) -> u32 {
+    match ty {
+        CallType::Void => new.void_type(),
+        CallType::Bool => new.bool_type(),
+        CallType::Int(bits) => new.int_type(bits),
+        CallType::Float(bits) => new.float_type(bits),
+        CallType::IntVector(lanes, bits) => {
+            let component = new.int_type(bits);
+            new.vector_type(component, lanes)
+        }
+        CallType::FloatVector(lanes, bits) => {
+            let component = new.float_type(bits);
+            new.vector_type(component, lanes)
+        }
+        CallType::Pointer(class) => {
+            let byte = new.int_type(8);
+            new.pointer_type(class, byte)
+        }
+    }
+}
+
+/// The signature of a function type; the place of the first type that calls cannot pass, 0 being the result, where there
+/// is one.
+pub(super) fn signature(types: &TypeTable<'_>, function_type: u32) -> Result<CallSignature, usize> {
+    let Some(Type::Function { returns, parameters }) = types.ty(function_type) else { return Err(0) };
+    let result = call_type(types, returns).ok_or(0_usize)?;
+    let parameters = (1..).zip(parameters).map(|(i, &ty)| call_type(types, ty).ok_or(i));
+    Ok(CallSignature { result, parameters: parameters.collect::<Result<_, usize>>()? })
+}
+
+/// Whether a value of this type is a pointer, but not to bytes: signatures have only the latter.
+pub(super) fn needs_cast(types: &TypeTable<'_>, ty: u32) -> bool {
+    match types.ty(ty) {
+        Some(Type::Pointer { pointee, .. }) => types.ty(pointee) != Some(Type::Int { width: 8 }),
+        _ => false,
+    }
+}
+
+impl Rewrite<'_, '_> {
+    /// A call of type `ty` through `pointer`.
+    pub(super) fn call(&mut self, id: u32, ty: u32, pointer: u32, arguments: &[u32]) -> Result<()> {
+        let old = self.old;
+        let pointee = old.definitions.type_of(pointer).and_then(|ty| old.types.ty(ty));
+        let Some(Type::Pointer { pointee: function_type, .. }) = pointee else {
+            return Err(self.problem("it calls what is no pointer to a function"));
+        };
+        let signature =
+            signature(old.types, function_type).map_err(|place| {
+                self.problem(format!(
+                "{} of a virtual call is neither a number, a truth value, a vector, a struct nor a pointer",
+                if place == 0 { "the result".to_owned() } else { format!("argument {place} (`this` counts)") }
+            ))
+            })?;
+        let key = SlotKey { slot: self.slot_of(pointer), class: None };
+        let dispatcher = Dispatcher::new(signature.clone(), key);
+        let function = self.dispatchers.function(&mut self.new, dispatcher);
+        let mut operands = vec![function, self.mapped(pointer)];
+        for (&argument, &wanted) in arguments.iter().zip(&signature.parameters) {
+            if old.is_code(argument) {
+                return Err(self.problem("it passes a pointer to a function, which devices do not have"));
+            }
+            let mut value = self.mapped(argument);
+            if old.definitions.type_of(argument).is_some_and(|ty| needs_cast(old.types, ty)) {
+                let (cast, ty) = (self.new.fresh_id(), type_of(&mut self.new, wanted));
+                self.new.push(Op::Bitcast, &[ty, cast, value]);
+                value = cast;
+            }
+            operands.push(value);
+        }
+        let result = type_of(&mut self.new, signature.result);
+        if needs_cast(old.types, ty) {
+            let (bytes, ty) = (self.new.fresh_id(), self.mapped(ty));
+            self.new.push(Op::FunctionCall, &[&[result, bytes], operands.as_slice()].concat());
+            self.new.push(Op::Bitcast, &[ty, id, bytes]);
+        } else {
+            self.new.push(Op::FunctionCall, &[&[result, id], operands.as_slice()].concat());
+        }
+        Ok(())
+    }
+
+    /// The number of the slot that a pointer to a function was loaded from, where that is plain to see.
+    fn slot_of(&self, pointer: u32) -> Option<u32> {
+        let known = |id| self.old.vtables.slot_number(*self.old.symbols.get(&id)?, self.old.names);
+        if let Some(slot) = known(pointer) {
+            return Some(slot);
+        }
+        let function = self.old.uncast(pointer)?;
+        let address = function.operand(0).filter(|_| function.is(Op::Load))?;
+        if self.old.kind(address) != CodeType::Slot {
+            return None;
+        }
+        if let Some(slot) = known(address) {
+            return Some(slot);
+        }
+        let address = self.old.uncast(address)?;
+        if self.is_vptr_load(&address) {
+            return Some(0);
+        }
+        let (&base, indices) = address.operands().split_first()?;
+        let &[index] = indices else { return None };
+        let from_vptr = address.op().is_some_and(is_access_chain)
+            && self.old.kind(base) == CodeType::Slot
+            && self.old.uncast(base).is_some_and(|base| self.is_vptr_load(&base));
+        constant(self.old.definitions, index)
+            .filter(|_| from_vptr)
+            .and_then(|index| u32::try_from(index).ok())
+    }
+
+    /// Whether an instruction loads a vptr: what is loaded is the address of a slot.
+    fn is_vptr_load(&self, instruction: &Instruction<'_>) -> bool {
+        let kind = |ty: Option<u32>| ty.map_or(CodeType::None, |ty| self.old.code_types.kind(ty));
+        instruction.is(Op::Load) && kind(instruction.result_type()) == CodeType::Slot
+    }
+}

@@ -1,0 +1,68 @@
+//! C++ names as people write them, as far as messages need that.
+
+/// `square::area` for `_ZNU3AS46square4areaEi`; other kinds of names as they are.
+pub(crate) fn readable(name: &str) -> String {
+    nested(name).unwrap_or_else(|| name.to_owned())
+}
+
+/// The parts of a nested name of plain identifiers, constructors and destructors.
+fn nested(name: &str) -> Option<String> {
+    let mut rest = name.strip_prefix("_ZN").or_else(|| name.strip_prefix("_ZTVN"));
+    if rest.is_none() {
+        // A class or function without namespace: one identifier.
+        let plain = name.strip_prefix("_ZTV").or_else(|| name.strip_prefix("_Z"))?;
+        return identifier(plain).map(|(part, _)| part.to_owned());
+    }
+    let mut parts: Vec<String> = Vec::new();
+    while let Some(text) = rest {
+        if let Some((qualifier, after)) = text.strip_prefix('U').and_then(identifier) {
+            let _ = qualifier;
+            rest = Some(after);
+        } else if let Some(after) = text.strip_prefix(['K', 'V']) {
+            rest = Some(after);
+        } else if text.starts_with('E') {
+            break;
+        } else if let Some(after) = ["D0", "D1", "D2"].iter().find_map(|d| text.strip_prefix(d)) {
+            parts.push(format!("~{}", parts.last()?));
+            rest = Some(after);
+        } else if let Some(after) = ["C1", "C2"].iter().find_map(|c| text.strip_prefix(c)) {
+            parts.push(parts.last()?.clone());
+            rest = Some(after);
+        } else {
+            let (part, after) = identifier(text)?;
+            parts.push(if part == "_GLOBAL__N_1" { "(anonymous)".to_owned() } else { part.to_owned() });
+            rest = Some(after);
+        }
+    }
+    (!parts.is_empty()).then(|| parts.join("::"))
+}
+
+/// An identifier with its length in front, and what follows.
+fn identifier(text: &str) -> Option<(&str, &str)> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (length, rest) = text.split_at_checked(digits)?;
+    rest.split_at_checked(length.parse().ok()?).filter(|(part, _)| !part.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::readable;
+
+    #[test]
+    fn names_are_readable() {
+        for (name, wanted) in [
+            ("_ZNU3AS46square4areaEi", "square::area"),
+            ("_ZNU3AS4K6square7half_ofEv", "square::half_of"),
+            ("_ZN12_GLOBAL__N_16HiddenD2Ev", "(anonymous)::Hidden::~Hidden"),
+            ("_Z6helperi", "helper"),
+            ("_ZTV5shape", "shape"),
+            ("_ZNU3AS42TmIiE1fEi", "_ZNU3AS42TmIiE1fEi"),
+            ("plain", "plain"),
+            ("_ZN", "_ZN"),
+            ("_ZN99x", "_ZN99x"),
+            ("_ZNé", "_ZNé"),
+        ] {
+            assert_eq!(readable(name), wanted);
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The vtables of a module, and the names of what they hold.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::codes::{function_code, module_hash, vtable_code};
+use crate::spirv::{Decoration, Definitions, Module, Op, TypeTable};
+
+/// Offset-to-top and the place of the type's description come before the functions of a sub-vtable.
+const ADDRESS_POINT: u64 = 16;
+const SLOT_BYTES: u64 = 8;
+
+/// Names of functions and vtables, as codes and metadata know them.
+#[derive(Debug)]
+pub(super) struct Names {
+    names: HashMap<u32, String>,
+    linked: HashMap<u32, u32>,
+    /// Hash of the module: what has no linkage is told apart from that of other modules by it.
+    pub(super) hash: u64,
+}
+
+impl Names {
+    pub(super) fn new(unit: &str, module: &Module) -> Self {
+        let mut names = HashMap::new();
+        let mut linked = HashMap::new();
+        for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+            let Some(id) = instruction.operand(0) else { continue };
+            if instruction.is(Op::Name)
+                && let Some(name) = instruction.string(1)
+            {
+                names.entry(id).or_insert_with(|| name.into_owned());
+            } else if instruction.is(Op::Decorate)
+                && instruction.operand(1) == Some(Decoration::LinkageAttributes as u32)
+                && let (Some(name), Some(&kind)) =
+                    (instruction.string(2), instruction.after_string(2).and_then(|rest| rest.first()))
+            {
+                names.insert(id, name.into_owned());
+                linked.insert(id, kind);
+            }
+        }
+        Self { names, linked, hash: module_hash(unit, module.words()) }
+    }
+
+    /// The name in the module; empty where there is none.
+    pub(super) fn plain(&self, id: u32) -> &str {
+        self.names.get(&id).map_or("", String::as_str)
+    }
+
+    /// The name by which other programs know it, too.
+    pub(super) fn unique(&self, id: u32) -> String {
+        match self.linked.contains_key(&id) {
+            true => self.plain(id).to_owned(),
+            false => format!("{}.{:016x}", self.plain(id), self.hash),
+        }
+    }
+}
+
+/// A vtable that the module has.
+#[derive(Debug, Default)]
+pub(super) struct Vtable {
+    /// Code of its first byte.
+    pub(super) base: u64,
+    /// Offset in bytes → the function there, and the number of its slot.
+    pub(super) slots: BTreeMap<u64, (u32, Option<u32>)>,
+    /// Offset in bytes → what is there: offset to top, vbase and vcall offsets.
+    pub(super) offsets: BTreeMap<u64, i64>,
+}
+
+/// Everything of a module that has a code.
+#[derive(Debug, Default)]
+pub(super) struct Vtables {
+    /// Variables of vtables and type descriptions → code of their first byte.
+    pub(super) variables: BTreeMap<u32, u64>,
+    /// Constants that are addresses of functions → function.
+    pub(super) function_pointers: BTreeMap<u32, u32>,
+    /// Tables of vtables: they are data that constructors with virtual bases read.
+    pub(super) construction_tables: Vec<u32>,
+    /// The vtables with their contents.
+    pub(super) tables: Vec<Vtable>,
+}
+
+impl Vtables {
+    pub(super) fn new(definitions: &Definitions<'_>, types: &TypeTable<'_>, names: &Names) -> Self {
+        let mut found = Self::default();
+        let module = definitions.module();
+        let before_functions = || module.instructions().take_while(|i| !i.is(Op::Function));
+        for instruction in before_functions() {
+            let Some(id) = instruction.result_id() else { continue };
+            if instruction.is(Op::ConstantFunctionPointerINTEL) {
+                found.function_pointers.extend(instruction.operand(0).map(|function| (id, function)));
+            } else if instruction.is(Op::Variable) {
+                let name = names.plain(id);
+                if name.starts_with("_ZTT") {
+                    found.construction_tables.push(id);
+                } else if ["_ZTV", "_ZTC", "_ZTI", "_ZTS"].iter().any(|prefix| name.starts_with(prefix)) {
+                    found.variables.insert(id, vtable_code(&names.unique(id)));
+                }
+            }
+        }
+        for (&variable, &base) in &found.variables {
+            let name = names.plain(variable);
+            let initializer = definitions.instruction(variable).and_then(|i| i.operand(1));
+            if let (true, Some(initializer)) =
+                (name.starts_with("_ZTV") || name.starts_with("_ZTC"), initializer)
+            {
+                let mut table = Vtable { base, ..Vtable::default() };
+                let mut walk = Walk { definitions, types, vtables: &found, table: &mut table };
+                walk.tables(initializer);
+                found.tables.push(table);
+            }
+        }
+        found
+    }
+
+    /// Number of the slot with a code, or of one with the function of that code.
+    pub(super) fn slot_number(&self, code: u64, names: &Names) -> Option<u32> {
+        if code & 0xffff != 0xffff {
+            let table = self.tables.iter().find(|table| table.base == code & !0xffff)?;
+            return table.slots.get(&(code & 0xffff))?.1;
+        }
+        let mut slots = self.tables.iter().flat_map(|table| table.slots.values());
+        slots.find(|(function, slot)| slot.is_some() && Self::function_code(names, *function) == code)?.1
+    }
+
+    /// The code of a function's address.
+    pub(super) fn function_code(names: &Names, function: u32) -> u64 {
+        function_code(&names.unique(function))
+    }
+}
+
+/// Reads the initial value of a vtable, a struct of an array for each sub-vtable.
+struct Walk<'a, 'm> {
+    definitions: &'a Definitions<'m>,
+    types: &'a TypeTable<'m>,
+    vtables: &'a Vtables,
+    table: &'a mut Vtable,
+}
+
+impl<'m> Walk<'_, 'm> {
+    fn tables(&mut self, initializer: u32) {
+        let mut offset = 0;
+        for &array in self.parts(initializer) {
+            let size = self.definitions.type_of(array).and_then(|ty| self.types.size_bytes(ty)).unwrap_or(0);
+            let leaves = self.parts(array);
+            // What comes before the functions: offsets, and where the type is described, in front of the address point.
+            let first = leaves.iter().position(|&leaf| self.function(leaf).is_some());
+            let described = leaves.iter().position(|&leaf| self.is_description(leaf));
+            let address_point = match described {
+                Some(index) => Some(SLOT_BYTES * (index as u64 + 1)),
+                // Without descriptions virtual bases hide where they would be; others have two entries in front.
+                None => first.filter(|&first| first == 2).map(|_| ADDRESS_POINT),
+            };
+            for (index, &leaf) in (0_u64..).zip(leaves) {
+                let here = SLOT_BYTES * index;
+                if let Some(function) = self.function(leaf) {
+                    let slot =
+                        address_point.and_then(|point| here.checked_sub(point)).map(|o| o / SLOT_BYTES);
+                    let slot = slot.and_then(|slot| u32::try_from(slot).ok());
+                    self.table.slots.insert(offset + here, (function, slot));
+                } else if let Some(value) = self.number(leaf) {
+                    self.table.offsets.insert(offset + here, value);
+                }
+            }
+            offset += size;
+        }
+    }
+
+    /// The parts of a composite; none of a null one.
+    fn parts(&self, id: u32) -> &'m [u32] {
+        let instruction = self.definitions.instruction(id).filter(|i| i.is(Op::ConstantComposite));
+        instruction.map(|i| i.operands()).unwrap_or_default()
+    }
+
+    /// What a leaf is without its casts.
+    fn uncast(&self, mut id: u32) -> u32 {
+        // No leaf has more casts than this; the limit ends cycles.
+        for _ in 0..8 {
+            match self.definitions.instruction(id).filter(|i| i.is(Op::SpecConstantOp)).map(|i| i.operands())
+            {
+                Some(&[op, operand]) if op == Op::Bitcast as u32 || op == Op::PtrCastToGeneric as u32 => {
+                    id = operand
+                }
+                _ => break,
+            }
+        }
+        id
+    }
+
+    fn function(&self, leaf: u32) -> Option<u32> {
+        self.vtables.function_pointers.get(&self.uncast(leaf)).copied()
+    }
+
+    fn is_description(&self, leaf: u32) -> bool {
+        self.vtables.variables.contains_key(&self.uncast(leaf))
+    }
+
+    fn number(&self, leaf: u32) -> Option<i64> {
+        match self.definitions.instruction(leaf)?.operands() {
+            &[op, number] if op == Op::ConvertUToPtr as u32 => {
+                self.definitions.int_constant(number).map(u64::cast_signed)
+            }
+            _ => None,
+        }
+    }
+}
