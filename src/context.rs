@@ -58,10 +58,17 @@ impl Context {
     /// # Errors
     /// As [`Context::with_devices`]. A cache that cannot be used is no error; it is logged, once.
     pub fn with_program_cache(devices: &[Device], cache: &ProgramCache) -> Result<Self> {
-        devices.iter().try_for_each(Device::require_spirv)?;
-        let driver = driver::context::Context::new(devices)?;
-        let programs = Programs::new(&driver, cache);
-        Ok(Self(Arc::new(Inner { programs, transfer: OnceLock::new(), driver })))
+        Self::builder(devices).program_cache(cache).build()
+    }
+
+    /// A context of several devices of one platform, with properties.
+    pub fn builder(devices: &[Device]) -> ContextBuilder {
+        let off = |value: std::ffi::OsString| value == "0" || value == "off";
+        ContextBuilder {
+            devices: devices.to_vec(),
+            cache: ProgramCache::Environment,
+            virtual_call_checks: !std::env::var_os("OCLAVE_VIRTUAL_CALL_CHECKS").is_some_and(off),
+        }
     }
 
     /// The devices, in the order given.
@@ -143,5 +150,42 @@ impl Eq for Context {}
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context").field("devices", &self.devices()).finish_non_exhaustive()
+    }
+}
+
+/// Properties of a context to be made; from [`Context::builder`].
+#[must_use = "a context is made by `build`"]
+#[derive(Debug, Clone)]
+pub struct ContextBuilder {
+    devices: Vec<Device>,
+    cache: ProgramCache,
+    virtual_call_checks: bool,
+}
+
+impl ContextBuilder {
+    /// Where binaries of programs are kept.
+    pub fn program_cache(mut self, cache: &ProgramCache) -> Self {
+        self.cache = cache.clone();
+        self
+    }
+
+    /// Whether a virtual call that reaches no function (of an object that is dead or was never constructed, of a set that the
+    /// kernel does not call, or nested too deep) is reported by the next wait, as [`ErrorKind::Kernel`](crate::ErrorKind::Kernel).
+    /// Such a call returns zeroes. On unless `OCLAVE_VIRTUAL_CALL_CHECKS` is `0` or `off`; without, virtual calls can be a
+    /// little faster.
+    pub fn virtual_call_checks(mut self, on: bool) -> Self {
+        self.virtual_call_checks = on;
+        self
+    }
+
+    /// Makes the context.
+    ///
+    /// # Errors
+    /// As [`Context::with_devices`].
+    pub fn build(self) -> Result<Context> {
+        self.devices.iter().try_for_each(Device::require_spirv)?;
+        let driver = driver::context::Context::new(&self.devices)?;
+        let programs = Programs::new(&driver, &self.cache, self.virtual_call_checks);
+        Ok(Context(Arc::new(Inner { programs, transfer: OnceLock::new(), driver })))
     }
 }

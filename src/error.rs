@@ -68,6 +68,12 @@ impl ErrorKind {
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
+/// The message of [`Error::busy_in_task`].
+const BUSY: &str = "the memory is being accessed by a host task";
+
+/// The message of [`Error::of_dependent`].
+const DEPENDENT: &str = "a command that it depends on failed";
+
 #[derive(Clone)]
 struct Inner {
     kind: ErrorKind,
@@ -117,6 +123,25 @@ impl Error {
     pub(crate) fn with_message(mut self, message: impl Into<String>) -> Self {
         self.0.message = message.into();
         self
+    }
+
+    /// Memory is accessed by a host task: the command can be held back until it no longer is.
+    #[cold]
+    pub(crate) fn busy_in_task() -> Self {
+        Self::invalid(BUSY).remedy("drop the guard of `read` or `write` first")
+    }
+
+    pub(crate) fn is_busy_in_task(&self) -> bool {
+        self.0.message == BUSY
+    }
+
+    /// The error of a command that does not run because one that it depends on failed with this. Of a chain of them
+    /// the root stays the cause.
+    pub(crate) fn of_dependent(&self) -> Self {
+        if self.0.message == DEPENDENT {
+            return self.clone();
+        }
+        Self::new(self.kind(), DEPENDENT).with_source(self.clone())
     }
 
     /// Puts a place in front of those already known (`kernel `saxpy``, `argument 1 (`x`)`).

@@ -78,6 +78,7 @@ mod include_kernels;
 mod memory;
 mod program;
 mod queue;
+mod runtime;
 pub mod vector;
 
 pub use oclave_image::{Aspects, HostAccess};
@@ -90,7 +91,7 @@ pub use half;
 pub use command::{
     Advice, Command, CopyFrom, CopyTo, Handler, KernelCall, Local, NdRange, Range, TaskResult,
 };
-pub use context::Context;
+pub use context::{Context, ContextBuilder};
 pub use device_global::{
     BundleGlobal, DeviceGlobal, EXT_ONEAPI_DEVICE_GLOBAL, Elements, GlobalElements, GlobalVariable,
     HostReadable, HostWritable, Value, host_access,

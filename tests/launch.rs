@@ -247,6 +247,7 @@ fn dependencies_between_queues_and_contexts() {
     }
     let elsewhere = Queue::new(&other).unwrap();
     let foreign = elsewhere.after(&[&last]).marker().unwrap();
+    foreign.wait().unwrap();
     assert_eq!(last.status().unwrap(), EventStatus::Complete);
     assert_eq!(queues[0].after(&[&foreign]).read(&value).unwrap(), [100]);
 }

@@ -28,22 +28,38 @@ impl CommandKind {
         }
         for place in self.places().into_iter().flatten() {
             place.check(context, device)?;
-            if matches!(place, Place::Null) {
-                return Err(Error::invalid("a null pointer is no memory"));
+            match place {
+                Place::Null => return Err(Error::invalid("a null pointer is no memory")),
+                Place::Accessor(requirement) => requirement.check_contiguous()?,
+                _ => {}
             }
         }
         match self {
             Self::Copy { from: Place::Usm(from), to: Place::Usm(to) } => {
                 copy::check(&from.span()?, &to.span()?)
             }
-            Self::Write { from, to: Place::Usm(to) } => copy::same_size(from.bytes().len(), to.size_bytes()),
-            Self::Read { from: Place::Usm(from), to } => copy::same_size(from.size_bytes(), to.size_bytes()),
+            Self::Copy { from, to } => same_size(from.size_bytes(), to.size_bytes()),
+            Self::Write { from, to } => same_size(Some(from.bytes().len()), to.size_bytes()),
+            Self::Read { from, to } => same_size(from.size_bytes(), Some(to.size_bytes())),
             _ => Ok(()),
         }
     }
 }
 
+/// Sizes that are not known yet are compared when the command is prepared.
+fn same_size(from: Option<usize>, to: Option<usize>) -> Result<()> {
+    from.zip(to).map_or(Ok(()), |(from, to)| copy::same_size(from, to))
+}
+
 impl Place {
+    fn size_bytes(&self) -> Option<usize> {
+        match self {
+            Self::Usm(region) => Some(region.size_bytes()),
+            Self::Accessor(requirement) => Some(requirement.size_bytes()),
+            Self::Null | Self::Global(_) | Self::Refused(_) => None,
+        }
+    }
+
     fn check(&self, context: &Context, device: &Device) -> Result<()> {
         match self {
             Self::Usm(region) => region.allocation().check(context.driver(), device),

@@ -10,18 +10,19 @@ use crate::{Error, Result};
 
 impl Prepared {
     /// Puts the command on a queue of the context and device that it was prepared for, after events of the same context.
+    /// `held`: the use of its memory has begun already, as it was held back.
     ///
     /// # Errors
     /// When the host accesses the memory, or the driver refuses. Host tasks are not for the driver.
-    pub(crate) fn execute(&self, queue: &Arc<Queue>, after: &[&Event]) -> Result<Event> {
+    pub(crate) fn execute(&self, queue: &Arc<Queue>, after: &[&Event], held: bool) -> Result<Event> {
         match self {
-            Self::Kernel(kernel) => kernel.execute(queue, after),
-            Self::Copy { from, to } => queue.copy(from.span()?, to.span()?, after),
-            Self::Write { from, to } => queue.write_later(from, to.span()?, after),
-            Self::Read { from, to } => queue.read_later(from.span()?, to, after),
-            Self::Fill { to, pattern } => fill::fill(queue, to.span()?, pattern.bytes(), after),
-            Self::Prefetch(memory) => queue.prefetch(memory.span()?, after),
-            Self::Advise(memory) => queue.advise(memory.span()?, after),
+            Self::Kernel(kernel) => kernel.execute(queue, after, held),
+            Self::Copy { from, to } => queue.copy(from.held_span(held)?, to.held_span(held)?, after),
+            Self::Write { from, to } => queue.write_later(from, to.held_span(held)?, after),
+            Self::Read { from, to } => queue.read_later(from.held_span(held)?, to, after),
+            Self::Fill { to, pattern } => fill::fill(queue, to.held_span(held)?, pattern.bytes(), after),
+            Self::Prefetch(memory) => queue.prefetch(memory.held_span(held)?, after),
+            Self::Advise(memory) => queue.advise(memory.held_span(held)?, after),
             Self::Marker | Self::Empty => queue.marker(after),
             Self::Barrier => queue.barrier(after),
             Self::HostTask(_) => Err(Error::invalid("a host task is no command of a device")),
@@ -30,8 +31,8 @@ impl Prepared {
 }
 
 impl PreparedKernel {
-    fn execute(&self, queue: &Arc<Queue>, after: &[&Event]) -> Result<Event> {
-        let arguments = self.arguments.iter().map(launch::argument);
+    fn execute(&self, queue: &Arc<Queue>, after: &[&Event], held: bool) -> Result<Event> {
+        let arguments = self.arguments.iter().map(|argument| launch::argument(argument, held));
         match &self.size {
             Some(size) => queue.launch(&mut self.kernel.lock(), arguments, size, after),
             None => queue.launch_nothing(arguments, after),

@@ -58,12 +58,12 @@ fn try_prepare(queue: &Queue, range: &NdRange, call: &mut KernelCall) -> Result<
 }
 
 /// An argument whose place is resolved, as the driver takes it.
-pub(super) fn argument(argument: &Argument) -> Arg<'_> {
+pub(super) fn argument(argument: &Argument, held: bool) -> Arg<'_> {
     match argument {
         Argument::Value(value) => Arg::Value(value.bytes()),
         Argument::Local { size_bytes, .. } => Arg::Local(*size_bytes),
         Argument::Pointer(pointer) => match pointer.place() {
-            Place::Usm(region) => Arg::Memory(region.tail()),
+            Place::Usm(region) => Arg::Memory(region.tail().held(held)),
             _ => Arg::Null,
         },
     }

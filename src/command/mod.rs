@@ -4,7 +4,7 @@
 //! ```text
 //! Command --submit--> recorded by a graph, if the queue is recording       recording.rs
 //!         --prepare-> Prepared: kernel found, arguments, ranges and sizes checked, places looked up
-//!         --order---> the driver's events to wait for                        submit.rs
+//!         --order---> the driver's events to wait for, or held back          submit.rs, held.rs
 //!         --execute-> the driver's event                                     execute.rs
 //! ```
 //! A graph prepares its commands once, and executes what was prepared again and again.
@@ -16,8 +16,10 @@ mod check;
 mod execute;
 mod fill;
 mod handler;
+mod held;
 mod index_space;
 mod launch;
+mod memory;
 mod place;
 mod prepare;
 mod range;
@@ -34,9 +36,10 @@ pub use call::{KernelCall, Local};
 pub use handler::Handler;
 pub use place::{CopyFrom, CopyTo};
 pub(crate) use place::{Place, Placed};
+pub(crate) use prepare::Prepared;
 pub use range::{NdRange, Range};
 pub(crate) use recording::{Recorder, Recording};
-pub(crate) use submit::{settled, submit};
+pub(crate) use submit::{settled, submit, submit_prepared};
 pub use task::TaskResult;
 
 use self::task::HostTask;

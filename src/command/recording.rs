@@ -15,6 +15,9 @@ pub(crate) trait Recorder: Send + Sync {
     /// Called for a queue that records into this, and for any queue whose command depends on an event of this.
     fn record(self: Arc<Self>, queue: &Queue, command: Command) -> Result<Event>;
 
+    /// Whether a queue records into it.
+    fn is_recording(&self) -> bool;
+
     /// For who knows what kind of recorder it is.
     fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 }

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{Command, Recorder};
+use super::held::hold_back;
+use super::{Command, Prepared, Recorder};
 use crate::driver::event as driver;
+use crate::event::{Known, Promise};
 use crate::memory::buffer;
-use crate::{Event, Queue, Result};
+use crate::queue::Rank;
+use crate::{Event, Queue, Result, runtime};
 
 /// Gives a command to what records the queue, or puts it on the queue. It waits for `after`, too.
 pub(crate) fn submit(queue: &Queue, command: Command, after: &[&Event]) -> Result<Event> {
@@ -17,9 +20,61 @@ pub(crate) fn submit(queue: &Queue, command: Command, after: &[&Event]) -> Resul
     let prepared = kind.prepare(queue)?;
     let run = |more: &[&Event]| {
         let dependencies = own.iter().chain(after.iter().copied()).chain(more.iter().copied());
-        settled(queue, dependencies, |events| prepared.execute(queue.driver(), events)).map(Event::native)
+        submit_prepared(queue, prepared, dependencies)
     };
     if requirements.is_empty() { run(&[]) } else { buffer::ordered(queue, &requirements, run) }
+}
+
+/// Puts a command that was prepared for the queue's context and device on the queue.
+pub(crate) fn submit_prepared<'a>(
+    queue: &Queue,
+    prepared: Prepared,
+    after: impl Iterator<Item = &'a Event> + Clone,
+) -> Result<Event> {
+    let alone = after.clone().next().is_none();
+    let rank = prepared.rank(alone);
+    if alone && queue.is_out_of_order() && matches!(prepared, Prepared::Empty) {
+        return Ok(Event::promised(Promise::done(queue.driver().properties().profiling)));
+    }
+    let for_driver = !matches!(prepared, Prepared::HostTask(_))
+        && queue.order().lets_pass(rank)
+        && after.clone().all(|event| is_for_driver(queue, event));
+    if !for_driver {
+        return hold_back(queue, prepared, after);
+    }
+    let natives = after.clone().filter_map(|event| match event.known() {
+        Ok(Known::Native(event)) => Some(event),
+        _ => None,
+    });
+    let event = match with_slice(natives, |natives| prepared.execute(queue.driver(), natives, false)) {
+        Ok(event) => Event::native(event),
+        Err(error) if error.is_busy_in_task() => return hold_back(queue, prepared, after),
+        Err(error) => return Err(error),
+    };
+    if matches!(rank, Rank::Barrier { .. }) {
+        queue.order().passed_barrier(&event);
+    }
+    Ok(event)
+}
+
+impl Prepared {
+    /// What it asks of the order; `alone`: it names no dependencies.
+    pub(super) fn rank(&self, alone: bool) -> Rank {
+        match self {
+            Self::Barrier => Rank::Barrier { after_all: alone },
+            Self::Marker if alone => Rank::AfterAll,
+            _ => Rank::Plain,
+        }
+    }
+}
+
+/// Whether a driver can wait for an event on a queue, or need not.
+fn is_for_driver(queue: &Queue, event: &Event) -> bool {
+    match event.known() {
+        Ok(Known::Native(event)) => Arc::ptr_eq(event.queue().context(), queue.driver().context()),
+        Ok(Known::Done) => true,
+        _ => false,
+    }
 }
 
 /// What records the command: that which the queue records into, or else that of an event that it waits for.
@@ -33,8 +88,7 @@ fn recorder(queue: &Queue, command: &Command, after: &[&Event]) -> Option<Arc<dy
         .or_else(|| after.iter().copied().find_map(recorded))
 }
 
-/// Calls with those of the events that the driver must wait for, as it has them. Those that it cannot wait for are waited
-/// for here.
+/// For what the caller waits for anyway: waits for what the driver cannot wait for, and calls with the events that it can.
 ///
 /// # Errors
 /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for events of a recording; when a command that is waited for failed.
@@ -43,26 +97,31 @@ pub(crate) fn settled<'a, R>(
     events: impl Iterator<Item = &'a Event>,
     run: impl FnOnce(&[&driver::Event]) -> Result<R>,
 ) -> Result<R> {
-    let context = queue.driver().context();
-    let mut events = events.filter_map(|event| {
-        event.driver().map_or_else(
-            |error| Some(Err(error)),
-            |native| match Arc::ptr_eq(native.queue().context(), context) {
-                true => Some(Ok(native)),
-                false => native.wait().err().map(Err),
-            },
-        )
-    });
-    match (events.next().transpose()?, events.next().transpose()?, events.next().transpose()?) {
+    for promise in queue.order().in_the_way() {
+        promise.wait_known();
+    }
+    let mut natives = Vec::new();
+    for event in events {
+        match event.wait_known()? {
+            Known::Native(event) if Arc::ptr_eq(event.queue().context(), queue.driver().context()) => {
+                natives.push(event);
+            }
+            Known::Native(event) => {
+                runtime::blocking(|| event.wait()).map_err(|error| error.of_dependent())?
+            }
+            Known::Failed(error) => return Err(error.of_dependent()),
+            Known::Done | Known::Unknown(_) => {}
+        }
+    }
+    run(&natives)
+}
+
+/// Calls with items as a slice; on the stack while they are few.
+fn with_slice<T: Copy, R>(mut items: impl Iterator<Item = T>, run: impl FnOnce(&[T]) -> R) -> R {
+    match (items.next(), items.next(), items.next()) {
         (None, ..) => run(&[]),
         (Some(a), None, _) => run(&[a]),
         (Some(a), Some(b), None) => run(&[a, b]),
-        (Some(a), Some(b), Some(c)) => {
-            let mut many = vec![a, b, c];
-            for event in events {
-                many.push(event?);
-            }
-            run(&many)
-        }
+        (Some(a), Some(b), Some(c)) => run(&[a, b, c].into_iter().chain(items).collect::<Vec<_>>()),
     }
 }

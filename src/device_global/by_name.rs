@@ -57,7 +57,7 @@ impl BundleGlobal {
         memory_of(self, queue).map(|memory| memory.address())
     }
 
-    fn declaration(&self) -> Result<(&LoadedImage, &DeviceGlobalInfo)> {
+    fn declaration(&self) -> Result<(&Arc<LoadedImage>, &DeviceGlobalInfo)> {
         let image = self.bundle.images().get(self.image);
         image
             .and_then(|image| Some((image, image.device_globals().get(self.index)?)))

@@ -11,7 +11,7 @@ mod place;
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use bytemuck::Pod;
 use oclave_image::DeviceGlobalInfo;
@@ -96,7 +96,7 @@ pub struct DeviceGlobal<T, A = host_access::ReadWrite> {
 /// Where an image declares a variable.
 #[derive(Clone, Copy, Debug)]
 pub struct Declaration {
-    image: &'static LoadedImage,
+    image: &'static Arc<LoadedImage>,
     global: &'static DeviceGlobalInfo,
 }
 

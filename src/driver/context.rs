@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::ext::usm::Usm;
+use super::fault::Faults;
 use super::quirk::Quirks;
 use super::retired::{Keep, Retired, leak};
 use super::slots::Slots;
@@ -27,6 +28,7 @@ pub(crate) struct Context {
     /// The fast path to `first_error`.
     has_error: AtomicBool,
     first_error: Mutex<Option<Error>>,
+    faults: Faults,
 }
 
 // SAFETY: OpenCL's functions on contexts are thread-safe (specification, appendix A.2); the handle is only read.
@@ -68,6 +70,7 @@ impl Context {
             retired: Retired::default(),
             has_error: AtomicBool::new(false),
             first_error: Mutex::new(None),
+            faults: Faults::default(),
         }))
     }
 
@@ -136,6 +139,10 @@ impl Context {
         }
     }
 
+    pub(super) fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
     pub(super) fn retired(&self) -> &Retired {
         &self.retired
     }
@@ -186,6 +193,7 @@ impl Drop for Context {
         // Queues and allocations hold the context, so what is left are commands of queues that are gone.
         self.retired.drain(|keep| self.free(keep));
         self.slots.clear();
+        self.stop_watching();
         // SAFETY: the reference is this object's own.
         if let Err(error) = unsafe { self.api.clReleaseContext(self.raw) } {
             log::error!("a context was not released: {error}");

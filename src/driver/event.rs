@@ -1,5 +1,6 @@
 //! Events: waiting, status, profiling.
 
+use std::ffi::c_void;
 use std::sync::{Arc, OnceLock};
 
 use super::queue::Queue;
@@ -110,6 +111,53 @@ impl Drop for RawEvent {
     }
 }
 
+/// How a command ended, with the event: it is released when this is dropped, and not inside the driver's callback.
+pub(crate) struct Ended {
+    outcome: Result<()>,
+    _event: Option<RawEvent>,
+}
+
+impl Ended {
+    pub(crate) fn outcome(self) -> Result<()> {
+        self.outcome
+    }
+}
+
+/// Called, on a thread of the driver, when a command has ended. It must neither wait nor call OpenCL.
+pub(crate) type Then = Box<dyn FnOnce(Ended) + Send>;
+
+struct Callback {
+    then: Then,
+    event: RawEvent,
+}
+
+impl RawEvent {
+    /// Calls `then` once, when the command has ended; at once when the driver refuses.
+    pub(crate) fn when_ended(&self, then: Then) {
+        let event = match self.try_clone() {
+            Ok(event) => event,
+            Err(error) => return then(Ended { outcome: Err(error), _event: None }),
+        };
+        let data = Box::into_raw(Box::new(Callback { then, event })).cast::<c_void>();
+        // SAFETY: the event is alive, and so is its reference in the box, which goes to `ended` or is taken back below.
+        let set = unsafe { self.api.clSetEventCallback(self.raw, CL_COMPLETE, Some(ended), data) };
+        if let Err(error) = set {
+            // SAFETY: the box was made above, and the driver did not take the callback.
+            let callback = unsafe { Box::from_raw(data.cast::<Callback>()) };
+            (callback.then)(Ended { outcome: Err(error), _event: Some(callback.event) });
+        }
+    }
+}
+
+/// What drivers call.
+unsafe extern "C" fn ended(_: cl_event, status: cl_int, data: *mut c_void) {
+    // SAFETY: `data` is the box that `RawEvent::when_ended` gave away; drivers call once for each registration
+    // (specification of clSetEventCallback).
+    let callback = unsafe { Box::from_raw(data.cast::<Callback>()) };
+    let outcome = if status < 0 { Err(failed(status)) } else { Ok(()) };
+    (callback.then)(Ended { outcome, _event: Some(callback.event) });
+}
+
 fn failed(code: i32) -> Error {
     Error::cl("clWaitForEvents", code)
         .with_kind(ErrorKind::Kernel)
@@ -181,7 +229,19 @@ impl Event {
         };
         raw.wait()?;
         self.queue.completed(self.covers);
-        Ok(())
+        self.queue.check_faults()
+    }
+
+    /// Calls `then` when the command has ended; see [`RawEvent::when_ended`].
+    pub(crate) fn when_ended(&self, then: Then) {
+        match self.raw() {
+            Ok(raw) => raw.when_ended(then),
+            Err(error) => return then(Ended { outcome: Err(error), _event: None }),
+        }
+        // What was never flushed may stay queued for ever.
+        if let Err(error) = self.queue.flush_once() {
+            self.queue.context().keep_error(error);
+        }
     }
 
     pub(crate) fn status(&self) -> Result<Status> {

@@ -31,11 +31,29 @@ pub enum ObjectKind {
 
 #[cfg(feature = "record")]
 pub(crate) use super::record::hooks::{before, created, event_created, released, retained};
+#[cfg(feature = "record")]
+pub(crate) use super::record::{Handle as Session, current as session};
 
 #[cfg(not(feature = "record"))]
 mod off {
     use super::ObjectKind;
     use crate::error::Result;
+
+    /// The session of the calling thread, for another thread to join: none.
+    pub(crate) enum Session {}
+
+    impl Session {
+        pub(crate) fn enter(&self) -> Entered {
+            Entered
+        }
+    }
+
+    pub(crate) struct Entered;
+
+    #[inline(always)]
+    pub(crate) fn session() -> Option<Session> {
+        None
+    }
 
     #[inline(always)]
     pub(crate) fn before(_: &'static str) -> Result<()> {
@@ -55,4 +73,4 @@ mod off {
     pub(crate) fn event_created(_: *mut crate::driver::sys::cl_event) {}
 }
 #[cfg(not(feature = "record"))]
-pub(crate) use off::{before, created, event_created, released, retained};
+pub(crate) use off::{Session, before, created, event_created, released, retained, session};

@@ -32,6 +32,8 @@ pub(crate) struct Properties {
     pub(crate) profiling: bool,
     /// Commands get no event of their own.
     pub(crate) discard_events: bool,
+    /// The library's own: its waits do not tell of kernels that are not its own.
+    pub(crate) internal: bool,
 }
 
 /// A `cl_command_queue` with its counts. Owns one reference. Shared by the handle and its context's slots, so that
@@ -188,7 +190,7 @@ impl Queue {
     }
 
     /// Flushes unless everything counted was flushed already.
-    fn flush_once(&self) -> Result<()> {
+    pub(super) fn flush_once(&self) -> Result<()> {
         if self.core.flushed.load(Ordering::Acquire) < self.core.submitted.load(Ordering::Acquire) {
             self.core.flush()?;
         }
@@ -199,7 +201,12 @@ impl Queue {
     pub(crate) fn finish(&self) -> Result<()> {
         let outcome = self.core.finish();
         self.context.sweep_all();
-        outcome
+        outcome.and_then(|()| self.check_faults())
+    }
+
+    /// The error that kernels of the device left, for whoever has waited.
+    pub(super) fn check_faults(&self) -> Result<()> {
+        if self.properties.internal { Ok(()) } else { self.context.check_faults(&self.device) }
     }
 
     /// Enqueues one command. `enqueue` gets the wait list and where to put the event (null: no event), and must keep
@@ -257,7 +264,7 @@ impl Queue {
             core.flushed.fetch_max(before, Ordering::Release);
             core.completed.fetch_max(before, Ordering::Release);
         }
-        Ok(())
+        self.check_faults()
     }
 
     /// A command that does nothing, in its place in the queue: after `after` and, on an in-order queue or with no
@@ -268,6 +275,11 @@ impl Queue {
         self.submit(after, false, |api, queue, wait, event| unsafe {
             api.clEnqueueMarkerWithWaitList(queue, wait, event)
         })
+    }
+
+    /// A marker behind everything on the queue; `None` when it has all ended.
+    pub(crate) fn marker_of_all(self: &Arc<Self>) -> Result<Option<Event>> {
+        if self.core.is_idle() { Ok(None) } else { self.marker(&[]).map(Some) }
     }
 
     /// As [`Queue::marker`], and what comes after it waits for it.

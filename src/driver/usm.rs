@@ -5,12 +5,16 @@
 //! queue is not idle, commands may read and write. Host access (a [`HostAccess`]) first refuses new uses, then waits for
 //! the queues that used the memory; both sides meet in one atomic word, so none misses the other.
 //! Device memory has no host access.
+//!
+//! A command that is held back holds its memory from its submission on, when it is refused under host access as others
+//! are. Host access waits for it. Only host tasks do not wait for what is held back, as that may wait for them; and
+//! while a host task has access, commands are not refused, but held back until it ends.
 
 use std::ffi::c_void;
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use bytemuck::Pod;
 
@@ -56,21 +60,34 @@ pub(crate) struct Allocation {
     program: Option<Arc<Program>>,
     /// A bit for each slot whose queues have used it.
     used_by: AtomicU64,
-    /// Uses being enqueued (low half) and host access (high half); see [`access`].
+    /// Who uses the memory; see [`access`].
     access: AtomicU64,
 }
 
-/// The fields of [`Allocation::access`].
+/// The fields of [`Allocation::access`]. Counts are of threads and guards, but for `HELD`, which is of commands; each is far from
+/// its limit.
 mod access {
     /// One use being enqueued.
     pub(super) const USE: u64 = 1;
-    pub(super) const USES: u64 = (1 << 32) - 1;
+    pub(super) const USES: u64 = HELD - 1;
+    /// One command held back.
+    pub(super) const HELD: u64 = 1 << 12;
+    pub(super) const ALL_HELD: u64 = READ - HELD;
     /// One reader on the host.
-    pub(super) const READ: u64 = 1 << 32;
+    pub(super) const READ: u64 = 1 << 40;
+    /// One reader inside a host task.
+    pub(super) const TASK_READ: u64 = 1 << 50;
+    /// A writer inside a host task.
+    pub(super) const TASK_WRITE: u64 = 1 << 62;
+    pub(super) const TASKS: u64 = WRITE - TASK_READ;
     /// A writer on the host.
     pub(super) const WRITE: u64 = 1 << 63;
-    pub(super) const HOST: u64 = !USES;
+    pub(super) const WRITERS: u64 = WRITE | TASK_WRITE;
+    pub(super) const HOST: u64 = !(READ - 1);
 }
+
+/// Where those sleep who wait for a change of an access word.
+static ACCESS_CHANGED: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
 
 // SAFETY: the pointer is only dereferenced through `HostAccess`, which the access word guards; the rest is Sync.
 unsafe impl Send for Allocation {}
@@ -142,7 +159,9 @@ impl Allocation {
     /// The bytes from `offset_bytes` on.
     pub(crate) fn span(&self, offset_bytes: usize, size_bytes: usize) -> Result<Span<'_>> {
         match offset_bytes.checked_add(size_bytes) {
-            Some(end) if end <= self.size_bytes => Ok(Span { allocation: self, offset_bytes, size_bytes }),
+            Some(end) if end <= self.size_bytes => {
+                Ok(Span { allocation: self, offset_bytes, size_bytes, held: false })
+            }
             _ => Err(Error::invalid(format!(
                 "{size_bytes} bytes from {offset_bytes} on are not within memory of {} bytes",
                 self.size_bytes
@@ -153,7 +172,7 @@ impl Allocation {
     /// The bytes from `offset_bytes` to the end; none from beyond the end.
     pub(crate) fn tail(&self, offset_bytes: usize) -> Span<'_> {
         let offset_bytes = offset_bytes.min(self.size_bytes);
-        Span { allocation: self, offset_bytes, size_bytes: self.size_bytes - offset_bytes }
+        Span { allocation: self, offset_bytes, size_bytes: self.size_bytes - offset_bytes, held: false }
     }
 
     /// The first byte's address; null when there are no bytes.
@@ -187,6 +206,91 @@ impl Allocation {
     /// argument. When the last handle goes, all queues are asked.
     pub(crate) fn used_by_any_queue(&self) {
         self.used_by.store(u64::MAX, Ordering::SeqCst);
+    }
+
+    /// Holds the memory for a command that is held back.
+    ///
+    /// # Errors
+    /// As [`Span::begin_use`].
+    pub(crate) fn hold(&self, queue: &Queue) -> Result<()> {
+        self.check(queue.context(), queue.device())?;
+        if self.kind == Kind::Device {
+            Ok(())
+        } else {
+            self.enter(access::HELD, access::HOST & !access::TASKS)
+        }
+    }
+
+    /// Takes [`Allocation::hold`] back.
+    pub(crate) fn release(&self) {
+        if self.kind != Kind::Device {
+            self.leave(access::HELD);
+        }
+    }
+
+    /// Turns a hold into a use, unless a host task has access.
+    pub(crate) fn try_use_held(&self) -> bool {
+        if self.kind == Kind::Device {
+            return true;
+        }
+        let turn = |word: u64| (word & access::TASKS == 0).then(|| word - access::HELD + access::USE);
+        self.access.fetch_update(Ordering::SeqCst, Ordering::SeqCst, turn).is_ok()
+    }
+
+    /// Turns such a use into a hold again.
+    pub(crate) fn hold_used(&self) {
+        if self.kind != Kind::Device {
+            self.access.fetch_add(access::HELD - access::USE, Ordering::SeqCst);
+        }
+    }
+
+    /// Ends such a use.
+    pub(crate) fn end_held_use(&self) {
+        if self.kind != Kind::Device {
+            self.leave(access::USE);
+        }
+    }
+
+    /// Waits until no host task has access.
+    pub(crate) fn wait_for_tasks(&self) {
+        self.wait_for_access(|word| word & access::TASKS == 0);
+    }
+
+    /// Counts a use or a hold, unless one of `against` has access.
+    fn enter(&self, step: u64, against: u64) -> Result<()> {
+        let before = self.access.fetch_add(step, Ordering::SeqCst);
+        if before & against == 0 {
+            return Ok(());
+        }
+        self.leave(step);
+        if before & access::HOST & !access::TASKS == 0 {
+            return Err(Error::busy_in_task());
+        }
+        Err(Error::invalid(format!("the {} memory is being accessed by the host", self.kind.name()))
+            .remedy("drop the guard of `read` or `write` first"))
+    }
+
+    fn leave(&self, step: u64) {
+        let before = self.access.fetch_sub(step, Ordering::SeqCst);
+        // Somebody may wait: the host for commands, or held commands for the host.
+        if before & access::HOST != 0 {
+            drop(ACCESS_CHANGED.0.lock().unwrap_or_else(PoisonError::into_inner));
+            ACCESS_CHANGED.1.notify_all();
+        }
+    }
+
+    fn wait_for_access(&self, allowed: impl Fn(u64) -> bool) {
+        // Enqueues that began before take microseconds.
+        for _ in 0..100 {
+            if allowed(self.access.load(Ordering::SeqCst)) {
+                return;
+            }
+            std::thread::yield_now();
+        }
+        let mut guard = ACCESS_CHANGED.0.lock().unwrap_or_else(PoisonError::into_inner);
+        while !allowed(self.access.load(Ordering::SeqCst)) {
+            guard = ACCESS_CHANGED.1.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 
     /// Waits for the queues that used the memory.
@@ -292,9 +396,16 @@ pub(crate) struct Span<'a> {
     allocation: &'a Allocation,
     offset_bytes: usize,
     size_bytes: usize,
+    held: bool,
 }
 
 impl<'a> Span<'a> {
+    /// The same bytes, for a command that was held back if `held`: its use has begun already.
+    pub(crate) fn held(mut self, held: bool) -> Self {
+        self.held = held;
+        self
+    }
+
     pub(crate) fn allocation(&self) -> &'a Allocation {
         self.allocation
     }
@@ -312,7 +423,7 @@ impl<'a> Span<'a> {
     pub(crate) fn part(&self, offset_bytes: usize, size_bytes: usize) -> Result<Self> {
         match offset_bytes.checked_add(size_bytes) {
             Some(end) if end <= self.size_bytes => {
-                self.allocation.span(self.offset_bytes + offset_bytes, size_bytes)
+                Ok(self.allocation.span(self.offset_bytes + offset_bytes, size_bytes)?.held(self.held))
             }
             _ => Err(Error::invalid("a part that is not within its span")),
         }
@@ -331,16 +442,8 @@ impl<'a> Span<'a> {
     pub(super) fn begin_use(&self, queue: &Queue) -> Result<()> {
         let allocation = self.allocation;
         allocation.check(queue.context(), queue.device())?;
-        if allocation.kind != Kind::Device {
-            let before = allocation.access.fetch_add(access::USE, Ordering::SeqCst);
-            if before & access::HOST != 0 {
-                allocation.access.fetch_sub(access::USE, Ordering::SeqCst);
-                return Err(Error::invalid(format!(
-                    "the {} memory is being accessed by the host",
-                    allocation.kind.name()
-                ))
-                .remedy("drop the guard of `read` or `write` first"));
-            }
+        if allocation.kind != Kind::Device && !self.held {
+            allocation.enter(access::USE, access::HOST)?;
         }
         // The bit stays: whether the queue is busy is asked when it matters. The load spares a locked write per use.
         if allocation.used_by.load(Ordering::SeqCst) & queue.bit() == 0 {
@@ -350,8 +453,8 @@ impl<'a> Span<'a> {
     }
 
     pub(super) fn end_use(&self) {
-        if self.allocation.kind != Kind::Device {
-            self.allocation.access.fetch_sub(access::USE, Ordering::SeqCst);
+        if self.allocation.kind != Kind::Device && !self.held {
+            self.allocation.leave(access::USE);
         }
     }
 }
@@ -365,25 +468,32 @@ fn reaches(device: &Device, owner: &Device) -> bool {
 pub(crate) struct HostAccess {
     allocation: Arc<Allocation>,
     write: bool,
+    /// What it counts for in the access word.
+    step: u64,
 }
 
 impl HostAccess {
-    /// Begins host access and waits for the commands that use the memory. Several readers, or one writer.
-    pub(crate) fn begin(allocation: &Arc<Allocation>, write: bool) -> Result<Self> {
+    /// Begins host access and waits for the commands that use the memory; `in_task`: but not for those that are held back.
+    /// Several readers, or one writer.
+    pub(crate) fn begin(allocation: &Arc<Allocation>, write: bool, in_task: bool) -> Result<Self> {
         allocation.context.check()?;
-        let allowed = |word: u64| if write { word & access::HOST == 0 } else { word & access::WRITE == 0 };
-        let step = if write { access::WRITE } else { access::READ };
+        let allowed = |word: u64| if write { word & access::HOST == 0 } else { word & access::WRITERS == 0 };
+        let step = match (write, in_task) {
+            (false, false) => access::READ,
+            (true, false) => access::WRITE,
+            (false, true) => access::TASK_READ,
+            (true, true) => access::TASK_WRITE,
+        };
         allocation
             .access
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |word| allowed(word).then(|| word + step))
             .map_err(|_| {
                 Error::invalid("the host accesses this memory already").remedy("drop the other guard first")
             })?;
-        let access = Self { allocation: Arc::clone(allocation), write };
-        // Enqueues that began before take microseconds; new ones are refused from here on.
-        while allocation.access.load(Ordering::SeqCst) & access::USES != 0 {
-            std::thread::yield_now();
-        }
+        let access = Self { allocation: Arc::clone(allocation), write, step };
+        // New uses are refused from here on.
+        let busy = if in_task { access::USES } else { access::USES | access::ALL_HELD };
+        allocation.wait_for_access(|word| word & busy == 0);
         allocation.wait_for_commands()?;
         Ok(access)
     }
@@ -428,7 +538,6 @@ impl HostAccess {
 
 impl Drop for HostAccess {
     fn drop(&mut self) {
-        let step = if self.write { access::WRITE } else { access::READ };
-        self.allocation.access.fetch_sub(step, Ordering::SeqCst);
+        self.allocation.leave(self.step);
     }
 }

@@ -1,15 +1,17 @@
 //! Events: waiting for commands, asking where they are, measuring them.
 
+mod promise;
 mod recorded;
 
 use std::fmt;
 use std::sync::Arc;
 
+pub(crate) use self::promise::{Outcome, Promise, Times};
 pub(crate) use self::recorded::Recorded;
 pub use crate::driver::event::Profiling;
 use crate::driver::event::{self as driver, Status};
 use crate::driver::queue::Queue;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, runtime};
 
 /// Where a command is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,7 +39,30 @@ pub struct Event(State);
 #[derive(Clone)]
 enum State {
     Native(driver::Event),
+    Promised(Arc<Promise>),
     Recorded(Recorded),
+}
+
+/// What is known of an event, without waiting.
+pub(crate) enum Known<'a> {
+    /// The driver has the command.
+    Native(&'a driver::Event),
+    /// It has ended, and the driver never knew it.
+    Done,
+    Failed(&'a Error),
+    /// The driver does not know it yet, if it ever will.
+    Unknown(&'a Arc<Promise>),
+}
+
+impl<'a> Known<'a> {
+    fn of(promise: &'a Arc<Promise>) -> Self {
+        match promise.outcome() {
+            Some(Outcome::Native(event)) => Self::Native(event),
+            Some(Outcome::Done(_)) => Self::Done,
+            Some(Outcome::Failed(error)) => Self::Failed(error),
+            None => Self::Unknown(promise),
+        }
+    }
 }
 
 impl Event {
@@ -50,25 +75,30 @@ impl Event {
         Self(State::Recorded(node))
     }
 
+    /// The event of what no driver has yet.
+    pub(crate) fn promised(promise: Arc<Promise>) -> Self {
+        Self(State::Promised(promise))
+    }
+
     /// The node that it stands for.
+    #[inline]
     pub(crate) fn recorded(&self) -> Option<&Recorded> {
         match &self.0 {
             State::Recorded(node) => Some(node),
-            State::Native(_) => None,
+            State::Native(_) | State::Promised(_) => None,
         }
     }
 
-    /// As the driver has it.
+    /// What is known of it.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] when it was recorded.
-    pub(crate) fn driver(&self) -> Result<&driver::Event> {
+    #[inline]
+    pub(crate) fn known(&self) -> Result<Known<'_>> {
         match &self.0 {
-            State::Native(event) => Ok(event),
-            State::Recorded(_) => {
-                Err(Error::invalid("the event's command was recorded into a graph, and has not run")
-                    .remedy("wait for an event of the graph's submission"))
-            }
+            State::Native(event) => Ok(Known::Native(event)),
+            State::Promised(promise) => Ok(Known::of(promise)),
+            State::Recorded(_) => Err(was_recorded()),
         }
     }
 
@@ -79,7 +109,18 @@ impl Event {
 
     /// The queue, if its commands run in the order in which they were submitted.
     pub(crate) fn in_order_queue(&self) -> Option<&Arc<Queue>> {
-        self.driver().ok().map(driver::Event::queue).filter(|queue| !queue.properties().out_of_order)
+        match self.known() {
+            Ok(Known::Native(event)) => Some(event.queue()).filter(|queue| !queue.properties().out_of_order),
+            _ => None,
+        }
+    }
+
+    /// Waits until the driver has the command, or it has ended without.
+    pub(crate) fn wait_known(&self) -> Result<Known<'_>> {
+        if let State::Promised(promise) = &self.0 {
+            promise.wait_known();
+        }
+        self.known()
     }
 
     /// Waits until the command has ended.
@@ -87,9 +128,14 @@ impl Event {
     /// Of a queue that discards events, waits for everything that was put on the queue until now.
     ///
     /// # Errors
-    /// [`ErrorKind::Kernel`] when the command, or one that it depends on, failed.
+    /// [`ErrorKind::Kernel`] when the command, or one that it depends on, failed; [`ErrorKind::HostTask`] when that is a host
+    /// task, and any other when the driver refused a command that had to be held back.
     pub fn wait(&self) -> Result<()> {
-        self.driver()?.wait()
+        match &self.0 {
+            State::Native(event) => runtime::blocking(|| event.wait()),
+            State::Promised(promise) => promise.wait(),
+            State::Recorded(_) => Err(was_recorded()),
+        }
     }
 
     /// Where the command is. Does not wait, and makes sure that asking again and again sees it end.
@@ -97,7 +143,11 @@ impl Event {
     /// # Errors
     /// When the driver does not say.
     pub fn status(&self) -> Result<EventStatus> {
-        self.driver()?.status().map(EventStatus::from)
+        match &self.0 {
+            State::Native(event) => event.status().map(EventStatus::from),
+            State::Promised(promise) => promise.status(),
+            State::Recorded(_) => Err(was_recorded()),
+        }
     }
 
     /// Whether the command has ended without failure.
@@ -114,14 +164,25 @@ impl Event {
         }
     }
 
-    /// When the command was queued, submitted, started and ended.
+    /// When the command was queued, submitted, started and ended. Host tasks are measured on the host's clock, others on the
+    /// device's.
     ///
     /// # Errors
     /// [`ErrorKind::Profiling`] when the queue was built without
     /// [`profiling`](crate::QueueBuilder::profiling) or discards events, and while the command has not ended.
     pub fn profiling(&self) -> Result<Profiling> {
-        self.driver()?.profiling()
+        match &self.0 {
+            State::Native(event) => event.profiling(),
+            State::Promised(promise) => promise.profiling(),
+            State::Recorded(_) => Err(was_recorded()),
+        }
     }
+}
+
+#[cold]
+fn was_recorded() -> Error {
+    Error::invalid("the event's command was recorded into a graph, and has not run")
+        .remedy("use an event of the graph's submission")
 }
 
 impl From<Status> for EventStatus {
@@ -142,6 +203,7 @@ impl fmt::Debug for Event {
             State::Native(event) => {
                 f.debug_struct("Event").field("queue", event.queue()).finish_non_exhaustive()
             }
+            State::Promised(promise) => f.debug_tuple("Event").field(promise).finish(),
             State::Recorded(node) => f.debug_tuple("Event").field(node).finish(),
         }
     }

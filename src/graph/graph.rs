@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::describe::title;
 use super::handles::Handles;
+use super::hazards::Hazards;
 use super::node::{Node, NodeData};
 use super::node_builder::NodeBuilder;
 use super::structure::{EdgeRefusal, NodeId, Structure};
@@ -60,6 +61,7 @@ struct Options {
 /// What changes while a graph is built.
 pub(crate) struct State {
     pub(crate) structure: Structure<NodeData>,
+    pub(super) hazards: Hazards,
     pub(super) tracks: Tracks,
 }
 
@@ -341,7 +343,11 @@ impl GraphBuilder {
 
     fn make(self) -> Graph {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let state = State { structure: Structure::new(self.options.check_cycles), tracks: Tracks::default() };
+        let state = State {
+            structure: Structure::new(self.options.check_cycles),
+            hazards: Hazards::default(),
+            tracks: Tracks::default(),
+        };
         Graph::of(Arc::new(GraphInner {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             context: self.context,

@@ -7,6 +7,7 @@ use super::node::{Node, NodeData};
 use super::structure::NodeId;
 use super::tracks::{Role, TrackId};
 use crate::command::{Command, CommandKind};
+use crate::memory::buffer::Requirement;
 use crate::{Error, Event, Result};
 
 /// Where a command comes from.
@@ -28,16 +29,26 @@ impl GraphInner {
         origin: Origin,
     ) -> Result<Node> {
         let (kind, events) = command.into_parts();
-        self.check(&kind, events.is_empty(), origin).map_err(|error| self.at(error))?;
+        let parts = kind.requirements();
+        self.check(&kind, &parts, events.is_empty(), origin).map_err(|error| self.at(error))?;
         for event in &events {
             predecessors.push(self.node_of(event)?);
         }
-        let id = self.state().insert(kind, predecessors, !events.is_empty(), origin);
+        let id = self.state().insert(kind, &parts, predecessors, !events.is_empty(), origin);
+        if matches!(origin, Origin::Recorded(_)) {
+            parts.iter().for_each(|part| part.object().recorders().add(&self.recorder()));
+        }
         Ok(Node::new(Arc::clone(self), id))
     }
 
     /// Whether the graph takes the command, apart from its dependencies.
-    fn check(&self, kind: &CommandKind, free: bool, origin: Origin) -> Result<()> {
+    fn check(
+        &self,
+        kind: &CommandKind,
+        parts: &[Arc<Requirement>],
+        free: bool,
+        origin: Origin,
+    ) -> Result<()> {
         if matches!(origin, Origin::Explicit { .. }) {
             match Role::of(kind) {
                 Role::Barrier => {
@@ -54,6 +65,13 @@ impl GraphInner {
         if kind.copies_device_globals() && !self.takes_device_globals() {
             return Err(Error::invalid("a copy of a device global was given to a graph (section 7.12.4)")
                 .remedy("put it on a queue, or build the graph with `allow_device_globals`"));
+        }
+        if let Some(part) = parts.iter().find(|part| part.object().writes_back()) {
+            return Err(Error::invalid(
+                "the buffer writes back to the host when it is dropped (section 7.11.3)",
+            )
+            .at(part.object().to_string())
+            .remedy("call `set_write_back(false)` on it, and read it with `Command::read`"));
         }
         kind.check(self.context(), self.device())
     }
@@ -86,6 +104,7 @@ impl State {
     fn insert(
         &mut self,
         kind: CommandKind,
+        parts: &[Arc<Requirement>],
         mut predecessors: Vec<NodeId>,
         named: bool,
         origin: Origin,
@@ -105,6 +124,7 @@ impl State {
                 track
             }
         };
+        self.hazards.note(self.structure.next_id(), parts, &mut predecessors);
         let id = self.structure.add(NodeData { command: Arc::new(kind), track }, &predecessors);
         if let Some(track) = track {
             self.tracks.note(track, role, named, id);

@@ -3,7 +3,7 @@
 //! ```text
 //! order.rs, structure.rs   nodes, edges, an order that is kept while they grow; no OpenCL
 //! graph.rs, node.rs        the handles of users; node_builder.rs adds nodes behind others
-//! insert.rs                command → node: checks, edges from events and queues (tracks.rs)
+//! insert.rs                command → node: checks, edges from events, buffers (hazards.rs) and queues (tracks.rs)
 //! record.rs                queues that give their commands to a graph
 //! frozen.rs                a graph as it was when it was finalized
 //! describe.rs, dot.rs      drawings
@@ -17,6 +17,7 @@ mod frozen;
 #[allow(clippy::module_inception, reason = "the graph of the graphs")]
 mod graph;
 mod handles;
+mod hazards;
 mod insert;
 mod node;
 mod node_builder;

@@ -96,7 +96,7 @@ impl Graph {
 }
 
 impl GraphInner {
-    fn recorder(self: &Arc<Self>) -> Weak<dyn Recorder> {
+    pub(super) fn recorder(self: &Arc<Self>) -> Weak<dyn Recorder> {
         let weak: Weak<Self> = Arc::downgrade(self);
         weak
     }
@@ -161,6 +161,10 @@ impl Recorder for GraphInner {
             }
         };
         Ok(Event::of_node(Recorded::new(self.recorder(), node.id().number())))
+    }
+
+    fn is_recording(&self) -> bool {
+        self.state().tracks.any_recording()
     }
 
     fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {

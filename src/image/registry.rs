@@ -1,37 +1,62 @@
 //! Decoded images, and which of them serves a kernel on a device.
 
+use std::borrow::Cow;
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use oclave_image::{Aspects, DeviceGlobalInfo, DeviceImage, KernelSignature, SpecConstantInfo};
+use oclave_image::passes;
+use oclave_image::{
+    Aspects, DeviceGlobalInfo, DeviceImage, KernelSignature, SpecConstantInfo, VirtualFunctions,
+};
 
+use super::linked::LinkedImages;
 use crate::{Error, ErrorKind, Result};
 
 /// An image that the runtime can build programs from, with its property sets read.
 pub(crate) struct LoadedImage {
+    /// Of a linked image, all but the module.
     image: DeviceImage,
     aspects: Aspects,
     device_globals: Vec<DeviceGlobalInfo>,
     spec_constants: Vec<SpecConstantInfo>,
-    /// The bytes that the image was read from, for its hash.
-    container: &'static [u8],
+    virtual_functions: VirtualFunctions,
+    /// Whether it cannot be built without linking; asked once.
+    needs_dispatchers: OnceLock<bool>,
+    source: Source,
     hash: OnceLock<[u8; 32]>,
+}
+
+/// Where an image comes from.
+enum Source {
+    /// The bytes that it was read from, for its hash.
+    Container(&'static [u8]),
+    /// Made at run time; the hash is known.
+    Memory,
+    /// Linked when the module is needed.
+    Linked(LinkedImages),
 }
 
 impl LoadedImage {
     /// Reads an image that is embedded in the program.
     pub(crate) fn from_container(container: &'static [u8]) -> Result<Self> {
-        Self::new(DeviceImage::from_bytes(container)?, container)
+        Self::new(DeviceImage::from_bytes(container)?, Source::Container(container))
     }
 
     /// Takes an image that was made at run time from `bytes`.
     pub(crate) fn from_bytes(image: DeviceImage, bytes: &[u8]) -> Result<Self> {
-        let loaded = Self::new(image, &[])?;
+        let loaded = Self::new(image, Source::Memory)?;
         loaded.hash.get_or_init(|| *blake3::hash(bytes).as_bytes());
         Ok(loaded)
     }
 
-    fn new(image: DeviceImage, container: &'static [u8]) -> Result<Self> {
+    /// An image of several others, `hash` standing for what they are and how they are linked.
+    pub(crate) fn linked(parts: LinkedImages, hash: [u8; 32]) -> Result<Self> {
+        let loaded = Self::new(parts.describe()?, Source::Linked(parts))?;
+        loaded.hash.get_or_init(|| hash);
+        Ok(loaded)
+    }
+
+    fn new(image: DeviceImage, source: Source) -> Result<Self> {
         let place =
             |error: oclave_image::ImageError| Error::from(error).at(format!("image `{}`", image.name));
         // What the whole module needs counts, not what the kernel needs: the driver compiles all of it.
@@ -40,8 +65,10 @@ impl LoadedImage {
             aspects: image.requirements().map_err(place)?.aspects | of_kernels,
             device_globals: image.device_globals().map_err(place)?,
             spec_constants: image.spec_constants().map_err(place)?,
+            virtual_functions: image.virtual_functions().map_err(place)?,
+            needs_dispatchers: OnceLock::new(),
             image,
-            container,
+            source,
             hash: OnceLock::new(),
         })
     }
@@ -50,8 +77,17 @@ impl LoadedImage {
         &self.image.name
     }
 
+    /// Kernels and properties; the module is in [`LoadedImage::whole`].
     pub(crate) fn image(&self) -> &DeviceImage {
         &self.image
+    }
+
+    /// The image with its module, which is linked now if need be.
+    pub(crate) fn whole(&self) -> Result<Cow<'_, DeviceImage>> {
+        match &self.source {
+            Source::Linked(parts) => parts.link().map(Cow::Owned),
+            Source::Container(_) | Source::Memory => Ok(Cow::Borrowed(&self.image)),
+        }
     }
 
     pub(crate) fn kernel(&self, name: &str) -> Option<&KernelSignature> {
@@ -72,9 +108,28 @@ impl LoadedImage {
         &self.spec_constants
     }
 
+    pub(crate) fn virtual_functions(&self) -> &VirtualFunctions {
+        &self.virtual_functions
+    }
+
+    /// Whether its kernels make virtual calls, for which it must be linked.
+    pub(crate) fn needs_dispatchers(&self) -> Result<bool> {
+        match self.needs_dispatchers.get() {
+            Some(needs) => Ok(*needs),
+            None => {
+                let needs = passes::needs_dispatchers(&self.image)
+                    .map_err(|error| Error::from(error).at(format!("image `{}`", self.image.name)))?;
+                Ok(*self.needs_dispatchers.get_or_init(|| needs))
+            }
+        }
+    }
+
     /// Hash of the bytes that the image was read from, for cache keys.
     pub(crate) fn hash(&self) -> &[u8; 32] {
-        self.hash.get_or_init(|| *blake3::hash(self.container).as_bytes())
+        self.hash.get_or_init(|| match self.source {
+            Source::Container(bytes) => *blake3::hash(bytes).as_bytes(),
+            Source::Memory | Source::Linked(_) => [0; 32],
+        })
     }
 }
 
@@ -100,10 +155,10 @@ pub(crate) struct DeviceProfile {
 /// The images that hold `kernel` and that the device can run, in the order of the table. Never empty.
 pub(crate) fn candidates<'a>(
     source: &str,
-    images: &'a [LoadedImage],
+    images: &'a [Arc<LoadedImage>],
     kernel: &str,
     device: &DeviceProfile,
-) -> Result<Vec<&'a LoadedImage>> {
+) -> Result<Vec<&'a Arc<LoadedImage>>> {
     let mut fitting = Vec::new();
     let mut refusals = Vec::new();
     for image in images {
@@ -162,7 +217,7 @@ fn refusal(image: &LoadedImage, kernel: &KernelSignature, device: &DeviceProfile
     None
 }
 
-fn unknown_kernel(source: &str, images: &[LoadedImage], kernel: &str) -> Error {
+fn unknown_kernel(source: &str, images: &[Arc<LoadedImage>], kernel: &str) -> Error {
     let mut names: Vec<&str> = images
         .iter()
         .flat_map(|image| image.image.kernels.iter())
@@ -192,9 +247,9 @@ mod tests {
         }
     }
 
-    fn image(name: &str, kernels: Vec<KernelSignature>) -> LoadedImage {
+    fn image(name: &str, kernels: Vec<KernelSignature>) -> Arc<LoadedImage> {
         let image = DeviceImage { name: name.to_owned(), kernels, ..DeviceImage::default() };
-        LoadedImage::from_bytes(image, name.as_bytes()).unwrap()
+        Arc::new(LoadedImage::from_bytes(image, name.as_bytes()).unwrap())
     }
 
     fn device(aspects: Aspects) -> DeviceProfile {

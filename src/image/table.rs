@@ -1,9 +1,9 @@
 //! Image tables and kernels as generated code declares them: constants until something is launched.
 
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use super::LoadedImage;
+use super::{LoadedImage, known};
 use crate::Result;
 
 /// The device images of one source, embedded in the program by the generated code.
@@ -12,7 +12,7 @@ use crate::Result;
 pub struct ImageTable {
     name: &'static str,
     containers: &'static [&'static [u8]],
-    images: OnceLock<Result<Vec<LoadedImage>>>,
+    images: OnceLock<Result<Vec<Arc<LoadedImage>>>>,
 }
 
 impl ImageTable {
@@ -26,14 +26,26 @@ impl ImageTable {
         self.name
     }
 
+    /// Makes the virtual functions of the table known to all kernels that call their sets.
+    ///
+    /// A table is known from when one of its kernels or device globals is first used. Only a table that provides functions,
+    /// and nothing else that the program uses, needs this call. Kernels that were launched before see the functions at
+    /// their next launch.
+    pub fn register(&'static self) {
+        known::enter(self);
+    }
+
     /// The images, read when first asked for.
     ///
     /// # Errors
     /// [`ErrorKind::Image`](crate::ErrorKind::Image), every time, when one of them is malformed: what is embedded in the
     /// program does not heal.
-    pub(crate) fn images(&self) -> Result<&[LoadedImage]> {
-        let read =
-            || self.containers.iter().map(|container| LoadedImage::from_container(container)).collect();
+    pub(crate) fn images(&'static self) -> Result<&'static [Arc<LoadedImage>]> {
+        let read = || {
+            known::enter(self);
+            let load = |container: &&'static [u8]| LoadedImage::from_container(container).map(Arc::new);
+            self.containers.iter().map(load).collect()
+        };
         match self.images.get_or_init(read) {
             Ok(images) => Ok(images),
             Err(error) => Err(error
@@ -102,7 +114,7 @@ mod tests {
         let table: &'static ImageTable =
             Box::leak(Box::new(ImageTable::new("t", Box::leak(Box::new([bytes])))));
         let first = table.images().unwrap();
-        assert_eq!(first.first().map(LoadedImage::name), Some("i"));
+        assert_eq!(first.first().map(|image| image.name()), Some("i"));
         assert!(std::ptr::eq(first, table.images().unwrap()));
     }
 }

@@ -7,19 +7,22 @@ use std::ops::{Deref, DerefMut};
 use bytemuck::Pod;
 
 use super::usm::{HostAddressable, UsmSlice};
-use crate::Result;
 use crate::driver::usm::HostAccess;
+use crate::{Result, runtime};
 
 impl<T: Pod, K: HostAddressable> UsmSlice<T, K> {
     /// The elements, for reading. Waits for the commands that were given the memory, on all queues; while the guard
     /// lives, submitting commands that use it is an error of kind [`Invalid`](crate::ErrorKind::Invalid).
+    ///
+    /// Inside a host task, what is held back is not waited for (it may wait for the task), and commands that use the memory are not
+    /// refused, but wait until the guard is dropped. Commands that the task is ordered after have ended anyway.
     ///
     /// Guards are for the whole allocation: there are many readers or one writer of it, whatever the parts.
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) while a [`WriteGuard`] of the memory lives.
     pub fn read(&self) -> Result<ReadGuard<T>> {
-        let access = HostAccess::begin(self.allocation(), false)?;
+        let access = self.access(false)?;
         access.check::<T>(self.offset_bytes(), self.len())?;
         Ok(ReadGuard { access, offset_bytes: self.offset_bytes(), len: self.len(), ty: PhantomData })
     }
@@ -29,9 +32,13 @@ impl<T: Pod, K: HostAddressable> UsmSlice<T, K> {
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) while another guard of the memory lives.
     pub fn write(&self) -> Result<WriteGuard<T>> {
-        let access = HostAccess::begin(self.allocation(), true)?;
+        let access = self.access(true)?;
         access.check::<T>(self.offset_bytes(), self.len())?;
         Ok(WriteGuard { access, offset_bytes: self.offset_bytes(), len: self.len(), ty: PhantomData })
+    }
+
+    fn access(&self, write: bool) -> Result<HostAccess> {
+        runtime::blocking(|| HostAccess::begin(self.allocation(), write, runtime::in_host_task()))
     }
 }
 

@@ -59,6 +59,11 @@ impl Region {
         self.allocation.span(self.offset_bytes, self.size_bytes)
     }
 
+    /// As the driver takes it from a command; `held`: one that was held back.
+    pub(crate) fn held_span(&self, held: bool) -> Result<Span<'_>> {
+        self.span().map(|span| span.held(held))
+    }
+
     /// From its first byte to the end of the allocation: what a pointer argument gives to a kernel.
     pub(crate) fn tail(&self) -> Span<'_> {
         self.allocation.tail(self.offset_bytes)

@@ -43,14 +43,17 @@ pub(super) fn attach(
     }
     let queue = device.queue(builder.context)?;
     let (own, shared): (Vec<&DeviceGlobalInfo>, Vec<_>) =
-        globals.iter().partition(|global| global.device_image_scope);
+        globals.iter().filter(|global| !is_fault(global)).partition(|global| global.device_image_scope);
     own.iter().try_for_each(|global| builder.globals.declare(global, image.name()))?;
     let shared_memory = builder.globals.memory(builder.context, &queue, &shared, image.name())?;
-    let addresses: HashMap<&str, u64> = shared
+    let mut addresses: HashMap<&str, u64> = shared
         .iter()
         .zip(&shared_memory)
         .map(|(global, memory)| (global.id.as_str(), memory.address()))
         .collect();
+    if globals.iter().any(is_fault) {
+        addresses.insert(passes::VIRTUAL_FAULT, builder.context.watch(device.device())?);
+    }
     let attaching =
         Attaching { builder, program, image, device, queue: &queue, own: &own, shared: addresses };
     match device.variable_access(image) {
@@ -167,7 +170,7 @@ impl Attaching<'_> {
         if self.own.is_empty() {
             return Ok(HashMap::new());
         }
-        let module = Module::from_words(self.image.image().spirv.clone())?;
+        let module = Module::from_words(self.image.whole()?.into_owned().spirv)?;
         let globals = self.image.device_globals();
         let initial = passes::image_scope_initial_values(&module, globals)?;
         let new: Vec<New<'_>> = globals
@@ -199,4 +202,9 @@ fn size_of_variable(global: &DeviceGlobalInfo) -> usize {
 fn own(global: &DeviceGlobalInfo, memory: Result<Arc<Allocation>>) -> Result<(String, Region)> {
     let place = |error: Error| error.at(format!("device global `{}`", global.id));
     Ok((global.id.clone(), Region::whole(memory.map_err(place)?)))
+}
+
+/// Whether a variable is where virtual calls leave word that they reached no function.
+fn is_fault(global: &DeviceGlobalInfo) -> bool {
+    global.id == passes::VIRTUAL_FAULT
 }

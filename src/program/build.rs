@@ -114,7 +114,7 @@ impl Builder<'_> {
 /// The module as the device takes it.
 fn legal_words(image: &LoadedImage, device: &DeviceState) -> Result<Vec<u32>> {
     let globals = image.device_globals();
-    passes::legalize_with(image.image(), device.target(), |module| match device.variable_access(image) {
+    passes::legalize_with(&*image.whole()?, device.target(), |module| match device.variable_access(image) {
         _ if globals.is_empty() => Ok(module),
         DeviceGlobalAccess::Functions => Ok(module),
         DeviceGlobalAccess::Kernel => passes::add_global_access_kernel(&module, globals),

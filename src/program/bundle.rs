@@ -39,7 +39,7 @@ pub struct KernelBundle(Arc<Bundle>);
 pub(crate) struct Bundle {
     /// Before the images, whose addresses are its keys.
     programs: ProgramMap,
-    images: Vec<LoadedImage>,
+    images: Vec<Arc<LoadedImage>>,
     context: Context,
 }
 
@@ -76,9 +76,10 @@ impl KernelBundle {
             .map(|image| {
                 // A module that was split gives several images, which must not share their hash.
                 let identity = [bytes, image.name.as_bytes()].concat();
-                LoadedImage::from_bytes(image, &identity)
+                LoadedImage::from_bytes(image, &identity).map(Arc::new)
             })
-            .collect::<Result<_>>()?;
+            .collect::<Result<Vec<_>>>()?;
+        context.programs().enter(&images);
         Ok(Self(Arc::new(Bundle { programs: ProgramMap::default(), images, context: context.clone() })))
     }
 
@@ -142,7 +143,7 @@ impl KernelBundle {
         self.device_global(name).is_ok()
     }
 
-    pub(crate) fn images(&self) -> &[LoadedImage] {
+    pub(crate) fn images(&self) -> &[Arc<LoadedImage>] {
         &self.0.images
     }
 
@@ -175,7 +176,7 @@ impl Bundle {
         &self.context
     }
 
-    pub(crate) fn images(&self) -> &[LoadedImage] {
+    pub(crate) fn images(&self) -> &[Arc<LoadedImage>] {
         &self.images
     }
 

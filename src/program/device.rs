@@ -83,7 +83,9 @@ impl DeviceState {
 
     /// An in-order queue for what the library does on its own account, made when first needed.
     pub(crate) fn queue(&self, context: &Arc<Context>) -> Result<Arc<Queue>> {
-        self.queue.get_or_make(|| Queue::new(context, &self.device, Properties::default()))
+        self.queue.get_or_make(|| {
+            Queue::new(context, &self.device, Properties { internal: true, ..Properties::default() })
+        })
     }
 
     /// The size of a device pointer.

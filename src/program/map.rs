@@ -8,12 +8,15 @@ use super::flight::{Flight, lock};
 use super::ready::{BuiltProgram, ReadyKernel};
 use super::spec::SpecValue;
 use crate::Result;
+use crate::image::{LoadedImage, generation};
 use crate::memory::Region;
 
 /// Programs and kernels of a context, or of a kernel bundle, which takes them along when it goes.
 #[derive(Debug, Default)]
 pub(crate) struct ProgramMap {
     programs: Mutex<HashMap<ProgramKey, Vec<ProgramVariant>>>,
+    /// Images that were linked for these programs, by hash.
+    linked: Mutex<HashMap<[u8; 32], Arc<LoadedImage>>>,
     /// Where device globals lie: by the image's declaration and the device. Only what never moves.
     globals: RwLock<HashMap<GlobalKey, Region>>,
     /// The launch path: by kernel and device, then the few specializations in use.
@@ -21,12 +24,22 @@ pub(crate) struct ProgramMap {
 }
 
 type ProgramVariant = (Box<[SpecValue]>, Arc<Flight<Arc<BuiltProgram>>>);
-type Specialized = (Box<[SpecValue]>, Arc<ReadyKernel>);
+
+/// A kernel with what it was specialized to.
+#[derive(Debug)]
+struct Specialized {
+    specs: Box<[SpecValue]>,
+    /// For kernels with virtual calls: which images were known when they were linked.
+    generation: Option<u64>,
+    kernel: Arc<ReadyKernel>,
+}
 
 /// What a program is built from. Images are named by where they lie: they live as long as the map does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ProgramKey {
     pub(crate) image: usize,
+    /// What the image is linked with: the beginning of a hash, 0 for nothing.
+    pub(crate) linked: u64,
     pub(crate) device: usize,
 }
 
@@ -88,15 +101,22 @@ impl ProgramMap {
         flight.get_or_make(build)
     }
 
-    /// The programs of an image that there are, whatever their specialization. Waits for those that are being built.
+    /// The programs of an image that there are, whatever their specialization and what they are linked with. Waits for those
+    /// that are being built.
     pub(crate) fn programs_of(&self, key: ProgramKey) -> Vec<Arc<BuiltProgram>> {
         let variants: Vec<_> = lock(&self.programs)
-            .get(&key)
-            .into_iter()
-            .flatten()
+            .iter()
+            .filter(|(of, _)| (of.image, of.device) == (key.image, key.device))
+            .flat_map(|(_, variants)| variants)
             .map(|(_, flight)| Arc::clone(flight))
             .collect();
         variants.iter().filter_map(|flight| flight.get()).collect()
+    }
+
+    /// The image, or the one that was linked of the same before.
+    pub(crate) fn linked(&self, image: LoadedImage) -> Arc<LoadedImage> {
+        let mut linked = lock(&self.linked);
+        Arc::clone(linked.entry(*image.hash()).or_insert_with(|| Arc::new(image)))
     }
 
     pub(crate) fn global(&self, key: GlobalKey) -> Option<Region> {
@@ -109,15 +129,26 @@ impl ProgramMap {
 
     pub(crate) fn kernel(&self, key: KernelKey, specs: &[SpecValue]) -> Option<Arc<ReadyKernel>> {
         let kernels = self.kernels.read().unwrap_or_else(PoisonError::into_inner);
-        let (_, kernel) = kernels.get(&key)?.iter().find(|(of, _)| **of == *specs)?;
-        Some(Arc::clone(kernel))
+        let found = kernels.get(&key)?.iter().find(|found| *found.specs == *specs)?;
+        let is_current = found.generation.is_none_or(|linked| linked == generation());
+        is_current.then(|| Arc::clone(&found.kernel))
     }
 
-    pub(crate) fn insert_kernel(&self, key: KernelKey, specs: &[SpecValue], kernel: &Arc<ReadyKernel>) {
+    pub(crate) fn insert_kernel(
+        &self,
+        key: KernelKey,
+        specs: &[SpecValue],
+        generation: Option<u64>,
+        kernel: &Arc<ReadyKernel>,
+    ) {
         let mut kernels = self.kernels.write().unwrap_or_else(PoisonError::into_inner);
         let variants = kernels.entry(key).or_default();
-        if !variants.iter().any(|(of, _)| **of == *specs) {
-            variants.push((specs.into(), Arc::clone(kernel)));
+        let new = Specialized { specs: specs.into(), generation, kernel: Arc::clone(kernel) };
+        match variants.iter_mut().find(|there| *there.specs == *specs) {
+            // Of two threads that made it, the one that knew more counts.
+            Some(there) if there.generation < generation => *there = new,
+            Some(_) => {}
+            None => variants.push(new),
         }
     }
 }

@@ -14,6 +14,7 @@ mod ready;
 #[allow(dead_code, reason = "what graphs replay with is being built")]
 mod replay;
 mod spec;
+mod virtual_faults;
 
 pub(crate) use arguments::check as check_arguments;
 pub use bundle::{BundleKernel, KernelBundle};

@@ -13,10 +13,11 @@ use super::map::{GlobalKey, KernelKey, ProgramKey, ProgramMap};
 use super::ready::{BuiltProgram, ReadyKernel};
 use super::replay::ReplayProgram;
 use super::spec::{self, SpecValue};
+use super::virtual_faults::VirtualFaults;
 use crate::command::CallTarget;
 use crate::driver::Device;
 use crate::driver::context::Context;
-use crate::image::{LoadedImage, candidates, missing_aspects};
+use crate::image::{self, Known, LoadedImage, candidates, missing_aspects};
 use crate::memory::Region;
 use crate::{Error, ErrorKind, Kernel, Result};
 
@@ -28,16 +29,25 @@ pub(crate) struct Programs {
     /// Of image tables; bundles have their own.
     map: ProgramMap,
     globals: Globals,
+    known: Known,
+    faults: Arc<VirtualFaults>,
+    virtual_call_checks: bool,
 }
 
 impl Programs {
-    pub(crate) fn new(context: &Arc<Context>, cache: &ProgramCache) -> Self {
+    pub(crate) fn new(context: &Arc<Context>, cache: &ProgramCache, virtual_call_checks: bool) -> Self {
+        let faults = Arc::<VirtualFaults>::default();
+        let explaining = Arc::clone(&faults);
+        context.explain_faults(Box::new(move |code, kernel| explaining.explain(code, kernel)));
         Self {
             context: Arc::clone(context),
             disk: DiskCache::open(cache),
             devices: context.devices().iter().map(DeviceState::new).collect(),
             map: ProgramMap::default(),
             globals: Globals::default(),
+            known: Known::default(),
+            faults,
+            virtual_call_checks,
         }
     }
 
@@ -75,14 +85,16 @@ impl Programs {
         key: KernelKey,
         specs: &[SpecValue],
         state: &DeviceState,
-        source: impl FnOnce() -> Result<(&'a str, &'a [LoadedImage], &'a str)>,
+        source: impl FnOnce() -> Result<(&'a str, &'a [Arc<LoadedImage>], &'a str)>,
     ) -> Result<Arc<ReadyKernel>> {
         if let Some(ready) = map.kernel(key, specs) {
             return Ok(ready);
         }
         let (source, images, kernel) = source()?;
-        let ready = self.make(map, source, images, kernel, (key.device, state), specs)?;
-        map.insert_kernel(key, specs, &ready);
+        // Before the images are looked at: what becomes known meanwhile is seen at the next launch.
+        let generation = image::generation();
+        let (ready, is_linked) = self.make(map, source, images, kernel, (key.device, state), specs)?;
+        map.insert_kernel(key, specs, is_linked.then_some(generation), &ready);
         Ok(ready)
     }
 
@@ -91,17 +103,19 @@ impl Programs {
         &self,
         map: &ProgramMap,
         source: &str,
-        images: &[LoadedImage],
+        images: &[Arc<LoadedImage>],
         kernel: &str,
         (index, state): (usize, &DeviceState),
         specs: &[SpecValue],
-    ) -> Result<Arc<ReadyKernel>> {
+    ) -> Result<(Arc<ReadyKernel>, bool)> {
         let place = |error: Error| error.at(format!("kernel `{kernel}` of `{source}`"));
         spec::check(specs, images).map_err(place)?;
         let mut refusal = None;
         for image in candidates(source, images, kernel, state.profile())? {
             match self.program(map, image, (index, state), specs) {
-                Ok(program) => return program.kernel(image, kernel),
+                Ok((program, built)) => {
+                    return Ok((program.kernel(&built, kernel)?, !Arc::ptr_eq(&built, image)));
+                }
                 // The next image may be in a form that the device takes.
                 Err(error) if error.kind() == ErrorKind::KernelNotSupported => refusal = Some(error),
                 Err(error) => return Err(place(error.at(format!("image `{}`", image.name())))),
@@ -110,16 +124,42 @@ impl Programs {
         Err(place(refusal.unwrap_or_else(|| Error::invalid("no image holds it"))))
     }
 
+    /// The program of an image, and the image that it was made from: the linked one where there are virtual calls.
     fn program(
         &self,
         map: &ProgramMap,
-        image: &LoadedImage,
+        image: &Arc<LoadedImage>,
         (index, state): (usize, &DeviceState),
         specs: &[SpecValue],
-    ) -> Result<Arc<BuiltProgram>> {
-        let specs = spec::of_image(specs, image);
+    ) -> Result<(Arc<BuiltProgram>, Arc<LoadedImage>)> {
+        let mut key = program_key(image, index);
+        let mut image = Arc::clone(image);
+        if image.needs_dispatchers()? {
+            image = self.linked(map, &image, state)?;
+            key.linked = image.hash().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        }
+        let specs = spec::of_image(specs, &image);
         let builder = Builder { context: &self.context, disk: self.disk.as_ref(), globals: &self.globals };
-        map.program(program_key(image, index), &specs, || builder.build(image, state, &specs))
+        let program = map.program(key, &specs, || builder.build(&image, state, &specs))?;
+        Ok((program, image))
+    }
+
+    /// The image, linked with the virtual functions that it calls.
+    fn linked(
+        &self,
+        map: &ProgramMap,
+        image: &Arc<LoadedImage>,
+        state: &DeviceState,
+    ) -> Result<Arc<LoadedImage>> {
+        let report = self.virtual_call_checks && self.context.can_watch(state.device());
+        let linked = image::link(image, self.known.all(image), state.profile(), report)?;
+        self.faults.enter(image, &self.known);
+        Ok(map.linked(linked))
+    }
+
+    /// Makes the virtual functions of a bundle known to the kernels of the context.
+    pub(crate) fn enter(&self, images: &[Arc<LoadedImage>]) {
+        self.known.enter(images);
     }
 
     /// The replay program for a call's kernel, with the kernel's number in it. Builds both if nobody did.
@@ -168,10 +208,10 @@ impl Programs {
         };
         for image in candidates(source, images, kernel, state.profile())? {
             // The one that the kernel came from: the others were refused.
-            let Ok(program) = self.program(map, image, (index, state), specs) else { continue };
+            let Ok((program, image)) = self.program(map, image, (index, state), specs) else { continue };
             let builder =
                 Builder { context: &self.context, disk: self.disk.as_ref(), globals: &self.globals };
-            let build = || builder.build_replay(image, state, &spec::of_image(specs, image), &program);
+            let build = || builder.build_replay(&image, state, &spec::of_image(specs, &image), &program);
             return program.replay().get_or_init(build).clone();
         }
         Err(Error::invalid("no image holds it"))
@@ -186,7 +226,7 @@ impl Programs {
         &self,
         device: &Device,
         bundle: Option<&ProgramMap>,
-        image: &LoadedImage,
+        image: &Arc<LoadedImage>,
         global: &DeviceGlobalInfo,
     ) -> Result<Region> {
         let (index, state) = self.device(device)?;
@@ -209,7 +249,7 @@ impl Programs {
     fn own_global(
         &self,
         map: &ProgramMap,
-        image: &LoadedImage,
+        image: &Arc<LoadedImage>,
         global: &DeviceGlobalInfo,
         (index, state): (usize, &DeviceState),
     ) -> Result<Region> {
@@ -227,7 +267,7 @@ impl Programs {
                     return Err(Error::new(ErrorKind::KernelNotSupported, what)
                         .at(format!("image `{}`", image.name())));
                 }
-                &self.program(map, image, (index, state), &[])?
+                &self.program(map, image, (index, state), &[])?.0
             }
             [program] => program,
             several => {
@@ -258,7 +298,7 @@ impl Programs {
 }
 
 fn program_key(image: &LoadedImage, device: usize) -> ProgramKey {
-    ProgramKey { image: std::ptr::from_ref(image).addr(), device }
+    ProgramKey { image: std::ptr::from_ref(image).addr(), linked: 0, device }
 }
 
 impl std::fmt::Debug for Programs {

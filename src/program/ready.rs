@@ -80,8 +80,9 @@ impl ReadyKernel {
         let mut kernel =
             driver::kernel::Kernel::new(program, &signature.name).map_err(|error| error.at(place()))?;
         // A signature that does not match the object would let arguments be set past its end.
-        let hidden = hidden.filter(|_| !signature.device_globals.is_empty());
         let (known, described) = (kernel.argument_count()?, signature.parameters.len());
+        // Of a linked program's kernels only those have the hidden argument that reach a variable.
+        let hidden = hidden.filter(|_| usize::try_from(known) == Ok(described + 1));
         if usize::try_from(known) != Ok(described + usize::from(hidden.is_some())) {
             return Err(Error::new(
                 ErrorKind::Image,

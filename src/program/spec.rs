@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use crate::image::LoadedImage;
 use crate::{Error, Result};
@@ -114,14 +115,14 @@ pub(crate) fn set_spec(values: &mut Vec<SpecValue>, value: SpecValue) {
 }
 
 /// Checks that the values are for constants of the images of a source, and of the right size.
-pub(crate) fn check(values: &[SpecValue], images: &[LoadedImage]) -> Result<()> {
+pub(crate) fn check(values: &[SpecValue], images: &[Arc<LoadedImage>]) -> Result<()> {
     for value in values {
         let mut known =
-            images.iter().flat_map(LoadedImage::spec_constants).filter(|constant| constant.id == value.id);
+            images.iter().flat_map(|image| image.spec_constants()).filter(|constant| constant.id == value.id);
         let Some(constant) = known.next() else {
             let mut names: Vec<String> = images
                 .iter()
-                .flat_map(LoadedImage::spec_constants)
+                .flat_map(|image| image.spec_constants())
                 .map(|constant| format!("{} (`{}`)", constant.id, constant.name))
                 .collect();
             names.sort_unstable();

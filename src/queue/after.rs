@@ -3,10 +3,10 @@
 use bytemuck::Pod;
 
 use super::Queue;
-use crate::command::{self, Advice, CopyFrom, CopyTo, Handler};
+use crate::command::{self, Advice, CopyFrom, CopyTo, Handler, TaskResult};
 use crate::driver::event as driver;
 use crate::memory::{AsyncSource, HostTarget, Readback, Region};
-use crate::{Command, Event, KernelCall, NdRange, Result};
+use crate::{Command, Event, KernelCall, NdRange, Result, runtime};
 
 /// A queue and events that the next command waits for; from [`Queue::after`]. Its functions are those of [`Queue`].
 #[must_use = "dependencies do nothing until a command is put on the queue"]
@@ -41,6 +41,14 @@ impl<'a> After<'a> {
         let mut handler = Handler::default();
         describe(&mut handler);
         self.submit(handler.into_command()?)
+    }
+
+    /// [`Queue::host_task`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn host_task<R: TaskResult>(self, task: impl Fn() -> R + Send + Sync + 'static) -> Result<Event> {
+        self.submit(Command::host_task(task))
     }
 
     /// [`Queue::parallel_for`].
@@ -104,17 +112,25 @@ impl<'a> After<'a> {
 
     /// Copies from borrowed host memory, and waits: what no command can do.
     pub(crate) fn write_now(self, from: &[u8], to: &Region) -> Result<()> {
-        self.now(|events| self.queue.driver().write(from, to.span()?, events))
+        self.now(to, |events| self.queue.driver().write(from, to.span()?, events))
     }
 
     /// Copies to borrowed host memory, and waits.
     pub(crate) fn read_now(self, from: &Region, to: &mut [u8]) -> Result<()> {
-        self.now(|events| self.queue.driver().read(from.span()?, to, events))
+        self.now(from, |events| self.queue.driver().read(from.span()?, to, events))
     }
 
-    fn now(self, run: impl FnOnce(&[&driver::Event]) -> Result<()>) -> Result<()> {
+    fn now(self, memory: &Region, mut run: impl FnMut(&[&driver::Event]) -> Result<()>) -> Result<()> {
         self.queue.refuse_recording("a copy that is waited for")?;
-        command::settled(self.queue, self.events.iter().copied(), run)
+        loop {
+            match command::settled(self.queue, self.events.iter().copied(), &mut run) {
+                // A host task that waited here for a guard might wait for its own.
+                Err(error) if error.is_busy_in_task() && !runtime::in_host_task() => {
+                    memory.allocation().wait_for_tasks();
+                }
+                outcome => return outcome,
+            }
+        }
     }
 
     /// [`Queue::copy_to_device_async`].

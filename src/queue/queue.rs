@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::After;
-use crate::command::{Advice, CopyFrom, CopyTo, Handler, Recording};
+use super::{After, Order};
+use crate::command::{Advice, CopyFrom, CopyTo, Handler, Recording, TaskResult};
 use crate::driver::queue::{self as driver, Properties};
 use crate::memory::{AsyncSource, Readback};
-use crate::{Command, Context, Device, Error, Event, KernelCall, NdRange, Result};
+use crate::{Command, Context, Device, Error, Event, KernelCall, NdRange, Result, runtime};
 
 /// Where commands for a device are put.
 ///
@@ -23,6 +23,7 @@ pub struct Queue(Arc<Inner>);
 
 struct Inner {
     recording: Arc<Recording>,
+    order: Order,
     driver: Arc<driver::Queue>,
     context: Context,
 }
@@ -59,7 +60,7 @@ impl Queue {
     /// Commands that wait for these events first:
     /// `queue.after(&[&copied, &computed]).parallel_for(range, call)`.
     ///
-    /// Events may be of other queues. Those of other contexts are waited for by the calling thread, as no driver can.
+    /// Events may be of other queues and contexts.
     pub fn after<'a>(&'a self, events: &'a [&'a Event]) -> After<'a> {
         After::new(self, events)
     }
@@ -89,6 +90,14 @@ impl Queue {
     /// As [`Queue::submit`]; [`Invalid`](crate::ErrorKind::Invalid) for more than one action. None is an empty command.
     pub fn submit_with(&self, describe: impl FnOnce(&mut Handler)) -> Result<Event> {
         self.after(&[]).submit_with(describe)
+    }
+
+    /// Runs a closure on a thread of the library, in its place in the order, see [`Command::host_task`].
+    ///
+    /// # Errors
+    /// When the system has no thread. What the closure returns, and a panic, is the outcome of the event.
+    pub fn host_task<R: TaskResult>(&self, task: impl Fn() -> R + Send + Sync + 'static) -> Result<Event> {
+        self.after(&[]).host_task(task)
     }
 
     /// Runs a kernel over a range: a number of work-items (`1000`, [`Range`](crate::Range), `[640, 480]`) or an
@@ -224,16 +233,26 @@ impl Queue {
     /// Waits for everything on the queue.
     ///
     /// # Errors
-    /// When the driver refuses, or for the first error of an earlier operation that could not report it. How single
-    /// commands ended is known to their events.
+    /// When the driver refuses; for the first host task that failed since the last wait; for the first error of an earlier
+    /// operation that could not report it. How single commands ended is known to their events. A host task
+    /// that waits for its own queue waits for ever.
     pub fn wait(&self) -> Result<()> {
         self.refuse_recording("waiting")?;
-        self.driver().finish()?;
-        self.driver().context().check()
+        for promise in self.order().held() {
+            promise.wait_known();
+        }
+        runtime::blocking(|| self.driver().finish())?;
+        self.driver().context().check()?;
+        self.order().take_failure().map_or(Ok(()), Err)
     }
 
     pub(crate) fn driver(&self) -> &Arc<driver::Queue> {
         &self.0.driver
+    }
+
+    /// What is held back.
+    pub(crate) fn order(&self) -> &Order {
+        &self.0.order
     }
 
     pub(crate) fn recording(&self) -> &Arc<Recording> {
@@ -244,8 +263,8 @@ impl Queue {
     pub(crate) fn refuse_recording(&self, what: &str) -> Result<()> {
         match self.recording().recorder() {
             None => Ok(()),
-            Some(_) => Err(Error::invalid(format!("{what}, on a queue that records"))
-                .remedy("record `Command::write` and `Command::read`, which own their host memory")),
+            Some(_) => Err(Error::invalid(format!("{what}, on a queue that records to a graph"))
+                .remedy("end the recording first; copies that own their host memory can be recorded: `Command::write`, `Command::read`")),
         }
     }
 }
@@ -307,6 +326,7 @@ impl QueueBuilder {
     pub fn build(self) -> Result<Queue> {
         let device = self.device.as_ref().unwrap_or(self.context.device());
         let driver = driver::Queue::new(self.context.driver(), device, self.properties)?;
-        Ok(Queue(Arc::new(Inner { recording: Arc::default(), driver, context: self.context })))
+        let order = Order::new(!self.properties.out_of_order);
+        Ok(Queue(Arc::new(Inner { order, recording: Arc::default(), driver, context: self.context })))
     }
 }

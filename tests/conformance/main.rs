@@ -10,7 +10,10 @@ mod support;
 
 mod device_globals;
 mod device_globals_host;
+mod graph_buffers;
 mod graph_build;
+mod graph_limits;
+mod graph_record;
 mod graph_support;
 
 /// The kernels of `kernels/tests`.

@@ -3,7 +3,7 @@
 use super::area::Area;
 use super::object::{Contents, Object, State, Storage};
 use super::requirement::Requirement;
-use crate::command::settled;
+use crate::command::{Prepared, Value, submit_prepared};
 use crate::driver::host::HostSource;
 use crate::memory::{Region, zeroed};
 use crate::{Error, Event, Queue, Result};
@@ -39,11 +39,12 @@ impl State {
         let mut after = Vec::new();
         self.tracker.dependencies(&whole, true, |event| after.push(event));
         let memory = Region::whole(storage.memory.clone());
-        let event = settled(queue, after.into_iter(), |events| match &source {
-            None => queue.driver().fill(memory.span()?, &[0], events),
-            Some(source) => queue.driver().write_later(source, memory.span()?, events),
-        })?;
-        self.tracker.record(&whole, true, Event::native(event));
+        let command = match source {
+            None => Prepared::Fill { to: memory, pattern: Value::new(&0_u8) },
+            Some(from) => Prepared::Write { from, to: memory },
+        };
+        let event = submit_prepared(queue, command, after.into_iter())?;
+        self.tracker.record(&whole, true, event);
         match &mut self.contents {
             Contents::In(storages) => storages.push(storage),
             contents => *contents = Contents::In(vec![storage]),

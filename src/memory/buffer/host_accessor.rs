@@ -24,6 +24,7 @@ pub struct HostReader<T> {
 
 impl<T: Pod> HostReader<T> {
     pub(super) fn open(requirement: &Requirement, range: Range) -> Result<Self> {
+        requirement.object().recorders().check()?;
         Ok(Self { data: read(requirement)?, range })
     }
 
@@ -74,6 +75,7 @@ pub struct HostWriter<T: Pod> {
 impl<T: Pod> HostWriter<T> {
     pub(super) fn open(requirement: &Arc<Requirement>, range: Range) -> Result<Self> {
         let (object, area) = (requirement.object(), requirement.area());
+        object.recorders().check()?;
         let mut data: Vec<T> = zeroed(area.len())?;
         object.settled(area, true, |state| {
             if !requirement.no_init {

@@ -7,6 +7,7 @@
 //! order.rs          the order of commands, by requirements     contents.rs      moving contents between contexts and host
 //! area.rs           boxes of elements                          hazards.rs       what an access must wait for: used with events
 //! index.rs          which of many areas overlap one                             by queues, and with nodes by graphs
+//! recorded.rs       buffers in recorded commands
 //! ```
 
 mod accessor;
@@ -19,14 +20,12 @@ mod host_accessor;
 mod index;
 mod object;
 mod order;
+mod recorded;
 mod requirement;
 mod write_back;
 
 pub use accessor::{AccessKind, Accessor, Reads, Writes, access};
-#[allow(unused_imports, reason = "graphs are being built")]
-pub(crate) use area::{Area, Triple};
 pub use buffer::Buffer;
-#[allow(unused_imports, reason = "graphs are being built")]
 pub(crate) use hazards::{Dependency, Tracker};
 pub use host_accessor::{HostReader, HostWriter};
 pub(crate) use order::ordered;

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::area::{Area, Triple, triple};
 use super::hazards::Tracker;
+use super::recorded::Recorders;
 use crate::driver::host::HostSource;
 use crate::driver::usm::{Allocation, Kind};
 use crate::memory::Region;
@@ -28,6 +29,8 @@ pub(crate) struct Object {
     storages: Mutex<Vec<Storage>>,
     state: Mutex<State>,
     writes_back: AtomicBool,
+    /// What recorded commands that use it.
+    recorders: Recorders,
 }
 
 /// A buffer's memory in a context.
@@ -85,6 +88,7 @@ impl Object {
                 written: false,
             }),
             writes_back: AtomicBool::new(false),
+            recorders: Recorders::default(),
         })
     }
 
@@ -118,6 +122,10 @@ impl Object {
     /// Whether its contents go back to the host when its last handle is gone.
     pub(crate) fn writes_back(&self) -> bool {
         self.writes_back.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn recorders(&self) -> &Recorders {
+        &self.recorders
     }
 
     pub(super) fn set_writes_back(&self, writes_back: bool) {

@@ -86,6 +86,10 @@ impl Requirement {
         self.object.region(&self.area, queue)
     }
 
+    pub(crate) fn size_bytes(&self) -> usize {
+        self.area.len() * self.object.element_bytes()
+    }
+
     /// Byte offset in the buffer and size of each stretch of memory that the part has, in order.
     pub(crate) fn stretches(&self) -> impl Iterator<Item = (usize, usize)> {
         let bytes = self.object.element_bytes();

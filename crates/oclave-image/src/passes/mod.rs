@@ -7,6 +7,7 @@ pub(crate) mod class_globals;
 pub mod dce;
 pub(crate) mod declared_globals;
 pub(crate) mod device_globals;
+mod dispatch;
 mod global_access;
 pub(crate) mod global_decorations;
 mod hidden_argument;
@@ -28,6 +29,10 @@ mod value_types;
 pub mod version;
 pub mod virtual_functions;
 
+pub use dispatch::{
+    DEFAULT_DEPTH, DispatchPlan, VIRTUAL_FAULT, VIRTUAL_FAULT_BYTES, VirtualProgram, fault_id,
+    needs_dispatchers,
+};
 pub use global_access::{GLOBAL_ACCESS_KERNEL, add_global_access_kernel};
 pub use hidden_argument::{HiddenArgument, image_scope_initial_values, lower_globals_to_hidden_argument};
 pub use legalize::{DeviceTarget, legalize, legalize_with};

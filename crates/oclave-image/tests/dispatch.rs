@@ -1,0 +1,128 @@
+//! Linking of virtual calls: the generated dispatchers, levels, the report of faults. Modules as `tests/virtual_linking.rs`
+//! of the runtime runs them on devices.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod support;
+
+use oclave_image::passes::{
+    DeviceTarget, VIRTUAL_FAULT, VirtualProgram, check, legalize, needs_dispatchers, signatures, strip,
+};
+use oclave_image::spirv::{Module, Op};
+use oclave_image::{
+    Aspects, DeviceImage, Dispatcher, ImageError, SlotKey, VirtualFunction, VirtualFunctions, VirtualOffset,
+    VirtualSlot,
+};
+
+const APPLY: &str = "i32_p8_i32";
+
+fn image(name: &str) -> DeviceImage {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/virtual");
+    let module = Module::from_bytes(&std::fs::read(path.join(format!("{name}.spv"))).unwrap()).unwrap();
+    let kernels = signatures(&module).unwrap();
+    let spirv = strip::strip(&module, |_| false).unwrap().into_words();
+    DeviceImage { name: name.to_owned(), spirv, kernels, ..DeviceImage::default() }
+}
+
+fn dispatcher(signature: &str, slot: u32) -> Dispatcher {
+    Dispatcher::new(signature.parse().unwrap(), SlotKey { slot: Some(slot), class: None })
+}
+
+fn kernels() -> DeviceImage {
+    let mut image = image("kernels");
+    let dispatchers = vec![dispatcher("i32_p8", 1), dispatcher(APPLY, 0)];
+    let offsets = vec![VirtualOffset { code: 7, value: -16 }];
+    image.set_virtual_functions(&VirtualFunctions { dispatchers, offsets, ..VirtualFunctions::default() });
+    image
+}
+
+fn function(name: &str, wrapper: &str, code: u64, calls: &[Dispatcher]) -> VirtualFunction {
+    VirtualFunction {
+        name: name.to_owned(),
+        code: code | 0xffff,
+        wrapper: wrapper.to_owned(),
+        signature: APPLY.parse().unwrap(),
+        calls: calls.iter().map(|dispatcher| dispatcher.name.clone()).collect(),
+    }
+}
+
+fn slot(name: &str, code: u64) -> VirtualSlot {
+    VirtualSlot { code, function: name.to_owned(), slot: Some(0), classes: Vec::new() }
+}
+
+fn sum() -> DeviceImage {
+    let mut image = image("set_sum");
+    image.set_virtual_functions(&VirtualFunctions {
+        provides: Some("sum".to_owned()),
+        functions: vec![
+            function("add", "__vfw_sum_add", 0x10000, &[]),
+            function("mul", "__vfw_sum_mul", 0x20000, &[]),
+        ],
+        slots: vec![slot("add", 0x10000), slot("mul", 0x20000), slot("mul", 0x30000)],
+        ..VirtualFunctions::default()
+    });
+    image
+}
+
+fn tree(depth: u32) -> DeviceImage {
+    let mut image = image("set_tree");
+    let again = dispatcher(APPLY, 0);
+    image.set_virtual_functions(&VirtualFunctions {
+        provides: Some("tree".to_owned()),
+        functions: vec![function("tree", "__vfw_tree_sum", 0x40000, std::slice::from_ref(&again))],
+        slots: vec![slot("tree", 0x40000)],
+        dispatchers: vec![again],
+        depth: Some(depth),
+        ..VirtualFunctions::default()
+    });
+    image
+}
+
+fn link(sets: &[&DeviceImage], report_faults: bool) -> Result<DeviceImage, ImageError> {
+    let kernels = kernels();
+    let all: Vec<VirtualFunctions> =
+        [&kernels].into_iter().chain(sets.iter().copied()).map(|i| i.virtual_functions().unwrap()).collect();
+    let known: Vec<&VirtualFunctions> = all.iter().collect();
+    VirtualProgram { kernels: &kernels, sets, known: &known, report_faults }.link()
+}
+
+/// The linked module, valid as it is and as devices get it.
+fn sound(sets: &[&DeviceImage], report_faults: bool) -> Module {
+    let linked = link(sets, report_faults).unwrap();
+    assert!(!needs_dispatchers(&linked).unwrap());
+    let module = Module::from_words(linked.spirv.clone()).unwrap();
+    check::check(&module).unwrap();
+    support::assert_valid("linked", &module);
+    let target = DeviceTarget { aspects: Aspects::all(), ..DeviceTarget::default() };
+    support::assert_valid("legal", &Module::from_words(legalize(&linked, &target).unwrap()).unwrap());
+    module
+}
+
+fn cases(module: &Module) -> Vec<usize> {
+    // Selector and default, then literal of two words and label.
+    module.instructions().filter(|i| i.is(Op::Switch)).map(|i| (i.operands().len() - 2) / 3).collect()
+}
+
+#[test]
+fn a_dispatcher_knows_exactly_what_is_linked() {
+    for faults in [false, true] {
+        let module = sound(&[&sum()], faults);
+        // Three slots and two functions; nothing has slot 1 of the other signature.
+        assert_eq!(cases(&module), [5]);
+        let names: Vec<String> = module.names().map(|(_, name)| name).collect();
+        assert_eq!(names.iter().any(|name| name == VIRTUAL_FAULT), faults);
+        assert!(!names.iter().any(|name| name.contains("__vfo_")), "nobody asks for offsets");
+        assert_eq!(cases(&sound(&[], faults)), [0; 0], "without sets there is only the default");
+    }
+}
+
+#[test]
+fn a_cycle_is_linked_level_by_level() {
+    for faults in [false, true] {
+        let module = sound(&[&tree(3), &sum()], faults);
+        assert_eq!(cases(&module), [7, 7, 7]);
+        let wrappers: Vec<String> =
+            module.names().map(|(_, name)| name).filter(|name| name.starts_with("__vfw_tree")).collect();
+        assert_eq!(wrappers.len(), 3, "{wrappers:?}");
+    }
+}

@@ -1,0 +1,276 @@
+//! Commands that are held back: they depend on what no driver knows yet (a host task, an event of another context or from
+//! outside, another command that is held back), or are host tasks themselves.
+//!
+//! Whoever completes the last missing dependency puts the command on its queue, or gives it to the threads of host tasks. So
+//! drivers only ever wait for what they have, and their queues move on whatever the host does.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use super::Prepared;
+use crate::driver::event as driver;
+use crate::driver::hook;
+use crate::event::{Known, Outcome, Promise, Times};
+use crate::queue::Ticket;
+use crate::{Error, Event, Queue, Result, runtime};
+
+/// A command that waits.
+struct Held {
+    /// Dependencies that are not met, and one while it is being set up.
+    missing: AtomicUsize,
+    /// Host tasks wait for what the driver has to end; others leave that to the driver.
+    is_task: bool,
+    work: Mutex<Option<Work>>,
+    promise: Arc<Promise>,
+}
+
+struct Work {
+    prepared: Prepared,
+    queue: Queue,
+    ticket: Ticket,
+    /// What the driver must wait for.
+    natives: Vec<driver::Event>,
+    /// The first failure among the dependencies.
+    failure: Option<Error>,
+    session: Option<hook::Session>,
+}
+
+/// Takes a command that cannot go to the driver yet.
+///
+/// # Errors
+/// When the host accesses its memory, and for events of a recording.
+pub(super) fn hold_back<'a>(
+    queue: &Queue,
+    prepared: Prepared,
+    after: impl Iterator<Item = &'a Event> + Clone,
+) -> Result<Event> {
+    after.clone().try_for_each(|event| event.known().map(drop))?;
+    runtime::start()?;
+    queue.driver().context().check()?;
+    let is_task = matches!(prepared, Prepared::HostTask(_));
+    let rank = prepared.rank(after.clone().next().is_none());
+    prepared.hold(queue.driver())?;
+    let promise = Promise::new(queue.driver().properties().profiling);
+    let (ticket, before) = queue.order().enter(rank, &promise);
+    let work = Work {
+        prepared,
+        queue: queue.clone(),
+        ticket,
+        natives: Vec::new(),
+        failure: None,
+        session: hook::session(),
+    };
+    let held = Arc::new(Held {
+        missing: AtomicUsize::new(1),
+        is_task,
+        work: Mutex::new(Some(work)),
+        promise: Arc::clone(&promise),
+    });
+    let native_order = if is_task { native_order(queue, before.is_empty()) } else { Ok(None) };
+    after.for_each(|event| held.depend_on(event, true));
+    before.into_iter().for_each(|promise| held.depend_on(&Event::promised(promise), false));
+    match native_order {
+        Ok(native_order) => {
+            native_order.iter().for_each(|event| held.depend_on(event, false));
+            held.met(None);
+        }
+        Err(error) => held.met(Some(&error)),
+    }
+    Ok(Event::promised(promise))
+}
+
+/// An event after which everything has ended that the driver has got and that a task on this queue must come after.
+/// What is held back on an in-order queue comes after it anyway.
+fn native_order(queue: &Queue, is_first: bool) -> Result<Option<Event>> {
+    if queue.is_out_of_order() {
+        return Ok(queue.order().barrier());
+    }
+    if !is_first {
+        return Ok(None);
+    }
+    queue.driver().marker_of_all().map(|marker| marker.map(Event::native))
+}
+
+impl Held {
+    /// Adds a dependency. One that is not `strict` only says what comes first, not that it must succeed.
+    fn depend_on(self: &Arc<Self>, event: &Event, strict: bool) {
+        self.missing.fetch_add(1, Ordering::AcqRel);
+        match event.known() {
+            Ok(Known::Native(event)) => self.depend_on_native(event, strict),
+            Ok(Known::Unknown(promise)) => {
+                let held = Arc::clone(self);
+                promise.when_known(move |outcome| match outcome {
+                    Outcome::Native(event) => held.depend_on_native(event, strict),
+                    Outcome::Done(_) => held.met(None),
+                    Outcome::Failed(error) => held.met(Some(error).filter(|_| strict)),
+                });
+            }
+            Ok(Known::Done) => self.met(None),
+            Ok(Known::Failed(error)) => self.met(Some(error).filter(|_| strict)),
+            // Checked before.
+            Err(error) => self.met(Some(&error)),
+        }
+    }
+
+    fn depend_on_native(self: &Arc<Self>, event: &driver::Event, strict: bool) {
+        if !self.is_task {
+            let mut work = self.lock();
+            let queue = work.as_ref().map(|work| &work.queue);
+            // What only comes first is on the same queue, which keeps the order.
+            if !strict {
+                drop(work);
+                return self.met(None);
+            }
+            if queue.is_some_and(|queue| Arc::ptr_eq(queue.driver().context(), event.queue().context())) {
+                if let Some(work) = work.as_mut() {
+                    work.natives.push(event.clone());
+                }
+                drop(work);
+                return self.met(None);
+            }
+        }
+        let held = Arc::clone(self);
+        runtime::when_ended(event, move |outcome| held.met(outcome.err().as_ref().filter(|_| strict)));
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Work>> {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One dependency less.
+    fn met(self: &Arc<Self>, failure: Option<&Error>) {
+        if let (Some(failure), Some(work)) = (failure, self.lock().as_mut()) {
+            work.failure.get_or_insert_with(|| failure.of_dependent());
+        }
+        if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
+            run_ready(Arc::clone(self));
+        }
+    }
+
+    /// All dependencies are met.
+    fn run(self: Arc<Self>) {
+        let Some(mut work) = self.lock().take() else { return };
+        match (work.failure.take(), &work.prepared) {
+            (Some(failure), _) => self.end(work, Outcome::Failed(failure)),
+            (None, Prepared::HostTask(_)) => {
+                let submitted = Instant::now();
+                runtime::spawn(move || self.run_task(work, submitted));
+            }
+            (None, _) if !work.prepared.try_use_held() => {
+                // A host task has access to the memory.
+                *self.lock() = Some(work);
+                runtime::spawn(move || self.run_later());
+            }
+            (None, _) => self.enqueue(work),
+        }
+    }
+
+    fn run_later(self: Arc<Self>) {
+        let allocations: Vec<_> = match self.lock().as_ref() {
+            Some(work) => work.prepared.allocations().into_iter().cloned().collect(),
+            None => return,
+        };
+        runtime::blocking(|| allocations.iter().for_each(|allocation| allocation.wait_for_tasks()));
+        run_ready(self);
+    }
+
+    fn run_task(&self, work: Work, submitted: Instant) {
+        let entered = work.session.as_ref().map(hook::Session::enter);
+        let started = Instant::now();
+        self.promise.runs();
+        let outcome = match &work.prepared {
+            Prepared::HostTask(task) => task.run(),
+            _ => Ok(()),
+        };
+        let outcome = match outcome {
+            Ok(()) => Outcome::Done(Times { submitted, started, ended: Instant::now() }),
+            Err(error) => {
+                work.queue.order().failed(&error);
+                Outcome::Failed(error)
+            }
+        };
+        self.end(work, outcome);
+        drop(entered);
+    }
+
+    fn enqueue(&self, mut work: Work) {
+        let entered = work.session.as_ref().map(hook::Session::enter);
+        let queue = work.queue.driver();
+        let natives: Vec<&driver::Event> = work.natives.iter().collect();
+        let enqueued = work.prepared.execute(queue, &natives, true).and_then(|event| {
+            // Nobody else may think of it.
+            queue.flush()?;
+            Ok(event)
+        });
+        work.prepared.end_held_use();
+        work.natives.clear();
+        let outcome = match enqueued {
+            Ok(event) => {
+                if matches!(work.prepared, Prepared::Barrier) {
+                    work.queue.order().passed_barrier(&Event::native(event.clone()));
+                }
+                Outcome::Native(event)
+            }
+            Err(error) => {
+                work.queue.order().failed(&error);
+                Outcome::Failed(error)
+            }
+        };
+        self.finish(work, outcome);
+        drop(entered);
+    }
+
+    /// Ends what never went to a driver.
+    fn end(&self, work: Work, outcome: Outcome) {
+        work.prepared.release();
+        self.finish(work, outcome);
+    }
+
+    /// Lets go of all that the command used, and then tells of its outcome, so that nobody who waited for it still finds
+    /// something of it in use.
+    fn finish(&self, work: Work, outcome: Outcome) {
+        let Work { prepared, queue, ticket, .. } = work;
+        drop(prepared);
+        self.promise.settle(outcome);
+        queue.order().leave(ticket);
+        drop(queue);
+        self.promise.tell();
+    }
+}
+
+thread_local! {
+    /// What became ready while this thread runs something that was.
+    static READY: RefCell<Option<VecDeque<Arc<Held>>>> = const { RefCell::new(None) };
+}
+
+/// Runs a command whose dependencies are met, and then those that become ready by that, one after the other: chains may be
+/// longer than the stack.
+fn run_ready(held: Arc<Held>) {
+    let nested = READY.with_borrow_mut(|ready| match ready {
+        Some(ready) => {
+            ready.push_back(Arc::clone(&held));
+            true
+        }
+        None => {
+            *ready = Some(VecDeque::new());
+            false
+        }
+    });
+    if nested {
+        return;
+    }
+    let mut next = Some(held);
+    while let Some(held) = next {
+        held.run();
+        next = READY.with_borrow_mut(|ready| {
+            let next = ready.as_mut().and_then(VecDeque::pop_front);
+            if next.is_none() {
+                *ready = None;
+            }
+            next
+        });
+    }
+}

@@ -1,0 +1,179 @@
+//! Promises: events of what no driver knows yet, or ever will: commands that are held back, host tasks, events from outside.
+//!
+//! A promise is *known* when the driver has the command, or when it has ended; *complete* when it has ended.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
+
+use super::{EventStatus, Profiling};
+use crate::driver::event as driver;
+use crate::{Error, ErrorKind, Result, runtime};
+
+/// What a promise comes to.
+pub(crate) enum Outcome {
+    /// The driver has the command.
+    Native(driver::Event),
+    /// It ended without the driver.
+    Done(Times),
+    /// It failed, or never ran.
+    Failed(Error),
+}
+
+/// When something ran, on the host's clock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Times {
+    pub(crate) submitted: Instant,
+    pub(crate) started: Instant,
+    pub(crate) ended: Instant,
+}
+
+/// Called once the outcome is known.
+type Then = Box<dyn FnOnce(&Outcome) + Send>;
+
+/// The event of something that no driver knows yet.
+pub(crate) struct Promise {
+    created: Instant,
+    /// Whether its times may be asked for.
+    profiling: bool,
+    running: AtomicBool,
+    outcome: OnceLock<Outcome>,
+    /// Who is told of the outcome; `None` when they have been.
+    then: Mutex<Option<Vec<Then>>>,
+    told: Condvar,
+}
+
+impl Promise {
+    pub(crate) fn new(profiling: bool) -> Arc<Self> {
+        Arc::new(Self {
+            created: Instant::now(),
+            profiling,
+            running: AtomicBool::new(false),
+            outcome: OnceLock::new(),
+            then: Mutex::new(Some(Vec::new())),
+            told: Condvar::new(),
+        })
+    }
+
+    /// One that has come true without anything being done.
+    pub(crate) fn done(profiling: bool) -> Arc<Self> {
+        let promise = Self::new(profiling);
+        let now = promise.created;
+        promise.settle(Outcome::Done(Times { submitted: now, started: now, ended: now }));
+        promise.tell();
+        promise
+    }
+
+    /// Says that it runs.
+    pub(crate) fn runs(&self) {
+        self.running.store(true, Ordering::Relaxed);
+    }
+
+    /// Enters the outcome. Whoever waits is told of it by [`Promise::tell`].
+    pub(crate) fn settle(&self, outcome: Outcome) {
+        // Only whoever made the promise settles it, once.
+        let _ = self.outcome.set(outcome);
+    }
+
+    /// Tells all who wait of the outcome.
+    pub(crate) fn tell(&self) {
+        let Some(outcome) = self.outcome.get() else { return };
+        let then = self.lock().take();
+        self.told.notify_all();
+        then.into_iter().flatten().for_each(|then| then(outcome));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Vec<Then>>> {
+        self.then.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `None` while it is not known.
+    pub(crate) fn outcome(&self) -> Option<&Outcome> {
+        self.outcome.get()
+    }
+
+    /// Calls `then` once it is known: here and now, or on the thread that gets to know.
+    pub(crate) fn when_known(&self, then: impl FnOnce(&Outcome) + Send + 'static) {
+        if let Some(waiting) = self.lock().as_mut() {
+            return waiting.push(Box::new(then));
+        }
+        if let Some(outcome) = self.outcome.get() {
+            then(outcome);
+        }
+    }
+
+    /// Waits until it is known.
+    pub(crate) fn wait_known(&self) -> Option<&Outcome> {
+        let wait = || {
+            let untold = self.lock();
+            drop(self.told.wait_while(untold, |then| then.is_some()).unwrap_or_else(PoisonError::into_inner));
+        };
+        if self.lock().is_some() {
+            runtime::blocking(wait);
+        }
+        self.outcome.get()
+    }
+
+    /// Waits until it is complete.
+    pub(crate) fn wait(&self) -> Result<()> {
+        match self.wait_known() {
+            Some(Outcome::Native(event)) => event.wait(),
+            Some(Outcome::Failed(error)) => Err(error.clone()),
+            Some(Outcome::Done(_)) | None => Ok(()),
+        }
+    }
+
+    pub(crate) fn status(&self) -> Result<EventStatus> {
+        Ok(match self.outcome() {
+            Some(Outcome::Native(event)) => event.status()?.into(),
+            Some(Outcome::Done(_)) => EventStatus::Complete,
+            Some(Outcome::Failed(error)) => EventStatus::Failed(error.code().unwrap_or(NO_CODE)),
+            None if self.running.load(Ordering::Relaxed) => EventStatus::Running,
+            None => EventStatus::Queued,
+        })
+    }
+
+    pub(crate) fn profiling(&self) -> Result<Profiling> {
+        let bad = |what: &str| Err(Error::new(ErrorKind::Profiling, what));
+        match self.outcome() {
+            Some(Outcome::Native(event)) => event.profiling(),
+            _ if !self.profiling => {
+                Err(Error::new(ErrorKind::Profiling, "the queue was built without profiling")
+                    .remedy("build it with `Queue::builder(&context).profiling()`"))
+            }
+            Some(Outcome::Done(times)) => Ok(Profiling {
+                queued_ns: nanoseconds(self.created),
+                submitted_ns: nanoseconds(times.submitted),
+                started_ns: nanoseconds(times.started),
+                ended_ns: nanoseconds(times.ended),
+            }),
+            Some(Outcome::Failed(_)) => bad("the command failed"),
+            None => bad("the command has not ended"),
+        }
+    }
+}
+
+/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, for failures outside of OpenCL.
+const NO_CODE: i32 = -14;
+
+/// Since a moment early in the process.
+fn nanoseconds(at: Instant) -> u64 {
+    static EPOCH: OnceLock<Instant> = OnceLock::new();
+    // What was there before the first question counts from a second before it.
+    let second = std::time::Duration::from_secs(1);
+    let epoch = EPOCH.get_or_init(|| at.checked_sub(second).unwrap_or(at));
+    u64::try_from(at.saturating_duration_since(*epoch).as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl fmt::Debug for Promise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match self.outcome() {
+            None => "unknown",
+            Some(Outcome::Native(_)) => "enqueued",
+            Some(Outcome::Done(_)) => "done",
+            Some(Outcome::Failed(_)) => "failed",
+        };
+        write!(f, "promise ({state})")
+    }
+}

@@ -1,0 +1,35 @@
+//! Buffers that recorded commands use: the host accessors of SYCL are refused meanwhile (section 7.11.3).
+
+use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
+
+use crate::command::Recorder;
+use crate::{Error, Result};
+
+/// What took commands of queues that use the buffer.
+#[derive(Default)]
+pub(crate) struct Recorders(Mutex<Vec<Weak<dyn Recorder>>>);
+
+impl Recorders {
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<dyn Recorder>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn add(&self, recorder: &Weak<dyn Recorder>) {
+        let mut recorders = self.lock();
+        if !recorders.iter().any(|known| known.ptr_eq(recorder)) {
+            recorders.retain(|known| known.strong_count() > 0);
+            recorders.push(Weak::clone(recorder));
+        }
+    }
+
+    /// Refuses while one of them records.
+    pub(super) fn check(&self) -> Result<()> {
+        // Asked without the lock, as they have locks of their own.
+        let recorders = self.lock().clone();
+        if recorders.iter().filter_map(Weak::upgrade).any(|recorder| recorder.is_recording()) {
+            return Err(Error::invalid("a host accessor of a buffer that a graph is recording commands of")
+                .remedy("end the recording first; `Command::read` and `Command::write` can be recorded"));
+        }
+        Ok(())
+    }
+}

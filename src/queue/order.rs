@@ -1,0 +1,173 @@
+//! The order of a queue, as far as the driver does not know it: commands that are held back, and what must stay behind them.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::event::Promise;
+use crate::{Error, Event};
+
+/// What a command asks of the order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rank {
+    /// Only what in-order queues and barriers ask.
+    Plain,
+    /// It comes after everything before it.
+    AfterAll,
+    /// What comes behind it waits for it; after everything before it, or else (`false`) after its own dependencies.
+    Barrier { after_all: bool },
+}
+
+/// What is held back on one queue.
+pub(crate) struct Order {
+    in_order: bool,
+    /// How many commands are held back that others must stay behind: all on an in-order queue, else barriers.
+    in_the_way: AtomicUsize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    next: u64,
+    held: BTreeMap<u64, Held>,
+    /// The newest barrier that the driver has, on an out-of-order queue.
+    barrier: Option<Event>,
+    /// The first failure that no wait has told of.
+    failure: Option<Error>,
+}
+
+struct Held {
+    promise: Arc<Promise>,
+    in_the_way: bool,
+}
+
+/// The place of a command that is held back.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ticket(u64);
+
+impl Order {
+    pub(crate) fn new(in_order: bool) -> Self {
+        Self { in_order, in_the_way: AtomicUsize::new(0), state: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a command may go to the driver at once, if its dependencies let it. One load, but for those that come after
+    /// all others of an out-of-order queue.
+    #[inline]
+    pub(crate) fn lets_pass(&self, rank: Rank) -> bool {
+        self.in_the_way.load(Ordering::Acquire) == 0
+            && (self.in_order || rank == Rank::Plain || self.lock().held.is_empty())
+    }
+
+    /// Enters a command that is held back, and gives what it must come after.
+    pub(crate) fn enter(&self, rank: Rank, promise: &Arc<Promise>) -> (Ticket, Vec<Arc<Promise>>) {
+        let mut state = self.lock();
+        let ticket = state.next;
+        state.next += 1;
+        let promise_of = |held: &Held| Arc::clone(&held.promise);
+        let after_all = matches!(rank, Rank::AfterAll | Rank::Barrier { after_all: true });
+        let before = if self.in_order {
+            state.held.values().next_back().map(promise_of).into_iter().collect()
+        } else if after_all {
+            state.held.values().map(promise_of).collect()
+        } else {
+            // A barrier that comes after its own dependencies only does not cover those before it.
+            state.held.values().filter(|held| held.in_the_way).map(promise_of).collect()
+        };
+        let in_the_way = self.in_order || matches!(rank, Rank::Barrier { .. });
+        if in_the_way {
+            self.in_the_way.fetch_add(1, Ordering::AcqRel);
+        }
+        state.held.insert(ticket, Held { promise: Arc::clone(promise), in_the_way });
+        (Ticket(ticket), before)
+    }
+
+    /// Takes a command out that the driver has got, or that has ended.
+    pub(crate) fn leave(&self, ticket: Ticket) {
+        let mut state = self.lock();
+        if state.held.remove(&ticket.0).is_some_and(|held| held.in_the_way) {
+            self.in_the_way.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
+    /// What comes behind now, to the driver, must wait for this first.
+    pub(crate) fn in_the_way(&self) -> Vec<Arc<Promise>> {
+        if self.in_the_way.load(Ordering::Acquire) == 0 {
+            return Vec::new();
+        }
+        let state = self.lock();
+        let in_the_way = state.held.values().rev().filter(|held| held.in_the_way);
+        // On an in-order queue the last comes after all others.
+        let count = if self.in_order { 1 } else { usize::MAX };
+        in_the_way.take(count).map(|held| Arc::clone(&held.promise)).collect()
+    }
+
+    /// All that is held back now.
+    pub(crate) fn held(&self) -> Vec<Arc<Promise>> {
+        self.lock().held.values().map(|held| Arc::clone(&held.promise)).collect()
+    }
+
+    /// Notes that the driver has got a barrier; of interest to host tasks on out-of-order queues.
+    pub(crate) fn passed_barrier(&self, barrier: &Event) {
+        if !self.in_order {
+            self.lock().barrier = Some(barrier.clone());
+        }
+    }
+
+    pub(crate) fn barrier(&self) -> Option<Event> {
+        self.lock().barrier.clone()
+    }
+
+    /// Notes a failure of a command that was held back.
+    pub(crate) fn failed(&self, error: &Error) {
+        self.lock().failure.get_or_insert_with(|| error.clone());
+    }
+
+    pub(crate) fn take_failure(&self) -> Option<Error> {
+        self.lock().failure.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_order_commands_stay_behind_the_last() {
+        let order = Order::new(true);
+        assert!(order.lets_pass(Rank::Plain) && order.lets_pass(Rank::AfterAll));
+        let (a, b) = (Promise::new(false), Promise::new(false));
+        let (first, before) = order.enter(Rank::Plain, &a);
+        assert!(before.is_empty());
+        assert!(!order.lets_pass(Rank::Plain));
+        let (second, before) = order.enter(Rank::Plain, &b);
+        assert!(matches!(before.as_slice(), [last] if Arc::ptr_eq(last, &a)));
+        order.leave(first);
+        assert!(!order.lets_pass(Rank::Plain));
+        assert_eq!(order.in_the_way().len(), 1);
+        order.leave(second);
+        assert!(order.lets_pass(Rank::Plain) && order.in_the_way().is_empty());
+    }
+
+    #[test]
+    fn out_of_order_commands_pass_but_for_barriers() {
+        let order = Order::new(false);
+        let promises: Vec<_> = (0..4).map(|_| Promise::new(false)).collect();
+        let (plain, _) = order.enter(Rank::Plain, &promises[0]);
+        assert!(order.lets_pass(Rank::Plain) && !order.lets_pass(Rank::AfterAll));
+        let (barrier, before) = order.enter(Rank::Barrier { after_all: true }, &promises[1]);
+        assert_eq!(before.len(), 1);
+        assert!(!order.lets_pass(Rank::Plain));
+        let (behind, before) = order.enter(Rank::Plain, &promises[2]);
+        assert!(matches!(before.as_slice(), [one] if Arc::ptr_eq(one, &promises[1])));
+        assert_eq!(order.enter(Rank::AfterAll, &promises[3]).1.len(), 3);
+        order.leave(barrier);
+        assert!(order.lets_pass(Rank::Plain));
+        order.leave(plain);
+        order.leave(behind);
+        assert_eq!(order.held().len(), 1);
+    }
+}

@@ -1,0 +1,50 @@
+//! The thread that learns from drivers which commands have ended.
+//!
+//! Drivers call back on threads of theirs, where nothing may be asked of them. So a callback only posts a job to this
+//! thread. Jobs put commands on queues, which never waits for other commands, and run no user code.
+
+use std::sync::OnceLock;
+use std::sync::mpsc::{Sender, channel};
+
+use super::Job;
+use crate::driver::event::Event;
+use crate::{Error, ErrorKind, Result};
+
+/// `None`: the system has no thread for it.
+static JOBS: OnceLock<Option<Sender<Job>>> = OnceLock::new();
+
+fn jobs() -> Option<&'static Sender<Job>> {
+    let start = || {
+        let (sender, jobs) = channel::<Job>();
+        let thread = std::thread::Builder::new().name("oclave-events".to_owned());
+        match thread.spawn(move || jobs.into_iter().for_each(|job| job())) {
+            Ok(_) => Some(sender),
+            Err(error) => {
+                log::error!("no thread for events: {error}");
+                None
+            }
+        }
+    };
+    JOBS.get_or_init(start).as_ref()
+}
+
+/// Makes sure that the thread is there.
+pub(crate) fn start() -> Result<()> {
+    match jobs() {
+        Some(_) => Ok(()),
+        None => Err(Error::new(ErrorKind::Runtime, "the system has no thread to wait for events")),
+    }
+}
+
+/// Runs a job on the thread.
+pub(crate) fn post(job: impl FnOnce() + Send + 'static) {
+    // The thread lives as long as the process.
+    if let Some(jobs) = jobs() {
+        let _ = jobs.send(Box::new(job));
+    }
+}
+
+/// Runs a job on the thread when a command has ended, with its error if it failed.
+pub(crate) fn when_ended(event: &Event, then: impl FnOnce(Result<()>) + Send + 'static) {
+    event.when_ended(Box::new(move |ended| post(move || then(ended.outcome()))));
+}

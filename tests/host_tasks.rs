@@ -1,0 +1,445 @@
+//! Host tasks, what is held back behind them, events across contexts, failures; on the selected device.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, mpsc};
+use std::time::Duration;
+
+use common::{bundle, call, context};
+use oclave::record::Session;
+use oclave::{
+    Command, Context, ErrorKind, Event, EventStatus, HostTarget, KernelBundle, KernelCall, Queue, UsmSlice,
+};
+
+/// Opens once, for all who wait.
+#[derive(Clone, Default)]
+struct Gate(Arc<(Mutex<bool>, Condvar)>);
+
+impl Gate {
+    fn open(&self) {
+        *self.0.0.lock().unwrap() = true;
+        self.0.1.notify_all();
+    }
+
+    fn wait(&self) {
+        let open = self.0.0.lock().unwrap();
+        let (_open, timeout) =
+            self.0.1.wait_timeout_while(open, Duration::from_secs(60), |open| !*open).unwrap();
+        assert!(!timeout.timed_out(), "the gate stayed shut");
+    }
+}
+
+/// A task that ends when the gate opens.
+fn gated(queue: &Queue, gate: &Gate) -> Event {
+    let gate = gate.clone();
+    queue.host_task(move || gate.wait()).unwrap()
+}
+
+fn bump(bundle: &KernelBundle, value: &UsmSlice<i32, impl oclave::UsmKind>, step: i32) -> KernelCall {
+    call(bundle, "bump_by").pointer_mut::<i32>(value).value(step)
+}
+
+fn queues(context: &Context) -> Vec<Queue> {
+    let mut queues = vec![Queue::new(context).unwrap()];
+    queues.extend(Queue::builder(context).out_of_order().build().ok());
+    queues
+}
+
+#[test]
+fn tasks_take_their_place_between_kernels() {
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    let queue = Queue::new(&context).unwrap();
+    let value = context.alloc_shared::<i32>(1).unwrap();
+    queue.fill(&value, 1).unwrap();
+    for round in 0..50 {
+        queue.parallel_for(1, bump(&bundle, &value, 2)).unwrap();
+        let shared = value.clone();
+        let seen = queue
+            .host_task(move || -> oclave::Result<()> {
+                let mut value = shared.write()?;
+                value[0] = value[0].wrapping_mul(2);
+                Ok(())
+            })
+            .unwrap();
+        queue.parallel_for(1, bump(&bundle, &value, -3)).unwrap();
+        if round % 10 == 0 {
+            seen.wait().unwrap();
+        }
+    }
+    let expected = (0..50).fold(1_i32, |value, _| value.wrapping_add(2).wrapping_mul(2).wrapping_sub(3));
+    assert_eq!(queue.read(&value).unwrap(), [expected]);
+    queue.wait().unwrap();
+}
+
+#[test]
+fn dependencies_hold_both_ways_on_any_queue() {
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    for queue in queues(&context) {
+        let value = context.alloc_device::<i32>(1).unwrap();
+        let target = HostTarget::<i32>::new(1).unwrap();
+        let filled = queue.fill(&value, 5).unwrap();
+        let bumped = queue.after(&[&filled]).parallel_for(1, bump(&bundle, &value, 1)).unwrap();
+        let read = queue.after(&[&bumped]).submit(Command::read(&value, &target)).unwrap();
+        let (seen, inner) = (Arc::new(AtomicUsize::new(0)), target.clone());
+        let task = queue
+            .after(&[&read])
+            .host_task({
+                let seen = Arc::clone(&seen);
+                move || inner.with(|data| seen.store(data[0] as usize, Ordering::SeqCst))
+            })
+            .unwrap();
+        let last = queue.after(&[&task]).parallel_for(1, bump(&bundle, &value, 10)).unwrap();
+        last.wait().unwrap();
+        assert_eq!(seen.load(Ordering::SeqCst), 6);
+        assert_eq!(queue.after(&[&last]).read(&value).unwrap(), [16]);
+        assert_eq!(task.status().unwrap(), EventStatus::Complete);
+    }
+}
+
+#[test]
+fn what_is_independent_passes_on_out_of_order_queues() {
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    let Ok(queue) = Queue::builder(&context).out_of_order().build() else {
+        return println!("skipped: no out-of-order queues");
+    };
+    let (a, b) = (context.alloc_device::<i32>(1).unwrap(), context.alloc_device::<i32>(1).unwrap());
+    let zero = [queue.fill(&a, 0).unwrap(), queue.fill(&b, 0).unwrap()];
+    let gate = Gate::default();
+    let task = gated(&queue, &gate);
+    let behind = queue.after(&[&task, &zero[0]]).parallel_for(1, bump(&bundle, &a, 1)).unwrap();
+    let chained = queue.after(&[&behind]).parallel_for(1, bump(&bundle, &a, 2)).unwrap();
+    // Passes while the task waits.
+    queue.after(&[&zero[1]]).parallel_for(1, bump(&bundle, &b, 7)).unwrap().wait().unwrap();
+    assert_eq!(behind.status().unwrap(), EventStatus::Queued);
+    assert_eq!(chained.status().unwrap(), EventStatus::Queued);
+    // Neither does a barrier pass, nor what is behind one.
+    let barrier = queue.barrier().unwrap();
+    let after_barrier = queue.parallel_for(1, bump(&bundle, &b, 1)).unwrap();
+    let task_after_barrier = queue.host_task(|| ()).unwrap();
+    let joined = queue.submit(Command::empty().after(&after_barrier)).unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    for event in [&barrier, &after_barrier, &task_after_barrier, &joined] {
+        assert_eq!(event.status().unwrap(), EventStatus::Queued);
+    }
+    assert!(queue.submit(Command::empty()).unwrap().wait().is_ok());
+    gate.open();
+    queue.wait().unwrap();
+    for event in [&task, &behind, &chained, &barrier, &after_barrier, &task_after_barrier, &joined] {
+        assert_eq!(event.status().unwrap(), EventStatus::Complete);
+        event.wait().unwrap();
+    }
+    assert_eq!(queue.read(&a).unwrap(), [3]);
+    assert_eq!(queue.read(&b).unwrap(), [8]);
+}
+
+#[test]
+fn in_order_queues_hold_everything_behind_a_task() {
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    let queue = Queue::new(&context).unwrap();
+    let value = context.alloc_device::<i32>(1).unwrap();
+    queue.fill(&value, 0).unwrap();
+    let gate = Gate::default();
+    gated(&queue, &gate);
+    let kernel = queue.parallel_for(1, bump(&bundle, &value, 1)).unwrap();
+    let marker = queue.marker().unwrap();
+    assert_eq!(kernel.status().unwrap(), EventStatus::Queued);
+    let other = Queue::new(&context).unwrap();
+    other.fill(&context.alloc_device::<i32>(1).unwrap(), 1).unwrap().wait().unwrap();
+    std::thread::sleep(Duration::from_millis(10));
+    assert_eq!(marker.status().unwrap(), EventStatus::Queued);
+    // A copy that is waited for waits for what is held back, too.
+    std::thread::scope(|scope| {
+        let read = scope.spawn(|| queue.read(&value).unwrap());
+        std::thread::sleep(Duration::from_millis(10));
+        assert!(!read.is_finished());
+        gate.open();
+        assert_eq!(read.join().unwrap(), [1]);
+    });
+}
+
+#[test]
+fn other_contexts_do_not_block_the_caller() {
+    let Some(context) = context() else { return };
+    let other = Context::new(context.device()).unwrap();
+    let (here, there) = (Queue::new(&context).unwrap(), Queue::new(&other).unwrap());
+    let (x, y) = (context.alloc_device::<u32>(64).unwrap(), other.alloc_device::<u32>(1).unwrap());
+    let bundle = bundle(&other);
+    there.fill(&y, 0).unwrap();
+    let slow =
+        there.parallel_for(1, call(&bundle, "slow").pointer_mut::<u32>(&y).value(30_000_000_u32)).unwrap();
+    let behind = here.submit(Command::fill(&x, 4).after(&slow)).unwrap();
+    let status = slow.status().unwrap();
+    if status != EventStatus::Complete {
+        assert_ne!(behind.status().unwrap(), EventStatus::Complete);
+    }
+    behind.wait().unwrap();
+    assert_eq!(slow.status().unwrap(), EventStatus::Complete);
+    assert_eq!(here.read(&x).unwrap(), [4; 64]);
+    // Both ways, in one chain.
+    let mut last = behind;
+    for i in 0..40_u32 {
+        last = if i % 2 == 0 {
+            there.submit(Command::fill(&y, i).after(&last)).unwrap()
+        } else {
+            here.submit(Command::fill(&x, i).after(&last)).unwrap()
+        };
+    }
+    last.wait().unwrap();
+    assert_eq!((there.read(&y).unwrap()[0], here.read(&x).unwrap()[0]), (38, 39));
+}
+
+#[test]
+fn failures_name_their_root_and_stop_what_depends_on_them() {
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    for queue in queues(&context) {
+        let value = context.alloc_device::<i32>(1).unwrap();
+        let filled = queue.fill(&value, 1).unwrap();
+        let failed = queue.after(&[&filled]).host_task(|| Err::<(), _>("the disk is full")).unwrap();
+        let kernel = queue.after(&[&failed]).parallel_for(1, bump(&bundle, &value, 1)).unwrap();
+        let task = queue.after(&[&kernel]).host_task(|| ()).unwrap();
+        let last = queue.after(&[&task]).fill(&value, 9).unwrap();
+        for (event, what) in
+            [(&failed, "the host task failed"), (&last, "depends on"), (&kernel, "depends on")]
+        {
+            let error = event.wait().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::HostTask);
+            assert!(error.to_string().contains(what), "{error}");
+            assert_eq!(error.to_string().matches("the disk is full").count(), 1, "{error}");
+            assert!(matches!(event.status().unwrap(), EventStatus::Failed(_)));
+            assert!(event.is_complete().is_err());
+        }
+        // What only comes after it does run.
+        let behind = queue.after(&[&filled]).parallel_for(1, bump(&bundle, &value, 4)).unwrap();
+        behind.wait().unwrap();
+        assert_eq!(queue.after(&[&behind]).read(&value).unwrap(), [5]);
+        assert!(queue.after(&[&failed]).read(&value).is_err());
+        // The queue tells once, and works on.
+        assert!(queue.wait().unwrap_err().to_string().contains("the disk is full"));
+        queue.wait().unwrap();
+
+        let panicked = queue.host_task(|| -> () { panic!("on purpose") }).unwrap();
+        let error = panicked.wait().unwrap_err();
+        assert!(error.to_string().contains("on purpose"), "{error}");
+        assert!(queue.wait().is_err());
+        queue.host_task(|| ()).unwrap().wait().unwrap();
+        queue.wait().unwrap();
+    }
+}
+
+#[test]
+fn tasks_may_wait_and_submit() {
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    let queue = Queue::new(&context).unwrap();
+    let value = context.alloc_device::<i32>(4).unwrap();
+    queue.fill(&value, 0).unwrap().wait().unwrap();
+    // Many more tasks than threads, each of which waits for a task behind all of them.
+    let outer = Queue::builder(&context).out_of_order().build().unwrap_or_else(|_| queue.clone());
+    if !outer.is_out_of_order() {
+        return println!("skipped: no out-of-order queues");
+    }
+    let inner = outer.clone();
+    let events: Vec<Event> = (0..32)
+        .map(|_| {
+            let inner = inner.clone();
+            outer
+                .host_task(move || {
+                    let nested = inner.host_task(|| ())?;
+                    nested.wait()
+                })
+                .unwrap()
+        })
+        .collect();
+    events.iter().for_each(|event| event.wait().unwrap());
+    // A task uses another queue, and blocking copies.
+    let other = Queue::new(&context).unwrap();
+    let memory = value.clone();
+    queue
+        .host_task(move || {
+            other.copy_to_device(&[1, 2, 3, 4], &memory)?;
+            other.parallel_for(1, bump(&bundle, &memory, 10))?.wait()
+        })
+        .unwrap()
+        .wait()
+        .unwrap();
+    assert_eq!(queue.read(&value).unwrap(), [11, 2, 3, 4]);
+}
+
+#[test]
+fn thousands_in_flight() {
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    for queue in queues(&context) {
+        let value = context.alloc_device::<i32>(1).unwrap();
+        let mut last = queue.fill(&value, 0).unwrap();
+        let count = Arc::new(AtomicUsize::new(0));
+        let gate = Gate::default();
+        let first = gated(&queue, &gate);
+        for _ in 0..2000 {
+            let counted = Arc::clone(&count);
+            let task = queue
+                .after(&[&last, &first])
+                .host_task(move || {
+                    counted.fetch_add(1, Ordering::SeqCst);
+                })
+                .unwrap();
+            last = queue.after(&[&task]).parallel_for(1, bump(&bundle, &value, 1)).unwrap();
+        }
+        assert_eq!(count.load(Ordering::SeqCst), 0);
+        gate.open();
+        last.wait().unwrap();
+        assert_eq!(count.load(Ordering::SeqCst), 2000);
+        assert_eq!(queue.after(&[&last]).read(&value).unwrap(), [2000]);
+    }
+}
+
+#[test]
+fn queues_may_go_while_they_hold_commands() {
+    let Some(context) = context() else { return };
+    let gate = Gate::default();
+    let value = context.alloc_shared::<i32>(1).unwrap();
+    let queue = Queue::new(&context).unwrap();
+    queue.fill(&value, 1).unwrap();
+    let task = gated(&queue, &gate);
+    let filled = queue.fill(&value, 7).unwrap();
+    drop((queue, context));
+    let (sent, received) = mpsc::channel();
+    std::thread::scope(|scope| {
+        // Memory that a command holds is busy.
+        scope.spawn(|| sent.send(value.read().unwrap()[0]).unwrap());
+        assert!(received.recv_timeout(Duration::from_millis(30)).is_err());
+        gate.open();
+        assert_eq!(received.recv_timeout(Duration::from_secs(30)).unwrap(), 7);
+    });
+    filled.wait().unwrap();
+    task.wait().unwrap();
+}
+
+#[test]
+fn memory_under_a_guard_is_refused_also_when_held_back() {
+    let Some(context) = context() else { return };
+    let queue = Queue::new(&context).unwrap();
+    let value = context.alloc_shared::<i32>(4).unwrap();
+    let gate = Gate::default();
+    let guard = value.write().unwrap();
+    gated(&queue, &gate);
+    let error = queue.fill(&value, 1).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    drop(guard);
+    let filled = queue.fill(&value, 1).unwrap();
+    gate.open();
+    filled.wait().unwrap();
+    assert_eq!(*value.read().unwrap(), [1; 4]);
+}
+
+#[test]
+fn a_guard_inside_a_task_keeps_held_commands_off() {
+    let Some(context) = context() else { return };
+    let queue = Queue::new(&context).unwrap();
+    let value = context.alloc_shared::<i32>(1).unwrap();
+    queue.fill(&value, 0).unwrap();
+    // `other` is held back until `first` has ended, and wants the memory while `second` looks at it.
+    let other = Queue::new(&context).unwrap();
+    let (inside, leave) = (Gate::default(), Gate::default());
+    let first = gated(&other, &inside);
+    let filled = other.after(&[&first]).fill(&value, 3).unwrap();
+    let second = queue
+        .host_task({
+            let (value, inside, leave) = (value.clone(), inside.clone(), leave.clone());
+            move || -> oclave::Result<()> {
+                let guard = value.read()?;
+                inside.open();
+                leave.wait();
+                assert_eq!(guard[0], 0);
+                Ok(())
+            }
+        })
+        .unwrap();
+    first.wait().unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    assert_eq!(filled.status().unwrap(), EventStatus::Queued);
+    leave.open();
+    second.wait().unwrap();
+    filled.wait().unwrap();
+    assert_eq!(*value.read().unwrap(), [3]);
+}
+
+#[test]
+fn tasks_are_measured() {
+    let Some(context) = context() else { return };
+    let queue = Queue::builder(&context).profiling().build().unwrap();
+    let gate = Gate::default();
+    let task = gated(&queue, &gate);
+    let value = context.alloc_device::<i32>(1).unwrap();
+    let held = queue.fill(&value, 1).unwrap();
+    assert_eq!(task.profiling().unwrap_err().kind(), ErrorKind::Profiling);
+    gate.open();
+    held.wait().unwrap();
+    let times = task.profiling().unwrap();
+    assert!(times.queued_ns <= times.submitted_ns && times.submitted_ns <= times.started_ns);
+    assert!(times.started_ns < times.ended_ns);
+    assert!(held.profiling().unwrap().started_ns > 0);
+    let unmeasured = Queue::new(&context).unwrap().host_task(|| ()).unwrap();
+    unmeasured.wait().unwrap();
+    assert_eq!(unmeasured.profiling().unwrap_err().kind(), ErrorKind::Profiling);
+}
+
+#[test]
+fn nothing_is_left_behind() {
+    let session = Session::start();
+    {
+        let Some(context) = context() else { return };
+        let bundle = bundle(&context);
+        for queue in queues(&context) {
+            let value = context.alloc_device::<i32>(1).unwrap();
+            let filled = queue.fill(&value, 0).unwrap();
+            for _ in 0..10 {
+                let task = queue.after(&[&filled]).host_task(|| ()).unwrap();
+                queue.after(&[&task]).parallel_for(1, bump(&bundle, &value, 1)).unwrap();
+            }
+            let failed = queue.host_task(|| Err::<(), _>("no")).unwrap();
+            let _ = queue.after(&[&failed]).fill(&value, 1).unwrap();
+            assert!(queue.wait().is_err());
+        }
+    }
+    // The driver's threads may still hold what they called back for.
+    for _ in 0..200 {
+        if session.live().is_empty() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("left: {:?}", session.live());
+}
+
+#[test]
+fn command_groups_have_one_action() {
+    let Some(context) = context() else { return };
+    let queue = Queue::new(&context).unwrap();
+    let value = context.alloc_device::<i32>(8).unwrap();
+    let first = queue.submit(Command::fill(&value, 3)).unwrap();
+    let second = queue
+        .submit_with(|h| {
+            h.depends_on(&first);
+            h.run(Command::memset(&value.slice(4..).unwrap(), 0));
+        })
+        .unwrap();
+    queue.submit_with(|h| h.depends_on_all(&[&first, &second])).unwrap().wait().unwrap();
+    assert_eq!(queue.read(&value).unwrap(), [3, 3, 3, 3, 0, 0, 0, 0]);
+    let error = queue
+        .submit_with(|h| {
+            h.run(Command::fill(&value, 1));
+            h.run(Command::fill(&value, 2));
+        })
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert_eq!(queue.read(&value).unwrap()[0], 3);
+}
