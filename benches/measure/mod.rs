@@ -44,8 +44,34 @@ pub(crate) fn pair(
     let mut ratios: Vec<f64> =
         times.0.iter().zip(&times.1).map(|(ours, reference)| ours / reference).collect();
     let (ours, reference, ratio) = (median(&mut times.0), median(&mut times.1), median(&mut ratios));
-    let device = std::env::var("OCLAVE_CI_DEVICE").unwrap_or_else(|_| "device".to_owned());
-    println!("{name},{device},{n},{ours:.3},{reference:.3},{ratio:.3}");
+    println!("{name},{},{n},{ours:.3},{reference:.3},{ratio:.3}", device());
+}
+
+/// Runs `work` on something new each round, which does `units` pieces of it, and prints a row: the median, in microseconds
+/// for a piece, against an allowance of one microsecond. Making and dropping what it works on is not measured.
+pub(crate) fn budget<T>(
+    name: &str,
+    n: usize,
+    rounds: usize,
+    units: f64,
+    make: impl Fn() -> T,
+    work: impl Fn(&T),
+) {
+    let mut times = Vec::new();
+    // The first rounds warm up.
+    for round in 0..rounds + 3 {
+        let subject = make();
+        let time = time(1, &mut || work(&subject));
+        if round >= 3 {
+            times.push(time / units);
+        }
+    }
+    let time = median(&mut times);
+    println!("{name},{},{n},{time:.4},1.000,{time:.4}", device());
+}
+
+fn device() -> String {
+    std::env::var("OCLAVE_CI_DEVICE").unwrap_or_else(|_| "device".to_owned())
 }
 
 fn time(repeat: usize, work: &mut impl FnMut()) -> f64 {

@@ -1,0 +1,85 @@
+//! How much memory the nodes of a graph take: at most 1 KiB each, their commands included. All allocations of the process
+//! are counted, so this is a test program of its own.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(unsafe_code, reason = "an allocator that counts")]
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use oclave::{Command, Context, Graph, Queue};
+
+struct Counting;
+
+static BYTES: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: all is left to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        BYTES.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        BYTES.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(start, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const NODES: usize = 20_000;
+
+/// Bytes for each node of a graph that `build` makes.
+fn bytes_per_node(context: &Context, what: &str, build: impl Fn(&Graph)) -> usize {
+    let graph = Graph::new(context, context.device()).unwrap();
+    let before = BYTES.load(Ordering::SeqCst);
+    build(&graph);
+    let bytes = (BYTES.load(Ordering::SeqCst) - before) / graph.len();
+    println!("{what}: {bytes} bytes a node");
+    drop(graph);
+    let left = BYTES.load(Ordering::SeqCst).saturating_sub(before) / NODES;
+    assert_eq!(left, 0, "{what}: what a node took comes back");
+    bytes
+}
+
+#[test]
+fn nodes_take_at_most_a_kibibyte() {
+    let Some(context) = common::context() else { return };
+    let bundle = common::bundle(&context);
+    let memory = context.alloc_device::<i32>(64).unwrap();
+    let kernel = common::call(&bundle, "bump_by").pointer_mut(memory).value(1_i32);
+    let command = || Command::parallel_for(64, kernel.clone());
+    // The first finds the kernel's program.
+    Graph::new(&context, context.device()).unwrap().add(command()).unwrap();
+
+    let empty = bytes_per_node(&context, "empty, no edges", |graph| {
+        (0..NODES).for_each(|_| drop(graph.add_empty()));
+    });
+    assert!(empty <= 512, "{empty}");
+    let chain = bytes_per_node(&context, "kernels in a chain", |graph| {
+        let mut last = graph.add(command()).unwrap();
+        for _ in 1..NODES {
+            last = graph.after(&last).add(command()).unwrap();
+        }
+    });
+    assert!(chain <= 1024, "{chain}");
+    let fan = bytes_per_node(&context, "kernels between two", |graph| {
+        let first = graph.add(command()).unwrap();
+        (0..NODES).for_each(|_| drop(graph.after(&first).add(command()).unwrap()));
+        graph.after_all_leaves().add_empty().unwrap();
+    });
+    assert!(fan <= 1024, "{fan}");
+    let queue = Queue::new(&context).unwrap();
+    let recorded = bytes_per_node(&context, "recorded kernels", |graph| {
+        let recording = graph.record(&queue).unwrap();
+        (0..NODES).for_each(|_| drop(queue.submit(command()).unwrap()));
+        recording.end();
+    });
+    assert!(recorded <= 1024, "{recorded}");
+}
