@@ -1,16 +1,33 @@
 //! Compiles this repository's own kernels (tests, examples, benchmarks); downstream builds do nothing here.
 
-/// Programs and the folders of their sources.
+/// Programs, the folders of their sources, and the compiler's optimisation level.
 #[cfg(feature = "test-kernels")]
-const PROGRAMS: [(&str, &str); 3] =
-    [("tests", "kernels/tests"), ("filters", "kernels/examples/filters"), ("bench", "kernels/bench")];
+const PROGRAMS: [(&str, &str, u32); 6] = [
+    ("tests", "kernels/tests", 2),
+    ("filters", "kernels/examples/filters", 2),
+    ("bench", "kernels/bench", 2),
+    ("virtual_functions", "kernels/virtual", 2),
+    ("virtual_functions_o0", "kernels/virtual", 0),
+    ("virtual_bases", "kernels/virtual_bases", 2),
+];
+
+/// Sources that are programs of their own.
+#[cfg(feature = "test-kernels")]
+const APART: [&str; 3] = ["apart_bodies", "apart_make", "apart_use"];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed=build.rs");
     #[cfg(feature = "test-kernels")]
-    for (name, folder) in PROGRAMS {
-        println!("cargo::rerun-if-changed={folder}");
-        oclave_build::Config::new().out_name(name).compile(&oclave_build::sources_in(folder)?)?;
+    {
+        for (name, folder, level) in PROGRAMS {
+            println!("cargo::rerun-if-changed={folder}");
+            let sources = oclave_build::sources_in(folder)?;
+            oclave_build::Config::new().out_name(name).opt_level(level).compile(&sources)?;
+        }
+        for name in APART {
+            let source = format!("kernels/virtual_apart/{name}.clcpp");
+            oclave_build::Config::new().out_name(name).compile(&[source])?;
+        }
     }
     Ok(())
 }

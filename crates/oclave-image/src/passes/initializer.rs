@@ -1,6 +1,6 @@
 //! The bytes of a constant, as it stands in memory.
 
-use crate::spirv::{Definitions, Op, StorageClass, Type, TypeTable};
+use crate::spirv::{Definitions, Instruction, Op, StorageClass, Type, TypeTable};
 
 /// Initial values larger than this are not evaluated; zeros cost nothing and have no limit.
 const MAX_BYTES: u64 = 64 << 20;
@@ -84,6 +84,10 @@ impl Evaluation<'_, '_> {
                 Err("it holds the address of a function, which only the device knows".to_owned())
             }
             Some(Op::Variable | Op::SpecConstantOp) => {
+                if let Some(number) = self.number_as_pointer(&instruction) {
+                    let size = self.types.pointer_bytes() as usize;
+                    return put(out, at, number.to_le_bytes().get(..size).unwrap_or_default());
+                }
                 let (variable, addend_bytes) = self.address(id, 0)?;
                 let offset_bytes = u32::try_from(at).map_err(|_| "it is too large")?;
                 self.addresses.push(AddressOf { offset_bytes, variable, addend_bytes });
@@ -93,6 +97,16 @@ impl Evaluation<'_, '_> {
                 Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse | Op::SpecConstantComposite,
             ) => Err("it depends on a specialization constant".to_owned()),
             _ => Err(format!("it is made by opcode {}, which cannot be evaluated", instruction.opcode)),
+        }
+    }
+
+    /// The number that a constant pointer is made of: what stands for the address of a table of virtual functions.
+    fn number_as_pointer(&self, instruction: &Instruction<'_>) -> Option<u64> {
+        match *instruction.operands() {
+            [op, number] if instruction.is(Op::SpecConstantOp) && op == Op::ConvertUToPtr as u32 => {
+                self.definitions.int_constant(number)
+            }
+            _ => None,
         }
     }
 
