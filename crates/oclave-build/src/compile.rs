@@ -124,7 +124,8 @@ impl Compiler<'_> {
         let language = match source.language {
             Language::OpenClC => ["-x", "cl", "-cl-std=CL3.0"].as_slice(),
             // Exceptions, run-time type information and guarded statics do not exist on devices; objects that are copied
-            // bytewise and then called break under strict aliasing.
+            // bytewise and then called break under strict aliasing. Destructors that stand for those of base classes would
+            // make vtables of one class differ between optimisation levels.
             Language::CppForOpenCl => [
                 "-x",
                 "clcpp",
@@ -134,6 +135,8 @@ impl Compiler<'_> {
                 "-fno-exceptions",
                 "-fno-threadsafe-statics",
                 "-fno-strict-aliasing",
+                "-Xclang",
+                "-mno-constructor-aliases",
             ]
             .as_slice(),
         };
