@@ -70,8 +70,9 @@ pub struct PostLinkOptions {
 /// sets of virtual functions after those of kernels.
 ///
 /// # Errors
-/// [`ImageError::Diagnostic`] for what the kernels' author must change; [`ImageError::Spirv`] for malformed modules;
-/// [`ImageError::Unsupported`] for sound ones that post-link cannot express.
+/// [`Diagnostic`](crate::ImageError::Diagnostic) for what the kernels' author must change;
+/// [`Spirv`](crate::ImageError::Spirv) for malformed modules;
+/// [`Unsupported`](crate::ImageError::Unsupported) for sound ones that post-link cannot express.
 pub fn post_link(units: &[TranslationUnit], options: &PostLinkOptions) -> Result<Vec<DeviceImage>> {
     let mut images = Vec::new();
     let mut wanted_sets = Vec::new();

@@ -1,7 +1,7 @@
 //! Virtual functions: from vtables and calls through function pointers to codes, wrappers and dispatchers.
 //!
 //! What clang and llvm-spirv write needs function pointers, and vtables with their addresses, which devices lack. After
-//! [`lower`] there are neither:
+//! `lower` there are neither:
 //!
 //! - the address of a vtable is a number, its *code*, made from its name (`codes.rs`, `vtables.rs`, `symbols.rs`);
 //! - types of function pointers, and of pointers to such, are 64-bit integers (`types.rs`);
