@@ -9,10 +9,7 @@
 mod measure;
 mod raw;
 
-use std::ptr::{null, null_mut};
-
 use oclave::{Context, Device, Event, Queue};
-use opencl_sys::{cl_event, cl_kernel};
 use raw::{Raw, check};
 
 mod kernels {
@@ -40,12 +37,7 @@ fn main() {
     check(unsafe { (raw.cl.clSetKernelArgMemPointerINTEL)(raw_kernel, 0, raw_value) });
 
     let queue = Queue::new(&context).unwrap();
-    let reference = |event: bool| {
-        for _ in 0..CHAIN {
-            launch(&raw, raw_kernel, None, event);
-        }
-        raw.finish();
-    };
+    let reference = |event: bool| raw.chain_in_order(raw_kernel, CHAIN, event);
     let ours = |queue: &Queue| {
         for _ in 0..CHAIN {
             queue.parallel_for(1, bump(&value)).unwrap();
@@ -78,39 +70,6 @@ fn main() {
             }
             queue.wait().unwrap();
         },
-        || {
-            let mut last = None;
-            for _ in 0..CHAIN {
-                let next = enqueue(&raw, raw_kernel, last, true);
-                if let Some(last) = last.replace(next) {
-                    release(&raw, last);
-                }
-            }
-            raw.finish();
-            last.into_iter().for_each(|event| release(&raw, event));
-        },
+        || raw.chain_by_events(raw_kernel, CHAIN),
     );
-}
-
-fn launch(raw: &Raw, kernel: cl_kernel, after: Option<cl_event>, event: bool) {
-    let new = enqueue(raw, kernel, after, event);
-    if event {
-        release(raw, new);
-    }
-}
-
-fn enqueue(raw: &Raw, kernel: cl_kernel, after: Option<cl_event>, event: bool) -> cl_event {
-    let mut new = null_mut();
-    let (count, wait) = after.as_ref().map_or((0, null()), |event| (1, std::ptr::from_ref(event)));
-    let event = if event { &raw mut new } else { null_mut() };
-    // SAFETY: the objects are alive, the lists are as long as said.
-    check(unsafe {
-        (raw.cl.clEnqueueNDRangeKernel)(raw.queue, kernel, 1, null(), &1, null(), count, wait, event)
-    });
-    new
-}
-
-fn release(raw: &Raw, event: cl_event) {
-    // SAFETY: the reference is the caller's.
-    check(unsafe { (raw.cl.clReleaseEvent)(event) });
 }

@@ -186,3 +186,50 @@ impl Raw {
         check(unsafe { (self.cl.clFinish)(self.queue) });
     }
 }
+
+/// Launches of a kernel of one work-item.
+impl Raw {
+    pub(crate) fn launch(&self, kernel: cl_kernel, after: Option<cl_event>, event: bool) {
+        let new = self.enqueue(kernel, after, event);
+        if event {
+            self.release(new);
+        }
+    }
+
+    pub(crate) fn enqueue(&self, kernel: cl_kernel, after: Option<cl_event>, event: bool) -> cl_event {
+        let mut new = null_mut();
+        let (count, wait) = after.as_ref().map_or((0, null()), |event| (1, std::ptr::from_ref(event)));
+        let event = if event { &raw mut new } else { null_mut() };
+        // SAFETY: the objects are alive, the lists are as long as said.
+        check(unsafe {
+            (self.cl.clEnqueueNDRangeKernel)(self.queue, kernel, 1, null(), &1, null(), count, wait, event)
+        });
+        new
+    }
+
+    pub(crate) fn release(&self, event: cl_event) {
+        // SAFETY: the reference is the caller's.
+        check(unsafe { (self.cl.clReleaseEvent)(event) });
+    }
+
+    /// Launches, each after the one before by its event, and waits.
+    pub(crate) fn chain_by_events(&self, kernel: cl_kernel, length: usize) {
+        let mut last = None;
+        for _ in 0..length {
+            let next = self.enqueue(kernel, last, true);
+            if let Some(last) = last.replace(next) {
+                self.release(last);
+            }
+        }
+        self.finish();
+        last.into_iter().for_each(|event| self.release(event));
+    }
+
+    /// Launches, each with an event, in the order of the queue, and waits.
+    pub(crate) fn chain_in_order(&self, kernel: cl_kernel, length: usize, event: bool) {
+        for _ in 0..length {
+            self.launch(kernel, None, event);
+        }
+        self.finish();
+    }
+}
