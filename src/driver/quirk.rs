@@ -20,6 +20,8 @@ pub(crate) struct Quirks {
     /// included. Nothing is lost in speed on two cores (independent one-group kernels: 4971 µs in order, 6311 µs out of order
     /// for 1000); on many cores independent kernels too small to fill the machine no longer run side by side, unless they
     /// are put on several queues.
+    ///
+    /// `tests/threads.rs` shows the first with this work-around switched off.
     pub(crate) in_order_only: bool,
     /// PoCL (6.0 and 7.1): `clCreateProgramWithIL` reads the list of specialization constants, which `llvm-spirv` prints,
     /// with `strtok`, whose state is one for the process. When two threads are in it, constants get lost or mixed up.
@@ -39,6 +41,11 @@ pub(crate) struct Quirks {
 
 impl Quirks {
     pub(crate) fn of(device: &Device) -> Self {
+        // For the tests that show what they are for; not in what users build.
+        #[cfg(feature = "record")]
+        if std::env::var_os("OCLAVE_WITHOUT_WORKAROUNDS").is_some() {
+            return Self::default();
+        }
         Self {
             in_order_only: is_intel_cpu_runtime(device),
             one_module_at_a_time: is_pocl(device),

@@ -1,0 +1,162 @@
+//! Many threads that submit and wait, and many commands; on the selected device.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::process::{Command as Process, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{bundle, call, context};
+use oclave::{Command, Context, Event, Queue};
+
+/// Kernels that depend on each other, a marker and a wait, again and again, by two threads with an out-of-order queue each.
+fn storm(context: &Context, rounds: usize) {
+    let bundle = bundle(context);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            let bundle = &bundle;
+            scope.spawn(move || {
+                let queue = Queue::builder(context).out_of_order().build().unwrap();
+                let value = context.alloc_device::<i32>(1).unwrap();
+                queue.fill(&value, 0).unwrap().wait().unwrap();
+                for round in 1..=rounds {
+                    let mut last: Option<Event> = None;
+                    for _ in 0..20 {
+                        let bump = call(bundle, "bump_by").pointer_mut::<i32>(&value).value(1);
+                        let command = Command::single_task(bump);
+                        let command = last.iter().fold(command, |command, event| command.after(event));
+                        last = Some(queue.submit(command).unwrap());
+                    }
+                    queue.marker().unwrap();
+                    queue.wait().unwrap();
+                    if round % 100 == 0 {
+                        assert_eq!(queue.read(&value).unwrap(), [20 * round as i32]);
+                    }
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn out_of_order_queues_are_waited_for_by_threads() {
+    let Some(context) = context() else { return };
+    storm(&context, 300);
+}
+
+/// What `without_the_workaround_it_hangs` runs in another process.
+#[test]
+#[ignore = "run by another test"]
+fn long_storm() {
+    let Some(context) = context() else { return };
+    storm(&context, 1000);
+}
+
+/// The proof that `in_order_only` of `src/driver/quirk.rs` is needed: without it the same work does not end.
+#[test]
+fn without_the_workaround_it_hangs() {
+    let Some(context) = context() else { return };
+    if !context.device().platform().vendor().contains("Intel") {
+        return println!("skipped: only Intel's runtime hangs");
+    }
+    let run = |workarounds: bool, limit: Duration| {
+        let mut process = Process::new(std::env::current_exe().unwrap());
+        process.args(["--exact", "long_storm", "--ignored"]).stdout(Stdio::null()).stderr(Stdio::null());
+        if !workarounds {
+            process.env("OCLAVE_WITHOUT_WORKAROUNDS", "1");
+        }
+        let mut child = process.spawn().unwrap();
+        let start = Instant::now();
+        while start.elapsed() < limit {
+            if let Some(status) = child.try_wait().unwrap() {
+                return status.success();
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        false
+    };
+    let start = Instant::now();
+    assert!(run(true, Duration::from_secs(100)), "it hangs, or fails, with the workaround");
+    // Ten times as long, and a second.
+    let limit = (10 * start.elapsed()).max(Duration::from_secs(10)).min(Duration::from_secs(40));
+    let hangs = (0..3).any(|_| !run(false, limit));
+    assert!(hangs, "it ended three times without the workaround: is it still needed?");
+}
+
+#[test]
+fn one_queue_takes_commands_and_waits_of_many_threads() {
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    for queue in [Queue::new(&context), Queue::builder(&context).out_of_order().build()] {
+        let Ok(queue) = queue else { continue };
+        std::thread::scope(|scope| {
+            for thread in 0..4_i32 {
+                let (queue, bundle, context) = (&queue, &bundle, &context);
+                scope.spawn(move || {
+                    let value = context.alloc_device::<i32>(1).unwrap();
+                    let mut last = queue.fill(&value, 0).unwrap();
+                    for i in 1..=200 {
+                        let bump = call(bundle, "bump_by").pointer_mut::<i32>(&value).value(thread + 1);
+                        last = if i % 20 == 0 {
+                            let task = queue.after(&[&last]).host_task(|| ()).unwrap();
+                            queue.after(&[&task]).single_task(bump).unwrap()
+                        } else {
+                            queue.after(&[&last]).single_task(bump).unwrap()
+                        };
+                        match i % 50 {
+                            0 => queue.wait().unwrap(),
+                            25 => last.wait().unwrap(),
+                            _ => {}
+                        }
+                    }
+                    assert_eq!(queue.after(&[&last]).read(&value).unwrap(), [200 * (thread + 1)]);
+                });
+            }
+        });
+    }
+}
+
+/// Resident memory of this process.
+fn resident_bytes() -> usize {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+}
+
+/// Kernels with dependencies, and now and then a host task; a wait at times, as no driver forgets what is never waited for.
+fn many(count: usize) {
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    let queue = Queue::builder(&context).out_of_order().build().unwrap_or(Queue::new(&context).unwrap());
+    let value = context.alloc_device::<i32>(1).unwrap();
+    let mut last = queue.fill(&value, 0).unwrap();
+    let mut early = 0;
+    for i in 0..count {
+        let bump = call(&bundle, "bump_by").pointer_mut::<i32>(&value).value(1);
+        last = queue.submit(Command::single_task(bump).after(&last)).unwrap();
+        if i % 1000 == 0 {
+            last = queue.submit(Command::host_task(|| ()).after(&last)).unwrap();
+            last.wait().unwrap();
+        }
+        if i == count / 5 {
+            early = resident_bytes();
+        }
+    }
+    assert_eq!(queue.after(&[&last]).read(&value).unwrap(), [count as i32]);
+    let growth = resident_bytes().saturating_sub(early);
+    println!("{count} commands, the last four fifths took {} KiB", growth >> 10);
+    assert!(growth < 16 << 20, "{growth} bytes more");
+}
+
+#[test]
+fn memory_stays_flat() {
+    many(50_000);
+}
+
+#[test]
+#[ignore = "takes long"]
+fn memory_stays_flat_over_a_million() {
+    many(1_000_000);
+}
