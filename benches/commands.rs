@@ -46,7 +46,7 @@ fn main() {
     let buffer = Buffer::<i32>::new(64).unwrap();
     let accessors = || {
         for _ in 0..CHAIN {
-            in_order.submit(Command::parallel_for(1, bump(&buffer.read_write()))).unwrap();
+            in_order.submit(Command::parallel_for(1, bump(buffer.read_write()))).unwrap();
         }
         in_order.wait().unwrap();
     };
