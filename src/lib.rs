@@ -57,8 +57,7 @@
 //! | `errc`, `exception` | [`ErrorKind`], [`Error`] |
 //!
 //! # Limits
-//! Images and samplers as kernel arguments, buffers, host tasks, virtual functions and command graphs are not there yet
-//! (CHANGELOG.md tells what is). Devices need USM (`cl_intel_unified_shared_memory`) and a little-endian host.
+//! Images and samplers as kernel arguments and updates of command graphs are not there yet (CHANGELOG.md tells what is). Devices need USM (`cl_intel_unified_shared_memory`) and a little-endian host.
 //!
 //! # Features
 //! - `record`: the module `oclave::record` counts and can fail every OpenCL call, for tests of leaks, call counts and error paths. Off, it
@@ -105,7 +104,8 @@ pub use driver::{
 pub use error::{Error, ErrorKind, Result};
 pub use event::{Event, EventStatus, Profiling};
 pub use graph::{
-    Detail, Graph, GraphBuilder, Handles, Node, NodeBuilder, NodeType, QueueState, RecordingGuard,
+    Detail, ExecutableGraph, Finalizer, Graph, GraphBuilder, GraphSupport, Handles, Node, NodeBuilder,
+    NodeTimes, NodeType, PartitionInfo, QueueState, RecordingGuard, ReplayStrategy, Timeline,
 };
 pub use image::{ImageTable, Kernel};
 pub use memory::{

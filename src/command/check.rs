@@ -35,6 +35,7 @@ impl CommandKind {
             }
         }
         match self {
+            Self::Graph(graph) => graph.check_for(context, device),
             Self::Copy { from: Place::Usm(from), to: Place::Usm(to) } => {
                 copy::check(&from.span()?, &to.span()?)
             }

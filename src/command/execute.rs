@@ -23,9 +23,12 @@ impl Prepared {
             Self::Fill { to, pattern } => fill::fill(queue, to.held_span(held)?, pattern.bytes(), after),
             Self::Prefetch(memory) => queue.prefetch(memory.held_span(held)?, after),
             Self::Advise(memory) => queue.advise(memory.held_span(held)?, after),
-            Self::Marker | Self::Empty => queue.marker(after),
+            Self::Marker | Self::Empty | Self::GraphEnd => queue.marker(after),
             Self::Barrier => queue.barrier(after),
-            Self::HostTask(_) => Err(Error::invalid("a host task is no command of a device")),
+            Self::Part(part) => part.run(queue, after, held),
+            Self::HostTask(_) | Self::Graph(_) => {
+                Err(Error::invalid("host tasks and graphs are no commands of a device"))
+            }
         }
     }
 }

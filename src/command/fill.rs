@@ -11,6 +11,12 @@ use crate::driver::usm::Span;
 /// Host bytes that a fill with an odd pattern begins with, about.
 const SEED_BYTES: usize = 64 << 10;
 
+/// Whether OpenCL does it by itself.
+pub(super) fn is_simple(to: &Span<'_>, pattern: &[u8]) -> bool {
+    let size = pattern.len();
+    size.is_power_of_two() && size <= 128 && to.address().addr().is_multiple_of(size)
+}
+
 /// Repeats `pattern` over the span, which is a whole number of patterns.
 ///
 /// OpenCL fills with 1, 2, 4, … 128 bytes. Other patterns are written a few thousand times, and then copied within the
@@ -20,7 +26,7 @@ pub(super) fn fill(queue: &Arc<Queue>, to: Span<'_>, pattern: &[u8], after: &[&E
     if to.size_bytes() == 0 || size == 0 {
         return queue.fill(to, &[0], after);
     }
-    if size.is_power_of_two() && size <= 128 && to.address().addr().is_multiple_of(size) {
+    if is_simple(&to, pattern) {
         return queue.fill(to, pattern, after);
     }
     let total = to.size_bytes();

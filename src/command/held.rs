@@ -27,6 +27,24 @@ struct Held {
     promise: Arc<Promise>,
 }
 
+/// How a command depends on another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tie {
+    /// The other must succeed.
+    Needs,
+    /// The other only comes first.
+    Behind,
+    /// As `Behind`, and the driver keeps the order once it has both.
+    SameQueue,
+}
+
+impl Tie {
+    /// What the failure of the other is to this one.
+    fn failure(self, error: &Error) -> Option<&Error> {
+        (self == Self::Needs).then_some(error)
+    }
+}
+
 struct Work {
     prepared: Prepared,
     queue: Queue,
@@ -38,7 +56,7 @@ struct Work {
     session: Option<hook::Session>,
 }
 
-/// Takes a command that cannot go to the driver yet.
+/// Takes a command that cannot go to the driver yet. It comes behind `behind`, too, whether that succeeds or not.
 ///
 /// # Errors
 /// When the host accesses its memory, and for events of a recording.
@@ -46,6 +64,7 @@ pub(super) fn hold_back<'a>(
     queue: &Queue,
     prepared: Prepared,
     after: impl Iterator<Item = &'a Event> + Clone,
+    behind: Option<&Event>,
 ) -> Result<Event> {
     after.clone().try_for_each(|event| event.known().map(drop))?;
     runtime::start()?;
@@ -70,11 +89,12 @@ pub(super) fn hold_back<'a>(
         promise: Arc::clone(&promise),
     });
     let native_order = if is_task { native_order(queue, before.is_empty()) } else { Ok(None) };
-    after.for_each(|event| held.depend_on(event, true));
-    before.into_iter().for_each(|promise| held.depend_on(&Event::promised(promise), false));
+    after.for_each(|event| held.depend_on(event, Tie::Needs));
+    behind.iter().for_each(|event| held.depend_on(event, Tie::Behind));
+    before.into_iter().for_each(|promise| held.depend_on(&Event::promised(promise), Tie::SameQueue));
     match native_order {
         Ok(native_order) => {
-            native_order.iter().for_each(|event| held.depend_on(event, false));
+            native_order.iter().for_each(|event| held.depend_on(event, Tie::SameQueue));
             held.met(None);
         }
         Err(error) => held.met(Some(&error)),
@@ -95,32 +115,31 @@ fn native_order(queue: &Queue, is_first: bool) -> Result<Option<Event>> {
 }
 
 impl Held {
-    /// Adds a dependency. One that is not `strict` only says what comes first, not that it must succeed.
-    fn depend_on(self: &Arc<Self>, event: &Event, strict: bool) {
+    /// Adds a dependency.
+    fn depend_on(self: &Arc<Self>, event: &Event, tie: Tie) {
         self.missing.fetch_add(1, Ordering::AcqRel);
         match event.known() {
-            Ok(Known::Native(event)) => self.depend_on_native(event, strict),
+            Ok(Known::Native(event)) => self.depend_on_native(event, tie),
             Ok(Known::Unknown(promise)) => {
                 let held = Arc::clone(self);
                 promise.when_known(move |outcome| match outcome {
-                    Outcome::Native(event) => held.depend_on_native(event, strict),
+                    Outcome::Native(event) => held.depend_on_native(event, tie),
                     Outcome::Done(_) => held.met(None),
-                    Outcome::Failed(error) => held.met(Some(error).filter(|_| strict)),
+                    Outcome::Failed(error) => held.met(tie.failure(error)),
                 });
             }
             Ok(Known::Done) => self.met(None),
-            Ok(Known::Failed(error)) => self.met(Some(error).filter(|_| strict)),
+            Ok(Known::Failed(error)) => self.met(tie.failure(error)),
             // Checked before.
             Err(error) => self.met(Some(&error)),
         }
     }
 
-    fn depend_on_native(self: &Arc<Self>, event: &driver::Event, strict: bool) {
+    fn depend_on_native(self: &Arc<Self>, event: &driver::Event, tie: Tie) {
         if !self.is_task {
             let mut work = self.lock();
             let queue = work.as_ref().map(|work| &work.queue);
-            // What only comes first is on the same queue, which keeps the order.
-            if !strict {
+            if tie == Tie::SameQueue {
                 drop(work);
                 return self.met(None);
             }
@@ -133,7 +152,9 @@ impl Held {
             }
         }
         let held = Arc::clone(self);
-        runtime::when_ended(event, move |outcome| held.met(outcome.err().as_ref().filter(|_| strict)));
+        runtime::when_ended(event, move |outcome| {
+            held.met(outcome.err().as_ref().and_then(|error| tie.failure(error)))
+        });
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<Work>> {
@@ -154,7 +175,13 @@ impl Held {
     fn run(self: Arc<Self>) {
         let Some(mut work) = self.lock().take() else { return };
         match (work.failure.take(), &work.prepared) {
-            (Some(failure), _) => self.end(work, Outcome::Failed(failure)),
+            (Some(failure), prepared) => {
+                if matches!(prepared, Prepared::GraphEnd) {
+                    // The parts failed on a queue that nobody waits for.
+                    work.queue.order().failed(&failure);
+                }
+                self.end(work, Outcome::Failed(failure));
+            }
             (None, Prepared::HostTask(_)) => {
                 let submitted = Instant::now();
                 runtime::spawn(move || self.run_task(work, submitted));

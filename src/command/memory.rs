@@ -29,7 +29,13 @@ impl Prepared {
             | Self::Fill { to: memory, .. }
             | Self::Prefetch(memory)
             | Self::Advise(memory) => vec![memory.allocation()],
-            Self::HostTask(_) | Self::Marker | Self::Barrier | Self::Empty => Vec::new(),
+            Self::Part(part) => part.memory().iter().collect(),
+            Self::HostTask(_)
+            | Self::Graph(_)
+            | Self::GraphEnd
+            | Self::Marker
+            | Self::Barrier
+            | Self::Empty => Vec::new(),
         }
     }
 

@@ -24,6 +24,7 @@ mod place;
 mod prepare;
 mod range;
 mod recording;
+mod step;
 mod submit;
 mod task;
 
@@ -43,10 +44,10 @@ pub(crate) use submit::{settled, submit, submit_prepared};
 pub use task::TaskResult;
 
 use self::task::HostTask;
-use crate::Event;
 use crate::driver::host::{HostSink, HostSource};
 use crate::memory::buffer::Requirement;
 use crate::memory::{AsyncSource, HostTarget};
+use crate::{Event, ExecutableGraph};
 
 /// What a queue does, or a node of a graph: a kernel, a copy, a task on the host, with what it waits for.
 ///
@@ -84,6 +85,7 @@ pub(crate) enum CommandKind {
     Prefetch { memory: Place },
     Advise { memory: Place, advice: Advice },
     HostTask(HostTask),
+    Graph(ExecutableGraph),
     Marker,
     Barrier,
     Empty,
@@ -172,6 +174,11 @@ impl Command {
         Self::new(CommandKind::HostTask(HostTask::new(task)))
     }
 
+    /// Runs an executable graph, as one command (section 7.6.5, `handler::ext_oneapi_graph`). In a graph it is a sub-graph.
+    pub fn graph(graph: &ExecutableGraph) -> Self {
+        Self::new(CommandKind::Graph(graph.clone()))
+    }
+
     /// Does nothing. Complete when the events that it waits for are; without any, when everything before it on the queue
     /// is.
     pub fn marker() -> Self {
@@ -226,11 +233,18 @@ impl Command {
     }
 }
 
+impl From<&ExecutableGraph> for Command {
+    fn from(graph: &ExecutableGraph) -> Self {
+        Self::graph(graph)
+    }
+}
+
 impl CommandKind {
     /// What it does to parts of buffers.
     pub(crate) fn requirements(&self) -> Vec<Arc<Requirement>> {
         match self {
             Self::Kernel { call, .. } => call.requirements(),
+            Self::Graph(graph) => graph.requirements().to_vec(),
             kind => kind.places().into_iter().flatten().filter_map(Place::requirement).collect(),
         }
     }
@@ -245,9 +259,12 @@ impl CommandKind {
             | Self::Memset { to: memory, .. }
             | Self::Prefetch { memory }
             | Self::Advise { memory, .. } => [Some(memory), None],
-            Self::Kernel { .. } | Self::HostTask(_) | Self::Marker | Self::Barrier | Self::Empty => {
-                [None, None]
-            }
+            Self::Kernel { .. }
+            | Self::HostTask(_)
+            | Self::Graph(_)
+            | Self::Marker
+            | Self::Barrier
+            | Self::Empty => [None, None],
         }
     }
 }

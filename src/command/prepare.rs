@@ -8,9 +8,10 @@ use super::{Argument, Command, CommandKind, launch};
 use crate::driver::copy;
 use crate::driver::host::{HostSink, HostSource};
 use crate::driver::launch::WorkSize;
+use crate::graph::GraphPart;
 use crate::memory::Region;
 use crate::program::ReadyKernel;
-use crate::{Queue, Result};
+use crate::{ExecutableGraph, Queue, Result};
 
 /// A command that was checked and looked up for the context and device of a queue. It can be executed many times, and
 /// keeps all that it uses alive.
@@ -37,6 +38,11 @@ pub(crate) enum Prepared {
     Prefetch(Region),
     Advise(Region),
     HostTask(HostTask),
+    /// Stands for its parts.
+    Graph(ExecutableGraph),
+    Part(GraphPart),
+    /// Behind all parts of a graph.
+    GraphEnd,
     Marker,
     Barrier,
     Empty,
@@ -86,6 +92,10 @@ impl CommandKind {
             // No driver knows an advice, so which one is of no interest.
             Self::Advise { memory, advice: _ } => Prepared::Advise(memory.into_region(queue)?),
             Self::HostTask(task) => Prepared::HostTask(task),
+            Self::Graph(graph) => {
+                graph.check(queue)?;
+                Prepared::Graph(graph)
+            }
             Self::Marker => Prepared::Marker,
             Self::Barrier => Prepared::Barrier,
             Self::Empty => Prepared::Empty,

@@ -20,35 +20,38 @@ pub(crate) fn submit(queue: &Queue, command: Command, after: &[&Event]) -> Resul
     let prepared = kind.prepare(queue)?;
     let run = |more: &[&Event]| {
         let dependencies = own.iter().chain(after.iter().copied()).chain(more.iter().copied());
-        submit_prepared(queue, prepared, dependencies)
+        match prepared {
+            Prepared::Graph(graph) => graph.submit(queue, dependencies),
+            prepared => submit_prepared(queue, prepared, dependencies, None),
+        }
     };
     if requirements.is_empty() { run(&[]) } else { buffer::ordered(queue, &requirements, run) }
 }
 
-/// Puts a command that was prepared for the queue's context and device on the queue.
+/// Puts a command that was prepared for the queue's context and device on the queue. It comes behind `behind`, too, whether
+/// that succeeds or not.
 pub(crate) fn submit_prepared<'a>(
     queue: &Queue,
     prepared: Prepared,
     after: impl Iterator<Item = &'a Event> + Clone,
+    behind: Option<&Event>,
 ) -> Result<Event> {
-    let alone = after.clone().next().is_none();
+    let behind = behind.filter(|event| !matches!(event.known(), Ok(Known::Done | Known::Failed(_))));
+    let alone = after.clone().next().is_none() && behind.is_none();
     let rank = prepared.rank(alone);
     if alone && queue.is_out_of_order() && matches!(prepared, Prepared::Empty) {
         return Ok(Event::promised(Promise::done(queue.driver().properties().profiling)));
     }
     let for_driver = !matches!(prepared, Prepared::HostTask(_))
         && queue.order().lets_pass(rank)
-        && after.clone().all(|event| is_for_driver(queue, event));
+        && both(after.clone(), behind).all(|event| is_for_driver(queue, event));
     if !for_driver {
-        return hold_back(queue, prepared, after);
+        return hold_back(queue, prepared, after, behind);
     }
-    let natives = after.clone().filter_map(|event| match event.known() {
-        Ok(Known::Native(event)) => Some(event),
-        _ => None,
-    });
+    let natives = both(after.clone(), behind).filter_map(Event::native_event);
     let event = match with_slice(natives, |natives| prepared.execute(queue.driver(), natives, false)) {
         Ok(event) => Event::native(event),
-        Err(error) if error.is_busy_in_task() => return hold_back(queue, prepared, after),
+        Err(error) if error.is_busy_in_task() => return hold_back(queue, prepared, after, behind),
         Err(error) => return Err(error),
     };
     if matches!(rank, Rank::Barrier { .. }) {
@@ -114,6 +117,13 @@ pub(crate) fn settled<'a, R>(
         }
     }
     run(&natives)
+}
+
+fn both<'s, 'a: 's>(
+    after: impl Iterator<Item = &'a Event> + Clone,
+    behind: Option<&'s Event>,
+) -> impl Iterator<Item = &'s Event> + Clone {
+    after.map(|event| -> &'s Event { event }).chain(behind)
 }
 
 /// Calls with items as a slice; on the stack while they are few.

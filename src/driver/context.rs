@@ -168,6 +168,13 @@ impl Context {
         let pointer = match keep {
             Keep::Usm(pointer) => pointer,
             Keep::Host(buffer) => return drop(buffer),
+            Keep::CommandBuffer(table, buffer) => {
+                // SAFETY: the reference is the `Keep`'s own.
+                if let Err(error) = unsafe { table.clReleaseCommandBufferKHR(buffer) } {
+                    self.keep_error(error);
+                }
+                return;
+            }
             Keep::Program(program) => {
                 // SAFETY: the reference is the `Keep`'s own.
                 if let Err(error) = unsafe { self.api.clReleaseProgram(program) } {

@@ -30,7 +30,7 @@ pub(crate) fn check(from: &Span<'_>, to: &Span<'_>) -> Result<()> {
 }
 
 /// Checks the pattern of a fill: 1, 2, 4, … 128 bytes that divide the span and to which the span is aligned.
-fn check_pattern(to: &Span<'_>, size: usize) -> Result<()> {
+pub(super) fn check_pattern(to: &Span<'_>, size: usize) -> Result<()> {
     if size.is_power_of_two()
         && size <= 128
         && to.size_bytes().is_multiple_of(size)

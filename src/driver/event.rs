@@ -198,12 +198,44 @@ pub(crate) struct Event {
     own: Option<RawEvent>,
     /// Stands in for `own` once one was needed.
     marker: OnceLock<RawEvent>,
+    /// Of an event that stands for several commands.
+    several: Option<Several>,
+}
+
+/// The commands of an event that stands for more than one.
+#[derive(Clone)]
+pub(crate) enum Several {
+    /// Nobody asked for their times.
+    Unmeasured,
+    /// An event for each.
+    Measured(Arc<Measured>),
+}
+
+/// The events of the commands of a sequence.
+pub(crate) struct Measured {
+    /// [`Sequence::id`](super::sequence::Sequence::id).
+    pub(crate) sequence: u64,
+    pub(crate) events: Vec<Event>,
 }
 
 impl Event {
     /// The event of a command that is counted `count`, and that covers `covers` (see [`Queue`]).
     pub(crate) fn new(queue: Arc<Queue>, raw: Option<RawEvent>, count: u64, covers: u64) -> Self {
-        Self { queue, covers, count, own: raw, marker: OnceLock::new() }
+        Self { queue, covers, count, own: raw, marker: OnceLock::new(), several: None }
+    }
+
+    /// The event of several commands, the last of which it was.
+    pub(crate) fn of_several(mut self, several: Several) -> Self {
+        self.several = Some(several);
+        self
+    }
+
+    /// The events of the commands that it stands for, when they are measured.
+    pub(crate) fn measured(&self) -> Option<&Measured> {
+        match &self.several {
+            Some(Several::Measured(measured)) => Some(measured),
+            _ => None,
+        }
     }
 
     fn known(&self) -> Option<&RawEvent> {
@@ -264,6 +296,34 @@ impl Event {
             return Err(Error::new(ErrorKind::Profiling, "the queue was built without profiling")
                 .remedy("build it with `Queue::builder(&context).profiling()`"));
         }
+        match &self.several {
+            None => self.own_profiling(),
+            Some(Several::Unmeasured) => {
+                Err(Error::new(ErrorKind::Profiling, "the graph was finalized without profiling")
+                    .remedy("finalize it with `graph.finalizer().profiling()`"))
+            }
+            Some(Several::Measured(measured)) => {
+                Self::profiling_of(measured.events.iter().map(Self::own_profiling))
+            }
+        }
+    }
+
+    /// From the first start to the last end.
+    pub(crate) fn profiling_of(mut times: impl Iterator<Item = Result<Profiling>>) -> Result<Profiling> {
+        let none = || Error::new(ErrorKind::Profiling, "the graph put no command on a device");
+        let first = times.next().ok_or_else(none)??;
+        times.try_fold(first, |all, one| {
+            let one = one?;
+            Ok(Profiling {
+                queued_ns: all.queued_ns.min(one.queued_ns),
+                submitted_ns: all.submitted_ns.min(one.submitted_ns),
+                started_ns: all.started_ns.min(one.started_ns),
+                ended_ns: all.ended_ns.max(one.ended_ns),
+            })
+        })
+    }
+
+    fn own_profiling(&self) -> Result<Profiling> {
         let Some(raw) = &self.own else {
             return Err(Error::new(ErrorKind::Profiling, "the queue discards events")
                 .remedy("build it without `discard_events()`"));
@@ -294,6 +354,7 @@ impl Clone for Event {
             count: self.count,
             own,
             marker: OnceLock::new(),
+            several: self.several.clone(),
         }
     }
 }

@@ -8,7 +8,7 @@ use super::sys::{
     CL_KERNEL_NUM_ARGS, CL_KERNEL_WORK_GROUP_SIZE, CL_TRUE, cl_bool, cl_kernel, cl_kernel_exec_info,
     cl_kernel_work_group_info,
 };
-use super::usm::Span;
+use super::usm::{Allocation, Span};
 use super::{Api, info};
 use crate::error::{Error, Result};
 
@@ -24,6 +24,8 @@ const CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL: cl_kernel_exec_info = 0x
 pub(crate) struct Kernel {
     raw: cl_kernel,
     program: Arc<Program>,
+    /// Memory that the kernel points to by an argument that launches do not name.
+    held: Option<Arc<Allocation>>,
     /// By index, what each argument was last set to; it stays that until it is set again (specification, clSetKernelArg).
     set: Vec<Set>,
 }
@@ -57,7 +59,12 @@ impl Kernel {
         })?;
         // SAFETY: the program is alive, the name ends in NUL.
         let raw = unsafe { program.context().api().clCreateKernel(program.raw(), c_name.as_ptr()) }?;
-        Ok(Self { raw, program: Arc::clone(program), set: Vec::new() })
+        Ok(Self { raw, program: Arc::clone(program), held: None, set: Vec::new() })
+    }
+
+    /// Keeps memory as long as the kernel.
+    pub(crate) fn hold(&mut self, memory: &Arc<Allocation>) {
+        self.held = Some(Arc::clone(memory));
     }
 
     fn api(&self) -> &'static Api {

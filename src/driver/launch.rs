@@ -45,6 +45,31 @@ fn shortened<'a, 'm: 'a>(span: Span<'m>) -> Span<'a> {
     span
 }
 
+impl WorkSize {
+    /// As the driver takes it.
+    pub(super) fn offset_pointer(&self) -> *const usize {
+        self.offset.as_ref().map_or(std::ptr::null(), |sizes| sizes.as_ptr())
+    }
+
+    /// As the driver takes it.
+    pub(super) fn local_pointer(&self) -> *const usize {
+        self.local.as_ref().map_or(std::ptr::null(), |sizes| sizes.as_ptr())
+    }
+}
+
+impl Kernel {
+    /// Sets an argument, which is of the kind and size that the kernel has there.
+    pub(super) fn set_argument(&mut self, index: u32, argument: Arg<'_>) -> Result<()> {
+        match argument {
+            Arg::Value(bytes) => self.set_value(index, bytes),
+            Arg::Local(size_bytes) => self.set_local(index, size_bytes),
+            Arg::Memory(span) => self.set_pointer(index, Some(span)),
+            Arg::Null => self.set_pointer(index, None),
+        }
+        .map_err(|error| error.at(format!("argument {index}")))
+    }
+}
+
 impl Queue {
     /// Runs a kernel. The arguments are as many as the kernel has, and of its kinds and sizes.
     pub(crate) fn launch<'a>(
@@ -71,16 +96,8 @@ impl Queue {
         }
         self.using(arguments.clone().filter_map(Arg::memory).chain(memory.map(shortened)), || {
             for (index, argument) in (0_u32..).zip(arguments) {
-                match argument {
-                    Arg::Value(bytes) => kernel.set_value(index, bytes),
-                    Arg::Local(size_bytes) => kernel.set_local(index, size_bytes),
-                    Arg::Memory(span) => kernel.set_pointer(index, Some(span)),
-                    Arg::Null => kernel.set_pointer(index, None),
-                }
-                .map_err(|error| error.at(format!("argument {index}")))?;
+                kernel.set_argument(index, argument)?;
             }
-            let pointer =
-                |sizes: &Option<[usize; 3]>| sizes.as_ref().map_or(std::ptr::null(), |sizes| sizes.as_ptr());
             // SAFETY: queue, kernel and events are alive, the arguments were just set while `kernel` is borrowed, the
             // memory among them is in use, and each list of sizes has three entries, of at most three dimensions.
             self.submit(after, false, |api, queue, wait, event| unsafe {
@@ -88,9 +105,9 @@ impl Queue {
                     queue,
                     kernel.raw(),
                     size.dimensions,
-                    pointer(&size.offset),
+                    size.offset_pointer(),
                     size.global.as_ptr(),
-                    pointer(&size.local),
+                    size.local_pointer(),
                     wait,
                     event,
                 )

@@ -17,6 +17,7 @@ pub(crate) mod table;
 
 pub(crate) mod api;
 mod capabilities;
+pub(crate) mod command_buffer;
 pub(crate) mod context;
 pub(crate) mod copy;
 mod device;
@@ -40,6 +41,7 @@ pub(crate) mod quirk;
 pub mod record;
 mod retired;
 mod select;
+pub(crate) mod sequence;
 #[cfg(test)]
 mod signatures;
 mod slots;

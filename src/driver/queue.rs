@@ -166,6 +166,11 @@ impl Queue {
         self.core.raw
     }
 
+    /// Whether its commands run one after the other, whatever was asked for.
+    pub(crate) fn is_in_order(&self) -> bool {
+        self.core.in_order
+    }
+
     pub(super) fn bit(&self) -> u64 {
         1 << (self.core.slot % u64::BITS)
     }
@@ -207,6 +212,11 @@ impl Queue {
     /// The error that kernels of the device left, for whoever has waited.
     pub(super) fn check_faults(&self) -> Result<()> {
         if self.properties.internal { Ok(()) } else { self.context.check_faults(&self.device) }
+    }
+
+    /// Waits for all commands now on the queue, those included that are not counted.
+    pub(super) fn finish_uncounted(&self) -> Result<()> {
+        self.core.finish()
     }
 
     /// Enqueues one command. `enqueue` gets the wait list and where to put the event (null: no event), and must keep
@@ -343,7 +353,7 @@ impl fmt::Debug for Queue {
 }
 
 /// The events of a wait list as handles; on the stack when they are few.
-struct WaitList {
+pub(super) struct WaitList {
     few: [cl_event; Self::FEW],
     many: Vec<cl_event>,
     length: usize,
@@ -354,7 +364,7 @@ impl WaitList {
 
     /// What a command of `queue` must wait for. Events of the same in-order queue are left out.
     #[inline]
-    fn new(queue: &Queue, after: &[&Event]) -> Result<Self> {
+    pub(super) fn new(queue: &Queue, after: &[&Event]) -> Result<Self> {
         let mut list = Self { few: [std::ptr::null_mut(); Self::FEW], many: Vec::new(), length: 0 };
         for event in after {
             list.add(queue, event)?;
@@ -388,7 +398,7 @@ impl WaitList {
         Ok(())
     }
 
-    fn events(&self) -> &[cl_event] {
+    pub(super) fn events(&self) -> &[cl_event] {
         if self.many.is_empty() { self.few.get(..self.length).unwrap_or(&[]) } else { &self.many }
     }
 }

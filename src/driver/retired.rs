@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::event::{RawEvent, Status};
-use super::sys::cl_program;
+use super::ext::command_buffer::CommandBuffer;
+use super::sys::{cl_command_buffer_khr, cl_program};
 
 /// Entries looked at per sweep: enough to keep up with one retired entry per submission.
 const SWEEP: usize = 4;
@@ -21,6 +22,8 @@ pub(crate) enum Keep {
     Usm(*mut c_void),
     /// A reference to a program of the context.
     Program(cl_program),
+    /// A reference to a command buffer.
+    CommandBuffer(&'static CommandBuffer, cl_command_buffer_khr),
     /// A host buffer that a command reads or writes.
     Host(#[allow(dead_code, reason = "held for its Drop")] Box<dyn Any + Send>),
 }

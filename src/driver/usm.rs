@@ -157,7 +157,7 @@ impl Allocation {
     }
 
     /// The bytes from `offset_bytes` on.
-    pub(crate) fn span(&self, offset_bytes: usize, size_bytes: usize) -> Result<Span<'_>> {
+    pub(crate) fn span(self: &Arc<Self>, offset_bytes: usize, size_bytes: usize) -> Result<Span<'_>> {
         match offset_bytes.checked_add(size_bytes) {
             Some(end) if end <= self.size_bytes => {
                 Ok(Span { allocation: self, offset_bytes, size_bytes, held: false })
@@ -170,7 +170,7 @@ impl Allocation {
     }
 
     /// The bytes from `offset_bytes` to the end; none from beyond the end.
-    pub(crate) fn tail(&self, offset_bytes: usize) -> Span<'_> {
+    pub(crate) fn tail(self: &Arc<Self>, offset_bytes: usize) -> Span<'_> {
         let offset_bytes = offset_bytes.min(self.size_bytes);
         Span { allocation: self, offset_bytes, size_bytes: self.size_bytes - offset_bytes, held: false }
     }
@@ -393,7 +393,7 @@ impl fmt::Debug for Allocation {
 /// Bytes of an allocation, within its bounds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span<'a> {
-    allocation: &'a Allocation,
+    allocation: &'a Arc<Allocation>,
     offset_bytes: usize,
     size_bytes: usize,
     held: bool,
@@ -406,7 +406,7 @@ impl<'a> Span<'a> {
         self
     }
 
-    pub(crate) fn allocation(&self) -> &'a Allocation {
+    pub(crate) fn allocation(&self) -> &'a Arc<Allocation> {
         self.allocation
     }
 
@@ -430,7 +430,7 @@ impl<'a> Span<'a> {
     }
 
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
-        std::ptr::eq(self.allocation, other.allocation)
+        Arc::ptr_eq(self.allocation, other.allocation)
             && self.offset_bytes < other.offset_bytes + other.size_bytes
             && other.offset_bytes < self.offset_bytes + self.size_bytes
     }

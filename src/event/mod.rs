@@ -40,7 +40,17 @@ pub struct Event(State);
 enum State {
     Native(driver::Event),
     Promised(Arc<Promise>),
+    Graph(Arc<GraphRun>),
     Recorded(Recorded),
+}
+
+/// A submission of a graph of several partitions.
+struct GraphRun {
+    /// Of the executable graph.
+    graph: u64,
+    /// Of what comes behind all of them.
+    end: Event,
+    parts: Vec<Event>,
 }
 
 /// What is known of an event, without waiting.
@@ -80,12 +90,38 @@ impl Event {
         Self(State::Promised(promise))
     }
 
+    /// The event of a graph of several partitions: `end` comes behind all of them.
+    pub(crate) fn of_graph(graph: u64, end: Self, parts: Vec<Self>) -> Self {
+        Self(State::Graph(Arc::new(GraphRun { graph, end, parts })))
+    }
+
+    /// The events of the partitions, of a submission of an executable graph that has several.
+    pub(crate) fn parts_of(&self, graph: u64) -> Option<&[Self]> {
+        match &self.0 {
+            State::Graph(run) if run.graph == graph => Some(&run.parts),
+            _ => None,
+        }
+    }
+
+    /// The events of the commands that it stands for, when they are measured.
+    pub(crate) fn measured(&self) -> Option<&driver::Measured> {
+        self.native_event().and_then(driver::Event::measured)
+    }
+
     /// The node that it stands for.
     #[inline]
     pub(crate) fn recorded(&self) -> Option<&Recorded> {
         match &self.0 {
             State::Recorded(node) => Some(node),
-            State::Native(_) | State::Promised(_) => None,
+            State::Native(_) | State::Promised(_) | State::Graph(_) => None,
+        }
+    }
+
+    /// The driver's event, when the driver has the command.
+    pub(crate) fn native_event(&self) -> Option<&driver::Event> {
+        match self.known() {
+            Ok(Known::Native(event)) => Some(event),
+            _ => None,
         }
     }
 
@@ -98,6 +134,7 @@ impl Event {
         match &self.0 {
             State::Native(event) => Ok(Known::Native(event)),
             State::Promised(promise) => Ok(Known::of(promise)),
+            State::Graph(run) => run.end.known(),
             State::Recorded(_) => Err(was_recorded()),
         }
     }
@@ -109,16 +146,15 @@ impl Event {
 
     /// The queue, if its commands run in the order in which they were submitted.
     pub(crate) fn in_order_queue(&self) -> Option<&Arc<Queue>> {
-        match self.known() {
-            Ok(Known::Native(event)) => Some(event.queue()).filter(|queue| !queue.properties().out_of_order),
-            _ => None,
-        }
+        self.native_event().map(driver::Event::queue).filter(|queue| !queue.properties().out_of_order)
     }
 
     /// Waits until the driver has the command, or it has ended without.
     pub(crate) fn wait_known(&self) -> Result<Known<'_>> {
-        if let State::Promised(promise) = &self.0 {
-            promise.wait_known();
+        match &self.0 {
+            State::Promised(promise) => drop(promise.wait_known()),
+            State::Graph(run) => drop(run.end.wait_known()),
+            State::Native(_) | State::Recorded(_) => {}
         }
         self.known()
     }
@@ -134,6 +170,7 @@ impl Event {
         match &self.0 {
             State::Native(event) => runtime::blocking(|| event.wait()),
             State::Promised(promise) => promise.wait(),
+            State::Graph(run) => run.end.wait(),
             State::Recorded(_) => Err(was_recorded()),
         }
     }
@@ -146,6 +183,7 @@ impl Event {
         match &self.0 {
             State::Native(event) => event.status().map(EventStatus::from),
             State::Promised(promise) => promise.status(),
+            State::Graph(run) => run.status(),
             State::Recorded(_) => Err(was_recorded()),
         }
     }
@@ -174,8 +212,32 @@ impl Event {
         match &self.0 {
             State::Native(event) => event.profiling(),
             State::Promised(promise) => promise.profiling(),
+            State::Graph(run) => run.profiling(),
             State::Recorded(_) => Err(was_recorded()),
         }
+    }
+}
+
+impl GraphRun {
+    /// It runs once a partition does.
+    fn status(&self) -> Result<EventStatus> {
+        let status = self.end.status()?;
+        if matches!(status, EventStatus::Complete | EventStatus::Failed(_)) {
+            return Ok(status);
+        }
+        let has_begun =
+            |part: &Event| matches!(part.status(), Ok(EventStatus::Running | EventStatus::Complete));
+        Ok(if self.parts.iter().any(has_begun) { EventStatus::Running } else { status })
+    }
+
+    /// From the first start to the last end of what ran on the device; without any, of the host tasks.
+    fn profiling(&self) -> Result<Profiling> {
+        // Only where the queue that it was submitted to is one with profiling, and it has ended.
+        self.end.profiling()?;
+        let (device, host): (Vec<_>, Vec<_>) =
+            self.parts.iter().partition(|part| matches!(part.known(), Ok(Known::Native(_))));
+        let parts = if device.is_empty() { host } else { device };
+        driver::Event::profiling_of(parts.into_iter().map(Event::profiling))
     }
 }
 
@@ -204,6 +266,7 @@ impl fmt::Debug for Event {
                 f.debug_struct("Event").field("queue", event.queue()).finish_non_exhaustive()
             }
             State::Promised(promise) => f.debug_tuple("Event").field(promise).finish(),
+            State::Graph(run) => fmt::Debug::fmt(&run.end, f),
             State::Recorded(node) => f.debug_tuple("Event").field(node).finish(),
         }
     }

@@ -6,6 +6,9 @@
 //! insert.rs                command → node: checks, edges from events, buffers (hazards.rs) and queues (tracks.rs)
 //! record.rs                queues that give their commands to a graph
 //! frozen.rs                a graph as it was when it was finalized
+//! finalize/                frozen graph → sub-graphs put in, partitions, prepared steps
+//! executable.rs            what is put on queues; replay/ the ways to do it; support.rs what a device does
+//! part.rs                  a partition as a command: how graphs with host tasks are submitted; timeline.rs when nodes ran
 //! describe.rs, dot.rs      drawings
 //! ```
 
@@ -13,6 +16,8 @@
 
 mod describe;
 mod dot;
+mod executable;
+mod finalize;
 mod frozen;
 #[allow(clippy::module_inception, reason = "the graph of the graphs")]
 mod graph;
@@ -22,13 +27,23 @@ mod insert;
 mod node;
 mod node_builder;
 mod order;
+mod part;
 mod record;
+mod replay;
 mod structure;
+mod support;
+mod timeline;
 mod tracks;
 
 pub use dot::Detail;
+pub use executable::{ExecutableGraph, PartitionInfo};
+pub use finalize::Finalizer;
 pub use graph::{Graph, GraphBuilder};
 pub use handles::Handles;
 pub use node::{Node, NodeType};
 pub use node_builder::NodeBuilder;
+pub(crate) use part::GraphPart;
 pub use record::{QueueState, RecordingGuard};
+pub use replay::ReplayStrategy;
+pub use support::GraphSupport;
+pub use timeline::{NodeTimes, Timeline};

@@ -69,44 +69,27 @@ pub(crate) struct ReadyKernel {
     /// The place of its program's replay program.
     #[allow(dead_code, reason = "what graphs replay with is being built")]
     replay: Arc<ReplaySlot>,
-    /// The memory of the hidden argument, which the kernel object only points to.
-    _hidden: Option<Arc<Allocation>>,
+    /// The memory of the hidden argument of its program.
+    hidden: Option<Arc<Allocation>>,
 }
 
 impl ReadyKernel {
     fn new(of: &BuiltProgram, signature: &KernelSignature) -> Result<Self> {
         let (program, hidden) = (&of.program, of.hidden());
-        let place = || format!("kernel `{}`", signature.name);
-        let mut kernel =
-            driver::kernel::Kernel::new(program, &signature.name).map_err(|error| error.at(place()))?;
-        // A signature that does not match the object would let arguments be set past its end.
-        let (known, described) = (kernel.argument_count()?, signature.parameters.len());
-        // Of a linked program's kernels only those have the hidden argument that reach a variable.
-        let hidden = hidden.filter(|_| usize::try_from(known) == Ok(described + 1));
-        if usize::try_from(known) != Ok(described + usize::from(hidden.is_some())) {
-            return Err(Error::new(
-                ErrorKind::Image,
-                format!("the driver sees {known} parameters, the image describes {described}"),
-            )
-            .at(place())
-            .remedy("rebuild the image"));
-        }
-        if let Some(hidden) = hidden {
-            let span = hidden.span(0, hidden.size_bytes())?;
-            kernel.set_memory(known.saturating_sub(1), &span).map_err(|error| error.at(place()))?;
-        }
-        if !signature.device_globals.is_empty() {
-            // The variables are reached through pointers that are no arguments.
-            kernel.set_indirect_access().map_err(|error| error.at(place()))?;
-        }
         Ok(Self {
-            kernel: Mutex::new(kernel),
+            kernel: Mutex::new(object(program, hidden, signature)?),
             device: program.device().clone(),
             signature: signature.clone(),
             max_work_group_size: OnceLock::new(),
             replay: Arc::clone(&of.replay),
-            _hidden: hidden.cloned(),
+            hidden: hidden.cloned(),
         })
+    }
+
+    /// One more object of the same kernel, for arguments that stay set.
+    pub(crate) fn another(&self) -> Result<driver::kernel::Kernel> {
+        let program = Arc::clone(self.lock().program());
+        object(&program, self.hidden.as_ref(), &self.signature)
     }
 
     pub(crate) fn signature(&self) -> &KernelSignature {
@@ -132,6 +115,39 @@ impl ReadyKernel {
     pub(crate) fn max_work_group_size(&self) -> Result<usize> {
         cached(&self.max_work_group_size, || self.lock().max_work_group_size())
     }
+}
+
+/// A kernel object with its hidden argument set.
+fn object(
+    program: &Arc<driver::program::Program>,
+    hidden: Option<&Arc<Allocation>>,
+    signature: &KernelSignature,
+) -> Result<driver::kernel::Kernel> {
+    let place = || format!("kernel `{}`", signature.name);
+    let mut kernel =
+        driver::kernel::Kernel::new(program, &signature.name).map_err(|error| error.at(place()))?;
+    // A signature that does not match the object would let arguments be set past its end.
+    let (known, described) = (kernel.argument_count()?, signature.parameters.len());
+    // Of a linked program's kernels only those have the hidden argument that reach a variable.
+    let hidden = hidden.filter(|_| usize::try_from(known) == Ok(described + 1));
+    if usize::try_from(known) != Ok(described + usize::from(hidden.is_some())) {
+        return Err(Error::new(
+            ErrorKind::Image,
+            format!("the driver sees {known} parameters, the image describes {described}"),
+        )
+        .at(place())
+        .remedy("rebuild the image"));
+    }
+    if let Some(hidden) = hidden {
+        let span = hidden.span(0, hidden.size_bytes())?;
+        kernel.set_memory(known.saturating_sub(1), &span).map_err(|error| error.at(place()))?;
+        kernel.hold(hidden);
+    }
+    if !signature.device_globals.is_empty() {
+        // The variables are reached through pointers that are no arguments.
+        kernel.set_indirect_access().map_err(|error| error.at(place()))?;
+    }
+    Ok(kernel)
 }
 
 fn cached(cell: &OnceLock<usize>, ask: impl FnOnce() -> Result<usize>) -> Result<usize> {

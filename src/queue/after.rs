@@ -6,7 +6,7 @@ use super::Queue;
 use crate::command::{self, Advice, CopyFrom, CopyTo, Handler, TaskResult};
 use crate::driver::event as driver;
 use crate::memory::{AsyncSource, HostTarget, Readback, Region};
-use crate::{Command, Event, KernelCall, NdRange, Result, runtime};
+use crate::{Command, Event, ExecutableGraph, KernelCall, NdRange, Result, runtime};
 
 /// A queue and events that the next command waits for; from [`Queue::after`]. Its functions are those of [`Queue`].
 #[must_use = "dependencies do nothing until a command is put on the queue"]
@@ -195,6 +195,14 @@ impl<'a> After<'a> {
     /// As there.
     pub fn mem_advise<T: Pod>(self, memory: &impl CopyFrom<T>, advice: Advice) -> Result<Event> {
         self.submit(Command::mem_advise(memory, advice))
+    }
+
+    /// [`Queue::submit_graph`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn submit_graph(self, graph: &ExecutableGraph) -> Result<Event> {
+        self.submit(Command::graph(graph))
     }
 
     /// A command that does nothing, complete when the events are; without events, [`Queue::marker`].

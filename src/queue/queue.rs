@@ -9,7 +9,7 @@ use super::{After, Order};
 use crate::command::{Advice, CopyFrom, CopyTo, Handler, Recording, TaskResult};
 use crate::driver::queue::{self as driver, Properties};
 use crate::memory::{AsyncSource, Readback};
-use crate::{Command, Context, Device, Error, Event, KernelCall, NdRange, Result, runtime};
+use crate::{Command, Context, Device, Error, Event, ExecutableGraph, KernelCall, NdRange, Result, runtime};
 
 /// Where commands for a device are put.
 ///
@@ -203,6 +203,17 @@ impl Queue {
     /// As [`Queue::copy_to_device`].
     pub fn mem_advise<T: Pod>(&self, memory: &impl CopyFrom<T>, advice: Advice) -> Result<Event> {
         self.after(&[]).mem_advise(memory, advice)
+    }
+
+    /// Runs an executable graph, as one command (section 7.6.4, `ext_oneapi_graph`). On an in-order queue it comes behind
+    /// everything before it, as any command; how its nodes run is up to its edges alone. A queue that records takes it
+    /// as a sub-graph.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) when the queue is of another context or device than the graph, or the host is
+    /// accessing memory that the graph uses; when the driver refuses, with the node.
+    pub fn submit_graph(&self, graph: &ExecutableGraph) -> Result<Event> {
+        self.submit(Command::graph(graph))
     }
 
     /// A command that does nothing, and that is complete when everything before it is.

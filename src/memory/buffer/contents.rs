@@ -43,7 +43,7 @@ impl State {
             None => Prepared::Fill { to: memory, pattern: Value::new(&0_u8) },
             Some(from) => Prepared::Write { from, to: memory },
         };
-        let event = submit_prepared(queue, command, after.into_iter())?;
+        let event = submit_prepared(queue, command, after.into_iter(), None)?;
         self.tracker.record(&whole, true, event);
         match &mut self.contents {
             Contents::In(storages) => storages.push(storage),

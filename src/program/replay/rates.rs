@@ -174,7 +174,7 @@ fn list(program: &ReplayProgram, address: u64) -> Result<TaskList> {
 struct Measuring<'a> {
     program: &'a ReplayProgram,
     queue: &'a Arc<Queue>,
-    memory: &'a Allocation,
+    memory: &'a Arc<Allocation>,
     list: TaskList,
 }
 

@@ -1,0 +1,323 @@
+//! Executable graphs.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::describe::title;
+use super::finalize::Options;
+use super::finalize::flatten::Flat;
+use super::finalize::partition::{Partition, partition};
+use super::finalize::steps::{self, Place, Steps};
+use super::frozen::Frozen;
+use super::replay::{self, Replay, ReplayStrategy};
+use crate::driver::event as driver;
+use crate::driver::queue as driver_queue;
+use crate::driver::sequence::{Mode, Sequence};
+use crate::driver::usm::Allocation;
+use crate::memory::buffer::Requirement;
+use crate::{Context, Device, Error, Event, Queue, Result};
+
+/// A graph that is ready to run, again and again (section 7.5.1); from [`Graph::finalize`](super::Graph::finalize).
+///
+/// It is put on a queue like one command: [`Queue::submit_graph`], or [`Command::graph`](crate::Command::graph) for one with
+/// dependencies. On a recording queue, and when it is added to another graph, it becomes a sub-graph.
+/// One instance runs at a time: a submission waits for the one before it, on whatever queue (section 7.6.5).
+///
+/// A handle: clones are of the same executable, and equal. It keeps alive all that its commands use, the graph that it was
+/// made from not needed; it may be dropped while it runs. It may be submitted by many threads.
+#[derive(Clone)]
+#[must_use = "an executable graph does nothing until it is submitted"]
+pub struct ExecutableGraph(Arc<Inner>);
+
+pub(super) struct Inner {
+    id: u64,
+    graph: u64,
+    context: Context,
+    device: Device,
+    options: Options,
+    pub(super) flat: Flat,
+    pub(super) partitions: Vec<Partition>,
+    requirements: Vec<Arc<Requirement>>,
+    /// Where each node of `flat` went.
+    places: Vec<Option<Place>>,
+    state: Mutex<State>,
+    /// For graphs of several partitions: where they are put, and the event of the last submission.
+    pub(super) lane: Option<Queue>,
+    pub(super) turn: Mutex<Option<Event>>,
+}
+
+/// What submissions and updates take turns at.
+struct State {
+    /// For commands to be prepared with.
+    queue: Queue,
+    /// By partition; `None` for host tasks.
+    device: Vec<Option<DevicePart>>,
+}
+
+/// A partition for the device.
+struct DevicePart {
+    sequence: Sequence,
+    replay: Box<dyn Replay>,
+    /// The event of its last run.
+    last: Option<driver::Event>,
+}
+
+/// A part of an executable graph that is run as one: what is given to the device at once, or a host task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PartitionInfo {
+    /// The numbers of its nodes ([`Node::index`](super::Node::index)), each behind those that it depends on. Those of a sub-graph have
+    /// its number.
+    pub nodes: Vec<usize>,
+    /// The places in the list of the partitions that it waits for.
+    pub after: Vec<usize>,
+    /// How it is put on queues; `None` for a host task, which runs on a thread of the library.
+    pub strategy: Option<ReplayStrategy>,
+    /// Each node waits for the one before it, so that nothing is tracked between them.
+    pub linear: bool,
+    /// Commands that the device is given.
+    pub commands: usize,
+    /// Points of synchronisation between them, where they may run out of order.
+    pub sync_points: usize,
+}
+
+impl ExecutableGraph {
+    pub(super) fn new(frozen: &Frozen, options: Options) -> Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let (context, device) = (frozen.context(), frozen.device());
+        let queue = Queue::builder(context).device(device).build()?;
+        let flat = Flat::new(frozen)?;
+        let partitions = partition(&flat);
+        let mut places = vec![None; flat.len()];
+        let mut parts = Vec::with_capacity(partitions.len());
+        for (index, partition) in (0..).zip(&partitions) {
+            parts.push(match partition.host {
+                true => None,
+                false => Some(DevicePart {
+                    sequence: steps::sequence(&flat, &partition.nodes, index, &queue, &mut places)?,
+                    replay: replay::choose(context, device, options)?,
+                    last: None,
+                }),
+            });
+        }
+        let requirements = requirements(&flat);
+        let lane = match partitions.as_slice() {
+            [] | [Partition { host: false, .. }] => None,
+            _ => {
+                let lane = Queue::builder(context).device(device);
+                let lane = if device.capabilities().out_of_order_queues { lane.out_of_order() } else { lane };
+                Some(if options.profiling { lane.profiling() } else { lane }.build()?)
+            }
+        };
+        Ok(Self(Arc::new(Inner {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            graph: frozen.graph(),
+            context: context.clone(),
+            device: device.clone(),
+            options,
+            flat,
+            partitions,
+            requirements,
+            places,
+            state: Mutex::new(State { queue, device: parts }),
+            lane,
+            turn: Mutex::new(None),
+        })))
+    }
+
+    /// The context.
+    pub fn context(&self) -> &Context {
+        &self.0.context
+    }
+
+    /// The device that it runs on.
+    pub fn device(&self) -> &Device {
+        &self.0.device
+    }
+
+    /// A number that no other executable graph of the process has, or had.
+    pub fn id(&self) -> u64 {
+        self.0.id
+    }
+
+    /// How many commands there are, those of sub-graphs included.
+    pub fn len(&self) -> usize {
+        self.0.flat.len()
+    }
+
+    /// Whether there is no command.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether it can be updated.
+    pub fn is_updatable(&self) -> bool {
+        self.0.options.updatable
+    }
+
+    /// The parts that are run as one, each behind those that it waits for.
+    pub fn partitions(&self) -> Vec<PartitionInfo> {
+        let state = self.state();
+        let info = |(partition, part): (&Partition, &Option<DevicePart>)| {
+            let origin = |node: &u32| self.0.flat.origin(*node as usize) as usize;
+            let sequence = part.as_ref().map(|part| &part.sequence);
+            let linear = sequence.is_none_or(Sequence::is_linear);
+            let commands = sequence.map_or(0, Sequence::commands);
+            PartitionInfo {
+                nodes: partition.nodes.iter().map(origin).collect(),
+                after: partition.waits.iter().map(|wait| *wait as usize).collect(),
+                strategy: part.as_ref().map(|part| part.replay.strategy()),
+                linear,
+                commands,
+                sync_points: if linear { 0 } else { sequence.map_or(0, Sequence::len) },
+            }
+        };
+        self.0.partitions.iter().zip(&state.device).map(info).collect()
+    }
+
+    /// The handles (`cl_command_buffer_khr`) of the command buffers that its partitions are recorded in for queues like this one, in
+    /// order; for use with OpenCL directly. None where no command buffer is used.
+    ///
+    /// They stay valid while the executable lives and is not updated, and belong to it: release none. What is enqueued with
+    /// them is not known to the library: keep the executable until it has ended, and order it with its submissions.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) for a queue of another context or device; when the driver refuses to record.
+    pub fn native_command_buffers(&self, queue: &Queue) -> Result<Vec<*mut std::ffi::c_void>> {
+        self.check(queue)?;
+        let mut state = self.state();
+        let mut handles = Vec::new();
+        for part in state.device.iter_mut().flatten() {
+            handles.extend(part.replay.native(&part.sequence, queue.driver())?);
+        }
+        Ok(handles)
+    }
+
+    pub(crate) fn flat(&self) -> &Flat {
+        &self.0.flat
+    }
+
+    /// What its commands do to parts of buffers.
+    pub(crate) fn requirements(&self) -> &[Arc<Requirement>] {
+        &self.0.requirements
+    }
+
+    /// Checks that a queue can run it.
+    pub(crate) fn check(&self, queue: &Queue) -> Result<()> {
+        self.check_for(queue.context(), queue.device())
+    }
+
+    pub(crate) fn check_for(&self, context: &Context, device: &Device) -> Result<()> {
+        let here = Arc::ptr_eq(context.driver(), self.0.context.driver()) && *device == self.0.device;
+        if here {
+            return Ok(());
+        }
+        Err(self.at(Error::invalid("the queue is of another context or device than the graph")
+            .remedy("submit it to a queue of the context and device that the graph was made for")))
+    }
+
+    /// The inside, for parts.
+    pub(super) fn inner(&self) -> &Inner {
+        &self.0
+    }
+
+    /// The first part, where it is all there is and for the device, so that it can be put on a queue at once.
+    pub(super) fn is_one_device_part(&self) -> bool {
+        matches!(self.0.partitions.as_slice(), [Partition { host: false, .. }])
+    }
+
+    /// Puts a part for the device on a driver's queue of its context and device, behind events and its last run.
+    pub(super) fn run(
+        &self,
+        index: usize,
+        queue: &Arc<driver_queue::Queue>,
+        after: &[&driver::Event],
+        held: bool,
+    ) -> Result<driver::Event> {
+        let mut state = self.state();
+        let Some(Some(part)) = state.device.get_mut(index) else { return queue.marker(after) };
+        let last = part.last.take();
+        let all: Vec<&driver::Event> = after.iter().copied().chain(&last).collect();
+        let measure = self.0.options.profiling && queue.properties().profiling;
+        match part.replay.replay(&part.sequence, queue, &all, Mode { measure, held }) {
+            Ok(event) => {
+                part.last = Some(event.clone());
+                Ok(event)
+            }
+            Err(error) => {
+                part.last = last;
+                Err(self.at(error))
+            }
+        }
+    }
+
+    /// The allocations that a part uses.
+    pub(super) fn memory(&self, index: usize) -> Vec<Arc<Allocation>> {
+        match self.state().device.get(index) {
+            Some(Some(part)) => part.sequence.memory().cloned().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The number of a part's sequence, and for each command of it the number of its node and what it is.
+    pub(super) fn commands_of(&self, index: usize) -> (u64, Vec<(u32, String)>) {
+        let state = self.state();
+        let Some(Some(part)) = state.device.get(index) else { return (u64::MAX, Vec::new()) };
+        let nodes =
+            self.0.partitions.get(index).map(|partition| partition.nodes.as_slice()).unwrap_or_default();
+        let is_step = |node: &&u32| {
+            let place = self.0.places.get(**node as usize).and_then(Option::as_ref);
+            match place.map(|place| &place.step) {
+                Some(Steps::One(step)) => part.sequence.step(*step as usize).is_some_and(|s| !s.is_join()),
+                _ => false,
+            }
+        };
+        let describe = |node: &u32| {
+            let node = *node as usize;
+            let title = self.0.flat.command(node).map(|command| title(command)).unwrap_or_default();
+            (self.0.flat.origin(node), title)
+        };
+        (part.sequence.id(), nodes.iter().filter(is_step).map(describe).collect())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The error with the graph as its place.
+    pub(super) fn at(&self, error: Error) -> Error {
+        error.at(format!("graph {}", self.0.graph))
+    }
+}
+
+/// What the commands do to parts of buffers, each once.
+fn requirements(flat: &Flat) -> Vec<Arc<Requirement>> {
+    let mut seen = HashSet::new();
+    let commands = (0..flat.len()).filter_map(|node| flat.command(node));
+    let all = commands.flat_map(|command| command.requirements());
+    all.filter(|part| seen.insert((part.object().id(), *part.area(), part.writes(), part.needs_contents())))
+        .collect()
+}
+
+impl PartialEq for ExecutableGraph {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for ExecutableGraph {}
+
+impl Hash for ExecutableGraph {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.id.hash(state);
+    }
+}
+
+impl fmt::Debug for ExecutableGraph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ExecutableGraph({} of graph {}, {} commands)", self.0.id, self.0.graph, self.len())
+    }
+}

@@ -1,0 +1,87 @@
+//! From a modifiable graph to an executable one.
+//!
+//! ```text
+//! Frozen --flatten--> Flat: sub-graphs put in --partition--> host tasks, and what lies between them for the device
+//!        --steps----> a Sequence for each device partition --replay::choose--> how it is put on queues
+//! ```
+
+pub(crate) mod flatten;
+pub(crate) mod partition;
+pub(crate) mod steps;
+
+use super::executable::ExecutableGraph;
+use super::graph::Graph;
+use super::replay::ReplayStrategy;
+use crate::Result;
+
+/// What an executable graph shall be able to do.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Options {
+    pub(crate) updatable: bool,
+    pub(crate) profiling: bool,
+    pub(crate) strategy: ReplayStrategy,
+}
+
+/// Properties of an executable graph to be made (sections 7.5.3 and 7.5.4); from [`Graph::finalizer`].
+#[must_use = "an executable graph is made by `finalize`"]
+#[derive(Debug)]
+pub struct Finalizer<'a> {
+    graph: &'a Graph,
+    options: Options,
+}
+
+impl Finalizer<'_> {
+    /// The executable can be updated.
+    pub fn updatable(mut self) -> Self {
+        self.options.updatable = true;
+        self
+    }
+
+    /// Submissions to queues with profiling are measured: [`Event::profiling`](crate::Event::profiling) from the first node's
+    /// start to the last node's end, [`ExecutableGraph::timeline`] node by node. It makes them slower.
+    pub fn profiling(mut self) -> Self {
+        self.options.profiling = true;
+        self
+    }
+
+    /// How the graph is put on queues, instead of the way that the library knows to be the fastest on the device.
+    pub fn strategy(mut self, strategy: ReplayStrategy) -> Self {
+        self.options.strategy = strategy;
+        self
+    }
+
+    /// Makes the executable graph.
+    ///
+    /// # Errors
+    /// As [`Graph::finalize`]; [`FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) for command buffers on a device that
+    /// has none.
+    pub fn finalize(self) -> Result<ExecutableGraph> {
+        let frozen = self.graph.inner().freeze()?;
+        ExecutableGraph::new(&frozen, self.options)
+            .map_err(|error| error.at(format!("graph {}", frozen.graph())))
+    }
+}
+
+impl Graph {
+    /// An executable graph of what is in the graph now (section 7.5.5, `finalize`). Later changes of the graph do not reach it;
+    /// the graph can be changed and finalized again.
+    ///
+    /// Kernels were built when their nodes were added. Everything is checked here that can be, and prepared: submissions
+    /// only put commands on a queue.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) for a cycle, and what a queue would refuse a command for, with the node.
+    pub fn finalize(&self) -> Result<ExecutableGraph> {
+        self.finalizer().finalize()
+    }
+
+    /// To make an executable graph with other properties.
+    pub fn finalizer(&self) -> Finalizer<'_> {
+        Finalizer { graph: self, options: Options::default() }
+    }
+
+    /// How graphs are run on a device (section 7.3).
+    pub fn support(device: &crate::Device) -> super::support::GraphSupport {
+        super::support::GraphSupport::of(device)
+    }
+}

@@ -1,0 +1,258 @@
+//! Partitions: what of a graph is given to the device at once, and what runs on the host.
+//!
+//! Each host task is a partition of its own. Nodes for the device are together when they come behind the same host tasks and
+//! before the same ones. So a partition waits for a host task only if each of its nodes does, and the other way round:
+//! no node waits for anything that it does not depend on because of where the cuts are. Such partitions cannot form a
+//! cycle: along a cycle, the tasks before could only grow and those behind only shrink, so all of it would be one partition.
+
+use std::collections::HashMap;
+
+use super::flatten::Flat;
+use crate::command::CommandKind;
+
+/// Some nodes of a flat graph, each behind those that it waits for; one if it is a host task.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Partition {
+    pub(crate) host: bool,
+    pub(crate) nodes: Vec<u32>,
+    /// The partitions that it waits for; all are before it.
+    pub(crate) waits: Vec<u32>,
+}
+
+/// The partitions, each behind those that it waits for.
+pub(crate) fn partition(flat: &Flat) -> Vec<Partition> {
+    let is_host: Vec<bool> = (0..flat.len())
+        .map(|node| matches!(flat.command(node).map(|command| &**command), Some(CommandKind::HostTask(_))))
+        .collect();
+    if flat.len() == 0 {
+        return Vec::new();
+    }
+    if !is_host.contains(&true) {
+        let nodes = (0..flat.len() as u32).collect();
+        return vec![Partition { host: false, nodes, waits: Vec::new() }];
+    }
+    let of = groups(flat, &is_host);
+    let count = of.iter().map(|group| *group as usize + 1).max().unwrap_or(0);
+    let mut partitions: Vec<Partition> =
+        (0..count).map(|_| Partition { host: false, nodes: Vec::new(), waits: Vec::new() }).collect();
+    for (node, group) in of.iter().enumerate() {
+        let Some(partition) = partitions.get_mut(*group as usize) else { continue };
+        partition.host = is_host.get(node).copied().unwrap_or(false);
+        partition.nodes.push(node as u32);
+        let waits = flat.waits(node).iter().filter_map(|wait| of.get(*wait as usize).copied());
+        partition.waits.extend(waits.filter(|wait| wait != group));
+    }
+    for partition in &mut partitions {
+        partition.waits.sort_unstable();
+        partition.waits.dedup();
+    }
+    in_order(partitions)
+}
+
+/// The number of each node's partition.
+fn groups(flat: &Flat, is_host: &[bool]) -> Vec<u32> {
+    let before = host_tasks(is_host, 0..flat.len(), |node| flat.waits(node).to_vec());
+    let mut successors: Vec<Vec<u32>> = vec![Vec::new(); flat.len()];
+    for node in 0..flat.len() {
+        for wait in flat.waits(node) {
+            if let Some(successors) = successors.get_mut(*wait as usize) {
+                successors.push(node as u32);
+            }
+        }
+    }
+    let behind = host_tasks(is_host, (0..flat.len()).rev(), |node| {
+        successors.get_mut(node).map(std::mem::take).unwrap_or_default()
+    });
+    let mut numbers: HashMap<(u32, u32, Option<usize>), u32> = HashMap::new();
+    let keys = before.into_iter().zip(behind).zip(is_host).enumerate();
+    keys.map(|(node, ((before, behind), host))| {
+        let next = numbers.len() as u32;
+        *numbers.entry((before, behind, host.then_some(node))).or_insert(next)
+    })
+    .collect()
+}
+
+/// For each node a number of the set of host tasks that are reached from it by `next`; equal sets have equal numbers.
+fn host_tasks(
+    is_host: &[bool],
+    nodes: impl Iterator<Item = usize>,
+    mut next: impl FnMut(usize) -> Vec<u32>,
+) -> Vec<u32> {
+    let mut tasks = HashMap::new();
+    for (node, _) in is_host.iter().enumerate().filter(|(_, host)| **host) {
+        tasks.insert(node, tasks.len());
+    }
+    let words = tasks.len().div_ceil(64);
+    let mut sets: Vec<Box<[u64]>> = vec![vec![0; words].into()];
+    let mut numbers: HashMap<Box<[u64]>, u32> = HashMap::from([(vec![0; words].into(), 0)]);
+    let mut of = vec![0_u32; is_host.len()];
+    for node in nodes {
+        let next = next(node);
+        let set_of = |node: &u32| of.get(*node as usize).copied().unwrap_or(0);
+        let task = |node: &u32| tasks.get(&(*node as usize)).copied();
+        let first = next.first().map_or(0, set_of);
+        let number = if next.iter().all(|node| set_of(node) == first && task(node).is_none()) {
+            first
+        } else {
+            let mut union: Box<[u64]> = vec![0; words].into();
+            for node in &next {
+                let set = sets.get(set_of(node) as usize).map_or(&[] as &[u64], |set| set);
+                union.iter_mut().zip(set).for_each(|(all, one)| *all |= one);
+                if let Some(task) = task(node)
+                    && let Some(word) = union.get_mut(task / 64)
+                {
+                    *word |= 1 << (task % 64);
+                }
+            }
+            *numbers.entry(union).or_insert_with_key(|union| {
+                sets.push(union.clone());
+                (sets.len() - 1) as u32
+            })
+        };
+        if let Some(place) = of.get_mut(node) {
+            *place = number;
+        }
+    }
+    of
+}
+
+/// Brings partitions into topological order.
+fn in_order(partitions: Vec<Partition>) -> Vec<Partition> {
+    let mut missing: Vec<usize> = partitions.iter().map(|partition| partition.waits.len()).collect();
+    let mut successors: Vec<Vec<u32>> = vec![Vec::new(); partitions.len()];
+    for (index, partition) in partitions.iter().enumerate() {
+        for wait in &partition.waits {
+            if let Some(successors) = successors.get_mut(*wait as usize) {
+                successors.push(index as u32);
+            }
+        }
+    }
+    let mut order: Vec<u32> =
+        (0..).zip(&missing).filter(|(_, missing)| **missing == 0).map(|(index, _)| index).collect();
+    let mut at = 0;
+    while let Some(index) = order.get(at).copied() {
+        at += 1;
+        for successor in successors.get(index as usize).into_iter().flatten() {
+            if let Some(missing) = missing.get_mut(*successor as usize) {
+                *missing -= 1;
+                if *missing == 0 {
+                    order.push(*successor);
+                }
+            }
+        }
+    }
+    let mut places = vec![0_u32; partitions.len()];
+    for (place, index) in (0..).zip(&order) {
+        if let Some(at) = places.get_mut(*index as usize) {
+            *at = place;
+        }
+    }
+    let mut sorted: Vec<(u32, Partition)> = places.iter().copied().zip(partitions).collect();
+    sorted.sort_unstable_by_key(|(place, _)| *place);
+    let renumber = |mut partition: Partition| {
+        for wait in &mut partition.waits {
+            *wait = places.get(*wait as usize).copied().unwrap_or(*wait);
+        }
+        partition.waits.sort_unstable();
+        partition
+    };
+    sorted.into_iter().map(|(_, partition)| renumber(partition)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Command;
+
+    fn flat(nodes: &[(bool, Vec<u32>)]) -> Flat {
+        let kind = |host: bool| match host {
+            true => Command::host_task(|| ()).into_parts().0,
+            false => CommandKind::Empty,
+        };
+        Flat::of(nodes.iter().map(|(host, waits)| (kind(*host), waits.clone())).collect())
+    }
+
+    fn nodes(partitions: &[Partition]) -> Vec<(bool, Vec<u32>, Vec<u32>)> {
+        partitions.iter().map(|p| (p.host, p.nodes.clone(), p.waits.clone())).collect()
+    }
+
+    #[test]
+    fn a_chain_is_cut_at_its_host_task() {
+        let chain: Vec<_> =
+            (0..8_u32).map(|i| (i == 3, i.checked_sub(1).into_iter().collect::<Vec<_>>())).collect();
+        assert_eq!(
+            nodes(&partition(&flat(&chain))),
+            [(false, vec![0, 1, 2], vec![]), (true, vec![3], vec![0]), (false, vec![4, 5, 6, 7], vec![1]),]
+        );
+    }
+
+    #[test]
+    fn what_does_not_depend_on_a_host_task_does_not_wait_for_it() {
+        // 0 → 1 (host) → 2, and 3 → 4 beside them.
+        let graph = [(false, vec![]), (true, vec![0]), (false, vec![1]), (false, vec![]), (false, vec![3])];
+        let partitions = partition(&flat(&graph));
+        let beside = partitions.iter().find(|p| p.nodes.contains(&3)).unwrap();
+        assert_eq!((beside.nodes.as_slice(), beside.waits.as_slice()), (&[3, 4][..], &[][..]));
+        assert_eq!(partitions.len(), 4);
+    }
+
+    #[test]
+    fn without_host_tasks_there_is_one_partition() {
+        let graph = [(false, vec![]), (false, vec![]), (false, vec![0, 1])];
+        assert_eq!(nodes(&partition(&flat(&graph))), [(false, vec![0, 1, 2], vec![])]);
+        assert!(partition(&flat(&[])).is_empty());
+    }
+
+    proptest! {
+        /// Each node is in one partition, in order; and an order that partitions add between a host task and another node
+        /// was there before.
+        #[test]
+        fn partitions_order_nothing_that_was_not_ordered(
+            graph in prop::collection::vec(
+                (prop::bool::weighted(0.25), prop::collection::vec(any::<prop::sample::Index>(), 0..4)), 1..30)
+        ) {
+            let graph: Vec<(bool, Vec<u32>)> = graph.into_iter().enumerate().map(|(node, (host, waits))| {
+                let mut waits: Vec<u32> = waits.into_iter().filter(|_| node > 0).map(|w| w.index(node) as u32).collect();
+                waits.sort_unstable();
+                waits.dedup();
+                (host, waits)
+            }).collect();
+            let reach = |edges: &[Vec<u32>]| {
+                let mut reach: Vec<Vec<bool>> = Vec::new();
+                for waits in edges {
+                    let mut all = vec![false; edges.len()];
+                    for wait in waits {
+                        all[*wait as usize] = true;
+                        reach[*wait as usize].iter().zip(&mut all).for_each(|(r, a)| *a |= *r);
+                    }
+                    reach.push(all);
+                }
+                reach
+            };
+            let before = reach(&graph.iter().map(|(_, waits)| waits.clone()).collect::<Vec<_>>());
+            let partitions = partition(&flat(&graph));
+            let part_before = reach(&partitions.iter().map(|p| p.waits.clone()).collect::<Vec<_>>());
+            let mut of = vec![usize::MAX; graph.len()];
+            for (index, partition) in partitions.iter().enumerate() {
+                prop_assert!(partition.nodes.windows(2).all(|pair| pair[0] < pair[1]));
+                prop_assert!(partition.waits.iter().all(|wait| (*wait as usize) < index));
+                for node in &partition.nodes {
+                    prop_assert_eq!(of[*node as usize], usize::MAX);
+                    of[*node as usize] = index;
+                }
+            }
+            for (a, (host_a, _)) in graph.iter().enumerate() {
+                for (b, (host_b, _)) in graph.iter().enumerate() {
+                    let ordered = of[a] == of[b] || part_before[of[b]][of[a]];
+                    if before[b][a] {
+                        prop_assert!(ordered, "{} before {}", a, b);
+                    } else if a != b && (*host_a || *host_b) {
+                        prop_assert!(!ordered, "{} needlessly before {}", a, b);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Parts of executable graphs as commands, and how a graph is submitted.
+//!
+//! A graph that is one partition for the device is one command. Others are several on a queue of their own, out of order, each
+//! behind those that it waits for; the queue that the graph is submitted to sees what comes before all of them, and one
+//! command behind all of them, which has the graph's event.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock, PoisonError};
+
+use super::executable::ExecutableGraph;
+use crate::command::{CommandKind, Prepared, submit_prepared};
+use crate::driver::event as driver;
+use crate::driver::queue as driver_queue;
+use crate::driver::usm::Allocation;
+use crate::{Event, Queue, Result};
+
+/// A partition for the device.
+pub(crate) struct GraphPart {
+    graph: ExecutableGraph,
+    index: usize,
+    /// What it uses, once somebody has asked.
+    memory: OnceLock<Vec<Arc<Allocation>>>,
+}
+
+impl GraphPart {
+    fn new(graph: &ExecutableGraph, index: usize) -> Self {
+        Self { graph: graph.clone(), index, memory: OnceLock::new() }
+    }
+
+    pub(crate) fn run(
+        &self,
+        queue: &Arc<driver_queue::Queue>,
+        after: &[&driver::Event],
+        held: bool,
+    ) -> Result<driver::Event> {
+        self.graph.run(self.index, queue, after, held)
+    }
+
+    /// The allocations that it uses; the same ones each time.
+    pub(crate) fn memory(&self) -> &[Arc<Allocation>] {
+        self.memory.get_or_init(|| self.graph.memory(self.index))
+    }
+}
+
+impl fmt::Debug for GraphPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "part {} of {:?}", self.index, self.graph)
+    }
+}
+
+impl ExecutableGraph {
+    /// Submits it to a queue of its context and device. One instance runs at a time, so it comes behind the last submission.
+    pub(crate) fn submit<'a>(
+        &self,
+        queue: &Queue,
+        after: impl Iterator<Item = &'a Event> + Clone,
+    ) -> Result<Event> {
+        let mut turn = self.inner().turn.lock().unwrap_or_else(PoisonError::into_inner);
+        match &self.inner().lane {
+            Some(lane) => self.submit_parts(queue, lane, after, &mut turn),
+            None if self.is_one_device_part() => {
+                let part = Prepared::Part(GraphPart::new(self, 0));
+                let event = submit_prepared(queue, part, after, turn.as_ref())?;
+                // For what the driver has, `run` sees to it.
+                *turn = Some(&event).filter(|event| event.native_event().is_none()).cloned();
+                Ok(event)
+            }
+            None => submit_prepared(queue, Prepared::Empty, after, None),
+        }
+    }
+
+    fn submit_parts<'a>(
+        &self,
+        queue: &Queue,
+        lane: &Queue,
+        after: impl Iterator<Item = &'a Event> + Clone,
+        turn: &mut Option<Event>,
+    ) -> Result<Event> {
+        let begin: Vec<Event> = match queue.is_out_of_order() {
+            true => after.cloned().chain(queue.order().barrier()).collect(),
+            false => vec![submit_prepared(queue, Prepared::Marker, after, None)?],
+        };
+        let mut events = Vec::with_capacity(self.inner().partitions.len());
+        if let Err(error) = self.put_parts(lane, &begin, turn.as_ref(), &mut events) {
+            // What was put there is still behind the last submission, and before the next.
+            if !events.is_empty() {
+                *turn = Some(submit_prepared(lane, Prepared::Empty, events.iter(), None)?);
+            }
+            return Err(self.at(error));
+        }
+        let mut is_leaf = vec![true; events.len()];
+        for wait in self.inner().partitions.iter().flat_map(|partition| &partition.waits) {
+            if let Some(leaf) = is_leaf.get_mut(*wait as usize) {
+                *leaf = false;
+            }
+        }
+        let leaves = events.iter().zip(is_leaf).filter(|(_, leaf)| *leaf).map(|(event, _)| event);
+        let end = submit_prepared(queue, Prepared::GraphEnd, leaves, None)?;
+        *turn = Some(end.clone());
+        Ok(Event::of_graph(self.id(), end, events))
+    }
+
+    /// Puts all parts on the queue for parts; gives their events to `events`.
+    fn put_parts(
+        &self,
+        lane: &Queue,
+        begin: &[Event],
+        behind: Option<&Event>,
+        events: &mut Vec<Event>,
+    ) -> Result<()> {
+        let inner = self.inner();
+        for (index, partition) in inner.partitions.iter().enumerate() {
+            let task = partition.nodes.first().and_then(|node| inner.flat.command(*node as usize));
+            let part = match task.map(|task| &**task) {
+                Some(CommandKind::HostTask(task)) => Prepared::HostTask(task.clone()),
+                _ => Prepared::Part(GraphPart::new(self, index)),
+            };
+            let waits = partition.waits.iter().filter_map(|wait| events.get(*wait as usize));
+            let event = match partition.waits.is_empty() {
+                true => submit_prepared(lane, part, begin.iter(), behind),
+                false => submit_prepared(lane, part, waits, None),
+            }?;
+            events.push(event);
+        }
+        Ok(())
+    }
+}

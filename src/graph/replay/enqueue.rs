@@ -1,0 +1,31 @@
+//! Replay by enqueueing prepared commands.
+
+use std::sync::Arc;
+
+use super::{Replay, ReplayStrategy};
+use crate::Result;
+use crate::driver::event::Event;
+use crate::driver::queue::Queue;
+use crate::driver::sequence::{Mode, Sequence};
+
+/// The steps are put on the queue as they are. They live in the sequence, so there is nothing to keep here.
+#[derive(Debug)]
+pub(super) struct Enqueue;
+
+impl Replay for Enqueue {
+    fn replay(
+        &mut self,
+        sequence: &Sequence,
+        queue: &Arc<Queue>,
+        after: &[&Event],
+        mode: Mode,
+    ) -> Result<Event> {
+        queue.run(sequence, 0..sequence.len(), after, mode)
+    }
+
+    fn changed(&mut self, _: &[usize]) {}
+
+    fn strategy(&self) -> ReplayStrategy {
+        ReplayStrategy::Enqueue
+    }
+}

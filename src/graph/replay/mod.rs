@@ -1,0 +1,75 @@
+//! Ways to run a partition again and again. All have the same results.
+
+mod command_buffer;
+mod enqueue;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use super::finalize::Options;
+use crate::driver::event::Event;
+use crate::driver::queue::Queue;
+use crate::driver::quirk::Quirks;
+use crate::driver::sequence::{Mode, Sequence};
+use crate::{Context, Device, Result};
+
+/// How the device's part of a graph is put on queues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum ReplayStrategy {
+    /// The fastest that is known for the device.
+    #[default]
+    Auto,
+    /// Command by command, all of them prepared: arguments are set, nothing is looked up, and only where the order asks for
+    /// it there are events.
+    Enqueue,
+    /// Recorded in command buffers of the driver (`cl_khr_command_buffer`). What they cannot hold, such as copies from and to
+    /// the host, is enqueued between them.
+    CommandBuffer,
+}
+
+impl ReplayStrategy {
+    /// What it comes down to on a device.
+    pub(crate) fn on(self, device: &Device) -> Self {
+        let has_buffers = device.capabilities().command_buffer.is_some();
+        match self {
+            Self::Auto if has_buffers && !Quirks::of(device).slow_command_buffers => Self::CommandBuffer,
+            Self::Auto => Self::Enqueue,
+            chosen => chosen,
+        }
+    }
+}
+
+/// One way to run a sequence again and again. Calls come one at a time.
+pub(crate) trait Replay: Debug + Send {
+    /// Puts the sequence on a queue of its context and device. When it is measured, the event tells the times: for each step, or
+    /// from begin to end.
+    fn replay(
+        &mut self,
+        sequence: &Sequence,
+        queue: &Arc<Queue>,
+        after: &[&Event],
+        mode: Mode,
+    ) -> Result<Event>;
+
+    /// Steps of the sequence were replaced.
+    fn changed(&mut self, steps: &[usize]);
+
+    /// Which one it is.
+    fn strategy(&self) -> ReplayStrategy;
+
+    /// Handles of the driver's command buffers, made if need be.
+    fn native(&mut self, _sequence: &Sequence, _queue: &Arc<Queue>) -> Result<Vec<*mut std::ffi::c_void>> {
+        Ok(Vec::new())
+    }
+}
+
+/// The way for a sequence on a device.
+pub(crate) fn choose(context: &Context, device: &Device, options: Options) -> Result<Box<dyn Replay>> {
+    Ok(match options.strategy.on(device) {
+        ReplayStrategy::CommandBuffer => {
+            Box::new(command_buffer::CommandBuffers::new(context, device, options)?)
+        }
+        _ => Box::new(enqueue::Enqueue),
+    })
+}

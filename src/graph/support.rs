@@ -1,0 +1,30 @@
+//! What a device does for graphs.
+
+use super::replay::ReplayStrategy;
+use crate::Device;
+
+/// How graphs are run on a device (section 7.3, aspects `ext_oneapi_graph` and `ext_oneapi_limited_graph`). All devices run all
+/// graphs, with the same results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GraphSupport {
+    /// The way that is taken unless another is asked for.
+    pub strategy: ReplayStrategy,
+    /// Whether [`ReplayStrategy::CommandBuffer`] can be asked for.
+    pub command_buffers: bool,
+    /// Whether the driver changes recorded commands in place. Elsewhere an update prepares or records them anew.
+    pub updates_in_place: bool,
+}
+
+impl GraphSupport {
+    pub(crate) fn of(device: &Device) -> Self {
+        let capabilities = device.capabilities();
+        Self {
+            strategy: ReplayStrategy::Auto.on(device),
+            command_buffers: capabilities.command_buffer.is_some(),
+            updates_in_place: capabilities
+                .mutable_dispatch
+                .is_some_and(|mutable| mutable.arguments && mutable.updates_as_array()),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Timelines: when the nodes of a graph ran.
+
+use std::fmt::Write as _;
+
+use super::executable::{ExecutableGraph, PartitionInfo};
+use super::replay::ReplayStrategy;
+use crate::{Error, Event, Profiling, Result};
+
+/// When the commands of one submission of a graph ran; from [`ExecutableGraph::timeline`].
+#[derive(Debug, Clone)]
+pub struct Timeline {
+    graph: u64,
+    nodes: Vec<NodeTimes>,
+}
+
+/// When a node ran, or a command buffer with several.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct NodeTimes {
+    /// The numbers of the nodes ([`Node::index`](super::Node::index)), those of a sub-graph by its number: one, unless they are in a
+    /// command buffer, inside which drivers do not measure.
+    pub nodes: Vec<usize>,
+    /// What it is: `kernel saxpy`, `memcpy`.
+    pub name: String,
+    /// The partition that it is in.
+    pub partition: usize,
+    /// When. Host tasks are measured on the host's clock, all else on the device's.
+    pub times: Profiling,
+}
+
+impl Timeline {
+    /// The nodes, partition by partition.
+    pub fn nodes(&self) -> &[NodeTimes] {
+        &self.nodes
+    }
+
+    /// As a Chrome trace in JSON, which `chrome://tracing` and Perfetto show: an event for each node on the track of its
+    /// partition. Times are microseconds since the first start.
+    pub fn to_chrome_trace(&self) -> String {
+        let origin = self.nodes.iter().map(|node| node.times.started_ns).min().unwrap_or(0);
+        let micros = |ns: u64| ns as f64 / 1000.0;
+        let mut json = String::from("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+        for (at, node) in self.nodes.iter().enumerate() {
+            let separator = if at == 0 { "" } else { "," };
+            let since = |ns: u64| micros(ns.saturating_sub(origin));
+            // Writing to a string cannot fail.
+            let _ = write!(
+                json,
+                "{separator}\n{{\"name\":\"{}\",\"cat\":\"graph {}\",\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:.3},\"dur\":{:.3},\"args\":{{\"nodes\":{:?}}}}}",
+                escaped(&node.name),
+                self.graph,
+                self.graph,
+                node.partition,
+                since(node.times.started_ns),
+                micros(node.times.ended_ns.saturating_sub(node.times.started_ns)),
+                node.nodes,
+            );
+        }
+        json.push_str("\n]}\n");
+        json
+    }
+}
+
+/// Text for the inside of a JSON string.
+fn escaped(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c < ' ' => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c => out.push(c),
+        }
+        out
+    })
+}
+
+impl ExecutableGraph {
+    /// When each command ran in the submission that the event is of, which must have ended. With
+    /// [`ReplayStrategy::Enqueue`] node by node, with command buffers from their begin to their end.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) when the event is of something else; [`Profiling`](crate::ErrorKind::Profiling) when the graph was finalized
+    /// without [`profiling`](super::Finalizer::profiling), the queue was built without it, or the submission has not ended.
+    pub fn timeline(&self, event: &Event) -> Result<Timeline> {
+        let partitions = self.partitions();
+        let events: &[Event] = match event.parts_of(self.id()) {
+            Some(parts) => parts,
+            None if self.is_one_device_part() => std::slice::from_ref(event),
+            None if partitions.is_empty() => &[],
+            None => return Err(self.not_of_this()),
+        };
+        // Where the queue that it was submitted to is without profiling, or it has not ended.
+        event.profiling().map_err(|error| self.at(error))?;
+        let mut nodes = Vec::new();
+        for (index, (partition, event)) in partitions.into_iter().zip(events).enumerate() {
+            match partition.strategy {
+                None => nodes.push(NodeTimes {
+                    name: "host_task".to_owned(),
+                    nodes: partition.nodes,
+                    partition: index,
+                    times: event.profiling()?,
+                }),
+                Some(strategy) => self.add_measured(index, partition, strategy, event, &mut nodes)?,
+            }
+        }
+        Ok(Timeline { graph: self.id(), nodes })
+    }
+
+    fn add_measured(
+        &self,
+        index: usize,
+        partition: PartitionInfo,
+        strategy: ReplayStrategy,
+        event: &Event,
+        nodes: &mut Vec<NodeTimes>,
+    ) -> Result<()> {
+        let (sequence, commands) = self.commands_of(index);
+        if commands.is_empty() {
+            return Ok(());
+        }
+        let Some(measured) = event.measured().filter(|measured| measured.sequence == sequence) else {
+            return Err(self.not_of_this());
+        };
+        match strategy {
+            ReplayStrategy::Enqueue => {
+                for ((node, name), event) in commands.into_iter().zip(&measured.events) {
+                    let times = event.profiling()?;
+                    nodes.push(NodeTimes { nodes: vec![node as usize], name, partition: index, times });
+                }
+            }
+            _ => nodes.push(NodeTimes {
+                name: "command buffers".to_owned(),
+                nodes: partition.nodes,
+                partition: index,
+                times: event.profiling()?,
+            }),
+        }
+        Ok(())
+    }
+
+    fn not_of_this(&self) -> Error {
+        self.at(Error::invalid("the event is not of a submission of this graph"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_escaped() {
+        assert_eq!(escaped("a\"b\\c\nd"), "a\\\"b\\\\c\\u000ad");
+    }
+}

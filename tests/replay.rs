@@ -1,0 +1,564 @@
+//! Executable graphs: random graphs of random commands against a sequential oracle, in every way that they can be run.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use common::{bundle, call, context};
+use oclave::mask::Mask;
+use oclave::record::{ObjectKind, Session};
+use oclave::{
+    Command, Context, Device, ErrorKind, EventStatus, ExecutableGraph, Graph, HostTarget, KernelBundle, Node,
+    Queue, ReplayStrategy, UsmSlice, usm,
+};
+use proptest::prelude::*;
+
+/// Elements of a cell.
+const LEN: usize = 8;
+const CELLS: usize = 5;
+
+/// What a node does to cells.
+#[derive(Debug, Clone)]
+enum Work {
+    Bump(usize, i32),
+    Copy(usize, usize),
+    Fill(usize, i32),
+    /// A pattern of twelve bytes, which OpenCL does not fill with: four times in 48 of the bytes.
+    Odd(usize, [i32; 3]),
+    Memset(usize, u8),
+    Write(usize, Vec<i32>),
+    Read(usize),
+    /// A host task: what was read last goes into a sum.
+    Take,
+    Hint(usize),
+    Empty,
+}
+
+impl Work {
+    fn reads(&self) -> Option<usize> {
+        match self {
+            Self::Bump(cell, _) | Self::Copy(cell, _) | Self::Read(cell) => Some(*cell),
+            _ => None,
+        }
+    }
+
+    fn writes(&self) -> Option<usize> {
+        match self {
+            Self::Bump(cell, _)
+            | Self::Copy(_, cell)
+            | Self::Fill(cell, _)
+            | Self::Odd(cell, _)
+            | Self::Memset(cell, _)
+            | Self::Write(cell, _) => Some(*cell),
+            _ => None,
+        }
+    }
+
+    fn must_follow(&self, other: &Self) -> bool {
+        let meets = |a: Option<usize>, b: Option<usize>| a.is_some() && a == b;
+        // All reads go to one target.
+        let host = |work: &Self| matches!(work, Self::Read(_) | Self::Take);
+        let both_read = host(self) && host(other);
+        meets(self.reads(), other.writes())
+            || meets(self.writes(), other.reads())
+            || meets(self.writes(), other.writes())
+            || both_read
+    }
+
+    fn apply(&self, cells: &mut [[i32; LEN]; CELLS], target: &mut [i32; LEN], sum: &mut i32) {
+        match self {
+            Self::Bump(cell, by) => cells[*cell].iter_mut().for_each(|x| *x = x.wrapping_add(*by)),
+            Self::Copy(from, to) => cells[*to] = cells[*from],
+            Self::Fill(cell, value) => cells[*cell] = [*value; LEN],
+            Self::Odd(cell, value) => (0..6).for_each(|i| cells[*cell][i] = value[i % 3]),
+            Self::Memset(cell, byte) => cells[*cell] = [i32::from_ne_bytes([*byte; 4]); LEN],
+            Self::Write(cell, data) => cells[*cell].copy_from_slice(data),
+            Self::Read(cell) => *target = cells[*cell],
+            Self::Take => *sum = mix(*sum, target),
+            Self::Hint(_) | Self::Empty => {}
+        }
+    }
+}
+
+/// What a host task makes of what was read.
+fn mix(sum: i32, target: &[i32]) -> i32 {
+    sum.wrapping_mul(3).wrapping_add(target[1]).wrapping_add(1)
+}
+
+fn work() -> impl Strategy<Value = Work> {
+    let cell = || 0..CELLS;
+    prop_oneof![
+        4 => (cell(), any::<i32>()).prop_map(|(c, by)| Work::Bump(c, by)),
+        3 => (cell(), cell()).prop_filter("a copy to itself", |(a, b)| a != b).prop_map(|(a, b)| Work::Copy(a, b)),
+        1 => (cell(), any::<i32>()).prop_map(|(c, v)| Work::Fill(c, v)),
+        1 => (cell(), any::<[i32; 3]>()).prop_map(|(c, v)| Work::Odd(c, v)),
+        1 => (cell(), any::<u8>()).prop_map(|(c, v)| Work::Memset(c, v)),
+        1 => (cell(), prop::collection::vec(any::<i32>(), LEN)).prop_map(|(c, v)| Work::Write(c, v)),
+        1 => cell().prop_map(Work::Read),
+        1 => Just(Work::Take),
+        1 => cell().prop_map(Work::Hint),
+        1 => Just(Work::Empty),
+    ]
+}
+
+/// Memory for the works of a test, and the commands for them.
+struct Bench {
+    bundle: KernelBundle,
+    cells: Vec<UsmSlice<i32, usm::Device>>,
+    target: HostTarget<i32>,
+    sum: Arc<AtomicI32>,
+}
+
+impl Bench {
+    fn new(context: &Context) -> Self {
+        Self {
+            bundle: bundle(context),
+            cells: (0..CELLS).map(|_| context.alloc_device(LEN).unwrap()).collect(),
+            target: HostTarget::new(LEN).unwrap(),
+            sum: Arc::default(),
+        }
+    }
+
+    fn command(&self, work: &Work) -> Command {
+        let cell = |cell: &usize| &self.cells[*cell];
+        match work {
+            Work::Bump(c, by) => Command::parallel_for(
+                LEN,
+                call(&self.bundle, "bump_by").pointer_mut::<i32>(cell(c)).value(*by),
+            ),
+            Work::Copy(from, to) => Command::copy(cell(from), cell(to)),
+            Work::Fill(c, value) => Command::fill(cell(c), *value),
+            Work::Odd(c, value) => {
+                Command::fill(&cell(c).slice(0..6).unwrap().cast::<[i32; 3]>().unwrap(), *value)
+            }
+            Work::Memset(c, byte) => Command::memset(cell(c), *byte),
+            Work::Write(c, data) => Command::write(data.clone(), cell(c)),
+            Work::Read(c) => Command::read(cell(c), &self.target),
+            Work::Take => {
+                let (target, sum) = (self.target.clone(), Arc::clone(&self.sum));
+                Command::host_task(move || {
+                    let mixed = target.with(|data| mix(sum.load(Ordering::Relaxed), data))?;
+                    sum.store(mixed, Ordering::Relaxed);
+                    Ok::<_, oclave::Error>(())
+                })
+            }
+            Work::Hint(c) => Command::prefetch(cell(c)),
+            Work::Empty => Command::empty(),
+        }
+    }
+
+    fn reset(&self, queue: &Queue) {
+        for cell in &self.cells {
+            queue.copy_to_device(&[1; LEN], cell).unwrap();
+        }
+    }
+
+    fn contents(&self, queue: &Queue) -> ([[i32; LEN]; CELLS], [i32; LEN]) {
+        let cells = self.cells.iter().map(|cell| <[i32; LEN]>::try_from(queue.read(cell).unwrap()).unwrap());
+        let cells: Vec<[i32; LEN]> = cells.collect();
+        (cells.try_into().unwrap(), self.target.to_vec().unwrap().try_into().unwrap())
+    }
+}
+
+/// Adds works as nodes, each behind those that it must follow and some others.
+fn build(graph: &Graph, bench: &Bench, works: &[(Work, Vec<prop::sample::Index>)]) {
+    let mut nodes: Vec<Node> = Vec::new();
+    for (at, (work, more)) in works.iter().enumerate() {
+        let must = works[..at].iter().zip(&nodes).filter(|((other, _), _)| work.must_follow(other));
+        let mut after: Vec<Node> = must.map(|(_, node)| node.clone()).collect();
+        after.extend(more.iter().filter(|_| at > 0).map(|index| nodes[index.index(at)].clone()));
+        nodes.push(graph.after(&after).add(bench.command(work)).unwrap());
+    }
+}
+
+/// The selected device as it is, and with what graphs can use hidden.
+fn devices() -> Vec<Device> {
+    let Some(context) = context() else { return Vec::new() };
+    let device = context.device();
+    let mut devices = vec![device.clone()];
+    if device.capabilities().command_buffer.is_some() {
+        let masks = [Mask::COMMAND_BUFFER, Mask::SIMULTANEOUS_USE, Mask::OUT_OF_ORDER];
+        devices.extend(masks.map(|mask| device.masked(mask)));
+    }
+    devices
+}
+
+fn strategies(device: &Device) -> Vec<ReplayStrategy> {
+    let mut all = vec![ReplayStrategy::Auto, ReplayStrategy::Enqueue];
+    if Graph::support(device).command_buffers {
+        all.push(ReplayStrategy::CommandBuffer);
+    }
+    all
+}
+
+fn queues(context: &Context, device: &Device) -> Vec<Queue> {
+    let mut queues = vec![Queue::new(context).unwrap()];
+    if device.capabilities().out_of_order_queues {
+        queues.push(Queue::builder(context).out_of_order().build().unwrap());
+        queues.push(Queue::builder(context).out_of_order().profiling().build().unwrap());
+    }
+    queues
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    #[test]
+    fn random_graphs_do_what_their_commands_do(
+        works in prop::collection::vec((work(), prop::collection::vec(any::<prop::sample::Index>(), 0..3)), 0..40),
+        inner in prop::collection::vec((work(), prop::collection::vec(any::<prop::sample::Index>(), 0..2)), 0..6),
+        profiling in any::<bool>(),
+    ) {
+        for device in devices() {
+            let context = Context::new(&device).unwrap();
+            let bench = Bench::new(&context);
+            let queues = queues(&context, &device);
+            for strategy in strategies(&device) {
+                // A sub-graph behind everything, twice.
+                let sub = Graph::new(&context, &device).unwrap();
+                build(&sub, &bench, &inner);
+                let sub = sub.finalizer().strategy(strategy).finalize().unwrap();
+                let graph = Graph::new(&context, &device).unwrap();
+                build(&graph, &bench, &works);
+                graph.after_all_leaves().add(&sub).unwrap();
+                graph.after_all_leaves().add(&sub).unwrap();
+                let finalizer = graph.finalizer().strategy(strategy);
+                let finalizer = if profiling { finalizer.profiling() } else { finalizer };
+                let executable = finalizer.finalize().unwrap();
+                drop((sub, graph));
+
+                bench.reset(&queues[0]);
+                let (mut cells, mut target) = ([[1; LEN]; CELLS], <[i32; LEN]>::try_from(bench.target.to_vec().unwrap()).unwrap());
+                let mut sum = bench.sum.load(Ordering::Relaxed);
+                for queue in queues.iter().chain(&queues) {
+                    queue.submit_graph(&executable).unwrap();
+                    let all = works.iter().chain(&inner).chain(&inner);
+                    all.for_each(|(work, _)| work.apply(&mut cells, &mut target, &mut sum));
+                }
+                queues.iter().for_each(|queue| queue.wait().unwrap());
+                let (seen, read) = bench.contents(&queues[0]);
+                prop_assert_eq!(seen, cells, "{:?} on {} (mask {:?})", strategy, device.name(), device.mask());
+                prop_assert_eq!(read, target);
+                prop_assert_eq!(bench.sum.load(Ordering::Relaxed), sum);
+            }
+        }
+    }
+}
+
+fn chain(context: &Context, value: &UsmSlice<i32, usm::Device>, length: usize) -> Graph {
+    let bundle = bundle(context);
+    let graph = Graph::new(context, context.device()).unwrap();
+    for _ in 0..length {
+        let bump = Command::parallel_for(1, call(&bundle, "bump_by").pointer_mut::<i32>(value).value(1_i32));
+        graph.after_all_leaves().add(bump).unwrap();
+    }
+    graph
+}
+
+fn each_strategy(
+    length: usize,
+    test: impl Fn(&Context, &UsmSlice<i32, usm::Device>, ExecutableGraph, ReplayStrategy),
+) {
+    let Some(context) = context() else { return };
+    for strategy in strategies(context.device()) {
+        let value = context.alloc_device::<i32>(1).unwrap();
+        Queue::new(&context).unwrap().copy_to_device(&[0], &value).unwrap();
+        let executable = chain(&context, &value, length).finalizer().strategy(strategy).finalize().unwrap();
+        test(&context, &value, executable, strategy);
+    }
+}
+
+#[test]
+fn a_replay_is_one_command_of_a_queue_in_order() {
+    each_strategy(50, |context, value, executable, strategy| {
+        let queue = Queue::new(context).unwrap();
+        queue.fill(value, 100).unwrap();
+        queue.submit_graph(&executable).unwrap();
+        let twice = context.alloc_device::<i32>(1).unwrap();
+        queue.copy(value, &twice).unwrap();
+        queue.submit_graph(&executable).unwrap();
+        assert_eq!(
+            (queue.read(&twice).unwrap(), queue.read(value).unwrap()),
+            (vec![150], vec![200]),
+            "{strategy:?}"
+        );
+    });
+}
+
+#[test]
+fn a_thousand_replays_follow_each_other_without_waits() {
+    each_strategy(3, |context, value, executable, strategy| {
+        let in_order = Queue::new(context).unwrap();
+        let other = Queue::builder(context).out_of_order().build().unwrap();
+        for i in 0..1000 {
+            // Now on the one queue, now on the other: one instance runs at a time.
+            if i % 3 == 0 { &other } else { &in_order }.submit_graph(&executable).unwrap();
+        }
+        in_order.wait().unwrap();
+        other.wait().unwrap();
+        assert_eq!(in_order.read(value).unwrap(), [3000], "{strategy:?}");
+    });
+}
+
+#[test]
+fn events_order_replays_both_ways() {
+    each_strategy(20, |context, value, executable, strategy| {
+        let (a, b) = (Queue::new(context).unwrap(), Queue::builder(context).out_of_order().build().unwrap());
+        let filled = a.fill(value, 7).unwrap();
+        let replayed = b.after(&[&filled]).submit_graph(&executable).unwrap();
+        let copy = context.alloc_device::<i32>(1).unwrap();
+        let copied = a.after(&[&replayed]).copy(value, &copy).unwrap();
+        copied.wait().unwrap();
+        assert_eq!(replayed.status().unwrap(), EventStatus::Complete);
+        assert_eq!(a.read(&copy).unwrap(), [27], "{strategy:?}");
+    });
+}
+
+#[test]
+fn everything_may_be_dropped_while_a_replay_runs() {
+    let Some(context) = context() else { return };
+    for strategy in strategies(context.device()) {
+        let session = Session::start();
+        let values = context.alloc_shared::<u32>(1).unwrap();
+        values.write().unwrap()[0] = 0;
+        let queue = Queue::new(&context).unwrap();
+        {
+            let graph = Graph::from_queue(&queue);
+            let slow = call(&bundle(&context), "slow").pointer_mut::<u32>(&values).value(3_000_000_u32);
+            for _ in 0..10 {
+                graph.after_all_leaves().add(Command::single_task(slow.clone())).unwrap();
+            }
+            let executable = graph.finalizer().strategy(strategy).finalize().unwrap();
+            for _ in 0..3 {
+                queue.submit_graph(&executable).unwrap();
+            }
+        }
+        queue.wait().unwrap();
+        assert_eq!(*values.read().unwrap(), [30], "{strategy:?}");
+        drop((queue, values));
+        // What is left belongs to programs, which the context keeps.
+        drop(Queue::new(&context).unwrap());
+        let live = session.live();
+        assert!(!live.contains_key(&ObjectKind::CommandBuffer), "{strategy:?}: {live:?}");
+    }
+}
+
+#[test]
+fn threads_may_submit_one_executable() {
+    each_strategy(5, |context, value, executable, strategy| {
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let queue = Queue::new(context).unwrap();
+                    for _ in 0..50 {
+                        queue.submit_graph(&executable).unwrap();
+                    }
+                    queue.wait().unwrap();
+                });
+            }
+        });
+        let queue = Queue::new(context).unwrap();
+        assert_eq!(queue.read(value).unwrap(), [1000], "{strategy:?}");
+    });
+}
+
+#[test]
+fn a_queue_of_another_context_is_refused() {
+    each_strategy(1, |context, _, executable, _| {
+        let other = Queue::new(&Context::new(context.device()).unwrap()).unwrap();
+        assert_eq!(other.submit_graph(&executable).unwrap_err().kind(), ErrorKind::Invalid);
+    });
+}
+
+#[test]
+fn empty_nodes_and_empty_graphs_cost_no_command() {
+    let Some(context) = context() else { return };
+    let queue = Queue::new(&context).unwrap();
+    let graph = Graph::from_queue(&queue);
+    let executable = graph.finalize().unwrap();
+    let event = queue.submit_graph(&executable).unwrap();
+    event.wait().unwrap();
+    assert_eq!(event.status().unwrap(), EventStatus::Complete);
+    queue.after(&[&event]).submit_graph(&executable).unwrap().wait().unwrap();
+
+    let value = context.alloc_device::<i32>(1).unwrap();
+    queue.copy_to_device(&[0], &value).unwrap();
+    let bump =
+        Command::single_task(call(&bundle(&context), "bump_by").pointer_mut::<i32>(&value).value(1_i32));
+    let first = graph.add(bump.clone()).unwrap();
+    let joins: Vec<Node> = (0..10).map(|_| graph.after(&first).add_empty().unwrap()).collect();
+    graph.after(&joins).add(bump).unwrap();
+    let executable = graph.finalizer().strategy(ReplayStrategy::Enqueue).finalize().unwrap();
+    let session = Session::start();
+    queue.submit_graph(&executable).unwrap();
+    let counts = session.counts();
+    let enqueued: u64 = counts.iter().filter(|(name, _)| name.starts_with("clEnqueue")).map(|(_, n)| n).sum();
+    assert_eq!(enqueued, 2, "{counts:?}");
+    assert_eq!(queue.read(&value).unwrap(), [2]);
+}
+
+#[test]
+fn replays_are_measured_when_that_was_asked_for() {
+    let Some(context) = context() else { return };
+    let value = context.alloc_device::<i32>(1).unwrap();
+    for strategy in strategies(context.device()) {
+        let queue = Queue::builder(&context).profiling().build().unwrap();
+        let slow =
+            call(&bundle(&context), "slow").pointer_mut::<u32>(&context.alloc_device::<u32>(1).unwrap());
+        let graph = Graph::from_queue(&queue);
+        graph.add(Command::single_task(slow.value(1_000_000_u32))).unwrap();
+        graph.after_all_leaves().add(Command::fill(&value, 3)).unwrap();
+
+        let unmeasured = queue.submit_graph(&graph.finalize().unwrap()).unwrap();
+        unmeasured.wait().unwrap();
+        assert_eq!(unmeasured.profiling().unwrap_err().kind(), ErrorKind::Profiling);
+
+        let finalize = || graph.finalizer().profiling().strategy(strategy).finalize().unwrap();
+        let (executable, other) = (finalize(), finalize());
+        let plain = Queue::new(&context).unwrap();
+        let event = queue.submit_graph(&executable).unwrap();
+        event.wait().unwrap();
+        let times = event.profiling().unwrap();
+        assert!(times.submitted_ns <= times.started_ns, "{times:?}");
+        assert!(times.duration().as_micros() > 200, "{strategy:?}: {times:?}");
+        let timeline = executable.timeline(&event).unwrap();
+        let names: Vec<&str> = timeline.nodes().iter().map(|node| node.name.as_str()).collect();
+        match executable.partitions()[0].strategy {
+            Some(ReplayStrategy::Enqueue) => {
+                assert_eq!(names, ["kernel slow", "memfill"]);
+                let [slow, fill] = timeline.nodes() else { unreachable!() };
+                assert!(slow.times.ended_ns <= fill.times.started_ns, "{timeline:?}");
+                assert!(slow.times.duration().as_micros() > 200);
+            }
+            _ => assert_eq!(names, ["command buffers"]),
+        }
+        let trace = timeline.to_chrome_trace();
+        assert_eq!(trace.matches("\"ph\":\"X\"").count(), names.len(), "{trace}");
+        for foreign in [queue.marker().unwrap(), queue.submit_graph(&executable).unwrap()] {
+            foreign.wait().unwrap();
+            let refused = other.timeline(&foreign).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::Invalid, "{refused}");
+        }
+        let unmeasured = plain.submit_graph(&executable).unwrap();
+        unmeasured.wait().unwrap();
+        for refused in [unmeasured.profiling().unwrap_err(), executable.timeline(&unmeasured).unwrap_err()] {
+            assert_eq!(refused.kind(), ErrorKind::Profiling, "{refused}");
+            assert!(refused.to_string().contains("queue was built without profiling"), "{refused}");
+        }
+    }
+}
+
+/// Three kernels, a host task, four kernels.
+#[test]
+fn host_tasks_run_between_what_they_wait_for_and_what_waits_for_them() {
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    for strategy in strategies(context.device()) {
+        for queue in queues(&context, context.device()) {
+            let value = context.alloc_device::<i32>(1).unwrap();
+            let target = HostTarget::<i32>::new(1).unwrap();
+            let seen = Arc::new(AtomicI32::new(0));
+            queue.copy_to_device(&[0], &value).unwrap();
+            let graph = Graph::from_queue(&queue);
+            let bump = Command::single_task(call(&bundle, "bump_by").pointer_mut::<i32>(&value).value(1_i32));
+            for _ in 0..3 {
+                graph.after_all_leaves().add(bump.clone()).unwrap();
+            }
+            graph.after_all_leaves().add(Command::read(&value, &target)).unwrap();
+            let (task_seen, task_target) = (Arc::clone(&seen), target.clone());
+            let task = Command::host_task(move || {
+                task_seen.store(task_target.to_vec().unwrap()[0], Ordering::SeqCst)
+            });
+            graph.after_all_leaves().add(task).unwrap();
+            for _ in 0..4 {
+                graph.after_all_leaves().add(bump.clone()).unwrap();
+            }
+            let executable = graph.finalizer().strategy(strategy).finalize().unwrap();
+            let partitions = executable.partitions();
+            let shape: Vec<_> = partitions
+                .iter()
+                .map(|p| (p.nodes.len(), p.linear, p.sync_points, p.strategy.is_none()))
+                .collect();
+            assert_eq!(shape, [(4, true, 0, false), (1, true, 0, true), (4, true, 0, false)]);
+            for run in 1..=20 {
+                let event = queue.submit_graph(&executable).unwrap();
+                if run % 5 == 0 {
+                    event.wait().unwrap();
+                    assert_eq!(seen.load(Ordering::SeqCst), 7 * (run - 1) + 3);
+                }
+            }
+            queue.wait().unwrap();
+            assert_eq!(queue.read(&value).unwrap(), [140], "{strategy:?}");
+        }
+    }
+}
+
+#[test]
+fn a_host_task_that_fails_fails_the_submission() {
+    let Some(context) = context() else { return };
+    let queue = Queue::new(&context).unwrap();
+    let graph = Graph::from_queue(&queue);
+    graph.add(Command::host_task(|| Err::<(), _>("no luck"))).unwrap();
+    let value = context.alloc_shared::<i32>(1).unwrap();
+    value.write().unwrap()[0] = 5;
+    graph.after_all_leaves().add(Command::fill(&value, 6)).unwrap();
+    let executable = graph.finalize().unwrap();
+    let error = queue.submit_graph(&executable).unwrap().wait().unwrap_err();
+    assert!(error.to_string().contains("no luck"), "{error}");
+    assert_eq!(*value.read().unwrap(), [5]);
+}
+
+#[test]
+fn a_submission_that_fails_does_not_fail_the_next() {
+    let Some(context) = context() else { return };
+    let value = context.alloc_shared::<i32>(1).unwrap();
+    for queue in queues(&context, context.device()) {
+        value.write().unwrap()[0] = 0;
+        let runs = Arc::new(AtomicI32::new(0));
+        let graph = Graph::from_queue(&queue);
+        let counter = Arc::clone(&runs);
+        let task = move || {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            if counter.fetch_add(1, Ordering::SeqCst) % 2 == 0 { Err("no luck") } else { Ok(()) }
+        };
+        graph.add(Command::host_task(task)).unwrap();
+        let bump = call(&bundle(&context), "bump_by").pointer_mut::<i32>(&value).value(1_i32);
+        graph.after_all_leaves().add(Command::single_task(bump)).unwrap();
+        let executable = graph.finalize().unwrap();
+        let events: Vec<_> = (0..4).map(|_| queue.submit_graph(&executable).unwrap()).collect();
+        let failed: Vec<bool> = events.iter().map(|event| event.wait().is_err()).collect();
+        assert_eq!(failed, [true, false, true, false]);
+        assert!(queue.wait().is_err());
+        assert_eq!(*value.read().unwrap(), [2]);
+    }
+}
+
+#[test]
+fn a_submission_comes_behind_one_that_is_held_back() {
+    each_strategy(2, |context, value, executable, strategy| {
+        let queue = || Queue::builder(context).out_of_order().build().unwrap();
+        let (first, second) = (queue(), queue());
+        let gate = first.host_task(|| std::thread::sleep(std::time::Duration::from_millis(20))).unwrap();
+        let filled = first.after(&[&gate]).fill(value, 10).unwrap();
+        first.after(&[&filled]).submit_graph(&executable).unwrap();
+        let event = second.submit_graph(&executable).unwrap();
+        event.wait().unwrap();
+        assert_eq!(second.read(value).unwrap(), [14], "{strategy:?}");
+    });
+}
+
+#[test]
+fn a_graph_behind_a_host_task_keeps_its_memory_from_the_host() {
+    each_strategy(4, |context, value, executable, strategy| {
+        let queue = Queue::new(context).unwrap();
+        let gate = queue.host_task(|| std::thread::sleep(std::time::Duration::from_millis(20))).unwrap();
+        let other = Queue::builder(context).out_of_order().build().unwrap();
+        let event = other.after(&[&gate]).submit_graph(&executable).unwrap();
+        queue.submit_graph(&executable).unwrap();
+        event.wait().unwrap();
+        queue.wait().unwrap();
+        assert_eq!(queue.read(value).unwrap(), [8], "{strategy:?}");
+    });
+}
