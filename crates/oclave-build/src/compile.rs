@@ -123,15 +123,14 @@ impl Compiler<'_> {
     fn arguments(&self, source: &Source, opt_level: u32) -> Vec<OsString> {
         let language = match source.language {
             Language::OpenClC => ["-x", "cl", "-cl-std=CL3.0"].as_slice(),
-            // Exceptions, run-time type information and guarded statics do not exist on devices; objects that are copied
-            // bytewise and then called break under strict aliasing. Destructors that stand for those of base classes would
-            // make vtables of one class differ between optimisation levels.
+            // Exceptions and guarded statics do not exist on devices. Run-time type information stays: it tells post-link
+            // who derives from whom, and goes no further. Objects that are copied bytewise and then called break under
+            // strict aliasing. Destructors that stand for those of base classes would make vtables of one class differ
+            // between optimisation levels.
             Language::CppForOpenCl => [
                 "-x",
                 "clcpp",
                 "-cl-std=CLC++2021",
-                "-Xclang",
-                "-fno-rtti",
                 "-fno-exceptions",
                 "-fno-threadsafe-statics",
                 "-fno-strict-aliasing",

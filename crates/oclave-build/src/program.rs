@@ -104,6 +104,7 @@ fn compile(
     };
     let mut unit = TranslationUnit::new(name, module);
     unit.kernel_sources = kernel_sources(sources, &units);
+    unit.is_linked = sources.len() > 1;
     let mut options = PostLinkOptions::default();
     options.split = config.split;
     options.virtual_call_depth = config.virtual_call_depth;

@@ -212,6 +212,39 @@ fn recursion_needs_a_depth() {
     assert_has(&error, &["virtual_call_depth is 1 to 64"]);
 }
 
+fn keys(image: &VirtualFunctions) -> Vec<Option<&str>> {
+    image.dispatchers.iter().map(|dispatcher| dispatcher.key.class.as_deref()).collect()
+}
+
+/// One signature, one slot, but no common base: what calls the other is no cycle.
+#[test]
+fn classes_that_are_not_related_stay_apart() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let source = "namespace n { struct weight { INDIRECTLY_CALLABLE(w) virtual float of(float x) { return x; } }; }
+struct halved : n::weight { INDIRECTLY_CALLABLE(w) float of(float x) override { return x / 2; } };
+struct other { int a; INDIRECTLY_CALLABLE(w) virtual float mixed(float x) { return x; } };
+struct filter { n::weight *inner; INDIRECTLY_CALLABLE(w) virtual float apply(float x) { return inner->of(x); } };
+struct both : filter, other { INDIRECTLY_CALLABLE(w) float apply(float x) override { return inner->of(x) + 1; } INDIRECTLY_CALLABLE(w) float mixed(float x) override { return inner->of(x) + 1; } };
+kernel void make(global char *m) { new (m) n::weight; new (m + 16) halved; new (m + 32) filter; new (m + 64) both; new (m + 128) other; }
+CALLS_INDIRECTLY(w) kernel void use(global char *m, global float *out) { *out = ((filter *)m)->apply(*out) + ((other *)m)->mixed(1); }";
+    for level in [0, 2] {
+        let (_folder, built) = build(level, source);
+        let images = images(&built);
+        let told = &images["shapes.set.w"].1;
+        let classes = |function: &str| -> Vec<String> {
+            let slots = told.slots.iter().filter(|slot| slot.function.contains(function));
+            slots.flat_map(|slot| slot.classes.clone()).collect()
+        };
+        assert_eq!(classes("6halved2of"), ["halved", "n::weight"]);
+        assert_eq!(classes("_ZNU3AS44both5apply"), ["both", "filter"]);
+        assert_eq!(classes("_ZThn16_NU3AS44both5mixed"), ["other"]);
+        assert_eq!(keys(&images["shapes"].1), [Some("filter"), Some("other")]);
+        assert_eq!(keys(told), [Some("n::weight")]);
+    }
+}
+
 #[test]
 fn markers_belong_to_kernels_and_functions() {
     if !toolchain_is_here() {
@@ -249,6 +282,9 @@ fn sources_may_share_classes() {
     let of_program = images(&built);
     let told = &of_program["oclave_kernels.set.shapes"].1;
     assert_eq!(told.functions.len(), 2);
+    // The linker takes classes that look alike for one: calls know no classes, vtables do.
+    assert_eq!(keys(&of_program["use"].1), [None, None]);
+    assert_eq!(told.slots[0].classes, ["shape"]);
     let codes: Vec<u64> = told.slots.iter().map(|slot| slot.code).collect();
     assert_eq!(sets(&of_program["make"].1.creates), ["shapes"]);
     // As programs of their own: the vtable is with the bodies, its code is the same.

@@ -34,12 +34,15 @@ pub struct TranslationUnit {
     pub module: Module,
     /// Kernel → stem of the source that defines it. Kernels that are not listed belong to the source `name`.
     pub kernel_sources: BTreeMap<String, String>,
+    /// Whether `llvm-link` made the module of several sources. It takes structs that look alike for one type, so that the
+    /// names of types no longer tell classes apart.
+    pub is_linked: bool,
 }
 
 impl TranslationUnit {
     /// A unit made from one source of stem `name`.
     pub fn new(name: impl Into<String>, module: Module) -> Self {
-        Self { name: name.into(), module, kernel_sources: BTreeMap::new() }
+        Self { name: name.into(), module, kernel_sources: BTreeMap::new(), is_linked: false }
     }
 }
 
@@ -96,7 +99,7 @@ fn link_unit(
     let without_calls = remove_calls(&unit.module)?;
     let module = without_calls.as_ref().unwrap_or(&unit.module);
     let mut markers = Markers::new(module)?;
-    let lowered = lower(&unit.name, module, &markers)?;
+    let lowered = lower(unit, module, &markers)?;
     let definitions = Definitions::new(lowered.as_ref().map_or(module, |lowered| &lowered.module));
     let types = TypeTable::new(&definitions);
     let references = References::new(&definitions);

@@ -5,6 +5,32 @@ pub(crate) fn readable(name: &str) -> String {
     nested(name).unwrap_or_else(|| name.to_owned())
 }
 
+/// `a::shape` for `N1a5shapeE`; class templates without arguments, where nothing follows them. `None` for what this does
+/// not understand.
+pub(super) fn class_name(mangled: &str) -> Option<String> {
+    if mangled.starts_with('N') {
+        return nested(&format!("_Z{mangled}"));
+    }
+    identifier(mangled)
+        .filter(|(_, rest)| rest.is_empty() || rest.starts_with('I'))
+        .map(|(name, _)| name.to_owned())
+}
+
+/// The same name for the type of an object: `struct.a::shape`, `class.a::shape.base`, `struct.scaled.4`.
+pub(super) fn class_of_type(name: &str) -> Option<String> {
+    let name = name.strip_prefix("struct.").or_else(|| name.strip_prefix("class."))?;
+    let mut name = name.replace("(anonymous namespace)", "(anonymous)");
+    while let Some((stem, suffix)) = name.rsplit_once('.') {
+        // LLVM numbers types of one name; instances of a template are such.
+        if suffix != "base" && !suffix.bytes().all(|b| b.is_ascii_digit()) {
+            return None;
+        }
+        name.truncate(stem.len());
+    }
+    let plain = !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c == ',');
+    plain.then_some(name)
+}
+
 /// The parts of a nested name of plain identifiers, constructors and destructors.
 fn nested(name: &str) -> Option<String> {
     let mut rest = name.strip_prefix("_ZN").or_else(|| name.strip_prefix("_ZTVN"));
@@ -46,7 +72,23 @@ fn identifier(text: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::readable;
+    use super::*;
+
+    #[test]
+    fn descriptions_and_types_name_classes_alike() {
+        for (mangled, ty, wanted) in [
+            ("6square", "struct.square", "square"),
+            ("N1a5shapeE", "class.a::shape.base", "a::shape"),
+            ("N12_GLOBAL__N_13hidE", "struct.(anonymous namespace)::hid", "(anonymous)::hid"),
+            ("2tmIiE", "struct.tm.0", "tm"),
+        ] {
+            assert_eq!(class_name(mangled).as_deref(), Some(wanted));
+            assert_eq!(class_of_type(ty).as_deref(), Some(wanted));
+        }
+        assert_eq!(class_name("N1a2tmIiEE"), None);
+        assert_eq!(class_of_type("union.u"), None);
+        assert_eq!(class_of_type("struct.a.b"), None);
+    }
 
     #[test]
     fn names_are_readable() {

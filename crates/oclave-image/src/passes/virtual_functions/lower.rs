@@ -13,6 +13,7 @@ use super::vtables::{Names, Vtables};
 use super::wrappers::Callable;
 use crate::passes::markers::{CallsMarker, Markers};
 use crate::passes::references::kernel_entry;
+use crate::post_link::TranslationUnit;
 use crate::spirv::{Definitions, Module, Op, TypeTable};
 use crate::virtual_functions::{Dispatcher, VirtualOffset, VirtualSlot};
 use crate::{ImageError, Result};
@@ -36,17 +37,17 @@ pub(crate) struct Lowered {
     pub(crate) calls: BTreeMap<String, CallsMarker>,
 }
 
-/// Lowers the virtual functions of a module; `None` where it has none. `unit` names the module.
+/// Lowers the virtual functions of a unit, of which `module` is what is left so far; `None` where it has none.
 ///
 /// # Errors
 /// [`ImageError::Diagnostic`] for function pointers that are not those of virtual calls, and markers in wrong places.
-pub(crate) fn lower(unit: &str, module: &Module, markers: &Markers) -> Result<Option<Lowered>> {
+pub(crate) fn lower(unit: &TranslationUnit, module: &Module, markers: &Markers) -> Result<Option<Lowered>> {
     if !has_virtual_functions(module, markers) {
         return Ok(None);
     }
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
-    let names = Names::new(unit, module);
+    let names = Names::new(&unit.name, module);
     let code_types = CodeTypes::new(module, &types);
     let vtables = Vtables::new(&definitions, &types, &names);
     let symbols = symbols(&definitions, &types, &names, &vtables);
@@ -60,6 +61,7 @@ pub(crate) fn lower(unit: &str, module: &Module, markers: &Markers) -> Result<Op
         names: &names,
         vtables: &vtables,
         symbols: &symbols,
+        types_have_names: !unit.is_linked,
     };
     let mut rewrite = Rewrite::new(old, &definitions);
     rewrite.run(module)?;
@@ -118,7 +120,7 @@ fn kernels(module: &Module, markers: &Markers, names: &Names) -> Result<BTreeMap
 /// Checks that pointers to functions are those of virtual functions.
 fn check_pointers(vtables: &Vtables, sets: &FunctionSets, names: &Names, module: &Module) -> Result<()> {
     let in_tables: BTreeSet<u32> =
-        vtables.tables.iter().flat_map(|table| table.slots.values().map(|(function, _)| *function)).collect();
+        vtables.tables.iter().flat_map(|table| table.slots.values().map(|slot| slot.function)).collect();
     for function in vtables.function_pointers.values() {
         if !in_tables.contains(function) && !sets.contains_key(function) {
             let what = "its address is taken. Devices have no pointers to functions and to member functions; if it is \
@@ -147,11 +149,15 @@ fn slots(vtables: &Vtables, sets: &FunctionSets, names: &Names, module: &Module)
     let defined = functions_with_bodies(module);
     let mut slots = Vec::new();
     for table in &vtables.tables {
-        for (&offset, &(function, slot)) in &table.slots {
-            let known = sets.contains_key(&function) || !defined.contains(&function);
-            if known && !is_uncallable(names.plain(function)) {
-                let code = table.base + offset;
-                slots.push(VirtualSlot { code, function: names.unique(function), slot, classes: Vec::new() });
+        for (&offset, slot) in &table.slots {
+            let known = sets.contains_key(&slot.function) || !defined.contains(&slot.function);
+            if known && !is_uncallable(names.plain(slot.function)) {
+                slots.push(VirtualSlot {
+                    code: table.base + offset,
+                    function: names.unique(slot.function),
+                    slot: slot.number,
+                    classes: slot.classes.clone(),
+                });
             }
         }
     }
@@ -173,7 +179,7 @@ fn offsets(vtables: &Vtables) -> Vec<VirtualOffset> {
 
 fn functions_of_vtables(vtables: &Vtables, names: &Names) -> BTreeMap<u64, BTreeSet<String>> {
     let functions = |table: &super::vtables::Vtable| {
-        table.slots.values().map(|(function, _)| names.unique(*function)).collect()
+        table.slots.values().map(|slot| names.unique(slot.function)).collect()
     };
     vtables.tables.iter().map(|table| (table.base, functions(table))).collect()
 }

@@ -16,6 +16,7 @@ mod calls;
 mod codes;
 pub(crate) mod demangle;
 pub(crate) mod dummy;
+mod hierarchy;
 pub(crate) mod images;
 mod levels;
 mod lower;

@@ -21,7 +21,7 @@ pub(super) fn function_sets(
     let mut sets: FunctionSets =
         marked.iter().filter(|(id, _)| bodies.contains(id)).map(|(&id, sets)| (id, sets.clone())).collect();
     for table in &vtables.tables {
-        let functions = || table.slots.values().map(|(function, _)| *function);
+        let functions = || table.slots.values().map(|slot| slot.function);
         let of_class: BTreeSet<String> = functions()
             .filter_map(|function| sets.get(&target(function, &by_name, names)))
             .flatten()

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::codes::{function_code, module_hash, vtable_code};
+use super::hierarchy::Hierarchy;
 use crate::spirv::{Decoration, Definitions, Module, Op, TypeTable};
 
 /// Offset-to-top and the place of the type's description come before the functions of a sub-vtable.
@@ -54,13 +55,23 @@ impl Names {
     }
 }
 
+/// A place of a vtable with a function.
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) function: u32,
+    /// Number from the address point; `None` where that is not known.
+    pub(super) number: Option<u32>,
+    /// The static types through which it may be called; empty where that is not known.
+    pub(super) classes: Vec<String>,
+}
+
 /// A vtable that the module has.
 #[derive(Debug, Default)]
 pub(super) struct Vtable {
     /// Code of its first byte.
     pub(super) base: u64,
-    /// Offset in bytes → the function there, and the number of its slot.
-    pub(super) slots: BTreeMap<u64, (u32, Option<u32>)>,
+    /// Offset in bytes → what is called there.
+    pub(super) slots: BTreeMap<u64, Slot>,
     /// Offset in bytes → what is there: offset to top, vbase and vcall offsets.
     pub(super) offsets: BTreeMap<u64, i64>,
 }
@@ -103,7 +114,8 @@ impl Vtables {
                 (name.starts_with("_ZTV") || name.starts_with("_ZTC"), initializer)
             {
                 let mut table = Vtable { base, ..Vtable::default() };
-                let mut walk = Walk { definitions, types, vtables: &found, table: &mut table };
+                let hierarchy = Hierarchy::new(definitions, names);
+                let mut walk = Walk { definitions, types, hierarchy, vtables: &found, table: &mut table };
                 walk.tables(initializer);
                 found.tables.push(table);
             }
@@ -115,10 +127,10 @@ impl Vtables {
     pub(super) fn slot_number(&self, code: u64, names: &Names) -> Option<u32> {
         if code & 0xffff != 0xffff {
             let table = self.tables.iter().find(|table| table.base == code & !0xffff)?;
-            return table.slots.get(&(code & 0xffff))?.1;
+            return table.slots.get(&(code & 0xffff))?.number;
         }
         let mut slots = self.tables.iter().flat_map(|table| table.slots.values());
-        slots.find(|(function, slot)| slot.is_some() && Self::function_code(names, *function) == code)?.1
+        slots.find(|slot| slot.number.is_some() && Self::function_code(names, slot.function) == code)?.number
     }
 
     /// The code of a function's address.
@@ -131,6 +143,7 @@ impl Vtables {
 struct Walk<'a, 'm> {
     definitions: &'a Definitions<'m>,
     types: &'a TypeTable<'m>,
+    hierarchy: Hierarchy<'a, 'm>,
     vtables: &'a Vtables,
     table: &'a mut Vtable,
 }
@@ -143,19 +156,22 @@ impl<'m> Walk<'_, 'm> {
             let leaves = self.parts(array);
             // What comes before the functions: offsets, and where the type is described, in front of the address point.
             let first = leaves.iter().position(|&leaf| self.function(leaf).is_some());
-            let described = leaves.iter().position(|&leaf| self.is_description(leaf));
+            let described = leaves.iter().position(|&leaf| self.description(leaf).is_some());
             let address_point = match described {
                 Some(index) => Some(SLOT_BYTES * (index as u64 + 1)),
                 // Without descriptions virtual bases hide where they would be; others have two entries in front.
                 None => first.filter(|&first| first == 2).map(|_| ADDRESS_POINT),
             };
+            let classes = described.map(|index| self.classes(leaves, index)).unwrap_or_default();
             for (index, &leaf) in (0_u64..).zip(leaves) {
                 let here = SLOT_BYTES * index;
                 if let Some(function) = self.function(leaf) {
-                    let slot =
+                    let number =
                         address_point.and_then(|point| here.checked_sub(point)).map(|o| o / SLOT_BYTES);
-                    let slot = slot.and_then(|slot| u32::try_from(slot).ok());
-                    self.table.slots.insert(offset + here, (function, slot));
+                    let number = number.and_then(|number| u32::try_from(number).ok());
+                    self.table
+                        .slots
+                        .insert(offset + here, Slot { function, number, classes: classes.clone() });
                 } else if let Some(value) = self.number(leaf) {
                     self.table.offsets.insert(offset + here, value);
                 }
@@ -189,8 +205,23 @@ impl<'m> Walk<'_, 'm> {
         self.vtables.function_pointers.get(&self.uncast(leaf)).copied()
     }
 
-    fn is_description(&self, leaf: u32) -> bool {
-        self.vtables.variables.contains_key(&self.uncast(leaf))
+    fn description(&self, leaf: u32) -> Option<u32> {
+        let id = self.uncast(leaf);
+        self.vtables.variables.contains_key(&id).then_some(id)
+    }
+
+    /// Through which static types a sub-vtable may be called. In front of the description is the offset to the start of the
+    /// whole object.
+    fn classes(&self, leaves: &[u32], described: usize) -> Vec<String> {
+        let description = leaves.get(described).and_then(|&leaf| self.description(leaf));
+        let to_top = described.checked_sub(1).and_then(|index| leaves.get(index)).copied();
+        match (description, to_top) {
+            (Some(description), Some(to_top)) => {
+                let offset = self.number(to_top).unwrap_or(0).wrapping_neg();
+                self.hierarchy.classes_at(description, offset)
+            }
+            _ => Vec::new(),
+        }
     }
 
     fn number(&self, leaf: u32) -> Option<i64> {

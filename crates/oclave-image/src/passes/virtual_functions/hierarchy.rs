@@ -1,0 +1,82 @@
+//! Class hierarchies, from the descriptions of types that clang emits beside vtables (Itanium C++ ABI, 2.9.4).
+//!
+//! They tell through which static types a sub-vtable may be called, so that calls of unrelated classes that happen to
+//! have functions of one signature in one slot stay apart.
+
+use std::collections::BTreeMap;
+
+use super::demangle::class_name;
+use super::vtables::Names;
+use crate::spirv::{Definitions, Instruction, Op};
+
+/// How deep classes may derive from each other.
+const MAX_DEPTH: u32 = 64;
+const VIRTUAL_BASE: u64 = 1;
+const OFFSET_SHIFT: u32 = 8;
+
+/// Classes by the variables that describe them.
+#[derive(Debug)]
+pub(super) struct Hierarchy<'a, 'm> {
+    definitions: &'a Definitions<'m>,
+    names: &'a Names,
+}
+
+impl<'a, 'm> Hierarchy<'a, 'm> {
+    pub(super) fn new(definitions: &'a Definitions<'m>, names: &'a Names) -> Self {
+        Self { definitions, names }
+    }
+
+    /// The names of the class and its bases that lie `offset` bytes behind the start of an object; none where that is not
+    /// known: for virtual bases, and classes that other sources describe.
+    pub(super) fn classes_at(&self, description: u32, offset: i64) -> Vec<String> {
+        let mut found = BTreeMap::new();
+        match self.collect(description, 0, 0, &mut found) {
+            Some(()) => {
+                found.into_iter().filter(|(_, at)| at.contains(&offset)).map(|(name, _)| name).collect()
+            }
+            None => Vec::new(),
+        }
+    }
+
+    /// Adds a class and its bases with their offsets.
+    fn collect(
+        &self,
+        description: u32,
+        offset: i64,
+        depth: u32,
+        found: &mut BTreeMap<String, Vec<i64>>,
+    ) -> Option<()> {
+        let name = class_name(self.names.plain(description).strip_prefix("_ZTI")?)?;
+        found.entry(name).or_default().push(offset);
+        let variable = self.definitions.instruction(description)?;
+        let value =
+            self.definitions.instruction(variable.operand(1)?).filter(|i| i.is(Op::ConstantComposite))?;
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        match *value.operands() {
+            // No bases; one at the start; flags, a count, and any number with an offset each.
+            [_, _] => Some(()),
+            [_, _, base] => self.collect(self.description(base)?, offset, depth + 1, found),
+            [_, _, _, _, ref bases @ ..] => bases.chunks(2).try_for_each(|base| {
+                let &[base, place] = base else { return None };
+                let place = self.definitions.int_constant(place)?;
+                if place & VIRTUAL_BASE != 0 {
+                    return None;
+                }
+                let base_offset = place.cast_signed() >> OFFSET_SHIFT;
+                self.collect(self.description(base)?, offset.checked_add(base_offset)?, depth + 1, found)
+            }),
+            _ => None,
+        }
+    }
+
+    /// The variable behind the casts of a constant.
+    fn description(&self, id: u32) -> Option<u32> {
+        let instruction: Instruction<'_> = self.definitions.instruction(id)?;
+        match *instruction.operands() {
+            [op, operand] if instruction.is(Op::SpecConstantOp) && op == Op::Bitcast as u32 => Some(operand),
+            _ => instruction.is(Op::Variable).then_some(id),
+        }
+    }
+}
