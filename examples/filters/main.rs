@@ -1,10 +1,13 @@
-//! Edge detection on a photograph: a pipeline of seven kernels whose parameters sit in device globals.
+//! Edge detection on a photograph: a pipeline of nine kernels whose parameters sit in device globals, with a chain of
+//! polymorphic filters that lives in device memory.
 //!
 //! ```text
-//! cargo run --release --example filters -- [PICTURE] [--out DIR] [--runs N] [--radius PIXELS] [--edges PERCENT]
+//! cargo run --release --example filters -- [PICTURE] [--out DIR] [--runs N] [--tones CHAIN]
+//!     [--radius PIXELS] [--edges PERCENT]
 //! ```
 //! `PICTURE` is a PNG or PNM file (default: the photograph beside this source). The device is `OCLAVE_DEVICE`, or the best
-//! one found. Every output is compared with the same pipeline in plain Rust; a difference makes the program fail.
+//! one found. `CHAIN` is what happens to each luminance: gain=FACTOR:OFFSET, clip=LOW:HIGH, invert and posterize=STEP,
+//! separated by commas. Every output is compared with the same pipeline in plain Rust; a difference makes the program fail.
 //! It writes the pictures of the stages, `histogram.csv` and `timings.csv` to `DIR` (default `target/demo`).
 
 use std::error::Error;
@@ -27,6 +30,7 @@ mod picture;
 mod pipeline;
 mod reference;
 mod settings;
+mod tones;
 
 /// The command line.
 struct Arguments {
@@ -58,11 +62,12 @@ fn arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments, Box<d
         match word.as_str() {
             "--out" => parsed.out = value()?.into(),
             "--runs" => parsed.runs = in_range(&word, &value()?, 1, 10_000)?,
+            "--tones" => parsed.settings.tones = tones::parse(&value()?)?,
             "--radius" => parsed.settings.blur_radius = in_range(&word, &value()?, 0, MAX_RADIUS)?,
             "--edges" => parsed.settings.edge_percent = in_range(&word, &value()?, 0, 100)?,
             option if option.starts_with('-') => {
                 return Err(format!(
-                    "unknown option {option}; known are --out, --runs, --radius and --edges"
+                    "unknown option {option}; known are --out, --runs, --tones, --radius and --edges"
                 )
                 .into());
             }
@@ -124,6 +129,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 fn compare(outputs: &Outputs, expected: &Outputs) -> Result<(), String> {
     let planes = [
         ("luminance", &outputs.luminance, &expected.luminance),
+        ("tones", &outputs.toned, &expected.toned),
         ("blur", &outputs.blurred, &expected.blurred),
         ("sobel", &outputs.gradient, &expected.gradient),
         ("threshold", &outputs.mask, &expected.mask),
@@ -160,9 +166,10 @@ fn write_outputs(out: &Path, outputs: &Outputs, width: usize) -> Result<(), Box<
     std::fs::create_dir_all(out).map_err(|error| format!("cannot make {}: {error}", out.display()))?;
     let planes = [
         ("1-luminance.png", &outputs.luminance),
-        ("2-blur.png", &outputs.blurred),
-        ("3-sobel.png", &outputs.gradient),
-        ("4-edges.png", &outputs.mask),
+        ("2-tones.png", &outputs.toned),
+        ("3-blur.png", &outputs.blurred),
+        ("4-sobel.png", &outputs.gradient),
+        ("5-edges.png", &outputs.mask),
     ];
     for (name, pixels) in planes {
         picture::write_gray(&out.join(name), pixels, width)?;

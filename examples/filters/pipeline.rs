@@ -1,13 +1,15 @@
-//! The pipeline on the device: seven kernels in six images that share their parameters as device globals.
+//! The pipeline on the device: nine kernels that share their parameters as device globals, and filters as objects that one
+//! kernel builds and another calls.
 
 use std::time::Duration;
 
 use oclave::{Context, Device, Event, Local, NdRange, Queue, Range, Result, UsmSlice, usm};
 
-use crate::kernels::{blur, histogram, luminance, parameters, sobel, threshold};
+use crate::kernels::{blur, histogram, luminance, parameters, sobel, threshold, tones};
 use crate::picture::Picture;
 use crate::reference::Outputs;
 use crate::settings::Settings;
+use crate::tones::TONE_BYTES;
 
 /// Work-items per group of the histogram; one slot of local memory a bin.
 const HISTOGRAM_GROUP: usize = 64;
@@ -28,6 +30,7 @@ pub(crate) struct Pipeline {
     height: usize,
     rgb: UsmSlice<u8, usm::Device>,
     luminance: UsmSlice<u8, usm::Device>,
+    toned: UsmSlice<u8, usm::Device>,
     rows: UsmSlice<u8, usm::Device>,
     blurred: UsmSlice<u8, usm::Device>,
     gradient: UsmSlice<u8, usm::Device>,
@@ -45,6 +48,7 @@ impl Pipeline {
             height,
             rgb: context.alloc_device(3 * pixels)?,
             luminance: plane()?,
+            toned: plane()?,
             rows: plane()?,
             blurred: plane()?,
             gradient: plane()?,
@@ -70,7 +74,10 @@ impl Pipeline {
         let mut stages: Vec<(&'static str, Event)> = Vec::new();
         let gray = luminance::luminance(&self.rgb, &self.luminance);
         stages.push(("luminance", queue.parallel_for(Range::d1(pixels), gray)?));
-        stages.push(("blur rows", queue.parallel_for(plane, blur::blur_rows(&self.luminance, &self.rows))?));
+        let chain = self.build_tones(settings, &mut stages)?;
+        let apply = tones::apply_tones(&chain, &self.luminance, &self.toned);
+        stages.push(("tones", queue.parallel_for(Range::d1(pixels), apply)?));
+        stages.push(("blur rows", queue.parallel_for(plane, blur::blur_rows(&self.toned, &self.rows))?));
         stages.push((
             "blur columns",
             queue.parallel_for(plane, blur::blur_columns(&self.rows, &self.blurred))?,
@@ -90,6 +97,7 @@ impl Pipeline {
 
         let outputs = Outputs {
             luminance: queue.read(&self.luminance)?,
+            toned: queue.read(&self.toned)?,
             blurred: queue.read(&self.blurred)?,
             gradient: queue.read(&self.gradient)?,
             histogram: histogram.to_vec(),
@@ -100,6 +108,23 @@ impl Pipeline {
         let timings: Result<Vec<Timing>> =
             stages.into_iter().map(|(stage, event)| timing(stage, &event)).collect();
         Ok((outputs, timings?))
+    }
+
+    /// The chain of filters that the settings name, in device memory; its first object comes first.
+    fn build_tones(
+        &self,
+        settings: &Settings,
+        stages: &mut Vec<(&'static str, Event)>,
+    ) -> Result<UsmSlice<i8, usm::Device>> {
+        let context = self.queue.context();
+        let numbers: Vec<i32> = settings.tones.iter().flat_map(|tone| tone.numbers()).collect();
+        let steps = context.alloc_device(numbers.len())?;
+        self.queue.copy_to_device(&numbers, &steps)?;
+        let count = settings.tones.len();
+        let chain = context.alloc_device(count * TONE_BYTES)?;
+        let build = tones::build_tones(&chain, TONE_BYTES as u32, &steps, count as u32);
+        stages.push(("build tones", self.queue.single_task(build)?));
+        Ok(chain)
     }
 }
 

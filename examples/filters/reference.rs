@@ -6,6 +6,7 @@ use crate::settings::Settings;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Outputs {
     pub(crate) luminance: Vec<u8>,
+    pub(crate) toned: Vec<u8>,
     pub(crate) blurred: Vec<u8>,
     pub(crate) gradient: Vec<u8>,
     pub(crate) histogram: Vec<u32>,
@@ -17,7 +18,8 @@ pub(crate) struct Outputs {
 /// Runs the pipeline over `rgb`, three bytes a pixel, row by row.
 pub(crate) fn run(rgb: &[u8], width: usize, settings: &Settings) -> Outputs {
     let luminance: Vec<u8> = rgb.chunks_exact(3).map(|pixel| luma(pixel, settings)).collect();
-    let rows = blur(&luminance, width, settings, (1, 0));
+    let toned: Vec<u8> = luminance.iter().map(|&value| tone(value, settings)).collect();
+    let rows = blur(&toned, width, settings, (1, 0));
     let blurred = blur(&rows, width, settings, (0, 1));
     let gradient = sobel(&blurred, width, settings);
     let mut histogram = vec![0u32; 256];
@@ -27,13 +29,18 @@ pub(crate) fn run(rgb: &[u8], width: usize, settings: &Settings) -> Outputs {
     let threshold = settings.threshold(&histogram);
     let mask: Vec<u8> = gradient.iter().map(|&value| if value >= threshold { 255 } else { 0 }).collect();
     let edge_count = mask.iter().filter(|&&value| value != 0).count() as u32;
-    Outputs { luminance, blurred, gradient, histogram, threshold, mask, edge_count }
+    Outputs { luminance, toned, blurred, gradient, histogram, threshold, mask, edge_count }
 }
 
 fn luma(pixel: &[u8], settings: &Settings) -> u8 {
     let sum: i32 =
         settings.luma_weights.iter().zip(pixel).map(|(&weight, &value)| weight * i32::from(value)).sum();
     ((sum + 128) / 256).clamp(0, 255) as u8
+}
+
+fn tone(value: u8, settings: &Settings) -> u8 {
+    let value = settings.tones.iter().fold(i32::from(value), |value, tone| tone.apply(value));
+    value.clamp(0, 255) as u8
 }
 
 fn blur(from: &[u8], width: usize, settings: &Settings, (dx, dy): (i32, i32)) -> Vec<u8> {

@@ -1,13 +1,17 @@
 //! The parameters of the pipeline, in the fixed-point units of the kernels.
 
+use crate::tones::Tone;
+
 /// Largest blur radius, as in `kernels/examples/filters/filters.h`.
 pub(crate) const MAX_RADIUS: i32 = 15;
 
-/// What the user can set; each field ends in a device global.
+/// What the user can set. Each field ends in a device global, the tones in objects in device memory.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     /// Weights of red, green and blue, in 1/256.
     pub(crate) luma_weights: [i32; 3],
+    /// What happens to each luminance, in order; at least one step.
+    pub(crate) tones: Vec<Tone>,
     /// Radius of the Gaussian blur, pixels, 0 to [`MAX_RADIUS`].
     pub(crate) blur_radius: i32,
     /// Factor on the gradient, in 1/256.
@@ -18,7 +22,13 @@ pub(crate) struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { luma_weights: [77, 150, 29], blur_radius: 3, edge_strength: 384, edge_percent: 10 }
+        Self {
+            luma_weights: [77, 150, 29],
+            tones: vec![Tone::Gain { factor: 288, offset: -12 }, Tone::Clip { low: 8, high: 247 }],
+            blur_radius: 3,
+            edge_strength: 384,
+            edge_percent: 10,
+        }
     }
 }
 
