@@ -15,6 +15,10 @@ const PROGRAMS: [(&str, &str, u32); 6] = [
 #[cfg(feature = "test-kernels")]
 const APART: [&str; 3] = ["apart_bodies", "apart_make", "apart_use"];
 
+/// Programs that are compiled once for devices and host.
+#[cfg(feature = "test-kernels")]
+const SINGLE_PASS: [(&str, u32); 2] = [("single_pass", 2), ("single_pass_unoptimised", 0)];
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed=build.rs");
     #[cfg(feature = "test-kernels")]
@@ -27,6 +31,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for name in APART {
             let source = format!("kernels/virtual_apart/{name}.clcpp");
             oclave_build::Config::new().out_name(name).compile(&[source])?;
+        }
+        for (name, level) in SINGLE_PASS {
+            let mut config = oclave_build::Config::new();
+            config.out_name(name).opt_level(level).single_pass(true);
+            config.compile(&["kernels/single_pass/single.clcpp"])?;
         }
     }
     Ok(())

@@ -53,6 +53,7 @@
 //! | `kernel_bundle` from SPIR-V | [`KernelBundle`] |
 //! | `specialization_id`, `set_specialization_constant` | [`SpecConstant`], [`KernelCall::spec`] |
 //! | `device_global` (`sycl_ext_oneapi_device_global`) | [`DeviceGlobal`] and the marker `DEVICE_GLOBAL` |
+//! | `if_device`, `if_host` (`sycl_ext_oneapi_if_device`) | [`if_device`], [`if_host`], `oclave/if_device.hpp` and the marker `SHARED` |
 //! | `aspect` | the optional features of an image, matched with [`Device::capabilities`] |
 //! | `errc`, `exception` | [`ErrorKind`], [`Error`] |
 //!
@@ -72,6 +73,7 @@ mod driver;
 mod error;
 mod event;
 mod graph;
+mod if_device;
 mod image;
 mod include_kernels;
 mod memory;
@@ -80,7 +82,7 @@ mod queue;
 mod runtime;
 pub mod vector;
 
-pub use oclave_image::{Aspects, HostAccess};
+pub use oclave_image::{Aspects, HostAccess, Side};
 
 #[doc(hidden)]
 pub use bytemuck;
@@ -107,6 +109,7 @@ pub use graph::{
     Detail, ExecutableGraph, Finalizer, Graph, GraphBuilder, GraphSupport, Handles, Node, NodeBuilder,
     NodeTimes, NodeType, PartitionInfo, QueueState, RecordingGuard, ReplayStrategy, Timeline,
 };
+pub use if_device::{EXT_ONEAPI_IF_DEVICE, NotRun, Ran, if_device, if_host};
 pub use image::{ImageTable, Kernel};
 pub use memory::{
     AccessKind, Accessor, AsyncSource, Buffer, HostAddressable, HostReader, HostTarget, HostWriter,

@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 
 use bytemuck::Pod;
-use oclave_image::DeviceGlobalInfo;
+use oclave_image::{DeviceGlobalInfo, Side};
 
 pub use self::access::{Elements, GlobalVariable, HostReadable, HostWritable, Value};
 pub use self::by_name::BundleGlobal;
@@ -98,11 +98,17 @@ pub struct DeviceGlobal<T, A = host_access::ReadWrite> {
 pub struct Declaration {
     image: &'static Arc<LoadedImage>,
     global: &'static DeviceGlobalInfo,
+    /// Where it is declared to devices in the role of the host, which may have images of their own.
+    on_host: Option<(&'static Arc<LoadedImage>, &'static DeviceGlobalInfo)>,
 }
 
 impl Declaration {
     fn memory(&self, queue: &Queue) -> Result<Region> {
-        queue.context().programs().global(queue.device(), None, self.image, self.global)
+        let (image, global) = match (queue.device().side(), self.on_host) {
+            (Side::Host, Some(declared)) => declared,
+            _ => (self.image, self.global),
+        };
+        queue.context().programs().global(queue.device(), None, image, global)
     }
 }
 
@@ -150,10 +156,15 @@ impl<T: Pod, A: host_access::Access> DeviceGlobal<T, A> {
     /// How the images of the table declare the variable.
     #[cold]
     fn find(&self) -> Result<Declaration> {
-        let declared = self.images.images()?.iter().find_map(|image| {
-            let global = image.device_globals().iter().find(|global| global.id == self.id)?;
-            Some(Declaration { image, global })
-        });
+        let images = self.images.images()?;
+        let declared_on = |side| {
+            images.iter().filter(|image| image.serves(side)).find_map(|image| {
+                Some((image, image.device_globals().iter().find(|global| global.id == self.id)?))
+            })
+        };
+        let on_host = declared_on(Side::Host);
+        let declared = declared_on(Side::Device).or(on_host);
+        let declared = declared.map(|(image, global)| Declaration { image, global, on_host });
         let declaration = declared.ok_or_else(|| {
             let what = format!("no kernel uses it, so it is in no device image of `{}`", self.images.name());
             Error::new(ErrorKind::KernelNotSupported, what)

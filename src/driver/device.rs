@@ -5,6 +5,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use oclave_image::Side;
+
 use super::capabilities::{self, Capabilities};
 use super::ext::command_buffer::Recorder;
 use super::ext::{self, Tables};
@@ -41,14 +43,15 @@ impl fmt::Display for DeviceKind {
 
 /// A device of a platform, or a part of one.
 ///
-/// Cloning is cheap. Two values are equal when they are the same device *with the same [`Mask`]*: a masked device behaves
-/// as another device, in caches too.
+/// Cloning is cheap. Two values are equal when they are the same device *with the same [`Mask`]* and the same
+/// [`Side`]: a masked device behaves as another device, in caches too.
 #[derive(Clone)]
 pub struct Device(Arc<Inner>);
 
 struct Inner {
     root: RootRef,
     mask: Mask,
+    side: Side,
     capabilities: OnceLock<Capabilities>,
 }
 
@@ -132,7 +135,8 @@ impl Device {
         let mut failure = None;
         for platform in Platform::all()? {
             match platform.roots() {
-                Ok(roots) => devices.extend(roots.iter().map(|root| Self::new(RootRef::Static(root), mask))),
+                Ok(roots) => devices
+                    .extend(roots.iter().map(|root| Self::new(RootRef::Static(root), mask, Side::Device))),
                 Err(error) => {
                     log::warn!("{error}");
                     failure.get_or_insert(error);
@@ -152,14 +156,33 @@ impl Device {
         })
     }
 
-    fn new(root: RootRef, mask: Mask) -> Self {
-        Self(Arc::new(Inner { root, mask, capabilities: OnceLock::new() }))
+    fn new(root: RootRef, mask: Mask, side: Side) -> Self {
+        Self(Arc::new(Inner { root, mask, side, capabilities: OnceLock::new() }))
     }
 
     /// The same device with more capabilities hidden, for tests of fallbacks.
     #[must_use]
     pub fn masked(&self, mask: Mask) -> Self {
-        Self::new(self.0.root.clone(), self.0.mask | mask)
+        Self::new(self.0.root.clone(), self.0.mask | mask, self.0.side)
+    }
+
+    /// The same device in the role of the host: of programs that were compiled with `single_pass` it runs the images with
+    /// the bodies of `if_host`; other programs run as ever.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for a device that is not the host's processor.
+    pub fn as_host(&self) -> Result<Self> {
+        if self.kind() != DeviceKind::Cpu {
+            return Err(Error::invalid(format!("it is no CPU but {}", self.kind()))
+                .at(format!("device `{}` as host", self.name()))
+                .remedy("choose a device of kind CPU as the host"));
+        }
+        Ok(Self::new(self.0.root.clone(), self.0.mask, Side::Host))
+    }
+
+    /// Which bodies of `if_device` and `if_host` run on it: those for devices, unless it came from [`Device::as_host`].
+    pub fn side(&self) -> Side {
+        self.0.side
     }
 
     /// What is hidden of this device.
@@ -259,7 +282,7 @@ impl Device {
                     parent: Some(self.clone()),
                     queried: OnceLock::new(),
                 };
-                Self::new(RootRef::Shared(Arc::new(root)), self.0.mask)
+                Self::new(RootRef::Shared(Arc::new(root)), self.0.mask, self.0.side)
             })
             .collect())
     }
@@ -359,7 +382,7 @@ fn to_property(count: u32) -> sys::cl_device_partition_property {
 
 impl PartialEq for Device {
     fn eq(&self, other: &Self) -> bool {
-        self.0.root.id == other.0.root.id && self.0.mask == other.0.mask
+        self.0.root.id == other.0.root.id && self.0.mask == other.0.mask && self.0.side == other.0.side
     }
 }
 
@@ -369,6 +392,7 @@ impl Hash for Device {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.0.root.id.hash(state);
         self.0.mask.hash(state);
+        self.0.side.hash(state);
     }
 }
 
@@ -378,6 +402,9 @@ impl fmt::Debug for Device {
         out.field("name", &self.name()).field("platform", &self.platform().name());
         if !self.0.mask.is_empty() {
             out.field("mask", &self.0.mask);
+        }
+        if self.0.side == Side::Host {
+            out.field("side", &self.0.side);
         }
         out.finish()
     }

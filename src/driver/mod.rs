@@ -42,6 +42,7 @@ pub mod record;
 mod retired;
 mod select;
 pub(crate) mod sequence;
+mod shared;
 #[cfg(test)]
 mod signatures;
 mod slots;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use oclave_image::passes::VirtualProgram;
 use oclave_image::{DEFAULT_SET, DeviceImage, VirtualFunctions};
 
-use super::{DeviceProfile, LoadedImage, missing_aspects};
+use super::{DeviceProfile, LoadedImage, misfit};
 use crate::{Error, ErrorKind, Result};
 
 /// A kernels image and what it is linked with.
@@ -32,6 +32,8 @@ pub(crate) fn link(
     device: &DeviceProfile,
     report_faults: bool,
 ) -> Result<LoadedImage> {
+    // Programs that were compiled once for both sides have set images for each.
+    let known: Vec<_> = known.into_iter().filter(|image| image.serves(device.side)).collect();
     let sets = select(kernels, &known, device)?;
     let linked = LinkedImages { kernels: Arc::clone(kernels), sets, known, report_faults };
     let hash = linked.hash()?;
@@ -55,9 +57,9 @@ fn select(
             return Err(nobody_provides(set, caller, known));
         }
         for provider in providers {
-            if let Some(missing) = missing_aspects(provider, device) {
+            if let Some(misfit) = misfit(provider, device) {
                 let what = format!(
-                    "device `{}` cannot run {}, which image `{}` calls: image `{}` {missing}",
+                    "device `{}` cannot run {}, which image `{}` calls: image `{}` {misfit}",
                     device.name,
                     named(set),
                     caller.name(),

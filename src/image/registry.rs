@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use oclave_image::passes;
 use oclave_image::{
-    Aspects, DeviceGlobalInfo, DeviceImage, KernelSignature, SpecConstantInfo, VirtualFunctions,
+    Aspects, DeviceGlobalInfo, DeviceImage, KernelSignature, Side, SpecConstantInfo, VirtualFunctions,
 };
 
 use super::linked::LinkedImages;
@@ -17,6 +17,7 @@ pub(crate) struct LoadedImage {
     /// Of a linked image, all but the module.
     image: DeviceImage,
     aspects: Aspects,
+    side: Option<Side>,
     device_globals: Vec<DeviceGlobalInfo>,
     spec_constants: Vec<SpecConstantInfo>,
     virtual_functions: VirtualFunctions,
@@ -63,6 +64,7 @@ impl LoadedImage {
         let of_kernels = image.kernels.iter().fold(Aspects::empty(), |all, kernel| all | kernel.aspects);
         Ok(Self {
             aspects: image.requirements().map_err(place)?.aspects | of_kernels,
+            side: image.side().map_err(place)?,
             device_globals: image.device_globals().map_err(place)?,
             spec_constants: image.spec_constants().map_err(place)?,
             virtual_functions: image.virtual_functions().map_err(place)?,
@@ -97,6 +99,11 @@ impl LoadedImage {
     /// What the module as a whole needs of a device.
     pub(crate) fn aspects(&self) -> Aspects {
         self.aspects
+    }
+
+    /// Whether the image may run on this side.
+    pub(crate) fn serves(&self, side: Side) -> bool {
+        self.side.is_none_or(|own| own == side)
     }
 
     /// Sorted by unique id.
@@ -143,6 +150,7 @@ impl fmt::Debug for LoadedImage {
 #[derive(Debug, Clone)]
 pub(crate) struct DeviceProfile {
     pub(crate) name: String,
+    pub(crate) side: Side,
     pub(crate) aspects: Aspects,
     /// Work-items in a work-group, at most.
     pub(crate) max_work_group_size: usize,
@@ -179,15 +187,22 @@ pub(crate) fn candidates<'a>(
         .remedy("choose a device that has what is missing (`oclave devices` lists them), or a kernel that does without"))
 }
 
-/// What an image wants and the device lacks, if anything.
-pub(crate) fn missing_aspects(image: &LoadedImage, device: &DeviceProfile) -> Option<String> {
+/// Why the device cannot run an image, whatever the kernel, if it cannot.
+pub(crate) fn misfit(image: &LoadedImage, device: &DeviceProfile) -> Option<String> {
+    if !image.serves(device.side) {
+        let what = match device.side {
+            Side::Device => "has the bodies of if_host, for `Device::as_host`",
+            Side::Host => "has the bodies of if_device, not for `Device::as_host`",
+        };
+        return Some(what.to_owned());
+    }
     let missing = image.aspects - device.aspects;
     (!missing.is_empty()).then(|| format!("needs {missing}"))
 }
 
 fn refusal(image: &LoadedImage, kernel: &KernelSignature, device: &DeviceProfile) -> Option<String> {
-    if let Some(missing) = missing_aspects(image, device) {
-        return Some(missing);
+    if let Some(misfit) = misfit(image, device) {
+        return Some(misfit);
     }
     if let Some(required) = kernel.required_sub_group_size
         && !device.sub_group_sizes.is_empty()
@@ -255,6 +270,7 @@ mod tests {
     fn device(aspects: Aspects) -> DeviceProfile {
         DeviceProfile {
             name: "toy".to_owned(),
+            side: Side::Device,
             aspects,
             max_work_group_size: 64,
             max_work_item_sizes: [64, 64, 2],
@@ -274,6 +290,29 @@ mod tests {
         };
         assert_eq!(names(Aspects::empty()), ["plain"]);
         assert_eq!(names(Aspects::FP64), ["rich", "plain"]);
+    }
+
+    #[test]
+    fn each_side_takes_its_own_image_or_one_without_side() {
+        let sided = |name: &str, side| {
+            let mut image = DeviceImage {
+                name: name.to_owned(),
+                kernels: vec![kernel("k", Aspects::empty())],
+                ..DeviceImage::default()
+            };
+            image.insert_side(side);
+            Arc::new(LoadedImage::from_bytes(image, name.as_bytes()).unwrap())
+        };
+        let images = [sided("device", Side::Device), sided("host", Side::Host)];
+        for (side, expected) in [(Side::Device, "device"), (Side::Host, "host")] {
+            let device = DeviceProfile { side, ..device(Aspects::empty()) };
+            let found = candidates("s", &images, "k", &device).unwrap();
+            assert_eq!(found.iter().map(|image| image.name()).collect::<Vec<_>>(), [expected]);
+            let both = [image("both", vec![kernel("k", Aspects::empty())])];
+            assert!(candidates("s", &both, "k", &device).is_ok());
+        }
+        let error = candidates("s", &images[1..], "k", &device(Aspects::empty())).unwrap_err().to_string();
+        assert!(error.contains("`host` has the bodies of if_host"), "{error}");
     }
 
     #[test]

@@ -71,7 +71,7 @@ impl KernelBundle {
     }
 
     fn new(context: &Context, images: Vec<DeviceImage>, bytes: &[u8]) -> Result<Self> {
-        let images = images
+        let mut images = images
             .into_iter()
             .map(|image| {
                 // A module that was split gives several images, which must not share their hash.
@@ -79,6 +79,7 @@ impl KernelBundle {
                 LoadedImage::from_bytes(image, &identity).map(Arc::new)
             })
             .collect::<Result<Vec<_>>>()?;
+        images.retain(|image| context.devices().iter().any(|device| image.serves(device.side())));
         context.programs().enter(&images);
         Ok(Self(Arc::new(Bundle { programs: ProgramMap::default(), images, context: context.clone() })))
     }

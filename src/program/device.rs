@@ -38,6 +38,7 @@ impl DeviceState {
             device: device.clone(),
             profile: DeviceProfile {
                 name: capabilities.name.clone(),
+                side: device.side(),
                 aspects: capabilities.aspects,
                 max_work_group_size: capabilities.limits.max_work_group_size,
                 max_work_item_sizes: capabilities.limits.max_work_item_sizes,

@@ -17,7 +17,7 @@ use super::virtual_faults::VirtualFaults;
 use crate::command::CallTarget;
 use crate::driver::Device;
 use crate::driver::context::Context;
-use crate::image::{self, Known, LoadedImage, candidates, missing_aspects};
+use crate::image::{self, Known, LoadedImage, candidates, misfit};
 use crate::memory::Region;
 use crate::{Error, ErrorKind, Kernel, Result};
 
@@ -262,8 +262,9 @@ impl Programs {
         let programs = map.programs_of(program_key(image, index));
         let program = match programs.as_slice() {
             [] => {
-                if let Some(missing) = missing_aspects(image, state.profile()) {
-                    let what = format!("device `{}` cannot run its image: {missing}", state.device().name());
+                if let Some(misfit) = misfit(image, state.profile()) {
+                    let what =
+                        format!("device `{}` cannot run its image: it {misfit}", state.device().name());
                     return Err(Error::new(ErrorKind::KernelNotSupported, what)
                         .at(format!("image `{}`", image.name())));
                 }

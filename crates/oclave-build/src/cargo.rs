@@ -23,6 +23,11 @@ impl<'a> Cargo<'a> {
         self.tell(format!("cargo::rerun-if-env-changed={variable}"));
     }
 
+    /// Where the linker looks for static libraries.
+    pub(crate) fn link_search(&mut self, folder: &Path) {
+        self.tell(format!("cargo::rustc-link-search=native={}", folder.display()));
+    }
+
     /// A warning that the user sees, one line of cargo's for each line of it.
     pub(crate) fn warning(&mut self, text: &str) {
         for line in text.lines().filter(|line| !line.trim().is_empty()) {

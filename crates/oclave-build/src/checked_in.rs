@@ -2,7 +2,7 @@
 //! made from, and used only while all of it is unchanged.
 //!
 //! The manifest is text, a line each: `oclave checked-in images FORMAT`, `toolchain …`, `options …`, then
-//! `source|header|image|rust PATH SHA256`. Text files are hashed without carriage returns, as version control may add
+//! `source|header|image|library|rust PATH SHA256`; `target …` before a library, which is for one kind of machine only. Text files are hashed without carriage returns, as version control may add
 //! them.
 
 use std::fmt::Write as _;
@@ -14,6 +14,7 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files;
 use crate::headers::HEADERS;
+use crate::host::Library;
 use crate::program::Contents;
 use crate::source::{Source, portable};
 
@@ -30,6 +31,8 @@ pub(crate) struct CheckedIn {
     /// Sources in order, as the manifest names them.
     sources: Vec<String>,
     options: String,
+    /// The machine that the Rust program is built for.
+    target: String,
     package: Option<PathBuf>,
 }
 
@@ -41,6 +44,7 @@ impl CheckedIn {
             manifest: folder.join(format!("{}.manifest", config.out_name)),
             sources: sources.iter().map(|source| source.display(package.as_deref())).collect(),
             options: options(config, package.as_deref()),
+            target: config.target().unwrap_or_else(|| "unknown".to_owned()),
             package,
         }
     }
@@ -64,7 +68,7 @@ impl CheckedIn {
             format!("oclave checked-in images {FORMAT}\ntoolchain {toolchain}\noptions {}\n", self.options);
         let mut entry = |kind: &str, name: &str, hash: String| {
             // Writing to a string does not fail.
-            let _ = writeln!(text, "{kind} {name} {hash}");
+            let _ = writeln!(text, "{}", format!("{kind} {name} {hash}").trim_end());
         };
         let mut headers: Vec<String> = dependencies
             .iter()
@@ -83,6 +87,11 @@ impl CheckedIn {
             entry("image", name, hash(bytes));
             files::write(&self.folder.join(name), bytes)?;
         }
+        if let Some(library) = &contents.library {
+            entry("target", &self.target, String::new());
+            entry("library", &library.file, hash(&library.bytes));
+            files::write(&self.folder.join(&library.file), &library.bytes)?;
+        }
         let rust = self.rust_name();
         entry("rust", &rust, text_hash(contents.rust.as_bytes()));
         files::write(&self.folder.join(&rust), contents.rust.as_bytes())?;
@@ -99,12 +108,18 @@ impl CheckedIn {
             return Err(self.stale("another version of oclave wrote the checked-in images"));
         }
         let mut sources = Vec::new();
-        let mut contents = Contents { images: Vec::new(), rust: String::new() };
+        let mut contents = Contents { images: Vec::new(), library: None, rust: String::new() };
         let mut options = "";
         for line in lines {
             let Some((kind, rest)) = line.split_once(' ') else { continue };
             if kind == "options" {
                 options = rest;
+            }
+            if kind == "target" && rest != self.target {
+                return Err(self.stale(&format!(
+                    "the checked-in SHARED functions are compiled for {rest}, and this build is for {}",
+                    self.target
+                )));
             }
             let Some((name, recorded)) = rest.rsplit_once(' ') else { continue };
             match kind {
@@ -120,6 +135,11 @@ impl CheckedIn {
                     let bytes = self.own_file(name)?;
                     self.same(name, &hash(&bytes), recorded)?;
                     contents.images.push((name.to_owned(), bytes));
+                }
+                "library" => {
+                    let bytes = self.own_file(name)?;
+                    self.same(name, &hash(&bytes), recorded)?;
+                    contents.library = Some(Library { file: name.to_owned(), bytes });
                 }
                 "rust" => {
                     let bytes = self.own_file(name)?;
@@ -156,7 +176,7 @@ impl CheckedIn {
             let (name, _) = rest.rsplit_once(' ')?;
             match kind {
                 "source" | "header" => Some(self.locate(name)),
-                "image" | "rust" => Some(self.folder.join(name)),
+                "image" | "library" | "rust" => Some(self.folder.join(name)),
                 _ => None,
             }
         };
@@ -201,6 +221,9 @@ fn options(config: &Config, package: Option<&Path>) -> String {
     let mut text = format!("-O{} {:?}", config.opt_level, config.split);
     if let Some(depth) = config.virtual_call_depth {
         let _ = write!(text, " virtual call depth {depth}");
+    }
+    if config.single_pass {
+        text.push_str(" single-pass");
     }
     for (name, value) in &config.defines {
         let _ = write!(text, " -D{name}={value:?}");

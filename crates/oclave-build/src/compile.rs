@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::depfile;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files;
-use crate::source::{Language, Source};
+use crate::source::Source;
 use crate::toolchain::Toolchain;
 
 /// A compiled source.
@@ -90,7 +90,7 @@ impl Compiler<'_> {
         args.extend([depfile.clone().into(), "-o".into(), bitcode.clone().into()]);
         let run = self.run(args, source)?;
         if !run.success {
-            let what = format!("{} does not compile", source.path.display());
+            let what = format!("{} does not compile for devices", source.path.display());
             return Err(run.failure(ErrorKind::Compile, &what));
         }
         let rules = String::from_utf8_lossy(&files::read(&depfile)?).into_owned();
@@ -119,31 +119,23 @@ impl Compiler<'_> {
         Ok(declarations)
     }
 
-    /// What both runs of the compiler have in common: all that the preprocessor sees, the optimisation level included.
+    /// What both runs of the compiler for devices have in common: all that the preprocessor sees, the optimisation level included.
     fn arguments(&self, source: &Source, opt_level: u32) -> Vec<OsString> {
-        let language = match source.language {
-            Language::OpenClC => ["-x", "cl", "-cl-std=CL3.0"].as_slice(),
-            // Exceptions and guarded statics do not exist on devices. Run-time type information stays: it tells post-link
-            // who derives from whom, and goes no further. Objects that are copied bytewise and then called break under
-            // strict aliasing. Destructors that stand for those of base classes would make vtables of one class differ
-            // between optimisation levels.
-            Language::CppForOpenCl => [
-                "-x",
-                "clcpp",
-                "-cl-std=CLC++2021",
-                "-fno-exceptions",
-                "-fno-threadsafe-statics",
-                "-fno-strict-aliasing",
-                "-Xclang",
-                "-mno-constructor-aliases",
-            ]
-            .as_slice(),
-        };
         let mut args: Vec<OsString> = ["-target", "spir64", "-Xclang", "-finclude-default-header"]
             .iter()
-            .chain(language)
+            .chain(source.language.arguments())
             .map(OsString::from)
             .collect();
+        if self.config.single_pass {
+            args.push("-DOCLAVE_SINGLE_PASS=1".into());
+        }
+        args.extend(self.common_arguments(source, opt_level));
+        args
+    }
+
+    /// What compilations for devices and for the host have in common.
+    pub(crate) fn common_arguments(&self, source: &Source, opt_level: u32) -> Vec<OsString> {
+        let mut args: Vec<OsString> = Vec::new();
         args.push(format!("-O{opt_level}").into());
         args.push(format!("-DOCLAVE_UNIT=\"{}\"", source.unit(self.config)).into());
         for (name, value) in &self.config.defines {

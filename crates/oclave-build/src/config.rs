@@ -33,6 +33,7 @@ pub struct Config {
     pub(crate) out_dir: Option<PathBuf>,
     pub(crate) extra_args: Vec<OsString>,
     pub(crate) translator_args: Vec<OsString>,
+    pub(crate) single_pass: bool,
     pub(crate) checked_in: Option<PathBuf>,
     pub(crate) update_checked_in: bool,
     pub(crate) environment: Environment,
@@ -50,6 +51,7 @@ impl Default for Config {
             out_dir: None,
             extra_args: Vec::new(),
             translator_args: Vec::new(),
+            single_pass: false,
             checked_in: None,
             update_checked_in: false,
             environment: Environment::default(),
@@ -121,6 +123,16 @@ impl Config {
         self
     }
 
+    /// Compiles the bodies of `if_device` and `if_host` in one go (off unless set): the program gets images for devices, and
+    /// images for the host, which run on a CPU device in that role (`Device::as_host`).
+    ///
+    /// Each image has the bodies of its side only, and needs only what these need of a device. `SHARED` functions are
+    /// not compiled to native code then, and there are no Rust functions for them.
+    pub fn single_pass(&mut self, single_pass: bool) -> &mut Self {
+        self.single_pass = single_pass;
+        self
+    }
+
     /// Names a folder, kept under version control, with this program's images for machines that have no compiler.
     ///
     /// They serve only where there is no compiler, and only if sources, headers and options are those that they were
@@ -178,6 +190,11 @@ impl Config {
         folder.ok_or_else(|| {
             Error::config("OUT_DIR is not set: call this from a build script, or set Config::out_dir")
         })
+    }
+
+    /// The machine that the Rust program is built for, where cargo tells it.
+    pub(crate) fn target(&self) -> Option<String> {
+        self.environment.var("TARGET").map(|target| target.to_string_lossy().into_owned())
     }
 
     /// The folder of the package that is built, where cargo tells it.

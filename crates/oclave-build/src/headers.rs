@@ -6,8 +6,12 @@ use crate::error::Result;
 use crate::files;
 
 /// Path below the include folder, and text.
-pub(crate) const HEADERS: [(&str, &str); 3] = [
+pub(crate) const HEADERS: [(&str, &str); 7] = [
     ("oclave/device_global.hpp", include_str!("../include/oclave/device_global.hpp")),
+    ("oclave/host_builtins.h", include_str!("../include/oclave/host_builtins.h")),
+    ("oclave/host_convert.h", include_str!("../include/oclave/host_convert.h")),
+    ("oclave/host_math.h", include_str!("../include/oclave/host_math.h")),
+    ("oclave/if_device.hpp", include_str!("../include/oclave/if_device.hpp")),
     ("oclave/oclave.h", include_str!("../include/oclave/oclave.h")),
     ("oclave/virtual.hpp", include_str!("../include/oclave/virtual.hpp")),
 ];

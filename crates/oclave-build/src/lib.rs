@@ -32,6 +32,7 @@ mod environment;
 mod error;
 mod files;
 mod headers;
+mod host;
 mod overlay;
 mod program;
 mod source;

@@ -15,6 +15,7 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files;
 use crate::headers;
+use crate::host;
 use crate::overlay;
 use crate::source::{self, Source};
 use crate::toolchain::{self, Toolchain};
@@ -34,6 +35,8 @@ pub struct Output {
     pub rust: PathBuf,
     /// The device images.
     pub images: Vec<PathBuf>,
+    /// The static library with the shared functions, where the program has some.
+    pub host_library: Option<PathBuf>,
 }
 
 /// Rust files of this process's earlier calls: a second program of one name would replace the first without a word.
@@ -75,13 +78,14 @@ pub(crate) fn build<P: AsRef<Path>>(config: &Config, paths: &[P], cargo: &mut dy
         }
         (Err(error), None) => return Err(error),
     };
-    write(config, &out_dir, &contents)
+    write(config, &out_dir, &contents, &mut cargo)
 }
 
 /// What a program consists of: file names and bytes, the Rust last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Contents {
     pub(crate) images: Vec<(String, Vec<u8>)>,
+    pub(crate) library: Option<host::Library>,
     pub(crate) rust: String,
 }
 
@@ -96,7 +100,11 @@ fn compile(
     let work = out_dir.join(format!("{}.work", config.out_name));
     std::fs::create_dir_all(&work).map_err(|error| Error::io("create", &work, error))?;
     let compiler = Compiler { config, toolchain, headers: &headers, work: &work };
-    let (units, module) = translate::program(&compiler, sources, cargo)?;
+    let (mut units, module) = translate::program(&compiler, sources, cargo)?;
+    if config.single_pass {
+        // The host's side is an image like the others.
+        units.iter_mut().for_each(|unit| unit.declarations.shared.clear());
+    }
 
     let name = match sources {
         [source] => source.stem.clone(),
@@ -129,12 +137,18 @@ fn compile(
             declarations: &unit.declarations,
         })
         .collect();
-    let program =
-        codegen::Program { name: &config.out_name, sources: &generated, images: &images, files: &files };
+    let library = host::library(&compiler, sources, &units)?;
+    let program = codegen::Program {
+        config,
+        name: &config.out_name,
+        sources: &generated,
+        images: &images,
+        files: &files,
+    };
     let rust = codegen::generate(&program)?;
     let images = files.into_iter().zip(images.iter().map(DeviceImage::to_bytes)).collect();
     let dependencies = units.into_iter().flat_map(|unit| unit.dependencies).collect();
-    Ok((Contents { images, rust }, dependencies))
+    Ok((Contents { images, library, rust }, dependencies))
 }
 
 fn kernel_sources(sources: &[Source], units: &[Unit]) -> BTreeMap<String, String> {
@@ -161,7 +175,7 @@ fn image_files(config: &Config, images: &[DeviceImage]) -> Vec<String> {
     images.iter().map(&mut file).collect()
 }
 
-fn write(config: &Config, out_dir: &Path, contents: &Contents) -> Result<Output> {
+fn write(config: &Config, out_dir: &Path, contents: &Contents, cargo: &mut Cargo<'_>) -> Result<Output> {
     let rust = out_dir.join(format!("{}.rs", config.out_name));
     if !WRITTEN.lock().unwrap_or_else(PoisonError::into_inner).insert(rust.clone()) {
         return Err(Error::config(format!(
@@ -175,6 +189,13 @@ fn write(config: &Config, out_dir: &Path, contents: &Contents) -> Result<Output>
         files::write(&path, bytes)?;
         images.push(path);
     }
+    let mut host_library = None;
+    if let Some(library) = &contents.library {
+        let path = out_dir.join(&library.file);
+        files::write(&path, &library.bytes)?;
+        cargo.link_search(out_dir);
+        host_library = Some(path);
+    }
     files::write(&rust, contents.rust.as_bytes())?;
-    Ok(Output { rust, images })
+    Ok(Output { rust, images, host_library })
 }

@@ -15,6 +15,29 @@ pub(crate) enum Language {
     CppForOpenCl,
 }
 
+impl Language {
+    /// What makes clang read it.
+    pub(crate) fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::OpenClC => &["-x", "cl", "-cl-std=CL3.0"],
+            // Exceptions and guarded statics do not exist on devices. Run-time type information stays: it tells post-link
+            // who derives from whom, and goes no further. Objects that are copied bytewise and then called break under
+            // strict aliasing. Destructors that stand for those of base classes would make vtables of one class differ
+            // between optimisation levels.
+            Self::CppForOpenCl => &[
+                "-x",
+                "clcpp",
+                "-cl-std=CLC++2021",
+                "-fno-exceptions",
+                "-fno-threadsafe-statics",
+                "-fno-strict-aliasing",
+                "-Xclang",
+                "-mno-constructor-aliases",
+            ],
+        }
+    }
+}
+
 /// A source file.
 #[derive(Debug, Clone)]
 pub(crate) struct Source {

@@ -9,7 +9,8 @@ use crate::environment::Environment;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Variables that name the tools.
-pub(crate) const VARIABLES: [&str; 3] = ["OCLAVE_CLANG", "OCLAVE_LLVM_SPIRV", "OCLAVE_LLVM_LINK"];
+pub(crate) const VARIABLES: [&str; 4] =
+    ["OCLAVE_CLANG", "OCLAVE_LLVM_SPIRV", "OCLAVE_LLVM_LINK", "OCLAVE_LLVM_AR"];
 /// The first version whose OpenCL C 3.0 and C++ for OpenCL 2021 are complete enough.
 const OLDEST: u32 = 14;
 
@@ -75,11 +76,8 @@ impl Toolchain {
     /// The `llvm-link` that reads what this clang writes.
     pub(crate) fn llvm_link(&self, environment: &Environment) -> Result<Tool> {
         let mut found = candidates(environment, "OCLAVE_LLVM_LINK", "llvm-link")?;
-        // Some distributions keep it beside the real clang, away from PATH.
-        if let Some(beside) = std::fs::canonicalize(&self.clang.path).ok().and_then(|clang| {
-            let beside = clang.with_file_name(format!("llvm-link{}", std::env::consts::EXE_SUFFIX));
-            beside.is_file().then_some(beside)
-        }) && environment.var("OCLAVE_LLVM_LINK").is_none()
+        if let Some(beside) = self.beside_clang("llvm-link")
+            && environment.var("OCLAVE_LLVM_LINK").is_none()
             && let Ok(tool) = ask(&beside, environment)
         {
             found.entry(tool.version.major).or_insert(tool);
@@ -95,6 +93,32 @@ impl Toolchain {
                 ),
             )
         })
+    }
+
+    /// What makes static libraries: `llvm-ar` of any version, or the system's `ar`.
+    pub(crate) fn archiver(&self, environment: &Environment) -> Result<PathBuf> {
+        let mut found = candidates(environment, "OCLAVE_LLVM_AR", "llvm-ar")?;
+        let own = found.remove(&self.clang.version.major).or_else(|| found.pop_last().map(|(_, tool)| tool));
+        own.map(|tool| tool.path)
+            .or_else(|| self.beside_clang("llvm-ar"))
+            .or_else(|| environment.program("ar".as_ref()))
+            .ok_or_else(|| {
+                Error::new(
+                    ErrorKind::Toolchain,
+                    format!(
+                        "SHARED functions need llvm-ar or ar to make a library of them; install one (Debian and Ubuntu: `apt \
+                         install llvm-{}` or `binutils`), or name it with OCLAVE_LLVM_AR",
+                        self.clang.version.major
+                    ),
+                )
+            })
+    }
+
+    /// A tool that the distribution keeps beside the real clang, away from PATH.
+    fn beside_clang(&self, name: &str) -> Option<PathBuf> {
+        let clang = std::fs::canonicalize(&self.clang.path).ok()?;
+        let beside = clang.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+        beside.is_file().then_some(beside)
     }
 
     /// The pair and its versions, as recorded in images.

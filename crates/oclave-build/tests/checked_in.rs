@@ -41,6 +41,31 @@ fn build_without_compiler(folder: &Folder) -> Built {
     folder.build(config(folder).without_compiler(), &["kernels/k.cl"])
 }
 
+/// The host's side of shared functions is for one kind of machine.
+#[test]
+fn shared_functions_are_kept_for_the_machine_that_they_were_compiled_for() {
+    let Some(folder) = package() else { return };
+    folder.write("kernels/k.cl", "#include <oclave/oclave.h>\nSHARED int twice(int x) { return 2 * x; }\n");
+    let target = "x86_64-unknown-linux-gnu";
+    let update = folder
+        .build(config(&folder).env("OCLAVE_UPDATE_CHECKED_IN", "1").env("TARGET", target), &["kernels/k.cl"]);
+    let library = update.result.as_ref().unwrap().host_library.clone().unwrap();
+    let without = folder.build(config(&folder).without_compiler().env("TARGET", target), &["kernels/k.cl"]);
+    let copy = without.result.as_ref().unwrap().host_library.clone().unwrap();
+    assert_eq!(std::fs::read(&library).unwrap(), std::fs::read(&copy).unwrap());
+    assert_eq!(update.rust(), without.rust());
+    assert_has(&without.cargo, &["cargo::rustc-link-search=native="]);
+    let elsewhere = config(&folder).without_compiler().env("TARGET", "aarch64-apple-darwin").clone();
+    let error = folder.build(&mut elsewhere.clone(), &["kernels/k.cl"]).error(ErrorKind::CheckedIn);
+    assert_has(
+        &error,
+        &["compiled for x86_64-unknown-linux-gnu", "for aarch64-apple-darwin", "OCLAVE_UPDATE_CHECKED_IN"],
+    );
+    std::fs::write(folder.path().join("prebuilt").join(library.file_name().unwrap()), b"other").unwrap();
+    let built = folder.build(config(&folder).without_compiler().env("TARGET", target), &["kernels/k.cl"]);
+    assert_has(&built.error(ErrorKind::CheckedIn), &["oclave_shared_", "changed since"]);
+}
+
 #[test]
 fn they_serve_where_there_is_no_compiler() {
     let Some(folder) = package() else { return };

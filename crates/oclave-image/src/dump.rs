@@ -7,7 +7,7 @@ use crate::spirv::Module;
 use crate::virtual_functions::Sets;
 use crate::{
     Access, AddressSpace, DeviceImage, FORMAT_VERSION, HostAccess, InitMode, InitialAddress, KernelSignature,
-    Parameter, ParameterKind, PropertyValue, StructType, ValueType, VirtualOffset, VirtualSlot,
+    Parameter, ParameterKind, PropertyValue, Side, StructType, ValueType, VirtualOffset, VirtualSlot,
 };
 
 /// How many bytes of a value are shown.
@@ -39,6 +39,12 @@ impl DeviceImage {
             Ok(requirements) if requirements.aspects.is_empty() => writeln!(out, "aspects: none")?,
             Ok(requirements) => writeln!(out, "aspects: {}", requirements.aspects)?,
             Err(error) => writeln!(out, "aspects: {error}")?,
+        }
+        match self.side() {
+            Ok(None) => {}
+            Ok(Some(Side::Device)) => writeln!(out, "side: devices")?,
+            Ok(Some(Side::Host)) => writeln!(out, "side: host")?,
+            Err(error) => writeln!(out, "side: {error}")?,
         }
         self.write_kernels(out)?;
         self.write_device_globals(out)?;

@@ -103,6 +103,16 @@ pub struct SpecConstantInfo {
     pub default: Vec<u8>,
 }
 
+/// Where code runs: `if_device` and `if_host` tell the two apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Side {
+    /// On devices.
+    #[default]
+    Device,
+    /// On the host, or on a device that serves as the host.
+    Host,
+}
+
 /// What the image as a whole needs of a device.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Requirements {

@@ -21,7 +21,7 @@ pub use container::{FILE_EXTENSION, FORMAT_VERSION};
 pub use disassemble::disassemble;
 pub use error::ImageError;
 pub use image::{
-    DeviceGlobalInfo, DeviceImage, HostAccess, InitMode, InitialAddress, InitialValue, Requirements,
+    DeviceGlobalInfo, DeviceImage, HostAccess, InitMode, InitialAddress, InitialValue, Requirements, Side,
     SpecConstantInfo,
 };
 pub use passes::{DeviceTarget, legalize, legalize_with};
@@ -29,7 +29,7 @@ pub use post_link::{PostLinkOptions, SplitMode, TranslationUnit, post_link};
 pub use properties::{
     DEVICE_GLOBAL_ADDRESSES, DEVICE_GLOBAL_HOST_ACCESS, DEVICE_GLOBAL_IMPLEMENT_IN_CSR,
     DEVICE_GLOBAL_INIT_MODE, DEVICE_GLOBAL_INITIALIZERS, DEVICE_GLOBALS, DEVICE_REQUIREMENTS, PropertySets,
-    PropertyValue, SPEC_CONSTANTS, VIRTUAL_CALLS, VIRTUAL_DISPATCHERS, VIRTUAL_FUNCTION_TABLE,
+    PropertyValue, SIDES, SPEC_CONSTANTS, VIRTUAL_CALLS, VIRTUAL_DISPATCHERS, VIRTUAL_FUNCTION_TABLE,
     VIRTUAL_FUNCTIONS, VIRTUAL_OFFSETS, VIRTUAL_SLOTS,
 };
 pub use signature::{

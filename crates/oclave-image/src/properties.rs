@@ -32,6 +32,8 @@ pub const VIRTUAL_SLOTS: &str = "oclave/virtual slots";
 pub const VIRTUAL_OFFSETS: &str = "oclave/virtual offsets";
 /// Set of the imported dispatchers: name → `signature slot class`.
 pub const VIRTUAL_DISPATCHERS: &str = "oclave/virtual dispatchers";
+/// Set of the image's side, where it has one: `side` → u32, 0 for devices, 1 for the host.
+pub const SIDES: &str = "oclave/if_device";
 
 /// The value of a property.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,10 +5,11 @@ use crate::{
     Aspects, DEVICE_GLOBAL_ADDRESSES, DEVICE_GLOBAL_HOST_ACCESS, DEVICE_GLOBAL_IMPLEMENT_IN_CSR,
     DEVICE_GLOBAL_INIT_MODE, DEVICE_GLOBAL_INITIALIZERS, DEVICE_GLOBALS, DEVICE_REQUIREMENTS,
     DeviceGlobalInfo, DeviceImage, HostAccess, ImageError, InitMode, InitialAddress, InitialValue,
-    KernelSignature, PropertyValue, Requirements, Result, SPEC_CONSTANTS, SpecConstantInfo,
+    KernelSignature, PropertyValue, Requirements, Result, SIDES, SPEC_CONSTANTS, Side, SpecConstantInfo,
 };
 
 const ASPECTS: &str = "aspects";
+const SIDE: &str = "side";
 
 impl DeviceImage {
     /// The signature of a kernel of this image.
@@ -54,6 +55,24 @@ impl DeviceImage {
                 None => sets.remove(set, &global.id),
             }
         }
+    }
+
+    /// The side that the image is for; `None` for images that serve both.
+    ///
+    /// # Errors
+    /// [`ImageError::Property`] where the property has the wrong shape.
+    pub fn side(&self) -> Result<Option<Side>> {
+        match self.properties.value(SIDES, SIDE) {
+            None => Ok(None),
+            Some(PropertyValue::U32(0)) => Ok(Some(Side::Device)),
+            Some(PropertyValue::U32(1)) => Ok(Some(Side::Host)),
+            Some(_) => Err(property(SIDES, SIDE, "the value is neither 0 nor 1".to_owned())),
+        }
+    }
+
+    /// Notes which side the image is for.
+    pub fn insert_side(&mut self, side: Side) {
+        self.properties.insert(SIDES, SIDE, PropertyValue::U32(u32::from(side == Side::Host)));
     }
 
     /// The specialization constants of the image, sorted by name.

@@ -8,6 +8,8 @@
 //   DEVICE_GLOBAL(device_image_scope) __global long seen;          // one instance in each program
 //   SPEC_CONSTANT(int, WIDTH, 0, 16)                               // SpecId 0, 16 unless the host sets it
 //
+//   SHARED int twice(int x) { return 2 * x; }                      // for kernels and for the Rust program
+//
 //   kernel void k(global int *out) { counter += WIDTH(); }
 #ifndef OCLAVE_H
 #define OCLAVE_H
@@ -30,6 +32,11 @@
 //   implement_in_csr_on, implement_in_csr_off           for FPGAs; told to devices that take them
 // See sycl_ext_oneapi_device_global for their meaning.
 #define DEVICE_GLOBAL(...) __attribute__((annotate("oclave:device_global,unit=" OCLAVE_UNIT "," #__VA_ARGS__)))
+
+// Before a function: it is also compiled for the host, and the Rust program calls it by name. What it calls is compiled for
+// the host as needed; the built-in functions that only devices have belong into `if_device` of oclave/if_device.hpp, or, in
+// OpenCL C, between `#ifndef OCLAVE_HOST` and `#endif`. The number is what oclave-build finds in clang's syntax tree.
+#define SHARED __attribute__((annotate("oclave:shared", 0x0c1a7e)))
 
 // A specialization constant at program scope, of a scalar type: kernels call `name()`, the host sets it by name before
 // the program is built. `id` is its SpecId, unique in the program; the same line in a shared header is one constant.

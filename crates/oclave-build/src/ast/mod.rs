@@ -5,6 +5,7 @@
 mod class_globals;
 mod node;
 mod overrides;
+mod shared;
 mod type_text;
 mod types;
 
@@ -12,6 +13,7 @@ use oclave_image::{Access, ValueType};
 
 pub(crate) use class_globals::Violation;
 use node::Node;
+pub(crate) use shared::{SharedFunction, SharedParameter, SharedType};
 use type_text::{Space, TypeText};
 use types::Types;
 
@@ -20,7 +22,9 @@ use types::Types;
 pub(crate) struct Declarations {
     pub(crate) kernels: Vec<KernelDeclaration>,
     pub(crate) variables: Vec<VariableDeclaration>,
-    /// Device globals and virtual functions that must not be declared as they are.
+    /// Functions that the host has, too.
+    pub(crate) shared: Vec<SharedFunction>,
+    /// Device globals, virtual and shared functions that must not be declared as they are.
     pub(crate) violations: Vec<Violation>,
 }
 
@@ -91,7 +95,8 @@ impl Declarations {
         collect(&tree, "", &mut types, &mut found);
         let mut violations = class_globals::violations(&tree, source);
         violations.extend(overrides::violations(&tree, source));
-        let mut declarations = Self { violations, ..Self::default() };
+        let shared = shared::functions(&tree, &types, source, &mut violations);
+        let mut declarations = Self { shared, violations, ..Self::default() };
         for node in found {
             if node.kind == "FunctionDecl" {
                 declarations.kernels.push(kernel(node, &types, source));

@@ -22,7 +22,7 @@ pub(crate) struct Node {
     pub(crate) storage_class: String,
     /// `public`, `protected`, `private`, of an access specifier.
     pub(crate) access: String,
-    /// The value of a constant expression.
+    /// The value of a constant expression or a template's argument.
     pub(crate) value: String,
     /// The words of a comment.
     pub(crate) text: String,
@@ -113,7 +113,9 @@ fn has_declarations(kind: &str) -> bool {
             | "EnumConstantDecl"
             | "FieldDecl"
             | "FunctionDecl"
+            | "FunctionTemplateDecl"
             | "CXXMethodDecl"
+            | "AnnotateAttr"
             | "TypedefDecl"
             | "TypeAliasDecl"
             | "ElaboratedType"
@@ -152,6 +154,10 @@ impl<'de> Visitor<'de> for NodeVisitor {
                 "storageClass" => node.storage_class = map.next_value()?,
                 // A string for integers, but a Boolean or a number for other literals.
                 "value" if node.kind == "ConstantExpr" => node.value = map.next_value()?,
+                "value" if node.kind == "TemplateArgument" => {
+                    let value: serde_json::Value = map.next_value()?;
+                    node.value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                }
                 "text" => node.text = map.next_value()?,
                 "loc" => node.location = map.next_value()?,
                 "completeDefinition" => node.complete_definition = map.next_value()?,

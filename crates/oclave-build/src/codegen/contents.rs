@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use oclave_image::{DeviceGlobalInfo, KernelSignature, SpecConstantInfo};
+use oclave_image::{DeviceGlobalInfo, KernelSignature, Side, SpecConstantInfo};
 
 use super::names::{self, Scope};
 use super::{Program, Source};
@@ -52,6 +52,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) scope: Scope,
     /// Kernels with the names of their launchers, in the source's order.
     pub(crate) kernels: Vec<(&'a KernelSignature, String)>,
+    /// Shared functions that are defined here, by index, with their names.
+    pub(crate) shared: Vec<(usize, String)>,
     /// Statics that are defined here, with their names.
     pub(crate) statics: Vec<(usize, String)>,
 }
@@ -73,7 +75,10 @@ impl<'a> Contents<'a> {
         let mut kernels = BTreeMap::new();
         let (mut globals, mut constants) = (BTreeMap::new(), BTreeMap::new());
         for image in program.images {
-            kernels.extend(image.kernels.iter().map(|kernel| (kernel.name.as_str(), kernel)));
+            // The host's images have the same kernels; what devices need is what matters to callers.
+            if image.side().map_err(bad)? != Some(Side::Host) {
+                kernels.extend(image.kernels.iter().map(|kernel| (kernel.name.as_str(), kernel)));
+            }
             for global in image.device_globals().map_err(bad)? {
                 globals.insert(global.id.clone(), global);
             }
@@ -99,7 +104,11 @@ impl<'a> Contents<'a> {
                     .into_iter()
                     .map(|kernel| (kernel, scope.take(names::sanitized(&kernel.name))))
                     .collect();
-                Plan { module: super::module_name(source.stem), scope, kernels, statics: Vec::new() }
+                let shared = super::shared::names(&source.declarations.shared)
+                    .into_iter()
+                    .map(|(index, name)| (index, scope.take(name)))
+                    .collect();
+                Plan { module: super::module_name(source.stem), scope, kernels, shared, statics: Vec::new() }
             })
             .collect();
         for (index, item) in self.in_source_order(sources) {

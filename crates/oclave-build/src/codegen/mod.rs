@@ -6,6 +6,7 @@
 mod contents;
 mod kernel;
 mod names;
+mod shared;
 mod structs;
 mod types;
 mod variables;
@@ -15,7 +16,9 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::ast::Declarations;
+use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
+use crate::host::abi;
 use contents::{Contents, Item, Plan};
 use names::ident;
 use types::{Defined, Types};
@@ -23,6 +26,7 @@ use types::{Defined, Types};
 /// What is generated from.
 #[derive(Debug)]
 pub(crate) struct Program<'a> {
+    pub(crate) config: &'a Config,
     pub(crate) name: &'a str,
     pub(crate) sources: &'a [Source<'a>],
     pub(crate) images: &'a [DeviceImage],
@@ -79,13 +83,19 @@ fn tokens(program: &Program<'_>) -> Result<TokenStream> {
         .sources
         .iter()
         .enumerate()
-        .filter_map(|(index, source)| module(source, &contents, &mut plans, index, &mut defined))
+        .filter_map(|(index, source)| {
+            module(program.config, source, &contents, &mut plans, index, &mut defined)
+        })
         .collect();
-    Ok(quote!(#table #(#modules)*))
+    let has_shared = program.sources.iter().any(|s| s.declarations.shared.iter().any(|f| f.is_defined));
+    let library = abi::library(program.config);
+    let library = has_shared.then(|| quote!(::oclave::shared_library!(#library);));
+    Ok(quote!(#table #library #(#modules)*))
 }
 
 /// The module of one source.
 fn module(
+    config: &Config,
     source: &Source<'_>,
     contents: &Contents<'_>,
     plans: &mut [Plan<'_>],
@@ -117,6 +127,12 @@ fn module(
             )),
         }
     }
+    let mut functions = Vec::new();
+    for (index, name) in &plan.shared {
+        let function = source.declarations.shared.get(*index)?;
+        let symbol = abi::symbol(config, &source.unit, *index, function);
+        functions.extend(shared::function(function, &symbol, &source.path, name, &static_names, &mut types));
+    }
     let structs = types.into_items();
     let doc = docs(&paragraphs);
     let name = ident(&plan.module);
@@ -130,6 +146,7 @@ fn module(
             #(#structs)*
             #(#statics)*
             #(#launchers)*
+            #(#functions)*
         }
     })
 }

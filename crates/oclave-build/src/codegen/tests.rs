@@ -178,7 +178,14 @@ fn text(parts: &[(DeviceImage, Declarations)]) -> String {
         })
         .collect();
     let files: Vec<String> = stems.iter().map(|stem| format!("p.{stem}.oclimg")).collect();
-    generate(&Program { name: "p", sources: &sources, images: &images, files: &files }).unwrap()
+    generate(&Program {
+        config: &Config::new(),
+        name: "p",
+        sources: &sources,
+        images: &images,
+        files: &files,
+    })
+    .unwrap()
 }
 
 /// Names that one scope has twice.

@@ -90,6 +90,8 @@ impl Markers {
         let (kind, items) = marker.split_once(',').unwrap_or((marker, ""));
         let twice = match kind {
             "device_global" => self.device_globals.insert(target, device_global(name, items)?).is_some(),
+            // Read from the syntax tree, before there is a module; newer translators append the annotation's number.
+            _ if kind.starts_with("shared") => false,
             "unit" => self.units.insert(target, items.to_owned()).is_some(),
             "indirectly_callable" => {
                 let sets = callable_sets(items);

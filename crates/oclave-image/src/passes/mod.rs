@@ -12,6 +12,7 @@ mod global_access;
 pub(crate) mod global_decorations;
 mod hidden_argument;
 mod hints;
+pub(crate) mod if_device;
 mod initializer;
 mod legalize;
 pub mod link;

@@ -12,6 +12,7 @@ use crate::passes::dce::{self, Root};
 use crate::passes::declared_globals::{DeclaredGlobal, VariableFacts, declared_globals};
 use crate::passes::device_globals;
 use crate::passes::global_decorations;
+use crate::passes::if_device;
 use crate::passes::linkage::{check_imports, plain_variables, remove_exports};
 use crate::passes::markers::Markers;
 use crate::passes::passthrough::remove_calls;
@@ -23,7 +24,7 @@ use crate::passes::virtual_functions::images::{SetFacts, Virtual, is_plain};
 use crate::passes::virtual_functions::wrappers::Callable;
 use crate::passes::virtual_functions::{dummy, lower};
 use crate::spirv::{Definitions, Module, TypeTable};
-use crate::{DeviceImage, KernelSignature, Requirements, Result};
+use crate::{DeviceImage, KernelSignature, Requirements, Result, Side};
 
 /// One linked module and what is known about its sources.
 #[derive(Debug, Clone)]
@@ -70,17 +71,19 @@ pub struct PostLinkOptions {
 
 /// Turns modules into device images: reads the markers of `oclave.h`, rewrites device globals, splits, and writes kernel
 /// signatures and property sets. The images of one call are one program; they are sorted by unit, then by name, those of
-/// sets of virtual functions after those of kernels.
+/// sets of virtual functions after those of kernels. A unit that was compiled once for devices and host gives images for
+/// each ([`DeviceImage::side`]).
 ///
 /// # Errors
 /// [`Diagnostic`](crate::ImageError::Diagnostic) for what the kernels' author must change;
-/// [`Spirv`](crate::ImageError::Spirv) for malformed modules;
-/// [`Unsupported`](crate::ImageError::Unsupported) for sound ones that post-link cannot express.
+/// [`Spirv`](crate::ImageError::Spirv) for malformed modules; [`Unsupported`](crate::ImageError::Unsupported) for sound ones
+/// that post-link cannot express.
 pub fn post_link(units: &[TranslationUnit], options: &PostLinkOptions) -> Result<Vec<DeviceImage>> {
     let mut images = Vec::new();
     let mut wanted_sets = Vec::new();
     for unit in units {
-        let (of_unit, wanted) = link_unit(unit, options)?;
+        let sided = if_device::has_sides(&unit.module);
+        let (of_unit, wanted) = if sided { link_sides(unit, options)? } else { link_unit(unit, options)? };
         images.extend(of_unit);
         wanted_sets.extend(wanted);
     }
@@ -91,6 +94,36 @@ pub fn post_link(units: &[TranslationUnit], options: &PostLinkOptions) -> Result
 
 /// A kernel, and a set that it calls and that the program must have.
 type WantedSet = (String, String);
+
+/// The images of a unit that was compiled once for both sides: those for devices, and those for the host (`name.host`).
+fn link_sides(
+    unit: &TranslationUnit,
+    options: &PostLinkOptions,
+) -> Result<(Vec<DeviceImage>, Vec<WantedSet>)> {
+    let (mut images, mut wanted) = (Vec::new(), Vec::new());
+    for side in [Side::Device, Side::Host] {
+        let module = if_device::keep_side(&unit.module, side)?;
+        let kernel_sources = unit.kernel_sources.clone();
+        let own =
+            TranslationUnit { name: unit.name.clone(), module, kernel_sources, is_linked: unit.is_linked };
+        let (of_side, wanted_there) = link_unit(&own, options)?;
+        wanted.extend(wanted_there);
+        for mut image in of_side {
+            if side == Side::Host {
+                image.name.push_str(".host");
+            }
+            image.insert_side(side);
+            images.push(image);
+        }
+    }
+    // Stable, so that those of sets stay behind.
+    images.sort_by(|a, b| (is_set(a), &a.name).cmp(&(is_set(b), &b.name)));
+    Ok((images, wanted))
+}
+
+fn is_set(image: &DeviceImage) -> bool {
+    image.kernels.is_empty()
+}
 
 fn link_unit(
     unit: &TranslationUnit,

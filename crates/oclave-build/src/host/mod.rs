@@ -1,0 +1,134 @@
+//! The host's side of a program: its shared functions as a static library that the Rust program links.
+//!
+//! Each source with shared functions is compiled once more, by the same clang in the same language, for the machine that
+//! the Rust program runs on. Only what the wrappers of shared functions reach is compiled ([`wrapper`]); the built-in
+//! functions are those of the headers `host_*.h`, and those that only devices have are errors where they are reached
+//! ([`builtins`]).
+
+pub(crate) mod abi;
+mod builtins;
+mod wrapper;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::command;
+use crate::compile::{Compiler, Unit};
+use crate::error::{Error, ErrorKind, Result};
+use crate::files;
+use crate::source::{Language, Source};
+use wrapper::Wrapped;
+
+/// The macro that tells a source that it is compiled for the host.
+const MACRO: &str = "-DOCLAVE_HOST=1";
+
+/// A static library.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Library {
+    /// File name, as the linker looks for it.
+    pub(crate) file: String,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// The library of a program; `None` where it has no shared functions.
+pub(crate) fn library(
+    compiler: &Compiler<'_>,
+    sources: &[Source],
+    units: &[Unit],
+) -> Result<Option<Library>> {
+    let config = compiler.config;
+    let wrapped: Vec<Vec<Wrapped<'_>>> =
+        sources.iter().zip(units).map(|(source, unit)| wrapper::wrapped(config, source, unit)).collect();
+    if wrapped.iter().all(Vec::is_empty) {
+        return Ok(None);
+    }
+    check_target(compiler)?;
+    let mut objects = Vec::new();
+    for ((source, unit), own) in sources.iter().zip(units).zip(&wrapped) {
+        if own.is_empty() {
+            continue;
+        }
+        let elsewhere: Vec<Wrapped<'_>> = unit
+            .declarations
+            .shared
+            .iter()
+            .filter(|function| !function.is_defined)
+            .filter_map(|function| {
+                let mut all = wrapped.iter().flatten();
+                let there = all.find(|there| there.function.symbol == function.symbol)?;
+                Some(Wrapped { function, symbol: there.symbol.clone() })
+            })
+            .collect();
+        objects.push(object(compiler, source, &wrapper::text(source, own, &elsewhere))?);
+    }
+    archive(compiler, &objects).map(Some)
+}
+
+/// The file name of a library on the machine that the program is built for.
+pub(crate) fn file_name(target: Option<&str>, name: &str) -> String {
+    if target.is_some_and(|target| target.ends_with("-msvc")) {
+        format!("{name}.lib")
+    } else {
+        format!("lib{name}.a")
+    }
+}
+
+/// Addresses are 64-bit numbers on devices, and so are sizes in structs and parameters.
+fn check_target(compiler: &Compiler<'_>) -> Result<()> {
+    let width = compiler.config.environment.var("CARGO_CFG_TARGET_POINTER_WIDTH");
+    if width.as_ref().is_none_or(|width| width == "64") {
+        return Ok(());
+    }
+    Err(Error::config(
+        "SHARED functions need a host with 64-bit addresses, as devices have; build for one, or do without SHARED",
+    ))
+}
+
+fn object(compiler: &Compiler<'_>, source: &Source, text: &str) -> Result<PathBuf> {
+    let config = compiler.config;
+    let extension = if source.language == Language::CppForOpenCl { "clcpp" } else { "cl" };
+    let wrapper = compiler.work.join(format!("{}.host.{extension}", source.stem));
+    files::write(&wrapper, text.as_bytes())?;
+    let object = compiler.work.join(format!("{}.host.o", source.stem));
+    let mut args: Vec<OsString> = Vec::new();
+    if let Some(target) = config.target() {
+        args.extend(["-target".into(), target.into()]);
+    }
+    args.extend(source.language.arguments().iter().map(OsString::from));
+    if source.language == Language::CppForOpenCl {
+        // Its tables are in the C++ library, which Rust programs do not link.
+        args.extend(["-Xclang", "-fno-rtti"].map(OsString::from));
+    }
+    args.push(MACRO.into());
+    args.extend(compiler.common_arguments(source, config.opt_level));
+    // The compiler's header comes with the wrapper. Products and sums are rounded one by one, whatever the processor.
+    args.extend(["-cl-no-stdinc", "-ffp-contract=off", "-fPIC", "-w", "-c", "-o"].map(OsString::from));
+    args.extend([object.clone().into(), wrapper.into()]);
+    let run = command::run(&compiler.toolchain.clang.path, &args, &config.environment)?;
+    if run.success {
+        return Ok(object);
+    }
+    let what = format!(
+        "{} does not compile for the host, which its SHARED functions are for, too",
+        source.path.display()
+    );
+    Err(run.failure(ErrorKind::Compile, &what))
+}
+
+fn archive(compiler: &Compiler<'_>, objects: &[PathBuf]) -> Result<Library> {
+    let config = compiler.config;
+    let file = file_name(config.target().as_deref(), &abi::library(config));
+    let path = compiler.work.join(&file);
+    // The archiver would add to an old one.
+    if path.exists() {
+        std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
+    }
+    let archiver = compiler.toolchain.archiver(&config.environment)?;
+    let mut args: Vec<OsString> = vec!["rcsD".into(), path.clone().into()];
+    args.extend(objects.iter().map(OsString::from));
+    let run = command::run(&archiver, &args, &config.environment)?;
+    if !run.success {
+        return Err(run.failure(ErrorKind::Link, "the host's objects do not make a library"));
+    }
+    Ok(Library { file, bytes: files::read(&path)? })
+}

@@ -1,0 +1,52 @@
+//! `if_device` and `if_host` in Rust, which always runs on the host: helpers read the same on both sides.
+
+/// Version of `sycl_ext_oneapi_if_device` that is implemented; corresponds to the macro `SYCL_EXT_ONEAPI_IF_DEVICE`.
+pub const EXT_ONEAPI_IF_DEVICE: u32 = 1;
+
+/// Calls `body`: this code runs on the host. See `oclave/if_device.hpp` for the same in kernel sources.
+///
+/// ```
+/// let mut log = Vec::new();
+/// oclave::if_host(|| log.push("host"));
+/// let lanes = oclave::if_host(|| 1).otherwise(|| unreachable!("only devices call this"));
+/// assert_eq!((log, lanes), (vec!["host"], 1));
+/// ```
+pub fn if_host<R>(body: impl FnOnce() -> R) -> Ran<R> {
+    Ran { result: body() }
+}
+
+/// Does not call `body`, for devices do; `otherwise` is for the host.
+///
+/// ```
+/// oclave::if_device(|| unreachable!("only devices call this"));
+/// assert_eq!(oclave::if_device(|| 64).otherwise(|| 1), 1);
+/// ```
+pub fn if_device<R>(_body: impl FnOnce() -> R) -> NotRun<R> {
+    NotRun { result: std::marker::PhantomData }
+}
+
+/// What [`if_host`] gives: the body ran.
+#[derive(Debug, Clone, Copy)]
+pub struct Ran<R> {
+    result: R,
+}
+
+impl<R> Ran<R> {
+    /// The result of the body that ran. `_other` is for devices.
+    pub fn otherwise(self, _other: impl FnOnce() -> R) -> R {
+        self.result
+    }
+}
+
+/// What [`if_device`] gives: the body did not run.
+#[derive(Debug, Clone, Copy)]
+pub struct NotRun<R> {
+    result: std::marker::PhantomData<fn() -> R>,
+}
+
+impl<R> NotRun<R> {
+    /// Calls `other` and gives its result.
+    pub fn otherwise(self, other: impl FnOnce() -> R) -> R {
+        other()
+    }
+}
