@@ -2,13 +2,14 @@
 
 /// Programs, the folders of their sources, and the compiler's optimisation level.
 #[cfg(feature = "test-kernels")]
-const PROGRAMS: [(&str, &str, u32); 6] = [
+const PROGRAMS: [(&str, &str, u32); 7] = [
     ("tests", "kernels/tests", 2),
     ("filters", "kernels/examples/filters", 2),
     ("bench", "kernels/bench", 2),
     ("virtual_functions", "kernels/virtual", 2),
     ("virtual_functions_o0", "kernels/virtual", 0),
     ("virtual_bases", "kernels/virtual_bases", 2),
+    ("scenarios", "kernels/scenarios", 2),
 ];
 
 /// Sources that are programs of their own.

@@ -146,6 +146,32 @@ at_both_levels! {
         assert_eq!(run(1), doubled);
     }
 
+    fn arguments_that_not_every_device_has(context, queue, kernels) {
+        let memory = context.alloc_device::<i8>(16).unwrap();
+        single(&queue, kernels::wide::make_scalers(&memory));
+        let out = context.alloc_shared::<i32>(2).unwrap();
+        let found = ints(&queue, &out, 2, kernels::wide::use_references(&memory, &out));
+        assert_eq!(found, [10 + 5000, 1 + 100 - 6000]);
+        let has = |aspect| queue.device().capabilities().aspects.contains(aspect);
+        if has(oclave::Aspects::FP64) {
+            let out = context.alloc_shared::<f64>(4).unwrap();
+            queue.parallel_for(2, kernels::wide::use_doubles(&memory, &out)).unwrap().wait().unwrap();
+            assert_eq!(*out.read().unwrap(), [1.0 / 3.0 + 3.0, 5.0, 1.0, 6.0]);
+        } else {
+            println!("skipped: doubles, which the device does not have");
+        }
+        let out = context.alloc_shared::<f32>(2).unwrap();
+        let halves = queue.parallel_for(2, kernels::wide::use_halves(&memory, &out));
+        if has(oclave::Aspects::FP16) {
+            halves.unwrap().wait().unwrap();
+            assert_eq!(*out.read().unwrap(), [6.5, 3.0]);
+        } else {
+            let error = halves.unwrap_err();
+            assert_eq!(error.kind(), oclave::ErrorKind::KernelNotSupported);
+            assert!(error.to_string().contains("fp16"), "{error}");
+        }
+    }
+
     fn inheritance_of_every_kind(context, queue, kernels) {
         let memory = context.alloc_device::<i8>(256).unwrap();
         let out = context.alloc_shared::<i32>(6).unwrap();

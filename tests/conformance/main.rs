@@ -15,6 +15,7 @@ mod graph_build;
 mod graph_limits;
 mod graph_record;
 mod graph_support;
+mod virtual_functions;
 
 /// The kernels of `kernels/tests`.
 mod kernels {

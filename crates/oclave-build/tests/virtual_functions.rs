@@ -189,6 +189,16 @@ kernel void use(global int *out) { int (*f)(int) = *out ? add : sub; *out = f(3)
     refused(raw, &["function `", "Devices have no pointers to functions"]);
 }
 
+#[test]
+fn arguments_that_calls_cannot_pass_are_refused() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let source = "struct painter { INDIRECTLY_CALLABLE(paint) virtual int paint(read_only image2d_t image) { return get_image_width(image); } };
+CALLS_INDIRECTLY(paint) kernel void use(global char *m, read_only image2d_t image, global int *out) { painter p; painter *q = &p; if (*out) q = (painter *)m; *out = q->paint(image); }";
+    refused(source, &["argument 2 (`this` counts)", "neither a number"]);
+}
+
 const DECORATOR: &str = "struct node { INDIRECTLY_CALLABLE(nodes) virtual int value(int x) { return x; } };
 struct twice : node { node *inner; twice(node *n) : inner(n) {} INDIRECTLY_CALLABLE(nodes) int value(int x) override { return 2 * inner->value(x); } };
 kernel void make(global char *m) { new (m) twice(new (m + 16) node); }

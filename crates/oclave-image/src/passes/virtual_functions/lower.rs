@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::codes::function_code;
 use super::demangle::readable;
 use super::merge_types::merge_types;
 use super::rewrite::{Old, Rewrite, problem};
@@ -17,6 +16,9 @@ use crate::post_link::TranslationUnit;
 use crate::spirv::{Definitions, Module, Op, TypeTable};
 use crate::virtual_functions::{Dispatcher, VirtualOffset, VirtualSlot};
 use crate::{ImageError, Result};
+
+/// Codes with this in their last 16 bits are those of functions; smaller ones are offsets in vtables.
+const LAST_OFFSET: u64 = 0xffff;
 
 /// A module without function pointers, and what was known of them.
 #[derive(Debug)]
@@ -54,6 +56,7 @@ pub(crate) fn lower(unit: &TranslationUnit, module: &Module, markers: &Markers) 
     let sets = function_sets(module, &markers.indirectly_callable, &names, &vtables);
     let calls = kernels(module, markers, &names)?;
     check_pointers(&vtables, &sets, &names, module)?;
+    check_sizes(&vtables, &names)?;
     let old = Old {
         definitions: &definitions,
         types: &types,
@@ -83,7 +86,7 @@ pub(crate) fn lower(unit: &TranslationUnit, module: &Module, markers: &Markers) 
         codes,
         calls,
     };
-    check_codes(&lowered)?;
+    check_codes(&lowered.callables, &lowered.slots)?;
     Ok(Some(lowered))
 }
 
@@ -145,6 +148,18 @@ fn check_pointers(vtables: &Vtables, sets: &FunctionSets, names: &Names, module:
     }
 }
 
+/// Checks that the offsets in a vtable fit in the 16 bits that codes have for them.
+fn check_sizes(vtables: &Vtables, names: &Names) -> Result<()> {
+    for table in &vtables.tables {
+        let last = table.slots.last_key_value().filter(|(offset, _)| **offset >= LAST_OFFSET);
+        if let Some((_, slot)) = last {
+            let what = "its class has more than 8000 virtual functions, which have no codes";
+            return Err(problem(names, slot.function, what));
+        }
+    }
+    Ok(())
+}
+
 fn slots(vtables: &Vtables, sets: &FunctionSets, names: &Names, module: &Module) -> Vec<VirtualSlot> {
     let defined = functions_with_bodies(module);
     let mut slots = Vec::new();
@@ -198,9 +213,9 @@ pub(super) fn functions_with_bodies(module: &Module) -> BTreeSet<u32> {
 }
 
 /// Codes are hashes: two functions may have one, though that takes thousands of millions of them.
-fn check_codes(lowered: &Lowered) -> Result<()> {
-    let functions = lowered.callables.iter().map(|callable| (callable.code, callable.name.as_str()));
-    let slots = lowered.slots.iter().map(|slot| (slot.code, slot.function.as_str()));
+fn check_codes(callables: &[Callable], slots: &[VirtualSlot]) -> Result<()> {
+    let functions = callables.iter().map(|callable| (callable.code, callable.name.as_str()));
+    let slots = slots.iter().map(|slot| (slot.code, slot.function.as_str()));
     let mut known: BTreeMap<u64, &str> = BTreeMap::new();
     for (code, name) in functions.chain(slots) {
         if let Some(other) = known.insert(code, name).filter(|other| *other != name) {
@@ -211,6 +226,39 @@ fn check_codes(lowered: &Lowered) -> Result<()> {
             )));
         }
     }
-    debug_assert!(lowered.callables.iter().all(|c| c.code == function_code(&c.name)));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_functions_of_one_hash_are_named() {
+        let callable = |name: &str, code| Callable {
+            name: name.to_owned(),
+            code,
+            set: "s".to_owned(),
+            signature: "v_p8".parse().unwrap(),
+            wrapper: 1,
+            export: format!("__vfw_{name}"),
+        };
+        let slot = |name: &str, code| VirtualSlot {
+            code,
+            function: name.to_owned(),
+            slot: Some(0),
+            classes: Vec::new(),
+        };
+        // A function in two sets and two vtables is one function.
+        let same = [callable("_ZN1a1fEv", 0x1ffff), callable("_ZN1a1fEv", 0x1ffff)];
+        check_codes(&same, &[slot("_ZN1a1fEv", 0x20010), slot("_ZN1a1fEv", 0x30010)]).unwrap();
+        for (callables, slots) in [
+            (vec![callable("_ZN1a1fEv", 0x1ffff), callable("_ZN1b1gEv", 0x1ffff)], vec![]),
+            (vec![], vec![slot("_ZN1a1fEv", 0x20010), slot("_ZN1b1gEv", 0x20010)]),
+        ] {
+            let error = check_codes(&callables, &slots).unwrap_err().to_string();
+            assert!(error.contains("`a::f`") && error.contains("`b::g`"), "{error}");
+            assert!(error.contains("same hash; rename one of them"), "{error}");
+        }
+    }
 }
