@@ -65,7 +65,8 @@ impl Place {
         match self {
             Self::Usm(region) => region.allocation().check(context.driver(), device),
             Self::Refused(error) => Err(error.clone()),
-            Self::Null | Self::Global(_) | Self::Accessor(_) => Ok(()),
+            Self::Accessor(requirement) => requirement.check(device),
+            Self::Null | Self::Global(_) => Ok(()),
         }
     }
 }

@@ -7,7 +7,7 @@
 //! order.rs          the order of commands, by requirements     contents.rs      moving contents between contexts and host
 //! area.rs           boxes of elements                          hazards.rs       what an access must wait for: used with events
 //! index.rs          which of many areas overlap one                             by queues, and with nodes by graphs
-//! recorded.rs       buffers in recorded commands
+//! recorded.rs       buffers in recorded commands               joined.rs        requirements of a whole graph
 //! ```
 
 mod accessor;
@@ -18,6 +18,7 @@ mod contents;
 mod hazards;
 mod host_accessor;
 mod index;
+mod joined;
 mod object;
 mod order;
 mod recorded;
@@ -28,6 +29,8 @@ pub use accessor::{AccessKind, Accessor, Reads, Writes, access};
 pub use buffer::Buffer;
 pub(crate) use hazards::{Dependency, Tracker};
 pub use host_accessor::{HostReader, HostWriter};
+#[allow(unused_imports, reason = "executables of graphs are being built")]
+pub(crate) use joined::joined;
 pub(crate) use order::ordered;
 pub(crate) use requirement::Requirement;
 pub use write_back::WriteBack;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::area::Area;
 use super::object::Object;
 use crate::memory::Region;
-use crate::{Error, Queue, Result};
+use crate::{Device, Error, Queue, Result};
 
 /// What a command does with the elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,10 +48,20 @@ impl Requirement {
         self.access != AccessMode::Read
     }
 
+    /// Whether the command replaces all of the buffer.
+    pub(crate) fn replaces_all(&self) -> bool {
+        self.no_init && self.writes() && self.area == Area::whole(self.object.shape())
+    }
+
     /// Whether the command needs what was in the buffer before: always, unless it replaces all of it.
     pub(crate) fn needs_contents(&self) -> bool {
-        let replaces = self.no_init && self.writes() && self.area == Area::whole(self.object.shape());
-        !replaces && !self.area.is_empty()
+        !self.area.is_empty() && !self.replaces_all()
+    }
+
+    /// The same for a command that writes, too.
+    pub(super) fn written(mut self) -> Self {
+        self.access = AccessMode::ReadWrite;
+        self
     }
 
     /// The same for a command that replaces all elements of the part.
@@ -72,18 +82,23 @@ impl Requirement {
     /// The memory from the first to the last element, in the context of a queue; made if need be. The contents are there
     /// once the command has been given its place among others ([`ordered`](super::ordered)).
     pub(crate) fn region(&self, queue: &Queue) -> Result<Region> {
-        if let Some(offset) = self.sub_buffer_bytes {
-            let alignment = queue.device().capabilities().limits.buffer_alignment_bytes as usize;
-            if offset.checked_rem(alignment).is_some_and(|rest| rest != 0) {
-                return Err(Error::invalid(format!(
-                    "a sub-buffer at byte {offset} of {}, which device `{}` wants at a multiple of {alignment} bytes",
-                    self.object,
-                    queue.device().name()
-                ))
-                .remedy("use a part of an accessor, which may begin at any element"));
-            }
-        }
+        self.check(queue.device())?;
         self.object.region(&self.area, queue)
+    }
+
+    /// Whether a device takes it: sub-buffers must begin where it wants them to.
+    pub(crate) fn check(&self, device: &Device) -> Result<()> {
+        let Some(offset) = self.sub_buffer_bytes else { return Ok(()) };
+        let alignment = device.capabilities().limits.buffer_alignment_bytes as usize;
+        if offset.checked_rem(alignment).is_none_or(|rest| rest == 0) {
+            return Ok(());
+        }
+        Err(Error::invalid(format!(
+            "a sub-buffer at byte {offset} of {}, which device `{}` wants at a multiple of {alignment} bytes",
+            self.object,
+            device.name()
+        ))
+        .remedy("use a part of an accessor, which may begin at any element"))
     }
 
     pub(crate) fn size_bytes(&self) -> usize {
