@@ -7,6 +7,7 @@ mod common;
 use std::sync::Arc;
 
 use common::context;
+use oclave::mask::Mask;
 use oclave::record::{ObjectKind, Session};
 use oclave::{Buffer, Command, Context, ErrorKind, HostTarget, NdRange, Queue, Range};
 
@@ -246,6 +247,84 @@ fn one_host_writer_at_a_time() {
     writers[0].fill(2);
     drop(writers);
     assert_eq!(*buffer.host_read().unwrap(), [2, 2, 2, 2, 2, 1, 1, 1, 1, 1]);
+}
+
+#[test]
+fn commands_wait_for_host_writers() {
+    let Some(context) = context() else { return };
+    let queue = out_of_order(&context);
+    let other = Context::new(context.device()).unwrap();
+    let elsewhere = Queue::new(&other).unwrap();
+    // The contents are on the host, then on the device.
+    for on_device in [false, true] {
+        let buffer = Buffer::from_vec(vec![1_u32; 8]).unwrap();
+        if on_device {
+            queue.parallel_for(8, advance(buffer.read_write(), 1, 0)).unwrap();
+        }
+        let part = |from, to| buffer.read_write().slice(from..to).unwrap();
+        let (mut low, mut high) = (part(0, 2).host().unwrap(), part(6, 8).host().unwrap());
+        let waits = queue.parallel_for(4, advance(part(0, 4), 3, 1)).unwrap();
+        let moved = elsewhere.parallel_for(8, advance(buffer.read_write(), 2, 0)).unwrap();
+        if on_device {
+            // Nobody writes these, and they were at hand.
+            let passes = queue.parallel_for(2, advance(Buffer::<u32>::new(2).unwrap().read_write(), 3, 1));
+            passes.unwrap().wait().unwrap();
+        }
+        let mut seen = [0; 8];
+        for refused in [
+            queue.read(&buffer.read()).map(drop),
+            queue.copy_to_host(&buffer.read(), &mut seen),
+            queue.copy_to_device(&seen, &buffer.write()),
+        ] {
+            let error = refused.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid);
+            assert!(error.to_string().contains("drop the other host accessor"), "{error}");
+        }
+        low.fill(5);
+        high.fill(6);
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        assert!(!waits.is_complete().unwrap() && !moved.is_complete().unwrap());
+        low.finish().unwrap();
+        drop(high);
+        moved.wait().unwrap();
+        assert!(waits.is_complete().unwrap());
+        assert_eq!(*buffer.host_read().unwrap(), [32, 32, 8, 8, 2, 2, 12, 12]);
+    }
+}
+
+#[test]
+fn a_leaked_host_writer_keeps_its_part_only() {
+    let Some(context) = context() else { return };
+    let queue = out_of_order(&context);
+    let buffer = Buffer::from_vec(vec![1_u32; 8]).unwrap();
+    queue.parallel_for(8, advance(buffer.read_write(), 1, 0)).unwrap();
+    std::mem::forget(buffer.read_write().slice(..2).unwrap().host().unwrap());
+    let rest = buffer.read_write().slice(2..).unwrap();
+    queue.parallel_for(6, advance(&rest, 2, 1)).unwrap().wait().unwrap();
+    assert_eq!(*buffer.read().slice(2..).unwrap().host().unwrap(), [3; 6]);
+    assert_eq!(buffer.host_read().unwrap_err().kind(), ErrorKind::Invalid);
+}
+
+#[test]
+fn memory_of_poorer_devices() {
+    let Some(device) = common::device() else { return };
+    for mask in [Mask::SHARED_USM, Mask::SHARED_USM | Mask::HOST_USM, Mask::USM] {
+        let context = Context::new(&device.masked(mask)).unwrap();
+        let queue = Queue::new(&context).unwrap();
+        let buffer = Buffer::from_vec(vec![1_u32; 64]).unwrap();
+        let launched = queue.parallel_for(64, advance(buffer.read_write(), 2, 1));
+        if mask == Mask::USM {
+            let error = launched.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::FeatureNotSupported, "{error}");
+            assert_eq!(*buffer.host_read().unwrap(), [1; 64], "the host has them still");
+            continue;
+        }
+        launched.unwrap();
+        buffer.read_write().slice(32..).unwrap().host().unwrap().fill(7);
+        queue.parallel_for(64, advance(buffer.read_write(), 2, 1)).unwrap();
+        let data = buffer.host_read().unwrap();
+        assert_eq!((&data[..32], &data[32..]), (&[7; 32][..], &[15; 32][..]));
+    }
 }
 
 #[test]

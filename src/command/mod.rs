@@ -41,9 +41,9 @@ pub(crate) use prepare::Prepared;
 pub use range::{NdRange, Range};
 pub(crate) use recording::{Recorder, Recording};
 pub(crate) use submit::{settled, submit, submit_prepared};
+pub(crate) use task::HostTask;
 pub use task::TaskResult;
 
-use self::task::HostTask;
 use crate::driver::host::{HostSink, HostSource};
 use crate::memory::buffer::Requirement;
 use crate::memory::{AsyncSource, HostTarget};

@@ -40,6 +40,11 @@ impl HostTask {
         Self(Arc::new(move || task().into_result()))
     }
 
+    /// A task of the library itself.
+    pub(crate) fn of(task: impl Fn() -> Result<()> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(task))
+    }
+
     /// Calls the closure. A panic is an error.
     pub(crate) fn run(&self) -> Result<()> {
         // What the closure leaves half done is its author's business, as it is with threads that panic.

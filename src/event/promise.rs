@@ -21,6 +21,14 @@ pub(crate) enum Outcome {
     Failed(Error),
 }
 
+impl Outcome {
+    /// Of something that has no duration.
+    pub(crate) fn done_now() -> Self {
+        let now = Instant::now();
+        Self::Done(Times { submitted: now, started: now, ended: now })
+    }
+}
+
 /// When something ran, on the host's clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Times {

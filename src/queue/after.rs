@@ -73,8 +73,9 @@ impl<'a> After<'a> {
     /// As there.
     pub fn copy_to_device<T: Pod>(self, from: &[T], to: &impl CopyTo<T>) -> Result<()> {
         let to = to.place(true);
-        if to.requirement().is_some() {
+        if let Some(requirement) = to.requirement() {
             self.queue.refuse_recording("a copy that is waited for")?;
+            requirement.check_no_host_writer()?;
             return self.submit(Command::write_place(from.to_vec(), to))?.wait();
         }
         self.write_now(bytemuck::cast_slice(from), &to.into_region(self.queue)?)
@@ -86,7 +87,8 @@ impl<'a> After<'a> {
     /// As there.
     pub fn copy_to_host<T: Pod>(self, from: &impl CopyFrom<T>, to: &mut [T]) -> Result<()> {
         let place = from.place(false);
-        if place.requirement().is_some() {
+        if let Some(requirement) = place.requirement() {
+            requirement.check_no_host_writer()?;
             let data = self.read_async(from)?.wait()?;
             crate::driver::copy::same_size(size_of_val(data.as_slice()), size_of_val(to))?;
             to.copy_from_slice(&data);
@@ -101,7 +103,8 @@ impl<'a> After<'a> {
     /// As there.
     pub fn read<T: Pod>(self, from: &impl CopyFrom<T>) -> Result<Vec<T>> {
         let place = from.place(false);
-        if place.requirement().is_some() {
+        if let Some(requirement) = place.requirement() {
+            requirement.check_no_host_writer()?;
             return self.read_async(from)?.wait();
         }
         let from = place.into_region(self.queue)?;

@@ -176,7 +176,7 @@ impl<T: Pod> Accessor<T, access::Read> {
 }
 
 impl<T: Pod> Accessor<T, access::Write> {
-    /// The elements on the host, for writing, when the commands that use them have run. Commands that need them are refused
+    /// The elements on the host, for writing, when the commands that use them have run. Commands that use them wait
     /// until the writer is dropped or [finished](HostWriter::finish).
     ///
     /// # Errors

@@ -1,18 +1,18 @@
-//! Moving contents: to the context of a command, to the host, and from the host.
+//! Where the newest contents of a buffer are, and their way to the context of a command.
+
+use std::sync::Arc;
 
 use super::area::Area;
 use super::object::{Contents, Object, State, Storage};
 use super::requirement::Requirement;
-use crate::command::{Prepared, Value, submit_prepared};
+use super::transfer::replaced;
+use crate::command::{HostTask, Prepared, Value, submit_prepared};
 use crate::driver::host::HostSource;
-use crate::memory::{Region, zeroed};
+use crate::memory::Region;
 use crate::{Error, Event, Queue, Result};
 
-/// Pieces beyond which one copy of everything between the first and the last is cheaper.
-const FEW_PIECES: usize = 16;
-
 impl State {
-    /// Notes that the newest contents are in one place.
+    /// Notes that the newest contents are in one place only.
     pub(super) fn written_in(&mut self, storage: Storage) {
         self.written = true;
         match &self.contents {
@@ -22,7 +22,7 @@ impl State {
     }
 
     /// Brings the contents to the context of a queue, by a command of this queue where they are not there yet.
-    pub(super) fn bring(&mut self, object: &Object, queue: &Queue) -> Result<()> {
+    pub(super) fn bring(&mut self, object: &Arc<Object>, queue: &Queue) -> Result<()> {
         let context = queue.context();
         if let Contents::In(storages) = &self.contents
             && storages.iter().any(|storage| storage.context == *context)
@@ -31,19 +31,19 @@ impl State {
         }
         let whole = Area::whole(object.shape());
         let storage = object.storage(context)?;
-        let source = match &self.contents {
-            Contents::Zeroes => None,
-            Contents::Host(source) => Some(source.clone()),
-            Contents::In(_) => Some(self.download(object)?),
+        let mut after: Vec<Event> = Vec::new();
+        self.tracker.dependencies(&whole, true, |event| after.push(event.clone()));
+        after.retain(|event| !matches!(event.is_complete(), Ok(true)));
+        let command = if after.iter().all(Event::has_ended) {
+            let to = Region::whole(storage.memory.clone());
+            match &self.contents {
+                Contents::Zeroes => Prepared::Fill { to, pattern: Value::new(&0_u8) },
+                contents => Prepared::Write { from: contents.bytes(object)?, to },
+            }
+        } else {
+            Prepared::HostTask(self.bring_later(object, storage.clone())?)
         };
-        let mut after = Vec::new();
-        self.tracker.dependencies(&whole, true, |event| after.push(event));
-        let memory = Region::whole(storage.memory.clone());
-        let command = match source {
-            None => Prepared::Fill { to: memory, pattern: Value::new(&0_u8) },
-            Some(from) => Prepared::Write { from, to: memory },
-        };
-        let event = submit_prepared(queue, command, after.into_iter(), None)?;
+        let event = submit_prepared(queue, command, after.iter(), None)?;
         self.tracker.record(&whole, true, event);
         match &mut self.contents {
             Contents::In(storages) => storages.push(storage),
@@ -52,81 +52,75 @@ impl State {
         Ok(())
     }
 
-    /// All contents, from a context that has them, when what writes them has run.
-    fn download(&self, object: &Object) -> Result<HostSource> {
-        let whole = Area::whole(object.shape());
-        let mut writers = Vec::new();
-        self.tracker.dependencies(&whole, false, |event| writers.push(event));
-        writers.into_iter().try_for_each(Event::wait)?;
-        let mut bytes: Vec<u8> = zeroed(object.size_bytes())?;
-        self.read(object, &whole, &mut bytes)?;
-        Ok(HostSource::owned(bytes))
+    /// The same by a task on the host, when the commands have ended that are in the way, and the host writes no part.
+    fn bring_later(&mut self, object: &Arc<Object>, to: Storage) -> Result<HostTask> {
+        let object = Arc::clone(object);
+        Ok(match &self.contents {
+            Contents::In(storages) => {
+                let from = Contents::In(storages.clone());
+                HostTask::of(move || to.write_all(from.bytes(&object)?.bytes()))
+            }
+            contents => {
+                self.staged = Some(contents.bytes(&object)?);
+                HostTask::of(move || {
+                    let staged = object.lock().staged.take();
+                    staged.map_or(Ok(()), |source| to.write_all(source.bytes()))
+                })
+            }
+        })
     }
 
-    /// Reads an area of the newest contents, which no command writes at the moment.
-    pub(super) fn read(&self, object: &Object, area: &Area, target: &mut [u8]) -> Result<()> {
-        let bytes = object.element_bytes();
-        let pieces = || area.runs(object.shape()).map(|(start, length)| (start * bytes, length * bytes));
-        match &self.contents {
-            Contents::Zeroes => target.fill(0),
-            Contents::Host(source) => pick(source.bytes(), 0, pieces(), target)?,
-            Contents::In(storages) => {
-                let storage = storages.first().ok_or_else(|| Error::invalid("contents that are nowhere"))?;
-                let queue = storage.context.transfer_queue()?;
-                let memory = Region::whole(storage.memory.clone());
-                let (first, end) = match (pieces().next(), pieces().last()) {
-                    (Some((first, _)), Some((last, length))) => (first, last + length),
-                    _ => return Ok(()),
-                };
-                if pieces().nth(FEW_PIECES).is_some() {
-                    let mut stretch: Vec<u8> = zeroed(end - first)?;
-                    queue.read(memory.part(first, end - first)?.span()?, &mut stretch, &[])?;
-                    return pick(&stretch, first, pieces(), target);
-                }
-                let mut target = target;
-                for (start, length) in pieces() {
-                    let (now, rest) = split(target, length)?;
-                    queue.read(memory.part(start, length)?.span()?, now, &[])?;
-                    target = rest;
-                }
-            }
+    /// Refuses what would wait for ever if it were the same thread that writes on the host.
+    pub(super) fn check_no_host_writer(&self, area: &Area) -> Result<()> {
+        if self.host_writes.iter().any(|other| other.overlaps(area)) {
+            return Err(Error::invalid("the host writes this part of it already")
+                .remedy("drop the other host accessor first"));
         }
         Ok(())
     }
 
-    /// Replaces an area of the newest contents, which no command uses at the moment.
-    pub(super) fn write(&mut self, part: &Requirement, source: &[u8]) -> Result<()> {
-        let object = part.object();
-        let whole = *part.area() == Area::whole(object.shape());
-        let storage = match &self.contents {
-            Contents::In(storages) => storages.first().cloned(),
-            _ => None,
-        };
-        let Some(storage) = storage else {
-            let mut bytes: Vec<u8> = zeroed(object.size_bytes())?;
-            match &self.contents {
-                Contents::Host(old) if !whole => bytes.copy_from_slice(old.bytes()),
-                _ => {}
-            }
-            let mut source = source;
-            for (start, length) in part.stretches() {
-                let (now, rest) = source.split_at_checked(length).ok_or_else(mismatch)?;
-                bytes.get_mut(start..start + length).ok_or_else(mismatch)?.copy_from_slice(now);
-                source = rest;
-            }
-            self.contents = Contents::Host(HostSource::owned(bytes));
-            self.written = true;
-            return Ok(());
-        };
-        let queue = storage.context.transfer_queue()?;
-        let memory = Region::whole(storage.memory.clone());
-        let mut source = source;
-        for (start, length) in part.stretches() {
-            let (now, rest) = source.split_at_checked(length).ok_or_else(mismatch)?;
-            queue.write(now, memory.part(start, length)?.span()?, &[])?;
-            source = rest;
+    /// Begins to replace a part on the host: the place where the new elements go. `None`: with the contents on the host.
+    pub(super) fn begin_host_write(&mut self, part: &Requirement, event: Event) -> Option<Storage> {
+        self.host_writes.push(*part.area());
+        self.tracker.record(part.area(), true, event);
+        self.written |= !part.area().is_empty();
+        let Contents::In(storages) = &mut self.contents else { return None };
+        // Other contexts have the old contents.
+        if !part.area().is_empty() {
+            storages.truncate(1);
         }
-        self.written_in(storage);
+        storages.first().cloned()
+    }
+
+    /// Ends it: no command has used the part meanwhile.
+    pub(super) fn end_host_write(
+        &mut self,
+        part: &Requirement,
+        home: Option<&Storage>,
+        source: &[u8],
+    ) -> Result<()> {
+        // Parts do not overlap, so an equal one, which is empty, will do.
+        if let Some(index) = self.host_writes.iter().position(|other| other == part.area()) {
+            self.host_writes.swap_remove(index);
+        }
+        if part.area().is_empty() {
+            return Ok(());
+        }
+        if let Some(storage) = home {
+            return storage.write(part, source);
+        }
+        if let Some(staged) = &self.staged {
+            self.staged = Some(replaced(staged, part, source)?);
+            return Ok(());
+        }
+        // In contexts, the contents are of a command that replaces all, and that waits for this.
+        if let Contents::Zeroes | Contents::Host(_) = &self.contents {
+            let whole = *part.area() == Area::whole(part.object().shape());
+            self.contents = Contents::Host(match whole {
+                true => HostSource::owned(source.to_vec()),
+                false => replaced(&self.contents.bytes(part.object())?, part, source)?,
+            });
+        }
         Ok(())
     }
 }
@@ -146,11 +140,7 @@ impl Object {
             let mut pending = Vec::new();
             {
                 let mut state = self.lock();
-                if state.host_writes.iter().any(|other| other.overlaps(area)) {
-                    return Err(Error::invalid("the host writes this part of it already")
-                        .remedy("drop the other host accessor first")
-                        .at(self.to_string()));
-                }
+                state.check_no_host_writer(area).map_err(|error| error.at(self.to_string()))?;
                 state.tracker.dependencies(area, writes, |event| {
                     if !matches!(event.is_complete(), Ok(true)) {
                         pending.push(event.clone());
@@ -167,29 +157,4 @@ impl Object {
             }
         }
     }
-}
-
-/// Copies pieces of bytes that begin at `origin`.
-fn pick(
-    bytes: &[u8],
-    origin: usize,
-    pieces: impl Iterator<Item = (usize, usize)>,
-    target: &mut [u8],
-) -> Result<()> {
-    let mut target = target;
-    for (start, length) in pieces {
-        let (now, rest) = split(target, length)?;
-        let from = start - origin;
-        now.copy_from_slice(bytes.get(from..from + length).ok_or_else(mismatch)?);
-        target = rest;
-    }
-    Ok(())
-}
-
-fn split(bytes: &mut [u8], length: usize) -> Result<(&mut [u8], &mut [u8])> {
-    bytes.split_at_mut_checked(length).ok_or_else(mismatch)
-}
-
-fn mismatch() -> Error {
-    Error::invalid("host data of another size than its part of the buffer")
 }

@@ -1,7 +1,7 @@
 //! Host accessors: elements of a buffer on the host.
 //!
-//! They are copies. A reader needs nothing of the buffer after it was opened, so commands go on meanwhile; a writer keeps
-//! commands from its part, and puts the elements back when it is dropped. So the host never sees memory that a device
+//! They are copies. A reader needs nothing of the buffer after it was opened, so commands go on meanwhile; a writer holds
+//! commands of its part back, and puts the elements back when it is dropped. So the host never sees memory that a device
 //! may write, waits for exactly the commands that concern it, and works in the same way with every kind of memory.
 
 use std::fmt;
@@ -10,9 +10,11 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
+use super::object::Storage;
 use super::requirement::Requirement;
+use crate::event::{Outcome, Promise};
 use crate::memory::zeroed;
-use crate::{Range, Result};
+use crate::{Event, Range, Result};
 
 /// Elements of a buffer on the host, as they were when it was opened; made by [`Accessor::host`](super::Accessor::host).
 ///
@@ -43,7 +45,9 @@ impl<T: Pod> HostReader<T> {
 fn read<T: Pod>(requirement: &Requirement) -> Result<Vec<T>> {
     let (object, area) = (requirement.object(), requirement.area());
     let mut data: Vec<T> = zeroed(area.len())?;
-    object.settled(area, false, |state| state.read(object, area, bytemuck::cast_slice_mut(&mut data)))?;
+    object.settled(area, false, |state| {
+        state.contents.read(object, area, bytemuck::cast_slice_mut(&mut data))
+    })?;
     Ok(data)
 }
 
@@ -63,13 +67,18 @@ impl<T: fmt::Debug> fmt::Debug for HostReader<T> {
 
 /// Elements of a buffer on the host, for writing; made by [`Accessor::host`](super::Accessor::host).
 ///
-/// They lie side by side, the last dimension fastest. They are put back when this is dropped. A writer that is leaked keeps its part for ever.
-#[must_use = "commands that use the part are refused until this is dropped"]
+/// They lie side by side, the last dimension fastest. They are put back when this is dropped. Commands that use one of them
+/// and are submitted meanwhile wait for that; do not wait for such a command before. A writer that is leaked keeps its
+/// part for ever.
+#[must_use = "commands that use the part wait until this is dropped"]
 pub struct HostWriter<T: Pod> {
     data: Vec<T>,
     range: Range,
     requirement: Arc<Requirement>,
-    open: bool,
+    /// Where the elements go; `None`: with contents that are on the host.
+    home: Option<Storage>,
+    /// What commands wait for that use the part; `None` when it was kept.
+    promise: Option<Arc<Promise>>,
 }
 
 impl<T: Pod> HostWriter<T> {
@@ -77,14 +86,14 @@ impl<T: Pod> HostWriter<T> {
         let (object, area) = (requirement.object(), requirement.area());
         object.recorders().check()?;
         let mut data: Vec<T> = zeroed(area.len())?;
-        object.settled(area, true, |state| {
+        let promise = Promise::new(false);
+        let home = object.settled(area, true, |state| {
             if !requirement.no_init {
-                state.read(object, area, bytemuck::cast_slice_mut(&mut data))?;
+                state.contents.read(object, area, bytemuck::cast_slice_mut(&mut data))?;
             }
-            state.host_writes.push(*area);
-            Ok(())
+            Ok(state.begin_host_write(requirement, Event::promised(Arc::clone(&promise))))
         })?;
-        Ok(Self { data, range, requirement: Arc::clone(requirement), open: true })
+        Ok(Self { data, range, requirement: Arc::clone(requirement), home, promise: Some(promise) })
     }
 
     /// How many elements in each dimension.
@@ -95,27 +104,30 @@ impl<T: Pod> HostWriter<T> {
     /// Puts the elements back, as dropping does, and says whether that went well.
     ///
     /// # Errors
-    /// When the driver refuses. The buffer has its old contents then, or a part of the new ones.
+    /// When the driver refuses. The buffer has its old contents then, or a part of the new ones, and commands that waited
+    /// for this fail.
     pub fn finish(mut self) -> Result<()> {
         self.close()
     }
 
     fn close(&mut self) -> Result<()> {
-        if !std::mem::take(&mut self.open) {
-            return Ok(());
+        let Some(promise) = self.promise.take() else { return Ok(()) };
+        let object = self.requirement.object();
+        let source = bytemuck::cast_slice(&self.data);
+        let outcome = object
+            .lock()
+            .end_host_write(&self.requirement, self.home.as_ref(), source)
+            .map_err(|error| error.at(object.to_string()));
+        promise.settle(match &outcome {
+            Ok(()) => Outcome::done_now(),
+            Err(error) => Outcome::Failed(error.clone()),
+        });
+        if outcome.is_err() {
+            // Whoever waits already fails by it, and whoever comes later does not: it is reported here.
+            object.lock().tracker.forget_completed();
         }
-        let (object, area) = (self.requirement.object(), *self.requirement.area());
-        let mut state = object.lock();
-        // Parts of writers do not overlap, so any equal one, which is empty, will do.
-        if let Some(index) = state.host_writes.iter().position(|other| *other == area) {
-            state.host_writes.swap_remove(index);
-        }
-        if area.is_empty() {
-            return Ok(());
-        }
-        state
-            .write(&self.requirement, bytemuck::cast_slice(&self.data))
-            .map_err(|error| error.at(object.to_string()))
+        promise.tell();
+        outcome
     }
 }
 

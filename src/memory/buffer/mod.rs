@@ -4,9 +4,10 @@
 //! buffer.rs         Buffer: what users hold                    accessor.rs      Accessor: a part, and what is done to it
 //! object.rs         what handles, accessors, commands share    host_accessor.rs HostReader, HostWriter
 //! requirement.rs    a command's use of a part                  write_back.rs    contents that go back to the host
-//! order.rs          the order of commands, by requirements     contents.rs      moving contents between contexts and host
+//! order.rs          the order of commands, by requirements     contents.rs      where they are, the way to a context
 //! area.rs           boxes of elements                          hazards.rs       what an access must wait for: used with events
 //! index.rs          which of many areas overlap one                             by queues, and with nodes by graphs
+//! transfer.rs       bytes between contents and the host
 //! recorded.rs       buffers in recorded commands               joined.rs        requirements of a whole graph
 //! ```
 
@@ -23,6 +24,7 @@ mod object;
 mod order;
 mod recorded;
 mod requirement;
+mod transfer;
 mod write_back;
 
 pub use accessor::{AccessKind, Accessor, Reads, Writes, access};

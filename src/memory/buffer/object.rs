@@ -46,6 +46,8 @@ pub(super) struct State {
     pub(super) contents: Contents,
     /// Parts that the host writes at the moment.
     pub(super) host_writes: Vec<Area>,
+    /// Contents that a task will bring to a context when the host has written its parts.
+    pub(super) staged: Option<HostSource>,
     /// Something has written since the buffer was made.
     pub(super) written: bool,
 }
@@ -85,6 +87,7 @@ impl Object {
                 tracker: Tracker::new(shape),
                 contents: Contents::Zeroes,
                 host_writes: Vec::new(),
+                staged: None,
                 written: false,
             }),
             writes_back: AtomicBool::new(false),

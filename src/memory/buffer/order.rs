@@ -5,7 +5,7 @@ use std::sync::{Arc, MutexGuard};
 use super::hazards::Dependency;
 use super::object::{Object, State};
 use super::requirement::Requirement;
-use crate::{Error, Event, Queue, Result};
+use crate::{Event, Queue, Result};
 
 impl Dependency for Event {
     fn is_over(&self) -> bool {
@@ -25,8 +25,7 @@ impl Dependency for Event {
 /// other command that uses one of the buffers comes in between.
 ///
 /// # Errors
-/// Those of `submit`; [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) while the host writes a part; when the contents
-/// cannot be brought to the queue's context.
+/// Those of `submit`; when the contents cannot be brought to the queue's context.
 pub(crate) fn ordered(
     queue: &Queue,
     parts: &[Arc<Requirement>],
@@ -35,7 +34,9 @@ pub(crate) fn ordered(
     let mut buffers = lock(parts);
     for (object, state) in &mut buffers {
         for part in of(object, parts) {
-            state.admit(part, queue).map_err(|error| error.at(object.to_string()))?;
+            if part.needs_contents() {
+                state.bring(object, queue).map_err(|error| error.at(object.to_string()))?;
+            }
         }
     }
     let mut after = Vec::new();
@@ -68,16 +69,6 @@ fn of<'a>(object: &Arc<Object>, parts: &'a [Arc<Requirement>]) -> impl Iterator<
 }
 
 impl State {
-    /// Lets a command have a part: brings the contents to its context.
-    fn admit(&mut self, part: &Requirement, queue: &Queue) -> Result<()> {
-        if self.host_writes.iter().any(|area| area.overlaps(part.area())) {
-            return Err(
-                Error::invalid("the host writes this part of it").remedy("drop the host accessor first")
-            );
-        }
-        if part.needs_contents() { self.bring(part.object(), queue) } else { Ok(()) }
-    }
-
     /// Notes that a command was given a part.
     fn record(&mut self, part: &Requirement, queue: &Queue, event: &Event) -> Result<()> {
         self.tracker.record(part.area(), part.writes(), event.clone());

@@ -79,6 +79,11 @@ impl Requirement {
             .remedy("copy whole rows, or row by row"))
     }
 
+    /// Refuses for a command that is waited for at once, as a host accessor is refused, while the host writes the part.
+    pub(crate) fn check_no_host_writer(&self) -> Result<()> {
+        self.object.lock().check_no_host_writer(&self.area).map_err(|error| error.at(self.object.to_string()))
+    }
+
     /// The memory from the first to the last element, in the context of a queue; made if need be. The contents are there
     /// once the command has been given its place among others ([`ordered`](super::ordered)).
     pub(crate) fn region(&self, queue: &Queue) -> Result<Region> {

@@ -67,7 +67,7 @@ impl<T: Pod> Final<T> {
         let whole = Area::whole(self.object.shape());
         let mut data: Vec<T> = zeroed(whole.len())?;
         self.object.settled(&whole, false, |state| {
-            state.read(&self.object, &whole, bytemuck::cast_slice_mut(&mut data))
+            state.contents.read(&self.object, &whole, bytemuck::cast_slice_mut(&mut data))
         })?;
         target.replace(data)
     }
