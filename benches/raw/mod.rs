@@ -51,6 +51,7 @@ functions! {
     clFinish(cl_command_queue) -> cl_int;
     clReleaseEvent(cl_event) -> cl_int;
     clDeviceMemAllocINTEL(cl_context, cl_device_id, *const cl_ulong, usize, cl_uint, *mut cl_int) -> *mut c_void;
+    clSetKernelArg(cl_kernel, cl_uint, usize, *const c_void) -> cl_int;
     clSetKernelArgMemPointerINTEL(cl_kernel, cl_uint, *const c_void) -> cl_int;
     clEnqueueMemcpyINTEL(cl_command_queue, cl_bool, *mut c_void, *const c_void, usize, cl_uint, *const cl_event, *mut cl_event) -> cl_int;
 }
@@ -61,7 +62,11 @@ pub(crate) struct Raw {
     pub(crate) context: cl_context,
     pub(crate) device: cl_device_id,
     pub(crate) queue: cl_command_queue,
+    platform: cl_platform_id,
+    extension: Extension,
 }
+
+type Extension = unsafe extern "C" fn(cl_platform_id, *const i8) -> *const c_void;
 
 pub(crate) fn check(code: cl_int) {
     assert_eq!(code, 0, "an OpenCL call failed");
@@ -77,7 +82,6 @@ impl Raw {
             unsafe { library.get::<unsafe extern "C" fn()>(name.to_bytes_with_nul()) }
                 .map_or(null(), |function| *function as *const c_void)
         };
-        type Extension = unsafe extern "C" fn(cl_platform_id, *const i8) -> *const c_void;
         type Platforms = unsafe extern "C" fn(cl_uint, *mut cl_platform_id, *mut cl_uint) -> cl_int;
         // SAFETY: the functions have these signatures; the arrays have as many places as said.
         unsafe {
@@ -111,7 +115,7 @@ impl Raw {
                         null_mut(),
                     ));
                     if CStr::from_bytes_until_nul(&name).unwrap().to_string_lossy().trim() == device_name {
-                        return Self::on(cl, *device, out_of_order);
+                        return Self::on(cl, (*platform, extension), *device, out_of_order);
                     }
                 }
             }
@@ -119,7 +123,12 @@ impl Raw {
         panic!("no device `{device_name}`");
     }
 
-    unsafe fn on(cl: Functions, device: cl_device_id, out_of_order: bool) -> Self {
+    unsafe fn on(
+        cl: Functions,
+        (platform, extension): (cl_platform_id, Extension),
+        device: cl_device_id,
+        out_of_order: bool,
+    ) -> Self {
         let mut code = 0;
         let properties = [u64::from(CL_QUEUE_PROPERTIES), CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 0];
         let properties = if out_of_order { properties.as_ptr() } else { null() };
@@ -129,11 +138,22 @@ impl Raw {
             check(code);
             let queue = (cl.clCreateCommandQueueWithProperties)(context, device, properties, &mut code);
             check(code);
-            Self { cl, context, device, queue }
+            Self { cl, context, device, queue, platform, extension }
         }
     }
 
     pub(crate) fn kernel(&self, spirv: &[u8], name: &CStr) -> cl_kernel {
+        self.kernel_of(self.program(spirv), name)
+    }
+
+    /// The address of a function of an extension; null where the device has none.
+    pub(crate) fn function(&self, name: &CStr) -> *const c_void {
+        // SAFETY: the platform is the loader's, the name ends in NUL.
+        unsafe { (self.extension)(self.platform, name.as_ptr()) }
+    }
+
+    /// A built program.
+    pub(crate) fn program(&self, spirv: &[u8]) -> cl_program {
         let mut code = 0;
         // SAFETY: the objects are alive, the module is the project's own.
         unsafe {
@@ -141,10 +161,17 @@ impl Raw {
                 (self.cl.clCreateProgramWithIL)(self.context, spirv.as_ptr().cast(), spirv.len(), &mut code);
             check(code);
             check((self.cl.clBuildProgram)(program, 1, &self.device, c"".as_ptr(), null(), null_mut()));
-            let kernel = (self.cl.clCreateKernel)(program, name.as_ptr(), &mut code);
-            check(code);
-            kernel
+            program
         }
+    }
+
+    /// A kernel of a program; a new object each time.
+    pub(crate) fn kernel_of(&self, program: cl_program, name: &CStr) -> cl_kernel {
+        let mut code = 0;
+        // SAFETY: the program is alive and built.
+        let kernel = unsafe { (self.cl.clCreateKernel)(program, name.as_ptr(), &mut code) };
+        check(code);
+        kernel
     }
 
     #[allow(dead_code, reason = "for the benchmark of starting up")]

@@ -1,0 +1,358 @@
+//! A thousand small nodes from one list of tasks (`passes::replay`), against the faster of raw enqueues and a raw command buffer,
+//! alternating in one process. Both sides are raw OpenCL: this measures the mechanism, not the library around it.
+//!
+//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes, times are medians of whole replays, enqueue to finish. The
+//! reference has a kernel object for each node, its arguments set once, and no events. Of the ways to launch a list, the one
+//! that is fastest in a trial is measured; it is told on a line of its own.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
+#![allow(unsafe_code, reason = "both sides call OpenCL")]
+
+mod measure;
+mod raw;
+
+use std::ffi::{CStr, c_void};
+use std::ptr::{null, null_mut};
+use std::time::Instant;
+
+use oclave::Device;
+use oclave_image::passes::replay::{REPLAY_SEQ, REPLAY_WI, ReplayLayout, TaskRecord, replay};
+use oclave_image::spirv::Module;
+use opencl_sys::{
+    cl_command_buffer_khr, cl_command_queue, cl_event, cl_int, cl_kernel, cl_program, cl_sync_point_khr,
+    cl_uint,
+};
+use raw::{Raw, check};
+
+const NODES: usize = 1000;
+const SMALL: &[u8] = include_bytes!("kernels/small_nodes.spv");
+const GROUPS: &[u8] = include_bytes!("kernels/small_groups.spv");
+const MIX: [&CStr; 4] = [c"axpy", c"smooth", c"polynomial", c"bump"];
+
+/// A node: a kernel on two arrays of floats.
+#[derive(Clone, Copy)]
+struct Node {
+    kernel: &'static CStr,
+    x: usize,
+    y: usize,
+}
+
+/// A row of the table.
+struct Row {
+    name: &'static str,
+    spirv: &'static [u8],
+    items: usize,
+    local: Option<usize>,
+    /// Nodes do not depend on each other.
+    independent: bool,
+    nodes: Vec<Node>,
+}
+
+fn main() {
+    let device = match Device::select() {
+        Ok(device) if device.capabilities().usm.is_some() => device,
+        Ok(_) => return println!("skipped: the device has no USM"),
+        Err(error) => return println!("skipped: {error}"),
+    };
+    let raw = Raw::new(device.name(), false);
+    let buffers = Buffers::new(&raw, 1001, 1024);
+    let mut programs: Vec<(*const u8, Programs)> = Vec::new();
+    for row in rows() {
+        if !programs.iter().any(|(of, _)| *of == row.spirv.as_ptr()) {
+            programs.push((row.spirv.as_ptr(), Programs::new(&raw, row.spirv)));
+        }
+        let (_, program) = programs.iter().find(|(of, _)| *of == row.spirv.as_ptr()).unwrap();
+        measure_row(&raw, &buffers, program, &row);
+    }
+}
+
+fn rows() -> Vec<Row> {
+    let row = |name, items, independent, node: &dyn Fn(usize) -> Node| Row {
+        name,
+        spirv: SMALL,
+        items,
+        local: None,
+        independent,
+        nodes: (0..NODES).map(node).collect(),
+    };
+    let mix = |i: usize| MIX[i % 4];
+    // Two arrays in turn, so that each node reads what the one before it wrote.
+    let chain = |i: usize| Node { kernel: mix(i), x: i % 2, y: (i + 1) % 2 };
+    let bump = |i: usize| Node { kernel: c"bump", x: i % 2, y: (i + 1) % 2 };
+    let wide = |i: usize| Node { kernel: mix(i), x: i, y: NODES };
+    let layered = |i: usize| Node { kernel: mix(i / 100), x: i % 100, y: 100 + (i + 1) % 100 };
+    let mut rows = vec![
+        row("chain_1item", 1, false, &bump),
+        row("chain_64item", 64, false, &chain),
+        row("chain_256item", 256, false, &chain),
+        row("chain_1024item", 1024, false, &chain),
+        row("wide_1item", 1, true, &wide),
+        row("wide_256item", 256, true, &wide),
+        row("layered_1item", 1, false, &layered),
+        row("layered_64item", 64, false, &layered),
+        row("layered_256item", 256, false, &layered),
+    ];
+    rows.push(Row {
+        name: "barriers_64item",
+        spirv: GROUPS,
+        items: 64,
+        local: Some(64),
+        independent: false,
+        nodes: (0..NODES)
+            .map(|i| Node { kernel: if i % 2 == 0 { c"scan" } else { c"bump" }, x: 0, y: 1 })
+            .collect(),
+    });
+    rows
+}
+
+/// Arrays of floats, all in one piece of memory.
+struct Buffers {
+    start: *mut c_void,
+    bytes_each: usize,
+}
+
+impl Buffers {
+    fn new(raw: &Raw, count: usize, floats: usize) -> Self {
+        // A line apart, so that arrays do not all begin at the same place of the caches.
+        let bytes_each = floats * 4 + 64;
+        let start = raw.alloc(count * bytes_each);
+        write(raw, start, &vec![0; count * bytes_each]);
+        Self { start, bytes_each }
+    }
+
+    fn address(&self, index: usize) -> *mut c_void {
+        self.start.wrapping_byte_add(index * self.bytes_each)
+    }
+}
+
+fn write(raw: &Raw, to: *mut c_void, bytes: &[u8]) {
+    // SAFETY: `to` has room for as many bytes, the call blocks.
+    check(unsafe {
+        (raw.cl.clEnqueueMemcpyINTEL)(
+            raw.queue,
+            1,
+            to,
+            bytes.as_ptr().cast(),
+            bytes.len(),
+            0,
+            null(),
+            null_mut(),
+        )
+    });
+}
+
+/// The kernels as they are, and their replay module.
+struct Programs {
+    plain: cl_program,
+    layout: ReplayLayout,
+    seq: cl_kernel,
+    wi: cl_kernel,
+}
+
+impl Programs {
+    fn new(raw: &Raw, spirv: &[u8]) -> Self {
+        let replay = replay(&Module::from_bytes(spirv).unwrap(), 32 << 10).unwrap();
+        let start = Instant::now();
+        let plain = raw.program(spirv);
+        let middle = start.elapsed();
+        let program = raw.program(&replay.module.to_bytes());
+        eprintln!("build: {middle:?}, of the replay module: {:?}", start.elapsed() - middle);
+        let kernel = |name: &str| raw.kernel_of(program, &std::ffi::CString::new(name).unwrap());
+        Self { plain, layout: replay.layout, seq: kernel(REPLAY_SEQ), wi: kernel(REPLAY_WI) }
+    }
+}
+
+/// How a list is launched: the local size (0: in turn), and how many groups.
+type Shape = (usize, usize);
+
+fn measure_row(raw: &Raw, buffers: &Buffers, programs: &Programs, row: &Row) {
+    let list = task_list(raw, buffers, &programs.layout, row);
+    let kernels: Vec<cl_kernel> =
+        row.nodes.iter().map(|node| node_kernel(raw, buffers, programs, node)).collect();
+    let eager = || {
+        for kernel in &kernels {
+            enqueue(raw, *kernel, row.items, row.local);
+        }
+        raw.finish();
+    };
+    let recorded = CommandBuffer::record(raw, &kernels, row);
+    let ours = |shape: Shape| {
+        launch(raw, programs, list, shape);
+        raw.finish();
+    };
+    let shapes: Vec<Shape> = match (row.local, row.independent) {
+        (Some(local), _) => vec![(local, 1)],
+        (None, false) => vec![(0, 1), (16, 1), (64, 1)],
+        (None, true) => vec![(0, 1), (16, 1), (0, 2), (16, 2), (0, NODES), (16, 64), (64, 64)],
+    };
+    let (shape, times) = shapes
+        .iter()
+        .map(|shape| (*shape, trial(|| ours(*shape))))
+        .min_by(|a, b| a.1.total_cmp(&b.1))
+        .unwrap();
+    let all: Vec<String> =
+        shapes.iter().map(|shape| format!("{shape:?} {:.1}", trial(|| ours(*shape)))).collect();
+    let eager_time = trial(eager);
+    let buffer_time = recorded.as_ref().map(|buffer| trial(|| buffer.replay(raw)));
+    eprintln!(
+        "{}: local size and groups {shape:?} {times:.1} us of {}; eager {eager_time:.1}, command buffer {buffer_time:.1?}",
+        row.name,
+        all.join(", ")
+    );
+    match &recorded {
+        Some(buffer) if buffer_time.is_some_and(|time| time < eager_time) => {
+            measure::pair(row.name, NODES, 41, 1, || ours(shape), || buffer.replay(raw));
+        }
+        _ => measure::pair(row.name, NODES, 41, 1, || ours(shape), eager),
+    }
+}
+
+/// The median of a few, in microseconds.
+fn trial(mut work: impl FnMut()) -> f64 {
+    let mut times: Vec<f64> = (0..12)
+        .map(|_| {
+            let start = Instant::now();
+            work();
+            start.elapsed().as_secs_f64() * 1e6
+        })
+        .skip(3)
+        .collect();
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+/// Writes the nodes as tasks into device memory.
+fn task_list(raw: &Raw, buffers: &Buffers, layout: &ReplayLayout, row: &Row) -> *mut c_void {
+    let mut words = Vec::new();
+    let mut blocks = Vec::new();
+    for node in &row.nodes {
+        let number = layout.kernel_index(node.kernel.to_str().unwrap()).unwrap();
+        let kernel = layout.kernel(number).unwrap();
+        let block = (NODES * TaskRecord::BYTES + blocks.len() * 8) as u64;
+        assert_eq!(kernel.block_bytes, 16, "two pointers");
+        blocks.extend([node.x, node.y].map(|index| buffers.address(index) as u64));
+        let (items, local) = ([row.items as u64, 1, 1], [row.local.unwrap_or(1) as u64, 1, 1]);
+        words.extend(TaskRecord::new((number, kernel), block, 1, items, [0; 3], local).to_words());
+    }
+    words.extend(blocks);
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let list = raw.alloc(bytes.len());
+    write(raw, list, &bytes);
+    list
+}
+
+fn node_kernel(raw: &Raw, buffers: &Buffers, programs: &Programs, node: &Node) -> cl_kernel {
+    let kernel = raw.kernel_of(programs.plain, node.kernel);
+    for (index, array) in [(0, node.x), (1, node.y)] {
+        // SAFETY: kernel and memory are alive.
+        check(unsafe { (raw.cl.clSetKernelArgMemPointerINTEL)(kernel, index, buffers.address(array)) });
+    }
+    kernel
+}
+
+fn enqueue(raw: &Raw, kernel: cl_kernel, items: usize, local: Option<usize>) {
+    let local = local.as_ref().map_or(null(), std::ptr::from_ref);
+    // SAFETY: the objects are alive, sizes have one element.
+    check(unsafe {
+        (raw.cl.clEnqueueNDRangeKernel)(raw.queue, kernel, 1, null(), &items, local, 0, null(), null_mut())
+    });
+}
+
+fn launch(raw: &Raw, programs: &Programs, list: *mut c_void, (local, groups): Shape) {
+    let kernel = if local == 0 { programs.seq } else { programs.wi };
+    let (first, count) = (0_u64, NODES as u64);
+    // SAFETY: kernel and memory are alive, values have the sizes said.
+    unsafe {
+        check((raw.cl.clSetKernelArgMemPointerINTEL)(kernel, 0, list));
+        check((raw.cl.clSetKernelArg)(kernel, 1, 8, (&raw const first).cast()));
+        check((raw.cl.clSetKernelArg)(kernel, 2, 8, (&raw const count).cast()));
+        if local != 0 {
+            check((raw.cl.clSetKernelArg)(kernel, 3, 128, null()));
+        }
+    }
+    enqueue(raw, kernel, local.max(1) * groups, Some(local.max(1)));
+}
+
+type Create =
+    unsafe extern "C" fn(cl_uint, *const cl_command_queue, *const u64, *mut cl_int) -> cl_command_buffer_khr;
+type Finalize = unsafe extern "C" fn(cl_command_buffer_khr) -> cl_int;
+type Enqueue = unsafe extern "C" fn(
+    cl_uint,
+    *const cl_command_queue,
+    cl_command_buffer_khr,
+    cl_uint,
+    *const cl_event,
+    *mut cl_event,
+) -> cl_int;
+type Command = unsafe extern "C" fn(
+    cl_command_buffer_khr,
+    cl_command_queue,
+    *const u64,
+    cl_kernel,
+    cl_uint,
+    *const usize,
+    *const usize,
+    *const usize,
+    cl_uint,
+    *const cl_sync_point_khr,
+    *mut cl_sync_point_khr,
+    *mut *mut c_void,
+) -> cl_int;
+
+struct CommandBuffer {
+    buffer: cl_command_buffer_khr,
+    enqueue: Enqueue,
+}
+
+impl CommandBuffer {
+    /// All nodes in order; `None` where the device has no command buffers.
+    fn record(raw: &Raw, kernels: &[cl_kernel], row: &Row) -> Option<Self> {
+        let [create, command, finalize, enqueue] = [
+            c"clCreateCommandBufferKHR",
+            c"clCommandNDRangeKernelKHR",
+            c"clFinalizeCommandBufferKHR",
+            c"clEnqueueCommandBufferKHR",
+        ]
+        .map(|name| raw.function(name));
+        if [create, command, finalize, enqueue].iter().any(|function| function.is_null()) {
+            return None;
+        }
+        let mut code = 0;
+        let local = row.local.as_ref().map_or(null(), std::ptr::from_ref);
+        // SAFETY: the functions have these signatures; the objects are alive, sizes have one element.
+        unsafe {
+            let create: Create = std::mem::transmute(create);
+            let command: Command = std::mem::transmute(command);
+            let finalize: Finalize = std::mem::transmute(finalize);
+            let enqueue: Enqueue = std::mem::transmute(enqueue);
+            let buffer = create(1, &raw.queue, null(), &mut code);
+            if code != 0 {
+                return None;
+            }
+            for kernel in kernels {
+                check(command(
+                    buffer,
+                    null_mut(),
+                    null(),
+                    *kernel,
+                    1,
+                    null(),
+                    &row.items,
+                    local,
+                    0,
+                    null(),
+                    null_mut(),
+                    null_mut(),
+                ));
+            }
+            check(finalize(buffer));
+            Some(Self { buffer, enqueue })
+        }
+    }
+
+    fn replay(&self, raw: &Raw) {
+        // SAFETY: buffer and queue are alive; an earlier replay was waited for.
+        check(unsafe { (self.enqueue)(0, null(), self.buffer, 0, null(), null_mut()) });
+        raw.finish();
+    }
+}
