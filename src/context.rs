@@ -30,6 +30,7 @@ pub struct Context(Arc<Inner>);
 
 struct Inner {
     programs: Programs,
+    graph_interpreter: Option<bool>,
     /// For copies between buffers and the host; made on first use.
     transfer: OnceLock<Arc<driver::queue::Queue>>,
     driver: Arc<driver::context::Context>,
@@ -68,6 +69,10 @@ impl Context {
             devices: devices.to_vec(),
             cache: ProgramCache::Environment,
             virtual_call_checks: !std::env::var_os("OCLAVE_VIRTUAL_CALL_CHECKS").is_some_and(off),
+            graph_interpreter: std::env::var_os("OCLAVE_GRAPH_INTERPRETER").and_then(|value| {
+                let on = value == "1" || value == "on";
+                (on || off(value)).then_some(on)
+            }),
         }
     }
 
@@ -121,6 +126,11 @@ impl Context {
         UsmSlice::new(self, device, len)
     }
 
+    /// Whether graphs are replayed by the interpreter; `None` where it is faster.
+    pub(crate) fn graph_interpreter(&self) -> Option<bool> {
+        self.0.graph_interpreter
+    }
+
     /// The library's own in-order queue of the first device, for copies between buffers and the host.
     pub(crate) fn transfer_queue(&self) -> Result<&Arc<driver::queue::Queue>> {
         if let Some(queue) = self.0.transfer.get() {
@@ -160,6 +170,7 @@ pub struct ContextBuilder {
     devices: Vec<Device>,
     cache: ProgramCache,
     virtual_call_checks: bool,
+    graph_interpreter: Option<bool>,
 }
 
 impl ContextBuilder {
@@ -178,6 +189,15 @@ impl ContextBuilder {
         self
     }
 
+    /// Whether graphs of the context replay runs of small nodes by the interpreter
+    /// ([`ReplayStrategy::Interpreter`](crate::ReplayStrategy::Interpreter)): never with `Some(false)`, whatever is asked for; with `Some(true)` wherever
+    /// it can be, and with `None` where it is faster, as far as the library can tell. The environment says it for contexts
+    /// that are made without: `OCLAVE_GRAPH_INTERPRETER` is `0` or `off`, `1` or `on`, or anything else.
+    pub fn graph_interpreter(mut self, wish: Option<bool>) -> Self {
+        self.graph_interpreter = wish;
+        self
+    }
+
     /// Makes the context.
     ///
     /// # Errors
@@ -186,6 +206,7 @@ impl ContextBuilder {
         self.devices.iter().try_for_each(Device::require_spirv)?;
         let driver = driver::context::Context::new(&self.devices)?;
         let programs = Programs::new(&driver, &self.cache, self.virtual_call_checks);
-        Ok(Context(Arc::new(Inner { programs, transfer: OnceLock::new(), driver })))
+        let graph_interpreter = self.graph_interpreter;
+        Ok(Context(Arc::new(Inner { programs, graph_interpreter, transfer: OnceLock::new(), driver })))
     }
 }

@@ -107,7 +107,8 @@ pub use error::{Error, ErrorKind, Result};
 pub use event::{Event, EventStatus, Profiling};
 pub use graph::{
     Detail, ExecutableGraph, Finalizer, Graph, GraphBuilder, GraphSupport, Handles, Node, NodeBuilder,
-    NodeTimes, NodeType, PartitionInfo, QueueState, RecordingGuard, ReplayStrategy, Timeline,
+    NodeTimes, NodeType, NotInterpreted, PartitionInfo, QueueState, RecordingGuard, ReplayStrategy,
+    SegmentInfo, Timeline,
 };
 pub use if_device::{EXT_ONEAPI_IF_DEVICE, NotRun, Ran, if_device, if_host};
 pub use image::{ImageTable, Kernel};

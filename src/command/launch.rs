@@ -49,12 +49,18 @@ fn try_find(
 fn try_prepare(queue: &Queue, range: &NdRange, call: &mut KernelCall) -> Result<PreparedKernel> {
     let (kernel, size) = try_find(queue.context(), queue.device(), range, call)?;
     let mut arguments = call.take_arguments();
+    resolve(&mut arguments, queue)?;
+    Ok(PreparedKernel { kernel, arguments, size })
+}
+
+/// Looks up the places in arguments.
+pub(super) fn resolve(arguments: &mut [Argument], queue: &Queue) -> Result<()> {
     for (index, argument) in arguments.iter_mut().enumerate() {
         if let Argument::Pointer(pointer) = argument {
             pointer.place_mut().resolve(queue).map_err(|error| error.at(format!("argument {index}")))?;
         }
     }
-    Ok(PreparedKernel { kernel, arguments, size })
+    Ok(())
 }
 
 /// An argument whose place is resolved, as the driver takes it.

@@ -15,6 +15,7 @@ mod call;
 mod check;
 mod execute;
 mod fill;
+mod form;
 mod handler;
 mod held;
 mod index_space;
@@ -34,6 +35,7 @@ use bytemuck::Pod;
 
 pub(crate) use call::{Argument, CallTarget, Value};
 pub use call::{KernelCall, Local};
+pub(crate) use form::{Form, KernelForm};
 pub use handler::Handler;
 pub use place::{CopyFrom, CopyTo};
 pub(crate) use place::{Place, Placed};

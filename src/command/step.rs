@@ -32,7 +32,7 @@ impl CommandKind {
 }
 
 /// Whether the place of an argument needs not be looked up.
-fn is_plain(argument: &Argument) -> bool {
+pub(super) fn is_plain(argument: &Argument) -> bool {
     match argument {
         Argument::Value(_) | Argument::Local { .. } => true,
         Argument::Pointer(pointer) => matches!(pointer.place(), Place::Null | Place::Usm(_)),

@@ -111,6 +111,9 @@ impl Step {
     }
 }
 
+/// The label of a step that names itself.
+pub(crate) const NO_LABEL: u32 = u32::MAX;
+
 /// Steps of one context and device, each behind those that it waits for.
 pub(crate) struct Sequence {
     id: u64,
@@ -191,14 +194,7 @@ impl Sequence {
             return Err(Error::invalid(format!("there is no step {index}")));
         };
         let before = std::mem::replace(&mut entry.step, step);
-        for memory in &before.memory {
-            if let Some((_, count)) = self.uses.get_mut(&memory.id()) {
-                *count -= 1;
-                if *count == 0 {
-                    self.uses.remove(&memory.id());
-                }
-            }
-        }
+        before.memory.iter().for_each(|memory| self.release(memory));
         Ok(())
     }
 
@@ -208,14 +204,38 @@ impl Sequence {
             _ => false,
         };
         if foreign || step.memory.iter().any(|memory| !Arc::ptr_eq(memory.context(), &self.context)) {
-            return Err(Error::invalid("the kernel or its memory belongs to another context"));
+            return Err(of_another_context());
         }
         Ok(())
     }
 
     fn begin(&mut self, step: &Step) {
-        for memory in &step.memory {
-            self.uses.entry(memory.id()).or_insert_with(|| (Arc::clone(memory), 0)).1 += 1;
+        step.memory.iter().for_each(|memory| self.count_use(memory));
+    }
+
+    fn count_use(&mut self, memory: &Arc<Allocation>) {
+        self.uses.entry(memory.id()).or_insert_with(|| (Arc::clone(memory), 0)).1 += 1;
+    }
+
+    /// Adds memory that a step uses without naming it, until it is released as often.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) for memory of another context.
+    pub(crate) fn keep(&mut self, memory: &Arc<Allocation>) -> Result<()> {
+        if !Arc::ptr_eq(memory.context(), &self.context) {
+            return Err(of_another_context());
+        }
+        self.count_use(memory);
+        Ok(())
+    }
+
+    /// Ends one use.
+    pub(crate) fn release(&mut self, memory: &Allocation) {
+        if let Some((_, count)) = self.uses.get_mut(&memory.id()) {
+            *count -= 1;
+            if *count == 0 {
+                self.uses.remove(&memory.id());
+            }
         }
     }
 
@@ -252,6 +272,7 @@ impl Sequence {
     /// Names the step in an error.
     pub(super) fn named(&self, index: usize, error: Error) -> Error {
         match self.label(index) {
+            Some(NO_LABEL) => error,
             Some(label) => error.at(format!("node {label}")),
             None => error,
         }
@@ -260,6 +281,10 @@ impl Sequence {
     fn is_leaf(&self, index: usize, end: usize) -> bool {
         self.entries.get(index).is_some_and(|entry| entry.first_successor as usize >= end)
     }
+}
+
+fn of_another_context() -> Error {
+    Error::invalid("the kernel or its memory belongs to another context")
 }
 
 impl fmt::Debug for Sequence {

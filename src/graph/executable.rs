@@ -7,15 +7,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::describe::title;
+use super::device_part::DevicePart;
 use super::finalize::Options;
 use super::finalize::flatten::Flat;
 use super::finalize::partition::{Partition, partition};
-use super::finalize::steps::{self, Place, Steps};
+use super::finalize::steps::{Place, Steps};
 use super::frozen::Frozen;
-use super::replay::{self, Replay, ReplayStrategy};
+use super::replay::ReplayStrategy;
 use crate::driver::event as driver;
 use crate::driver::queue as driver_queue;
-use crate::driver::sequence::{Mode, Sequence};
+use crate::driver::sequence::{Mode, Sequence, Step};
 use crate::driver::usm::Allocation;
 use crate::memory::buffer::Requirement;
 use crate::{Context, Device, Error, Event, Queue, Result};
@@ -57,14 +58,6 @@ struct State {
     device: Vec<Option<DevicePart>>,
 }
 
-/// A partition for the device.
-struct DevicePart {
-    sequence: Sequence,
-    replay: Box<dyn Replay>,
-    /// The event of its last run.
-    last: Option<driver::Event>,
-}
-
 /// A part of an executable graph that is run as one: what is given to the device at once, or a host task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -96,11 +89,7 @@ impl ExecutableGraph {
         for (index, partition) in (0..).zip(&partitions) {
             parts.push(match partition.host {
                 true => None,
-                false => Some(DevicePart {
-                    sequence: steps::sequence(&flat, &partition.nodes, index, &queue, &mut places)?,
-                    replay: replay::choose(context, device, options)?,
-                    last: None,
-                }),
+                false => Some(DevicePart::new(&flat, &partition.nodes, index, &queue, options, &mut places)?),
             });
         }
         let requirements = requirements(&flat);
@@ -169,7 +158,7 @@ impl ExecutableGraph {
             PartitionInfo {
                 nodes: partition.nodes.iter().map(origin).collect(),
                 after: partition.waits.iter().map(|wait| *wait as usize).collect(),
-                strategy: part.as_ref().map(|part| part.replay.strategy()),
+                strategy: part.as_ref().map(DevicePart::strategy),
                 linear,
                 commands,
                 sync_points: if linear { 0 } else { sequence.map_or(0, Sequence::len) },
@@ -239,19 +228,8 @@ impl ExecutableGraph {
     ) -> Result<driver::Event> {
         let mut state = self.state();
         let Some(Some(part)) = state.device.get_mut(index) else { return queue.marker(after) };
-        let last = part.last.take();
-        let all: Vec<&driver::Event> = after.iter().copied().chain(&last).collect();
         let measure = self.0.options.profiling && queue.properties().profiling;
-        match part.replay.replay(&part.sequence, queue, &all, Mode { measure, held }) {
-            Ok(event) => {
-                part.last = Some(event.clone());
-                Ok(event)
-            }
-            Err(error) => {
-                part.last = last;
-                Err(self.at(error))
-            }
-        }
+        part.run(queue, after, Mode { measure, held }).map_err(|error| self.at(error))
     }
 
     /// The allocations that a part uses.
@@ -262,25 +240,49 @@ impl ExecutableGraph {
         }
     }
 
-    /// The number of a part's sequence, and for each command of it the number of its node and what it is.
-    pub(super) fn commands_of(&self, index: usize) -> (u64, Vec<(u32, String)>) {
+    /// Where a node of the flat graph went.
+    pub(super) fn place(&self, node: u32) -> Option<&Steps> {
+        self.0.places.get(node as usize)?.as_ref().map(|place| &place.step)
+    }
+
+    /// Looks at a partition, if it is one for the device.
+    pub(super) fn with_part(&self, index: usize, look: impl FnOnce(&DevicePart)) {
+        if let Some(Some(part)) = self.state().device.get(index) {
+            look(part);
+        }
+    }
+
+    /// Whether each command of a part is measured for itself.
+    pub(super) fn measures_steps(&self, index: usize) -> bool {
+        let state = self.state();
+        let part = state.device.get(index).and_then(Option::as_ref);
+        part.is_some_and(|part| part.replay.strategy() == ReplayStrategy::Enqueue)
+    }
+
+    /// The number of a part's sequence, and for each command of it the numbers of its nodes and what it is.
+    pub(super) fn commands_of(&self, index: usize) -> (u64, Vec<(Vec<usize>, String)>) {
         let state = self.state();
         let Some(Some(part)) = state.device.get(index) else { return (u64::MAX, Vec::new()) };
         let nodes =
             self.0.partitions.get(index).map(|partition| partition.nodes.as_slice()).unwrap_or_default();
-        let is_step = |node: &&u32| {
-            let place = self.0.places.get(**node as usize).and_then(Option::as_ref);
-            match place.map(|place| &place.step) {
-                Some(Steps::One(step)) => part.sequence.step(*step as usize).is_some_and(|s| !s.is_join()),
-                _ => false,
+        let mut steps: Vec<(Vec<usize>, String)> = vec![(Vec::new(), String::new()); part.sequence.len()];
+        for node in nodes {
+            let (Some(Steps::One(step) | Steps::Task { step, .. }), Some(command)) =
+                (self.place(*node), self.0.flat.command(*node as usize))
+            else {
+                continue;
+            };
+            if let Some((nodes, name)) = steps.get_mut(*step as usize) {
+                nodes.push(self.0.flat.origin(*node as usize) as usize);
+                *name = match nodes.len() {
+                    1 => title(command),
+                    count => format!("segment of {count} nodes"),
+                };
             }
-        };
-        let describe = |node: &u32| {
-            let node = *node as usize;
-            let title = self.0.flat.command(node).map(|command| title(command)).unwrap_or_default();
-            (self.0.flat.origin(node), title)
-        };
-        (part.sequence.id(), nodes.iter().filter(is_step).map(describe).collect())
+        }
+        let is_join = |index: usize| part.sequence.step(index).is_none_or(Step::is_join);
+        let steps = steps.into_iter().enumerate().filter(|(index, _)| !is_join(*index));
+        (part.sequence.id(), steps.map(|(_, step)| step).collect())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -7,7 +7,9 @@
 //! record.rs                queues that give their commands to a graph
 //! frozen.rs                a graph as it was when it was finalized
 //! finalize/                frozen graph → sub-graphs put in, partitions, prepared steps
-//! executable.rs            what is put on queues; replay/ the ways to do it; support.rs what a device does
+//! executable.rs            what is put on queues; device_part.rs one partition of it; support.rs what a device does
+//! replay/                  the ways to put a partition's steps on queues
+//! interpreter/             runs of small nodes as one step: lists of tasks
 //! part.rs                  a partition as a command: how graphs with host tasks are submitted; timeline.rs when nodes ran
 //! describe.rs, dot.rs      drawings
 //! ```
@@ -15,6 +17,7 @@
 #![allow(dead_code, reason = "executables are being built")]
 
 mod describe;
+mod device_part;
 mod dot;
 mod executable;
 mod finalize;
@@ -24,6 +27,7 @@ mod graph;
 mod handles;
 mod hazards;
 mod insert;
+mod interpreter;
 mod node;
 mod node_builder;
 mod order;
@@ -40,6 +44,7 @@ pub use executable::{ExecutableGraph, PartitionInfo};
 pub use finalize::Finalizer;
 pub use graph::{Graph, GraphBuilder};
 pub use handles::Handles;
+pub use interpreter::{NotInterpreted, SegmentInfo};
 pub use node::{Node, NodeType};
 pub use node_builder::NodeBuilder;
 pub(crate) use part::GraphPart;

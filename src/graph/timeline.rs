@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use super::executable::{ExecutableGraph, PartitionInfo};
-use super::replay::ReplayStrategy;
 use crate::{Error, Event, Profiling, Result};
 
 /// When the commands of one submission of a graph ran; from [`ExecutableGraph::timeline`].
@@ -18,7 +17,7 @@ pub struct Timeline {
 #[non_exhaustive]
 pub struct NodeTimes {
     /// The numbers of the nodes ([`Node::index`](super::Node::index)), those of a sub-graph by its number: one, unless they are in a
-    /// command buffer, inside which drivers do not measure.
+    /// command buffer or a segment of the interpreter, inside which nothing is measured.
     pub nodes: Vec<usize>,
     /// What it is: `kernel saxpy`, `memcpy`.
     pub name: String,
@@ -77,7 +76,7 @@ fn escaped(text: &str) -> String {
 
 impl ExecutableGraph {
     /// When each command ran in the submission that the event is of, which must have ended. With
-    /// [`ReplayStrategy::Enqueue`] node by node, with command buffers from their begin to their end.
+    /// [`ReplayStrategy::Enqueue`](super::ReplayStrategy::Enqueue) node by node, with command buffers from their begin to their end.
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when the event is of something else; [`Profiling`](crate::ErrorKind::Profiling) when the graph was finalized
@@ -101,7 +100,7 @@ impl ExecutableGraph {
                     partition: index,
                     times: event.profiling()?,
                 }),
-                Some(strategy) => self.add_measured(index, partition, strategy, event, &mut nodes)?,
+                Some(_) => self.add_measured(index, partition, event, &mut nodes)?,
             }
         }
         Ok(Timeline { graph: self.id(), nodes })
@@ -111,7 +110,6 @@ impl ExecutableGraph {
         &self,
         index: usize,
         partition: PartitionInfo,
-        strategy: ReplayStrategy,
         event: &Event,
         nodes: &mut Vec<NodeTimes>,
     ) -> Result<()> {
@@ -122,14 +120,14 @@ impl ExecutableGraph {
         let Some(measured) = event.measured().filter(|measured| measured.sequence == sequence) else {
             return Err(self.not_of_this());
         };
-        match strategy {
-            ReplayStrategy::Enqueue => {
-                for ((node, name), event) in commands.into_iter().zip(&measured.events) {
+        match self.measures_steps(index) {
+            true => {
+                for ((of_step, name), event) in commands.into_iter().zip(&measured.events) {
                     let times = event.profiling()?;
-                    nodes.push(NodeTimes { nodes: vec![node as usize], name, partition: index, times });
+                    nodes.push(NodeTimes { nodes: of_step, name, partition: index, times });
                 }
             }
-            _ => nodes.push(NodeTimes {
+            false => nodes.push(NodeTimes {
                 name: "command buffers".to_owned(),
                 nodes: partition.nodes,
                 partition: index,

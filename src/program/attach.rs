@@ -65,7 +65,6 @@ pub(super) fn attach(
 
 /// The table of the addresses of a program's variables, as kernels get it in the hidden argument; none where the image has no
 /// device globals.
-#[allow(dead_code, reason = "what graphs replay with is being built")]
 pub(super) fn table_of(
     builder: &Builder<'_>,
     image: &LoadedImage,
@@ -81,6 +80,7 @@ pub(super) fn table_of(
     let mut addresses = Vec::new();
     for global in globals {
         addresses.push(match program.own_global(&global.id) {
+            _ if is_fault(global) => builder.context.watch(device.device())?,
             Some(memory) => memory.address(),
             None if global.device_image_scope => 0,
             None => {

@@ -11,7 +11,6 @@ mod globals;
 mod map;
 mod programs;
 mod ready;
-#[allow(dead_code, reason = "what graphs replay with is being built")]
 mod replay;
 mod spec;
 mod virtual_faults;
@@ -21,5 +20,6 @@ pub use bundle::{BundleKernel, KernelBundle};
 pub use disk::ProgramCache;
 pub(crate) use programs::Programs;
 pub(crate) use ready::ReadyKernel;
+pub(crate) use replay::{ReplayProgram, Segment as ReplaySegment, Shape, TaskList, Work};
 pub use spec::{SpecConstant, SpecType};
 pub(crate) use spec::{SpecValue, set_spec};

@@ -166,7 +166,6 @@ impl Programs {
     ///
     /// # Errors
     /// [`ErrorKind::KernelNotSupported`] with the reason, when the kernel cannot be replayed.
-    #[allow(dead_code, reason = "what graphs replay with is being built")]
     pub(crate) fn replay(
         &self,
         device: &Device,
@@ -191,7 +190,6 @@ impl Programs {
     }
 
     #[cold]
-    #[allow(dead_code, reason = "what graphs replay with is being built")]
     fn make_replay(
         &self,
         device: &Device,

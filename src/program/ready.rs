@@ -39,7 +39,6 @@ impl BuiltProgram {
     }
 
     /// The place of its replay program.
-    #[allow(dead_code, reason = "what graphs replay with is being built")]
     pub(super) fn replay(&self) -> &Arc<ReplaySlot> {
         &self.replay
     }
@@ -67,7 +66,6 @@ pub(crate) struct ReadyKernel {
     signature: KernelSignature,
     max_work_group_size: OnceLock<usize>,
     /// The place of its program's replay program.
-    #[allow(dead_code, reason = "what graphs replay with is being built")]
     replay: Arc<ReplaySlot>,
     /// The memory of the hidden argument of its program.
     hidden: Option<Arc<Allocation>>,
@@ -101,7 +99,6 @@ impl ReadyKernel {
     }
 
     /// The replay program of its program, when somebody asked for it and it was built, or why there is none.
-    #[allow(dead_code, reason = "what graphs replay with is being built")]
     pub(crate) fn replay(&self) -> Option<&Result<Arc<ReplayProgram>>> {
         self.replay.get()
     }

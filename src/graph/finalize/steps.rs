@@ -1,7 +1,8 @@
 //! From the nodes of a partition to a sequence of prepared steps.
 
 use super::flatten::Flat;
-use crate::driver::sequence::{Sequence, Step};
+use crate::driver::sequence::{NO_LABEL, Sequence, Step};
+use crate::graph::interpreter::{Plan, Run, Segment, Tasks};
 use crate::{Queue, Result};
 
 /// Joins are left out where that makes at most so many edges more.
@@ -18,6 +19,8 @@ pub(crate) struct Place {
 pub(crate) enum Steps {
     /// To a step of the partition's sequence.
     One(u32),
+    /// To a task of the list that a step runs.
+    Task { step: u32, task: u32 },
     /// Nowhere: it does nothing. What waits for it waits for these steps.
     Left(Box<[u32]>),
 }
@@ -36,35 +39,121 @@ pub(crate) fn sequence(
     queue: &Queue,
     places: &mut [Option<Place>],
 ) -> Result<Sequence> {
-    let mut sequence = Sequence::new(queue.context().driver(), queue.device());
-    let successors = successors(flat, nodes, places.len());
-    for node in nodes {
-        let index = *node as usize;
-        let Some(command) = flat.command(index) else { continue };
-        let origin = flat.origin(index);
-        let step = command.step(queue).map_err(|error| error.at(format!("node {origin}")))?;
-        let mut waits = Vec::new();
-        for wait in flat.waits(index) {
-            match places.get(*wait as usize).and_then(Option::as_ref) {
-                Some(place) if place.partition == partition => match &place.step {
-                    Steps::One(step) => waits.push(*step),
-                    Steps::Left(steps) => waits.extend_from_slice(steps),
-                },
-                _ => {}
-            }
-        }
-        waits.sort_unstable();
-        waits.dedup();
-        let behind = successors.get(index).copied().unwrap_or(0) as usize;
-        let step = match step.is_join() && is_left_out(waits.len(), behind) {
-            true => Steps::Left(waits.into()),
-            false => Steps::One(sequence.push(step, &waits, origin)?),
-        };
-        if let Some(entry) = places.get_mut(index) {
-            *entry = Some(Place { partition, step });
+    let mut steps = Builder::new(flat, nodes, partition, queue, places);
+    nodes.iter().try_for_each(|node| steps.add(*node))?;
+    Ok(steps.sequence)
+}
+
+/// As [`sequence`], with the lists of a plan as one step each.
+pub(crate) fn planned(
+    flat: &Flat,
+    nodes: &[u32],
+    partition: u32,
+    queue: &Queue,
+    places: &mut [Option<Place>],
+    plan: Plan,
+) -> Result<(Sequence, Tasks)> {
+    let mut steps = Builder::new(flat, nodes, partition, queue, places);
+    let mut tasks = plan.tasks;
+    for segment in &plan.segments {
+        match segment {
+            Segment::Launch(node) => steps.add(*node)?,
+            Segment::List(run) => steps.add_list(run, &mut tasks)?,
         }
     }
-    Ok(sequence)
+    Ok((steps.sequence, tasks))
+}
+
+/// A sequence that is being made.
+struct Builder<'a> {
+    flat: &'a Flat,
+    partition: u32,
+    queue: &'a Queue,
+    /// How many of the nodes wait for each.
+    successors: Vec<u32>,
+    places: &'a mut [Option<Place>],
+    sequence: Sequence,
+    /// Scratch.
+    waits: Vec<u32>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(
+        flat: &'a Flat,
+        nodes: &[u32],
+        partition: u32,
+        queue: &'a Queue,
+        places: &'a mut [Option<Place>],
+    ) -> Self {
+        let sequence = Sequence::new(queue.context().driver(), queue.device());
+        let successors = successors(flat, nodes, places.len());
+        Self { flat, partition, queue, successors, places, sequence, waits: Vec::new() }
+    }
+
+    fn add(&mut self, node: u32) -> Result<()> {
+        let index = node as usize;
+        let Some(command) = self.flat.command(index) else { return Ok(()) };
+        let origin = self.flat.origin(index);
+        let step = command.step(self.queue).map_err(|error| error.at(format!("node {origin}")))?;
+        self.find_waits(&[node], None);
+        let behind = self.successors.get(index).copied().unwrap_or(0) as usize;
+        let place = match step.is_join() && is_left_out(self.waits.len(), behind) {
+            true => Steps::Left(self.waits.as_slice().into()),
+            false => Steps::One(self.sequence.push(step, &self.waits, origin)?),
+        };
+        self.put(node, place);
+        Ok(())
+    }
+
+    fn add_list(&mut self, run: &Run, tasks: &mut Tasks) -> Result<()> {
+        let id = self.sequence.len() as u32;
+        let (first, flat) = (tasks.len(), self.flat);
+        let commands = run.nodes.iter().filter_map(|node| {
+            let command = flat.command(*node as usize)?;
+            Some((flat.origin(*node as usize), &**command))
+        });
+        let (step, is_task) = tasks.add(run, commands, self.queue, &mut self.sequence)?;
+        let mut task = first;
+        for (node, is_task) in run.nodes.iter().zip(is_task) {
+            self.put(*node, if is_task { Steps::Task { step: id, task } } else { Steps::Left([id].into()) });
+            task += u32::from(is_task);
+        }
+        self.find_waits(&run.nodes, Some(id));
+        self.sequence.push(step, &self.waits, NO_LABEL)?;
+        Ok(())
+    }
+
+    /// The steps that nodes wait for, but for one that they are all in.
+    fn find_waits(&mut self, nodes: &[u32], own: Option<u32>) {
+        let waits = &mut self.waits;
+        waits.clear();
+        let mut tidy_at = 64;
+        for wait in nodes.iter().flat_map(|node| self.flat.waits(*node as usize)) {
+            let place = self.places.get(*wait as usize).and_then(Option::as_ref);
+            let steps = match place.filter(|place| place.partition == self.partition).map(|place| &place.step) {
+                Some(Steps::One(step) | Steps::Task { step, .. }) => std::slice::from_ref(step),
+                Some(Steps::Left(steps)) => steps,
+                None => &[],
+            };
+            waits.extend(steps.iter().filter(|step| Some(**step) != own));
+            if waits.len() > tidy_at {
+                tidy(waits);
+                tidy_at = 64 + 2 * waits.len();
+            }
+        }
+        tidy(waits);
+    }
+
+    fn put(&mut self, node: u32, step: Steps) {
+        if let Some(entry) = self.places.get_mut(node as usize) {
+            *entry = Some(Place { partition: self.partition, step });
+        }
+    }
+}
+
+fn tidy(waits: &mut Vec<u32>) {
+    waits.sort_unstable();
+    waits.dedup();
 }
 
 fn is_left_out(waits: usize, successors: usize) -> bool {

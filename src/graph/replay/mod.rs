@@ -26,6 +26,10 @@ pub enum ReplayStrategy {
     /// Recorded in command buffers of the driver (`cl_khr_command_buffer`). What they cannot hold, such as copies from and to
     /// the host, is enqueued between them.
     CommandBuffer,
+    /// Runs of small kernels, copies and fills as one launch of a kernel of the library that walks a list of them, at tens of
+    /// nanoseconds each; everything else as with `Auto`. Kernels that cannot be run like that are launched as ever
+    /// ([`ExecutableGraph::not_interpreted`](super::ExecutableGraph::not_interpreted) tells why).
+    Interpreter,
 }
 
 impl ReplayStrategy {
@@ -33,8 +37,12 @@ impl ReplayStrategy {
     pub(crate) fn on(self, device: &Device) -> Self {
         let has_buffers = device.capabilities().command_buffer.is_some();
         match self {
-            Self::Auto if has_buffers && !Quirks::of(device).slow_command_buffers => Self::CommandBuffer,
-            Self::Auto => Self::Enqueue,
+            Self::Auto | Self::Interpreter
+                if has_buffers && !Quirks::of(device).slow_command_buffers =>
+            {
+                Self::CommandBuffer
+            }
+            Self::Auto | Self::Interpreter => Self::Enqueue,
             chosen => chosen,
         }
     }

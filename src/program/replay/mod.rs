@@ -16,9 +16,7 @@ use oclave_image::ImageError;
 use oclave_image::passes::replay::{REPLAY_SEQ, REPLAY_WI, Replay, ReplayLayout, TaskRecord, replay};
 use oclave_image::passes::{self, legalize_with};
 
-#[allow(unused_imports, reason = "for graphs")]
-pub(crate) use self::rates::Work;
-pub(crate) use self::rates::{Rates, Shape};
+pub(crate) use self::rates::{Rates, Shape, Work};
 pub(crate) use self::tasks::TaskList;
 use super::attach;
 use super::build::{Builder, refused};
@@ -46,6 +44,10 @@ pub(crate) struct ReplayProgram {
     /// The table of addresses that kernels with device globals get as their last argument.
     hidden: Option<Arc<Allocation>>,
     rates: Rates,
+    /// Work-items of the largest group that the device runs it with.
+    max_group: usize,
+    /// Local memory that variables of its kernels leave.
+    free_local_bytes: u64,
 }
 
 /// Which tasks of a list one launch runs.
@@ -75,6 +77,11 @@ impl ReplayProgram {
     /// The address for the last argument of kernels that use device globals.
     pub(crate) fn hidden(&self) -> Option<&Arc<Allocation>> {
         self.hidden.as_ref()
+    }
+
+    /// Whether it runs groups of so many work-items with so much local memory for their arguments.
+    pub(crate) fn takes(&self, work_items: usize, local_bytes: u64) -> bool {
+        work_items <= self.max_group && local_bytes <= self.free_local_bytes
     }
 
     /// Runs tasks. `memory` is what they use through their arguments.
@@ -136,14 +143,19 @@ impl Builder<'_> {
             kernel.set_indirect_access()?;
             Ok(kernel)
         };
+        let wi = kernel(REPLAY_WI)?;
+        let taken: u64 = layout.kernels().iter().map(|kernel| kernel.static_local_bytes).sum();
+        let local_bytes = device.device().capabilities().limits.local_memory_bytes;
         let mut replay = ReplayProgram {
             layout,
             seq: Mutex::new(kernel(REPLAY_SEQ)?),
-            wi: Mutex::new(kernel(REPLAY_WI)?),
+            max_group: wi.max_work_group_size()?,
+            wi: Mutex::new(wi),
             hidden,
             rates: Rates::default(),
+            free_local_bytes: local_bytes.saturating_sub(taken),
         };
-        let key = self.cache_key(image, device, specs, "replay rates");
+        let key = self.cache_key(image, device, specs, "replay rates 2");
         replay.rates = rates::known_or_measured(self, device, &key, &replay)?;
         Ok(Arc::new(replay))
     }

@@ -43,15 +43,24 @@ pub(crate) struct Rate {
 /// What replaying costs on a device.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Rates {
-    /// Nanoseconds of a launch of no tasks, from its enqueue to the end of the wait for it.
-    launch: f64,
+    /// Nanoseconds of one of many launches of no tasks on a queue.
+    enqueue: f64,
     shapes: Vec<Rate>,
 }
 
 impl Rates {
-    /// Nanoseconds of a launch of no tasks.
-    pub(crate) fn launch_ns(&self) -> f64 {
-        self.launch
+    /// What each of many launches on a queue costs in nanoseconds.
+    pub(crate) fn enqueue_ns(&self) -> f64 {
+        self.enqueue
+    }
+
+    /// Nanoseconds on one core, the launch left out, by groups of so many work-items.
+    pub(crate) fn of_groups(&self, work_items: usize, work: Work) -> f64 {
+        let sizes = self.shapes.iter().filter_map(|rate| match rate.shape {
+            Shape::Seq => None,
+            Shape::Wi([x, ..]) => Some((x.abs_diff(work_items), rate)),
+        });
+        sizes.min_by_key(|(distance, _)| *distance).map_or(f64::INFINITY, |(_, rate)| rate.time(work))
     }
 
     /// The shape that is estimated to be the fastest, and the nanoseconds that it takes on one core, the launch left out.
@@ -62,7 +71,7 @@ impl Rates {
     }
 
     fn to_bytes(&self) -> Vec<u8> {
-        let mut numbers = vec![self.launch];
+        let mut numbers = vec![self.enqueue];
         for rate in &self.shapes {
             let local = match rate.shape {
                 Shape::Seq => 0,
@@ -80,7 +89,7 @@ impl Rates {
                 Some(f64::from_ne_bytes(number.try_into().ok()?)).filter(|n| n.is_finite() && *n >= 0.0)
             })
             .collect::<Option<_>>()?;
-        let (launch, rest) = numbers.split_first()?;
+        let (enqueue, rest) = numbers.split_first()?;
         let rate = |numbers: &[f64]| match *numbers {
             [local, task, step] if CANDIDATES.contains(&(local as usize)) => {
                 let shape = if local == 0.0 { Shape::Seq } else { Shape::Wi([local as usize, 1, 1]) };
@@ -88,7 +97,8 @@ impl Rates {
             }
             _ => None,
         };
-        Some(Self { launch: *launch, shapes: rest.chunks(3).map(rate).collect::<Option<_>>()? })
+        let shapes = rest.chunks(3).map(rate).collect::<Option<_>>()?;
+        Some(Self { enqueue: *enqueue, shapes })
     }
 }
 
@@ -106,6 +116,8 @@ const TASKS: usize = 512;
 const BUSY: usize = 16;
 const ITEMS: u64 = 256;
 const ROUNDS: usize = 5;
+/// Launches behind each other.
+const LAUNCHES: usize = 32;
 
 /// The rates of a program, from the cache or measured.
 pub(super) fn known_or_measured(
@@ -133,6 +145,7 @@ fn measure(builder: &Builder<'_>, device: &DeviceState, program: &ReplayProgram)
     let steps = program.layout().kernels().last().map_or(1.0, |churn| f64::from(churn.cost.steps));
     let mut measuring = Measuring { program, queue: &queue, memory: &memory, list };
     let launch = measuring.best(Shape::Seq, 0, 0)?;
+    let enqueue = measuring.enqueue()?;
     let limit = device.device().capabilities().limits.max_work_group_size;
     let mut shapes = Vec::new();
     for local in CANDIDATES.into_iter().filter(|local| *local <= limit) {
@@ -143,8 +156,9 @@ fn measure(builder: &Builder<'_>, device: &DeviceState, program: &ReplayProgram)
         let step = (busy - task * BUSY as f64).max(0.0) / (BUSY as f64 * ITEMS as f64 * steps);
         shapes.push(Rate { shape, task, step });
     }
-    log::debug!("replay on `{}`: {launch:.0} ns a launch, {shapes:?}", device.device().name());
-    Ok(Rates { launch, shapes })
+    let rates = Rates { enqueue, shapes };
+    log::debug!("replay on `{}`: {rates:?}", device.device().name());
+    Ok(rates)
 }
 
 /// Tasks that fill four bytes, and behind them some that compute.
@@ -179,6 +193,23 @@ struct Measuring<'a> {
 }
 
 impl Measuring<'_> {
+    /// Nanoseconds of one of many launches of no tasks: the best of several, as others are disturbed.
+    fn enqueue(&mut self) -> Result<f64> {
+        let segment = Segment { first: 0, count: 0, groups: 1, shape: Shape::Seq, local_bytes: 0 };
+        let mut best = f64::INFINITY;
+        for _ in 0..ROUNDS {
+            let start = Instant::now();
+            let mut last = None;
+            for _ in 0..LAUNCHES {
+                let none = std::iter::empty();
+                last = Some(self.list.launch(self.program, self.queue, &segment, none, &[])?);
+            }
+            last.map_or(Ok(()), |last| last.wait())?;
+            best = best.min(start.elapsed().as_nanos() as f64 / LAUNCHES as f64);
+        }
+        Ok(best)
+    }
+
     /// Nanoseconds of a launch: the best of several, as others are disturbed.
     fn best(&mut self, shape: Shape, first: usize, count: usize) -> Result<f64> {
         let (first, count) = (first as u64, count as u64);
@@ -203,7 +234,7 @@ mod tests {
     fn rates() -> Rates {
         let rate = |shape, task, step| Rate { shape, task, step };
         Rates {
-            launch: 8000.0,
+            enqueue: 4000.0,
             shapes: vec![rate(Shape::Seq, 10.0, 1.0), rate(Shape::Wi([16, 1, 1]), 50.0, 0.1)],
         }
     }
@@ -214,6 +245,11 @@ mod tests {
         assert_eq!((shape, time), (Shape::Seq, 1100.0));
         let (shape, time) = rates().best(Work { tasks: 100.0, steps: 10_000.0 });
         assert_eq!((shape, time), (Shape::Wi([16, 1, 1]), 6000.0));
+    }
+
+    #[test]
+    fn groups_take_as_long_as_the_most_alike_that_were_measured() {
+        assert_eq!(rates().of_groups(64, Work { tasks: 10.0, steps: 100.0 }), 510.0);
     }
 
     #[test]

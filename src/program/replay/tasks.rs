@@ -23,7 +23,8 @@ pub(crate) struct TaskList {
     /// What the device memory will be: words of 64 bits.
     words: Vec<u64>,
     count: usize,
-    halves: Option<[Half; 2]>,
+    /// The second one comes when the first is in use.
+    halves: Vec<Half>,
     current: usize,
 }
 
@@ -42,17 +43,12 @@ impl TaskList {
             // No layout has so many kernels.
             *kernel = u32::MAX.into();
         }
-        Self { words: idle.repeat(count), count, halves: None, current: 0 }
-    }
-
-    /// How many tasks.
-    pub(crate) fn len(&self) -> usize {
-        self.count
+        Self { words: idle.repeat(count), count, halves: Vec::new(), current: 0 }
     }
 
     /// Adds an argument block, all zero, and gives its offset for [`TaskRecord::arguments`] and [`TaskList::write`].
     pub(crate) fn add_block(&mut self, kernel: &ReplayKernel) -> usize {
-        self.halves = None;
+        self.halves.clear();
         let align = (kernel.block_align as usize).div_ceil(8).max(1);
         self.words.resize(self.words.len().next_multiple_of(align), 0);
         let offset = self.words.len() * 8;
@@ -84,7 +80,7 @@ impl TaskList {
                 Error::invalid(format!("bytes {offset_bytes} to {end} of a list of {length} bytes"))
             })?
             .copy_from_slice(bytes);
-        for half in self.halves.iter_mut().flatten() {
+        for half in &mut self.halves {
             half.stale = match half.stale.is_empty() {
                 true => offset_bytes..end,
                 false => half.stale.start.min(offset_bytes)..half.stale.end.max(end),
@@ -99,27 +95,25 @@ impl TaskList {
     /// When there is no memory, or the driver refuses.
     pub(crate) fn prepare(&mut self, context: &Arc<Context>, device: &Device) -> Result<()> {
         let bytes: &[u8] = bytemuck::cast_slice(&self.words);
-        let halves = match &mut self.halves {
-            Some(halves) => halves,
-            none => {
-                let half = || -> Result<Half> {
-                    Ok(Half { memory: TaskMemory::new(context, device, bytes.len())?, stale: 0..bytes.len() })
-                };
-                none.insert([half()?, half()?])
-            }
+        let half = || -> Result<Half> {
+            Ok(Half { memory: TaskMemory::new(context, device, bytes.len())?, stale: 0..bytes.len() })
         };
-        let [first, second] = halves;
-        let (now, other) = if self.current == 0 { (first, second) } else { (second, first) };
+        if self.halves.is_empty() {
+            self.current = 0;
+            self.halves.push(half()?);
+        }
+        let now = self.halves.get_mut(self.current).ok_or_else(not_prepared)?;
         if now.stale.is_empty() {
             return Ok(());
         }
         // The other one waits if need be: two replays may be on their way, no more.
-        let half = if now.memory.is_idle()? {
-            now
-        } else {
+        if !now.memory.is_idle()? {
+            if self.halves.len() == 1 {
+                self.halves.push(half()?);
+            }
             self.current = 1 - self.current;
-            other
-        };
+        }
+        let half = self.halves.get_mut(self.current).ok_or_else(not_prepared)?;
         let stale = std::mem::take(&mut half.stale);
         if let Some(new) = bytes.get(stale.clone()) {
             half.memory.write(stale.start, new).inspect_err(|_| half.stale = stale.clone())?;
@@ -142,9 +136,11 @@ impl TaskList {
         if segment.first.saturating_add(segment.count) > self.count as u64 {
             return Err(Error::invalid(format!("{segment:?} of a list of {} tasks", self.count)));
         }
-        let current = self.current;
-        let half = self.halves.as_mut().and_then(|halves| halves.get_mut(current));
-        let half = half.ok_or_else(|| Error::invalid("a list of tasks that was not prepared"))?;
+        let half = self.halves.get_mut(self.current).ok_or_else(not_prepared)?;
         half.memory.launch(|list| program.launch(queue, list, segment, memory, after))
     }
+}
+
+fn not_prepared() -> Error {
+    Error::invalid("a list of tasks that was not prepared")
 }

@@ -377,7 +377,6 @@ fn lists_change_between_launches_and_groups_share_them() {
     let kernel = program.layout().kernel(number).unwrap();
     assert_eq!(kernel.unit, ReplayUnit::Items);
     let mut list = TaskList::new(TASKS);
-    assert_eq!(list.len(), TASKS);
     for index in 0..TASKS {
         add(&mut list, index, &program, number, &NdRange::from(1), &call(index, 2));
     }
@@ -484,7 +483,7 @@ fn rates_are_measured_once() {
     let (program, _) = f.program(&f.call("chained"));
     let rates = program.rates();
     println!("{} {rates:?}", f.context.device().name());
-    assert!(rates.launch_ns() > 0.0);
+    assert!(rates.enqueue_ns() > 0.0);
     let again = KernelBundle::from_spirv(&f.context, SPIRV).unwrap();
     let call = again.kernel("chained").unwrap().call();
     let (other, _) = f.context.programs().replay(f.context.device(), call.target(), &[]).unwrap();

@@ -1,0 +1,203 @@
+//! What nodes are to a list of tasks: where they can run, and what they cost.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use oclave_image::passes::replay::{ReplayKernel, ReplayUnit};
+
+use super::segments::{Candidate, Kind, Machine};
+use crate::command::{Argument, CommandKind, Form, KernelForm};
+use crate::program::{ReadyKernel, ReplayProgram, Work};
+use crate::{Error, Queue, Result};
+
+/// The nodes of a partition as candidates for segments.
+pub(crate) struct Classes {
+    pub(super) candidates: Vec<Candidate>,
+    pub(super) programs: Vec<Arc<ReplayProgram>>,
+    pub(super) machine: Machine,
+    /// Why a node runs by itself whatever its size: an index into `reasons`.
+    pub(super) alone: HashMap<u32, u32>,
+    pub(super) reasons: Vec<String>,
+}
+
+/// Looks at nodes one by one.
+pub(super) struct Classifier<'q> {
+    queue: &'q Queue,
+    programs: Vec<Arc<ReplayProgram>>,
+    /// By address of the kernel, which is kept: program and number, or the reason why it is in none.
+    kernels: HashMap<usize, (Arc<ReadyKernel>, Result<Place, u32>)>,
+    reasons: Vec<String>,
+    nodes: Vec<Node>,
+    alone: HashMap<u32, u32>,
+}
+
+/// A kernel's program and its number there.
+type Place = (u32, u32);
+
+struct Node {
+    kind: Kind,
+    steps: f64,
+}
+
+/// What a node is, and the steps that it has.
+type Class = Result<Node, u32>;
+
+impl<'q> Classifier<'q> {
+    pub(super) fn new(queue: &'q Queue, count: usize) -> Self {
+        Self {
+            queue,
+            programs: Vec::new(),
+            kernels: HashMap::new(),
+            reasons: Vec::new(),
+            nodes: Vec::with_capacity(count),
+            alone: HashMap::new(),
+        }
+    }
+
+    /// Adds the next node. Builds the replay program of its kernel if nobody did.
+    ///
+    /// # Errors
+    /// What a queue would refuse the command for.
+    pub(super) fn add(&mut self, command: &CommandKind) -> Result<()> {
+        let class = match command.form(self.queue)? {
+            Form::Nothing => Ok(Node { kind: Kind::Nothing, steps: 0.0 }),
+            Form::Kernel(kernel) => self.kernel(&kernel),
+            Form::Copy { from, to } => Ok(copy(from.address() | to.address(), to.size_bytes())),
+            Form::Fill { pattern, .. } if pattern.len() > 16 => Err(self.reason("a fill with a long pattern")),
+            Form::Fill { to, pattern } => Ok(copy(to.address() | pattern.len() as u64, to.size_bytes())),
+            Form::Other(reason) => Err(self.reason(reason)),
+        };
+        self.nodes.push(class.unwrap_or_else(|reason| {
+            self.alone.insert(self.nodes.len() as u32, reason);
+            Node { kind: Kind::Alone, steps: 0.0 }
+        }));
+        Ok(())
+    }
+
+    /// With costs; none, and the reasons, where no list can run any kernel.
+    pub(super) fn finish(self) -> (Option<Classes>, Vec<String>) {
+        let Some(first) = self.programs.first() else { return (None, self.reasons) };
+        let machine = Machine {
+            launch_ns: first.rates().enqueue_ns(),
+            cores: self.queue.device().capabilities().compute_units,
+            always: false,
+        };
+        let cost = |node: &Node| {
+            let work = Work { tasks: 1.0, steps: node.steps };
+            let (program, local) = match node.kind {
+                Kind::Nothing | Kind::Alone => return 0.0,
+                Kind::Free => (0, None),
+                Kind::Of(program, local) => (program, local),
+            };
+            let rates = self.programs.get(program as usize).unwrap_or(first).rates();
+            match local {
+                None => rates.best(work).1,
+                Some(local) => rates.of_groups(local.iter().map(|size| *size as usize).product(), work),
+            }
+        };
+        let candidates = self.nodes.iter().map(|node| Candidate { cost_ns: cost(node), kind: node.kind });
+        let classes = Classes {
+            candidates: candidates.collect(),
+            programs: self.programs,
+            machine,
+            alone: self.alone,
+            reasons: self.reasons,
+        };
+        (Some(classes), Vec::new())
+    }
+
+    /// The number of a reason.
+    fn reason(&mut self, reason: &str) -> u32 {
+        let known = self.reasons.iter().position(|known| known == reason);
+        known.unwrap_or_else(|| {
+            self.reasons.push(reason.to_owned());
+            self.reasons.len() - 1
+        }) as u32
+    }
+
+    fn kernel(&mut self, form: &KernelForm<'_>) -> Class {
+        let (program, number) = self.place(form)?;
+        let replay = self.programs.get(program as usize).cloned();
+        let kernel = replay.as_ref().and_then(|replay| replay.layout().kernel(number));
+        let (Some(replay), Some(kernel)) = (&replay, kernel) else {
+            return Err(self.reason("the kernel is lost"));
+        };
+        let local = fits(form, kernel, replay).map_err(|reason| self.reason(&reason))?;
+        let items: f64 = form.size.global.iter().map(|size| *size as f64).product();
+        let steps = items * f64::from(kernel.cost.steps.max(1));
+        Ok(Node { kind: Kind::Of(program, local), steps })
+    }
+
+    /// Where a kernel is.
+    fn place(&mut self, form: &KernelForm<'_>) -> Result<Place, u32> {
+        let key = Arc::as_ptr(&form.kernel).addr();
+        if let Some((_, place)) = self.kernels.get(&key) {
+            return *place;
+        }
+        let place = self.look_up(form).map_err(|error: Error| self.reason(&error.to_string()));
+        self.kernels.insert(key, (Arc::clone(&form.kernel), place));
+        place
+    }
+
+    fn look_up(&mut self, form: &KernelForm<'_>) -> Result<Place> {
+        let (queue, call) = (self.queue, form.call);
+        let (program, number) =
+            queue.context().programs().replay(queue.device(), call.target(), call.specs())?;
+        let known = self.programs.iter().position(|known| Arc::ptr_eq(known, &program));
+        let index = known.unwrap_or_else(|| {
+            self.programs.push(program);
+            self.programs.len() - 1
+        });
+        Ok((index as u32, number))
+    }
+}
+
+/// What moves bytes, in elements as wide as all of `alignment` is a multiple of.
+fn copy(alignment: u64, size_bytes: usize) -> Node {
+    // As the library's own tasks do: 16, 4 or 1 bytes.
+    let width = match (alignment | size_bytes as u64).trailing_zeros() {
+        4.. => 16,
+        2.. => 4,
+        _ => 1,
+    };
+    Node { kind: Kind::Free, steps: (size_bytes / width) as f64 * 6.0 }
+}
+
+/// Whether a list can run the kernel over its range; with the size of groups that it needs, if it does.
+pub(super) fn fits(
+    form: &KernelForm<'_>,
+    kernel: &ReplayKernel,
+    program: &ReplayProgram,
+) -> Result<Option<[u32; 3]>, String> {
+    let name = || format!("kernel `{}`", kernel.name);
+    let asks = kernel.needs_groups || kernel.unit == ReplayUnit::Groups;
+    let Some(local) = form.size.local else {
+        return match asks {
+            true => Err(format!("{} uses work-groups, and is launched without their size", name())),
+            false => Ok(None),
+        };
+    };
+    if !kernel.needs_groups {
+        return Ok(None);
+    }
+    let whole = form.size.global.iter().zip(local).all(|(global, local)| global.is_multiple_of(local));
+    if !whole {
+        return Err(format!("{} shares local memory in work-groups that are not whole", name()));
+    }
+    let bytes: u64 = form.call.arguments().iter().map(local_bytes).sum();
+    if !program.takes(local.iter().product(), bytes) {
+        return Err(format!(
+            "{} has {} work-items in a group and {bytes} bytes of local memory, too many for the replay module",
+            name(),
+            local.iter().product::<usize>()
+        ));
+    }
+    Ok(Some(local.map(|size| size as u32)))
+}
+
+fn local_bytes(argument: &Argument) -> u64 {
+    match argument {
+        Argument::Local { size_bytes, .. } => (*size_bytes as u64).next_multiple_of(super::LOCAL_ALIGN as u64),
+        _ => 0,
+    }
+}

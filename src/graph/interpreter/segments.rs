@@ -1,0 +1,491 @@
+//! Cutting a graph into segments: runs of nodes that one launch of a task list replays, and nodes with a launch of their own.
+//!
+//! Pure: nodes are numbers in an order that keeps all edges, each with an estimate of its cost. The segments hold each node
+//! once, in an order that keeps all edges, too.
+//!
+//! | segment | nodes | launch |
+//! |---|---|---|
+//! | serial | small ones, in order | one group |
+//! | parallel | small ones that do not depend on each other | many groups, no synchronisation between them |
+//! | barrier | those with barriers, of one local size, and small ones between | groups of that size |
+//! | launch | one that is large, or that no list can run | as ever |
+//!
+//! # When a list wins
+//! A list runs nodes on one core, in T altogether; launches run them on all P cores, and each begins with L. For n nodes the
+//! list wins while L + T < n (L + T / (n P)), so while T (1 − 1 / P) < (n − 1) L; for one node more, while its own T (1 − 1 / P) < L.
+
+use std::collections::BTreeMap;
+
+/// A segment takes no longer than this, as estimated: one launch cannot be interrupted.
+const LONGEST_NS: f64 = 10e6;
+/// How many launches sharing must save: it cuts the run in two, and estimates are rough.
+const SHARED_LAUNCHES: f64 = 3.0;
+/// Work of one group of a parallel segment in nanoseconds, where there are enough tasks.
+const GROUP_NS: f64 = 4000.0;
+
+/// A node, as far as cutting is concerned.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Candidate {
+    /// Nanoseconds on one core, from a list.
+    pub(crate) cost_ns: f64,
+    pub(crate) kind: Kind,
+}
+
+/// Where a node can run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Anywhere: it does nothing.
+    Nothing,
+    /// In a list of any program.
+    Free,
+    /// In a list of this program; by groups of this size, if any.
+    Of(u32, Option<[u32; 3]>),
+    /// By a launch, a copy … of its own only.
+    Alone,
+}
+
+/// The device.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Machine {
+    /// Nanoseconds that a launch costs before anything runs.
+    pub(crate) launch_ns: f64,
+    /// Cores, or whatever runs groups side by side; 1 at least.
+    pub(crate) cores: u32,
+    /// Whether all that can run in lists shall, whatever is faster.
+    pub(crate) always: bool,
+}
+
+/// Some nodes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Segment {
+    List(Run),
+    /// One node by itself.
+    Launch(u32),
+}
+
+/// The nodes of a launch of a task list.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Run {
+    pub(crate) nodes: Vec<u32>,
+    /// `None`: any will do.
+    pub(crate) program: Option<u32>,
+    /// The size of groups that some of them need.
+    pub(crate) local: Option<[u32; 3]>,
+    /// More than one: nodes in any order.
+    pub(crate) groups: u32,
+    pub(crate) cost_ns: f64,
+}
+
+impl Segment {
+    /// The nodes in the order in which they run.
+    pub(crate) fn nodes(&self) -> &[u32] {
+        match self {
+            Self::List(run) => &run.nodes,
+            Self::Launch(node) => std::slice::from_ref(node),
+        }
+    }
+
+    pub(super) fn nodes_mut(&mut self) -> &mut [u32] {
+        match self {
+            Self::List(run) => &mut run.nodes,
+            Self::Launch(node) => std::slice::from_mut(node),
+        }
+    }
+}
+
+impl Machine {
+    /// What sharing a work on one core among all would save.
+    fn saving_ns(&self, cost_ns: f64) -> f64 {
+        cost_ns * (1.0 - 1.0 / f64::from(self.cores.max(1)))
+    }
+
+    /// Whether a node is better run from a list than by a launch.
+    pub(super) fn is_small(&self, candidate: &Candidate) -> bool {
+        candidate.kind != Kind::Alone
+            && candidate.cost_ns < LONGEST_NS
+            && (self.always || self.saving_ns(candidate.cost_ns) < self.launch_ns)
+    }
+}
+
+/// Cuts a graph. `predecessors(i)` gives the nodes that `i` waits for, all of them before it.
+///
+/// Takes time linear in nodes and edges, with the number of programs and local sizes as a factor.
+pub(crate) fn cut<'a>(
+    nodes: &[Candidate],
+    predecessors: impl Fn(u32) -> &'a [u32],
+    machine: &Machine,
+) -> Vec<Segment> {
+    let mut cutter = Cutter {
+        nodes,
+        machine,
+        graph: Waiting::new(nodes.len(), predecessors),
+        free: Vec::new(),
+        listed: BTreeMap::new(),
+        alone: Vec::new(),
+        segments: Vec::new(),
+        run: Run::default(),
+    };
+    cutter.begin();
+    while cutter.step() {}
+    cutter.end_run();
+    cutter.segments
+}
+
+/// What each node still waits for.
+struct Waiting {
+    missing: Vec<u32>,
+    /// Where each node's successors begin.
+    starts: Vec<usize>,
+    successors: Vec<u32>,
+}
+
+impl Waiting {
+    fn new<'a>(count: usize, predecessors: impl Fn(u32) -> &'a [u32]) -> Self {
+        let all = 0..count as u32;
+        let mut starts = vec![0_usize; count + 1];
+        let mut missing = Vec::with_capacity(count);
+        for node in all.clone() {
+            let before = predecessors(node);
+            missing.push(before.len() as u32);
+            for wait in before {
+                if let Some(start) = starts.get_mut(*wait as usize + 1) {
+                    *start += 1;
+                }
+            }
+        }
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        let mut next = starts.clone();
+        let mut successors = vec![0; sum];
+        for node in all {
+            for wait in predecessors(node) {
+                if let Some(next) = next.get_mut(*wait as usize)
+                    && let Some(place) = successors.get_mut(*next)
+                {
+                    *place = node;
+                    *next += 1;
+                }
+            }
+        }
+        Self { missing, starts, successors }
+    }
+
+    /// Calls `ready` for what waited for this node last.
+    fn done(&mut self, node: u32, mut ready: impl FnMut(u32)) {
+        let start = |index: usize| self.starts.get(index).copied().unwrap_or(0);
+        let range = start(node as usize)..start(node as usize + 1);
+        for successor in self.successors.get(range).unwrap_or(&[]) {
+            if let Some(missing) = self.missing.get_mut(*successor as usize) {
+                *missing -= 1;
+                if *missing == 0 {
+                    ready(*successor);
+                }
+            }
+        }
+    }
+}
+
+/// Nodes of a program and a size of groups.
+type Class = (u32, Option<[u32; 3]>);
+
+struct Cutter<'a> {
+    nodes: &'a [Candidate],
+    machine: &'a Machine,
+    graph: Waiting,
+    /// Ready ones for any list.
+    free: Vec<u32>,
+    /// Ready ones for lists of a class. Classes stay once they are there.
+    listed: BTreeMap<Class, Vec<u32>>,
+    /// Ready ones for launches.
+    alone: Vec<u32>,
+    segments: Vec<Segment>,
+    /// What is being collected.
+    run: Run,
+}
+
+impl Cutter<'_> {
+    fn begin(&mut self) {
+        let roots = (0_u32..).zip(&self.graph.missing).filter(|(_, missing)| **missing == 0);
+        let roots: Vec<u32> = roots.map(|(node, _)| node).collect();
+        roots.into_iter().for_each(|node| self.ready(node));
+    }
+
+    fn candidate(&self, node: u32) -> Candidate {
+        let none = Candidate { cost_ns: 0.0, kind: Kind::Alone };
+        self.nodes.get(node as usize).copied().unwrap_or(none)
+    }
+
+    fn ready(&mut self, node: u32) {
+        let candidate = self.candidate(node);
+        match candidate.kind {
+            _ if !self.machine.is_small(&candidate) => self.alone.push(node),
+            Kind::Of(program, local) => self.listed.entry((program, local)).or_default().push(node),
+            _ => self.free.push(node),
+        }
+    }
+
+    fn done(&mut self, nodes: &[u32]) {
+        let mut ready = Vec::new();
+        for node in nodes {
+            self.graph.done(*node, |node| ready.push(node));
+        }
+        ready.into_iter().for_each(|node| self.ready(node));
+    }
+
+    /// Takes some of the ready nodes: those that go on with the run as long as there are any, large ones when there is nothing
+    /// else. Whether there was one.
+    fn step(&mut self) -> bool {
+        if let Some(class) = self.class() {
+            let mut batch = std::mem::take(&mut self.free);
+            if let Some(nodes) = self.listed.get_mut(&class) {
+                batch.append(nodes);
+            }
+            self.take(&batch, Some(class));
+        } else if !self.free.is_empty() {
+            let batch = std::mem::take(&mut self.free);
+            self.take(&batch, None);
+        } else if !self.alone.is_empty() {
+            self.end_run();
+            let batch = std::mem::take(&mut self.alone);
+            self.segments.extend(batch.iter().copied().map(Segment::Launch));
+            self.done(&batch);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// The class to go on with: of the same program, of the same size of groups if there is one; else that with most nodes.
+    fn class(&self) -> Option<Class> {
+        let fit = |class: &Class| {
+            let same_program = self.run.program.is_none_or(|program| program == class.0);
+            let fits = class.1.is_none() || self.run.local.is_none() || class.1 == self.run.local;
+            (same_program && fits, class.1 == self.run.local)
+        };
+        let ready = self.listed.iter().filter(|(_, nodes)| !nodes.is_empty());
+        ready.max_by_key(|(class, nodes)| (fit(class), nodes.len())).map(|(class, _)| *class)
+    }
+
+    /// Runs nodes that do not depend on each other.
+    fn take(&mut self, batch: &[u32], class: Option<Class>) {
+        let cost: f64 = batch.iter().map(|node| self.candidate(*node).cost_ns).sum();
+        let shared = batch.len() > 1 && self.machine.saving_ns(cost) > SHARED_LAUNCHES * self.machine.launch_ns;
+        if shared {
+            self.end_run();
+            self.share(batch, class, cost);
+        } else {
+            let (program, local) = class.map_or((None, None), |(program, local)| (Some(program), local));
+            let other_program = program.is_some() && self.run.program.is_some_and(|run| Some(run) != program);
+            let other_size = local.is_some() && self.run.local.is_some_and(|run| Some(run) != local);
+            if other_program || other_size {
+                self.end_run();
+            }
+            for node in batch {
+                let cost_ns = self.candidate(*node).cost_ns;
+                if self.run.cost_ns + cost_ns > LONGEST_NS {
+                    self.end_run();
+                }
+                self.run.nodes.push(*node);
+                self.run.cost_ns += cost_ns;
+                self.run.program = self.run.program.or(program);
+                self.run.local = self.run.local.or(local);
+            }
+        }
+        self.done(batch);
+    }
+
+    fn end_run(&mut self) {
+        let run = Run { groups: 1, ..std::mem::take(&mut self.run) };
+        let does = |node: &&u32| self.candidate(**node).kind != Kind::Nothing;
+        let count = run.nodes.iter().filter(does).count() as f64;
+        let wins = self.machine.saving_ns(run.cost_ns) < (count - 1.0) * self.machine.launch_ns;
+        if wins || self.machine.always && count > 0.0 {
+            self.segments.push(Segment::List(run));
+        } else {
+            self.segments.extend(run.nodes.into_iter().map(Segment::Launch));
+        }
+    }
+
+    /// Nodes that do not depend on each other, shared by groups, each of which takes its own on one core.
+    fn share(&mut self, nodes: &[u32], class: Option<Class>, cost_ns: f64) {
+        let cores = f64::from(self.machine.cores);
+        let parts = (cost_ns / cores / LONGEST_NS).ceil().max(1.0) as usize;
+        for nodes in nodes.chunks(nodes.len().div_ceil(parts).max(1)) {
+            let cost_ns: f64 = nodes.iter().map(|node| self.candidate(*node).cost_ns).sum();
+            let groups = (cost_ns / GROUP_NS).max(cores).min(nodes.len() as f64) as u32;
+            self.segments.push(Segment::List(Run {
+                nodes: nodes.to_vec(),
+                program: class.map(|class| class.0),
+                local: class.and_then(|class| class.1),
+                groups,
+                cost_ns,
+            }));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+    use super::*;
+    use proptest::prelude::*;
+
+    const MACHINE: Machine = Machine { launch_ns: 8000.0, cores: 2, always: false };
+
+    fn node(cost_ns: f64) -> Candidate {
+        Candidate { cost_ns, kind: Kind::Of(0, None) }
+    }
+
+    fn grouped(x: u32) -> Candidate {
+        Candidate { cost_ns: 100.0, kind: Kind::Of(0, Some([x, 1, 1])) }
+    }
+
+    fn chain(count: usize) -> Vec<Vec<u32>> {
+        (0..count as u32).map(|i| i.checked_sub(1).into_iter().collect()).collect()
+    }
+
+    fn cut_graph(nodes: &[Candidate], edges: &[Vec<u32>]) -> Vec<Segment> {
+        cut(nodes, |node| edges[node as usize].as_slice(), &MACHINE)
+    }
+
+    fn nodes(segments: &[Segment]) -> Vec<Vec<u32>> {
+        segments.iter().map(|segment| segment.nodes().to_vec()).collect()
+    }
+
+    #[test]
+    fn a_chain_of_small_nodes_is_one_segment() {
+        let segments = cut_graph(&[node(100.0); 1000], &chain(1000));
+        assert_eq!(nodes(&segments), [(0..1000).collect::<Vec<u32>>()]);
+        assert!(matches!(&segments[..], [Segment::List(run)] if run.groups == 1 && run.program == Some(0)));
+        assert!(cut_graph(&[], &[]).is_empty());
+    }
+
+    #[test]
+    fn large_and_foreign_nodes_cut() {
+        let alone = Candidate { cost_ns: 1.0, kind: Kind::Alone };
+        let other = Candidate { cost_ns: 1.0, kind: Kind::Of(1, None) };
+        let all = [node(100.0), node(100.0), node(1e5), node(100.0), node(9000.0), alone, node(100.0), other, other];
+        let segments = cut_graph(&all, &chain(9));
+        let [list, launch] = [|nodes: &[u32]| (true, nodes.to_vec()), |nodes: &[u32]| (false, nodes.to_vec())];
+        let kinds: Vec<_> =
+            segments.iter().map(|s| (matches!(s, Segment::List(_)), s.nodes().to_vec())).collect();
+        // One node by itself is better launched.
+        let expected =
+            [list(&[0, 1]), launch(&[2]), list(&[3, 4]), launch(&[5]), launch(&[6]), list(&[7, 8])];
+        assert_eq!(kinds, expected);
+    }
+
+    #[test]
+    fn small_nodes_beside_large_ones_stay_together() {
+        // Two chains: even nodes are large, odd ones small.
+        let all: Vec<_> = (0..20).map(|i| if i % 2 == 0 { node(1e5) } else { node(10.0) }).collect();
+        let edges: Vec<Vec<u32>> = (0..20_u32).map(|i| i.checked_sub(2).into_iter().collect()).collect();
+        let segments = cut_graph(&all, &edges);
+        assert_eq!(segments.len(), 11);
+        assert_eq!(segments[0].nodes().len(), 10);
+    }
+
+    #[test]
+    fn nodes_that_are_together_as_large_as_launches_are_launched() {
+        assert_eq!(cut_graph(&[node(15_000.0); 2], &chain(2)), [Segment::Launch(0), Segment::Launch(1)]);
+    }
+
+    #[test]
+    fn long_runs_are_cut() {
+        let segments = cut_graph(&[node(10_000.0); 2500], &chain(2500));
+        let sizes: Vec<usize> = segments.iter().map(|segment| segment.nodes().len()).collect();
+        assert_eq!(sizes, [1000, 1000, 500]);
+    }
+
+    #[test]
+    fn levels_with_much_work_are_shared() {
+        // Two levels of 100 nodes, each of 1 µs.
+        let edges: Vec<Vec<u32>> =
+            (0..200).map(|i| if i < 100 { vec![] } else { vec![i - 100, (i + 1) % 100] }).collect();
+        let segments = cut_graph(&[node(1000.0); 200], &edges);
+        assert_eq!(segments.len(), 2);
+        assert!(segments.iter().all(|segment| matches!(segment, Segment::List(run) if run.groups == 25)));
+        // Little work is not.
+        assert_eq!(nodes(&cut_graph(&[node(10.0); 200], &edges)).len(), 1);
+    }
+
+    #[test]
+    fn nodes_with_barriers_run_with_those_of_their_size() {
+        let nothing = Candidate { cost_ns: 0.0, kind: Kind::Nothing };
+        let all = [node(1.0), grouped(64), nothing, node(1.0), grouped(64), grouped(32), node(1.0)];
+        let segments = cut_graph(&all, &chain(7));
+        assert_eq!(nodes(&segments), [vec![0, 1, 2, 3, 4], vec![5, 6]]);
+        let sizes: Vec<_> = segments.iter().map(|s| matches!(s, Segment::List(run) if run.local.is_some())).collect();
+        assert_eq!(sizes, [true, true]);
+    }
+
+    fn candidate() -> impl Strategy<Value = Candidate> {
+        let local = prop_oneof![Just(None), (1..4_u32).prop_map(|x| Some([x * 16, 1, 1]))];
+        let kind = prop_oneof![
+            1 => Just(Kind::Nothing),
+            2 => Just(Kind::Free),
+            6 => (0..2_u32, local).prop_map(|(program, local)| Kind::Of(program, local)),
+            1 => Just(Kind::Alone),
+        ];
+        let cost = prop_oneof![Just(10.0), Just(3000.0), Just(1e5), Just(1e8)];
+        (kind, cost).prop_map(|(kind, cost_ns)| match kind {
+            Kind::Nothing => Candidate { cost_ns: 0.0, kind },
+            kind => Candidate { cost_ns, kind },
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn every_node_runs_once_after_what_it_depends_on_where_it_can(
+            graph in prop::collection::vec((candidate(), prop::collection::vec(any::<prop::sample::Index>(), 0..4)), 0..60),
+            cores in 1..5_u32,
+            always in any::<bool>(),
+        ) {
+            let edges: Vec<Vec<u32>> = graph.iter().enumerate()
+                .map(|(i, (_, before))| {
+                    let mut before: Vec<u32> = before.iter().filter(|_| i > 0).map(|at| at.index(i) as u32).collect();
+                    before.dedup();
+                    before
+                })
+                .collect();
+            let candidates: Vec<Candidate> = graph.iter().map(|(candidate, _)| *candidate).collect();
+            let machine = Machine { launch_ns: 8000.0, cores, always };
+            let segments = cut(&candidates, |node| edges[node as usize].as_slice(), &machine);
+            // Segment and place in it; nodes of a parallel segment have no order among them.
+            let mut when = vec![None; graph.len()];
+            for (number, segment) in segments.iter().enumerate() {
+                let Segment::List(run) = segment else {
+                    prop_assert!(when[segment.nodes()[0] as usize].replace((number, 0)).is_none());
+                    continue;
+                };
+                prop_assert!(run.groups >= 1 && run.nodes.len() > usize::from(!always));
+                for (place, node) in run.nodes.iter().enumerate() {
+                    let place = if run.groups > 1 { 0 } else { place };
+                    prop_assert!(when[*node as usize].replace((number, place)).is_none());
+                    let candidate = candidates[*node as usize];
+                    let fits = match candidate.kind {
+                        Kind::Nothing | Kind::Free => true,
+                        Kind::Of(program, local) => {
+                            run.program == Some(program) && (local.is_none() || local == run.local)
+                        }
+                        Kind::Alone => false,
+                    };
+                    prop_assert!(fits && candidate.cost_ns < LONGEST_NS, "{:?} in {:?}", candidate, run);
+                }
+                let cost: f64 = run.nodes.iter().map(|node| candidates[*node as usize].cost_ns).sum();
+                prop_assert!((cost - run.cost_ns).abs() <= 1e-6 * cost);
+                prop_assert!(cost <= LONGEST_NS * f64::from(run.groups.min(cores)) + 1e6);
+            }
+            prop_assert!(when.iter().all(Option::is_some));
+            for (node, before) in edges.iter().enumerate() {
+                for before in before {
+                    prop_assert!(when[*before as usize].unwrap() < when[node].unwrap());
+                }
+            }
+        }
+    }
+}

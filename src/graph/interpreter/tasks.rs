@@ -1,0 +1,395 @@
+//! The tasks of a partition: its lists' one piece of memory, and what nodes are in it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use oclave_image::passes::replay::{ByteBox, OwnTask, ReplayArgumentKind, ReplayKernel, TaskRecord};
+
+use super::classify;
+use super::segments::{Kind, Run};
+use crate::command::{Argument, CommandKind, Form, KernelForm, Place};
+use crate::driver::sequence::{Sequence, Step};
+use crate::driver::usm::Allocation;
+use crate::program::{ReplayProgram, ReplaySegment, Shape, TaskList, Work};
+use crate::{Error, Queue, Result};
+
+/// What nodes of a partition became tasks, in segments that are steps of its sequence.
+pub(crate) struct Tasks {
+    list: Arc<Mutex<TaskList>>,
+    programs: Vec<Arc<ReplayProgram>>,
+    segments: Vec<SegmentOf>,
+    entries: Vec<Entry>,
+    /// For blocks that are being made.
+    scratch: Vec<u8>,
+}
+
+/// A segment.
+#[derive(Debug, Clone)]
+pub(super) struct SegmentOf {
+    /// Into the programs.
+    program: u32,
+    pub(super) shape: Shape,
+    /// Groups that share the tasks.
+    pub(super) groups: u32,
+    pub(super) tasks: std::ops::Range<u32>,
+    /// As estimated.
+    pub(super) cost_ns: f64,
+    /// That launches get.
+    local_bytes: usize,
+}
+
+/// A task's place.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    /// Of its argument block, in bytes.
+    block: u64,
+    capacity: u32,
+    segment: u32,
+}
+
+/// A task to be written: everything but its block, which is in the scratch.
+struct Draft {
+    kernel: u32,
+    dimensions: u32,
+    global: [u64; 3],
+    offset: [u64; 3],
+    local: [u64; 3],
+    local_bytes: usize,
+    memory: Vec<Arc<Allocation>>,
+}
+
+impl Tasks {
+    /// Room for `count` tasks.
+    pub(super) fn new(programs: Vec<Arc<ReplayProgram>>, count: usize) -> Self {
+        Self {
+            list: Arc::new(Mutex::new(TaskList::new(count))),
+            programs,
+            segments: Vec::new(),
+            entries: Vec::with_capacity(count),
+            scratch: Vec::new(),
+        }
+    }
+
+    pub(super) fn segments(&self) -> &[SegmentOf] {
+        &self.segments
+    }
+
+    /// A task's segment, and its place there.
+    pub(super) fn find(&self, task: u32) -> Option<(usize, usize)> {
+        let segment = self.entries.get(task as usize)?.segment as usize;
+        Some((segment, (task - self.segments.get(segment)?.tasks.start) as usize))
+    }
+
+    /// How many tasks were written.
+    pub(crate) fn len(&self) -> u32 {
+        self.entries.len() as u32
+    }
+
+    /// Writes the nodes of a run, and puts what they use into the sequence. Gives the step, and for each node whether it is a
+    /// task; those that do nothing are none.
+    ///
+    /// # Errors
+    /// What a queue would refuse a command for, with the node.
+    pub(crate) fn add<'c>(
+        &mut self,
+        run: &Run,
+        commands: impl Iterator<Item = (u32, &'c CommandKind)>,
+        queue: &Queue,
+        sequence: &mut Sequence,
+    ) -> Result<(Step, Vec<bool>)> {
+        let number = self.segments.len() as u32;
+        let index = run.program.unwrap_or(0);
+        let program = self.program(index)?;
+        let first = self.entries.len();
+        let (mut names, mut steps, mut local_bytes) = (Names::default(), 0.0, 0);
+        let mut are_tasks = Vec::with_capacity(run.nodes.len());
+        for (origin, command) in commands {
+            let named = |error: Error| error.at(format!("node {origin}"));
+            let draft = self.draft(&program, command, queue).map_err(named)?;
+            are_tasks.push(draft.is_some());
+            let Some(draft) = draft else { continue };
+            let kernel = program.layout().kernel(draft.kernel).ok_or_else(lost)?;
+            let entry = Entry {
+                block: lock(&self.list).add_block(kernel) as u64,
+                capacity: kernel.block_bytes,
+                segment: number,
+            };
+            self.write(self.entries.len(), &entry, kernel, &draft)?;
+            self.entries.push(entry);
+            draft.memory.iter().try_for_each(|memory| sequence.keep(memory)).map_err(named)?;
+            let items: u64 = draft.global.iter().product();
+            steps += items as f64 * f64::from(kernel.cost.steps);
+            local_bytes = local_bytes.max(draft.local_bytes);
+            names.add(origin);
+        }
+        let count = self.entries.len() - first;
+        let shape = match run.local {
+            Some(local) => Shape::Wi(local.map(|size| size as usize)),
+            None => program.rates().best(Work { tasks: count as f64, steps }).0,
+        };
+        let tasks = first as u32..self.entries.len() as u32;
+        let groups = run.groups.min(count as u32).max(1);
+        self.segments.push(SegmentOf { program: index, shape, groups, tasks, cost_ns: run.cost_ns, local_bytes });
+        let segment = ReplaySegment {
+            first: first as u64,
+            count: count as u64,
+            groups: groups as usize,
+            shape,
+            local_bytes,
+        };
+        Ok((step(&self.list, &program, segment, names.text()), are_tasks))
+    }
+
+    /// Puts another command in the place of a task's. Replays on their way keep what they began with. False, and nothing is
+    /// changed, when the segment cannot run it: its kernel is in another program, it is no longer small, or it needs another size
+    /// of groups.
+    ///
+    /// # Errors
+    /// What a queue would refuse the command for.
+    pub(crate) fn update(
+        &mut self,
+        task: u32,
+        before: &CommandKind,
+        command: &CommandKind,
+        queue: &Queue,
+        sequence: &mut Sequence,
+    ) -> Result<bool> {
+        let entry = self.entries.get(task as usize).copied().ok_or_else(lost)?;
+        let segment = self.segments.get(entry.segment as usize).cloned().ok_or_else(lost)?;
+        let program = self.program(segment.program)?;
+        if !self.can_run(&segment, &program, command, queue)? {
+            return Ok(false);
+        }
+        let Some(draft) = self.draft(&program, command, queue)? else { return Ok(false) };
+        let kernel = program.layout().kernel(draft.kernel).ok_or_else(lost)?;
+        if draft.local_bytes > segment.local_bytes {
+            return Ok(false);
+        }
+        draft.memory.iter().try_for_each(|memory| sequence.keep(memory))?;
+        for memory in memory_of(before, queue)? {
+            sequence.release(&memory);
+        }
+        let entry = match kernel.block_bytes <= entry.capacity {
+            true => entry,
+            false => Entry {
+                block: lock(&self.list).add_block(kernel) as u64,
+                capacity: kernel.block_bytes,
+                ..entry
+            },
+        };
+        self.write(task as usize, &entry, kernel, &draft)?;
+        if let Some(place) = self.entries.get_mut(task as usize) {
+            *place = entry;
+        }
+        Ok(true)
+    }
+
+    /// Whether a segment can run a command.
+    fn can_run(
+        &self,
+        segment: &SegmentOf,
+        program: &Arc<ReplayProgram>,
+        command: &CommandKind,
+        queue: &Queue,
+    ) -> Result<bool> {
+        let mut classifier = classify::Classifier::new(queue, 1);
+        classifier.add(command)?;
+        let (Some(classes), _) = classifier.finish() else {
+            // Without kernels: a copy, a fill.
+            return Ok(matches!(command.form(queue)?, Form::Copy { .. } | Form::Fill { .. }));
+        };
+        let same = |index: u32| classes.programs.get(index as usize).is_some_and(|p| Arc::ptr_eq(p, program));
+        let small = classes.candidates.first().is_some_and(|candidate| classes.machine.is_small(candidate));
+        Ok(match classes.candidates.first().map(|candidate| candidate.kind) {
+            Some(Kind::Of(index, None)) => same(index) && small,
+            Some(Kind::Of(index, Some(local))) => {
+                same(index) && small && segment.shape == Shape::Wi(local.map(|size| size as usize))
+            }
+            _ => false,
+        })
+    }
+
+    fn program(&self, index: u32) -> Result<Arc<ReplayProgram>> {
+        self.programs.get(index as usize).cloned().ok_or_else(lost)
+    }
+
+    fn write(&mut self, index: usize, entry: &Entry, kernel: &ReplayKernel, draft: &Draft) -> Result<()> {
+        let Draft { dimensions, global, offset, local, .. } = *draft;
+        let record = TaskRecord::new((draft.kernel, kernel), entry.block, dimensions, global, offset, local);
+        let mut list = lock(&self.list);
+        list.write(entry.block as usize, &self.scratch)?;
+        list.set(index, &record)
+    }
+
+    /// A command as a task, its block in the scratch; `None` if it does nothing.
+    fn draft(
+        &mut self,
+        program: &ReplayProgram,
+        command: &CommandKind,
+        queue: &Queue,
+    ) -> Result<Option<Draft>> {
+        let layout = program.layout();
+        match command.form(queue)? {
+            Form::Kernel(form) => self.draft_kernel(program, &form, queue).map(Some),
+            Form::Copy { from, to } => {
+                let size = ByteBox::contiguous(to.size_bytes() as u64);
+                let task = layout.copy(to.address(), from.address(), &size).ok_or_else(lost)?;
+                let memory = vec![Arc::clone(from.allocation()), Arc::clone(to.allocation())];
+                Ok(Some(self.draft_own(task, memory)))
+            }
+            Form::Fill { to, pattern } => {
+                let size = ByteBox::contiguous(to.size_bytes() as u64);
+                let task = layout.fill(to.address(), &pattern, &size).ok_or_else(lost)?;
+                Ok(Some(self.draft_own(task, vec![Arc::clone(to.allocation())])))
+            }
+            Form::Nothing => Ok(None),
+            Form::Other(_) => Err(lost()),
+        }
+    }
+
+    fn draft_own(&mut self, task: OwnTask, memory: Vec<Arc<Allocation>>) -> Draft {
+        self.scratch = task.arguments;
+        Draft {
+            kernel: task.kernel,
+            dimensions: 3,
+            global: task.items,
+            offset: [0; 3],
+            local: [1; 3],
+            local_bytes: 0,
+            memory,
+        }
+    }
+
+    fn draft_kernel(&mut self, program: &ReplayProgram, form: &KernelForm<'_>, queue: &Queue) -> Result<Draft> {
+        let name = &form.kernel.signature().name;
+        let number = program.layout().kernel_index(name).ok_or_else(lost)?;
+        let kernel = program.layout().kernel(number).ok_or_else(lost)?;
+        let arguments = form.arguments(queue)?;
+        self.scratch.clear();
+        self.scratch.resize(kernel.block_bytes as usize, 0);
+        let (mut local_bytes, mut memory) = (0_usize, Vec::new());
+        let mut given = arguments.iter();
+        for place in &kernel.arguments {
+            let small;
+            let bytes: &[u8] = match (place.kind, given.next()) {
+                (ReplayArgumentKind::Value { .. }, Some(Argument::Value(value))) => value.bytes(),
+                (ReplayArgumentKind::Pointer, Some(Argument::Pointer(pointer))) => {
+                    small = match pointer.place() {
+                        Place::Usm(region) => {
+                            memory.push(Arc::clone(region.allocation()));
+                            region.address().to_ne_bytes()
+                        }
+                        _ => [0; 8],
+                    };
+                    &small
+                }
+                (ReplayArgumentKind::Local, Some(Argument::Local { size_bytes, .. })) => {
+                    let offset = local_bytes.next_multiple_of(super::LOCAL_ALIGN);
+                    local_bytes = offset + size_bytes;
+                    small = (offset as u64).to_ne_bytes();
+                    &small
+                }
+                (ReplayArgumentKind::Pointer, None) => {
+                    let table = program.hidden().ok_or_else(lost)?;
+                    small = (table.address().addr() as u64).to_ne_bytes();
+                    &small
+                }
+                _ => return Err(lost()),
+            };
+            let start = place.offset_bytes as usize;
+            match self.scratch.get_mut(start..start + place.kind.size_bytes() as usize) {
+                Some(room) if room.len() == bytes.len() => room.copy_from_slice(bytes),
+                _ => return Err(lost()),
+            }
+        }
+        let wide = |sizes: [usize; 3]| sizes.map(|size| size as u64);
+        Ok(Draft {
+            kernel: number,
+            dimensions: form.size.dimensions,
+            global: wide(form.size.global),
+            offset: form.size.offset.map_or([0; 3], wide),
+            local: form.size.local.map_or([1; 3], wide),
+            local_bytes,
+            memory,
+        })
+    }
+}
+
+impl std::fmt::Debug for Tasks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} tasks in {} segments", self.entries.len(), self.segments.len())
+    }
+}
+
+/// The memory that a task of this command has put into the sequence.
+fn memory_of(command: &CommandKind, queue: &Queue) -> Result<Vec<Arc<Allocation>>> {
+    Ok(match command.form(queue)? {
+        Form::Kernel(form) => {
+            let arguments = form.arguments(queue)?;
+            let regions = arguments.iter().filter_map(|argument| match argument {
+                Argument::Pointer(pointer) => match pointer.place() {
+                    Place::Usm(region) => Some(Arc::clone(region.allocation())),
+                    _ => None,
+                },
+                _ => None,
+            });
+            regions.collect()
+        }
+        Form::Copy { from, to } => vec![Arc::clone(from.allocation()), Arc::clone(to.allocation())],
+        Form::Fill { to, .. } => vec![Arc::clone(to.allocation())],
+        Form::Nothing | Form::Other(_) => Vec::new(),
+    })
+}
+
+/// The step of a segment.
+fn step(
+    list: &Arc<Mutex<TaskList>>,
+    program: &Arc<ReplayProgram>,
+    segment: ReplaySegment,
+    names: String,
+) -> Step {
+    let (list, program) = (Arc::clone(list), Arc::clone(program));
+    // The sequence keeps what the tasks use, and has begun its use.
+    Step::other(
+        Vec::new(),
+        Box::new(move |queue, after, _| {
+            let mut list = lock(&list);
+            list.prepare(queue.context(), queue.device())
+                .and_then(|()| list.launch(&program, queue, &segment, std::iter::empty(), after))
+                .map_err(|error| error.at(names.clone()))
+        }),
+    )
+}
+
+/// Names of nodes for messages: the first and how many.
+#[derive(Default)]
+struct Names {
+    first: Vec<u32>,
+    count: usize,
+}
+
+impl Names {
+    const SHOWN: usize = 8;
+
+    fn add(&mut self, node: u32) {
+        self.count += 1;
+        if self.first.len() < Self::SHOWN {
+            self.first.push(node);
+        }
+    }
+
+    fn text(&self) -> String {
+        let first: Vec<String> = self.first.iter().map(u32::to_string).collect();
+        match self.count.saturating_sub(self.first.len()) {
+            0 => format!("nodes {}", first.join(", ")),
+            more => format!("nodes {} and {more} more", first.join(", ")),
+        }
+    }
+}
+
+fn lost() -> Error {
+    Error::invalid("a task that does not fit its replay program")
+}
+
+fn lock(list: &Mutex<TaskList>) -> MutexGuard<'_, TaskList> {
+    list.lock().unwrap_or_else(PoisonError::into_inner)
+}
