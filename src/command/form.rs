@@ -50,15 +50,17 @@ impl CommandKind {
                     None => Form::Nothing,
                 }
             }
-            Self::Copy { .. } | Self::Fill { .. } | Self::Memset { .. } => match self.clone().prepare(queue)? {
-                Prepared::Copy { from, .. } if from.size_bytes() == 0 => Form::Nothing,
-                Prepared::Copy { from, to } => Form::Copy { from, to },
-                Prepared::Fill { to, .. } if to.size_bytes() == 0 => Form::Nothing,
-                Prepared::Fill { to, pattern } if fill::is_simple(&to.span()?, pattern.bytes()) => {
-                    Form::Fill { to, pattern: pattern.bytes().into() }
+            Self::Copy { .. } | Self::Fill { .. } | Self::Memset { .. } => {
+                match self.clone().prepare(queue)? {
+                    Prepared::Copy { from, .. } if from.size_bytes() == 0 => Form::Nothing,
+                    Prepared::Copy { from, to } => Form::Copy { from, to },
+                    Prepared::Fill { to, .. } if to.size_bytes() == 0 => Form::Nothing,
+                    Prepared::Fill { to, pattern } if fill::is_simple(&to.span()?, pattern.bytes()) => {
+                        Form::Fill { to, pattern: pattern.bytes().into() }
+                    }
+                    _ => Form::Other("a fill with a pattern that OpenCL does not know"),
                 }
-                _ => Form::Other("a fill with a pattern that OpenCL does not know"),
-            },
+            }
             Self::Advise { .. } | Self::Marker | Self::Barrier | Self::Empty => Form::Nothing,
             Self::Write { .. } | Self::Read { .. } => Form::Other("a copy from or to memory of the host"),
             Self::Prefetch { .. } => Form::Other("a prefetch"),

@@ -130,7 +130,8 @@ impl<'a> Builder<'a> {
         let mut tidy_at = 64;
         for wait in nodes.iter().flat_map(|node| self.flat.waits(*node as usize)) {
             let place = self.places.get(*wait as usize).and_then(Option::as_ref);
-            let steps = match place.filter(|place| place.partition == self.partition).map(|place| &place.step) {
+            let steps = match place.filter(|place| place.partition == self.partition).map(|place| &place.step)
+            {
                 Some(Steps::One(step) | Steps::Task { step, .. }) => std::slice::from_ref(step),
                 Some(Steps::Left(steps)) => steps,
                 None => &[],

@@ -63,7 +63,9 @@ impl<'q> Classifier<'q> {
             Form::Nothing => Ok(Node { kind: Kind::Nothing, steps: 0.0 }),
             Form::Kernel(kernel) => self.kernel(&kernel),
             Form::Copy { from, to } => Ok(copy(from.address() | to.address(), to.size_bytes())),
-            Form::Fill { pattern, .. } if pattern.len() > 16 => Err(self.reason("a fill with a long pattern")),
+            Form::Fill { pattern, .. } if pattern.len() > 16 => {
+                Err(self.reason("a fill with a long pattern"))
+            }
             Form::Fill { to, pattern } => Ok(copy(to.address() | pattern.len() as u64, to.size_bytes())),
             Form::Other(reason) => Err(self.reason(reason)),
         };
@@ -197,7 +199,9 @@ pub(super) fn fits(
 
 fn local_bytes(argument: &Argument) -> u64 {
     match argument {
-        Argument::Local { size_bytes, .. } => (*size_bytes as u64).next_multiple_of(super::LOCAL_ALIGN as u64),
+        Argument::Local { size_bytes, .. } => {
+            (*size_bytes as u64).next_multiple_of(super::LOCAL_ALIGN as u64)
+        }
         _ => 0,
     }
 }

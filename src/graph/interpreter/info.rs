@@ -38,7 +38,8 @@ impl ExecutableGraph {
     /// The launches of the interpreter, and what they run; none where it is not used.
     pub fn segments(&self) -> Vec<SegmentInfo> {
         let mut all = Vec::new();
-        for (partition, nodes) in self.inner().partitions.iter().map(|partition| &partition.nodes).enumerate() {
+        for (partition, nodes) in self.inner().partitions.iter().map(|partition| &partition.nodes).enumerate()
+        {
             self.with_part(partition, |part| {
                 let Some(tasks) = &part.tasks else { return };
                 let first = all.len();

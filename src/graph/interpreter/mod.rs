@@ -17,8 +17,8 @@ mod segments;
 mod tasks;
 
 use classify::{Classes, Classifier};
-pub(crate) use segments::{Run, Segment};
 pub use info::{NotInterpreted, SegmentInfo};
+pub(crate) use segments::{Run, Segment};
 pub(crate) use tasks::Tasks;
 
 use super::finalize::flatten::Flat;

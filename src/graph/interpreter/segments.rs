@@ -272,7 +272,8 @@ impl Cutter<'_> {
     /// Runs nodes that do not depend on each other.
     fn take(&mut self, batch: &[u32], class: Option<Class>) {
         let cost: f64 = batch.iter().map(|node| self.candidate(*node).cost_ns).sum();
-        let shared = batch.len() > 1 && self.machine.saving_ns(cost) > SHARED_LAUNCHES * self.machine.launch_ns;
+        let shared =
+            batch.len() > 1 && self.machine.saving_ns(cost) > SHARED_LAUNCHES * self.machine.launch_ns;
         if shared {
             self.end_run();
             self.share(batch, class, cost);
@@ -368,9 +369,20 @@ mod tests {
     fn large_and_foreign_nodes_cut() {
         let alone = Candidate { cost_ns: 1.0, kind: Kind::Alone };
         let other = Candidate { cost_ns: 1.0, kind: Kind::Of(1, None) };
-        let all = [node(100.0), node(100.0), node(1e5), node(100.0), node(9000.0), alone, node(100.0), other, other];
+        let all = [
+            node(100.0),
+            node(100.0),
+            node(1e5),
+            node(100.0),
+            node(9000.0),
+            alone,
+            node(100.0),
+            other,
+            other,
+        ];
         let segments = cut_graph(&all, &chain(9));
-        let [list, launch] = [|nodes: &[u32]| (true, nodes.to_vec()), |nodes: &[u32]| (false, nodes.to_vec())];
+        let [list, launch] =
+            [|nodes: &[u32]| (true, nodes.to_vec()), |nodes: &[u32]| (false, nodes.to_vec())];
         let kinds: Vec<_> =
             segments.iter().map(|s| (matches!(s, Segment::List(_)), s.nodes().to_vec())).collect();
         // One node by itself is better launched.
@@ -419,7 +431,8 @@ mod tests {
         let all = [node(1.0), grouped(64), nothing, node(1.0), grouped(64), grouped(32), node(1.0)];
         let segments = cut_graph(&all, &chain(7));
         assert_eq!(nodes(&segments), [vec![0, 1, 2, 3, 4], vec![5, 6]]);
-        let sizes: Vec<_> = segments.iter().map(|s| matches!(s, Segment::List(run) if run.local.is_some())).collect();
+        let sizes: Vec<_> =
+            segments.iter().map(|s| matches!(s, Segment::List(run) if run.local.is_some())).collect();
         assert_eq!(sizes, [true, true]);
     }
 

@@ -128,7 +128,14 @@ impl Tasks {
         };
         let tasks = first as u32..self.entries.len() as u32;
         let groups = run.groups.min(count as u32).max(1);
-        self.segments.push(SegmentOf { program: index, shape, groups, tasks, cost_ns: run.cost_ns, local_bytes });
+        self.segments.push(SegmentOf {
+            program: index,
+            shape,
+            groups,
+            tasks,
+            cost_ns: run.cost_ns,
+            local_bytes,
+        });
         let segment = ReplaySegment {
             first: first as u64,
             count: count as u64,
@@ -259,7 +266,12 @@ impl Tasks {
         }
     }
 
-    fn draft_kernel(&mut self, program: &ReplayProgram, form: &KernelForm<'_>, queue: &Queue) -> Result<Draft> {
+    fn draft_kernel(
+        &mut self,
+        program: &ReplayProgram,
+        form: &KernelForm<'_>,
+        queue: &Queue,
+    ) -> Result<Draft> {
         let name = &form.kernel.signature().name;
         let number = program.layout().kernel_index(name).ok_or_else(lost)?;
         let kernel = program.layout().kernel(number).ok_or_else(lost)?;

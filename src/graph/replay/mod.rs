@@ -37,9 +37,7 @@ impl ReplayStrategy {
     pub(crate) fn on(self, device: &Device) -> Self {
         let has_buffers = device.capabilities().command_buffer.is_some();
         match self {
-            Self::Auto | Self::Interpreter
-                if has_buffers && !Quirks::of(device).slow_command_buffers =>
-            {
+            Self::Auto | Self::Interpreter if has_buffers && !Quirks::of(device).slow_command_buffers => {
                 Self::CommandBuffer
             }
             Self::Auto | Self::Interpreter => Self::Enqueue,

@@ -1,0 +1,454 @@
+//! Graphs whose small nodes run from lists of tasks, on the selected device: results against those of other strategies, and what is told.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::{context, variable_devices};
+use oclave::record::Session;
+use oclave::{
+    Command, Context, ExecutableGraph, Graph, KernelBundle, KernelCall, Local, NdRange, Queue, Range,
+    ReplayStrategy, UsmSlice, usm,
+};
+
+mod kernels {
+    oclave::include_kernels!("tests");
+}
+mod optimised {
+    oclave::include_kernels!("virtual_functions");
+}
+mod unoptimised {
+    oclave::include_kernels!("virtual_functions_o0");
+}
+
+const N: usize = 96;
+
+/// The kernels of `tests/fixtures/replay.cl`.
+fn replay_kernels(context: &Context) -> KernelBundle {
+    KernelBundle::from_spirv(context, include_bytes!("fixtures/replay.spv")).unwrap()
+}
+
+fn call(bundle: &KernelBundle, name: &str) -> KernelCall {
+    bundle.kernel(name).unwrap().call()
+}
+
+/// A context in which the environment does not say how graphs are replayed.
+fn undecided() -> Option<Context> {
+    let context = context()?;
+    Some(Context::builder(context.devices()).graph_interpreter(None).build().unwrap())
+}
+
+fn chain(graph: &Graph, commands: impl IntoIterator<Item = Command>) {
+    for command in commands {
+        graph.after_all_leaves().add(command).unwrap();
+    }
+}
+
+/// `count` commands on two arrays in turn: kernels, copies and fills.
+fn mixed(bundle: &KernelBundle, [x, y]: [&UsmSlice<i32, usm::Shared>; 2], count: usize) -> Vec<Command> {
+    (0..count)
+        .map(|i| {
+            let (from, to) = if i % 2 == 0 { (x, y) } else { (y, x) };
+            let scaled = call(bundle, "chained").pointer_mut::<i32>(from).value(i as i32 % 3 - 1);
+            let shifted = call(bundle, "shifted").pointer::<i32>(from).pointer_mut::<i32>(to).value(N as i32);
+            match i % 7 {
+                0..3 => Command::parallel_for(N, scaled),
+                3 => Command::copy(from, to),
+                4 => Command::fill(&to.slice(10..20).unwrap(), i as i32),
+                5 => Command::memset(&from.slice(0..3).unwrap(), i as u8),
+                _ => Command::parallel_for(N, shifted),
+            }
+        })
+        .collect()
+}
+
+fn finalize(graph: &Graph, strategy: ReplayStrategy) -> ExecutableGraph {
+    graph.finalizer().strategy(strategy).finalize().unwrap()
+}
+
+#[test]
+fn a_chain_of_small_nodes_is_one_launch_with_the_same_results() {
+    let Some(context) = undecided() else { return };
+    let bundle = replay_kernels(&context);
+    let queue = Queue::new(&context).unwrap();
+    let [x, y] = [(); 2].map(|()| context.alloc_shared::<i32>(N).unwrap());
+    let mut results = Vec::new();
+    for strategy in [ReplayStrategy::Enqueue, ReplayStrategy::Auto, ReplayStrategy::Interpreter] {
+        x.write().unwrap().copy_from_slice(&std::array::from_fn::<i32, N, _>(|i| i as i32 * 7 % 31));
+        y.write().unwrap().fill(1);
+        let graph = Graph::from_queue(&queue);
+        chain(&graph, mixed(&bundle, [&x, &y], 300));
+        let executable = finalize(&graph, strategy);
+        drop(graph);
+        let used = executable.partitions()[0].strategy.unwrap();
+        let segments = executable.segments();
+        if strategy == ReplayStrategy::Enqueue {
+            assert_eq!((used, segments.len()), (ReplayStrategy::Enqueue, 0));
+            assert_eq!(executable.not_interpreted().len(), 1);
+        } else {
+            assert_eq!(used, ReplayStrategy::Interpreter);
+            assert_eq!(segments.len(), 1, "{segments:?}");
+            assert_eq!(segments[0].nodes, (0..300).collect::<Vec<_>>());
+            assert_eq!(segments[0].groups, 1);
+            assert!(segments[0].estimated_ns > 0.0);
+            assert_eq!(executable.not_interpreted(), []);
+        }
+        let session = Session::start();
+        for _ in 0..3 {
+            queue.submit_graph(&executable).unwrap();
+        }
+        queue.wait().unwrap();
+        if strategy != ReplayStrategy::Enqueue {
+            assert_eq!(session.count("clEnqueueNDRangeKernel"), 3, "{:?}", session.counts());
+        }
+        results.push((x.read().unwrap().to_vec(), y.read().unwrap().to_vec()));
+    }
+    assert!(results.windows(2).all(|pair| pair[0] == pair[1]), "{results:?}");
+}
+
+#[test]
+fn it_can_be_switched_off_and_on() {
+    let Some(context) = undecided() else { return };
+    let make = |wish: Option<bool>, strategy: ReplayStrategy, count: usize| {
+        let context = Context::builder(context.devices()).graph_interpreter(wish).build().unwrap();
+        let [x, y] = [(); 2].map(|()| context.alloc_shared::<i32>(N).unwrap());
+        let graph = Graph::new(&context, context.device()).unwrap();
+        chain(&graph, mixed(&replay_kernels(&context), [&x, &y], count));
+        finalize(&graph, strategy)
+    };
+    let reasons = |executable: &ExecutableGraph| -> Vec<String> {
+        executable.not_interpreted().into_iter().map(|not| not.reason).collect()
+    };
+    for strategy in [ReplayStrategy::Auto, ReplayStrategy::Interpreter] {
+        let off = make(Some(false), strategy, 300);
+        assert_eq!((off.segments().len(), reasons(&off)), (0, vec!["it is switched off".to_owned()]));
+        assert_eq!(make(Some(true), strategy, 3).segments().len(), 1);
+    }
+    assert_eq!(make(Some(true), ReplayStrategy::Enqueue, 300).segments(), []);
+    let few = make(None, ReplayStrategy::Auto, 10);
+    assert_eq!(
+        (few.segments().len(), reasons(&few)),
+        (0, vec!["there are fewer than 32 small kernels".to_owned()])
+    );
+    assert_eq!(make(None, ReplayStrategy::Interpreter, 10).segments().len(), 1);
+}
+
+#[test]
+fn groups_with_barriers_and_local_memory_run_in_segments_of_their_size() {
+    let Some(context) = context() else { return };
+    let bundle = replay_kernels(&context);
+    let queue = Queue::new(&context).unwrap();
+    let input = context.alloc_shared::<i32>(256).unwrap();
+    input.write().unwrap().iter_mut().enumerate().for_each(|(i, x)| *x = i as i32 * i as i32 % 97);
+    let outs: Vec<_> = (0..6).map(|_| context.alloc_shared::<u64>(64 * 4).unwrap()).collect();
+    let sums = |i: usize, size: usize| {
+        let call = call(&bundle, "group_sums").pointer::<i32>(&input).pointer_mut::<u64>(&outs[i]);
+        let call = call.local(Local::<i32>::new(size)).local(Local::<u8>::new(size));
+        Command::parallel_for(NdRange::new(64, size), call)
+    };
+    let bump =
+        || Command::parallel_for(256, call(&bundle, "chained").pointer_mut::<i32>(&input).value(1_i32));
+    let mut results = Vec::new();
+    for strategy in [ReplayStrategy::Enqueue, ReplayStrategy::Interpreter] {
+        input.write().unwrap().iter_mut().enumerate().for_each(|(i, x)| *x = i as i32 * i as i32 % 97);
+        let graph = Graph::from_queue(&queue);
+        chain(
+            &graph,
+            [bump(), sums(0, 16), sums(1, 16), bump(), sums(2, 16), sums(3, 8), bump(), sums(4, 8)],
+        );
+        let ids = call(&bundle, "group_ids").pointer_mut::<u64>(&outs[5]);
+        chain(&graph, [Command::parallel_for(NdRange::new(64, 4), ids)]);
+        let executable = finalize(&graph, strategy);
+        if !executable.segments().is_empty() {
+            let nodes: Vec<_> = executable.segments().iter().map(|s| (s.nodes.len(), s.group_size)).collect();
+            assert_eq!(nodes, [(5, 16), (4, 8)]);
+        }
+        for _ in 0..2 {
+            queue.submit_graph(&executable).unwrap();
+        }
+        queue.wait().unwrap();
+        results.push(outs.iter().map(|out| out.read().unwrap().to_vec()).collect::<Vec<_>>());
+    }
+    assert!(results[0] == results[1], "{results:?}");
+}
+
+#[test]
+fn what_no_list_can_run_is_launched_and_the_reason_is_told() {
+    let Some(context) = context() else { return };
+    let bundle = replay_kernels(&context);
+    let queue = Queue::new(&context).unwrap();
+    let value = context.alloc_shared::<i32>(N).unwrap();
+    value.write().unwrap().fill(1);
+    let out = context.alloc_shared::<u64>(N * 4).unwrap();
+    let bump = |factor: i32| {
+        Command::parallel_for(N, call(&bundle, "chained").pointer_mut::<i32>(&value).value(factor))
+    };
+    let graph = Graph::from_queue(&queue);
+    // Groups of the driver's choice.
+    let ids = Command::parallel_for(N, call(&bundle, "group_ids").pointer_mut::<u64>(&out));
+    let write = Command::write(vec![5; 4], &value.slice(0..4).unwrap());
+    chain(&graph, [bump(2), bump(3), ids, bump(4), bump(5), write, bump(1), bump(1)]);
+    let executable = finalize(&graph, ReplayStrategy::Interpreter);
+    let told = executable.not_interpreted();
+    let told: Vec<_> = told.iter().map(|not| (not.nodes.as_slice(), not.reason.as_str())).collect();
+    if !executable.segments().is_empty() {
+        let nodes: Vec<_> = executable.segments().into_iter().map(|segment| segment.nodes).collect();
+        assert_eq!(nodes, [vec![0, 1], vec![3, 4], vec![6, 7]]);
+        let expected = [
+            (&[5][..], "a copy from or to memory of the host"),
+            (&[2][..], "kernel `group_ids` uses work-groups, and is launched without their size"),
+        ];
+        assert_eq!(told, expected);
+    }
+    queue.submit_graph(&executable).unwrap().wait().unwrap();
+    let expected: Vec<i32> = (0..N as i32)
+        .map(|i| {
+            let value = [2, 3, 4, 5].iter().fold(1, |x, factor| x * factor + i);
+            let value = if i < 4 { 5 } else { value };
+            value + 2 * i
+        })
+        .collect();
+    assert_eq!(*value.read().unwrap(), *expected);
+}
+
+#[test]
+fn nodes_that_do_not_depend_on_each_other_are_shared_by_groups() {
+    let Some(context) = undecided() else { return };
+    if context.device().capabilities().compute_units < 2 {
+        return println!("skipped: the device has one compute unit");
+    }
+    let bundle = replay_kernels(&context);
+    let queue = Queue::builder(&context).out_of_order().build().unwrap();
+    let memory = context.alloc_shared::<i32>(N * 2000).unwrap();
+    memory.write().unwrap().fill(1);
+    let graph = Graph::new(&context, context.device()).unwrap();
+    for i in 0..2000 {
+        let part = memory.slice(i * N..(i + 1) * N).unwrap();
+        graph
+            .add(Command::parallel_for(N, call(&bundle, "chained").pointer_mut::<i32>(&part).value(i as i32)))
+            .unwrap();
+    }
+    let executable = finalize(&graph, ReplayStrategy::Interpreter);
+    let nodes: usize = executable.segments().iter().map(|segment| segment.nodes.len()).sum();
+    assert_eq!(nodes, 2000);
+    assert!(executable.segments().iter().all(|segment| segment.groups > 1 && segment.estimated_ns < 20e6));
+    for _ in 0..2 {
+        queue.submit_graph(&executable).unwrap();
+    }
+    queue.wait().unwrap();
+    let memory = memory.read().unwrap();
+    for (at, value) in memory.iter().enumerate() {
+        let (factor, item) = ((at / N) as i32, (at % N) as i32);
+        assert_eq!(*value, (factor + item) * factor + item, "{at}");
+    }
+}
+
+#[test]
+fn sub_graphs_run_where_they_are() {
+    let Some(context) = undecided() else { return };
+    let bundle = replay_kernels(&context);
+    let queue = Queue::new(&context).unwrap();
+    let [x, y] = [(); 2].map(|()| context.alloc_shared::<i32>(N).unwrap());
+    let mut results = Vec::new();
+    for strategy in [ReplayStrategy::Enqueue, ReplayStrategy::Interpreter] {
+        x.write().unwrap().fill(3);
+        y.write().unwrap().fill(4);
+        let inner = Graph::from_queue(&queue);
+        chain(&inner, mixed(&bundle, [&x, &y], 20));
+        let inner = inner.finalize().unwrap();
+        let outer = Graph::from_queue(&queue);
+        chain(&outer, mixed(&bundle, [&y, &x], 5));
+        outer.after_all_leaves().add(&inner).unwrap();
+        chain(&outer, mixed(&bundle, [&x, &y], 5));
+        let executable = finalize(&outer, strategy);
+        if strategy == ReplayStrategy::Interpreter && !executable.segments().is_empty() {
+            assert_eq!(executable.segments().len(), 1);
+            assert_eq!(executable.segments()[0].nodes.iter().filter(|node| **node == 5).count(), 20);
+        }
+        queue.submit_graph(&executable).unwrap().wait().unwrap();
+        results.push((x.read().unwrap().to_vec(), y.read().unwrap().to_vec()));
+    }
+    assert!(results[0] == results[1], "{results:?}");
+}
+
+#[test]
+fn device_globals_are_those_of_all_programs() {
+    use kernels::{globals_define as define, globals_use as using};
+    for device in variable_devices() {
+        if device.capabilities().usm.is_none() {
+            println!("skipped: the device has no USM");
+            continue;
+        }
+        let context =
+            Context::builder(std::slice::from_ref(&device)).graph_interpreter(Some(true)).build().unwrap();
+        let queue = Queue::new(&context).unwrap();
+        let graph = Graph::builder(&context, &device).allow_device_globals().build().unwrap();
+        let count = context.alloc_shared::<i32>(1).unwrap();
+        let bins = context.alloc_shared::<u32>(8).unwrap();
+        for i in 0..20 {
+            chain(
+                &graph,
+                [Command::single_task(define::count_up(i)), Command::single_task(define::add_to_bin(3))],
+            );
+        }
+        chain(
+            &graph,
+            [
+                Command::single_task(using::double_shared()),
+                Command::single_task(using::read_shared(&count, &bins)),
+            ],
+        );
+        let executable = graph.finalize().unwrap();
+        let nodes: Vec<_> = executable.segments().iter().map(|segment| segment.nodes.len()).collect();
+        // Two images: two programs.
+        assert_eq!(nodes, [40, 2], "{:?}", executable.not_interpreted());
+        queue.copy_to_global(&define::COUNTER, &1000).unwrap();
+        queue.submit_graph(&executable).unwrap().wait().unwrap();
+        assert_eq!(*count.read().unwrap(), [2 * 1190]);
+        assert_eq!(*bins.read().unwrap(), [2, 4, 6, 40, 0, 0, 0, 0]);
+        assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 2 * 1190);
+        queue.single_task(define::count_up(1)).unwrap();
+        queue.submit_graph(&executable).unwrap();
+        assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 2 * (2 * 1190 + 1 + 190));
+    }
+}
+
+/// A test for kernels that the optimiser saw, and that it did not.
+macro_rules! virtual_functions {
+    ($name:ident, $kernels:ident) => {
+        #[test]
+        fn $name() {
+            let Some(context) = context() else { return };
+            let queue = Queue::new(&context).unwrap();
+            let [shapes, steps] = [32 * 12, 8].map(|bytes| context.alloc_shared::<i8>(bytes).unwrap());
+            let outs: Vec<_> = (0..4).map(|_| context.alloc_shared::<i32>(16).unwrap()).collect();
+            let mut results = Vec::new();
+            for strategy in [ReplayStrategy::Enqueue, ReplayStrategy::Interpreter] {
+                shapes.write().unwrap().fill(0);
+                outs.iter().for_each(|out| out.write().unwrap().fill(-1));
+                let graph = Graph::from_queue(&queue);
+                chain(
+                    &graph,
+                    [
+                        Command::parallel_for(Range::d1(12), $kernels::basic::make_shapes(&shapes)),
+                        Command::parallel_for(12, $kernels::basic::use_shapes(&shapes, &outs[0])),
+                        Command::parallel_for(12, $kernels::basic::private_shapes(&outs[1])),
+                        Command::parallel_for(NdRange::new(12, 6), $kernels::basic::local_shapes(&outs[2])),
+                        Command::single_task($kernels::basic::make_step(&steps, 1)),
+                        Command::parallel_for(
+                            NdRange::new(16, 8),
+                            $kernels::basic::exchange_values(&steps, &outs[3], Local::new(8)),
+                        ),
+                    ],
+                );
+                let executable = finalize(&graph, strategy);
+                println!("{:?} {:?}", executable.segments(), executable.not_interpreted());
+                for _ in 0..2 {
+                    queue.submit_graph(&executable).unwrap();
+                }
+                queue.wait().unwrap();
+                if strategy == ReplayStrategy::Interpreter {
+                    let told = executable.not_interpreted();
+                    assert!(told.is_empty() || executable.segments().is_empty(), "{told:?}");
+                }
+                results.push(outs.iter().map(|out| out.read().unwrap().to_vec()).collect::<Vec<_>>());
+            }
+            assert!(results[0] == results[1], "{results:?}");
+            assert!(results[0].iter().all(|out| out[0] != -1));
+        }
+    };
+}
+virtual_functions!(virtual_calls_reach_the_same_functions, optimised);
+virtual_functions!(virtual_calls_of_unoptimised_kernels_reach_the_same_functions, unoptimised);
+
+#[test]
+fn replays_on_their_way_and_queues_of_every_kind_keep_their_order() {
+    let Some(context) = undecided() else { return };
+    let bundle = replay_kernels(&context);
+    let value = context.alloc_shared::<i32>(1).unwrap();
+    value.write().unwrap()[0] = 0;
+    let graph = Graph::new(&context, context.device()).unwrap();
+    // Item 0 stays as it is: x · 1 + 0. So this counts by copies and a sum.
+    let one = context.alloc_shared::<i32>(2).unwrap();
+    one.write().unwrap().copy_from_slice(&[1, 1]);
+    let twice = call(&bundle, "shifted").pointer::<i32>(&value).pointer_mut::<i32>(&one).value(1_i32);
+    chain(&graph, [Command::single_task(twice), Command::copy(&one.slice(0..1).unwrap(), &value)]);
+    chain(
+        &graph,
+        (0..40)
+            .map(|_| Command::single_task(call(&bundle, "chained").pointer_mut::<i32>(&value).value(1_i32))),
+    );
+    value.write().unwrap()[0] = 1;
+    let executable = finalize(&graph, ReplayStrategy::Interpreter);
+    let queues = [
+        Queue::new(&context).unwrap(),
+        Queue::builder(&context).out_of_order().build().unwrap(),
+        Queue::builder(&context).discard_events().build().unwrap(),
+    ];
+    for _ in 0..4 {
+        queues.iter().for_each(|queue| drop(queue.submit_graph(&executable).unwrap()));
+    }
+    queues.iter().for_each(|queue| queue.wait().unwrap());
+    // from[0] + 3 · from[0] each time.
+    assert_eq!(value.read().unwrap()[0], 4_i32.pow(12));
+}
+
+#[test]
+fn a_timeline_shows_segments() {
+    let Some(context) = undecided() else { return };
+    let bundle = replay_kernels(&context);
+    let queue = Queue::builder(&context).profiling().build().unwrap();
+    let [x, y] = [(); 2].map(|()| context.alloc_shared::<i32>(N).unwrap());
+    let graph = Graph::from_queue(&queue);
+    chain(&graph, mixed(&bundle, [&x, &y], 50));
+    chain(&graph, [Command::write(vec![1; N], &x)]);
+    chain(&graph, mixed(&bundle, [&x, &y], 50));
+    let executable = graph.finalizer().profiling().strategy(ReplayStrategy::Interpreter).finalize().unwrap();
+    let event = queue.submit_graph(&executable).unwrap();
+    event.wait().unwrap();
+    let timeline = executable.timeline(&event).unwrap();
+    let seen: Vec<_> = timeline.nodes().iter().map(|node| (node.name.as_str(), node.nodes.len())).collect();
+    if seen != [("command buffers", 101)] {
+        assert_eq!(seen, [("segment of 50 nodes", 50), ("memcpy", 1), ("segment of 50 nodes", 50)]);
+    }
+}
+
+#[test]
+fn a_launch_that_fails_names_the_nodes_of_its_segment() {
+    let Some(context) = undecided() else { return };
+    let bundle = replay_kernels(&context);
+    let queue = Queue::new(&context).unwrap();
+    let [x, y] = [(); 2].map(|()| context.alloc_shared::<i32>(N).unwrap());
+    let graph = Graph::from_queue(&queue);
+    chain(&graph, mixed(&bundle, [&x, &y], 50));
+    let executable = finalize(&graph, ReplayStrategy::Interpreter);
+    const OUT_OF_RESOURCES: i32 = -5;
+    let session = Session::start();
+    session.fail("clEnqueueNDRangeKernel", 1, OUT_OF_RESOURCES);
+    let error = queue.submit_graph(&executable).unwrap_err().to_string();
+    assert!(error.contains("nodes 0, 1, 2, 3, 4, 5, 6, 7 and 42 more"), "{error}");
+    drop(session);
+    queue.submit_graph(&executable).unwrap().wait().unwrap();
+}
+
+/// Nothing that a module can have stands in the way of a graph: where no kernel can be replayed, all are launched.
+#[test]
+fn a_module_that_cannot_be_rewritten_is_launched() {
+    let Some(context) = context() else { return };
+    let queue = Queue::new(&context).unwrap();
+    let value = context.alloc_shared::<i32>(1).unwrap();
+    value.write().unwrap()[0] = 0;
+    let session = Session::start();
+    // The first program that is built from now on is the replay program.
+    let bundle = replay_kernels(&context);
+    let bump = call(&bundle, "chained").pointer_mut::<i32>(&value).value(1_i32);
+    queue.single_task(bump.clone()).unwrap().wait().unwrap();
+    session.fail("clBuildProgram", 1, -11);
+    session.fail("clCreateProgramWithBinary", 1, -42);
+    let graph = Graph::from_queue(&queue);
+    chain(&graph, (0..5).map(|_| Command::single_task(bump.clone())));
+    let executable = finalize(&graph, ReplayStrategy::Interpreter);
+    println!("{:?}", executable.not_interpreted());
+    queue.submit_graph(&executable).unwrap().wait().unwrap();
+    assert_eq!(*value.read().unwrap(), [0]);
+}
