@@ -176,7 +176,7 @@ fn legal_words(image: &LoadedImage, device: &DeviceState) -> Result<(Vec<u32>, R
         layout = made;
         Ok(module)
     };
-    let words = legalize_with(image.image(), device.target(), pass)
+    let words = legalize_with(&*image.whole()?, device.target(), pass)
         .map_err(|error: ImageError| refused(error, device))
         .map_err(|error| error.at("replay module"))?;
     Ok((words, layout))
