@@ -172,6 +172,18 @@ at_both_levels! {
         }
     }
 
+    fn state_outside_of_objects(context, queue, kernels) {
+        use kernels::state::{BONUS, CALLS, make_counters, use_counters};
+        let memory = context.alloc_device::<i8>(16).unwrap();
+        single(&queue, make_counters(&memory));
+        let out = context.alloc_shared::<i32>(4).unwrap();
+        assert_eq!(ints(&queue, &out, 4, use_counters(&memory, &out)), [0, 1 + 5, 2, 9 + 5]);
+        // The kernel and the functions have one variable.
+        assert_eq!(queue.copy_from_global(&CALLS).unwrap(), 402);
+        let found = ints(&queue, &out, 4, use_counters(&memory, &out).spec(&BONUS, 50));
+        assert_eq!(found, [0, 51, 2, 59]);
+    }
+
     fn inheritance_of_every_kind(context, queue, kernels) {
         let memory = context.alloc_device::<i8>(256).unwrap();
         let out = context.alloc_shared::<i32>(6).unwrap();

@@ -100,7 +100,7 @@ fn compile(
     let work = out_dir.join(format!("{}.work", config.out_name));
     std::fs::create_dir_all(&work).map_err(|error| Error::io("create", &work, error))?;
     let compiler = Compiler { config, toolchain, headers: &headers, work: &work };
-    let (mut units, module) = translate::program(&compiler, sources, cargo)?;
+    let (mut units, translated) = translate::program(&compiler, sources, cargo)?;
     if config.single_pass {
         // The host's side is an image like the others.
         units.iter_mut().for_each(|unit| unit.declarations.shared.clear());
@@ -110,9 +110,9 @@ fn compile(
         [source] => source.stem.clone(),
         _ => config.out_name.clone(),
     };
-    let mut unit = TranslationUnit::new(name, module);
+    let mut unit = TranslationUnit::new(name, translated.module);
     unit.kernel_sources = kernel_sources(sources, &units);
-    unit.is_linked = sources.len() > 1;
+    unit.sources = translated.sources;
     let mut options = PostLinkOptions::default();
     options.split = config.split;
     options.virtual_call_depth = config.virtual_call_depth;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use oclave_image::spirv::Module;
 
 use crate::cargo::Cargo;
-use crate::command;
+use crate::command::{self, Run};
 use crate::compile::{Compiler, Unit};
 use crate::error::{Error, ErrorKind, Result};
 use crate::files;
@@ -18,7 +18,7 @@ pub(crate) fn program(
     compiler: &Compiler<'_>,
     sources: &[Source],
     cargo: &mut Cargo<'_>,
-) -> Result<(Vec<Unit>, Module)> {
+) -> Result<(Vec<Unit>, Translated)> {
     let opt_level = compiler.config.opt_level;
     let units = compiler.compile(sources, opt_level)?;
     for unit in &units {
@@ -26,7 +26,7 @@ pub(crate) fn program(
         unit.dependencies.iter().for_each(|path| cargo.rerun_if_changed(path));
     }
     let error = match translate(compiler, &units) {
-        Ok(module) => return Ok((units, module)),
+        Ok(translated) => return Ok((units, translated)),
         Err(error) if error.kind() == ErrorKind::Translate && opt_level > 0 => error,
         Err(error) => return Err(error),
     };
@@ -34,10 +34,10 @@ pub(crate) fn program(
     let names = names.join(", ");
     let words = error.to_string().lines().nth(1).unwrap_or_default().to_owned();
     let unoptimised = compiler.compile(sources, 0).and_then(|units| {
-        let module = translate(compiler, &units)?;
-        Ok((units, module))
+        let translated = translate(compiler, &units)?;
+        Ok((units, translated))
     });
-    let (units, module) = unoptimised.map_err(|unoptimised| {
+    let (units, translated) = unoptimised.map_err(|unoptimised| {
         let what = format!(
             "llvm-spirv refuses {names} at -O{opt_level}:\n{error}\n\nand it does not work at -O0 either"
         );
@@ -46,7 +46,14 @@ pub(crate) fn program(
     cargo.warning(&format!(
         "{names}: llvm-spirv refuses what clang writes at -O{opt_level} ({words}); compiled at -O0 instead"
     ));
-    Ok((units, module))
+    Ok((units, translated))
+}
+
+/// What the translator made of a program.
+pub(crate) struct Translated {
+    pub(crate) module: Module,
+    /// Of several sources with virtual functions: each by itself, for what linking loses.
+    pub(crate) sources: Vec<Module>,
 }
 
 /// What the translator says of virtual functions and other pointers to functions unless it may use the extension.
@@ -54,28 +61,41 @@ const NEEDS_FUNCTION_POINTERS: &str = "Can't translate function pointer";
 const FUNCTION_POINTERS: &str = "--spirv-ext=+SPV_INTEL_function_pointers";
 
 /// Translates; with the extension for function pointers, which post-link removes, only if the translator asks for it.
-fn translate(compiler: &Compiler<'_>, units: &[Unit]) -> Result<Module> {
+fn translate(compiler: &Compiler<'_>, units: &[Unit]) -> Result<Translated> {
     let bitcode = link(compiler, units)?;
-    let spirv = compiler.work.join("program.spv");
-    let run = |extension: Option<&str>| {
-        let mut args: Vec<OsString> = vec!["--preserve-ocl-kernel-arg-type-metadata-through-string".into()];
-        args.extend(extension.map(OsString::from));
-        args.extend(compiler.config.translator_args.iter().cloned());
-        args.extend([bitcode.clone().into(), "-o".into(), spirv.clone().into()]);
-        command::run(&compiler.toolchain.llvm_spirv.path, &args, &compiler.config.environment)
-    };
-    let mut translated = run(None)?;
+    let mut translated = spirv_of(compiler, &bitcode, None)?;
+    let mut sources = Vec::new();
     if !translated.success && translated.stderr.contains(NEEDS_FUNCTION_POINTERS) {
-        translated = run(Some(FUNCTION_POINTERS))?;
+        if units.len() > 1 {
+            for unit in units {
+                let alone = spirv_of(compiler, &unit.bitcode, Some(FUNCTION_POINTERS))?;
+                sources.push(module(compiler, &alone)?);
+            }
+        }
+        translated = spirv_of(compiler, &bitcode, Some(FUNCTION_POINTERS))?;
     }
-    if !translated.success {
-        return Err(translated.failure(ErrorKind::Translate, "the bitcode does not translate to SPIR-V"));
-    }
-    module(&spirv)
+    Ok(Translated { module: module(compiler, &translated)?, sources })
 }
 
-fn module(spirv: &Path) -> Result<Module> {
-    Module::from_bytes(&files::read(spirv)?).map_err(|error| {
+fn spirv_of(compiler: &Compiler<'_>, bitcode: &Path, extension: Option<&str>) -> Result<Run> {
+    let mut args: Vec<OsString> = vec!["--preserve-ocl-kernel-arg-type-metadata-through-string".into()];
+    args.extend(extension.map(OsString::from));
+    args.extend(compiler.config.translator_args.iter().cloned());
+    args.extend([bitcode.into(), "-o".into(), spirv_path(compiler).into()]);
+    command::run(&compiler.toolchain.llvm_spirv.path, &args, &compiler.config.environment)
+}
+
+/// Where the translator writes.
+fn spirv_path(compiler: &Compiler<'_>) -> PathBuf {
+    compiler.work.join("program.spv")
+}
+
+/// What a run of the translator wrote.
+fn module(compiler: &Compiler<'_>, run: &Run) -> Result<Module> {
+    if !run.success {
+        return Err(run.failure(ErrorKind::Translate, "the bitcode does not translate to SPIR-V"));
+    }
+    Module::from_bytes(&files::read(&spirv_path(compiler))?).map_err(|error| {
         Error::new(ErrorKind::Translate, "llvm-spirv wrote a malformed module").with_source(error)
     })
 }

@@ -292,8 +292,7 @@ fn sources_may_share_classes() {
     let of_program = images(&built);
     let told = &of_program["oclave_kernels.set.shapes"].1;
     assert_eq!(told.functions.len(), 2);
-    // The linker takes classes that look alike for one: calls know no classes, vtables do.
-    assert_eq!(keys(&of_program["use"].1), [None, None]);
+    assert_eq!(keys(&of_program["use"].1), [Some("shape"), Some("shape")]);
     assert_eq!(told.slots[0].classes, ["shape"]);
     let codes: Vec<u64> = told.slots.iter().map(|slot| slot.code).collect();
     assert_eq!(sets(&of_program["make"].1.creates), ["shapes"]);
@@ -306,4 +305,36 @@ fn sources_may_share_classes() {
     assert!(make["make"].1.slots.is_empty() && make["make"].1.creates.is_empty(), "it knows no function");
     let error = folder.build(config.out_name("use"), &["use.clcpp"]).error(ErrorKind::PostLink);
     assert_has(&error, &["set `shapes`"]);
+}
+
+/// The linker takes structs that look alike for one type; calls know their classes nevertheless.
+#[test]
+fn classes_that_look_alike_stay_apart_in_several_sources() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let source = |class: &str| {
+        format!(
+            "#include <oclave/virtual.hpp>
+struct {class} {{ INDIRECTLY_CALLABLE(s) virtual int f(int x) {{ return x; }} }};
+static __attribute__((noinline)) int help({class} *p) {{ return p->f(2); }}
+inline __attribute__((noinline)) int shared_help(struct {class} *p) {{ return p->f(3); }}
+static __attribute__((noinline)) int vague(void *p) {{ return (({class} *)p)->f(4); }}
+kernel void make_{class}(global char *m) {{ new (m) {class}; }}
+CALLS_INDIRECTLY(s) kernel void call_{class}(global char *m, global int *out) {{ *out = (({class} *)m)->f(1) + shared_help(({class} *)m); }}
+CALLS_INDIRECTLY(s) kernel void help_{class}(global char *m, global int *out) {{ *out = help(({class} *)m) + vague(m); }}"
+        )
+    };
+    for level in [0, 2] {
+        let folder = Folder::new();
+        for class in ["first", "second"] {
+            folder.write(&format!("{class}.clcpp"), &source(class));
+        }
+        let built = folder.build(Config::new().opt_level(level), &["first.clcpp", "second.clcpp"]);
+        let images = images(&built);
+        for class in ["first", "second"] {
+            // `vague` has one name in both sources.
+            assert_eq!(keys(&images[class].1), [None, Some(class)], "-O{level}");
+        }
+    }
 }

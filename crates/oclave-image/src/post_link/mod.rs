@@ -35,15 +35,15 @@ pub struct TranslationUnit {
     pub module: Module,
     /// Kernel → stem of the source that defines it. Kernels that are not listed belong to the source `name`.
     pub kernel_sources: BTreeMap<String, String>,
-    /// Whether `llvm-link` made the module of several sources. It takes structs that look alike for one type, so that the
-    /// names of types no longer tell classes apart.
-    pub is_linked: bool,
+    /// Where `llvm-link` made the module of several sources: what the translator makes of each. Linking takes structs that
+    /// look alike for one type, and loses the names of classes. Only needed where there are virtual functions.
+    pub sources: Vec<Module>,
 }
 
 impl TranslationUnit {
     /// A unit made from one source of stem `name`.
     pub fn new(name: impl Into<String>, module: Module) -> Self {
-        Self { name: name.into(), module, kernel_sources: BTreeMap::new(), is_linked: false }
+        Self { name: name.into(), module, kernel_sources: BTreeMap::new(), sources: Vec::new() }
     }
 }
 
@@ -103,9 +103,7 @@ fn link_sides(
     let (mut images, mut wanted) = (Vec::new(), Vec::new());
     for side in [Side::Device, Side::Host] {
         let module = if_device::keep_side(&unit.module, side)?;
-        let kernel_sources = unit.kernel_sources.clone();
-        let own =
-            TranslationUnit { name: unit.name.clone(), module, kernel_sources, is_linked: unit.is_linked };
+        let own = TranslationUnit { module, ..unit.clone() };
         let (of_side, wanted_there) = link_unit(&own, options)?;
         wanted.extend(wanted_there);
         for mut image in of_side {

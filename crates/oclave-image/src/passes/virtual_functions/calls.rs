@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::demangle::class_of_type;
 use super::rewrite::Rewrite;
 use super::symbols::{constant, is_access_chain};
 use super::types::{CodeType, call_type};
@@ -114,7 +113,7 @@ impl Rewrite<'_, '_> {
                 if place == 0 { "the result".to_owned() } else { format!("argument {place} (`this` counts)") }
             ))
             })?;
-        let key = SlotKey { slot: self.slot_of(pointer), class: self.class_of(id, function_type) };
+        let key = SlotKey { slot: self.slot_of(pointer), class: old.call_classes.get(&id).cloned() };
         let dispatcher = Dispatcher::new(signature.clone(), key);
         let function = self.dispatchers.function(&mut self.new, dispatcher);
         let mut operands = vec![function, self.mapped(pointer)];
@@ -139,19 +138,6 @@ impl Rewrite<'_, '_> {
             self.new.push(Op::FunctionCall, &[&[result, id], operands.as_slice()].concat());
         }
         Ok(())
-    }
-
-    /// The class of `this` in the type of a called function: its first parameter, or that behind the place for a struct as
-    /// result. `None` where types do not tell.
-    fn class_of(&self, call: u32, function_type: u32) -> Option<String> {
-        let Some(Type::Function { parameters, .. }) = self.old.types.ty(function_type) else { return None };
-        let this = usize::from(self.struct_results.contains(&call));
-        match self.old.types.ty(*parameters.get(this)?)? {
-            Type::Pointer { pointee, .. } if self.old.types_have_names => {
-                class_of_type(self.old.names.plain(pointee))
-            }
-            _ => None,
-        }
     }
 
     /// The number of the slot that a pointer to a function was loaded from, where that is plain to see.

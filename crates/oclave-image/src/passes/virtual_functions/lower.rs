@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::call_classes::call_classes;
 use super::demangle::readable;
 use super::merge_types::merge_types;
 use super::rewrite::{Old, Rewrite, problem};
@@ -57,6 +58,7 @@ pub(crate) fn lower(unit: &TranslationUnit, module: &Module, markers: &Markers) 
     let calls = kernels(module, markers, &names)?;
     check_pointers(&vtables, &sets, &names, module)?;
     check_sizes(&vtables, &names)?;
+    let call_classes = call_classes(unit, module);
     let old = Old {
         definitions: &definitions,
         types: &types,
@@ -64,7 +66,7 @@ pub(crate) fn lower(unit: &TranslationUnit, module: &Module, markers: &Markers) 
         names: &names,
         vtables: &vtables,
         symbols: &symbols,
-        types_have_names: !unit.is_linked,
+        call_classes: &call_classes,
     };
     let mut rewrite = Rewrite::new(old, &definitions);
     rewrite.run(module)?;

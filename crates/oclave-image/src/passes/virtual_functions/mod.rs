@@ -12,6 +12,7 @@
 //!
 //! The rest of post-link sees an ordinary module. How images tell of all this: [`crate::VirtualFunctions`].
 
+mod call_classes;
 mod calls;
 mod codes;
 pub(crate) mod demangle;

@@ -1,7 +1,8 @@
 //! The module without vtables and function pointers, instruction by instruction.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
+use super::call_classes::ARGUMENT_ATTRIBUTE;
 use super::calls::Dispatchers;
 use super::demangle::readable;
 use super::symbols::{Symbols, constant, is_access_chain};
@@ -9,27 +10,13 @@ use super::types::{CodeType, CodeTypes};
 use super::vtables::{Names, Vtables};
 use crate::passes::markers::is_user_semantic;
 use crate::spirv::{
-    Capability, Definitions, FunctionControl, FunctionParameterAttribute, Instruction, Module, Op, Rewriter,
-    Section, StorageClass, Type, TypeTable, string_words,
+    Capability, Definitions, FunctionControl, Instruction, Module, Op, Rewriter, Section, StorageClass, Type,
+    TypeTable, string_words,
 };
 use crate::{ImageError, Result};
 
-/// `ArgumentAttributeINTEL`, for calls through function pointers.
-const ARGUMENT_ATTRIBUTE: u32 = 6409;
 const EXTENSION: &str = "SPV_INTEL_function_pointers";
 const SLOT_BYTES: i64 = 8;
-
-/// The calls through pointers whose first argument has the attribute `sret`.
-fn struct_results(module: &Module) -> HashSet<u32> {
-    let marked =
-        module.instructions().take_while(|i| !i.is(Op::Function)).filter_map(|i| match *i.operands() {
-            [call, ARGUMENT_ATTRIBUTE, 0, attribute] if i.is(Op::Decorate) => {
-                (attribute == FunctionParameterAttribute::Sret as u32).then_some(call)
-            }
-            _ => None,
-        });
-    marked.collect()
-}
 
 /// What is known of the module as it was.
 #[derive(Clone, Copy)]
@@ -40,8 +27,8 @@ pub(super) struct Old<'a, 'm> {
     pub(super) names: &'a Names,
     pub(super) vtables: &'a Vtables,
     pub(super) symbols: &'a Symbols,
-    /// Whether types have the names of the classes that they are.
-    pub(super) types_have_names: bool,
+    /// Call → the class that it goes through, where it is known.
+    pub(super) call_classes: &'a HashMap<u32, String>,
 }
 
 impl<'m> Old<'_, 'm> {
@@ -108,8 +95,6 @@ pub(super) struct Rewrite<'a, 'm> {
     pub(super) codes: BTreeMap<u32, u64>,
     pub(super) dispatchers: Dispatchers,
     pub(super) ulong: u32,
-    /// Calls whose first argument is the place for a struct as result.
-    pub(super) struct_results: HashSet<u32>,
     function: u32,
 }
 
@@ -127,7 +112,6 @@ impl<'a, 'm> Rewrite<'a, 'm> {
             codes: BTreeMap::new(),
             dispatchers: Dispatchers::default(),
             ulong,
-            struct_results: struct_results(old.definitions.module()),
             function: 0,
         };
         rewrite.replace_symbols();
