@@ -117,5 +117,5 @@ pub use memory::{
     KernelPointer, KernelPointerMut, ReadGuard, Readback, Reads, UsmKind, UsmSlice, WriteBack, WriteGuard,
     Writes, access, kind as usm,
 };
-pub use program::{BundleKernel, KernelBundle, ProgramCache, SpecConstant, SpecType};
+pub use program::{BundleKernel, KernelBundle, ProgramCache, SpecConstant, SpecType, build_ahead_of_time};
 pub use queue::{After, Queue, QueueBuilder};

@@ -474,3 +474,39 @@ fn linked_programs_are_found_on_disk_by_what_they_are_linked_of() {
     assert_eq!(run(true), 0);
     assert_eq!(run(false), 0);
 }
+
+#[test]
+fn images_made_ahead_of_time_are_neither_linked_nor_compiled() {
+    let Some(device) = device() else { return };
+    let bytes = [kernels(&["sum"]), sum(), tree(None), half()].map(|image| image.to_bytes());
+    let made = oclave::build_ahead_of_time(&device, &bytes, true).unwrap();
+    assert_eq!(made.len(), 1, "sets are gone");
+    let queue = queue(&device);
+    let kernels = KernelBundle::from_image(queue.context(), &made[0]).unwrap();
+    let session = Session::start();
+    let objects = construct(&queue, &kernels, &[MUL, ADD]);
+    assert_eq!(apply(&queue, &kernels, &objects).unwrap(), [0, 3]);
+    assert_eq!(session.count("clCreateProgramWithIL"), 0);
+    assert_eq!(session.count("clCreateProgramWithBinary"), 1);
+    let dead = construct(&queue, &kernels, &[TREE]);
+    let text = apply(&queue, &kernels, &dead).unwrap_err().to_string();
+    assert!(text.contains("kernel `apply`"), "{text}");
+    // The binary is for the device as it is; without, there is still the module.
+    let masked = self::queue(&device.masked(Mask::FP64));
+    let kernels = KernelBundle::from_image(masked.context(), &made[0]).unwrap();
+    let objects = construct(&masked, &kernels, &[MUL, ADD]);
+    assert_eq!(apply(&masked, &kernels, &objects).unwrap(), [0, 3]);
+}
+
+#[test]
+fn ahead_of_time_a_set_is_dropped_whole_with_the_kernels_that_call_it() {
+    let Some(device) = device() else { return };
+    let masked = device.masked(Mask::FP64);
+    let make = |calls: &[&str]| {
+        let bytes = [kernels(calls), sum(), half()].map(|image| image.to_bytes());
+        oclave::build_ahead_of_time(&masked, &bytes, true)
+    };
+    assert_eq!(make(&["sum"]).unwrap().len(), 1);
+    assert_eq!(make(&["sum", "half"]).unwrap_err().kind(), ErrorKind::KernelNotSupported);
+    assert_eq!(make(&["nowhere"]).unwrap_err().kind(), ErrorKind::Build);
+}

@@ -111,6 +111,11 @@ impl LoadedImage {
         &self.device_globals
     }
 
+    /// Whether virtual calls that reach no function are noted: it is linked, now or ahead of time.
+    pub(crate) fn reports_faults(&self) -> bool {
+        self.device_globals.iter().any(|global| global.id == passes::VIRTUAL_FAULT)
+    }
+
     pub(crate) fn spec_constants(&self) -> &[SpecConstantInfo] {
         &self.spec_constants
     }

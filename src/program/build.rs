@@ -5,6 +5,7 @@ use std::sync::Arc;
 use oclave_image::ImageError;
 use oclave_image::passes;
 
+use super::ahead;
 use super::attach;
 use super::device::DeviceState;
 use super::disk::{CacheKey, CacheKeyBuilder, DiskCache};
@@ -43,7 +44,20 @@ impl Builder<'_> {
         Ok(Arc::new(BuiltProgram::new(program, attached)))
     }
 
+    /// The binary of an image for a device.
+    pub(super) fn binary(&self, image: &LoadedImage, device: &DeviceState) -> Result<Vec<u8>> {
+        self.built(image, device, &[])?.binary()
+    }
+
     fn built(&self, image: &LoadedImage, device: &DeviceState, specs: &[SpecValue]) -> Result<Arc<Program>> {
+        if let Some(binary) = ahead::binary_of(image, device).filter(|_| specs.is_empty()) {
+            match self.program_of_binary(device, binary) {
+                Ok(program) => return Ok(Arc::new(program)),
+                Err(error) => {
+                    log::warn!("the driver refuses the binary in image `{}`: {error}", image.name())
+                }
+            }
+        }
         self.program_of(image, device, specs, "", || legal_words(image, device))
     }
 

@@ -1,5 +1,6 @@
 //! Programs: from the images of a kernel to a driver kernel that can be launched.
 
+mod ahead;
 mod arguments;
 mod attach;
 mod build;
@@ -15,6 +16,7 @@ mod replay;
 mod spec;
 mod virtual_faults;
 
+pub use ahead::build_ahead_of_time;
 pub(crate) use arguments::check as check_arguments;
 pub use bundle::{BundleKernel, KernelBundle};
 pub use disk::ProgramCache;

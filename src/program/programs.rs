@@ -133,11 +133,15 @@ impl Programs {
         specs: &[SpecValue],
     ) -> Result<(Arc<BuiltProgram>, Arc<LoadedImage>)> {
         let mut key = program_key(image, index);
-        let mut image = Arc::clone(image);
+        let mut built = Arc::clone(image);
         if image.needs_dispatchers()? {
-            image = self.linked(map, &image, state)?;
-            key.linked = image.hash().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+            built = self.linked(map, image, state)?;
+            key.linked = built.hash().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         }
+        if built.reports_faults() {
+            self.faults.enter(image, &self.known);
+        }
+        let image = built;
         let specs = spec::of_image(specs, &image);
         let builder = Builder { context: &self.context, disk: self.disk.as_ref(), globals: &self.globals };
         let program = map.program(key, &specs, || builder.build(&image, state, &specs))?;
@@ -153,7 +157,6 @@ impl Programs {
     ) -> Result<Arc<LoadedImage>> {
         let report = self.virtual_call_checks && self.context.can_watch(state.device());
         let linked = image::link(image, self.known.all(image), state.profile(), report)?;
-        self.faults.enter(image, &self.known);
         Ok(map.linked(linked))
     }
 

@@ -69,6 +69,12 @@ impl VirtualFaults {
             .filter(|image| image.virtual_functions().functions.iter().any(|f| f.name == function))
             .filter_map(|image| image.virtual_functions().provides.as_deref())
             .collect();
+        if caller.is_some_and(|caller| caller.image.virtual_functions().is_empty()) {
+            return (
+                format!("`{function}` was not linked ahead of time"),
+                "make the images anew from all that the program calls",
+            );
+        }
         let calls = caller.map(|caller| &caller.image.virtual_functions().calls);
         match (sets.first(), calls) {
             (None, _) => (

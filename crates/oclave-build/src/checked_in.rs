@@ -225,6 +225,10 @@ fn options(config: &Config, package: Option<&Path>) -> String {
     if config.single_pass {
         text.push_str(" single-pass");
     }
+    if let Some((file, targets)) = &config.device_config {
+        let contents = std::fs::read_to_string(file).unwrap_or_default();
+        let _ = write!(text, " targets {targets:?} of {contents:?}");
+    }
     for (name, value) in &config.defines {
         let _ = write!(text, " -D{name}={value:?}");
     }

@@ -37,6 +37,8 @@ pub struct Config {
     pub(crate) checked_in: Option<PathBuf>,
     pub(crate) update_checked_in: bool,
     pub(crate) environment: Environment,
+    /// A device configuration file, and which of its targets.
+    pub(crate) device_config: Option<(PathBuf, Vec<String>)>,
 }
 
 impl Default for Config {
@@ -55,6 +57,7 @@ impl Default for Config {
             checked_in: None,
             update_checked_in: false,
             environment: Environment::default(),
+            device_config: None,
         }
     }
 }
@@ -96,6 +99,20 @@ impl Config {
     /// error. Unless set, kernels with such calls are refused.
     pub fn virtual_call_depth(&mut self, depth: u32) -> &mut Self {
         self.virtual_call_depth = Some(depth);
+        self
+    }
+
+    /// Chooses and links the images for targets of a device configuration file ([`DeviceConfig`](crate::DeviceConfig)) now,
+    /// and not when the program runs.
+    ///
+    /// Kernels that none of the targets can run are not in the program, nor are sets of virtual functions with features
+    /// that no target has; such a set is dropped whole. Other programs cannot add to the sets.
+    pub fn ahead_of_time<S: Into<String>>(
+        &mut self,
+        device_config: impl Into<PathBuf>,
+        targets: impl IntoIterator<Item = S>,
+    ) -> &mut Self {
+        self.device_config = Some((device_config.into(), targets.into_iter().map(Into::into).collect()));
         self
     }
 

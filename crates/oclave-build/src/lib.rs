@@ -28,6 +28,7 @@ mod command;
 mod compile;
 mod config;
 mod depfile;
+mod device_config;
 mod environment;
 mod error;
 mod files;
@@ -42,6 +43,7 @@ mod translate;
 use std::path::Path;
 
 pub use config::Config;
+pub use device_config::DeviceConfig;
 pub use error::{Error, ErrorKind, Result};
 pub use oclave_image::SplitMode as Split;
 pub use program::Output;

@@ -6,6 +6,7 @@
 //! | 1 | failed; the reason is on standard error |
 //! | 2 | the command line is wrong |
 
+mod aot;
 mod columns;
 mod devices;
 mod dump;
@@ -35,6 +36,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Makes images that need no linking, with binaries for a device of this machine, or for targets of a configuration file.
+    Aot(aot::Aot),
     /// Prints a device image (.oclimg) or a SPIR-V module (.spv) as text.
     Dump {
         /// The file.
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Devices { json: false } => devices::print(&mut out),
         Command::Devices { json: true } => devices::print_json(&mut out),
+        Command::Aot(aot) => aot::run(&mut out, &aot),
         Command::Dump { image, code } => dump::print(&mut out, &image, code),
     };
     let result = result.and_then(|()| out.flush().map_err(Failure::from));

@@ -177,3 +177,62 @@ fn dump_shows_a_module() {
     let long = text(&oclave(&["dump", "--code", module], &[]).stdout);
     assert!(long.starts_with(&short) && long.contains("OpEntryPoint"), "{long}");
 }
+
+/// The kernel of a SPIR-V file as an image, and a configuration of two targets.
+fn aot_input(name: &str) -> (PathBuf, String, String) {
+    use oclave_image::spirv::Module;
+    let folder = folder(name);
+    let spirv = include_bytes!("../../oclave-image/tests/corpus/fp64.O2.spv");
+    let unit = oclave_image::TranslationUnit::new("fp64", Module::from_bytes(spirv).unwrap());
+    let images = oclave_image::post_link(&[unit], &Default::default()).unwrap();
+    let mut paths = Vec::new();
+    for image in &images {
+        let path = folder.join(format!("{}.oclimg", image.name));
+        std::fs::write(&path, image.to_bytes()).unwrap();
+        paths.push(path.to_str().unwrap().to_owned());
+    }
+    assert_eq!(paths.len(), 2, "one with fp64, one without");
+    let config = folder.join("devices.toml");
+    let text = "[targets.small]\naspects = [\"generic_pointer\"]\n[targets.large]\nlike = \"small\"\naspects = [\"fp64\"]\n";
+    std::fs::write(&config, text).unwrap();
+    (folder, config.to_str().unwrap().to_owned(), paths.join("\n"))
+}
+
+#[test]
+fn aot_writes_what_the_targets_run() {
+    let (folder, config, paths) = aot_input("aot-targets");
+    let images: Vec<&str> = paths.lines().collect();
+    for (target, count) in [("small", 1), ("large", 2)] {
+        let out = folder.join(target);
+        let arguments =
+            ["aot", "--device-config", &config, "--target", target, "--out", out.to_str().unwrap()];
+        let output = oclave(&[&arguments, images.as_slice()].concat(), &[]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert_eq!(text(&output.stdout).lines().count(), count, "{target}");
+        assert_eq!(std::fs::read_dir(&out).unwrap().count(), count);
+    }
+    let unknown = ["aot", "--device-config", &config, "--target", "tiny", "--out", "unused"];
+    let output = oclave(&[&unknown, images.as_slice()].concat(), &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("`large`, `small`"), "{}", text(&output.stderr));
+    let neither = oclave(&[&["aot", "--out", "unused"], images.as_slice()].concat(), &[]);
+    assert_eq!(neither.status.code(), Some(2));
+}
+
+#[test]
+fn aot_makes_binaries_for_a_device() {
+    let (folder, _, paths) = aot_input("aot-device");
+    let images: Vec<&str> = paths.lines().collect();
+    let out = folder.join("device");
+    let wish = std::env::var("OCLAVE_DEVICE").unwrap_or_else(|_| "0".to_owned());
+    let arguments = ["aot", "--device", &wish, "--out", out.to_str().unwrap()];
+    let output = oclave(&[&arguments, images.as_slice()].concat(), &[]);
+    if !output.status.success() {
+        println!("skipped: {}", text(&output.stderr));
+        return;
+    }
+    for path in text(&output.stdout).lines() {
+        let dump = text(&oclave(&["dump", path], &[]).stdout);
+        assert!(dump.contains("oclave/device binaries"), "{dump}");
+    }
+}

@@ -6,12 +6,13 @@
 mod support;
 
 use oclave_image::passes::{
-    DeviceTarget, VIRTUAL_FAULT, VirtualProgram, check, legalize, needs_dispatchers, signatures, strip,
+    DeviceTarget, VIRTUAL_FAULT, VirtualProgram, ahead_of_time, check, legalize, needs_dispatchers,
+    signatures, strip,
 };
 use oclave_image::spirv::{Module, Op};
 use oclave_image::{
-    Aspects, DeviceImage, Dispatcher, ImageError, SlotKey, VirtualFunction, VirtualFunctions, VirtualOffset,
-    VirtualSlot,
+    Aspects, DeviceImage, Dispatcher, ImageError, Requirements, SlotKey, VirtualFunction, VirtualFunctions,
+    VirtualOffset, VirtualSlot,
 };
 
 const APPLY: &str = "i32_p8_i32";
@@ -125,4 +126,28 @@ fn a_cycle_is_linked_level_by_level() {
             module.names().map(|(_, name)| name).filter(|name| name.starts_with("__vfw_tree")).collect();
         assert_eq!(wrappers.len(), 3, "{wrappers:?}");
     }
+}
+
+#[test]
+fn ahead_of_time_only_what_a_target_runs_is_there() {
+    let mut kernels = kernels();
+    let mut all = kernels.virtual_functions().unwrap();
+    all.calls = ["sum".to_owned()].into();
+    kernels.set_virtual_functions(&all);
+    let mut sum = sum();
+    sum.set_requirements(&Requirements { aspects: Aspects::FP64 });
+    let mut dummy = image("set_sum");
+    dummy.name = "set_sum.dummy".to_owned();
+    let of_set = VirtualFunctions { dummy: true, ..sum.virtual_functions().unwrap() };
+    dummy.set_virtual_functions(&of_set);
+    let images = [kernels, sum, dummy];
+    let names = |aspects| {
+        let made = ahead_of_time(&images, aspects, true).unwrap();
+        assert!(made.iter().all(|image| image.virtual_functions().unwrap().is_empty()));
+        made.into_iter().map(|image| image.name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(Aspects::all()), ["kernels"]);
+    assert_eq!(names(Aspects::all() - Aspects::FP64), [""; 0], "the dummy does not serve calls");
+    let text = ahead_of_time(&images[..1], Aspects::all(), true).unwrap_err().to_string();
+    assert!(text.contains("set `sum`"), "{text}");
 }

@@ -1,5 +1,6 @@
 //! Passes over SPIR-V modules, one file each: most read a [`Module`](crate::spirv::Module) and write a new one.
 
+mod ahead_of_time;
 pub(crate) mod aspects;
 pub mod capabilities;
 pub mod check;
@@ -30,6 +31,7 @@ mod value_types;
 pub mod version;
 pub mod virtual_functions;
 
+pub use ahead_of_time::ahead_of_time;
 pub use dispatch::{
     DEFAULT_DEPTH, DispatchPlan, VIRTUAL_FAULT, VIRTUAL_FAULT_BYTES, VirtualProgram, fault_id,
     needs_dispatchers,

@@ -1,0 +1,80 @@
+//! Ahead of time: what the runtime would choose and link for a device, chosen and linked now.
+
+use std::collections::BTreeSet;
+
+use super::dispatch::{VirtualProgram, needs_dispatchers};
+use crate::{Aspects, DeviceImage, ImageError, Result, VirtualFunctions};
+
+/// The images of a program as they serve a device with these aspects, nothing left to link.
+///
+/// Kernels images that the device cannot run are left out, those with virtual calls come with their sets, and set images are
+/// gone. A set is as its functions together: one that needs an aspect which the device lacks is dropped whole, and with it
+/// the kernels that call it (design of the virtual functions extension, "AOT flow").
+///
+/// `report_faults` is as for [`VirtualProgram`].
+///
+/// # Errors
+/// [`ImageError::Link`] where a kernel calls a set that no image provides, and as [`VirtualProgram::link`].
+pub fn ahead_of_time(
+    images: &[DeviceImage],
+    aspects: Aspects,
+    report_faults: bool,
+) -> Result<Vec<DeviceImage>> {
+    let all: Vec<VirtualFunctions> =
+        images.iter().map(DeviceImage::virtual_functions).collect::<Result<_>>()?;
+    let known: Vec<&VirtualFunctions> = all.iter().collect();
+    let mut chosen = Vec::new();
+    for (kernels, virtual_functions) in images.iter().zip(&all) {
+        if virtual_functions.provides.is_some() || !runs(kernels, aspects)? {
+            continue;
+        }
+        if !needs_dispatchers(kernels)? {
+            let mut plain = kernels.clone();
+            plain.set_virtual_functions(&VirtualFunctions::default());
+            chosen.push(plain);
+            continue;
+        }
+        let called = called_sets(virtual_functions, &all);
+        let mut sets = Vec::new();
+        let mut lacks = false;
+        for set in called {
+            let provides = |of: &VirtualFunctions| !of.dummy && of.provides.as_deref() == Some(set);
+            let providers: Vec<&DeviceImage> =
+                images.iter().zip(&all).filter(|(_, of)| provides(of)).map(|(image, _)| image).collect();
+            if providers.is_empty() {
+                return Err(ImageError::Link(format!(
+                    "no image provides virtual functions of set `{set}`, which image `{}` calls",
+                    kernels.name
+                )));
+            }
+            for provider in providers {
+                lacks |= !runs(provider, aspects)?;
+                sets.push(provider);
+            }
+        }
+        if !lacks {
+            let program = VirtualProgram { kernels, sets: &sets, known: &known, report_faults };
+            chosen.push(program.link()?);
+        }
+    }
+    Ok(chosen)
+}
+
+/// Whether a device with these aspects runs an image.
+fn runs(image: &DeviceImage, aspects: Aspects) -> Result<bool> {
+    let of_kernels = image.kernels.iter().fold(Aspects::empty(), |all, kernel| all | kernel.aspects);
+    Ok(aspects.contains(image.requirements()?.aspects | of_kernels))
+}
+
+/// The sets that kernels call, and those that functions of these sets call.
+fn called_sets<'a>(kernels: &'a VirtualFunctions, all: &'a [VirtualFunctions]) -> BTreeSet<&'a str> {
+    let mut called = BTreeSet::new();
+    let mut open: Vec<&str> = kernels.calls.iter().map(String::as_str).collect();
+    while let Some(set) = open.pop() {
+        if called.insert(set) {
+            let providers = all.iter().filter(|of| of.provides.as_deref() == Some(set));
+            open.extend(providers.flat_map(|of| of.calls.iter().map(String::as_str)));
+        }
+    }
+    called
+}

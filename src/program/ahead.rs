@@ -1,0 +1,74 @@
+//! Device binaries made ahead of time, and kept in the images.
+
+use oclave_image::passes;
+use oclave_image::{DeviceImage, ImageError, PropertyValue};
+
+use super::build::Builder;
+use super::device::DeviceState;
+use super::globals::Globals;
+use crate::driver::Device;
+use crate::driver::context::Context;
+use crate::image::LoadedImage;
+use crate::{Error, ErrorKind, Result};
+
+/// The property set of binaries: name of the device's kind, driver and library version → binary.
+const BINARIES: &str = "oclave/device binaries";
+
+/// Makes, of the images of one program, those that serve a device: virtual functions are linked, images that the device
+/// cannot run are left out, and each holds the binary that the device's driver made of it.
+///
+/// Contexts on such a device, with the same driver and this version of the library, then neither link nor compile; all
+/// others build the SPIR-V, which stays in the image. So do launches that set specialization constants. Give the images to
+/// [`KernelBundle::from_image`](crate::KernelBundle::from_image), or to an [`ImageTable`](crate::ImageTable).
+///
+/// `virtual_call_checks` is as for [`ContextBuilder`](crate::ContextBuilder::virtual_call_checks).
+///
+/// # Errors
+/// [`ErrorKind::Image`] for malformed images, [`ErrorKind::Build`] for sets of virtual functions that none of the images
+/// provides and for what the driver refuses, [`ErrorKind::KernelNotSupported`] when the device can run none of them.
+pub fn build_ahead_of_time(
+    device: &Device,
+    images: &[impl AsRef<[u8]>],
+    virtual_call_checks: bool,
+) -> Result<Vec<Vec<u8>>> {
+    device.require_spirv()?;
+    let images: Vec<DeviceImage> =
+        images.iter().map(|bytes| DeviceImage::from_bytes(bytes.as_ref())).collect::<Result<_, _>>()?;
+    let state = DeviceState::new(device);
+    let context = Context::new(std::slice::from_ref(device))?;
+    let checks = virtual_call_checks && context.can_watch(device);
+    let linked =
+        passes::ahead_of_time(&images, state.profile().aspects, checks).map_err(|error| match error {
+            error @ ImageError::Link(_) => {
+                Error::new(ErrorKind::Build, "the virtual functions do not link").with_source(error)
+            }
+            error => Error::from(error),
+        })?;
+    if linked.is_empty() {
+        let what = format!("device `{}` can run none of the images", device.name());
+        return Err(Error::new(ErrorKind::KernelNotSupported, what));
+    }
+    let builder = Builder { context: &context, disk: None, globals: &Globals::default() };
+    let mut made = Vec::new();
+    for mut image in linked {
+        let place = |error: Error| error.at(format!("image `{}`", image.name));
+        let loaded = LoadedImage::from_bytes(image.clone(), &[]).map_err(place)?;
+        let binary = builder.binary(&loaded, &state).map_err(place)?;
+        image.properties.insert(BINARIES, &kind(&state), PropertyValue::Bytes(binary));
+        made.push(image.to_bytes());
+    }
+    Ok(made)
+}
+
+/// The binary that an image holds for a device.
+pub(super) fn binary_of<'i>(image: &'i LoadedImage, device: &DeviceState) -> Option<&'i [u8]> {
+    match image.image().properties.value(BINARIES, &kind(device))? {
+        PropertyValue::Bytes(binary) => Some(binary),
+        PropertyValue::U32(_) => None,
+    }
+}
+
+/// What binaries of a device are called: all that they depend on, besides the image.
+fn kind(device: &DeviceState) -> String {
+    device.fingerprint().iter().map(|byte| format!("{byte:02x}")).collect()
+}
