@@ -38,6 +38,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             config.out_name(name).opt_level(level).single_pass(true);
             config.compile(&["kernels/single_pass/single.clcpp"])?;
         }
+        oclave_build::Config::new()
+            .out_name("ahead")
+            .ahead_of_time("kernels/ahead/devices.toml", ["without_fp64"])
+            .compile(&["kernels/virtual/features.clcpp"])?;
     }
     Ok(())
 }

@@ -158,7 +158,7 @@ impl<T: Pod, A: host_access::Access> DeviceGlobal<T, A> {
     fn find(&self) -> Result<Declaration> {
         let images = self.images.images()?;
         let declared_on = |side| {
-            images.iter().filter(|image| image.serves(side)).find_map(|image| {
+            images.iter().copied().filter(|image| image.serves(side)).find_map(|image| {
                 Some((image, image.device_globals().iter().find(|global| global.id == self.id)?))
             })
         };

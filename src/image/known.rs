@@ -50,7 +50,7 @@ impl Known {
     pub(crate) fn all(&self, image: &LoadedImage) -> Vec<Arc<LoadedImage>> {
         let tables = lock(&TABLES).clone();
         let of_tables = tables.into_iter().map(|table| match table.images() {
-            Ok(images) => images.to_vec(),
+            Ok(images) => images.into_iter().cloned().collect(),
             Err(error) => {
                 log::warn!("virtual functions of a table are left out: {error}");
                 Vec::new()

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use oclave_image::passes::VirtualProgram;
-use oclave_image::{DEFAULT_SET, DeviceImage, VirtualFunctions};
+use oclave_image::{DEFAULT_SET, DeviceImage, DeviceProfile, VirtualFunctions};
 
-use super::{DeviceProfile, LoadedImage, misfit};
+use super::LoadedImage;
 use crate::{Error, ErrorKind, Result};
 
 /// A kernels image and what it is linked with.
@@ -57,7 +57,7 @@ fn select(
             return Err(nobody_provides(set, caller, known));
         }
         for provider in providers {
-            if let Some(misfit) = misfit(provider, device) {
+            if let Some(misfit) = device.misfit(provider.needs()) {
                 let what = format!(
                     "device `{}` cannot run {}, which image `{}` calls: image `{}` {misfit}",
                     device.name,

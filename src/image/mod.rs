@@ -8,5 +8,5 @@ mod table;
 
 pub(crate) use known::{Known, generation};
 pub(crate) use linked::link;
-pub(crate) use registry::{DeviceProfile, LoadedImage, candidates, misfit};
+pub(crate) use registry::{LoadedImage, candidates};
 pub use table::{ImageTable, Kernel};

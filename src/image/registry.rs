@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use oclave_image::passes;
 use oclave_image::{
-    Aspects, DeviceGlobalInfo, DeviceImage, KernelSignature, Side, SpecConstantInfo, VirtualFunctions,
+    Aspects, DeviceGlobalInfo, DeviceImage, DeviceProfile, KernelSignature, Needs, Side, SpecConstantInfo,
+    VirtualFunctions,
 };
 
 use super::linked::LinkedImages;
@@ -16,8 +17,7 @@ use crate::{Error, ErrorKind, Result};
 pub(crate) struct LoadedImage {
     /// Of a linked image, all but the module.
     image: DeviceImage,
-    aspects: Aspects,
-    side: Option<Side>,
+    needs: Needs,
     device_globals: Vec<DeviceGlobalInfo>,
     spec_constants: Vec<SpecConstantInfo>,
     virtual_functions: VirtualFunctions,
@@ -60,11 +60,8 @@ impl LoadedImage {
     fn new(image: DeviceImage, source: Source) -> Result<Self> {
         let place =
             |error: oclave_image::ImageError| Error::from(error).at(format!("image `{}`", image.name));
-        // What the whole module needs counts, not what the kernel needs: the driver compiles all of it.
-        let of_kernels = image.kernels.iter().fold(Aspects::empty(), |all, kernel| all | kernel.aspects);
         Ok(Self {
-            aspects: image.requirements().map_err(place)?.aspects | of_kernels,
-            side: image.side().map_err(place)?,
+            needs: image.needs().map_err(place)?,
             device_globals: image.device_globals().map_err(place)?,
             spec_constants: image.spec_constants().map_err(place)?,
             virtual_functions: image.virtual_functions().map_err(place)?,
@@ -98,12 +95,17 @@ impl LoadedImage {
 
     /// What the module as a whole needs of a device.
     pub(crate) fn aspects(&self) -> Aspects {
-        self.aspects
+        self.needs.aspects
+    }
+
+    /// What the image as a whole asks of a device.
+    pub(crate) fn needs(&self) -> Needs {
+        self.needs
     }
 
     /// Whether the image may run on this side.
     pub(crate) fn serves(&self, side: Side) -> bool {
-        self.side.is_none_or(|own| own == side)
+        self.needs.serves(side)
     }
 
     /// Sorted by unique id.
@@ -151,32 +153,18 @@ impl fmt::Debug for LoadedImage {
     }
 }
 
-/// What the choice of an image looks at on a device.
-#[derive(Debug, Clone)]
-pub(crate) struct DeviceProfile {
-    pub(crate) name: String,
-    pub(crate) side: Side,
-    pub(crate) aspects: Aspects,
-    /// Work-items in a work-group, at most.
-    pub(crate) max_work_group_size: usize,
-    /// Work-items in each dimension of a work-group, at most.
-    pub(crate) max_work_item_sizes: [usize; 3],
-    /// Sizes that sub-groups can have; empty where the device does not tell.
-    pub(crate) sub_group_sizes: Vec<usize>,
-}
-
 /// The images that hold `kernel` and that the device can run, in the order of the table. Never empty.
 pub(crate) fn candidates<'a>(
     source: &str,
-    images: &'a [Arc<LoadedImage>],
+    images: &[&'a Arc<LoadedImage>],
     kernel: &str,
     device: &DeviceProfile,
 ) -> Result<Vec<&'a Arc<LoadedImage>>> {
     let mut fitting = Vec::new();
     let mut refusals = Vec::new();
-    for image in images {
+    for &image in images {
         let Some(signature) = image.kernel(kernel) else { continue };
-        match refusal(image, signature, device) {
+        match device.refusal(image.needs, signature) {
             None => fitting.push(image),
             Some(reason) => refusals.push(format!("image `{}` {reason}", image.name())),
         }
@@ -192,52 +180,7 @@ pub(crate) fn candidates<'a>(
         .remedy("choose a device that has what is missing (`oclave devices` lists them), or a kernel that does without"))
 }
 
-/// Why the device cannot run an image, whatever the kernel, if it cannot.
-pub(crate) fn misfit(image: &LoadedImage, device: &DeviceProfile) -> Option<String> {
-    if !image.serves(device.side) {
-        let what = match device.side {
-            Side::Device => "has the bodies of if_host, for `Device::as_host`",
-            Side::Host => "has the bodies of if_device, not for `Device::as_host`",
-        };
-        return Some(what.to_owned());
-    }
-    let missing = image.aspects - device.aspects;
-    (!missing.is_empty()).then(|| format!("needs {missing}"))
-}
-
-fn refusal(image: &LoadedImage, kernel: &KernelSignature, device: &DeviceProfile) -> Option<String> {
-    if let Some(misfit) = misfit(image, device) {
-        return Some(misfit);
-    }
-    if let Some(required) = kernel.required_sub_group_size
-        && !device.sub_group_sizes.is_empty()
-        && !device.sub_group_sizes.contains(&usize::try_from(required).unwrap_or(usize::MAX))
-    {
-        let sizes: Vec<String> = device.sub_group_sizes.iter().map(ToString::to_string).collect();
-        return Some(format!(
-            "requires sub-groups of {required} work-items, the device has {}",
-            sizes.join(", ")
-        ));
-    }
-    let [x, y, z] = kernel.required_work_group_size?;
-    let size = [x, y, z].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
-    let items = size.iter().fold(1usize, |all, n| all.saturating_mul(*n));
-    if items > device.max_work_group_size {
-        return Some(format!(
-            "requires work-groups of {x} × {y} × {z} work-items, the device's limit is {} in all",
-            device.max_work_group_size
-        ));
-    }
-    if size.iter().zip(device.max_work_item_sizes).any(|(n, limit)| *n > limit) {
-        let [a, b, c] = device.max_work_item_sizes;
-        return Some(format!(
-            "requires work-groups of {x} × {y} × {z} work-items, the device's limits are {a} × {b} × {c}"
-        ));
-    }
-    None
-}
-
-fn unknown_kernel(source: &str, images: &[Arc<LoadedImage>], kernel: &str) -> Error {
+fn unknown_kernel(source: &str, images: &[&Arc<LoadedImage>], kernel: &str) -> Error {
     let mut names: Vec<&str> = images
         .iter()
         .flat_map(|image| image.image.kernels.iter())
@@ -273,14 +216,7 @@ mod tests {
     }
 
     fn device(aspects: Aspects) -> DeviceProfile {
-        DeviceProfile {
-            name: "toy".to_owned(),
-            side: Side::Device,
-            aspects,
-            max_work_group_size: 64,
-            max_work_item_sizes: [64, 64, 2],
-            sub_group_sizes: vec![8, 16],
-        }
+        DeviceProfile { name: "toy".to_owned(), aspects, ..DeviceProfile::default() }
     }
 
     #[test]
@@ -290,7 +226,7 @@ mod tests {
             image("plain", vec![kernel("k", Aspects::empty())]),
         ];
         let names = |aspects| {
-            let found = candidates("s", &images, "k", &device(aspects)).unwrap();
+            let found = candidates("s", &images.each_ref(), "k", &device(aspects)).unwrap();
             found.iter().map(|image| image.name().to_owned()).collect::<Vec<_>>()
         };
         assert_eq!(names(Aspects::empty()), ["plain"]);
@@ -311,19 +247,19 @@ mod tests {
         let images = [sided("device", Side::Device), sided("host", Side::Host)];
         for (side, expected) in [(Side::Device, "device"), (Side::Host, "host")] {
             let device = DeviceProfile { side, ..device(Aspects::empty()) };
-            let found = candidates("s", &images, "k", &device).unwrap();
+            let found = candidates("s", &images.each_ref(), "k", &device).unwrap();
             assert_eq!(found.iter().map(|image| image.name()).collect::<Vec<_>>(), [expected]);
             let both = [image("both", vec![kernel("k", Aspects::empty())])];
-            assert!(candidates("s", &both, "k", &device).is_ok());
+            assert!(candidates("s", &both.each_ref(), "k", &device).is_ok());
         }
-        let error = candidates("s", &images[1..], "k", &device(Aspects::empty())).unwrap_err().to_string();
+        let error = candidates("s", &[&images[1]], "k", &device(Aspects::empty())).unwrap_err().to_string();
         assert!(error.contains("`host` has the bodies of if_host"), "{error}");
     }
 
     #[test]
     fn a_missing_aspect_is_named_with_image_and_kernel() {
         let images = [image("rich", vec![kernel("k", Aspects::FP64 | Aspects::FP16)])];
-        let error = candidates("s", &images, "k", &device(Aspects::FP16)).unwrap_err();
+        let error = candidates("s", &images.each_ref(), "k", &device(Aspects::FP16)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::KernelNotSupported);
         let text = error.to_string();
         for part in ["kernel `k`", "image `rich`", "needs fp64", "device `toy`"] {
@@ -335,7 +271,7 @@ mod tests {
     #[test]
     fn a_neighbours_aspect_counts() {
         let images = [image("both", vec![kernel("k", Aspects::empty()), kernel("other", Aspects::FP64)])];
-        let error = candidates("s", &images, "k", &device(Aspects::empty())).unwrap_err();
+        let error = candidates("s", &images.each_ref(), "k", &device(Aspects::empty())).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::KernelNotSupported);
     }
 
@@ -345,34 +281,8 @@ mod tests {
             image("a", vec![kernel("blur", Aspects::empty())]),
             image("b", vec![kernel("add", Aspects::FP64)]),
         ];
-        let error = candidates("s", &images, "blurr", &device(Aspects::empty())).unwrap_err();
+        let error = candidates("s", &images.each_ref(), "blurr", &device(Aspects::empty())).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
         assert!(error.to_string().contains("`add`, `blur`"), "{error}");
-    }
-
-    #[test]
-    fn a_required_sub_group_must_be_there() {
-        for (size, fits) in [(8, true), (16, true), (32, false)] {
-            let mut k = kernel("k", Aspects::empty());
-            k.required_sub_group_size = Some(size);
-            let images = [image("i", vec![k])];
-            assert_eq!(candidates("s", &images, "k", &device(Aspects::empty())).is_ok(), fits, "{size}");
-        }
-    }
-
-    #[test]
-    fn a_required_work_group_must_fit() {
-        for (size, fits) in
-            [([8, 8, 1], true), ([8, 8, 2], false), ([1, 1, 3], false), ([u32::MAX; 3], false)]
-        {
-            let mut k = kernel("k", Aspects::empty());
-            k.required_work_group_size = Some(size);
-            let images = [image("i", vec![k])];
-            let outcome = candidates("s", &images, "k", &device(Aspects::empty()));
-            assert_eq!(outcome.is_ok(), fits, "{size:?}");
-            if let Err(error) = outcome {
-                assert_eq!(error.kind(), ErrorKind::KernelNotSupported);
-            }
-        }
     }
 }

@@ -3,27 +3,42 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use oclave_image::DeviceImage;
+
 use super::{LoadedImage, known};
-use crate::Result;
+use crate::{Error, Result};
 
 /// The device images of one source, embedded in the program by the generated code.
 ///
-/// A `static` costs nothing until a kernel or a device global of it is used: then the images are decoded, once.
+/// A `static` costs nothing until a kernel or a device global of it is used: then the images that have it are decoded, once.
 pub struct ImageTable {
     name: &'static str,
     containers: &'static [&'static [u8]],
-    images: OnceLock<Result<Vec<Arc<LoadedImage>>>>,
+    entries: OnceLock<Result<Vec<Entry>>>,
+}
+
+/// An image of a table.
+struct Entry {
+    kernels: Vec<String>,
+    container: &'static [u8],
+    image: OnceLock<Result<Arc<LoadedImage>>>,
 }
 
 impl ImageTable {
     /// A table of the images of source `name`, each as the build script wrote it.
     pub const fn new(name: &'static str, containers: &'static [&'static [u8]]) -> Self {
-        Self { name, containers, images: OnceLock::new() }
+        Self { name, containers, entries: OnceLock::new() }
     }
 
     /// The stem of the source.
     pub const fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// The images as they are embedded, for what has another copy of this library:
+    /// [`KernelBundle::from_image`](crate::KernelBundle::from_image) takes each of them.
+    pub const fn containers(&self) -> &'static [&'static [u8]] {
+        self.containers
     }
 
     /// Makes the virtual functions of the table known to all kernels that call their sets.
@@ -35,24 +50,47 @@ impl ImageTable {
         known::enter(self);
     }
 
-    /// The images, read when first asked for.
+    /// All images of the table.
     ///
     /// # Errors
     /// [`ErrorKind::Image`](crate::ErrorKind::Image), every time, when one of them is malformed: what is embedded in the
     /// program does not heal.
-    pub(crate) fn images(&'static self) -> Result<&'static [Arc<LoadedImage>]> {
-        let read = || {
-            known::enter(self);
-            let load = |container: &&'static [u8]| LoadedImage::from_container(container).map(Arc::new);
-            self.containers.iter().map(load).collect()
-        };
-        match self.images.get_or_init(read) {
-            Ok(images) => Ok(images),
-            Err(error) => Err(error
+    pub(crate) fn images(&'static self) -> Result<Vec<&'static Arc<LoadedImage>>> {
+        self.load(|_| true)
+    }
+
+    /// The images that hold a kernel, the others not even decoded; all of them when none does.
+    ///
+    /// # Errors
+    /// As [`ImageTable::images`].
+    pub(crate) fn images_with(&'static self, kernel: &str) -> Result<Vec<&'static Arc<LoadedImage>>> {
+        let found = self.load(|entry| entry.kernels.iter().any(|name| name == kernel))?;
+        if found.is_empty() { self.images() } else { Ok(found) }
+    }
+
+    fn load(&'static self, wanted: impl Fn(&Entry) -> bool) -> Result<Vec<&'static Arc<LoadedImage>>> {
+        let place = |error: &Error| {
+            error
                 .clone()
                 .at(format!("images of `{}`", self.name))
-                .remedy("build the program anew with the oclave-build of the same version")),
-        }
+                .remedy("build the program anew with the oclave-build of the same version")
+        };
+        let entries = self.entries.get_or_init(|| self.glance()).as_ref().map_err(place)?;
+        let images = entries.iter().filter(|entry| wanted(entry)).map(|entry| {
+            let load = || LoadedImage::from_container(entry.container).map(Arc::new);
+            entry.image.get_or_init(load).as_ref().map_err(place)
+        });
+        images.collect()
+    }
+
+    /// Which image has which kernels: that is soon read, while a whole image may hold thousands of properties.
+    fn glance(&'static self) -> Result<Vec<Entry>> {
+        known::enter(self);
+        let entry = |container: &&'static [u8]| {
+            let kernels = DeviceImage::kernel_names(container)?;
+            Ok(Entry { kernels, container, image: OnceLock::new() })
+        };
+        self.containers.iter().map(entry).collect()
     }
 }
 
@@ -91,7 +129,7 @@ impl Kernel {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::panic)]
 
     use super::*;
     use crate::ErrorKind;
@@ -106,15 +144,41 @@ mod tests {
         }
     }
 
+    fn table(images: &[oclave_image::DeviceImage]) -> &'static ImageTable {
+        let bytes: Vec<&'static [u8]> = images.iter().map(|image| &*image.to_bytes().leak()).collect();
+        Box::leak(Box::new(ImageTable::new("t", bytes.leak())))
+    }
+
+    fn image(name: &str, kernel: &str) -> oclave_image::DeviceImage {
+        let kernel = oclave_image::KernelSignature {
+            name: kernel.to_owned(),
+            parameters: Vec::new(),
+            required_work_group_size: None,
+            required_sub_group_size: None,
+            aspects: oclave_image::Aspects::empty(),
+            device_globals: Vec::new(),
+        };
+        oclave_image::DeviceImage { name: name.to_owned(), kernels: vec![kernel], ..Default::default() }
+    }
+
     #[test]
     fn images_are_read_once() {
-        static BYTES: OnceLock<Vec<u8>> = OnceLock::new();
-        let image = oclave_image::DeviceImage { name: "i".to_owned(), ..Default::default() };
-        let bytes: &'static [u8] = BYTES.get_or_init(|| image.to_bytes());
-        let table: &'static ImageTable =
-            Box::leak(Box::new(ImageTable::new("t", Box::leak(Box::new([bytes])))));
-        let first = table.images().unwrap();
-        assert_eq!(first.first().map(|image| image.name()), Some("i"));
-        assert!(std::ptr::eq(first, table.images().unwrap()));
+        let table = table(&[image("i", "k")]);
+        let [first] = table.images().unwrap()[..] else { panic!("one image") };
+        assert_eq!(first.name(), "i");
+        let [again] = table.images_with("k").unwrap()[..] else { panic!("one image") };
+        assert!(std::ptr::eq(first, again));
+    }
+
+    #[test]
+    fn only_images_with_the_kernel_are_read() {
+        let mut damaged = image("b", "b").to_bytes();
+        *damaged.last_mut().unwrap() ^= 1;
+        let bytes = [image("a", "a").to_bytes(), damaged].map(|bytes| &*bytes.leak());
+        let table: &'static ImageTable = Box::leak(Box::new(ImageTable::new("t", bytes.to_vec().leak())));
+        assert_eq!(table.images_with("a").unwrap().len(), 1);
+        for error in [table.images_with("b").unwrap_err(), table.images_with("c").unwrap_err()] {
+            assert!(error.to_string().contains("checksum"), "{error}");
+        }
     }
 }

@@ -37,13 +37,12 @@ pub fn build_ahead_of_time(
     let state = DeviceState::new(device);
     let context = Context::new(std::slice::from_ref(device))?;
     let checks = virtual_call_checks && context.can_watch(device);
-    let linked =
-        passes::ahead_of_time(&images, state.profile().aspects, checks).map_err(|error| match error {
-            error @ ImageError::Link(_) => {
-                Error::new(ErrorKind::Build, "the virtual functions do not link").with_source(error)
-            }
-            error => Error::from(error),
-        })?;
+    let linked = passes::ahead_of_time(&images, state.profile(), checks).map_err(|error| match error {
+        error @ ImageError::Link(_) => {
+            Error::new(ErrorKind::Build, "the virtual functions do not link").with_source(error)
+        }
+        error => Error::from(error),
+    })?;
     if linked.is_empty() {
         let what = format!("device `{}` can run none of the images", device.name());
         return Err(Error::new(ErrorKind::KernelNotSupported, what));

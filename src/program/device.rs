@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use oclave_image::Aspects;
 use oclave_image::passes::DeviceTarget;
 use oclave_image::spirv::Version;
+use oclave_image::{Aspects, DeviceProfile};
 
 use super::disk::CacheKeyBuilder;
 use super::flight::Flight;
@@ -12,7 +12,7 @@ use crate::Result;
 use crate::driver::context::Context;
 use crate::driver::queue::{Properties, Queue};
 use crate::driver::{Device, DeviceGlobalAccess};
-use crate::image::{DeviceProfile, LoadedImage};
+use crate::image::LoadedImage;
 
 /// Images with more device globals than this take them from the hidden argument where they can: compilers are slow with
 /// many variables (Intel's builds a kernel in 6 ms, and with a thousand variables beside it in 20), and each is a write.

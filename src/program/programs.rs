@@ -17,7 +17,7 @@ use super::virtual_faults::VirtualFaults;
 use crate::command::CallTarget;
 use crate::driver::Device;
 use crate::driver::context::Context;
-use crate::image::{self, Known, LoadedImage, candidates, misfit};
+use crate::image::{self, Known, LoadedImage, candidates};
 use crate::memory::Region;
 use crate::{Error, ErrorKind, Kernel, Result};
 
@@ -62,8 +62,7 @@ impl Programs {
         match target {
             CallTarget::Image(kernel) => {
                 let key = KernelKey { kernel: std::ptr::from_ref::<Kernel>(kernel).addr(), device: index };
-                let source = || Ok((kernel.images().name(), kernel.images().images()?, kernel.name()));
-                self.kernel_of(&self.map, key, specs, state, source)
+                self.kernel_of(&self.map, key, target, specs, state)
             }
             CallTarget::Bundle(kernel) => {
                 let bundle = kernel.bundle();
@@ -73,27 +72,26 @@ impl Programs {
                         .remedy("load the bundle in the context of the queue"));
                 }
                 let key = KernelKey { kernel: kernel.index(), device: index };
-                let source = || Ok((bundle::NAME, bundle.images(), kernel.name()));
-                self.kernel_of(bundle.programs(), key, specs, state, source)
+                self.kernel_of(bundle.programs(), key, target, specs, state)
             }
         }
     }
 
-    fn kernel_of<'a>(
+    fn kernel_of(
         &self,
         map: &ProgramMap,
         key: KernelKey,
+        target: &CallTarget,
         specs: &[SpecValue],
         state: &DeviceState,
-        source: impl FnOnce() -> Result<(&'a str, &'a [Arc<LoadedImage>], &'a str)>,
     ) -> Result<Arc<ReadyKernel>> {
         if let Some(ready) = map.kernel(key, specs) {
             return Ok(ready);
         }
-        let (source, images, kernel) = source()?;
+        let source = Source::of(target, specs)?;
         // Before the images are looked at: what becomes known meanwhile is seen at the next launch.
         let generation = image::generation();
-        let (ready, is_linked) = self.make(map, source, images, kernel, (key.device, state), specs)?;
+        let (ready, is_linked) = self.make(map, &source, (key.device, state), specs)?;
         map.insert_kernel(key, specs, is_linked.then_some(generation), &ready);
         Ok(ready)
     }
@@ -102,16 +100,15 @@ impl Programs {
     fn make(
         &self,
         map: &ProgramMap,
-        source: &str,
-        images: &[Arc<LoadedImage>],
-        kernel: &str,
+        source: &Source<'_>,
         (index, state): (usize, &DeviceState),
         specs: &[SpecValue],
     ) -> Result<(Arc<ReadyKernel>, bool)> {
-        let place = |error: Error| error.at(format!("kernel `{kernel}` of `{source}`"));
-        spec::check(specs, images).map_err(place)?;
+        let kernel = source.kernel;
+        let place = |error: Error| error.at(format!("kernel `{kernel}` of `{}`", source.name));
+        spec::check(specs, &source.images).map_err(place)?;
         let mut refusal = None;
-        for image in candidates(source, images, kernel, state.profile())? {
+        for image in candidates(source.name, &source.images, kernel, state.profile())? {
             match self.program(map, image, (index, state), specs) {
                 Ok((program, built)) => {
                     return Ok((program.kernel(&built, kernel)?, !Arc::ptr_eq(&built, image)));
@@ -178,7 +175,7 @@ impl Programs {
         let ready = self.kernel(device, target, specs)?;
         let program = match ready.replay() {
             Some(known) => known.clone(),
-            None => self.make_replay(device, target, specs, &ready.signature().name),
+            None => self.make_replay(device, target, specs),
         };
         let place = |error: Error| error.at(format!("replaying kernel `{}`", ready.signature().name));
         let program = program.map_err(place)?;
@@ -198,16 +195,14 @@ impl Programs {
         device: &Device,
         target: &CallTarget,
         specs: &[SpecValue],
-        kernel: &str,
     ) -> Result<Arc<ReplayProgram>> {
         let (index, state) = self.device(device)?;
-        let (map, source, images) = match target {
-            CallTarget::Image(kernel) => (&self.map, kernel.images().name(), kernel.images().images()?),
-            CallTarget::Bundle(kernel) => {
-                (kernel.bundle().programs(), bundle::NAME, kernel.bundle().images())
-            }
+        let source = Source::of(target, specs)?;
+        let map = match target {
+            CallTarget::Image(_) => &self.map,
+            CallTarget::Bundle(kernel) => kernel.bundle().programs(),
         };
-        for image in candidates(source, images, kernel, state.profile())? {
+        for image in candidates(source.name, &source.images, source.kernel, state.profile())? {
             // The one that the kernel came from: the others were refused.
             let Ok((program, image)) = self.program(map, image, (index, state), specs) else { continue };
             let builder =
@@ -263,7 +258,7 @@ impl Programs {
         let programs = map.programs_of(program_key(image, index));
         let program = match programs.as_slice() {
             [] => {
-                if let Some(misfit) = misfit(image, state.profile()) {
+                if let Some(misfit) = state.profile().misfit(image.needs()) {
                     let what =
                         format!("device `{}` cannot run its image: it {misfit}", state.device().name());
                     return Err(Error::new(ErrorKind::KernelNotSupported, what)
@@ -296,6 +291,31 @@ impl Programs {
             .enumerate()
             .find(|(_, state)| state.device() == device)
             .ok_or_else(|| Error::invalid(format!("device `{}` is not in the context", device.name())))
+    }
+}
+
+/// Where a kernel comes from.
+struct Source<'a> {
+    name: &'a str,
+    images: Vec<&'a Arc<LoadedImage>>,
+    kernel: &'a str,
+}
+
+impl<'a> Source<'a> {
+    /// With the images that are looked at: where values are to be specialized, those without the kernel, too, as the
+    /// constants of all kernels of a source are one list.
+    fn of(target: &'a CallTarget, specs: &[SpecValue]) -> Result<Self> {
+        Ok(match target {
+            CallTarget::Image(kernel) => {
+                let (table, name) = (kernel.images(), kernel.name());
+                let images = if specs.is_empty() { table.images_with(name)? } else { table.images()? };
+                Self { name: table.name(), images, kernel: name }
+            }
+            CallTarget::Bundle(kernel) => {
+                let images = kernel.bundle().images().iter().collect();
+                Self { name: bundle::NAME, images, kernel: kernel.name() }
+            }
+        })
     }
 }
 

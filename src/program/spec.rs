@@ -115,7 +115,7 @@ pub(crate) fn set_spec(values: &mut Vec<SpecValue>, value: SpecValue) {
 }
 
 /// Checks that the values are for constants of the images of a source, and of the right size.
-pub(crate) fn check(values: &[SpecValue], images: &[Arc<LoadedImage>]) -> Result<()> {
+pub(crate) fn check(values: &[SpecValue], images: &[&Arc<LoadedImage>]) -> Result<()> {
     for value in values {
         let mut known =
             images.iter().flat_map(|image| image.spec_constants()).filter(|constant| constant.id == value.id);

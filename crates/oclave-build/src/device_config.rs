@@ -3,24 +3,26 @@
 //! ```toml
 //! [targets.embedded]
 //! aspects = ["generic_pointer", "sub_groups"]
+//! sub_group_sizes = [8, 16]        # all that it has; unless said, any will do
+//! max_work_group_size = 256        # unless said, there is no limit
 //!
 //! [targets.server]
-//! like = "embedded"            # and what is named here
+//! like = "embedded"                # and what is named here: aspects besides, sizes instead
 //! aspects = ["fp64", "fp16"]
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use oclave_image::Aspects;
+use oclave_image::{Aspects, DeviceImage, DeviceProfile, Side, passes};
 use serde::Deserialize;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The targets of a device configuration file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DeviceConfig {
-    targets: BTreeMap<String, Aspects>,
+    targets: BTreeMap<String, DeviceProfile>,
 }
 
 #[derive(Deserialize)]
@@ -34,6 +36,8 @@ struct File {
 struct Target {
     #[serde(default)]
     aspects: Vec<String>,
+    sub_group_sizes: Option<Vec<usize>>,
+    max_work_group_size: Option<usize>,
     like: Option<String>,
 }
 
@@ -41,7 +45,7 @@ impl DeviceConfig {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) when it cannot be read; else as [`DeviceConfig::parse`], with the path.
+    /// [`ErrorKind::Io`] when it cannot be read; else as [`DeviceConfig::parse`], with the path.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let text = std::fs::read_to_string(path).map_err(|error| Error::io("read", path, error))?;
@@ -51,21 +55,20 @@ impl DeviceConfig {
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config) for what is not TOML of this form, unknown aspects, and targets that
-    /// are like each other.
+    /// [`ErrorKind::Config`] for what is not TOML of this form, unknown aspects, and targets that are like each other.
     pub fn parse(text: &str) -> Result<Self> {
         let file: File = toml::from_str(text)
             .map_err(|error| Error::config(format!("no device configuration: {error}")))?;
-        let targets = file.targets.keys().map(|name| Ok((name.clone(), aspects(&file, name)?)));
+        let targets = file.targets.keys().map(|name| Ok((name.clone(), profile(&file, name)?)));
         Ok(Self { targets: targets.collect::<Result<_>>()? })
     }
 
-    /// The aspects of a target.
+    /// What is known of a target.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config), with the targets that there are.
-    pub fn aspects(&self, target: &str) -> Result<Aspects> {
-        self.targets.get(target).copied().ok_or_else(|| {
+    /// [`ErrorKind::Config`], with the targets that there are.
+    pub fn profile(&self, target: &str) -> Result<&DeviceProfile> {
+        self.targets.get(target).ok_or_else(|| {
             let names: Vec<&str> = self.targets.keys().map(String::as_str).collect();
             Error::config(format!("there is no target `{target}`: there is `{}`", names.join("`, `")))
         })
@@ -75,11 +78,48 @@ impl DeviceConfig {
     pub fn targets(&self) -> impl Iterator<Item = &str> {
         self.targets.keys().map(String::as_str)
     }
+
+    /// The images of one program that at least one of the targets can run, as a device or in the role of the host, with
+    /// nothing left to link ([`passes::ahead_of_time`]). `virtual_call_checks` tells whether virtual calls that reach no function are reported.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`] for an unknown target, and when none of them runs any kernel; [`ErrorKind::PostLink`] for what
+    /// cannot be linked.
+    pub fn images_for(
+        &self,
+        targets: &[String],
+        images: &[DeviceImage],
+        virtual_call_checks: bool,
+    ) -> Result<Vec<DeviceImage>> {
+        let mut chosen: Vec<DeviceImage> = Vec::new();
+        for (target, side) in
+            targets.iter().flat_map(|target| [Side::Device, Side::Host].map(|side| (target, side)))
+        {
+            let device = DeviceProfile { side, ..self.profile(target)?.clone() };
+            let of_target = passes::ahead_of_time(images, &device, virtual_call_checks).map_err(|error| {
+                Error::new(ErrorKind::PostLink, format!("ahead of time for target `{target}`"))
+                    .with_source(error)
+            })?;
+            for image in of_target {
+                if !chosen.contains(&image) {
+                    chosen.push(image);
+                }
+            }
+        }
+        if chosen.is_empty() {
+            let names = targets.join("`, `");
+            return Err(Error::config(format!(
+                "no kernel of the program runs on one of the targets `{names}`"
+            )));
+        }
+        Ok(chosen)
+    }
 }
 
-/// The aspects of a target and of those that it is like.
-fn aspects(file: &File, name: &str) -> Result<Aspects> {
-    let mut all = Aspects::empty();
+/// A target with what it takes from those that it is like.
+fn profile(file: &File, name: &str) -> Result<DeviceProfile> {
+    let mut profile = DeviceProfile { name: name.to_owned(), ..DeviceProfile::default() };
+    let (mut sub_group_sizes, mut max_work_group_size) = (None, None);
     let mut seen = BTreeSet::new();
     let mut next = Some(name);
     while let Some(current) = next {
@@ -90,7 +130,7 @@ fn aspects(file: &File, name: &str) -> Result<Aspects> {
             Error::config(format!("target `{name}` is like `{current}`, which there is not"))
         })?;
         for aspect in &target.aspects {
-            all |= Aspects::from_aspect_name(aspect).ok_or_else(|| {
+            profile.aspects |= Aspects::from_aspect_name(aspect).ok_or_else(|| {
                 let known: Vec<&str> = Aspects::all().names().collect();
                 Error::config(format!(
                     "target `{current}` has the aspect `{aspect}`, which is not known; known are `{}`",
@@ -98,9 +138,14 @@ fn aspects(file: &File, name: &str) -> Result<Aspects> {
                 ))
             })?;
         }
+        // The nearest counts.
+        sub_group_sizes = sub_group_sizes.or(target.sub_group_sizes.as_ref());
+        max_work_group_size = max_work_group_size.or(target.max_work_group_size);
         next = target.like.as_deref();
     }
-    Ok(all)
+    profile.sub_group_sizes = sub_group_sizes.cloned().unwrap_or_default();
+    profile.max_work_group_size = max_work_group_size.unwrap_or(profile.max_work_group_size);
+    Ok(profile)
 }
 
 #[cfg(test)]
@@ -110,13 +155,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn targets_have_their_aspects_and_those_that_they_are_like() {
-        let text = "[targets.small]\naspects = [\"generic_pointer\"]\n[targets.large]\nlike = \"small\"\naspects = [\"fp64\"]\n";
+    fn targets_are_what_they_say_and_what_they_are_like() {
+        let text = "[targets.small]\naspects = [\"generic_pointer\"]\nsub_group_sizes = [8]\nmax_work_group_size = 64\n\
+                    [targets.large]\nlike = \"small\"\naspects = [\"fp64\"]\nsub_group_sizes = [16, 32]\n";
         let config = DeviceConfig::parse(text).unwrap();
         assert_eq!(config.targets().collect::<Vec<_>>(), ["large", "small"]);
-        assert_eq!(config.aspects("small").unwrap(), Aspects::GENERIC_POINTER);
-        assert_eq!(config.aspects("large").unwrap(), Aspects::GENERIC_POINTER | Aspects::FP64);
-        let text = config.aspects("tiny").unwrap_err().to_string();
+        let (small, large) = (config.profile("small").unwrap(), config.profile("large").unwrap());
+        assert_eq!(small.aspects, Aspects::GENERIC_POINTER);
+        assert_eq!(large.aspects, Aspects::GENERIC_POINTER | Aspects::FP64);
+        assert_eq!((&small.sub_group_sizes[..], small.max_work_group_size), (&[8][..], 64));
+        assert_eq!((&large.sub_group_sizes[..], large.max_work_group_size), (&[16, 32][..], 64));
+        let text = config.profile("tiny").unwrap_err().to_string();
         assert!(text.contains("`large`, `small`"), "{text}");
     }
 

@@ -5,9 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use oclave_image::{
-    DeviceImage, FILE_EXTENSION, PostLinkOptions, PropertyValue, TranslationUnit, passes, post_link,
-};
+use oclave_image::{DeviceImage, FILE_EXTENSION, PostLinkOptions, PropertyValue, TranslationUnit, post_link};
 
 use crate::cargo::Cargo;
 use crate::checked_in::CheckedIn;
@@ -125,7 +123,7 @@ fn compile(
     })?;
     if let Some((path, targets)) = &config.device_config {
         cargo.rerun_if_changed(path);
-        images = for_targets(&images, &DeviceConfig::read(path)?, targets)?;
+        images = DeviceConfig::read(path)?.images_for(targets, &images, true)?;
     }
     for image in &mut images {
         overlay::kernels(image, &units);
@@ -156,30 +154,6 @@ fn compile(
     let images = files.into_iter().zip(images.iter().map(DeviceImage::to_bytes)).collect();
     let dependencies = units.into_iter().flat_map(|unit| unit.dependencies).collect();
     Ok((Contents { images, library, rust }, dependencies))
-}
-
-/// The images that one of the targets can run, with nothing left to link.
-fn for_targets(
-    images: &[DeviceImage],
-    config: &DeviceConfig,
-    targets: &[String],
-) -> Result<Vec<DeviceImage>> {
-    let mut chosen: Vec<DeviceImage> = Vec::new();
-    for target in targets {
-        let of_target = passes::ahead_of_time(images, config.aspects(target)?, true).map_err(|error| {
-            Error::new(ErrorKind::PostLink, format!("ahead of time for target `{target}`")).with_source(error)
-        })?;
-        for image in of_target {
-            if !chosen.contains(&image) {
-                chosen.push(image);
-            }
-        }
-    }
-    if chosen.is_empty() {
-        let names = targets.join("`, `");
-        return Err(Error::config(format!("no kernel of the program runs on one of the targets `{names}`")));
-    }
-    Ok(chosen)
 }
 
 fn kernel_sources(sources: &[Source], units: &[Unit]) -> BTreeMap<String, String> {

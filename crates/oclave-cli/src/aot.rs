@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use oclave::Device;
 use oclave_build::DeviceConfig;
-use oclave_image::{DeviceImage, FILE_EXTENSION, passes};
+use oclave_image::{DeviceImage, FILE_EXTENSION};
 
 use crate::Failure;
 
@@ -74,18 +74,7 @@ fn of_targets(
     for (path, bytes) in paths.iter().zip(bytes) {
         images.push(DeviceImage::from_bytes(bytes).map_err(|error| fail(path, &error))?);
     }
-    let mut made: Vec<DeviceImage> = Vec::new();
-    for target in targets {
-        let aspects = config.aspects(target).map_err(|error| message(&error))?;
-        let of_target = passes::ahead_of_time(&images, aspects, checks).map_err(|error| message(&error))?;
-        made.extend(of_target);
-    }
-    made.sort_by(|a, b| a.name.cmp(&b.name));
-    made.dedup();
-    if made.is_empty() {
-        return Err(Failure::Message(format!("`{}` can run none of the images", targets.join("`, `"))));
-    }
-    Ok(made)
+    config.images_for(targets, &images, checks).map_err(|error| message(&error))
 }
 
 fn fail(path: &Path, what: &dyn std::fmt::Display) -> Failure {

@@ -10,6 +10,7 @@ mod error;
 mod image;
 pub mod passes;
 mod post_link;
+mod profile;
 mod properties;
 mod signature;
 pub mod spirv;
@@ -26,6 +27,7 @@ pub use image::{
 };
 pub use passes::{DeviceTarget, legalize, legalize_with};
 pub use post_link::{PostLinkOptions, SplitMode, TranslationUnit, post_link};
+pub use profile::{DeviceProfile, Needs};
 pub use properties::{
     DEVICE_GLOBAL_ADDRESSES, DEVICE_GLOBAL_HOST_ACCESS, DEVICE_GLOBAL_IMPLEMENT_IN_CSR,
     DEVICE_GLOBAL_INIT_MODE, DEVICE_GLOBAL_INITIALIZERS, DEVICE_GLOBALS, DEVICE_REQUIREMENTS, PropertySets,

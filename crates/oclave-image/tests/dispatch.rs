@@ -11,8 +11,8 @@ use oclave_image::passes::{
 };
 use oclave_image::spirv::{Module, Op};
 use oclave_image::{
-    Aspects, DeviceImage, Dispatcher, ImageError, Requirements, SlotKey, VirtualFunction, VirtualFunctions,
-    VirtualOffset, VirtualSlot,
+    Aspects, DeviceImage, DeviceProfile, Dispatcher, ImageError, Requirements, SlotKey, VirtualFunction,
+    VirtualFunctions, VirtualOffset, VirtualSlot,
 };
 
 const APPLY: &str = "i32_p8_i32";
@@ -141,13 +141,14 @@ fn ahead_of_time_only_what_a_target_runs_is_there() {
     let of_set = VirtualFunctions { dummy: true, ..sum.virtual_functions().unwrap() };
     dummy.set_virtual_functions(&of_set);
     let images = [kernels, sum, dummy];
+    let device = |aspects| DeviceProfile { aspects, ..DeviceProfile::default() };
     let names = |aspects| {
-        let made = ahead_of_time(&images, aspects, true).unwrap();
+        let made = ahead_of_time(&images, &device(aspects), true).unwrap();
         assert!(made.iter().all(|image| image.virtual_functions().unwrap().is_empty()));
         made.into_iter().map(|image| image.name).collect::<Vec<_>>()
     };
     assert_eq!(names(Aspects::all()), ["kernels"]);
     assert_eq!(names(Aspects::all() - Aspects::FP64), [""; 0], "the dummy does not serve calls");
-    let text = ahead_of_time(&images[..1], Aspects::all(), true).unwrap_err().to_string();
+    let text = ahead_of_time(&images[..1], &device(Aspects::all()), true).unwrap_err().to_string();
     assert!(text.contains("set `sum`"), "{text}");
 }

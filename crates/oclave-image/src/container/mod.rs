@@ -70,26 +70,48 @@ impl DeviceImage {
     /// [`ImageError::Version`] for another version of the format, [`ImageError::Container`] with the offset of the bad
     /// field for anything else that is wrong.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let mut reader = Reader::new(bytes, 0);
-        if reader.raw(MAGIC.len(), "magic number")? != MAGIC {
-            return Err(bad(0, "these bytes are no device image (wrong magic number)"));
-        }
-        let found = reader.u32("version")?;
-        if found != FORMAT_VERSION {
-            return Err(ImageError::Version { found, supported: FORMAT_VERSION });
-        }
-        let checksum = reader.u32("checksum")?;
-        let size = reader.u64("size")?;
-        if size != bytes.len() as u64 {
-            let what =
-                format!("the header says {size} bytes, but there are {}; the file is truncated", bytes.len());
-            return Err(bad(CHECKED_FROM, what));
-        }
+        let (mut reader, checksum) = open(bytes)?;
         if crc32fast::hash(bytes.get(CHECKED_FROM..).unwrap_or_default()) != checksum {
             return Err(bad(12, "the checksum does not match; the file is damaged, rebuild it"));
         }
         read_sections(&mut reader)
     }
+
+    /// The names of the kernels of an image, and nothing else: a glance that costs little, whatever the image holds. The
+    /// checksum is not looked at.
+    ///
+    /// # Errors
+    /// As [`DeviceImage::from_bytes`], for what is wrong up to the kernels.
+    pub fn kernel_names(bytes: &[u8]) -> Result<Vec<String>> {
+        let (mut reader, _) = open(bytes)?;
+        while !reader.is_empty() {
+            let (tag, mut section) = reader.section()?;
+            if tag == *b"KERN" {
+                return section.list("kernel", |reader| Ok(signature::read_kernel(reader)?.name));
+            }
+        }
+        Err(bad(reader.offset(), "section KERN is missing"))
+    }
+}
+
+/// Reads the header, and gives the checksum.
+fn open(bytes: &[u8]) -> Result<(Reader<'_>, u32)> {
+    let mut reader = Reader::new(bytes, 0);
+    if reader.raw(MAGIC.len(), "magic number")? != MAGIC {
+        return Err(bad(0, "these bytes are no device image (wrong magic number)"));
+    }
+    let found = reader.u32("version")?;
+    if found != FORMAT_VERSION {
+        return Err(ImageError::Version { found, supported: FORMAT_VERSION });
+    }
+    let checksum = reader.u32("checksum")?;
+    let size = reader.u64("size")?;
+    if size != bytes.len() as u64 {
+        let what =
+            format!("the header says {size} bytes, but there are {}; the file is truncated", bytes.len());
+        return Err(bad(CHECKED_FROM, what));
+    }
+    Ok((reader, checksum))
 }
 
 fn read_sections(reader: &mut Reader<'_>) -> Result<DeviceImage> {

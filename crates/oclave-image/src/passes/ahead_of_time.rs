@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::dispatch::{VirtualProgram, needs_dispatchers};
-use crate::{Aspects, DeviceImage, ImageError, Result, VirtualFunctions};
+use crate::{DeviceImage, DeviceProfile, ImageError, Result, VirtualFunctions};
 
-/// The images of a program as they serve a device with these aspects, nothing left to link.
+/// The images of a program as they serve a device, nothing left to link.
 ///
 /// Kernels images that the device cannot run are left out, those with virtual calls come with their sets, and set images are
 /// gone. A set is as its functions together: one that needs an aspect which the device lacks is dropped whole, and with it
@@ -17,19 +17,27 @@ use crate::{Aspects, DeviceImage, ImageError, Result, VirtualFunctions};
 /// [`ImageError::Link`] where a kernel calls a set that no image provides, and as [`VirtualProgram::link`].
 pub fn ahead_of_time(
     images: &[DeviceImage],
-    aspects: Aspects,
+    device: &DeviceProfile,
     report_faults: bool,
 ) -> Result<Vec<DeviceImage>> {
+    // Programs that were compiled once for both sides have images for each.
+    let mut of_side = Vec::new();
+    for image in images {
+        if image.needs()?.serves(device.side) {
+            of_side.push(image);
+        }
+    }
+    let images = of_side;
     let all: Vec<VirtualFunctions> =
-        images.iter().map(DeviceImage::virtual_functions).collect::<Result<_>>()?;
+        images.iter().copied().map(DeviceImage::virtual_functions).collect::<Result<_>>()?;
     let known: Vec<&VirtualFunctions> = all.iter().collect();
     let mut chosen = Vec::new();
     for (kernels, virtual_functions) in images.iter().zip(&all) {
-        if virtual_functions.provides.is_some() || !runs(kernels, aspects)? {
+        if virtual_functions.provides.is_some() || !device.runs(kernels)? {
             continue;
         }
         if !needs_dispatchers(kernels)? {
-            let mut plain = kernels.clone();
+            let mut plain = (*kernels).clone();
             plain.set_virtual_functions(&VirtualFunctions::default());
             chosen.push(plain);
             continue;
@@ -40,7 +48,7 @@ pub fn ahead_of_time(
         for set in called {
             let provides = |of: &VirtualFunctions| !of.dummy && of.provides.as_deref() == Some(set);
             let providers: Vec<&DeviceImage> =
-                images.iter().zip(&all).filter(|(_, of)| provides(of)).map(|(image, _)| image).collect();
+                images.iter().zip(&all).filter(|(_, of)| provides(of)).map(|(image, _)| *image).collect();
             if providers.is_empty() {
                 return Err(ImageError::Link(format!(
                     "no image provides virtual functions of set `{set}`, which image `{}` calls",
@@ -48,7 +56,7 @@ pub fn ahead_of_time(
                 )));
             }
             for provider in providers {
-                lacks |= !runs(provider, aspects)?;
+                lacks |= device.misfit(provider.needs()?).is_some();
                 sets.push(provider);
             }
         }
@@ -58,12 +66,6 @@ pub fn ahead_of_time(
         }
     }
     Ok(chosen)
-}
-
-/// Whether a device with these aspects runs an image.
-fn runs(image: &DeviceImage, aspects: Aspects) -> Result<bool> {
-    let of_kernels = image.kernels.iter().fold(Aspects::empty(), |all, kernel| all | kernel.aspects);
-    Ok(aspects.contains(image.requirements()?.aspects | of_kernels))
 }
 
 /// The sets that kernels call, and those that functions of these sets call.

@@ -17,7 +17,7 @@ use crate::spirv::{
     BuiltIn, Decoration, Definitions, ExecutionMode, Instruction, Op, StorageClass, Type, TypeTable,
 };
 
-const SCOPE_WORKGROUP: u64 = 2;
+pub(super) const SCOPE_WORKGROUP: u64 = 2;
 const SCOPE_SUBGROUP: u64 = 3;
 const IMAGE_DIM_3D: u32 = 2;
 const IMAGE_READ_ONLY: u32 = 0;
@@ -93,7 +93,7 @@ impl Special {
     }
 }
 
-fn is_sub_group_builtin(builtin: BuiltIn) -> bool {
+pub(super) fn is_sub_group_builtin(builtin: BuiltIn) -> bool {
     matches!(
         builtin,
         BuiltIn::SubgroupSize
@@ -258,7 +258,7 @@ fn image_aspects(operands: &[u32]) -> Aspects {
     aspects
 }
 
-fn is_sub_group_op(op: Op) -> bool {
+pub(super) fn is_sub_group_op(op: Op) -> bool {
     let number = op as u32;
     (Op::GroupNonUniformElect as u32..=Op::GroupNonUniformQuadSwap as u32).contains(&number)
         || (Op::SubgroupShuffleINTEL as u32..=Op::SubgroupImageMediaBlockWriteINTEL as u32).contains(&number)

@@ -2,8 +2,63 @@
 
 use std::collections::BTreeSet;
 
+use super::aspects::{SCOPE_WORKGROUP, is_sub_group_builtin, is_sub_group_op};
 use crate::Result;
-use crate::spirv::{Capability, Definitions, Module, Op, Rewriter, StorageClass, Type, TypeTable};
+use crate::spirv::{
+    BuiltIn, Capability, Decoration, Definitions, ExecutionMode, Module, Op, Rewriter, StorageClass, Type,
+    TypeTable,
+};
+
+/// What only code with sub-groups needs. They come and go together: whatever of sub-groups there is keeps all of them.
+pub(super) const OF_SUB_GROUPS: [Capability; 17] = [
+    Capability::SubgroupDispatch,
+    Capability::GroupNonUniform,
+    Capability::GroupNonUniformVote,
+    Capability::GroupNonUniformArithmetic,
+    Capability::GroupNonUniformBallot,
+    Capability::GroupNonUniformShuffle,
+    Capability::GroupNonUniformShuffleRelative,
+    Capability::GroupNonUniformClustered,
+    Capability::GroupNonUniformQuad,
+    Capability::GroupNonUniformRotateKHR,
+    Capability::SubgroupBallotKHR,
+    Capability::SubgroupVoteKHR,
+    Capability::SubgroupShuffleINTEL,
+    Capability::SubgroupBufferBlockIOINTEL,
+    Capability::SubgroupImageBlockIOINTEL,
+    Capability::SubgroupImageMediaBlockIOINTEL,
+    Capability::NamedBarrier,
+];
+
+/// Extensions that only serve for capabilities: without these, the module does not need them.
+const ENABLING: [(&str, &[Capability]); 9] = [
+    (
+        "SPV_INTEL_subgroups",
+        &[
+            Capability::SubgroupShuffleINTEL,
+            Capability::SubgroupBufferBlockIOINTEL,
+            Capability::SubgroupImageBlockIOINTEL,
+        ],
+    ),
+    ("SPV_INTEL_media_block_io", &[Capability::SubgroupImageMediaBlockIOINTEL]),
+    ("SPV_KHR_shader_ballot", &[Capability::SubgroupBallotKHR]),
+    ("SPV_KHR_subgroup_vote", &[Capability::SubgroupVoteKHR]),
+    ("SPV_KHR_subgroup_rotate", &[Capability::GroupNonUniformRotateKHR]),
+    (
+        "SPV_INTEL_function_pointers",
+        &[Capability::FunctionPointersINTEL, Capability::IndirectReferencesINTEL],
+    ),
+    ("SPV_EXT_shader_atomic_float_add", &[Capability::AtomicFloat32AddEXT, Capability::AtomicFloat64AddEXT]),
+    ("SPV_EXT_shader_atomic_float16_add", &[Capability::AtomicFloat16AddEXT]),
+    (
+        "SPV_EXT_shader_atomic_float_min_max",
+        &[
+            Capability::AtomicFloat32MinMaxEXT,
+            Capability::AtomicFloat64MinMaxEXT,
+            Capability::AtomicFloat16MinMaxEXT,
+        ],
+    ),
+];
 
 /// The capabilities that a module declares, in its order.
 pub fn declared(module: &Module) -> impl Iterator<Item = u32> {
@@ -15,10 +70,11 @@ pub fn name(capability: u32) -> String {
     Capability::from_u32(capability).map_or_else(|| format!("capability {capability}"), |c| format!("{c:?}"))
 }
 
-/// Drops the capabilities that the module demonstrably does not need.
+/// Drops the capabilities that the module demonstrably does not need, and the extensions that served for them.
 ///
 /// Only those are looked at whose every use is plain to see, and which devices may lack: types (`Float64`, `Float16`,
-/// `ImageBasic`, `Pipes` …), the generic storage class, groups, 64-bit atomics, function pointers. All others stay.
+/// `ImageBasic`, `Pipes` …), the generic storage class, groups, sub-groups, 64-bit atomics, function pointers. All others
+/// stay.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].
@@ -34,11 +90,19 @@ pub fn prune(module: &Module) -> Result<Module> {
     if unused.is_empty() {
         return Ok(module.clone());
     }
+    let left: BTreeSet<u32> = declared(module).filter(|c| !unused.contains(c)).collect();
+    let serves = |extension: &str| {
+        let enabled = ENABLING.iter().find(|(name, _)| *name == extension);
+        enabled.is_none_or(|(_, capabilities)| capabilities.iter().any(|&c| left.contains(&(c as u32))))
+    };
     let definitions = Definitions::new(module);
     let mut new = Rewriter::new(&definitions);
     for instruction in module.instructions() {
-        let goes =
-            instruction.is(Op::Capability) && instruction.operand(0).is_some_and(|c| unused.contains(&c));
+        let goes = match instruction.op() {
+            Some(Op::Capability) => instruction.operand(0).is_some_and(|c| unused.contains(&c)),
+            Some(Op::Extension) => instruction.string(0).is_some_and(|name| !serves(&name)),
+            _ => false,
+        };
         if !goes {
             new.copy(&instruction);
         }
@@ -48,34 +112,35 @@ pub fn prune(module: &Module) -> Result<Module> {
 
 fn is_candidate(capability: u32) -> bool {
     Capability::from_u32(capability).is_some_and(|c| {
-        matches!(
-            c,
-            Capability::Float64
-                | Capability::Float16
-                | Capability::Float16Buffer
-                | Capability::Int64Atomics
-                | Capability::ImageBasic
-                | Capability::ImageReadWrite
-                | Capability::ImageMipmap
-                | Capability::Image1D
-                | Capability::Sampled1D
-                | Capability::ImageBuffer
-                | Capability::SampledBuffer
-                | Capability::LiteralSampler
-                | Capability::Pipes
-                | Capability::DeviceEnqueue
-                | Capability::GenericPointer
-                | Capability::Groups
-                | Capability::Vector16
-                | Capability::FunctionPointersINTEL
-                | Capability::IndirectReferencesINTEL
-                | Capability::AtomicFloat32AddEXT
-                | Capability::AtomicFloat64AddEXT
-                | Capability::AtomicFloat16AddEXT
-                | Capability::AtomicFloat32MinMaxEXT
-                | Capability::AtomicFloat64MinMaxEXT
-                | Capability::AtomicFloat16MinMaxEXT
-        )
+        OF_SUB_GROUPS.contains(&c)
+            || matches!(
+                c,
+                Capability::Float64
+                    | Capability::Float16
+                    | Capability::Float16Buffer
+                    | Capability::Int64Atomics
+                    | Capability::ImageBasic
+                    | Capability::ImageReadWrite
+                    | Capability::ImageMipmap
+                    | Capability::Image1D
+                    | Capability::Sampled1D
+                    | Capability::ImageBuffer
+                    | Capability::SampledBuffer
+                    | Capability::LiteralSampler
+                    | Capability::Pipes
+                    | Capability::DeviceEnqueue
+                    | Capability::GenericPointer
+                    | Capability::Groups
+                    | Capability::Vector16
+                    | Capability::FunctionPointersINTEL
+                    | Capability::IndirectReferencesINTEL
+                    | Capability::AtomicFloat32AddEXT
+                    | Capability::AtomicFloat64AddEXT
+                    | Capability::AtomicFloat16AddEXT
+                    | Capability::AtomicFloat32MinMaxEXT
+                    | Capability::AtomicFloat64MinMaxEXT
+                    | Capability::AtomicFloat16MinMaxEXT
+            )
     })
 }
 
@@ -145,7 +210,37 @@ fn needed(module: &Module) -> BTreeSet<u32> {
             {
                 need(&[C::Int64Atomics]);
             }
-            _ if is_group(op) => need(&[C::Groups]),
+            Op::Decorate
+                if instruction.operand(1) == Some(Decoration::BuiltIn as u32)
+                    && instruction
+                        .operand(2)
+                        .and_then(BuiltIn::from_u32)
+                        .is_some_and(is_sub_group_builtin) =>
+            {
+                need(&OF_SUB_GROUPS);
+            }
+            Op::ExecutionMode | Op::ExecutionModeId
+                if instruction
+                    .operand(1)
+                    .and_then(ExecutionMode::from_u32)
+                    .is_some_and(is_sub_group_mode) =>
+            {
+                need(&OF_SUB_GROUPS);
+            }
+            Op::NamedBarrierInitialize
+            | Op::MemoryNamedBarrier
+            | Op::GetKernelLocalSizeForSubgroupCount
+            | Op::GetKernelMaxNumSubgroups
+            | Op::GetKernelNDrangeSubGroupCount
+            | Op::GetKernelNDrangeMaxSubGroupSize => need(&OF_SUB_GROUPS),
+            _ if is_sub_group_op(op) => need(&OF_SUB_GROUPS),
+            _ if is_group(op) => {
+                need(&[C::Groups]);
+                let scope = instruction.operand(0).and_then(|id| definitions.int_constant(id));
+                if scope != Some(SCOPE_WORKGROUP) {
+                    need(&OF_SUB_GROUPS);
+                }
+            }
             _ => {}
         }
         if let Op::TypePointer = op
@@ -155,6 +250,11 @@ fn needed(module: &Module) -> BTreeSet<u32> {
         }
     }
     needed
+}
+
+fn is_sub_group_mode(mode: ExecutionMode) -> bool {
+    use ExecutionMode as E;
+    matches!(mode, E::SubgroupSize | E::SubgroupsPerWorkgroup | E::SubgroupsPerWorkgroupId)
 }
 
 fn is_atomic(op: Op) -> bool {

@@ -186,17 +186,7 @@ fn aspect(capability: u32) -> Option<Aspects> {
         C::Pipes | C::PipeStorage => Aspects::PIPES,
         C::DeviceEnqueue => Aspects::DEVICE_ENQUEUE,
         C::GenericPointer => Aspects::GENERIC_POINTER,
-        C::SubgroupDispatch
-        | C::GroupNonUniform
-        | C::GroupNonUniformVote
-        | C::GroupNonUniformArithmetic
-        | C::GroupNonUniformBallot
-        | C::GroupNonUniformShuffle
-        | C::GroupNonUniformShuffleRelative
-        | C::GroupNonUniformClustered
-        | C::SubgroupShuffleINTEL
-        | C::SubgroupBufferBlockIOINTEL
-        | C::SubgroupImageBlockIOINTEL => Aspects::SUB_GROUPS,
+        c if capabilities::OF_SUB_GROUPS.contains(&c) => Aspects::SUB_GROUPS,
         C::AtomicFloat32AddEXT
         | C::AtomicFloat64AddEXT
         | C::AtomicFloat16AddEXT

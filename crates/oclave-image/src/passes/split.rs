@@ -25,15 +25,19 @@ pub(crate) struct Part {
 
 /// Distributes kernels over images, sorted by name.
 ///
-/// A stem whose kernels all have the same aspects gives one image of that name. Else those without special aspects are
-/// `stem`, and the others are `stem.fp64`, `stem.fp64-image`, ….
+/// A stem whose kernels all have the same aspects and require the same size of sub-groups gives one image of that name.
+/// Else those without special aspects are `stem`, and the others are `stem.fp64`, `stem.fp64-image`, `stem.sub_groups-8`, ….
+/// Required sizes of work-groups do not part: drivers build what they cannot launch, while Intel's fails on a whole
+/// module for one kernel whose sub-groups it does not have.
 pub(crate) fn split(
     unit: &str,
     kernels: &[KernelSignature],
     sources: &BTreeMap<String, String>,
     mode: SplitMode,
 ) -> Vec<Part> {
-    let mut stems: BTreeMap<String, BTreeMap<(String, Aspects), BTreeSet<String>>> = BTreeMap::new();
+    /// What kernels of one image have in common.
+    type Key = (String, Aspects, Option<u32>);
+    let mut stems: BTreeMap<String, BTreeMap<Key, BTreeSet<String>>> = BTreeMap::new();
     for kernel in kernels {
         let source = sources.get(&kernel.name).map_or(unit, String::as_str);
         let (stem, part) = match mode {
@@ -42,16 +46,18 @@ pub(crate) fn split(
             SplitMode::PerKernel => (source, kernel.name.clone()),
         };
         let parts = stems.entry(stem.to_owned()).or_default();
-        parts.entry((part, kernel.aspects & PARTING)).or_default().insert(kernel.name.clone());
+        let key = (part, kernel.aspects & PARTING, kernel.required_sub_group_size);
+        parts.entry(key).or_default().insert(kernel.name.clone());
     }
     let mut images = Vec::new();
     for (stem, parts) in stems {
         let several = parts.len() > 1;
-        for ((part, aspects), kernels) in parts {
+        for ((part, aspects, sub_group_size), kernels) in parts {
             let suffix = if mode == SplitMode::PerKernel {
                 part
             } else if several {
-                aspects.names().collect::<Vec<_>>().join("-")
+                let size = sub_group_size.map(|size| size.to_string());
+                aspects.names().map(str::to_owned).chain(size).collect::<Vec<_>>().join("-")
             } else {
                 String::new()
             };
@@ -110,5 +116,36 @@ mod tests {
             [part("a", &["a1"]), part("a.fp64", &["b1", "b2"]), part("a.fp64-image", &["a2"])]
         );
         assert_eq!(names(SplitMode::PerSource, &[]), []);
+    }
+
+    #[test]
+    fn required_sub_groups_part_and_work_groups_do_not() {
+        let sub_groups = |name, size| KernelSignature {
+            required_sub_group_size: size,
+            ..kernel(name, Aspects::SUB_GROUPS)
+        };
+        let wide =
+            KernelSignature { required_work_group_size: Some([64, 1, 1]), ..kernel("a5", Aspects::empty()) };
+        let kernels = [
+            sub_groups("a1", None),
+            sub_groups("a2", Some(8)),
+            sub_groups("a3", Some(16)),
+            sub_groups("a4", Some(8)),
+            wide,
+            kernel("a6", Aspects::empty()),
+        ];
+        let part = |name: &str, kernels: &[&str]| {
+            (name.to_owned(), kernels.iter().map(|k| (*k).to_owned()).collect())
+        };
+        assert_eq!(
+            names(SplitMode::Off, &kernels),
+            [
+                part("a", &["a5", "a6"]),
+                part("a.sub_groups", &["a1"]),
+                part("a.sub_groups-16", &["a3"]),
+                part("a.sub_groups-8", &["a2", "a4"]),
+            ]
+        );
+        assert_eq!(names(SplitMode::Off, &kernels[1..2]), [part("a", &["a2"])]);
     }
 }

@@ -1,0 +1,181 @@
+//! Optional kernel features: which kernels a device gets, what it is told of the others, and images made ahead of time.
+//!
+//! No device of the tests lacks fp64, so that is masked.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::path::Path;
+
+use common::device;
+use oclave::mask::Mask;
+use oclave::record::Session;
+use oclave::{Aspects, Context, Device, Error, ErrorKind, KernelBundle, ProgramCache, Queue};
+use oclave_image::DeviceImage;
+
+mod kernels {
+    oclave::include_kernels!("tests");
+}
+mod classes {
+    oclave::include_kernels!("virtual_functions");
+}
+/// The source of `classes::features`, for the target `without_fp64` of `kernels/ahead/devices.toml`.
+mod ahead {
+    oclave::include_kernels!("ahead");
+}
+use kernels::{optional_features, required_sub_groups};
+
+/// Without binaries from earlier runs, as calls are counted.
+fn queue(device: &Device) -> Queue {
+    let context = Context::with_program_cache(std::slice::from_ref(device), &ProgramCache::Off).unwrap();
+    Queue::new(&context).unwrap()
+}
+
+#[track_caller]
+fn assert_refused(error: &Error, parts: &[&str]) {
+    let text = error.to_string();
+    println!("{text}");
+    assert_eq!(error.kind(), ErrorKind::KernelNotSupported, "{text}");
+    for part in parts {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[test]
+fn kernels_with_other_features_do_not_keep_a_kernel_from_a_device() {
+    let Some(device) = device() else { return };
+    for (mask, lacks) in [
+        (Mask::empty(), Aspects::empty()),
+        (Mask::FP64, Aspects::FP64),
+        (Mask::FP16, Aspects::FP16),
+        (Mask::FP64 | Mask::FP16, Aspects::FP64 | Aspects::FP16),
+    ] {
+        let device = device.masked(mask);
+        let has = device.capabilities().aspects;
+        assert!(!has.intersects(lacks));
+        let queue = queue(&device);
+        let x = queue.context().alloc_device::<f32>(2).unwrap();
+        queue.copy_to_device(&[3.0, 4.0], &x).unwrap();
+        queue.parallel_for(2, optional_features::square_float(&x)).unwrap();
+        assert_eq!(queue.read(&x).unwrap(), [9.0, 16.0]);
+        let y = queue.context().alloc_device::<f64>(1).unwrap();
+        queue.copy_to_device(&[1.0], &y).unwrap();
+        match queue.single_task(optional_features::third_double(&y)) {
+            Ok(_) => assert_eq!(queue.read(&y).unwrap(), [1.0 / 3.0]),
+            Err(error) => {
+                assert!(!has.contains(Aspects::FP64), "{error}");
+                assert_refused(&error, &["kernel `third_double`", "needs fp64", device.name()]);
+            }
+        }
+        let z = queue.context().alloc_device::<oclave::half::f16>(1).unwrap();
+        queue.copy_to_device(&[oclave::half::f16::from_f32(1.5)], &z).unwrap();
+        match queue.single_task(optional_features::twice_half(&z)) {
+            Ok(_) => assert_eq!(queue.read(&z).unwrap()[0].to_f32(), 3.0),
+            Err(error) => {
+                assert!(!has.contains(Aspects::FP16), "{error}");
+                assert_refused(&error, &["kernel `twice_half`", "needs fp16", device.name()]);
+            }
+        }
+    }
+}
+
+#[test]
+fn kernels_that_require_other_groups_do_not_keep_a_kernel_from_a_device() {
+    let Some(device) = device() else { return };
+    let queue = queue(&device);
+    let out = queue.context().alloc_device::<i32>(16).unwrap();
+    queue.parallel_for(16, required_sub_groups::neighbour(&out)).unwrap();
+    assert_eq!(queue.read(&out).unwrap(), [7; 16]);
+
+    let error = queue.parallel_for(100_000, required_sub_groups::wide_groups(&out)).unwrap_err();
+    assert_refused(&error, &["kernel `wide_groups`", "work-groups of 100000 × 1 × 1", "limit is"]);
+    let capabilities = device.capabilities();
+    let has_sub_groups = capabilities.aspects.contains(Aspects::SUB_GROUPS);
+    let error = queue.parallel_for(16, required_sub_groups::sub_groups_of_7(&out)).unwrap_err();
+    match has_sub_groups {
+        true => assert_refused(&error, &["kernel `sub_groups_of_7`", "sub-groups of 7", "the device has"]),
+        false => assert_refused(&error, &["kernel `sub_groups_of_7`", "needs sub_groups"]),
+    }
+    match queue.parallel_for(16, required_sub_groups::sub_groups_of_8(&out)) {
+        Ok(_) => assert_eq!(queue.read(&out).unwrap(), [28; 16], "0 + … + 7"),
+        Err(error) => {
+            assert!(!has_sub_groups || !capabilities.limits.sub_group_sizes.contains(&8), "{error}");
+            assert_refused(&error, &["kernel `sub_groups_of_8`"]);
+        }
+    }
+}
+
+#[test]
+fn a_class_with_functions_that_the_device_cannot_run() {
+    use classes::features::{make_meters, use_precise, use_whole};
+    let Some(device) = device() else { return };
+    let queue = queue(&device.masked(Mask::FP64));
+    let memory = queue.context().alloc_device::<i8>(32).unwrap();
+    let out = queue.context().alloc_device::<i32>(2).unwrap();
+    queue.single_task(make_meters(&memory)).expect("it only makes objects");
+    queue.parallel_for(2, use_whole(&memory, &out)).expect("it calls another set");
+    assert_eq!(queue.read(&out).unwrap(), [3, 30]);
+    let error = queue.parallel_for(2, use_precise(&memory, &out)).unwrap_err();
+    assert_refused(&error, &["kernel `use_precise`", "fp64"]);
+}
+
+#[test]
+fn kernels_built_for_targets_are_not_linked() {
+    use ahead::features::{make_meters, use_whole};
+    let Some(device) = device() else { return };
+    let queue = queue(&device.masked(Mask::FP64));
+    let memory = queue.context().alloc_device::<i8>(32).unwrap();
+    let out = queue.context().alloc_device::<i32>(2).unwrap();
+    queue.single_task(make_meters(&memory)).unwrap();
+    queue.parallel_for(2, use_whole(&memory, &out)).unwrap().wait().unwrap();
+    assert_eq!(queue.read(&out).unwrap(), [3, 30]);
+    let images = images("ahead");
+    let names: Vec<&str> = images.iter().map(|image| image.name.as_str()).collect();
+    assert_eq!(names, ["features"], "no set, and no kernel that calls the set with fp64");
+    assert!(images[0].virtual_functions().unwrap().is_empty(), "nothing to link");
+}
+
+#[test]
+fn images_of_a_build_become_binaries_for_a_device() {
+    let Some(device) = device() else { return };
+    let bytes: Vec<Vec<u8>> = images("virtual_functions").iter().map(DeviceImage::to_bytes).collect();
+    let made = oclave::build_ahead_of_time(&device, &bytes, true).unwrap();
+    let queue = queue(&device);
+    let bundles: Vec<KernelBundle> =
+        made.iter().map(|bytes| KernelBundle::from_image(queue.context(), bytes).unwrap()).collect();
+    let kernel = |name: &str| bundles.iter().find_map(|bundle| bundle.kernel(name).ok()).unwrap().call();
+    let session = Session::start();
+    let memory = queue.context().alloc_device::<i8>(32).unwrap();
+    let out = queue.context().alloc_device::<i32>(2).unwrap();
+    queue.single_task(kernel("make_meters").pointer_mut(&memory)).unwrap();
+    queue.parallel_for(2, kernel("use_whole").pointer_mut(&memory).pointer_mut(&out)).unwrap();
+    assert_eq!(queue.read(&out).unwrap(), [3, 30]);
+    assert_eq!(session.count("clCreateProgramWithIL"), 0, "nothing is linked, nothing compiled");
+    assert_eq!(session.count("clCreateProgramWithBinary"), 1);
+    // A device without fp64 loses the set whole, with the kernel that calls it.
+    let masked = device.masked(Mask::FP64);
+    let kernels = |device: &Device| -> Vec<String> {
+        let made = oclave::build_ahead_of_time(device, &bytes, true).unwrap();
+        let images = made.iter().map(|bytes| DeviceImage::from_bytes(bytes).unwrap());
+        images.flat_map(|image| image.kernels).map(|kernel| kernel.name).collect()
+    };
+    let has_fp64 = device.capabilities().aspects.contains(Aspects::FP64);
+    assert_eq!(kernels(&device).iter().any(|name| name == "use_precise"), has_fp64);
+    let left = kernels(&masked);
+    assert!(left.iter().any(|name| name == "use_whole") && !left.iter().any(|name| name == "use_precise"));
+}
+
+/// The images that the build wrote for a program.
+fn images(program: &str) -> Vec<DeviceImage> {
+    let mut paths: Vec<_> = std::fs::read_dir(Path::new(env!("OUT_DIR")))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            name.starts_with(&format!("{program}.")) && name.ends_with(".oclimg")
+        })
+        .collect();
+    paths.sort();
+    paths.iter().map(|path| DeviceImage::from_bytes(&std::fs::read(path).unwrap()).unwrap()).collect()
+}
