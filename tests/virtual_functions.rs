@@ -6,7 +6,7 @@ mod common;
 
 use common::context;
 use oclave::usm::Shared;
-use oclave::{Context, KernelCall, Local, NdRange, Queue, Range, UsmSlice};
+use oclave::{Command, Context, Graph, KernelCall, Local, NdRange, Queue, Range, ReplayStrategy, UsmSlice};
 
 mod optimised {
     oclave::include_kernels!("virtual_functions");
@@ -235,6 +235,34 @@ at_both_levels! {
         // As floats the numbers would lose their last digits.
         let found = ints(&queue, &out, 2, kernels::features::use_precise(&memory, &out));
         assert_eq!(found[1], 333_333_338);
+    }
+}
+
+/// The report finds its way out of every kind of replay.
+#[test]
+fn calls_that_reach_nothing_in_graphs() {
+    let Some((context, queue)) = setting() else { return };
+    let memory = context.alloc_device::<i8>(32 * 5).unwrap();
+    let out = context.alloc_shared::<i32>(1).unwrap();
+    let mut strategies = vec![ReplayStrategy::Auto, ReplayStrategy::Enqueue, ReplayStrategy::Interpreter];
+    if queue.device().capabilities().command_buffer.is_some() {
+        strategies.push(ReplayStrategy::CommandBuffer);
+    }
+    single(&queue, optimised::nesting::make_chain(&memory, 5));
+    for strategy in strategies {
+        let graph = Graph::from_queue(&queue);
+        graph.add(Command::single_task(optimised::nesting::use_node(&memory, 3, &out))).unwrap();
+        let sound = graph.finalizer().strategy(strategy).finalize().unwrap();
+        let graph = Graph::from_queue(&queue);
+        graph.add(Command::single_task(optimised::nesting::use_node(&memory, 4, &out))).unwrap();
+        let deep = graph.finalizer().strategy(strategy).finalize().unwrap();
+        for _ in 0..2 {
+            out.write().unwrap()[0] = 5;
+            queue.submit_graph(&sound).unwrap().wait().unwrap();
+            assert_eq!(out.read().unwrap()[0], 40, "{strategy:?}");
+            let error = queue.submit_graph(&deep).unwrap().wait().unwrap_err();
+            assert!(error.to_string().contains("kernel `use_node`"), "{strategy:?}: {error}");
+        }
     }
 }
 

@@ -25,16 +25,15 @@ pub(crate) fn program(
         unit.warnings.iter().for_each(|warning| cargo.warning(warning));
         unit.dependencies.iter().for_each(|path| cargo.rerun_if_changed(path));
     }
-    let error = match translate(compiler, &units) {
+    let error = match translate(compiler, sources, &units) {
         Ok(translated) => return Ok((units, translated)),
         Err(error) if error.kind() == ErrorKind::Translate && opt_level > 0 => error,
         Err(error) => return Err(error),
     };
-    let names: Vec<String> = sources.iter().map(|source| source.path.display().to_string()).collect();
-    let names = names.join(", ");
+    let names = paths(sources);
     let words = error.to_string().lines().nth(1).unwrap_or_default().to_owned();
     let unoptimised = compiler.compile(sources, 0).and_then(|units| {
-        let translated = translate(compiler, &units)?;
+        let translated = translate(compiler, sources, &units)?;
         Ok((units, translated))
     });
     let (units, translated) = unoptimised.map_err(|unoptimised| {
@@ -49,6 +48,11 @@ pub(crate) fn program(
     Ok((units, translated))
 }
 
+fn paths(sources: &[Source]) -> String {
+    let paths: Vec<String> = sources.iter().map(|source| source.path.display().to_string()).collect();
+    paths.join(", ")
+}
+
 /// What the translator made of a program.
 pub(crate) struct Translated {
     pub(crate) module: Module,
@@ -58,23 +62,25 @@ pub(crate) struct Translated {
 
 /// What the translator says of virtual functions and other pointers to functions unless it may use the extension.
 const NEEDS_FUNCTION_POINTERS: &str = "Can't translate function pointer";
+/// What it says of a vbase offset that clang 15 loads at -O0.
+const WRONG_LOAD: &str = "Explicit load/store type does not match pointee type";
 const FUNCTION_POINTERS: &str = "--spirv-ext=+SPV_INTEL_function_pointers";
 
 /// Translates; with the extension for function pointers, which post-link removes, only if the translator asks for it.
-fn translate(compiler: &Compiler<'_>, units: &[Unit]) -> Result<Translated> {
+fn translate(compiler: &Compiler<'_>, sources: &[Source], units: &[Unit]) -> Result<Translated> {
     let bitcode = link(compiler, units)?;
     let mut translated = spirv_of(compiler, &bitcode, None)?;
-    let mut sources = Vec::new();
+    let mut alone = Vec::new();
     if !translated.success && translated.stderr.contains(NEEDS_FUNCTION_POINTERS) {
         if units.len() > 1 {
-            for unit in units {
-                let alone = spirv_of(compiler, &unit.bitcode, Some(FUNCTION_POINTERS))?;
-                sources.push(module(compiler, &alone)?);
+            for (source, unit) in sources.chunks(1).zip(units) {
+                let run = spirv_of(compiler, &unit.bitcode, Some(FUNCTION_POINTERS))?;
+                alone.push(module(compiler, source, &run)?);
             }
         }
         translated = spirv_of(compiler, &bitcode, Some(FUNCTION_POINTERS))?;
     }
-    Ok(Translated { module: module(compiler, &translated)?, sources })
+    Ok(Translated { module: module(compiler, sources, &translated)?, sources: alone })
 }
 
 fn spirv_of(compiler: &Compiler<'_>, bitcode: &Path, extension: Option<&str>) -> Result<Run> {
@@ -91,9 +97,15 @@ fn spirv_path(compiler: &Compiler<'_>) -> PathBuf {
 }
 
 /// What a run of the translator wrote.
-fn module(compiler: &Compiler<'_>, run: &Run) -> Result<Module> {
+fn module(compiler: &Compiler<'_>, sources: &[Source], run: &Run) -> Result<Module> {
     if !run.success {
-        return Err(run.failure(ErrorKind::Translate, "the bitcode does not translate to SPIR-V"));
+        let hint = if run.stderr.contains(WRONG_LOAD) {
+            " (clang writes wrong code for virtual base classes without optimisation: compile with opt_level 1 or more)"
+        } else {
+            ""
+        };
+        let what = format!("the bitcode of {} does not translate to SPIR-V{hint}", paths(sources));
+        return Err(run.failure(ErrorKind::Translate, &what));
     }
     Module::from_bytes(&files::read(&spirv_path(compiler))?).map_err(|error| {
         Error::new(ErrorKind::Translate, "llvm-spirv wrote a malformed module").with_source(error)

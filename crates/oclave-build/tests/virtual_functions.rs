@@ -338,3 +338,29 @@ CALLS_INDIRECTLY(s) kernel void help_{class}(global char *m, global int *out) {{
         }
     }
 }
+
+/// Not optimised, clang constructs such objects through tables of vtables, and wrongly.
+#[test]
+fn virtual_bases_want_optimisation() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let source = "struct base { int b = 1; INDIRECTLY_CALLABLE(s) virtual int f() { return b; } };
+struct left : virtual base { INDIRECTLY_CALLABLE(s) int f() override { return b + 1; } };
+struct right : virtual base { int r = 2; };
+struct both : left, right { INDIRECTLY_CALLABLE(s) int f() override { return b + r; } };
+kernel void make(global char *m) { new (m) both; }
+CALLS_INDIRECTLY(s) kernel void use(global char *m, global int *out) { *out = ((left *)(both *)m)->f(); }";
+    let (_folder, built) = build(2, source);
+    let images = images(&built);
+    let told = &images["shapes.set.s"].1;
+    assert!(
+        told.slots.iter().all(|slot| slot.slot == Some(0) && slot.classes.is_empty()),
+        "{:?}",
+        told.slots
+    );
+    assert!(told.offsets.iter().any(|offset| offset.value < 0) && !told.offsets.is_empty());
+    let (_folder, built) = build(0, source);
+    let error = built.result.as_ref().map(|_| "it builds".to_owned()).unwrap_or_else(ToString::to_string);
+    assert_has(&error, &["shapes.clcpp", "virtual base classes", "opt_level 1"]);
+}

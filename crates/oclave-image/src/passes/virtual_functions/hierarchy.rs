@@ -9,8 +9,9 @@ use super::demangle::class_name;
 use super::vtables::Names;
 use crate::spirv::{Definitions, Instruction, Op};
 
-/// How deep classes may derive from each other.
+/// How deep classes may derive from each other, and how many parts an object may have; beyond, nothing is known.
 const MAX_DEPTH: u32 = 64;
+const MAX_PARTS: u32 = 4096;
 const VIRTUAL_BASE: u64 = 1;
 const OFFSET_SHIFT: u32 = 8;
 
@@ -21,6 +22,14 @@ pub(super) struct Hierarchy<'a, 'm> {
     names: &'a Names,
 }
 
+/// A class and its bases in an object.
+#[derive(Debug, Default)]
+struct Parts {
+    /// Class → where the object has it.
+    offsets: BTreeMap<String, Vec<i64>>,
+    count: u32,
+}
+
 impl<'a, 'm> Hierarchy<'a, 'm> {
     pub(super) fn new(definitions: &'a Definitions<'m>, names: &'a Names) -> Self {
         Self { definitions, names }
@@ -29,31 +38,27 @@ impl<'a, 'm> Hierarchy<'a, 'm> {
     /// The names of the class and its bases that lie `offset` bytes behind the start of an object; none where that is not
     /// known: for virtual bases, and classes that other sources describe.
     pub(super) fn classes_at(&self, description: u32, offset: i64) -> Vec<String> {
-        let mut found = BTreeMap::new();
+        let mut found = Parts::default();
         match self.collect(description, 0, 0, &mut found) {
             Some(()) => {
-                found.into_iter().filter(|(_, at)| at.contains(&offset)).map(|(name, _)| name).collect()
+                let parts = found.offsets.into_iter();
+                parts.filter(|(_, at)| at.contains(&offset)).map(|(name, _)| name).collect()
             }
             None => Vec::new(),
         }
     }
 
     /// Adds a class and its bases with their offsets.
-    fn collect(
-        &self,
-        description: u32,
-        offset: i64,
-        depth: u32,
-        found: &mut BTreeMap<String, Vec<i64>>,
-    ) -> Option<()> {
+    fn collect(&self, description: u32, offset: i64, depth: u32, found: &mut Parts) -> Option<()> {
+        found.count += 1;
+        if depth > MAX_DEPTH || found.count > MAX_PARTS {
+            return None;
+        }
         let name = class_name(self.names.plain(description).strip_prefix("_ZTI")?)?;
-        found.entry(name).or_default().push(offset);
+        found.offsets.entry(name).or_default().push(offset);
         let variable = self.definitions.instruction(description)?;
         let value =
             self.definitions.instruction(variable.operand(1)?).filter(|i| i.is(Op::ConstantComposite))?;
-        if depth > MAX_DEPTH {
-            return None;
-        }
         match *value.operands() {
             // No bases; one at the start; flags, a count, and any number with an offset each.
             [_, _] => Some(()),
