@@ -298,14 +298,17 @@ impl Event {
         }
         match &self.several {
             None => self.own_profiling(),
-            Some(Several::Unmeasured) => {
-                Err(Error::new(ErrorKind::Profiling, "the graph was finalized without profiling")
-                    .remedy("finalize it with `graph.finalizer().profiling()`"))
-            }
+            Some(Several::Unmeasured) => Err(Self::unmeasured()),
             Some(Several::Measured(measured)) => {
                 Self::profiling_of(measured.events.iter().map(Self::own_profiling))
             }
         }
+    }
+
+    /// Of a graph the times of which nobody asked for.
+    pub(crate) fn unmeasured() -> Error {
+        Error::new(ErrorKind::Profiling, "the graph was finalized without profiling")
+            .remedy("finalize it with `graph.finalizer().profiling()`")
     }
 
     /// From the first start to the last end.

@@ -48,6 +48,8 @@ enum State {
 struct GraphRun {
     /// Of the executable graph.
     graph: u64,
+    /// Whether it was finalized with profiling.
+    measured: bool,
     /// Of what comes behind all of them.
     end: Event,
     parts: Vec<Event>,
@@ -91,8 +93,8 @@ impl Event {
     }
 
     /// The event of a graph of several partitions: `end` comes behind all of them.
-    pub(crate) fn of_graph(graph: u64, end: Self, parts: Vec<Self>) -> Self {
-        Self(State::Graph(Arc::new(GraphRun { graph, end, parts })))
+    pub(crate) fn of_graph(graph: u64, measured: bool, end: Self, parts: Vec<Self>) -> Self {
+        Self(State::Graph(Arc::new(GraphRun { graph, measured, end, parts })))
     }
 
     /// The events of the partitions, of a submission of an executable graph that has several.
@@ -234,6 +236,9 @@ impl GraphRun {
     fn profiling(&self) -> Result<Profiling> {
         // Only where the queue that it was submitted to is one with profiling, and it has ended.
         self.end.profiling()?;
+        if !self.measured {
+            return Err(driver::Event::unmeasured());
+        }
         let (device, host): (Vec<_>, Vec<_>) =
             self.parts.iter().partition(|part| matches!(part.known(), Ok(Known::Native(_))));
         let parts = if device.is_empty() { host } else { device };

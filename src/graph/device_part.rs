@@ -47,7 +47,7 @@ impl DevicePart {
         places: &mut [Option<Place>],
     ) -> Result<Self> {
         let (context, device) = (queue.context(), queue.device());
-        let replay = replay::choose(context, device, options)?;
+        let replay = replay::choose(context, device, options);
         let wish = match (options.strategy, context.graph_interpreter()) {
             (_, Some(false)) => Wish::Never,
             (ReplayStrategy::Interpreter, _) | (ReplayStrategy::Auto, Some(true)) => Wish::Always,

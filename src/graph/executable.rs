@@ -81,6 +81,9 @@ impl ExecutableGraph {
     pub(super) fn new(frozen: &Frozen, options: Options) -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let (context, device) = (frozen.context(), frozen.device());
+        if options.strategy == ReplayStrategy::CommandBuffer {
+            device.command_buffer()?;
+        }
         let queue = Queue::builder(context).device(device).build()?;
         let flat = Flat::new(frozen)?;
         let partitions = partition(&flat);
@@ -145,6 +148,10 @@ impl ExecutableGraph {
     /// Whether it can be updated.
     pub fn is_updatable(&self) -> bool {
         self.0.options.updatable
+    }
+
+    pub(super) fn is_measured(&self) -> bool {
+        self.0.options.profiling
     }
 
     /// The parts that are run as one, each behind those that it waits for.

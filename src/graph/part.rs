@@ -97,7 +97,7 @@ impl ExecutableGraph {
         let leaves = events.iter().zip(is_leaf).filter(|(_, leaf)| *leaf).map(|(event, _)| event);
         let end = submit_prepared(queue, Prepared::GraphEnd, leaves, None)?;
         *turn = Some(end.clone());
-        Ok(Event::of_graph(self.id(), end, events))
+        Ok(Event::of_graph(self.id(), self.is_measured(), end, events))
     }
 
     /// Puts all parts on the queue for parts; gives their events to `events`.

@@ -1,6 +1,7 @@
 //! What the tests of graphs share.
 
-use oclave::{Command, Context, Event, Graph, Node, Queue};
+use bytemuck::Pod;
+use oclave::{Command, Context, Event, ExecutableGraph, Graph, Node, Queue, ReplayStrategy, UsmSlice, usm};
 
 /// An in-order queue and a graph for it. `None`, after saying why, without a device.
 pub(crate) fn in_order() -> Option<(Queue, Graph)> {
@@ -42,4 +43,57 @@ pub(crate) fn edges(graph: &Graph) -> Vec<Vec<usize>> {
         }
     }
     nodes.iter().map(|node| sorted(node.predecessors())).collect()
+}
+
+/// One way to run graphs: a kind of queue, and a strategy.
+pub(crate) struct Way {
+    pub(crate) queue: Queue,
+    pub(crate) strategy: ReplayStrategy,
+}
+
+impl Way {
+    pub(crate) fn context(&self) -> &Context {
+        self.queue.context()
+    }
+
+    pub(crate) fn graph(&self) -> Graph {
+        Graph::from_queue(&self.queue)
+    }
+
+    pub(crate) fn finalize(&self, graph: &Graph) -> ExecutableGraph {
+        graph.finalizer().strategy(self.strategy).finalize().unwrap()
+    }
+
+    /// Finalizes and runs it so many times, and waits for the last.
+    pub(crate) fn run(&self, graph: &Graph, times: usize) {
+        let executable = self.finalize(graph);
+        (0..times).for_each(|_| drop(self.queue.submit_graph(&executable).unwrap()));
+        self.queue.wait().unwrap();
+    }
+
+    pub(crate) fn device<T: Pod>(&self, data: &[T]) -> UsmSlice<T, usm::Device> {
+        let memory = self.context().alloc_device(data.len()).unwrap();
+        self.queue.copy_to_device(data, &memory).unwrap();
+        memory
+    }
+}
+
+/// Each strategy that the device has, and none of its own choice, on queues in order and out of order. None, after saying
+/// why, without a device.
+pub(crate) fn ways() -> Vec<Way> {
+    let Some(device) = super::support::device() else { return Vec::new() };
+    let context = Context::new(&device).unwrap();
+    let mut strategies = vec![ReplayStrategy::Auto, ReplayStrategy::Enqueue];
+    if Graph::support(&device).command_buffers {
+        strategies.push(ReplayStrategy::CommandBuffer);
+    }
+    let mut ways = Vec::new();
+    for strategy in strategies {
+        println!("strategy: {strategy:?}");
+        ways.push(Way { queue: Queue::new(&context).unwrap(), strategy });
+        if device.capabilities().out_of_order_queues {
+            ways.push(Way { queue: Queue::builder(&context).out_of_order().build().unwrap(), strategy });
+        }
+    }
+    ways
 }

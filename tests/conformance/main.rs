@@ -12,9 +12,16 @@ mod device_globals;
 mod device_globals_host;
 mod graph_buffers;
 mod graph_build;
+mod graph_devices;
+mod graph_events;
+mod graph_kernels;
 mod graph_limits;
+mod graph_memory;
 mod graph_record;
+mod graph_run;
+mod graph_sub;
 mod graph_support;
+mod graph_tasks;
 mod virtual_functions;
 
 /// The kernels of `kernels/tests`.

@@ -44,17 +44,14 @@ struct Lane {
 }
 
 impl CommandBuffers {
-    /// # Errors
-    /// [`FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) without command buffers.
-    pub(super) fn new(context: &Context, device: &Device, options: Options) -> Result<Self> {
-        device.command_buffer()?;
-        Ok(Self {
+    pub(super) fn new(context: &Context, device: &Device, options: Options) -> Self {
+        Self {
             context: context.clone(),
             device: device.clone(),
             updatable: options.updatable,
             runs: None,
             lanes: Vec::new(),
-        })
+        }
     }
 
     /// The properties of the queue that buffers are recorded for, to be put on this one.

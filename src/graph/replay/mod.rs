@@ -71,11 +71,11 @@ pub(crate) trait Replay: Debug + Send {
 }
 
 /// The way for a sequence on a device.
-pub(crate) fn choose(context: &Context, device: &Device, options: Options) -> Result<Box<dyn Replay>> {
-    Ok(match options.strategy.on(device) {
+pub(crate) fn choose(context: &Context, device: &Device, options: Options) -> Box<dyn Replay> {
+    match options.strategy.on(device) {
         ReplayStrategy::CommandBuffer => {
-            Box::new(command_buffer::CommandBuffers::new(context, device, options)?)
+            Box::new(command_buffer::CommandBuffers::new(context, device, options))
         }
         _ => Box::new(enqueue::Enqueue),
-    })
+    }
 }
