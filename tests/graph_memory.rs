@@ -1,4 +1,4 @@
-//! How much memory the nodes of a graph take: at most 1 KiB each, their commands included. All allocations of the process
+//! How much memory the nodes of graphs and of executables take: at most 1 KiB each, their commands included. All allocations of the process
 //! are counted, so this is a test program of its own.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -8,8 +8,9 @@ mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-use oclave::{Command, Context, Graph, Queue};
+use oclave::{Command, Context, Graph, Node, Queue, ReplayStrategy};
 
 struct Counting;
 
@@ -48,8 +49,42 @@ fn bytes_per_node(context: &Context, what: &str, build: impl Fn(&Graph)) -> usiz
     bytes
 }
 
+/// One test at a time, as all allocations are counted.
+static ALONE: Mutex<()> = Mutex::new(());
+
+#[test]
+fn commands_of_executables_take_at_most_a_kibibyte() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(context) = common::context() else { return };
+    let bundle = common::bundle(&context);
+    let memory = context.alloc_device::<i32>(64).unwrap();
+    let queue = Queue::new(&context).unwrap();
+    let graph = Graph::from_queue(&queue);
+    let mut last: Option<Node> = None;
+    for at in 0..NODES {
+        let kernel =
+            common::call(&bundle, "bump_by").pointer_mut(memory.slice(at % 64..).unwrap()).value(1_i32);
+        let after: Vec<&Node> = last.iter().collect();
+        last = Some(graph.after(&after).add(Command::parallel_for(1, kernel)).unwrap());
+    }
+    // Drivers that are part of the process allocate with malloc, which is not counted.
+    for strategy in [ReplayStrategy::Enqueue, ReplayStrategy::CommandBuffer] {
+        if strategy == ReplayStrategy::CommandBuffer && !Graph::support(context.device()).command_buffers {
+            continue;
+        }
+        let before = BYTES.load(Ordering::SeqCst);
+        let executable = graph.finalizer().strategy(strategy).finalize().unwrap();
+        let finalized = (BYTES.load(Ordering::SeqCst) - before) / NODES;
+        queue.submit_graph(&executable).unwrap().wait().unwrap();
+        let replayed = (BYTES.load(Ordering::SeqCst) - before) / NODES;
+        println!("{strategy:?}: {finalized} bytes a node, {replayed} after a replay");
+        assert!(finalized.max(replayed) <= 1024, "{strategy:?}: {finalized}, {replayed}");
+    }
+}
+
 #[test]
 fn nodes_take_at_most_a_kibibyte() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(context) = common::context() else { return };
     let bundle = common::bundle(&context);
     let memory = context.alloc_device::<i32>(64).unwrap();

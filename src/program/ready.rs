@@ -67,27 +67,30 @@ pub(crate) struct ReadyKernel {
     max_work_group_size: OnceLock<usize>,
     /// The place of its program's replay program.
     replay: Arc<ReplaySlot>,
-    /// The memory of the hidden argument of its program.
+    /// The memory of its hidden argument, if it has one.
     hidden: Option<Arc<Allocation>>,
 }
 
 impl ReadyKernel {
     fn new(of: &BuiltProgram, signature: &KernelSignature) -> Result<Self> {
-        let (program, hidden) = (&of.program, of.hidden());
+        let program = &of.program;
+        let (kernel, hidden) = first(program, of.hidden(), signature)?;
         Ok(Self {
-            kernel: Mutex::new(object(program, hidden, signature)?),
+            kernel: Mutex::new(kernel),
             device: program.device().clone(),
             signature: signature.clone(),
             max_work_group_size: OnceLock::new(),
             replay: Arc::clone(&of.replay),
-            hidden: hidden.cloned(),
+            hidden,
         })
     }
 
     /// One more object of the same kernel, for arguments that stay set.
     pub(crate) fn another(&self) -> Result<driver::kernel::Kernel> {
         let program = Arc::clone(self.lock().program());
-        object(&program, self.hidden.as_ref(), &self.signature)
+        let mut kernel = driver::kernel::Kernel::new(&program, &self.signature.name)?;
+        set_hidden(&mut kernel, self.hidden.as_ref(), &self.signature)?;
+        Ok(kernel)
     }
 
     pub(crate) fn signature(&self) -> &KernelSignature {
@@ -114,12 +117,12 @@ impl ReadyKernel {
     }
 }
 
-/// A kernel object with its hidden argument set.
-fn object(
+/// The first object of a kernel, and the memory of its hidden argument, if it has one.
+fn first(
     program: &Arc<driver::program::Program>,
     hidden: Option<&Arc<Allocation>>,
     signature: &KernelSignature,
-) -> Result<driver::kernel::Kernel> {
+) -> Result<(driver::kernel::Kernel, Option<Arc<Allocation>>)> {
     let place = || format!("kernel `{}`", signature.name);
     let mut kernel =
         driver::kernel::Kernel::new(program, &signature.name).map_err(|error| error.at(place()))?;
@@ -135,16 +138,26 @@ fn object(
         .at(place())
         .remedy("rebuild the image"));
     }
+    set_hidden(&mut kernel, hidden, signature).map_err(|error| error.at(place()))?;
+    Ok((kernel, hidden.cloned()))
+}
+
+/// Sets what launches do not name: the hidden argument, behind the others, and how the kernel reaches device globals.
+fn set_hidden(
+    kernel: &mut driver::kernel::Kernel,
+    hidden: Option<&Arc<Allocation>>,
+    signature: &KernelSignature,
+) -> Result<()> {
     if let Some(hidden) = hidden {
         let span = hidden.span(0, hidden.size_bytes())?;
-        kernel.set_memory(known.saturating_sub(1), &span).map_err(|error| error.at(place()))?;
+        kernel.set_memory(signature.parameters.len() as u32, &span)?;
         kernel.hold(hidden);
     }
     if !signature.device_globals.is_empty() {
         // The variables are reached through pointers that are no arguments.
-        kernel.set_indirect_access().map_err(|error| error.at(place()))?;
+        kernel.set_indirect_access()?;
     }
-    Ok(kernel)
+    Ok(())
 }
 
 fn cached(cell: &OnceLock<usize>, ask: impl FnOnce() -> Result<usize>) -> Result<usize> {
