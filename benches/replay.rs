@@ -163,7 +163,7 @@ impl CommandBuffers {
         macro_rules! load {
             ($($name:ident),*) => {
                 // SAFETY: the device has the extension, so the addresses are those of functions of these types.
-                unsafe { Self { $($name: std::mem::transmute(raw.extension(&CString::new(stringify!($name)).unwrap()))),* } }
+                unsafe { Self { $($name: std::mem::transmute(raw.function(&CString::new(stringify!($name)).unwrap()))),* } }
             };
         }
         load!(

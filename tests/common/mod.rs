@@ -4,7 +4,7 @@
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use oclave::mask::Mask;
-use oclave::{Aspects, Context, Device, KernelBundle, KernelCall};
+use oclave::{Aspects, Context, Device, Graph, KernelBundle, KernelCall, Queue, ReplayStrategy};
 
 /// The selected device, or `None` after saying why.
 pub(crate) fn device() -> Option<Device> {
@@ -59,4 +59,35 @@ pub fn variable_devices() -> Vec<Device> {
         println!("device: {} (mask: {:?})", device.name(), device.mask());
     }
     devices
+}
+
+/// The selected device as it is, and with what graphs can use hidden.
+pub(crate) fn graph_devices() -> Vec<Device> {
+    let Some(context) = context() else { return Vec::new() };
+    let device = context.device();
+    let mut devices = vec![device.clone()];
+    if device.capabilities().command_buffer.is_some() {
+        let masks = [Mask::COMMAND_BUFFER, Mask::SIMULTANEOUS_USE, Mask::OUT_OF_ORDER];
+        devices.extend(masks.map(|mask| device.masked(mask)));
+    }
+    devices
+}
+
+/// What graphs can be finalized with on a device.
+pub(crate) fn strategies(device: &Device) -> Vec<ReplayStrategy> {
+    let mut all = vec![ReplayStrategy::Auto, ReplayStrategy::Enqueue, ReplayStrategy::Interpreter];
+    if Graph::support(device).command_buffers {
+        all.push(ReplayStrategy::CommandBuffer);
+    }
+    all
+}
+
+/// In order, and where the device has them out of order, without and with profiling.
+pub(crate) fn queues(context: &Context, device: &Device) -> Vec<Queue> {
+    let mut queues = vec![Queue::new(context).unwrap()];
+    if device.capabilities().out_of_order_queues {
+        queues.push(Queue::builder(context).out_of_order().build().unwrap());
+        queues.push(Queue::builder(context).out_of_order().profiling().build().unwrap());
+    }
+    queues
 }

@@ -83,7 +83,7 @@ impl Way {
 pub(crate) fn ways() -> Vec<Way> {
     let Some(device) = super::support::device() else { return Vec::new() };
     let context = Context::new(&device).unwrap();
-    let mut strategies = vec![ReplayStrategy::Auto, ReplayStrategy::Enqueue];
+    let mut strategies = vec![ReplayStrategy::Auto, ReplayStrategy::Enqueue, ReplayStrategy::Interpreter];
     if Graph::support(&device).command_buffers {
         strategies.push(ReplayStrategy::CommandBuffer);
     }
