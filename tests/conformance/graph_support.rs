@@ -1,5 +1,7 @@
 //! What the tests of graphs share.
 
+use std::sync::OnceLock;
+
 use bytemuck::Pod;
 use oclave::{Command, Context, Event, ExecutableGraph, Graph, Node, Queue, ReplayStrategy, UsmSlice, usm};
 
@@ -64,6 +66,11 @@ impl Way {
         graph.finalizer().strategy(self.strategy).finalize().unwrap()
     }
 
+    /// Whether each command is one for the driver, so that partitions can be counted in them.
+    pub(crate) fn launches_each(&self) -> bool {
+        matches!(self.strategy, ReplayStrategy::Enqueue | ReplayStrategy::CommandBuffer)
+    }
+
     /// Finalizes and runs it so many times, and waits for the last.
     pub(crate) fn run(&self, graph: &Graph, times: usize) {
         let executable = self.finalize(graph);
@@ -81,8 +88,10 @@ impl Way {
 /// Each strategy that the device has, and none of its own choice, on queues in order and out of order. None, after saying
 /// why, without a device.
 pub(crate) fn ways() -> Vec<Way> {
+    // One for all tests, so that programs are built once.
+    static CONTEXT: OnceLock<Context> = OnceLock::new();
     let Some(device) = super::support::device() else { return Vec::new() };
-    let context = Context::new(&device).unwrap();
+    let context = CONTEXT.get_or_init(|| Context::new(&device).unwrap());
     let mut strategies = vec![ReplayStrategy::Auto, ReplayStrategy::Enqueue, ReplayStrategy::Interpreter];
     if Graph::support(&device).command_buffers {
         strategies.push(ReplayStrategy::CommandBuffer);
@@ -90,9 +99,9 @@ pub(crate) fn ways() -> Vec<Way> {
     let mut ways = Vec::new();
     for strategy in strategies {
         println!("strategy: {strategy:?}");
-        ways.push(Way { queue: Queue::new(&context).unwrap(), strategy });
+        ways.push(Way { queue: Queue::new(context).unwrap(), strategy });
         if device.capabilities().out_of_order_queues {
-            ways.push(Way { queue: Queue::builder(&context).out_of_order().build().unwrap(), strategy });
+            ways.push(Way { queue: Queue::builder(context).out_of_order().build().unwrap(), strategy });
         }
     }
     ways
