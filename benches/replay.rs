@@ -13,7 +13,7 @@ mod measure;
 mod raw;
 mod shapes;
 
-use std::ffi::{CString, c_void};
+use std::ffi::{CStr, c_void};
 use std::ptr::{null, null_mut};
 
 use oclave::{
@@ -79,7 +79,7 @@ fn measure_shape(
     let eager = || {
         let mut events: Vec<Event> = Vec::with_capacity(n);
         for (node, waits) in waits.iter().enumerate() {
-            let call = bump(&cells.slice(node % CELLS..).unwrap());
+            let call = bump(cells.slice(node % CELLS..).unwrap());
             events.push(if shape.in_order {
                 queue.parallel_for(1, call).unwrap()
             } else {
@@ -119,7 +119,7 @@ fn build(context: &Context, cells: &UsmSlice<i32, usm::Device>, waits: &[Vec<usi
     let mut nodes: Vec<Node> = Vec::with_capacity(waits.len());
     for (at, waits) in waits.iter().enumerate() {
         let after: Vec<&Node> = waits.iter().map(|wait| &nodes[*wait]).collect();
-        let command = Command::parallel_for(1, bump(&cells.slice(at % CELLS..).unwrap()));
+        let command = Command::parallel_for(1, bump(cells.slice(at % CELLS..).unwrap()));
         nodes.push(graph.after(&after).add(command).unwrap());
     }
     graph
@@ -160,20 +160,26 @@ type CommandNdRange = unsafe extern "C" fn(
 
 impl CommandBuffers {
     fn of(raw: &Raw) -> Self {
-        macro_rules! load {
-            ($($name:ident),*) => {
-                // SAFETY: the device has the extension, so the addresses are those of functions of these types.
-                unsafe { Self { $($name: std::mem::transmute(raw.function(&CString::new(stringify!($name)).unwrap()))),* } }
-            };
+        // SAFETY: the device has the extension, and the functions of these names are of these types.
+        unsafe {
+            Self {
+                clCreateCommandBufferKHR: function(raw, c"clCreateCommandBufferKHR"),
+                clCommandNDRangeKernelKHR: function(raw, c"clCommandNDRangeKernelKHR"),
+                clFinalizeCommandBufferKHR: function(raw, c"clFinalizeCommandBufferKHR"),
+                clReleaseCommandBufferKHR: function(raw, c"clReleaseCommandBufferKHR"),
+                clEnqueueCommandBufferKHR: function(raw, c"clEnqueueCommandBufferKHR"),
+            }
         }
-        load!(
-            clCreateCommandBufferKHR,
-            clCommandNDRangeKernelKHR,
-            clFinalizeCommandBufferKHR,
-            clReleaseCommandBufferKHR,
-            clEnqueueCommandBufferKHR
-        )
     }
+}
+
+/// # Safety
+/// `F` is the type of the function of this name, which the driver has.
+unsafe fn function<F>(raw: &Raw, name: &CStr) -> F {
+    let address = raw.function(name);
+    assert!(!address.is_null(), "no {name:?}");
+    // SAFETY: the caller's promise.
+    unsafe { std::mem::transmute_copy::<*const c_void, F>(&address) }
 }
 
 /// The same commands in raw OpenCL.
@@ -250,9 +256,10 @@ impl Reference {
 
     fn run(&self, recorded: &Recorded, waits: &[Vec<usize>]) {
         match &self.buffers {
-            // SAFETY: the buffer is alive.
             Some(cl) => {
-                check(unsafe { (cl.clEnqueueCommandBufferKHR)(0, null(), recorded.0, 0, null(), null_mut()) })
+                let buffer = recorded.0;
+                // SAFETY: the buffer is alive.
+                check(unsafe { (cl.clEnqueueCommandBufferKHR)(0, null(), buffer, 0, null(), null_mut()) });
             }
             None => self.enqueue(waits),
         }

@@ -1,14 +1,17 @@
-//! Edge detection on a photograph: a pipeline of nine kernels whose parameters sit in device globals, with a chain of
-//! polymorphic filters that lives in device memory.
+//! Edge detection on the frames of a camera that pans over a photograph: a pipeline of kernels whose parameters sit in device
+//! globals, with a chain of polymorphic filters that lives in device memory and a step on the host. It is recorded once as a
+//! command graph and replayed for each frame; beside that each frame is run command by command.
 //!
 //! ```text
-//! cargo run --release --example filters -- [PICTURE] [--out DIR] [--runs N] [--tones CHAIN]
+//! cargo run --release --example filters -- [PICTURE] [--out DIR] [--runs N] [--eager] [--tones CHAIN]
 //!     [--radius PIXELS] [--edges PERCENT]
 //! ```
 //! `PICTURE` is a PNG or PNM file (default: the photograph beside this source). The device is `OCLAVE_DEVICE`, or the best
 //! one found. `CHAIN` is what happens to each luminance: gain=FACTOR:OFFSET, clip=LOW:HIGH, invert and posterize=STEP,
-//! separated by commas. Every output is compared with the same pipeline in plain Rust; a difference makes the program fail.
-//! It writes the pictures of the stages, `histogram.csv` and `timings.csv` to `DIR` (default `target/demo`).
+//! separated by commas. `N` is the number of frames; with `--eager` they are run without the graph. Every output is compared with
+//! the same pipeline in plain Rust; a difference makes the program fail. It writes the pictures of the stages of the first frame,
+//! `histogram.csv` and `timings.csv` to `DIR` (default `target/demo`), and of the graph `pipeline.dot`, `pipeline.svg` where
+//! Graphviz is there, and `trace.json` for `chrome://tracing` or Perfetto.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -19,7 +22,7 @@ use std::time::{Duration, Instant};
 use oclave::Device;
 
 use crate::picture::Picture;
-use crate::pipeline::{Pipeline, Timing};
+use crate::pipeline::{Pipeline, Way};
 use crate::reference::Outputs;
 use crate::settings::{MAX_RADIUS, Settings};
 
@@ -36,7 +39,8 @@ mod tones;
 struct Arguments {
     picture: PathBuf,
     out: PathBuf,
-    runs: usize,
+    frames: usize,
+    ways: Vec<Way>,
     settings: Settings,
 }
 
@@ -54,20 +58,22 @@ fn arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments, Box<d
     let mut parsed = Arguments {
         picture: Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/filters/data/grace_hopper.png"),
         out: PathBuf::from("target/demo"),
-        runs: 5,
+        frames: 5,
+        ways: vec![Way::Eager, Way::Graph],
         settings: Settings::default(),
     };
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
         match word.as_str() {
             "--out" => parsed.out = value()?.into(),
-            "--runs" => parsed.runs = in_range(&word, &value()?, 1, 10_000)?,
+            "--runs" => parsed.frames = in_range(&word, &value()?, 1, 10_000)?,
+            "--eager" => parsed.ways = vec![Way::Eager],
             "--tones" => parsed.settings.tones = tones::parse(&value()?)?,
             "--radius" => parsed.settings.blur_radius = in_range(&word, &value()?, 0, MAX_RADIUS)?,
             "--edges" => parsed.settings.edge_percent = in_range(&word, &value()?, 0, 100)?,
             option if option.starts_with('-') => {
                 return Err(format!(
-                    "unknown option {option}; known are --out, --runs, --tones, --radius and --edges"
+                    "unknown option {option}; known are --out, --runs, --eager, --tones, --radius and --edges"
                 )
                 .into());
             }
@@ -91,30 +97,52 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     println!("device:  {} ({})", device.name(), device.platform().name());
     println!("picture: {}, {} x {} pixels", arguments.picture.display(), picture.width, picture.height);
 
-    let started = Instant::now();
-    let expected = reference::run(&picture.rgb, picture.width, &arguments.settings);
-    let reference_time = started.elapsed();
-
-    let pipeline = Pipeline::new(&device, picture.width, picture.height)?;
-    let checked_run = || -> Result<(Outputs, Vec<Timing>), Box<dyn Error>> {
-        let (outputs, timings) = pipeline.run(&picture, &arguments.settings)?;
-        compare(&outputs, &expected).map_err(|what| format!("the device differs from plain Rust: {what}"))?;
-        Ok((outputs, timings))
-    };
-    let (mut outputs, mut fastest) = checked_run()?;
-    for _ in 1..arguments.runs {
-        let timings;
-        (outputs, timings) = checked_run()?;
-        if total(&timings) < total(&fastest) {
-            fastest = timings;
+    let pipeline = Pipeline::new(&device, picture.width, picture.height, &arguments.settings)?;
+    let mut times = vec![Vec::new(); arguments.ways.len()];
+    let mut reference_times = Vec::new();
+    let mut first = None;
+    for frame in 0..arguments.frames {
+        let rgb = panned(&picture, frame);
+        let started = Instant::now();
+        let expected = reference::run(&rgb, picture.width, &arguments.settings);
+        reference_times.push(started.elapsed());
+        for (way, times) in arguments.ways.iter().zip(&mut times) {
+            let (outputs, time) = pipeline.run(*way, &rgb)?;
+            compare(&outputs, &expected)
+                .map_err(|what| format!("frame {frame}, {}: differs from plain Rust: {what}", way.name()))?;
+            times.push(time);
+            first.get_or_insert(outputs);
         }
     }
-    println!("result:  {} runs, each equal to plain Rust in every byte", arguments.runs);
-
+    let outputs = first.ok_or("no frames")?;
+    println!("result:  {} frames, each equal to plain Rust in every byte", arguments.frames);
     write_outputs(&arguments.out, &outputs, picture.width)?;
-    let table = timing_table(&fastest, reference_time);
+
+    let mut table = String::from("way,stage,microseconds\n");
+    let mut row = |way: &str, stage: &str, time: Duration| {
+        let _ = writeln!(table, "{way},{stage},{:.1}", time.as_secs_f64() * 1e6);
+    };
+    for way in &arguments.ways {
+        let (timings, timeline) = pipeline.measure(*way, &picture.rgb)?;
+        timings.iter().for_each(|timing| row(way.name(), &timing.stage, timing.time));
+        if let Some(timeline) = timeline {
+            write(&arguments.out.join("trace.json"), &timeline.to_chrome_trace())?;
+        }
+    }
+    for (way, times) in arguments.ways.iter().zip(&mut times) {
+        row(way.name(), "whole frame", median(times));
+    }
+    row("plain Rust", "whole frame", median(&mut reference_times));
     write(&arguments.out.join("timings.csv"), &table)?;
     print!("{}", table.replace(',', "\t"));
+    if arguments.ways.contains(&Way::Graph) {
+        let drawn =
+            if pipeline.draw(&arguments.out)? { "pipeline.svg" } else { "pipeline.dot (no Graphviz here)" };
+        println!(
+            "the graph runs in {} pieces; {drawn} shows it, trace.json when its nodes ran",
+            pipeline.partitions()
+        );
+    }
     println!(
         "threshold {} marks {} of {} pixels; pictures and tables are in {}",
         outputs.threshold,
@@ -123,6 +151,21 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         arguments.out.display()
     );
     Ok(())
+}
+
+/// The picture as a camera sees it that has turned by some pixels a frame, around what repeats.
+fn panned(picture: &Picture, frame: usize) -> Vec<u8> {
+    const STEP: usize = 8;
+    let mut rgb = picture.rgb.clone();
+    for row in rgb.chunks_exact_mut(3 * picture.width) {
+        row.rotate_left(3 * (STEP * frame % picture.width));
+    }
+    rgb
+}
+
+fn median(times: &mut [Duration]) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
 /// Names the first output that differs.
@@ -144,21 +187,6 @@ fn compare(outputs: &Outputs, expected: &Outputs) -> Result<(), String> {
         return Err(format!("histogram, {} instead of {}", numbers(outputs), numbers(expected)));
     }
     Ok(())
-}
-
-fn total(timings: &[Timing]) -> Duration {
-    timings.iter().map(|timing| timing.time).sum()
-}
-
-fn timing_table(timings: &[Timing], reference: Duration) -> String {
-    let microseconds = |time: Duration| time.as_secs_f64() * 1e6;
-    let mut table = String::from("stage,microseconds\n");
-    for Timing { stage, time } in timings {
-        let _ = writeln!(table, "{stage},{:.1}", microseconds(*time));
-    }
-    let _ = writeln!(table, "all kernels,{:.1}", microseconds(total(timings)));
-    let _ = writeln!(table, "plain Rust,{:.1}", microseconds(reference));
-    table
 }
 
 /// The pictures of the stages, and the histogram of gradients.

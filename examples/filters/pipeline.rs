@@ -1,12 +1,16 @@
-//! The pipeline on the device: nine kernels that share their parameters as device globals, and filters as objects that one
-//! kernel builds and another calls.
+//! The pipeline on the device: kernels that share their parameters as device globals, filters as objects that one kernel
+//! builds and another calls, and a host task in the middle that chooses the threshold. It is described once, as a list of
+//! commands, and run command by command or as a recorded graph.
 
-use std::time::Duration;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
-use oclave::{Context, Device, Event, Local, NdRange, Queue, Range, Result, UsmSlice, usm};
+use oclave::{
+    Command, Context, Detail, Device, ErrorKind, Event, ExecutableGraph, GlobalVariable, Graph, HostTarget,
+    Local, NdRange, Queue, Range, Result, Timeline, UsmSlice, usm,
+};
 
 use crate::kernels::{blur, histogram, luminance, parameters, sobel, threshold, tones};
-use crate::picture::Picture;
 use crate::reference::Outputs;
 use crate::settings::Settings;
 use crate::tones::TONE_BYTES;
@@ -15,19 +19,46 @@ use crate::tones::TONE_BYTES;
 const HISTOGRAM_GROUP: usize = 64;
 const BINS: usize = 256;
 
+/// How a frame is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Each command by itself.
+    Eager,
+    /// All of them as the graph that they were recorded in.
+    Graph,
+}
+
+impl Way {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Eager => "eager",
+            Self::Graph => "graph",
+        }
+    }
+}
+
 /// How long a stage took on the device.
 #[derive(Debug)]
 pub(crate) struct Timing {
-    pub(crate) stage: &'static str,
+    pub(crate) stage: String,
     pub(crate) time: Duration,
 }
 
-/// Device memory for pictures of one size, and the queue that works on it.
-#[derive(Debug)]
+/// Device memory for pictures of one size, and what works on it with one choice of settings.
 pub(crate) struct Pipeline {
     queue: Queue,
-    width: usize,
-    height: usize,
+    /// As `queue`, and it measures.
+    measuring: Queue,
+    stages: Vec<(&'static str, Command)>,
+    graph: Graph,
+    executable: ExecutableGraph,
+    planes: Planes,
+    histogram: HostTarget<u32>,
+    /// What the host task chose.
+    level: UsmSlice<i32, usm::Shared>,
+}
+
+struct Planes {
     rgb: UsmSlice<u8, usm::Device>,
     luminance: UsmSlice<u8, usm::Device>,
     toned: UsmSlice<u8, usm::Device>,
@@ -38,97 +69,170 @@ pub(crate) struct Pipeline {
 }
 
 impl Pipeline {
-    pub(crate) fn new(device: &Device, width: usize, height: usize) -> Result<Self> {
+    pub(crate) fn new(device: &Device, width: usize, height: usize, settings: &Settings) -> Result<Self> {
         let context = Context::new(device)?;
-        let queue = Queue::builder(&context).profiling().build()?;
-        let pixels = width * height;
-        let plane = || context.alloc_device::<u8>(pixels);
-        Ok(Self {
-            width,
-            height,
-            rgb: context.alloc_device(3 * pixels)?,
+        let queue = Queue::new(&context)?;
+        let plane = || context.alloc_device::<u8>(width * height);
+        let planes = Planes {
+            rgb: context.alloc_device(3 * width * height)?,
             luminance: plane()?,
             toned: plane()?,
             rows: plane()?,
             blurred: plane()?,
             gradient: plane()?,
             mask: plane()?,
-            queue,
+        };
+        let histogram = HostTarget::new(BINS)?;
+        let level = context.alloc_shared(1)?;
+        set_parameters(&queue, settings)?;
+        let chain = build_tones(&queue, settings)?;
+        let choose = choose_threshold(settings, &histogram, &level);
+        let stages = stages(&planes, (width, height), &chain, choose, &histogram, &level);
+
+        let graph = Graph::builder(&context, device).allow_device_globals().build()?;
+        let recording = graph.record(&queue)?;
+        for (_, command) in &stages {
+            queue.submit(command.clone())?;
+        }
+        recording.end();
+        let executable = graph.finalizer().profiling().finalize()?;
+        let measuring = Queue::builder(&context).profiling().build()?;
+        Ok(Self { queue, measuring, stages, graph, executable, planes, histogram, level })
+    }
+
+    /// Runs every stage over a frame, and gives the outputs with the time from the first submission to the last end.
+    pub(crate) fn run(&self, way: Way, rgb: &[u8]) -> Result<(Outputs, Duration)> {
+        self.queue.copy_to_device(rgb, &self.planes.rgb)?;
+        let started = Instant::now();
+        self.submit(way, &self.queue)?;
+        self.queue.wait()?;
+        let time = started.elapsed();
+        Ok((self.outputs()?, time))
+    }
+
+    /// Runs every stage over a frame, and measures each. Of a graph there is a timeline, too.
+    pub(crate) fn measure(&self, way: Way, rgb: &[u8]) -> Result<(Vec<Timing>, Option<Timeline>)> {
+        self.measuring.copy_to_device(rgb, &self.planes.rgb)?;
+        let events = self.submit(way, &self.measuring)?;
+        self.measuring.wait()?;
+        match (way, events.as_slice()) {
+            (Way::Graph, [event]) => {
+                let timeline = self.executable.timeline(event)?;
+                let timing = |nodes: &[usize], time| Timing { stage: self.stage_names(nodes), time };
+                let timings = timeline.nodes().iter().map(|node| timing(&node.nodes, node.times.duration()));
+                Ok((timings.collect(), Some(timeline)))
+            }
+            (_, events) => {
+                let timings = self.stages.iter().zip(events).map(|((stage, _), event)| {
+                    Ok(Timing { stage: (*stage).to_owned(), time: event.profiling()?.duration() })
+                });
+                Ok((timings.collect::<Result<_>>()?, None))
+            }
+        }
+    }
+
+    /// The stages of nodes: they were recorded in the order of the list.
+    fn stage_names(&self, nodes: &[usize]) -> String {
+        let names = nodes.iter().filter_map(|node| self.stages.get(*node)).map(|(stage, _)| *stage);
+        names.collect::<Vec<_>>().join(" + ")
+    }
+
+    fn submit(&self, way: Way, queue: &Queue) -> Result<Vec<Event>> {
+        match way {
+            Way::Eager => self.stages.iter().map(|(_, command)| queue.submit(command.clone())).collect(),
+            Way::Graph => Ok(vec![queue.submit_graph(&self.executable)?]),
+        }
+    }
+
+    fn outputs(&self) -> Result<Outputs> {
+        let (queue, planes) = (&self.queue, &self.planes);
+        Ok(Outputs {
+            luminance: queue.read(&planes.luminance)?,
+            toned: queue.read(&planes.toned)?,
+            blurred: queue.read(&planes.blurred)?,
+            gradient: queue.read(&planes.gradient)?,
+            histogram: self.histogram.to_vec()?,
+            threshold: self.level.read()?[0] as u8,
+            mask: queue.read(&planes.mask)?,
+            edge_count: queue.copy_from_global(&parameters::EDGE_COUNT)?,
         })
     }
 
-    /// Runs every stage over `picture`. The histogram comes back in the middle, to choose the threshold.
-    pub(crate) fn run(&self, picture: &Picture, settings: &Settings) -> Result<(Outputs, Vec<Timing>)> {
-        let queue = &self.queue;
-        let plane = Range::d2(self.width, self.height);
-        let pixels = self.width * self.height;
-
-        queue.copy_to_global(&parameters::LUMA_WEIGHTS, &settings.luma_weights)?;
-        queue.copy_to_global(&parameters::BLUR_RADIUS, &settings.blur_radius)?;
-        queue.copy_to_global(&parameters::BLUR_WEIGHTS, &settings.blur_weights())?;
-        queue.copy_to_global(&parameters::EDGE_STRENGTH, &settings.edge_strength)?;
-        queue.copy_to_global(&parameters::HISTOGRAM_BINS, &[0; BINS])?;
-        queue.copy_to_global(&parameters::EDGE_COUNT, &0)?;
-        queue.copy_to_device(&picture.rgb, &self.rgb)?;
-
-        let mut stages: Vec<(&'static str, Event)> = Vec::new();
-        let gray = luminance::luminance(&self.rgb, &self.luminance);
-        stages.push(("luminance", queue.parallel_for(Range::d1(pixels), gray)?));
-        let chain = self.build_tones(settings, &mut stages)?;
-        let apply = tones::apply_tones(&chain, &self.luminance, &self.toned);
-        stages.push(("tones", queue.parallel_for(Range::d1(pixels), apply)?));
-        stages.push(("blur rows", queue.parallel_for(plane, blur::blur_rows(&self.toned, &self.rows))?));
-        stages.push((
-            "blur columns",
-            queue.parallel_for(plane, blur::blur_columns(&self.rows, &self.blurred))?,
-        ));
-        stages.push(("sobel", queue.parallel_for(plane, sobel::sobel(&self.blurred, &self.gradient))?));
-
-        let groups = pixels.div_ceil(HISTOGRAM_GROUP * BINS);
-        let range = NdRange::new(groups * HISTOGRAM_GROUP, HISTOGRAM_GROUP);
-        let count = histogram::histogram(&self.gradient, pixels as u32, Local::new(BINS));
-        stages.push(("histogram", queue.parallel_for(range, count)?));
-        let histogram = queue.copy_from_global(&parameters::HISTOGRAM_BINS)?;
-
-        let level = settings.threshold(&histogram);
-        queue.copy_to_global(&parameters::THRESHOLD_LEVEL, &i32::from(level))?;
-        let mask = threshold::threshold(&self.gradient, &self.mask);
-        stages.push(("threshold", queue.parallel_for(Range::d1(pixels), mask)?));
-
-        let outputs = Outputs {
-            luminance: queue.read(&self.luminance)?,
-            toned: queue.read(&self.toned)?,
-            blurred: queue.read(&self.blurred)?,
-            gradient: queue.read(&self.gradient)?,
-            histogram: histogram.to_vec(),
-            threshold: level,
-            mask: queue.read(&self.mask)?,
-            edge_count: queue.copy_from_global(&parameters::EDGE_COUNT)?,
-        };
-        let timings: Result<Vec<Timing>> =
-            stages.into_iter().map(|(stage, event)| timing(stage, &event)).collect();
-        Ok((outputs, timings?))
+    /// Draws the graph: `pipeline.dot`, and `pipeline.svg` where Graphviz is there. Says whether it is.
+    pub(crate) fn draw(&self, out: &Path) -> Result<bool> {
+        self.graph.print(out.join("pipeline.dot"), Detail::Verbose)?;
+        match self.graph.print(out.join("pipeline.svg"), Detail::Brief) {
+            Err(error) if error.kind() == ErrorKind::FeatureNotSupported => Ok(false),
+            outcome => outcome.map(|()| true),
+        }
     }
 
-    /// The chain of filters that the settings name, in device memory; its first object comes first.
-    fn build_tones(
-        &self,
-        settings: &Settings,
-        stages: &mut Vec<(&'static str, Event)>,
-    ) -> Result<UsmSlice<i8, usm::Device>> {
-        let context = self.queue.context();
-        let numbers: Vec<i32> = settings.tones.iter().flat_map(|tone| tone.numbers()).collect();
-        let steps = context.alloc_device(numbers.len())?;
-        self.queue.copy_to_device(&numbers, &steps)?;
-        let count = settings.tones.len();
-        let chain = context.alloc_device(count * TONE_BYTES)?;
-        let build = tones::build_tones(&chain, TONE_BYTES as u32, &steps, count as u32);
-        stages.push(("build tones", self.queue.single_task(build)?));
-        Ok(chain)
+    /// In how many pieces the graph is run, host tasks included.
+    pub(crate) fn partitions(&self) -> usize {
+        self.executable.partitions().len()
     }
 }
 
-fn timing(stage: &'static str, event: &Event) -> Result<Timing> {
-    event.wait()?;
-    Ok(Timing { stage, time: event.profiling()?.duration() })
+fn set_parameters(queue: &Queue, settings: &Settings) -> Result<()> {
+    queue.copy_to_global(&parameters::LUMA_WEIGHTS, &settings.luma_weights)?;
+    queue.copy_to_global(&parameters::BLUR_RADIUS, &settings.blur_radius)?;
+    queue.copy_to_global(&parameters::BLUR_WEIGHTS, &settings.blur_weights())?;
+    queue.copy_to_global(&parameters::EDGE_STRENGTH, &settings.edge_strength)
+}
+
+/// The chain of filters that the settings name, in device memory; its first object comes first.
+fn build_tones(queue: &Queue, settings: &Settings) -> Result<UsmSlice<i8, usm::Device>> {
+    let context = queue.context();
+    let numbers: Vec<i32> = settings.tones.iter().flat_map(|tone| tone.numbers()).collect();
+    let steps = context.alloc_device(numbers.len())?;
+    queue.copy_to_device(&numbers, &steps)?;
+    let count = settings.tones.len();
+    let chain = context.alloc_device(count * TONE_BYTES)?;
+    queue.single_task(tones::build_tones(&chain, TONE_BYTES as u32, &steps, count as u32))?.wait()?;
+    Ok(chain)
+}
+
+/// The host's part: from the histogram of gradients to the threshold.
+fn choose_threshold(
+    settings: &Settings,
+    histogram: &HostTarget<u32>,
+    level: &UsmSlice<i32, usm::Shared>,
+) -> Command {
+    let (settings, histogram, level) = (settings.clone(), histogram.clone(), level.clone());
+    Command::host_task(move || -> Result<()> {
+        let chosen = histogram.with(|bins| settings.threshold(bins))?;
+        level.write()?[0] = i32::from(chosen);
+        Ok(())
+    })
+}
+
+/// The stages for a queue in order, with their names.
+fn stages(
+    planes: &Planes,
+    (width, height): (usize, usize),
+    chain: &UsmSlice<i8, usm::Device>,
+    choose_threshold: Command,
+    histogram: &HostTarget<u32>,
+    level: &UsmSlice<i32, usm::Shared>,
+) -> Vec<(&'static str, Command)> {
+    let Planes { rgb, luminance, toned, rows, blurred, gradient, mask } = planes;
+    let (plane, pixels) = (Range::d2(width, height), width * height);
+    let bins = parameters::HISTOGRAM_BINS.elements::<u32>(0, BINS);
+    let groups = pixels.div_ceil(HISTOGRAM_GROUP * BINS);
+    let groups = NdRange::new(groups * HISTOGRAM_GROUP, HISTOGRAM_GROUP);
+    let count = histogram::histogram(gradient, pixels as u32, Local::new(BINS));
+    vec![
+        ("clear histogram", Command::fill(&bins, 0_u32)),
+        ("clear count", Command::fill(&parameters::EDGE_COUNT.elements::<u32>(0, 1), 0_u32)),
+        ("luminance", Command::parallel_for(pixels, luminance::luminance(rgb, luminance))),
+        ("tones", Command::parallel_for(pixels, tones::apply_tones(chain, luminance, toned))),
+        ("blur rows", Command::parallel_for(plane, blur::blur_rows(toned, rows))),
+        ("blur columns", Command::parallel_for(plane, blur::blur_columns(rows, blurred))),
+        ("sobel", Command::parallel_for(plane, sobel::sobel(blurred, gradient))),
+        ("histogram", Command::parallel_for(groups, count)),
+        ("read histogram", Command::read(&bins, histogram)),
+        ("choose threshold", choose_threshold),
+        ("set threshold", Command::copy(level, &parameters::THRESHOLD_LEVEL.elements::<i32>(0, 1))),
+        ("threshold", Command::parallel_for(pixels, threshold::threshold(gradient, mask))),
+    ]
 }
