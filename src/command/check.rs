@@ -2,6 +2,7 @@
 
 use super::{Argument, CommandKind, Place, launch};
 use crate::driver::copy;
+use crate::memory::Block;
 use crate::{Context, Device, Error, Result};
 
 impl CommandKind {
@@ -28,18 +29,16 @@ impl CommandKind {
         }
         for place in self.places().into_iter().flatten() {
             place.check(context, device)?;
-            match place {
-                Place::Null => return Err(Error::invalid("a null pointer is no memory")),
-                Place::Accessor(requirement) => requirement.check_contiguous()?,
-                _ => {}
+            if let Place::Null = place {
+                return Err(Error::invalid("a null pointer is no memory"));
             }
         }
         match self {
             Self::Graph(graph) => graph.check_for(context, device),
-            Self::Copy { from: Place::Usm(from), to: Place::Usm(to) } => {
-                copy::check(&from.span()?, &to.span()?)
-            }
-            Self::Copy { from, to } => same_size(from.size_bytes(), to.size_bytes()),
+            Self::Copy { from, to } => match (from.block(), to.block()) {
+                (Some(from), Some(to)) => from.check_copy(&to),
+                _ => same_size(from.size_bytes(), to.size_bytes()),
+            },
             Self::Write { from, to } => same_size(Some(from.bytes().len()), to.size_bytes()),
             Self::Read { from, to } => same_size(from.size_bytes(), Some(to.size_bytes())),
             _ => Ok(()),
@@ -53,9 +52,19 @@ fn same_size(from: Option<usize>, to: Option<usize>) -> Result<()> {
 }
 
 impl Place {
+    /// The memory, where it need not be looked up.
+    fn block(&self) -> Option<Block> {
+        match self {
+            Self::Usm(region) => Some(Block::whole(region.clone())),
+            Self::Rows(block) => Some(block.clone()),
+            _ => None,
+        }
+    }
+
     fn size_bytes(&self) -> Option<usize> {
         match self {
             Self::Usm(region) => Some(region.size_bytes()),
+            Self::Rows(block) => Some(block.rows.size_bytes()),
             Self::Accessor(requirement) => Some(requirement.size_bytes()),
             Self::Null | Self::Global(_) | Self::Refused(_) => None,
         }
@@ -63,7 +72,9 @@ impl Place {
 
     fn check(&self, context: &Context, device: &Device) -> Result<()> {
         match self {
-            Self::Usm(region) => region.allocation().check(context.driver(), device),
+            Self::Usm(region) | Self::Rows(Block { region, .. }) => {
+                region.allocation().check(context.driver(), device)
+            }
             Self::Refused(error) => Err(error.clone()),
             Self::Accessor(requirement) => requirement.check(device),
             Self::Null | Self::Global(_) => Ok(()),

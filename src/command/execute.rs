@@ -21,6 +21,7 @@ impl Prepared {
             Self::Write { from, to } => queue.write_later(from, to.held_span(held)?, after),
             Self::Read { from, to } => queue.read_later(from.held_span(held)?, to, after),
             Self::Fill { to, pattern } => fill::fill(queue, to.held_span(held)?, pattern.bytes(), after),
+            Self::Rows(rows) => rows.execute(queue, after, held),
             Self::Prefetch(memory) => queue.prefetch(memory.held_span(held)?, after),
             Self::Advise(memory) => queue.advise(memory.held_span(held)?, after),
             Self::Marker | Self::Empty | Self::GraphEnd => queue.marker(after),

@@ -6,6 +6,7 @@ use crate::Result;
 use crate::driver::event::Event;
 use crate::driver::host::HostSource;
 use crate::driver::queue::Queue;
+use crate::driver::rows::Rows;
 use crate::driver::usm::Span;
 
 /// Host bytes that a fill with an odd pattern begins with, about.
@@ -40,4 +41,22 @@ pub(super) fn fill(queue: &Arc<Queue>, to: Span<'_>, pattern: &[u8], after: &[&E
         done += step;
     }
     Ok(event)
+}
+
+/// As [`fill`], in each row, which is a whole number of patterns.
+pub(super) fn fill_rows(
+    queue: &Arc<Queue>,
+    to: (Span<'_>, Rows),
+    pattern: &[u8],
+    after: &[&Event],
+) -> Result<Event> {
+    let (span, rows) = to;
+    let size = pattern.len();
+    let is_aligned = |(start, _)| span.address().addr().wrapping_add(start).is_multiple_of(size);
+    if size.is_power_of_two() && size <= 128 && rows.stretches().all(is_aligned) {
+        return queue.fill_rows(to, pattern, after);
+    }
+    let Some((start, row_bytes)) = rows.stretches().next() else { return queue.marker(after) };
+    let first = fill(queue, span.part(start, row_bytes)?, pattern, after)?;
+    queue.repeat_row(to, &[&first])
 }

@@ -29,6 +29,7 @@ impl Prepared {
             | Self::Fill { to: memory, .. }
             | Self::Prefetch(memory)
             | Self::Advise(memory) => vec![memory.allocation()],
+            Self::Rows(rows) => rows.allocations(),
             Self::Part(part) => part.memory().iter().collect(),
             Self::HostTask(_)
             | Self::Graph(_)

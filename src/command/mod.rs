@@ -18,6 +18,7 @@ mod fill;
 mod form;
 mod handler;
 mod held;
+mod in_rows;
 mod index_space;
 mod launch;
 mod memory;
@@ -123,7 +124,8 @@ impl Command {
         Self::parallel_for(Range::d1(1), call)
     }
 
-    /// Copies memory to memory of the same length, which it does not overlap.
+    /// Copies memory to memory of the same length, which it does not overlap: USM, boxes of it ([`UsmRect`](crate::UsmRect)),
+    /// parts of buffers, elements of device globals. Boxes need not have one shape: a copy goes element by element.
     pub fn copy<T: Pod>(from: &impl CopyFrom<T>, to: &impl CopyTo<T>) -> Self {
         Self::new(CommandKind::Copy { from: from.place(false), to: to.place(true) })
     }

@@ -4,8 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::device_global::GlobalPlace;
+use crate::driver::rows::Rows;
 use crate::memory::buffer::Requirement;
-use crate::memory::{Region, UsmKind, UsmSlice};
+use crate::memory::{Block, Region, UsmKind, UsmSlice};
 use crate::{Error, Queue, Result};
 
 /// Where bytes are. A plain value: a place is looked up ([`Place::resolve`]) when the command is prepared for a queue.
@@ -15,6 +16,8 @@ pub(crate) enum Place {
     Null,
     /// Unified shared memory; all places come down to this.
     Usm(Region),
+    /// A box of unified shared memory.
+    Rows(Block),
     /// Bytes of a device global, which has its memory where it is first used.
     Global(GlobalPlace),
     /// A part of a buffer.
@@ -47,6 +50,7 @@ impl Place {
             Self::Null | Self::Usm(_) => return Ok(()),
             Self::Global(global) => global.region(queue)?,
             Self::Accessor(requirement) => requirement.region(queue)?,
+            Self::Rows(_) => return Err(Error::invalid("a box of memory is no argument of a kernel")),
             Self::Refused(error) => return Err(error.clone()),
         };
         *self = Self::Usm(region);
@@ -54,16 +58,47 @@ impl Place {
     }
 
     /// The memory of a place for a copy or a fill.
-    pub(crate) fn into_region(mut self, queue: &Queue) -> Result<Region> {
-        if let Self::Accessor(requirement) = &self {
-            requirement.check_contiguous()?;
-        }
+    pub(crate) fn into_block(mut self, queue: &Queue) -> Result<Block> {
+        let rows = match self {
+            Self::Rows(block) => return Ok(block),
+            Self::Accessor(ref requirement) => Some(rows_of(requirement)),
+            _ => None,
+        };
         self.resolve(queue)?;
-        match self {
-            Self::Usm(region) => Ok(region),
+        match (self, rows) {
+            (Self::Usm(region), None) => Ok(Block::whole(region)),
+            (Self::Usm(region), Some(rows)) => Ok(Block { region, rows }),
             _ => Err(Error::invalid("a null pointer is no memory")),
         }
     }
+
+    /// As [`Place::into_block`], of what lies side by side.
+    pub(crate) fn into_region(self, queue: &Queue) -> Result<Region> {
+        let block = self.into_block(queue)?;
+        if block.rows.is_one() {
+            return Ok(block.region);
+        }
+        Err(Error::invalid("the memory does not lie side by side"))
+    }
+
+    /// Whether it is copied by commands only, never at once.
+    ///
+    /// # Errors
+    /// While the host writes the part of a buffer: who waits for the copy might wait for himself.
+    pub(crate) fn needs_command(&self) -> Result<bool> {
+        match self {
+            Self::Accessor(requirement) => requirement.check_no_host_writer().map(|()| true),
+            Self::Rows(_) => Ok(true),
+            _ => Ok(false),
+        }
+    }
+}
+
+/// The bytes of a part of a buffer, from its first element on.
+fn rows_of(requirement: &Requirement) -> Rows {
+    let (shape, area) = (requirement.object().shape(), requirement.area());
+    let element_bytes = requirement.size_bytes().checked_div(area.len()).unwrap_or(0);
+    Rows::of_box(shape, area.extent, element_bytes)
 }
 
 #[allow(private_interfaces, reason = "nobody outside can name a sealed trait, nor its function")]
@@ -75,10 +110,10 @@ mod sealed {
 }
 pub(crate) use sealed::Placed;
 
-/// Memory of elements `T` that commands read: USM, elements of a device global that the host may read.
+/// Memory of elements `T` that commands read: USM, boxes of USM, elements of a device global that the host may read.
 pub trait CopyFrom<T>: Placed {}
 
-/// Memory of elements `T` that commands write: USM, elements of a device global that the host may write.
+/// Memory of elements `T` that commands write: USM, boxes of USM, elements of a device global that the host may write.
 pub trait CopyTo<T>: Placed {}
 
 #[allow(private_interfaces, reason = "of a sealed trait")]

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use super::call::Value;
+use super::in_rows::InRows;
 use super::task::HostTask;
 use super::{Argument, Command, CommandKind, launch};
 use crate::driver::copy;
 use crate::driver::host::{HostSink, HostSource};
 use crate::driver::launch::WorkSize;
 use crate::graph::GraphPart;
-use crate::memory::Region;
+use crate::memory::{Block, Region};
 use crate::program::ReadyKernel;
 use crate::{ExecutableGraph, Queue, Result};
 
@@ -35,6 +36,7 @@ pub(crate) enum Prepared {
         to: Region,
         pattern: Value,
     },
+    Rows(InRows),
     Prefetch(Region),
     Advise(Region),
     HostTask(HostTask),
@@ -70,27 +72,35 @@ impl CommandKind {
         Ok(match self {
             Self::Kernel { range, call } => Prepared::Kernel(launch::prepare(queue, &range, call)?),
             Self::Copy { from, to } => {
-                let (from, to) = (from.into_region(queue)?, to.into_region(queue)?);
-                copy::check(&from.span()?, &to.span()?)?;
-                Prepared::Copy { from, to }
+                let (from, to) = (from.into_block(queue)?, to.into_block(queue)?);
+                from.check_copy(&to)?;
+                match from.rows.is_one() && to.rows.is_one() {
+                    true => Prepared::Copy { from: from.region, to: to.region },
+                    false => Prepared::Rows(InRows::Copy { from, to }),
+                }
             }
             Self::Write { from, to } => {
-                let to = to.into_region(queue)?;
-                copy::same_size(from.bytes().len(), to.size_bytes())?;
-                Prepared::Write { from, to }
+                let to = to.into_block(queue)?;
+                copy::same_size(from.bytes().len(), to.rows.size_bytes())?;
+                match to.rows.is_one() {
+                    true => Prepared::Write { from, to: to.region },
+                    false => Prepared::Rows(InRows::Write { from, to }),
+                }
             }
             Self::Read { from, to } => {
-                let from = from.into_region(queue)?;
-                copy::same_size(from.size_bytes(), to.size_bytes())?;
-                Prepared::Read { from, to }
+                let from = from.into_block(queue)?;
+                copy::same_size(from.rows.size_bytes(), to.size_bytes())?;
+                match from.rows.is_one() {
+                    true => Prepared::Read { from: from.region, to },
+                    false => Prepared::Rows(InRows::Read { from, to }),
+                }
             }
-            Self::Fill { to, pattern } => Prepared::Fill { to: to.into_region(queue)?, pattern },
-            Self::Memset { to, byte } => {
-                Prepared::Fill { to: to.into_region(queue)?, pattern: Value::new(&byte) }
-            }
-            Self::Prefetch { memory } => Prepared::Prefetch(memory.into_region(queue)?),
+            Self::Fill { to, pattern } => fill(to.into_block(queue)?, pattern),
+            Self::Memset { to, byte } => fill(to.into_block(queue)?, Value::new(&byte)),
+            // With what lies between the rows.
+            Self::Prefetch { memory } => Prepared::Prefetch(memory.into_block(queue)?.region),
             // No driver knows an advice, so which one is of no interest.
-            Self::Advise { memory, advice: _ } => Prepared::Advise(memory.into_region(queue)?),
+            Self::Advise { memory, advice: _ } => Prepared::Advise(memory.into_block(queue)?.region),
             Self::HostTask(task) => Prepared::HostTask(task),
             Self::Graph(graph) => {
                 graph.check(queue)?;
@@ -100,5 +110,12 @@ impl CommandKind {
             Self::Barrier => Prepared::Barrier,
             Self::Empty => Prepared::Empty,
         })
+    }
+}
+
+fn fill(to: Block, pattern: Value) -> Prepared {
+    match to.rows.is_one() {
+        true => Prepared::Fill { to: to.region, pattern },
+        false => Prepared::Rows(InRows::Fill { to, pattern }),
     }
 }

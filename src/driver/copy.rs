@@ -22,11 +22,13 @@ pub(crate) fn same_size(from: usize, to: usize) -> Result<()> {
 /// Checks a copy within a context.
 pub(crate) fn check(from: &Span<'_>, to: &Span<'_>) -> Result<()> {
     same_size(from.size_bytes(), to.size_bytes())?;
-    if from.overlaps(to) {
-        return Err(Error::invalid("a copy between overlapping parts of one allocation")
-            .remedy("copy through another allocation"));
-    }
-    Ok(())
+    if from.overlaps(to) { Err(overlapping()) } else { Ok(()) }
+}
+
+#[cold]
+pub(super) fn overlapping() -> Error {
+    Error::invalid("a copy between overlapping parts of one allocation")
+        .remedy("copy through another allocation")
 }
 
 /// Checks the pattern of a fill: 1, 2, 4, … 128 bytes that divide the span and to which the span is aligned.

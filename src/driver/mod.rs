@@ -40,6 +40,7 @@ pub(crate) mod quirk;
 #[cfg(feature = "record")]
 pub mod record;
 mod retired;
+pub(crate) mod rows;
 mod select;
 pub(crate) mod sequence;
 mod shared;

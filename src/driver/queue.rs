@@ -229,9 +229,27 @@ impl Queue {
         want_event: bool,
         enqueue: impl FnOnce(&Api, cl_command_queue, &[cl_event], *mut cl_event) -> Result<()>,
     ) -> Result<Event> {
+        self.submit_with(after, want_event || !self.properties.discard_events, enqueue)
+    }
+
+    /// As [`Queue::submit`], without an event: one of several commands, the last of which has one.
+    pub(super) fn submit_eventless(
+        self: &Arc<Self>,
+        after: &[&Event],
+        enqueue: impl FnOnce(&Api, cl_command_queue, &[cl_event], *mut cl_event) -> Result<()>,
+    ) -> Result<Event> {
+        self.submit_with(after, false, enqueue)
+    }
+
+    #[inline]
+    fn submit_with(
+        self: &Arc<Self>,
+        after: &[&Event],
+        want_event: bool,
+        enqueue: impl FnOnce(&Api, cl_command_queue, &[cl_event], *mut cl_event) -> Result<()>,
+    ) -> Result<Event> {
         let core = &*self.core;
         let wait = WaitList::new(self, after)?;
-        let want_event = want_event || !self.properties.discard_events;
         let mut event: cl_event = std::ptr::null_mut();
         let before = core.submitted.load(Ordering::Acquire);
         enqueue(

@@ -429,6 +429,15 @@ impl<'a> Span<'a> {
         }
     }
 
+    /// Where it begins in the allocation.
+    pub(super) fn offset_bytes(&self) -> usize {
+        self.offset_bytes
+    }
+
+    pub(super) fn shares_allocation(&self, other: &Self) -> bool {
+        self.allocation.id() == other.allocation.id()
+    }
+
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         Arc::ptr_eq(self.allocation, other.allocation)
             && self.offset_bytes < other.offset_bytes + other.size_bytes

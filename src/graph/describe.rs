@@ -70,6 +70,9 @@ fn at(place: &Place) -> String {
     match place {
         Place::Null => "null".to_owned(),
         Place::Usm(region) => format!("{:#x}, {} bytes", region.address(), region.size_bytes()),
+        Place::Rows(block) => {
+            format!("{:#x}, {} bytes in rows", block.region.address(), block.rows.size_bytes())
+        }
         Place::Global(global) => format!("{global:?}"),
         Place::Accessor(accessor) => format!("{accessor:?}"),
         Place::Refused(error) => error.to_string(),

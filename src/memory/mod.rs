@@ -1,19 +1,23 @@
 //! Memory that kernels and the host share.
 
+mod block;
 pub(crate) mod buffer;
 mod guard;
 mod host;
 mod pointer;
+mod rect;
 mod region;
 mod usm;
 
 use bytemuck::Pod;
 
+pub(crate) use block::Block;
 pub use buffer::{AccessKind, Accessor, Buffer, HostReader, HostWriter, Reads, WriteBack, Writes, access};
 pub use guard::{ReadGuard, WriteGuard};
 pub use host::{AsyncSource, HostTarget, Readback};
 pub(crate) use pointer::Pointer;
 pub use pointer::{KernelPointer, KernelPointerMut};
+pub use rect::UsmRect;
 pub(crate) use region::Region;
 pub use usm::{HostAddressable, UsmKind, UsmSlice, kind};
 

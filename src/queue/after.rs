@@ -73,9 +73,8 @@ impl<'a> After<'a> {
     /// As there.
     pub fn copy_to_device<T: Pod>(self, from: &[T], to: &impl CopyTo<T>) -> Result<()> {
         let to = to.place(true);
-        if let Some(requirement) = to.requirement() {
+        if to.needs_command()? {
             self.queue.refuse_recording("a copy that is waited for")?;
-            requirement.check_no_host_writer()?;
             return self.submit(Command::write_place(from.to_vec(), to))?.wait();
         }
         self.write_now(bytemuck::cast_slice(from), &to.into_region(self.queue)?)
@@ -87,8 +86,7 @@ impl<'a> After<'a> {
     /// As there.
     pub fn copy_to_host<T: Pod>(self, from: &impl CopyFrom<T>, to: &mut [T]) -> Result<()> {
         let place = from.place(false);
-        if let Some(requirement) = place.requirement() {
-            requirement.check_no_host_writer()?;
+        if place.needs_command()? {
             let data = self.read_async(from)?.wait()?;
             crate::driver::copy::same_size(size_of_val(data.as_slice()), size_of_val(to))?;
             to.copy_from_slice(&data);
@@ -103,8 +101,7 @@ impl<'a> After<'a> {
     /// As there.
     pub fn read<T: Pod>(self, from: &impl CopyFrom<T>) -> Result<Vec<T>> {
         let place = from.place(false);
-        if let Some(requirement) = place.requirement() {
-            requirement.check_no_host_writer()?;
+        if place.needs_command()? {
             return self.read_async(from)?.wait();
         }
         let from = place.into_region(self.queue)?;
@@ -154,7 +151,8 @@ impl<'a> After<'a> {
     /// As there.
     pub fn read_async<T: Pod>(self, from: &impl CopyFrom<T>) -> Result<Readback<T>> {
         self.queue.refuse_recording("data that is given to the host")?;
-        let len = elements::<T>(&from.place(false).into_region(self.queue)?);
+        let size_bytes = from.place(false).into_block(self.queue)?.rows.size_bytes();
+        let len = size_bytes.checked_div(size_of::<T>()).unwrap_or(0);
         let target = HostTarget::new(len)?;
         let event = self.submit(Command::read(from, &target))?;
         Ok(Readback::new(target, event))

@@ -70,15 +70,6 @@ impl Requirement {
         self
     }
 
-    /// Refuses parts that do not lie side by side in memory.
-    pub(crate) fn check_contiguous(&self) -> Result<()> {
-        if self.stretches().nth(1).is_none() {
-            return Ok(());
-        }
-        Err(Error::invalid(format!("{self:?} does not lie side by side in memory"))
-            .remedy("copy whole rows, or row by row"))
-    }
-
     /// Refuses for a command that is waited for at once, as a host accessor is refused, while the host writes the part.
     pub(crate) fn check_no_host_writer(&self) -> Result<()> {
         self.object.lock().check_no_host_writer(&self.area).map_err(|error| error.at(self.object.to_string()))

@@ -1,0 +1,140 @@
+//! USM as an array of two or three dimensions, and boxes of it.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use bytemuck::Pod;
+
+use super::buffer::triple;
+use super::usm::{UsmKind, UsmSlice, kind};
+use super::{Block, Region};
+use crate::command::{CopyFrom, CopyTo, Place, Placed};
+use crate::driver::rows::Rows;
+use crate::{Error, Range, Result};
+
+/// A box of an array of one to three dimensions in USM: what copies, fills, reads and writes of rectangles are given. Made by
+/// [`UsmSlice::rect`].
+///
+/// Elements of the last dimension lie side by side. A copy goes element by element in this order, so that boxes of one
+/// number of elements can be copied to each other, to memory that lies side by side, and to parts of buffers.
+///
+/// ```no_run
+/// # use oclave::{Command, Context, Queue, Result};
+/// # fn f(context: &Context, queue: &Queue) -> Result<()> {
+/// let image = context.alloc_device::<u32>(480 * 640)?;
+/// let tile = image.rect([480, 640])?.part([100, 200], [32, 32])?;
+/// queue.fill(&tile, 0xff)?;
+/// let pixels = queue.read(&tile)?; // 32 rows of 32
+/// // Rows that are 704 elements from each other, 640 of which are used (`ext_oneapi_memcpy2d`):
+/// let padded = context.alloc_device::<u32>(480 * 704)?;
+/// queue.copy(&image, &padded.rect([480, 704])?.part([0, 0], [480, 640])?)?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct UsmRect<T, K = kind::Device> {
+    /// From the first element on.
+    region: Region,
+    /// Of the array.
+    shape: [usize; 3],
+    range: Range,
+    ty: PhantomData<fn() -> (T, K)>,
+}
+
+impl<T: Pod, K: UsmKind> UsmSlice<T, K> {
+    /// The elements as an array of so many in each dimension, slowest first: `[rows, columns]`, `[planes, rows, columns]`.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) when these are not as many as the slice has.
+    pub fn rect(&self, shape: impl Into<Range>) -> Result<UsmRect<T, K>> {
+        let range = shape.into();
+        let shape = triple(range, 1);
+        let len = shape.iter().try_fold(1_usize, |len, size| len.checked_mul(*size));
+        if len != Some(self.len()) {
+            return Err(Error::invalid(format!(
+                "a slice of {} elements as an array of {:?}",
+                self.len(),
+                sizes(&range)
+            ))
+            .remedy("take a part of the slice first"));
+        }
+        Ok(UsmRect { region: self.region().clone(), shape, range, ty: PhantomData })
+    }
+}
+
+impl<T: Pod, K: UsmKind> UsmRect<T, K> {
+    /// The elements from `offset` on, as many in each dimension as `extent` says.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) when they are not within the box, or when the dimensions differ.
+    pub fn part(&self, offset: impl Into<Range>, extent: impl Into<Range>) -> Result<Self> {
+        let (offset, extent) = (offset.into(), extent.into());
+        let (at, own) = (triple(offset, 0), triple(self.range, 1));
+        let ends = at.iter().zip(triple(extent, 1)).map(|(at, extent)| at.checked_add(extent));
+        let is_within = ends.zip(own).all(|(end, size)| end.is_some_and(|end| end <= size));
+        let dimensions = self.range.dimensions();
+        if !is_within || offset.dimensions() != dimensions || extent.dimensions() != dimensions {
+            return Err(Error::invalid(format!(
+                "{:?} elements from {:?} on are not within {:?}",
+                sizes(&extent),
+                sizes(&offset),
+                sizes(&self.range)
+            )));
+        }
+        let [_, rows, columns] = self.shape;
+        let first = if extent.is_empty() { 0 } else { (at[0] * rows + at[1]) * columns + at[2] };
+        let start = first * size_of::<T>();
+        let region = self.region.part(start, self.region.size_bytes() - start)?;
+        Ok(Self { region, shape: self.shape, range: extent, ty: PhantomData })
+    }
+}
+
+impl<T, K> UsmRect<T, K> {
+    /// How many elements in each dimension.
+    pub fn range(&self) -> Range {
+        self.range
+    }
+
+    /// How many elements.
+    pub fn len(&self) -> usize {
+        self.range.sizes().iter().product()
+    }
+
+    /// Whether there is no element.
+    pub fn is_empty(&self) -> bool {
+        self.range.is_empty()
+    }
+
+    fn block(&self) -> Result<Block> {
+        let rows = Rows::of_box(self.shape, triple(self.range, 1), size_of::<T>());
+        Ok(Block { region: self.region.part(0, rows.end())?, rows })
+    }
+}
+
+fn sizes(range: &Range) -> Vec<usize> {
+    range.sizes().into_iter().take(range.dimensions()).collect()
+}
+
+impl<T, K> Clone for UsmRect<T, K> {
+    fn clone(&self) -> Self {
+        Self { region: self.region.clone(), ..*self }
+    }
+}
+
+impl<T, K> fmt::Debug for UsmRect<T, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "UsmRect<{}>({:?} of {:?})", std::any::type_name::<T>(), sizes(&self.range), self.region)
+    }
+}
+
+#[allow(private_interfaces, reason = "of a sealed trait")]
+impl<T, K: UsmKind> Placed for UsmRect<T, K> {
+    fn place(&self, _: bool) -> Place {
+        match self.block() {
+            Ok(block) if block.rows.is_one() => Place::Usm(block.region),
+            Ok(block) => Place::Rows(block),
+            Err(error) => Place::Refused(error),
+        }
+    }
+}
+impl<T, K: UsmKind> CopyFrom<T> for UsmRect<T, K> {}
+impl<T, K: UsmKind> CopyTo<T> for UsmRect<T, K> {}

@@ -1,0 +1,351 @@
+//! Copies, fills, reads and writes of boxes of two and three dimensions, in USM and in buffers; on the selected device.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::context;
+use oclave::record::Session;
+use oclave::{
+    Buffer, Command, Context, CopyFrom, CopyTo, ErrorKind, Event, Graph, HostTarget, Queue, Result, UsmRect,
+    UsmSlice, usm,
+};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+/// Of all kinds.
+fn queues(context: &Context) -> Vec<Queue> {
+    let mut queues = vec![Queue::new(context).unwrap()];
+    queues.push(Queue::builder(context).discard_events().build().unwrap());
+    queues.extend(Queue::builder(context).out_of_order().build().ok());
+    queues.extend(Queue::builder(context).out_of_order().discard_events().build().ok());
+    queues
+}
+
+fn counted(queue: &Queue, len: usize) -> UsmSlice<u32> {
+    let memory = queue.context().alloc_device::<u32>(len).unwrap();
+    queue.copy_to_device(&(0..len as u32).collect::<Vec<_>>(), &memory).unwrap();
+    memory
+}
+
+#[test]
+fn boxes_of_two_and_three_dimensions() {
+    let Some(context) = context() else { return };
+    for queue in queues(&context) {
+        let x = counted(&queue, 60);
+        let y = context.alloc_shared::<u32>(60).unwrap();
+        let zero = queue.fill(&y, 0).unwrap();
+        let from = x.rect([6, 10]).unwrap().part([2, 3], [3, 4]).unwrap();
+        let to = y.rect([12, 5]).unwrap().part([1, 0], [3, 4]).unwrap();
+        let copied = queue.after(&[&zero]).copy(&from, &to).unwrap();
+        let all = queue.after(&[&copied]).read(&y).unwrap();
+        let rows = [[23, 24, 25, 26], [33, 34, 35, 36], [43, 44, 45, 46]];
+        for (row, expected) in rows.iter().enumerate() {
+            assert_eq!(all[5 * (row + 1)..][..4], *expected);
+        }
+        assert_eq!(all.iter().filter(|value| **value != 0).count(), 12);
+        assert_eq!(queue.after(&[&copied]).read(&to).unwrap(), rows.concat());
+        assert_eq!(queue.read_async(&from).unwrap().wait().unwrap(), rows.concat());
+
+        // Three dimensions, into memory that lies side by side.
+        let part = x.rect([3, 4, 5]).unwrap().part([1, 1, 2], [2, 2, 3]).unwrap();
+        let expected = [27, 28, 29, 32, 33, 34, 47, 48, 49, 52, 53, 54];
+        let flat = context.alloc_host::<u32>(12).unwrap();
+        queue.copy(&part, &flat).unwrap().wait().unwrap();
+        assert_eq!(*flat.read().unwrap(), expected);
+        assert_eq!(part.range().sizes(), [2, 2, 3]);
+        assert_eq!((part.len(), part.is_empty()), (12, false));
+        // And a part of the part.
+        let inner = part.part([1, 0, 1], [1, 2, 2]).unwrap();
+        assert_eq!(queue.read(&inner).unwrap(), [48, 49, 53, 54]);
+    }
+}
+
+#[test]
+fn fills_and_host_data() {
+    let Some(context) = context() else { return };
+    for queue in queues(&context) {
+        let memory = context.alloc_device::<u32>(8 * 8).unwrap();
+        let zero = queue.fill(&memory, 0).unwrap();
+        let part = memory.rect([8, 8]).unwrap().part([2, 2], [4, 4]).unwrap();
+        let filled = queue.after(&[&zero]).fill(&part, 7).unwrap();
+        let sum = |event: &Event| queue.after(&[event]).read(&memory).unwrap().iter().sum::<u32>();
+        assert_eq!(sum(&filled), 16 * 7);
+        let set = queue.after(&[&filled]).memset(&part, 1).unwrap();
+        assert_eq!(sum(&set), 16 * 0x0101_0101);
+        let data: Vec<u32> = (0..16).collect();
+        let sent = queue.after(&[&set]).copy_to_device_async(data.clone(), &part).unwrap();
+        assert_eq!(sum(&sent), 120);
+        let target = HostTarget::<u32>::new(16).unwrap();
+        queue.submit(Command::read(&part, &target).after(&sent)).unwrap().wait().unwrap();
+        assert_eq!(target.to_vec().unwrap(), data);
+        queue.copy_to_device(&data[..4], &part.part([1, 0], [1, 4]).unwrap()).unwrap();
+        let mut back = [0; 8];
+        queue.copy_to_host(&part.part([0, 1], [4, 2]).unwrap(), &mut back).unwrap();
+        assert_eq!(back, [1, 2, 1, 2, 9, 10, 13, 14]);
+
+        // Values that no driver fills with.
+        let odd = context.alloc_device::<[u8; 3]>(5 * 7).unwrap();
+        let zero = queue.fill(&odd, [0; 3]).unwrap();
+        let part = odd.rect([5, 7]).unwrap().part([1, 2], [3, 4]).unwrap();
+        let filled = queue.after(&[&zero]).fill(&part, [1, 2, 3]).unwrap();
+        let all = queue.after(&[&filled]).read(&odd).unwrap();
+        for (index, value) in all.iter().enumerate() {
+            let inside = (1..4).contains(&(index / 7)) && (2..6).contains(&(index % 7));
+            assert_eq!(*value, if inside { [1, 2, 3] } else { [0; 3] });
+        }
+        queue.prefetch(&part).unwrap().wait().unwrap();
+        queue.mem_advise(&part, oclave::Advice::ReadMostly).unwrap().wait().unwrap();
+    }
+}
+
+#[test]
+fn parts_of_buffers() {
+    let Some(context) = context() else { return };
+    for queue in queues(&context) {
+        let image = Buffer::with_data([6, 8], (0..48_u32).collect::<Vec<_>>()).unwrap();
+        let tile = Buffer::<u32>::new([2, 3]).unwrap();
+        // Ordered by what they do to the buffers, without any event.
+        queue.copy(&image.read().part([1, 2], [2, 3]).unwrap(), &tile.write()).unwrap();
+        queue.fill(&tile.write().part([0, 1], [2, 1]).unwrap(), 99).unwrap();
+        queue.copy(&tile.read(), &image.write().part([4, 5], [2, 3]).unwrap()).unwrap();
+        let usm = context.alloc_shared::<u32>(6).unwrap();
+        queue.copy(&image.read().part([4, 5], [2, 3]).unwrap(), &usm).unwrap().wait().unwrap();
+        assert_eq!(*usm.read().unwrap(), [10, 99, 12, 18, 99, 20]);
+        queue.copy_to_device(&[1, 2, 3, 4], &image.write().part([0, 0], [2, 2]).unwrap()).unwrap();
+        let corner = queue.read(&image.read().part([0, 0], [3, 3]).unwrap()).unwrap();
+        assert_eq!(corner, [1, 2, 2, 3, 4, 10, 16, 17, 18]);
+        // Within one buffer, side by side.
+        queue
+            .copy(&image.read().part([0, 0], [6, 4]).unwrap(), &image.write().part([0, 4], [6, 4]).unwrap())
+            .unwrap();
+        let all = image.host_read().unwrap();
+        assert!((0..48).all(|i| i % 8 < 4 || all[i] == all[i - 4]));
+        let error = queue
+            .copy(&image.read().part([0, 0], [6, 4]).unwrap(), &image.write().part([0, 3], [6, 4]).unwrap())
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    }
+}
+
+#[test]
+fn rules_of_boxes() {
+    let Some(context) = context() else { return };
+    let queue = Queue::new(&context).unwrap();
+    let x = counted(&queue, 24);
+    for shape in [[4, 5], [0, 24], [usize::MAX, 2]] {
+        assert_eq!(x.rect(shape).unwrap_err().kind(), ErrorKind::Invalid);
+    }
+    let rect = x.rect([4, 6]).unwrap();
+    for (offset, extent) in [([0, 0], [5, 1]), ([3, 5], [1, 2]), ([usize::MAX, 0], [2, 2]), ([5, 0], [0, 0])]
+    {
+        let error = rect.part(offset, extent).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    }
+    assert!(rect.part(0, 4).is_err() && rect.part([0, 0, 0], [1, 1, 1]).is_err());
+    assert!(rect.part([0, 0], 4).is_err());
+
+    // Halves of an array lie between each other, and are apart.
+    let (left, right) = (rect.part([0, 0], [4, 3]).unwrap(), rect.part([0, 3], [4, 3]).unwrap());
+    queue.copy(&left, &right).unwrap();
+    assert_eq!(queue.read(&right).unwrap(), queue.read(&left).unwrap());
+    let middle = rect.part([0, 1], [4, 3]).unwrap();
+    let error = queue.copy(&left, &middle).unwrap_err();
+    assert!(error.to_string().contains("overlapping"), "{error}");
+    let error = queue.copy(&left, &x).unwrap_err();
+    assert!(error.to_string().contains("48 bytes to 96"), "{error}");
+    // As many elements in another shape.
+    let turned = context.alloc_device::<u32>(12).unwrap();
+    queue.copy(&left, &turned.rect([3, 4]).unwrap()).unwrap();
+    assert_eq!(queue.read(&turned).unwrap(), queue.read(&left).unwrap());
+
+    // Nothing keeps its place.
+    let nothing = rect.part([4, 0], [0, 6]).unwrap();
+    assert!(nothing.is_empty());
+    queue.copy(&nothing, &turned.slice(..0).unwrap()).unwrap().wait().unwrap();
+    queue.fill(&nothing, 3).unwrap().wait().unwrap();
+    assert!(queue.read(&nothing).unwrap().is_empty());
+    // Whole rows are one command.
+    let session = Session::start();
+    queue.fill(&rect.part([1, 0], [2, 6]).unwrap(), 1).unwrap();
+    assert_eq!(session.count("clEnqueueMemFillINTEL"), 1);
+    queue.fill(&left, 1).unwrap();
+    assert_eq!(session.count("clEnqueueMemFillINTEL"), 5);
+    drop(session);
+
+    let other = Context::new(context.device()).unwrap();
+    let foreign = other.alloc_device::<u32>(12).unwrap();
+    let error = queue.copy(&left, &foreign.rect([4, 3]).unwrap()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+}
+
+#[test]
+fn behind_host_tasks_and_under_guards() {
+    let Some(context) = context() else { return };
+    for queue in queues(&context) {
+        let memory = context.alloc_shared::<u32>(36).unwrap();
+        let zero = queue.fill(&memory, 0).unwrap();
+        let part = memory.rect([6, 6]).unwrap().part([1, 1], [4, 4]).unwrap();
+        let task =
+            queue.after(&[&zero]).host_task(|| std::thread::sleep(std::time::Duration::from_millis(5)));
+        let filled = queue.after(&[&task.unwrap()]).fill(&part, 2).unwrap();
+        let sent =
+            queue.after(&[&filled]).copy_to_device_async(vec![9; 4], &part.part([0, 0], [2, 2]).unwrap());
+        let read = queue.after(&[&sent.unwrap()]).read_async(&part).unwrap().wait().unwrap();
+        assert_eq!(read, [9, 9, 2, 2, 9, 9, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]);
+        let guard = memory.read().unwrap();
+        assert_eq!(guard.iter().sum::<u32>(), 60);
+        assert_eq!(queue.fill(&part, 1).unwrap_err().kind(), ErrorKind::Invalid);
+    }
+}
+
+#[test]
+fn graphs_take_them() {
+    let Some(context) = context() else { return };
+    let graph = Graph::new(&context, context.device()).unwrap();
+    let x = context.alloc_device::<u32>(24).unwrap();
+    let (left, right) = (
+        x.rect([4, 6]).unwrap().part([0, 0], [4, 3]).unwrap(),
+        x.rect([4, 6]).unwrap().part([0, 3], [4, 3]).unwrap(),
+    );
+    let fill = graph.add(Command::fill(&left, 4)).unwrap();
+    graph.after(&fill).add(Command::copy(&left, &right)).unwrap();
+    let error = graph.add(Command::copy(&left, &x.rect([4, 6]).unwrap().part([0, 1], [4, 3]).unwrap()));
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::Invalid);
+    assert_eq!(graph.add(Command::copy(&left, &x)).unwrap_err().kind(), ErrorKind::Invalid);
+    let executable = graph.finalize().unwrap();
+    for queue in queues(&context) {
+        let zero = queue.fill(&x, 0).unwrap();
+        let ran = queue.after(&[&zero]).submit_graph(&executable).unwrap();
+        assert_eq!(queue.after(&[&ran]).read(&x).unwrap(), [4; 24]);
+    }
+}
+
+#[test]
+fn a_driver_that_fails_in_the_middle() {
+    let Some(context) = context() else { return };
+    for queue in queues(&context) {
+        let x = counted(&queue, 60);
+        let part = x.rect([6, 10]).unwrap().part([0, 3], [6, 4]).unwrap();
+        let session = Session::start();
+        session.fail("clEnqueueMemcpyINTEL", 4, -5);
+        let error = queue.copy_to_device_async(vec![5; 24], &part).unwrap_err();
+        assert_eq!(error.code(), Some(-5), "{error}");
+        drop(session);
+        queue.copy_to_device_async(vec![6; 24], &part).unwrap().wait().unwrap();
+        assert_eq!(queue.read(&part).unwrap(), [6; 24]);
+        queue.wait().unwrap();
+    }
+}
+
+/// An array, a box in it.
+#[derive(Debug, Clone)]
+struct Shape {
+    shape: [usize; 3],
+    offset: [usize; 3],
+    extent: [usize; 3],
+}
+
+fn shape(extent: [usize; 3]) -> impl Strategy<Value = Shape> {
+    let around = prop::array::uniform3((0..3_usize, 0..3_usize));
+    around.prop_map(move |around| {
+        let offset = around.map(|(before, _)| before);
+        let shape = [0, 1, 2].map(|i| around[i].0 + extent[i] + around[i].1);
+        Shape { shape, offset, extent }
+    })
+}
+
+#[derive(Debug, Clone)]
+struct Case {
+    from: Shape,
+    to: Shape,
+    from_buffer: bool,
+    to_buffer: bool,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    (prop::array::uniform3(1..4_usize), any::<[bool; 2]>()).prop_flat_map(
+        |(extent, [from_buffer, to_buffer])| {
+            // As many elements in another shape, too.
+            let turned = [extent[2], extent[0], extent[1]];
+            (shape(extent), prop_oneof![shape(extent), shape(turned)]).prop_map(move |(from, to)| Case {
+                from,
+                to,
+                from_buffer,
+                to_buffer,
+            })
+        },
+    )
+}
+
+impl Shape {
+    fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    fn indices(&self) -> Vec<usize> {
+        let mut all = Vec::new();
+        for plane in 0..self.extent[0] {
+            for row in 0..self.extent[1] {
+                for column in 0..self.extent[2] {
+                    let [a, b, c] = [plane + self.offset[0], row + self.offset[1], column + self.offset[2]];
+                    all.push((a * self.shape[1] + b) * self.shape[2] + c);
+                }
+            }
+        }
+        all
+    }
+
+    fn rect<K: oclave::UsmKind>(&self, memory: &UsmSlice<u16, K>) -> Result<UsmRect<u16, K>> {
+        memory.rect(self.shape)?.part(self.offset, self.extent)
+    }
+}
+
+fn run(queue: &Queue, case: &Case) -> Result<()> {
+    fn copy(
+        queue: &Queue,
+        ready: &[&Event],
+        from: &impl CopyFrom<u16>,
+        to: &impl CopyTo<u16>,
+    ) -> Result<Event> {
+        queue.after(ready).copy(from, to)
+    }
+    let context = queue.context();
+    let data: Vec<u16> = (1..=case.from.len() as u16).collect();
+    let (source, target) =
+        (context.alloc_device::<u16>(data.len())?, context.alloc_shared::<u16>(case.to.len())?);
+    let sent = queue.copy_to_device_async(data.clone(), &source)?;
+    let zero = queue.fill(&target, 0)?;
+    let (from_buffer, to_buffer) =
+        (Buffer::with_data(case.from.shape, data.clone())?, Buffer::<u16>::new(case.to.shape)?);
+    let from = from_buffer.read().part(case.from.offset, case.from.extent)?;
+    let to = to_buffer.write().part(case.to.offset, case.to.extent)?;
+    let ready = [&sent, &zero];
+    let done = match (case.from_buffer, case.to_buffer) {
+        (false, false) => copy(queue, &ready, &case.from.rect(&source)?, &case.to.rect(&target)?)?,
+        (false, true) => copy(queue, &ready, &case.from.rect(&source)?, &to)?,
+        (true, false) => copy(queue, &ready, &from, &case.to.rect::<usm::Shared>(&target)?)?,
+        (true, true) => copy(queue, &ready, &from, &to)?,
+    };
+    let mut expected = vec![0; case.to.len()];
+    for (from, to) in case.from.indices().into_iter().zip(case.to.indices()) {
+        expected[to] = data[from];
+    }
+    let result = match case.to_buffer {
+        true => queue.read(&to_buffer.read())?,
+        false => queue.after(&[&done]).read(&target)?,
+    };
+    assert_eq!(result, expected);
+    Ok(())
+}
+
+#[test]
+fn random_boxes_against_a_model() {
+    let Some(context) = context() else { return };
+    for queue in queues(&context) {
+        let config = Config { cases: 60, failure_persistence: None, ..Config::default() };
+        TestRunner::new(config)
+            .run(&case(), |case| run(&queue, &case).map_err(|error| TestCaseError::fail(error.to_string())))
+            .unwrap();
+    }
+}
