@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use bytemuck::Pod;
 
 use crate::driver;
+use crate::driver::native::{ContextHandle, cl_context};
 use crate::memory::{UsmSlice, kind};
 use crate::program::Programs;
 use crate::{Device, Error, ProgramCache, Result};
@@ -74,6 +75,22 @@ impl Context {
                 (on || off(value)).then_some(on)
             }),
         }
+    }
+
+    /// A context of OpenCL's. Its reference is released with the last of what is made from it. `OCLAVE_CACHE` and
+    /// `OCLAVE_VIRTUAL_CALL_CHECKS` hold for it.
+    ///
+    /// # Errors
+    /// As [`Context::with_devices`], for its devices.
+    pub fn from_native(handle: ContextHandle) -> Result<Self> {
+        let driver = driver::context::Context::of_native(handle)?;
+        driver.devices().iter().try_for_each(Device::require_spirv)?;
+        Ok(Self::builder(&[]).around(driver))
+    }
+
+    /// OpenCL's handle, good as long as the context or a clone lives.
+    pub fn native(&self) -> cl_context {
+        self.driver().raw()
     }
 
     /// The devices, in the order given.
@@ -205,8 +222,12 @@ impl ContextBuilder {
     pub fn build(self) -> Result<Context> {
         self.devices.iter().try_for_each(Device::require_spirv)?;
         let driver = driver::context::Context::new(&self.devices)?;
+        Ok(self.around(driver))
+    }
+
+    fn around(self, driver: Arc<driver::context::Context>) -> Context {
         let programs = Programs::new(&driver, &self.cache, self.virtual_call_checks);
         let graph_interpreter = self.graph_interpreter;
-        Ok(Context(Arc::new(Inner { programs, graph_interpreter, transfer: OnceLock::new(), driver })))
+        Context(Arc::new(Inner { programs, graph_interpreter, transfer: OnceLock::new(), driver }))
     }
 }

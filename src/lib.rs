@@ -90,7 +90,7 @@ pub use bytemuck;
 pub use half;
 
 pub use command::{
-    Advice, Command, CopyFrom, CopyTo, Handler, KernelCall, Local, NdRange, Range, TaskResult,
+    Advice, Command, CopyFrom, CopyTo, Handler, KernelCall, Local, NativeKernel, NdRange, Range, TaskResult,
 };
 pub use context::{Context, ContextBuilder};
 pub use device_global::{
@@ -102,6 +102,7 @@ pub use driver::record;
 pub use driver::{
     Capabilities, CommandBufferSupport, Device, DeviceGlobalAccess, DeviceKind, Limits,
     MutableDispatchSupport, Platform, SpirvQueries, SvmSupport, UsmSupport, Version, loader_name, mask,
+    native,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use event::{Event, EventStatus, Profiling};

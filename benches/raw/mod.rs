@@ -49,9 +49,22 @@ functions! {
     clCreateKernel(cl_program, *const i8, *mut cl_int) -> cl_kernel;
     clEnqueueNDRangeKernel(cl_command_queue, cl_kernel, cl_uint, *const usize, *const usize, *const usize, cl_uint, *const cl_event, *mut cl_event) -> cl_int;
     clFinish(cl_command_queue) -> cl_int;
+    clFlush(cl_command_queue) -> cl_int;
+    clSetKernelArg(cl_kernel, cl_uint, usize, *const c_void) -> cl_int;
+    clEnqueueMarkerWithWaitList(cl_command_queue, cl_uint, *const cl_event, *mut cl_event) -> cl_int;
+    clCreateUserEvent(cl_context, *mut cl_int) -> cl_event;
+    clSetUserEventStatus(cl_event, cl_int) -> cl_int;
+    clWaitForEvents(cl_uint, *const cl_event) -> cl_int;
+    clGetEventInfo(cl_event, cl_uint, usize, *mut c_void, *mut usize) -> cl_int;
+    clGetContextInfo(cl_context, cl_uint, usize, *mut c_void, *mut usize) -> cl_int;
+    clGetCommandQueueInfo(cl_command_queue, cl_uint, usize, *mut c_void, *mut usize) -> cl_int;
+    clGetKernelInfo(cl_kernel, cl_uint, usize, *mut c_void, *mut usize) -> cl_int;
+    clReleaseKernel(cl_kernel) -> cl_int;
+    clReleaseCommandQueue(cl_command_queue) -> cl_int;
+    clReleaseContext(cl_context) -> cl_int;
+    clMemFreeINTEL(cl_context, *mut c_void) -> cl_int;
     clReleaseEvent(cl_event) -> cl_int;
     clDeviceMemAllocINTEL(cl_context, cl_device_id, *const cl_ulong, usize, cl_uint, *mut cl_int) -> *mut c_void;
-    clSetKernelArg(cl_kernel, cl_uint, usize, *const c_void) -> cl_int;
     clSetKernelArgMemPointerINTEL(cl_kernel, cl_uint, *const c_void) -> cl_int;
     clEnqueueMemcpyINTEL(cl_command_queue, cl_bool, *mut c_void, *const c_void, usize, cl_uint, *const cl_event, *mut cl_event) -> cl_int;
 }
@@ -67,6 +80,11 @@ pub(crate) struct Raw {
 }
 
 type Extension = unsafe extern "C" fn(cl_platform_id, *const i8) -> *const c_void;
+
+// SAFETY: handles and function pointers; OpenCL is thread-safe but for kernels' arguments, which are set by one thread here.
+unsafe impl Send for Raw {}
+// SAFETY: as above.
+unsafe impl Sync for Raw {}
 
 pub(crate) fn check(code: cl_int) {
     assert_eq!(code, 0, "an OpenCL call failed");

@@ -27,6 +27,9 @@ impl CommandKind {
             }
             return Ok(());
         }
+        if let Self::Native(native) = self {
+            return native.places().iter().try_for_each(|place| place.check(context, device));
+        }
         for place in self.places().into_iter().flatten() {
             place.check(context, device)?;
             if let Place::Null = place {

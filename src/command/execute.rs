@@ -22,6 +22,10 @@ impl Prepared {
             Self::Read { from, to } => queue.read_later(from.held_span(held)?, to, after),
             Self::Fill { to, pattern } => fill::fill(queue, to.held_span(held)?, pattern.bytes(), after),
             Self::Rows(rows) => rows.execute(queue, after, held),
+            Self::Native { enqueue, memory } => {
+                let memory = memory.iter().map(|region| region.tail().held(held));
+                queue.native(enqueue, memory, after)
+            }
             Self::Prefetch(memory) => queue.prefetch(memory.held_span(held)?, after),
             Self::Advise(memory) => queue.advise(memory.held_span(held)?, after),
             Self::Marker | Self::Empty | Self::GraphEnd => queue.marker(after),

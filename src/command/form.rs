@@ -58,6 +58,7 @@ impl CommandKind {
                     Prepared::Fill { to, pattern } if fill::is_simple(&to.span()?, pattern.bytes()) => {
                         Form::Fill { to, pattern: pattern.bytes().into() }
                     }
+                    Prepared::Rows(_) => Form::Other("a box of memory"),
                     _ => Form::Other("a fill with a pattern that OpenCL does not know"),
                 }
             }
@@ -65,6 +66,7 @@ impl CommandKind {
             Self::Write { .. } | Self::Read { .. } => Form::Other("a copy from or to memory of the host"),
             Self::Prefetch { .. } => Form::Other("a prefetch"),
             Self::HostTask(_) => Form::Other("a host task"),
+            Self::Native(_) => Form::Other("raw commands"),
             Self::Graph(_) => Form::Other("a graph"),
         })
     }

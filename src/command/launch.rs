@@ -53,6 +53,16 @@ fn try_prepare(queue: &Queue, range: &NdRange, call: &mut KernelCall) -> Result<
     Ok(PreparedKernel { kernel, arguments, size })
 }
 
+/// The kernel of a call, with arguments that fit it, for no range in particular.
+pub(super) fn bind(queue: &Queue, mut call: KernelCall) -> Result<(Arc<ReadyKernel>, Vec<Argument>)> {
+    let kernel = queue.context().programs().kernel(queue.device(), call.target(), call.specs())?;
+    crate::program::check_arguments(kernel.signature(), call.arguments())?;
+    check_local_memory(queue.device(), &call)?;
+    let mut arguments = call.take_arguments();
+    resolve(&mut arguments, queue)?;
+    Ok((kernel, arguments))
+}
+
 /// Looks up the places in arguments.
 pub(super) fn resolve(arguments: &mut [Argument], queue: &Queue) -> Result<()> {
     for (index, argument) in arguments.iter_mut().enumerate() {

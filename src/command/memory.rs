@@ -7,6 +7,7 @@ use super::{Argument, Place};
 use crate::Result;
 use crate::driver::queue::Queue;
 use crate::driver::usm::Allocation;
+use crate::memory::Region;
 
 impl Prepared {
     /// The memory that it names; once for each time.
@@ -30,6 +31,7 @@ impl Prepared {
             | Self::Prefetch(memory)
             | Self::Advise(memory) => vec![memory.allocation()],
             Self::Rows(rows) => rows.allocations(),
+            Self::Native { memory, .. } => memory.iter().map(Region::allocation).collect(),
             Self::Part(part) => part.memory().iter().collect(),
             Self::HostTask(_)
             | Self::Graph(_)

@@ -22,6 +22,7 @@ mod in_rows;
 mod index_space;
 mod launch;
 mod memory;
+mod native;
 mod place;
 mod prepare;
 mod range;
@@ -38,6 +39,8 @@ pub(crate) use call::{Argument, CallTarget, Value};
 pub use call::{KernelCall, Local};
 pub(crate) use form::{Form, KernelForm};
 pub use handler::Handler;
+pub(crate) use native::NativeCommand;
+pub use native::NativeKernel;
 pub use place::{CopyFrom, CopyTo};
 pub(crate) use place::{Place, Placed};
 pub(crate) use prepare::Prepared;
@@ -48,6 +51,7 @@ pub(crate) use task::HostTask;
 pub use task::TaskResult;
 
 use crate::driver::host::{HostSink, HostSource};
+use crate::driver::native::{EventHandle, Submission};
 use crate::memory::buffer::Requirement;
 use crate::memory::{AsyncSource, HostTarget};
 use crate::{Event, ExecutableGraph};
@@ -88,6 +92,7 @@ pub(crate) enum CommandKind {
     Prefetch { memory: Place },
     Advise { memory: Place, advice: Advice },
     HostTask(HostTask),
+    Native(NativeCommand),
     Graph(ExecutableGraph),
     Marker,
     Barrier,
@@ -178,6 +183,39 @@ impl Command {
         Self::new(CommandKind::HostTask(HostTask::new(task)))
     }
 
+    /// Puts raw commands on the queue, in the place of one (`ext_codeplay_enqueue_native_command`).
+    ///
+    /// The closure gets the driver's queue and the events that the raw commands must wait for, and gives an event after which
+    /// all of them have ended. On an out-of-order queue it is for the closure to say what waits for what. `uses` is the memory
+    /// that the raw commands use: it is kept from the host, and alive, until they have ended, and accessors of buffers put
+    /// the command in its place among others. Addresses are had from
+    /// [`Queue::native_address`](crate::Queue::native_address).
+    ///
+    /// The closure is called when the command is put on the driver's queue, on the caller's thread or on one of the library's; it
+    /// must not wait. A graph calls it at each replay.
+    ///
+    /// ```no_run
+    /// # use oclave::{Command, Queue, Result, UsmSlice, native};
+    /// # unsafe fn enqueue_something(_: native::cl_command_queue, _: &[native::cl_event]) -> native::cl_event { std::ptr::null_mut() }
+    /// # fn f(queue: &Queue, x: &UsmSlice<f32>) -> Result<()> {
+    /// queue.submit(Command::native(&[x], |to| unsafe {
+    ///     // clEnqueue…(to.queue(), …, to.wait_list(), &mut event)
+    ///     native::EventHandle::from_raw(enqueue_something(to.queue(), to.wait_list()))
+    /// }))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn native<E>(
+        uses: &[&dyn Placed],
+        enqueue: impl Fn(&Submission<'_>) -> std::result::Result<EventHandle, E> + Send + Sync + 'static,
+    ) -> Self
+    where
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let uses = uses.iter().map(|place| place.place(false)).collect();
+        Self::new(CommandKind::Native(NativeCommand::new(uses, enqueue)))
+    }
+
     /// Runs an executable graph, as one command (section 7.6.5, `handler::ext_oneapi_graph`). In a graph it is a sub-graph.
     pub fn graph(graph: &ExecutableGraph) -> Self {
         Self::new(CommandKind::Graph(graph.clone()))
@@ -249,6 +287,7 @@ impl CommandKind {
         match self {
             Self::Kernel { call, .. } => call.requirements(),
             Self::Graph(graph) => graph.requirements().to_vec(),
+            Self::Native(native) => native.places().iter().filter_map(Place::requirement).collect(),
             kind => kind.places().into_iter().flatten().filter_map(Place::requirement).collect(),
         }
     }
@@ -265,6 +304,7 @@ impl CommandKind {
             | Self::Advise { memory, .. } => [Some(memory), None],
             Self::Kernel { .. }
             | Self::HostTask(_)
+            | Self::Native(_)
             | Self::Graph(_)
             | Self::Marker
             | Self::Barrier

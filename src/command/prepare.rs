@@ -5,10 +5,11 @@ use std::sync::Arc;
 use super::call::Value;
 use super::in_rows::InRows;
 use super::task::HostTask;
-use super::{Argument, Command, CommandKind, launch};
+use super::{Argument, Command, CommandKind, NativeCommand, launch};
 use crate::driver::copy;
 use crate::driver::host::{HostSink, HostSource};
 use crate::driver::launch::WorkSize;
+use crate::driver::native::Enqueue;
 use crate::graph::GraphPart;
 use crate::memory::{Block, Region};
 use crate::program::ReadyKernel;
@@ -16,7 +17,6 @@ use crate::{ExecutableGraph, Queue, Result};
 
 /// A command that was checked and looked up for the context and device of a queue. It can be executed many times, and
 /// keeps all that it uses alive.
-#[derive(Debug)]
 pub(crate) enum Prepared {
     Kernel(PreparedKernel),
     Copy {
@@ -39,6 +39,10 @@ pub(crate) enum Prepared {
     Rows(InRows),
     Prefetch(Region),
     Advise(Region),
+    Native {
+        enqueue: Enqueue,
+        memory: Vec<Region>,
+    },
     HostTask(HostTask),
     /// Stands for its parts.
     Graph(ExecutableGraph),
@@ -101,6 +105,11 @@ impl CommandKind {
             Self::Prefetch { memory } => Prepared::Prefetch(memory.into_block(queue)?.region),
             // No driver knows an advice, so which one is of no interest.
             Self::Advise { memory, advice: _ } => Prepared::Advise(memory.into_block(queue)?.region),
+            Self::Native(NativeCommand { enqueue, uses }) => {
+                // With what lies between rows.
+                let memory = uses.into_iter().map(|place| Ok(place.into_block(queue)?.region));
+                Prepared::Native { enqueue, memory: memory.collect::<Result<_>>()? }
+            }
             Self::HostTask(task) => Prepared::HostTask(task),
             Self::Graph(graph) => {
                 graph.check(queue)?;

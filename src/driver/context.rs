@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::ext::usm::Usm;
 use super::fault::Faults;
+use super::native::ContextHandle;
 use super::quirk::Quirks;
 use super::retired::{Keep, Retired, leak};
 use super::slots::Slots;
@@ -58,10 +59,20 @@ impl Context {
         // SAFETY: the devices are alive, the list of properties ends in 0, and there is no callback.
         let raw =
             unsafe { api.clCreateContext(properties.as_ptr(), &raw_devices, None, std::ptr::null_mut()) }?;
+        // SAFETY: the call gave a reference.
+        let handle = unsafe { ContextHandle::from_raw(raw) }?;
+        Self::own(api, handle, devices)
+    }
+
+    /// The context of a handle, which has these devices.
+    pub(super) fn own(api: &'static Api, handle: ContextHandle, devices: &[Device]) -> Result<Arc<Self>> {
+        let Some(first) = devices.first() else {
+            return Err(Error::invalid("a context without devices"));
+        };
         let usm = first.usm().ok().filter(|_| devices.iter().all(|device| device.usm().is_ok()));
         Ok(Arc::new(Self {
             api,
-            raw,
+            raw: handle.into_raw(),
             devices: devices.to_vec(),
             first: first.clone(),
             usm,

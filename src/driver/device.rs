@@ -11,6 +11,7 @@ use super::capabilities::{self, Capabilities};
 use super::ext::command_buffer::Recorder;
 use super::ext::{self, Tables};
 use super::mask::{self, Mask};
+use super::native::DeviceHandle;
 use super::platform::Platform;
 use super::query::Ask;
 use super::{Api, hook, sys};
@@ -154,6 +155,39 @@ impl Device {
             Some(failure) => error.with_source(failure),
             None => error,
         })
+    }
+
+    /// The device of a handle: one of its platform's, or a part of one, the reference to which is released with the result.
+    /// Masked as those of [`Device::all`] are.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for a device of no platform of the loader's; as [`Device::all`].
+    pub fn from_native(handle: DeviceHandle) -> Result<Self> {
+        let mask = Mask::from_environment()? | mask::scoped();
+        for platform in Platform::all()? {
+            let Ok(roots) = platform.roots() else { continue };
+            if let Some(root) = roots.iter().find(|root| root.id == handle.raw()) {
+                return Ok(Self::new(RootRef::Static(root), mask, Side::Device));
+            }
+        }
+        let api = super::api()?;
+        let parent: sys::cl_device_id = super::info::value(|size, value, ret| {
+            // SAFETY: the handle is alive; `value` has room for `size` bytes.
+            unsafe { api.clGetDeviceInfo(handle.raw(), sys::CL_DEVICE_PARENT_DEVICE, size, value, ret) }
+        })?;
+        if parent.is_null() {
+            return Err(Error::invalid("a device of no platform that the OpenCL loader lists"));
+        }
+        // SAFETY: a sub-device keeps its parent alive.
+        let parent = Self::from_native(unsafe { DeviceHandle::retain(parent) }?)?;
+        let platform = parent.platform();
+        let root = Root { platform, id: handle.into_raw(), parent: Some(parent), queried: OnceLock::new() };
+        Ok(Self::new(RootRef::Shared(Arc::new(root)), mask, Side::Device))
+    }
+
+    /// OpenCL's handle, good as long as the device or a clone lives.
+    pub fn native(&self) -> sys::cl_device_id {
+        self.id()
     }
 
     fn new(root: RootRef, mask: Mask, side: Side) -> Self {

@@ -66,6 +66,15 @@ impl RawEvent {
         })
     }
 
+    /// How it has ended; `None` while it has not.
+    pub(crate) fn outcome(&self) -> Result<Option<Result<()>>> {
+        Ok(match self.status()? {
+            Status::Complete => Some(Ok(())),
+            Status::Failed(code) => Some(Err(failed(code))),
+            _ => None,
+        })
+    }
+
     /// Blocks until the command has ended.
     pub(crate) fn wait(&self) -> Result<()> {
         // SAFETY: the event is alive.
@@ -114,12 +123,16 @@ impl Drop for RawEvent {
 /// How a command ended, with the event: it is released when this is dropped, and not inside the driver's callback.
 pub(crate) struct Ended {
     outcome: Result<()>,
-    _event: Option<RawEvent>,
+    event: Option<RawEvent>,
 }
 
 impl Ended {
+    /// How it ended. Asks the event itself, too: PoCL (6.0, 7.1) tells callbacks that all is well of user events that failed.
     pub(crate) fn outcome(self) -> Result<()> {
-        self.outcome
+        match self.event.as_ref().map(RawEvent::status) {
+            Some(Ok(Status::Failed(code))) if self.outcome.is_ok() => Err(failed(code)),
+            _ => self.outcome,
+        }
     }
 }
 
@@ -136,7 +149,7 @@ impl RawEvent {
     pub(crate) fn when_ended(&self, then: Then) {
         let event = match self.try_clone() {
             Ok(event) => event,
-            Err(error) => return then(Ended { outcome: Err(error), _event: None }),
+            Err(error) => return then(Ended { outcome: Err(error), event: None }),
         };
         let data = Box::into_raw(Box::new(Callback { then, event })).cast::<c_void>();
         // SAFETY: the event is alive, and so is its reference in the box, which goes to `ended` or is taken back below.
@@ -144,7 +157,7 @@ impl RawEvent {
         if let Err(error) = set {
             // SAFETY: the box was made above, and the driver did not take the callback.
             let callback = unsafe { Box::from_raw(data.cast::<Callback>()) };
-            (callback.then)(Ended { outcome: Err(error), _event: Some(callback.event) });
+            (callback.then)(Ended { outcome: Err(error), event: Some(callback.event) });
         }
     }
 }
@@ -155,7 +168,7 @@ unsafe extern "C" fn ended(_: cl_event, status: cl_int, data: *mut c_void) {
     // (specification of clSetEventCallback).
     let callback = unsafe { Box::from_raw(data.cast::<Callback>()) };
     let outcome = if status < 0 { Err(failed(status)) } else { Ok(()) };
-    (callback.then)(Ended { outcome, _event: Some(callback.event) });
+    (callback.then)(Ended { outcome, event: Some(callback.event) });
 }
 
 fn failed(code: i32) -> Error {
@@ -268,7 +281,7 @@ impl Event {
     pub(crate) fn when_ended(&self, then: Then) {
         match self.raw() {
             Ok(raw) => raw.when_ended(then),
-            Err(error) => return then(Ended { outcome: Err(error), _event: None }),
+            Err(error) => return then(Ended { outcome: Err(error), event: None }),
         }
         // What was never flushed may stay queued for ever.
         if let Err(error) = self.queue.flush_once() {

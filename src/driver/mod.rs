@@ -15,6 +15,7 @@
 #[macro_use]
 pub(crate) mod table;
 
+mod adopt;
 pub(crate) mod api;
 mod capabilities;
 pub(crate) mod command_buffer;
@@ -32,6 +33,7 @@ pub(crate) mod kernel;
 pub(crate) mod launch;
 pub(crate) mod loader;
 pub mod mask;
+pub mod native;
 mod platform;
 pub(crate) mod program;
 mod query;
@@ -52,6 +54,7 @@ pub(crate) mod usm;
 mod variable;
 mod version;
 
+pub(crate) use adopt::UserEvent;
 pub(crate) use api::Api;
 pub use capabilities::{
     Capabilities, CommandBufferSupport, Limits, MutableDispatchSupport, SvmSupport, UsmSupport,

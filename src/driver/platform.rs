@@ -77,6 +77,11 @@ impl Platform {
         &self.0.version
     }
 
+    /// OpenCL's handle, good as long as the process lives.
+    pub fn native(&self) -> sys::cl_platform_id {
+        self.0.id
+    }
+
     pub(crate) fn api(&self) -> &'static Api {
         self.0.api
     }

@@ -136,6 +136,18 @@ impl Queue {
         let api = context.api();
         // SAFETY: context and device are alive; the list is null or ends in 0.
         let raw = unsafe { api.clCreateCommandQueueWithProperties(context.raw(), device.id(), list) }?;
+        Ok(Self::own(context, device, properties, in_order, raw))
+    }
+
+    /// The queue of a handle, a reference to which passes to the result.
+    pub(super) fn own(
+        context: &Arc<Context>,
+        device: &Device,
+        properties: Properties,
+        in_order: bool,
+        raw: cl_command_queue,
+    ) -> Arc<Self> {
+        let api = context.api();
         let core = context.slots().open(|slot| {
             Arc::new(QueueCore {
                 api,
@@ -147,7 +159,7 @@ impl Queue {
                 flushed: AtomicU64::new(0),
             })
         });
-        Ok(Arc::new(Self { context: Arc::clone(context), device: device.clone(), properties, core }))
+        Arc::new(Self { context: Arc::clone(context), device: device.clone(), properties, core })
     }
 
     pub(crate) fn context(&self) -> &Arc<Context> {

@@ -43,6 +43,9 @@ pub(crate) struct Quirks {
     /// So many commands at most in a command buffer. PoCL records in a time that grows with the square of the number (1.6 µs a
     /// command for 1000, 12 µs for 10,000), and takes 16 bytes of the caller's stack for each when the buffer is put on a queue.
     pub(crate) commands_per_buffer: usize,
+    /// PoCL 6.0 does not call the callbacks of a user event whose status is set to an error. So events from outside are asked
+    /// whether they have ended.
+    pub(crate) failures_are_silent: bool,
 }
 
 impl Quirks {
@@ -56,6 +59,7 @@ impl Quirks {
             in_order_only: is_intel_cpu_runtime(device),
             one_module_at_a_time: is_pocl(device),
             variables_move: is_pocl(device),
+            failures_are_silent: is_pocl(device) && !device.platform().version().contains("PoCL 7"),
             slow_command_buffers: is_intel_cpu_runtime(device) || is_pocl(device),
             commands_per_buffer: if is_pocl(device) { 1000 } else { 1 << 16 },
         }

@@ -20,6 +20,7 @@ use bytemuck::Pod;
 
 use super::Device;
 use super::context::Context;
+use super::native::UsmHandle;
 use super::program::Program;
 use super::queue::Queue;
 use super::retired::{Keep, leak};
@@ -58,6 +59,8 @@ pub(crate) struct Allocation {
     size_bytes: usize,
     /// The memory is a variable of this program, and goes with it.
     program: Option<Arc<Program>>,
+    /// Somebody else frees the memory.
+    borrowed: bool,
     /// A bit for each slot whose queues have used it.
     used_by: AtomicU64,
     /// Who uses the memory; see [`access`].
@@ -115,6 +118,7 @@ impl Allocation {
             start,
             size_bytes,
             program: None,
+            borrowed: false,
             used_by: AtomicU64::new(0),
             access: AtomicU64::new(0),
         };
@@ -143,6 +147,29 @@ impl Allocation {
             start: Some(start),
             size_bytes,
             program: Some(Arc::clone(program)),
+            borrowed: false,
+            used_by: AtomicU64::new(0),
+            access: AtomicU64::new(0),
+        })
+    }
+
+    /// Memory that somebody else allocated in the context.
+    pub(super) fn outside(
+        context: &Arc<Context>,
+        device: Option<Device>,
+        kind: Kind,
+        start: NonNull<c_void>,
+        memory: &UsmHandle,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            id: next_id(),
+            context: Arc::clone(context),
+            device,
+            kind,
+            start: Some(start),
+            size_bytes: memory.size_bytes,
+            program: None,
+            borrowed: !memory.owned,
             used_by: AtomicU64::new(0),
             access: AtomicU64::new(0),
         })
@@ -356,7 +383,7 @@ fn allocate(
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        let Some(start) = self.start else { return };
+        let Some(start) = self.start.filter(|_| !self.borrowed) else { return };
         let keep = match &self.program {
             None => Keep::Usm(start.as_ptr()),
             Some(_) if *self.used_by.get_mut() == 0 => return,

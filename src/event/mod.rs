@@ -1,5 +1,6 @@
 //! Events: waiting for commands, asking where they are, measuring them.
 
+mod native;
 mod promise;
 mod recorded;
 

@@ -19,6 +19,7 @@ impl NodeType {
             CommandKind::Prefetch { .. } => Self::Prefetch,
             CommandKind::Advise { .. } => Self::MemAdvise,
             CommandKind::HostTask(_) => Self::HostTask,
+            CommandKind::Native(_) => Self::NativeCommand,
             CommandKind::Graph(_) => Self::Subgraph,
             CommandKind::Barrier => Self::Barrier,
             CommandKind::Marker | CommandKind::Empty => Self::Empty,
@@ -50,6 +51,7 @@ pub(super) fn details(command: &CommandKind) -> Vec<String> {
         }
         CommandKind::Memset { to, byte } => vec![format!("byte {byte}"), format!("to {}", at(to))],
         CommandKind::Prefetch { memory } => vec![at(memory)],
+        CommandKind::Native(native) => native.places().iter().map(at).collect(),
         CommandKind::Advise { memory, advice } => vec![format!("{advice:?}"), at(memory)],
         CommandKind::Graph(graph) => vec![format!("{graph:?}")],
         CommandKind::HostTask(_) | CommandKind::Marker | CommandKind::Barrier | CommandKind::Empty => {

@@ -35,6 +35,8 @@ pub enum NodeType {
     Barrier,
     /// Code on the host.
     HostTask,
+    /// Raw commands of OpenCL.
+    NativeCommand,
 }
 
 impl NodeType {
@@ -51,6 +53,7 @@ impl NodeType {
             Self::MemAdvise => "memadvise",
             Self::Barrier => "ext_oneapi_barrier",
             Self::HostTask => "host_task",
+            Self::NativeCommand => "native_command",
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Unified shared memory (USM): typed slices of memory that host and device address with the same pointer.
 
+use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
@@ -8,6 +9,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::Region;
+use crate::driver::native::UsmHandle;
 use crate::driver::usm::{Allocation, Kind};
 use crate::{Context, Device, Error, ErrorKind, Result};
 
@@ -81,6 +83,19 @@ impl<T: Pod, K: UsmKind> UsmSlice<T, K> {
         Self { region, len, ty: PhantomData }
     }
 
+    /// Memory that was allocated elsewhere, of which `len` elements are used, from the start on.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] when it is of another kind or context, smaller, or not aligned for `T`.
+    pub fn from_native(context: &Context, memory: UsmHandle, len: usize) -> Result<Self> {
+        let region = Region::whole(Allocation::of_native(context.driver(), K::KIND, memory)?);
+        let size_bytes = len.checked_mul(size_of::<T>()).unwrap_or(usize::MAX);
+        if !region.address().is_multiple_of(align_of::<T>() as u64) {
+            return Err(Error::invalid(format!("memory that is not aligned to {} bytes", align_of::<T>())));
+        }
+        Ok(Self { region: region.part(0, size_bytes)?, len, ty: PhantomData })
+    }
+
     /// The elements of a range.
     ///
     /// # Errors
@@ -147,6 +162,11 @@ impl<T, K: UsmKind> UsmSlice<T, K> {
     pub fn size_bytes(&self) -> usize {
         // Checked when the memory was allocated.
         self.len * size_of::<T>()
+    }
+
+    /// The address of the first element, good as long as the memory lives.
+    pub fn native(&self) -> *mut c_void {
+        self.region.tail().address()
     }
 
     pub(crate) fn region(&self) -> &Region {

@@ -1,6 +1,7 @@
 //! Queues: where commands are put.
 
 mod after;
+mod native;
 mod order;
 #[allow(clippy::module_inception, reason = "the queue of the queues")]
 mod queue;

@@ -257,6 +257,11 @@ impl Queue {
         self.order().take_failure().map_or(Ok(()), Err)
     }
 
+    pub(super) fn around(context: Context, driver: Arc<driver::Queue>) -> Self {
+        let order = Order::new(!driver.properties().out_of_order);
+        Self(Arc::new(Inner { order, recording: Arc::default(), driver, context }))
+    }
+
     pub(crate) fn driver(&self) -> &Arc<driver::Queue> {
         &self.0.driver
     }
@@ -337,7 +342,6 @@ impl QueueBuilder {
     pub fn build(self) -> Result<Queue> {
         let device = self.device.as_ref().unwrap_or(self.context.device());
         let driver = driver::Queue::new(self.context.driver(), device, self.properties)?;
-        let order = Order::new(!self.properties.out_of_order);
-        Ok(Queue(Arc::new(Inner { order, recording: Arc::default(), driver, context: self.context })))
+        Ok(Queue::around(self.context, driver))
     }
 }

@@ -1,0 +1,96 @@
+//! Raw commands in the place of one of the library's, and kernel objects for raw commands.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::{Argument, KernelCall, Place, launch};
+use crate::driver::kernel::Kernel;
+use crate::driver::native::{
+    Enqueue, EventHandle, KernelHandle, ProgramHandle, Submission, cl_kernel, cl_program,
+};
+use crate::program::ReadyKernel;
+use crate::{Queue, Result};
+
+/// Raw commands, with the memory that they use.
+#[derive(Clone)]
+pub(crate) struct NativeCommand {
+    pub(super) enqueue: Enqueue,
+    pub(super) uses: Vec<Place>,
+}
+
+impl NativeCommand {
+    pub(super) fn new<E>(
+        uses: Vec<Place>,
+        enqueue: impl Fn(&Submission<'_>) -> std::result::Result<EventHandle, E> + Send + Sync + 'static,
+    ) -> Self
+    where
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let enqueue = move |to: &Submission<'_>| {
+            enqueue(to).map_err(|error| {
+                crate::Error::new(crate::ErrorKind::Runtime, "raw commands were not put on the queue")
+                    .with_source(error)
+            })
+        };
+        Self { enqueue: Arc::new(enqueue), uses }
+    }
+
+    /// The places that it uses.
+    pub(crate) fn places(&self) -> &[Place] {
+        &self.uses
+    }
+}
+
+impl fmt::Debug for NativeCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NativeCommand").field("uses", &self.uses).finish_non_exhaustive()
+    }
+}
+
+/// A kernel object of OpenCL, with the arguments of a call set, for raw commands. Made by
+/// [`Queue::native_kernel`](crate::Queue::native_kernel). It is nobody else's: its arguments may be set to others.
+///
+/// It keeps the program and the memory of the arguments alive. The library does not know when raw commands use them: keep
+/// this until they have ended, or enqueue them in a [`Command::native`](crate::Command::native) that names the memory.
+#[derive(Debug)]
+pub struct NativeKernel {
+    kernel: Kernel,
+    _arguments: Vec<Argument>,
+    _ready: Arc<ReadyKernel>,
+}
+
+impl NativeKernel {
+    pub(crate) fn new(queue: &Queue, call: &KernelCall) -> Result<Self> {
+        let named = |error| launch::named(error, call.kernel_name());
+        let (ready, arguments) = launch::bind(queue, call.clone()).map_err(named)?;
+        let mut kernel = ready.another()?;
+        kernel.set_all(arguments.iter().map(|argument| launch::argument(argument, false))).map_err(named)?;
+        Ok(Self { kernel, _arguments: arguments, _ready: ready })
+    }
+
+    /// The kernel, good as long as this lives.
+    pub fn raw(&self) -> cl_kernel {
+        self.kernel.raw()
+    }
+
+    /// Its program, good as long as this lives.
+    pub fn raw_program(&self) -> cl_program {
+        self.kernel.program().raw()
+    }
+
+    /// A reference of the caller's own.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub fn handle(&self) -> Result<KernelHandle> {
+        self.kernel.handle()
+    }
+
+    /// A reference to the program of the caller's own: other kernels can be made from it.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub fn program(&self) -> Result<ProgramHandle> {
+        self.kernel.program_handle()
+    }
+}

@@ -1,0 +1,78 @@
+//! Events from outside, and for outside.
+
+use super::{Event, Known, Outcome, Promise};
+use crate::driver::UserEvent;
+use crate::driver::event::RawEvent;
+use crate::driver::native::EventHandle;
+use crate::{Context, Error, Result, runtime};
+
+impl Event {
+    /// An event of OpenCL, of a raw command or a user event: commands can be put after it, on any queue of any context, and it
+    /// can be waited for. Its reference is released when it has ended.
+    ///
+    /// No driver is made to wait for it: what depends on it is held back until it has ended, so that a user event that is
+    /// never completed keeps nothing else from running. Such an event is not measured ([`Event::profiling`] fails).
+    ///
+    /// # Errors
+    /// When the driver refuses, or the system has no thread.
+    pub fn from_native(handle: EventHandle) -> Result<Self> {
+        runtime::start()?;
+        let promise = Promise::new(false);
+        let told = promise.clone();
+        let tell = move |outcome: Result<()>| {
+            told.settle(match outcome {
+                Ok(()) => Outcome::done_now(),
+                Err(error) => Outcome::Failed(error),
+            });
+            told.tell();
+        };
+        let event = RawEvent::of_native(handle)?;
+        if event.may_fail_silently()? {
+            runtime::watch(event, tell);
+        } else {
+            event.when_ended(Box::new(move |ended| runtime::post(move || tell(ended.outcome()))));
+        }
+        Ok(Self::promised(promise))
+    }
+
+    /// An event of OpenCL that raw commands of a context can wait for. It belongs to the caller.
+    ///
+    /// It is the command's own where the driver has the command, in this context. Otherwise (host tasks, commands that are
+    /// held back, other contexts) it is a user event, which is completed when the command ends, or set to
+    /// `CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST` when that fails. Of a queue that discards events it stands for everything that
+    /// was put on the queue until now.
+    ///
+    /// What is held back still has to get to its own queue: raw commands that wait for it must not be put on that queue, where they
+    /// would come before it.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) for the event of a command that was recorded; when the driver refuses.
+    pub fn to_native(&self, context: &Context) -> Result<EventHandle> {
+        let driver = context.driver();
+        match self.known()? {
+            Known::Native(event) if std::sync::Arc::ptr_eq(event.queue().context(), driver) => event.native(),
+            _ => {
+                runtime::start()?;
+                let user = UserEvent::new(driver)?;
+                let handle = user.handle()?;
+                self.when_over(move |outcome| user.end(&outcome))?;
+                Ok(handle)
+            }
+        }
+    }
+
+    /// Calls `then` once, when the command has ended: here and now, or on a thread that gets to know.
+    fn when_over(&self, then: impl FnOnce(Result<()>) + Send + 'static) -> Result<()> {
+        match self.known()? {
+            Known::Native(event) => runtime::when_ended(event, then),
+            Known::Done => then(Ok(())),
+            Known::Failed(error) => then(Err(Error::clone(error))),
+            Known::Unknown(promise) => promise.when_known(move |outcome| match outcome {
+                Outcome::Native(event) => runtime::when_ended(event, then),
+                Outcome::Done(_) => then(Ok(())),
+                Outcome::Failed(error) => then(Err(error.clone())),
+            }),
+        }
+        Ok(())
+    }
+}
