@@ -25,8 +25,7 @@ use oclave::{
 };
 use opencl_sys::{
     CL_CONTEXT_REFERENCE_COUNT, CL_EVENT_COMMAND_EXECUTION_STATUS, CL_EVENT_REFERENCE_COUNT,
-    CL_KERNEL_NUM_ARGS, CL_QUEUE_CONTEXT, CL_QUEUE_DEVICE, CL_QUEUE_REFERENCE_COUNT, cl_device_id, cl_int,
-    cl_uint,
+    CL_KERNEL_NUM_ARGS, CL_QUEUE_CONTEXT, CL_QUEUE_DEVICE, CL_QUEUE_REFERENCE_COUNT, cl_int, cl_uint,
 };
 use raw::{Raw, check};
 
@@ -466,9 +465,10 @@ unsafe impl Send for Shared {}
 unsafe impl Sync for Shared {}
 
 fn raw_bump(context: &Context, value: *mut c_void, step: i32) -> Arc<Shared> {
-    let raw = Raw::new(context.device().name(), false);
+    let mut raw = Raw::new(context.device().name(), false);
     // In the context of the library's queues.
-    let raw = Raw { context: context.native(), device: context.device().native() as cl_device_id, ..raw };
+    raw.context = context.native();
+    raw.device = context.device().native();
     let kernel = raw.kernel(include_bytes!("../benches/kernels/bump.spv"), c"bump_by");
     // SAFETY: kernel and memory are alive, and the kernel takes a pointer and an `int`.
     unsafe {

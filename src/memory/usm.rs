@@ -89,7 +89,7 @@ impl<T: Pod, K: UsmKind> UsmSlice<T, K> {
     /// [`ErrorKind::Invalid`] when it is of another kind or context, smaller, or not aligned for `T`.
     pub fn from_native(context: &Context, memory: UsmHandle, len: usize) -> Result<Self> {
         let region = Region::whole(Allocation::of_native(context.driver(), K::KIND, memory)?);
-        let size_bytes = len.checked_mul(size_of::<T>()).unwrap_or(usize::MAX);
+        let size_bytes = len.saturating_mul(size_of::<T>());
         if !region.address().is_multiple_of(align_of::<T>() as u64) {
             return Err(Error::invalid(format!("memory that is not aligned to {} bytes", align_of::<T>())));
         }
