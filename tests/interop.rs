@@ -165,7 +165,7 @@ fn contexts_and_queues_come_in() {
                 (ContextHandle::retain(raw.context).unwrap(), QueueHandle::retain(raw.queue).unwrap())
             };
             let context = Context::from_native(context).unwrap();
-            assert_eq!(context.devices(), [device.clone()]);
+            assert_eq!(context.devices(), std::slice::from_ref(&device));
             assert_eq!(context.native(), raw.context);
             let queue = match Queue::from_native(&context, queue) {
                 Ok(queue) => queue,

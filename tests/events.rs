@@ -1,0 +1,305 @@
+//! Rules of command groups: barriers with and without a wait list, markers, what waits for what on either kind of queue, across
+//! queues and contexts, states and times of events, queues without events, failures; on the selected device.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use common::{bundle, call, context};
+use oclave::record::Session;
+use oclave::{
+    Advice, Command, Context, ErrorKind, Event, EventStatus, HostTarget, KernelBundle, KernelCall, Queue,
+    UsmSlice,
+};
+
+fn bump(bundle: &KernelBundle, value: &UsmSlice<i32>, step: i32) -> KernelCall {
+    call(bundle, "bump_by").pointer_mut::<i32>(value).value(step)
+}
+
+/// A host task that ends when the sender is used.
+fn gate(queue: &Queue) -> (Event, Sender<()>) {
+    let (open, wait) = channel::<()>();
+    let wait: Mutex<Receiver<()>> = Mutex::new(wait);
+    let task = queue.host_task(move || {
+        wait.lock().unwrap().recv_timeout(Duration::from_secs(60)).map_err(|_| "the gate stayed shut")
+    });
+    (task.unwrap(), open)
+}
+
+fn out_of_order(context: &Context) -> Option<Queue> {
+    match Queue::builder(context).out_of_order().build() {
+        Ok(queue) => Some(queue),
+        Err(error) => {
+            println!("skipped: {error}");
+            None
+        }
+    }
+}
+
+fn is_held(event: &Event) -> bool {
+    event.status().unwrap() == EventStatus::Queued
+}
+
+#[test]
+fn a_barrier_without_a_list_is_between_everything() {
+    let Some(context) = context() else { return };
+    let Some(queue) = out_of_order(&context) else { return };
+    let (task, open) = gate(&queue);
+    let value = context.alloc_device::<i32>(1).unwrap();
+    let before = queue.fill(&value, 1).unwrap();
+    let barrier = queue.barrier().unwrap();
+    let behind = queue.fill(&value, 2).unwrap();
+    let group = queue.submit_with(|h| h.run(Command::barrier())).unwrap();
+    before.wait().unwrap();
+    assert!(is_held(&barrier) && is_held(&behind) && is_held(&group));
+    open.send(()).unwrap();
+    group.wait().unwrap();
+    for event in [&task, &barrier, &behind] {
+        assert_eq!(event.status().unwrap(), EventStatus::Complete);
+    }
+    assert_eq!(queue.read(&value).unwrap(), [2]);
+}
+
+#[test]
+fn a_barrier_with_a_list_waits_for_the_list_only() {
+    let Some(context) = context() else { return };
+    let Some(queue) = out_of_order(&context) else { return };
+    let other = Queue::new(&context).unwrap();
+    let (passed_by, open_first) = gate(&queue);
+    let (listed, open_second) = gate(&other);
+    let value = context.alloc_device::<i32>(1).unwrap();
+    let barrier = queue.submit(Command::barrier_after(&[&listed])).unwrap();
+    let same = queue.after(&[&listed]).barrier().unwrap();
+    let behind = queue.fill(&value, 5).unwrap();
+    let marker = queue.after(&[&listed]).marker().unwrap();
+    assert!(is_held(&barrier) && is_held(&same) && is_held(&behind) && is_held(&marker));
+    open_second.send(()).unwrap();
+    for event in [&behind, &marker] {
+        event.wait().unwrap();
+    }
+    // What the list does not name still runs.
+    assert_ne!(passed_by.status().unwrap(), EventStatus::Complete);
+    open_first.send(()).unwrap();
+    queue.wait().unwrap();
+    // On an in-order queue, too.
+    let (task, open) = gate(&queue);
+    let barrier = other.submit(Command::barrier_after(&[&task])).unwrap();
+    let behind = other.fill(&value, 6).unwrap();
+    assert!(is_held(&barrier) && is_held(&behind));
+    open.send(()).unwrap();
+    behind.wait().unwrap();
+    assert_eq!(other.read(&value).unwrap(), [6]);
+}
+
+#[test]
+fn markers_wait_for_everything_and_keep_nothing_back() {
+    let Some(context) = context() else { return };
+    let Some(queue) = out_of_order(&context) else { return };
+    let (task, open) = gate(&queue);
+    let marker = queue.marker().unwrap();
+    let value = context.alloc_device::<i32>(1).unwrap();
+    // Passes the marker, which is no barrier; an empty command waits for nothing at all.
+    queue.fill(&value, 3).unwrap().wait().unwrap();
+    queue.submit(Command::empty()).unwrap().wait().unwrap();
+    assert!(is_held(&marker));
+    let joined = queue.submit(Command::empty().after(&task)).unwrap();
+    assert!(is_held(&joined));
+    open.send(()).unwrap();
+    marker.wait().unwrap();
+    joined.wait().unwrap();
+    assert_eq!(task.status().unwrap(), EventStatus::Complete);
+}
+
+/// Every kind of command, once.
+fn commands(bundle: &KernelBundle, x: &UsmSlice<i32>, y: &UsmSlice<i32>) -> Vec<(&'static str, Command)> {
+    let rect = |memory: &UsmSlice<i32>| memory.rect([4, 4]).unwrap().part([1, 1], [2, 2]).unwrap();
+    vec![
+        ("kernel", Command::single_task(bump(bundle, x, 1))),
+        ("empty range", Command::parallel_for(0, bump(bundle, x, 1))),
+        ("copy", Command::copy(x, y)),
+        ("rect", Command::copy(&rect(x), &rect(y))),
+        ("write", Command::write(vec![1; 16], x)),
+        ("read", Command::read(x, &HostTarget::new(16).unwrap())),
+        ("fill", Command::fill(x, 1)),
+        ("fill of a rect", Command::fill(&rect(x), 1)),
+        ("memset", Command::memset(x, 1)),
+        ("prefetch", Command::prefetch(x)),
+        ("advise", Command::mem_advise(x, Advice::ReadMostly)),
+        ("task", Command::host_task(|| ())),
+        ("marker", Command::marker()),
+        ("barrier", Command::barrier()),
+        ("empty", Command::empty()),
+    ]
+}
+
+#[test]
+fn every_command_waits_for_none_one_and_many() {
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    let (x, y) = (context.alloc_device::<i32>(16).unwrap(), context.alloc_device::<i32>(16).unwrap());
+    let queues = [Queue::new(&context).unwrap()].into_iter().chain(out_of_order(&context));
+    for queue in queues {
+        for (name, command) in commands(&bundle, &x, &y) {
+            queue.submit(command.clone()).unwrap().wait().unwrap();
+            // Of another queue, of another context, and tasks.
+            let other = Queue::new(&context).unwrap();
+            let foreign = Queue::new(&Context::new(context.device()).unwrap()).unwrap();
+            let far = foreign.marker().unwrap();
+            let (task, open) = gate(&other);
+            let one = queue.submit(command.clone().after(&task)).unwrap();
+            let many = queue
+                .submit_with(|h| {
+                    h.depends_on_all(&[&far, &one]);
+                    h.depends_on(&task);
+                    h.run(command.clone());
+                })
+                .unwrap();
+            assert!(is_held(&one) && is_held(&many), "{name} waits");
+            open.send(()).unwrap();
+            many.wait().unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(one.status().unwrap(), EventStatus::Complete, "{name}");
+        }
+        queue.wait().unwrap();
+    }
+}
+
+#[test]
+fn failures_reach_whoever_waits_for_any_command() {
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    let (x, y) = (context.alloc_device::<i32>(16).unwrap(), context.alloc_device::<i32>(16).unwrap());
+    let queues = [Queue::new(&context).unwrap()].into_iter().chain(out_of_order(&context));
+    for queue in queues {
+        for (name, command) in commands(&bundle, &x, &y) {
+            let failed = queue.host_task(|| Err::<(), _>("this one")).unwrap();
+            let behind = queue.submit(command.after(&failed)).unwrap();
+            let error = behind.wait().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::HostTask, "{name}");
+            assert!(error.to_string().contains("this one"), "{name}: {error}");
+            assert!(matches!(behind.status().unwrap(), EventStatus::Failed(_)), "{name}");
+        }
+        assert!(queue.wait().is_err());
+        queue.wait().unwrap();
+        // What the driver refuses when it is put on the queue.
+        let session = Session::start();
+        session.fail("clEnqueueNDRangeKernel", 1, -6);
+        let error = queue.single_task(bump(&bundle, &x, 1)).unwrap_err();
+        assert_eq!((error.code(), error.call()), (Some(-6), Some("clEnqueueNDRangeKernel")));
+        // And when that is later: on the event, and once on the queue.
+        let (task, open) = gate(&queue);
+        let held = queue.after(&[&task]).single_task(bump(&bundle, &x, 1)).unwrap();
+        session.fail("clEnqueueNDRangeKernel", 1, -6);
+        open.send(()).unwrap();
+        assert_eq!(held.wait().unwrap_err().code(), Some(-6));
+        drop(session);
+        assert_eq!(queue.wait().unwrap_err().code(), Some(-6));
+        queue.wait().unwrap();
+    }
+}
+
+#[test]
+fn states_and_times() {
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    let x = context.alloc_device::<i32>(16).unwrap();
+    let y = context.alloc_device::<i32>(16).unwrap();
+    for builder in [Queue::builder(&context), Queue::builder(&context).out_of_order()] {
+        let Ok(queue) = builder.profiling().build() else { continue };
+        for (name, command) in commands(&bundle, &x, &y) {
+            let event = queue.submit(command).unwrap();
+            event.wait().unwrap();
+            assert!(event.is_complete().unwrap());
+            let times = event.profiling().unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert!(times.queued_ns <= times.ended_ns && times.started_ns <= times.ended_ns, "{name}");
+        }
+    }
+    let plain = Queue::new(&context).unwrap().fill(&x, 1).unwrap();
+    plain.wait().unwrap();
+    assert_eq!(plain.profiling().unwrap_err().kind(), ErrorKind::Profiling);
+}
+
+#[test]
+fn queues_without_events_keep_every_rule() {
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    let x = context.alloc_device::<i32>(16).unwrap();
+    let y = context.alloc_device::<i32>(16).unwrap();
+    for builder in [Queue::builder(&context), Queue::builder(&context).out_of_order()] {
+        let Ok(queue) = builder.discard_events().build() else { continue };
+        let session = Session::start();
+        queue.single_task(bump(&bundle, &x, 1)).unwrap();
+        queue.copy(&x, &y).unwrap();
+        queue.marker().unwrap();
+        queue.wait().unwrap();
+        // A kernel of device globals' or faults' would have one of its own.
+        assert_eq!(session.count("clReleaseEvent"), 0, "no event was made");
+        drop(session);
+        for (name, command) in commands(&bundle, &x, &y) {
+            let event = queue.submit(command.clone()).unwrap();
+            let other = Queue::new(&context).unwrap();
+            let behind = other.submit(command.after(&event)).unwrap();
+            behind.wait().unwrap_or_else(|error| panic!("{name}: {error}"));
+            event.wait().unwrap();
+            assert!(event.is_complete().unwrap(), "{name}");
+        }
+        let error = queue.fill(&x, 1).unwrap().profiling().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Profiling);
+        queue.wait().unwrap();
+    }
+}
+
+#[test]
+fn one_command_many_times_on_many_queues() {
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    let value = context.alloc_device::<i32>(1).unwrap();
+    let queues: Vec<Queue> = (0..3).map(|_| Queue::new(&context).unwrap()).collect();
+    let mut last = queues[0].fill(&value, 0).unwrap();
+    let command = Command::single_task(bump(&bundle, &value, 2));
+    for round in 0..60 {
+        last = queues[round % 3].submit(command.clone().after(&last)).unwrap();
+    }
+    assert_eq!(queues[0].after(&[&last]).read(&value).unwrap(), [120]);
+}
+
+#[test]
+fn describing_a_command_makes_no_call() {
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    let x = context.alloc_device::<i32>(16).unwrap();
+    let y = context.alloc_device::<i32>(16).unwrap();
+    let queue = Queue::new(&context).unwrap();
+    let event = queue.host_task(|| ()).unwrap();
+    event.wait().unwrap();
+    let session = Session::start();
+    let all: Vec<_> =
+        commands(&bundle, &x, &y).into_iter().map(|(_, command)| command.after(&event)).collect();
+    let again = all.clone();
+    drop((all, again));
+    assert_eq!(session.total(), 0, "{:?}", session.counts());
+}
+
+#[test]
+fn events_go_anywhere() {
+    fn everywhere<T: Send + Sync + Clone + std::fmt::Debug + 'static>() {}
+    everywhere::<Event>();
+    everywhere::<Command>();
+    everywhere::<Queue>();
+    everywhere::<oclave::UsmRect<f32>>();
+    let Some(context) = context() else { return };
+    let queue = Queue::new(&context).unwrap();
+    let (task, open) = gate(&queue);
+    let task = Arc::new(task);
+    let waiting: Vec<_> = (0..8)
+        .map(|_| {
+            let task = Arc::clone(&task);
+            std::thread::spawn(move || task.wait())
+        })
+        .collect();
+    open.send(()).unwrap();
+    waiting.into_iter().for_each(|thread| thread.join().unwrap().unwrap());
+}
