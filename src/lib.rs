@@ -90,7 +90,8 @@ pub use bytemuck;
 pub use half;
 
 pub use command::{
-    Advice, Command, CopyFrom, CopyTo, Handler, KernelCall, Local, NativeKernel, NdRange, Range, TaskResult,
+    Advice, Command, CopyFrom, CopyTo, Handler, KernelCall, KernelLocal, KernelValue, Local, NativeKernel,
+    NdRange, Range, RawArgument, TaskResult,
 };
 pub use context::{Context, ContextBuilder};
 pub use device_global::{
@@ -107,9 +108,9 @@ pub use driver::{
 pub use error::{Error, ErrorKind, Result};
 pub use event::{Event, EventStatus, Profiling};
 pub use graph::{
-    Detail, ExecutableGraph, Finalizer, Graph, GraphBuilder, GraphSupport, Handles, Node, NodeBuilder,
-    NodeTimes, NodeType, NotInterpreted, PartitionInfo, QueueState, RecordingGuard, ReplayStrategy,
-    SegmentInfo, Timeline,
+    Detail, DynamicCommandGroup, DynamicParameter, DynamicValue, ExecutableGraph, Finalizer, Graph,
+    GraphBuilder, GraphSupport, Handles, Node, NodeBuilder, NodeSource, NodeTimes, NodeType, NotInterpreted,
+    PartitionInfo, QueueState, RecordingGuard, ReplayStrategy, SegmentInfo, Timeline,
 };
 pub use if_device::{EXT_ONEAPI_IF_DEVICE, NotRun, Ran, if_device, if_host};
 pub use image::{ImageTable, Kernel};

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use bytemuck::NoUninit;
 use oclave_image::Access;
 
+use super::parameter::{Binding, Given, Parameter};
+use super::values::{KernelLocal, KernelValue, RawArgument};
 use crate::memory::buffer::Requirement;
 use crate::memory::{KernelPointer, KernelPointerMut, Pointer};
 use crate::program::SpecValue;
@@ -27,6 +29,8 @@ pub struct KernelCall {
     target: CallTarget,
     arguments: Vec<Argument>,
     specs: Vec<SpecValue>,
+    /// The arguments that follow a parameter of a graph.
+    bindings: Vec<Binding>,
 }
 
 /// What a call runs.
@@ -68,7 +72,11 @@ const INLINE_BYTES: usize = 16;
 
 impl Value {
     pub(crate) fn new<T: NoUninit>(value: &T) -> Self {
-        let bytes = bytemuck::bytes_of(value);
+        Self::of_bytes(TypeId::of::<T>(), bytemuck::bytes_of(value))
+    }
+
+    /// Bytes of a value of a type.
+    pub(crate) fn of_bytes(ty: TypeId, bytes: &[u8]) -> Self {
         let mut small = [0; INLINE_BYTES];
         let bytes = match small.get_mut(..bytes.len()) {
             Some(room) => {
@@ -77,7 +85,12 @@ impl Value {
             }
             None => ValueBytes::Large(bytes.into()),
         };
-        Self { ty: TypeId::of::<T>(), bytes }
+        Self { ty, bytes }
+    }
+
+    /// Whether only the count of the bytes is known.
+    pub(crate) fn is_raw(&self) -> bool {
+        self.ty == TypeId::of::<RawArgument>()
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -112,6 +125,12 @@ impl<T: 'static> Local<T> {
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
+
+    pub(crate) fn argument(&self) -> Argument {
+        // A size beyond usize saturates, which no device has.
+        let size_bytes = self.len.saturating_mul(size_of::<T>());
+        Argument::Local { size_bytes, ty: TypeId::of::<T>() }
+    }
 }
 
 impl<T> Clone for Local<T> {
@@ -135,33 +154,44 @@ impl KernelCall {
     }
 
     pub(crate) fn of(target: CallTarget) -> Self {
-        Self { target, arguments: Vec::with_capacity(8), specs: Vec::new() }
+        Self { target, arguments: Vec::with_capacity(8), specs: Vec::new(), bindings: Vec::new() }
     }
 
-    /// The next argument, by value: a scalar, a vector, or a `repr(C)` struct.
-    pub fn value<T: NoUninit>(mut self, value: T) -> Self {
-        self.arguments.push(Argument::Value(Value::new(&value)));
+    fn push(mut self, argument: Argument, parameter: Option<Arc<Parameter>>) -> Self {
+        if let Some(parameter) = parameter {
+            self.bindings.push(Binding { argument: self.arguments.len(), parameter });
+        }
+        self.arguments.push(argument);
         self
+    }
+
+    /// The next argument, by value: a scalar, a vector, or a `repr(C)` struct; or a [`DynamicParameter`](crate::DynamicParameter) of one.
+    pub fn value<T>(self, value: impl KernelValue<T>) -> Self {
+        let Given { argument, parameter } = value.given();
+        self.push(argument, parameter)
+    }
+
+    /// The next argument, as bytes or memory whose type is not looked at.
+    pub fn raw(self, argument: impl KernelValue<RawArgument>) -> Self {
+        self.value(argument)
     }
 
     /// The next argument: memory that the kernel reads.
-    pub fn pointer<T: 'static>(mut self, memory: impl KernelPointer<T>) -> Self {
-        self.arguments.push(Argument::Pointer(memory.pointer().typed::<T>(Access::Read)));
-        self
+    pub fn pointer<T: 'static>(self, memory: impl KernelPointer<T>) -> Self {
+        let parameter = memory.parameter();
+        self.push(Argument::Pointer(memory.pointer().typed::<T>(Access::Read)), parameter)
     }
 
     /// The next argument: memory that the kernel may write.
-    pub fn pointer_mut<T: 'static>(mut self, memory: impl KernelPointerMut<T>) -> Self {
-        self.arguments.push(Argument::Pointer(memory.pointer().typed::<T>(Access::ReadWrite)));
-        self
+    pub fn pointer_mut<T: 'static>(self, memory: impl KernelPointerMut<T>) -> Self {
+        let parameter = memory.parameter();
+        self.push(Argument::Pointer(memory.pointer().typed::<T>(Access::ReadWrite)), parameter)
     }
 
     /// The next argument: local memory.
-    pub fn local<T: 'static>(mut self, local: Local<T>) -> Self {
-        // A size beyond usize saturates, which no device has.
-        let size_bytes = local.len.saturating_mul(size_of::<T>());
-        self.arguments.push(Argument::Local { size_bytes, ty: TypeId::of::<T>() });
-        self
+    pub fn local<T: 'static>(self, local: impl KernelLocal<T>) -> Self {
+        let Given { argument, parameter } = local.given();
+        self.push(argument, parameter)
     }
 
     /// Runs the kernel with `constant` set to `value`. Each set of values is a program of its own, built once.
@@ -184,6 +214,36 @@ impl KernelCall {
 
     pub(crate) fn arguments(&self) -> &[Argument] {
         &self.arguments
+    }
+
+    /// The arguments that follow a parameter of a graph.
+    pub(crate) fn bindings(&self) -> &[Binding] {
+        &self.bindings
+    }
+
+    /// Changes an argument to a value of the same kind: a pointer stays one to the same element, with the same access.
+    pub(crate) fn set_argument(&mut self, index: usize, to: &Argument) {
+        match (self.arguments.get_mut(index), to) {
+            (Some(Argument::Pointer(pointer)), Argument::Pointer(to)) => {
+                pointer.set_place(to.place().clone())
+            }
+            (Some(argument), to) => *argument = to.clone(),
+            (None, _) => {}
+        }
+    }
+
+    /// Whether both run the same kernel, specialized in the same way.
+    pub(crate) fn same_kernel(&self, other: &Self) -> bool {
+        let same = match (&self.target, &other.target) {
+            (CallTarget::Image(a), CallTarget::Image(b)) => {
+                std::ptr::eq(*a, *b) || std::ptr::eq(a.images(), b.images()) && a.name() == b.name()
+            }
+            (CallTarget::Bundle(a), CallTarget::Bundle(b)) => {
+                std::ptr::eq(a.bundle(), b.bundle()) && a.index() == b.index()
+            }
+            _ => false,
+        };
+        same && self.specs == other.specs
     }
 
     /// Takes the arguments out.

@@ -73,7 +73,7 @@ impl Place {
         }
     }
 
-    fn check(&self, context: &Context, device: &Device) -> Result<()> {
+    pub(crate) fn check(&self, context: &Context, device: &Device) -> Result<()> {
         match self {
             Self::Usm(region) | Self::Rows(Block { region, .. }) => {
                 region.allocation().check(context.driver(), device)

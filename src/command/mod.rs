@@ -23,6 +23,7 @@ mod index_space;
 mod launch;
 mod memory;
 mod native;
+mod parameter;
 mod place;
 mod prepare;
 mod range;
@@ -30,6 +31,7 @@ mod recording;
 mod step;
 mod submit;
 mod task;
+mod values;
 
 use std::sync::Arc;
 
@@ -41,6 +43,7 @@ pub(crate) use form::{Form, KernelForm};
 pub use handler::Handler;
 pub(crate) use native::NativeCommand;
 pub use native::NativeKernel;
+pub(crate) use parameter::{Given, Parameter};
 pub use place::{CopyFrom, CopyTo};
 pub(crate) use place::{Place, Placed};
 pub(crate) use prepare::Prepared;
@@ -49,6 +52,7 @@ pub(crate) use recording::{Recorder, Recording};
 pub(crate) use submit::{settled, submit, submit_prepared};
 pub(crate) use task::HostTask;
 pub use task::TaskResult;
+pub use values::{KernelLocal, KernelValue, RawArgument};
 
 use crate::driver::host::{HostSink, HostSource};
 use crate::driver::native::{EventHandle, Submission};

@@ -99,6 +99,12 @@ impl NdRange {
         self
     }
 
+    /// The same with other work-items.
+    pub(crate) const fn with_global(mut self, global: Range) -> Self {
+        self.global = global;
+        self
+    }
+
     /// All work-items.
     pub const fn global(&self) -> Range {
         self.global

@@ -16,6 +16,7 @@ pub(crate) fn submit(queue: &Queue, command: Command, after: &[&Event]) -> Resul
         return recorder.record(queue, command.after_all(after));
     }
     let Command { kind, after: own } = command;
+    kind.check_bindings(None)?;
     let requirements = kind.requirements();
     let prepared = kind.prepare(queue)?;
     let run = |more: &[&Event]| {

@@ -12,7 +12,7 @@ use super::node::{Node, NodeData};
 use super::node_builder::NodeBuilder;
 use super::structure::{EdgeRefusal, NodeId, Structure};
 use super::tracks::Tracks;
-use crate::command::Command;
+use super::update::{Dynamics, NodeSource};
 use crate::{Context, Device, Error, Queue, Result};
 
 /// Commands and what they depend on, described once, to be run many times.
@@ -63,6 +63,7 @@ pub(crate) struct State {
     pub(crate) structure: Structure<NodeData>,
     pub(super) hazards: Hazards,
     pub(super) tracks: Tracks,
+    pub(super) dynamics: Dynamics,
 }
 
 impl Graph {
@@ -138,6 +139,8 @@ impl Graph {
     /// Adds a command. It depends on the nodes of the events that it names ([`Command::after`]), and on those that use the
     /// same parts of its buffers.
     ///
+    /// A [`DynamicCommandGroup`](crate::DynamicCommandGroup) is added like a command.
+    ///
     /// Also while a queue records to the graph; the commands that are recorded do not wait for the node then, unless they
     /// share buffers. Host code that describes the command runs now and once only; what shall run each time is a host task.
     ///
@@ -146,7 +149,7 @@ impl Graph {
     /// same), for events that were not recorded to this graph, memory of another context, buffers that write back to the
     /// host when they are dropped, and device globals unless
     /// [`allow_device_globals`](GraphBuilder::allow_device_globals) was chosen; and whatever the command is refused for by a queue.
-    pub fn add(&self, command: impl Into<Command>) -> Result<Node> {
+    pub fn add(&self, command: impl NodeSource) -> Result<Node> {
         NodeBuilder::new(self).add(command)
     }
 
@@ -347,6 +350,7 @@ impl GraphBuilder {
             structure: Structure::new(self.options.check_cycles),
             hazards: Hazards::default(),
             tracks: Tracks::default(),
+            dynamics: Dynamics::default(),
         };
         Graph::of(Arc::new(GraphInner {
             id: NEXT.fetch_add(1, Ordering::Relaxed),

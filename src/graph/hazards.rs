@@ -22,14 +22,17 @@ impl Dependency for NodeId {
 }
 
 impl Hazards {
-    /// Notes what a node does to parts of buffers, and adds the nodes that it has to wait for because of that.
-    pub(super) fn note(&mut self, node: NodeId, parts: &[Arc<Requirement>], predecessors: &mut Vec<NodeId>) {
-        // All before any, so that a node does not wait for itself.
+    /// Adds the nodes that one has to wait for because of what it does to parts of buffers.
+    pub(super) fn before(&self, parts: &[Arc<Requirement>], predecessors: &mut Vec<NodeId>) {
         for part in parts {
             if let Some(tracker) = self.0.get(&part.object().id()) {
                 tracker.dependencies(part.area(), part.writes(), |node| predecessors.push(*node));
             }
         }
+    }
+
+    /// Notes what a node does to parts of buffers.
+    pub(super) fn note(&mut self, node: NodeId, parts: &[Arc<Requirement>]) {
         for part in parts {
             let object = part.object();
             let tracker = self.0.entry(object.id()).or_insert_with(|| Tracker::new(object.shape()));

@@ -6,6 +6,7 @@ use super::graph::{GraphInner, State};
 use super::node::{Node, NodeData};
 use super::structure::NodeId;
 use super::tracks::{Role, TrackId};
+use super::update::Owner;
 use crate::command::{Command, CommandKind};
 use crate::memory::buffer::Requirement;
 use crate::{Error, Event, Result};
@@ -30,7 +31,7 @@ impl GraphInner {
     ) -> Result<Node> {
         let (kind, events) = command.into_parts();
         let parts = kind.requirements();
-        self.check(&kind, &parts, events.is_empty(), origin).map_err(|error| self.at(error))?;
+        self.check(&kind, &parts, events.is_empty(), origin)?;
         for event in &events {
             predecessors.push(self.node_of(event)?);
         }
@@ -42,13 +43,24 @@ impl GraphInner {
     }
 
     /// Whether the graph takes the command, apart from its dependencies.
-    fn check(
+    pub(super) fn check(
         &self,
         kind: &CommandKind,
         parts: &[Arc<Requirement>],
         free: bool,
         origin: Origin,
     ) -> Result<()> {
+        self.try_check(kind, parts, free, origin).map_err(|error| self.at(error))
+    }
+
+    fn try_check(
+        &self,
+        kind: &CommandKind,
+        parts: &[Arc<Requirement>],
+        free: bool,
+        origin: Origin,
+    ) -> Result<()> {
+        kind.check_bindings(Some(self.id()))?;
         if matches!(origin, Origin::Explicit { .. }) {
             match Role::of(kind) {
                 Role::Barrier => {
@@ -66,18 +78,12 @@ impl GraphInner {
             return Err(Error::invalid("a copy of a device global was given to a graph (section 7.12.4)")
                 .remedy("put it on a queue, or build the graph with `allow_device_globals`"));
         }
-        if let Some(part) = parts.iter().find(|part| part.object().writes_back()) {
-            return Err(Error::invalid(
-                "the buffer writes back to the host when it is dropped (section 7.11.3)",
-            )
-            .at(part.object().to_string())
-            .remedy("call `set_write_back(false)` on it, and read it with `Command::read`"));
-        }
+        parts.iter().try_for_each(|part| check_part(part))?;
         kind.check(self.context(), self.device())
     }
 
     /// The node behind the event of a command that was recorded to this graph.
-    fn node_of(&self, event: &Event) -> Result<NodeId> {
+    pub(super) fn node_of(&self, event: &Event) -> Result<NodeId> {
         if let Some(id) = self.recorded(event) {
             return Ok(id);
         }
@@ -103,12 +109,13 @@ impl GraphInner {
 impl State {
     fn insert(
         &mut self,
-        kind: CommandKind,
+        mut kind: CommandKind,
         parts: &[Arc<Requirement>],
         mut predecessors: Vec<NodeId>,
         named: bool,
         origin: Origin,
     ) -> NodeId {
+        kind.follow();
         let role = Role::of(&kind);
         let track = match origin {
             Origin::Explicit { all_leaves } => {
@@ -124,13 +131,40 @@ impl State {
                 track
             }
         };
-        self.hazards.note(self.structure.next_id(), parts, &mut predecessors);
-        let id = self.structure.add(NodeData { command: Arc::new(kind), track }, &predecessors);
+        self.hazards.before(parts, &mut predecessors);
+        let data = NodeData { command: Arc::new(kind), track, group: None };
+        let id = self.link(data, parts, &predecessors);
+        let command = self.structure.payload(id).map(|data| Arc::clone(&data.command));
+        self.dynamics.register(command.as_deref(), Owner::Node(id));
         if let Some(track) = track {
             self.tracks.note(track, role, named, id);
         }
         id
     }
+}
+
+impl State {
+    /// Adds a node behind others, and notes what it does to parts of buffers.
+    pub(super) fn link(
+        &mut self,
+        data: NodeData,
+        parts: &[Arc<Requirement>],
+        predecessors: &[NodeId],
+    ) -> NodeId {
+        let id = self.structure.add(data, predecessors);
+        self.hazards.note(id, parts);
+        id
+    }
+}
+
+/// Refuses buffers that graphs do not take.
+pub(super) fn check_part(part: &Requirement) -> Result<()> {
+    if !part.object().writes_back() {
+        return Ok(());
+    }
+    Err(Error::invalid("the buffer writes back to the host when it is dropped (section 7.11.3)")
+        .at(part.object().to_string())
+        .remedy("call `set_write_back(false)` on it, and read it with `Command::read`"))
 }
 
 impl Role {

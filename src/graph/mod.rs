@@ -4,6 +4,7 @@
 //! order.rs, structure.rs   nodes, edges, an order that is kept while they grow; no OpenCL
 //! graph.rs, node.rs        the handles of users; node_builder.rs adds nodes behind others
 //! insert.rs                command → node: checks, edges from events, buffers (hazards.rs) and queues (tracks.rs)
+//! update/                  parameters, command groups and ranges that change (section 7.5.2)
 //! record.rs                queues that give their commands to a graph
 //! frozen.rs                a graph as it was when it was finalized
 //! finalize/                frozen graph → sub-graphs put in, partitions, prepared steps
@@ -38,6 +39,7 @@ mod structure;
 mod support;
 mod timeline;
 mod tracks;
+mod update;
 
 pub use dot::Detail;
 pub use executable::{ExecutableGraph, PartitionInfo};
@@ -52,3 +54,4 @@ pub use record::{QueueState, RecordingGuard};
 pub use replay::ReplayStrategy;
 pub use support::GraphSupport;
 pub use timeline::{NodeTimes, Timeline};
+pub use update::{DynamicCommandGroup, DynamicParameter, DynamicValue, NodeSource};

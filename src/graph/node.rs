@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::graph::GraphInner;
 use super::structure::NodeId;
 use super::tracks::TrackId;
+use super::update::GroupId;
 use crate::command::CommandKind;
 use crate::event::Recorded;
 use crate::{Error, Event, Graph, Result};
@@ -162,10 +163,12 @@ pub(crate) struct NodeData {
     pub(crate) command: Arc<CommandKind>,
     /// The queue that it was recorded from.
     pub(crate) track: Option<TrackId>,
+    /// The dynamic command group that its command comes from.
+    pub(crate) group: Option<GroupId>,
 }
 
 impl NodeData {
     pub(crate) fn empty() -> Self {
-        Self { command: Arc::new(CommandKind::Empty), track: None }
+        Self { command: Arc::new(CommandKind::Empty), track: None, group: None }
     }
 }

@@ -7,6 +7,7 @@ use super::handles::Handles;
 use super::insert::Origin;
 use super::node::Node;
 use super::structure::NodeId;
+use super::update::NodeSource;
 use crate::command::Command;
 use crate::{Error, Graph, Result};
 
@@ -48,11 +49,10 @@ impl<'a> NodeBuilder<'a> {
     /// # Errors
     /// As there; also [`Invalid`](crate::ErrorKind::Invalid) when a node is of another graph.
     #[allow(clippy::should_implement_trait, reason = "the name that the graph's own function has")]
-    pub fn add(self, command: impl Into<Command>) -> Result<Node> {
-        let command = command.into();
+    pub fn add(self, command: impl NodeSource) -> Result<Node> {
         match self.foreign {
             Some(error) => Err(error),
-            None => self.graph.insert(command, self.after, Origin::Explicit { all_leaves: self.all_leaves }),
+            None => command.add_to(self.graph, self.after, Origin::Explicit { all_leaves: self.all_leaves }),
         }
     }
 

@@ -4,7 +4,7 @@ mod block;
 pub(crate) mod buffer;
 mod guard;
 mod host;
-mod pointer;
+pub(crate) mod pointer;
 mod rect;
 mod region;
 mod usm;

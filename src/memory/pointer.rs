@@ -1,14 +1,15 @@
 //! What can be passed for a pointer parameter of a kernel.
 
 use std::any::TypeId;
+use std::sync::Arc;
 
 use oclave_image::Access;
 
 use super::{UsmKind, UsmSlice};
 use crate::Error;
-use crate::command::Place;
+use crate::command::{Parameter, Place};
 
-pub(super) mod sealed {
+pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
@@ -18,6 +19,13 @@ pub(super) mod sealed {
 pub trait KernelPointer<T>: sealed::Sealed {
     #[doc(hidden)]
     fn pointer(self) -> Pointer;
+
+    /// What the argument follows.
+    #[doc(hidden)]
+    #[allow(private_interfaces, reason = "of a sealed trait")]
+    fn parameter(&self) -> Option<Arc<Parameter>> {
+        None
+    }
 }
 
 /// Memory that can be passed for a `T *` parameter.
@@ -37,18 +45,26 @@ impl Pointer {
     }
 
     pub(crate) fn typed<T: 'static>(mut self, access: Access) -> Self {
-        if access == Access::Read
-            && let Place::Accessor(requirement) = &self.place
-            && !requirement.reads()
-        {
-            self.place = Place::Refused(
-                Error::invalid(format!("the kernel reads what the accessor only writes: {requirement:?}"))
-                    .remedy("give it an accessor made by `read` or `read_write`"),
-            );
-        }
         self.ty = TypeId::of::<T>();
         self.access = access;
+        let place = std::mem::replace(&mut self.place, Place::Null);
+        self.set_place(place);
         self
+    }
+
+    /// Points to another place.
+    pub(crate) fn set_place(&mut self, place: Place) {
+        self.place = match place {
+            Place::Accessor(requirement) if self.access == Access::Read && !requirement.reads() => {
+                Place::Refused(
+                    Error::invalid(format!(
+                        "the kernel reads what the accessor only writes: {requirement:?}"
+                    ))
+                    .remedy("give it an accessor made by `read` or `read_write`"),
+                )
+            }
+            place => place,
+        };
     }
 
     pub(crate) fn place(&self) -> &Place {
@@ -90,6 +106,11 @@ impl<P: sealed::Sealed> sealed::Sealed for Option<P> {}
 impl<T, P: KernelPointer<T>> KernelPointer<T> for Option<P> {
     fn pointer(self) -> Pointer {
         self.map_or_else(|| Pointer::new(Place::Null), KernelPointer::pointer)
+    }
+
+    #[allow(private_interfaces, reason = "of a sealed trait")]
+    fn parameter(&self) -> Option<Arc<Parameter>> {
+        self.as_ref().and_then(KernelPointer::parameter)
     }
 }
 impl<T, P: KernelPointerMut<T>> KernelPointerMut<T> for Option<P> {}

@@ -27,7 +27,7 @@ pub(crate) fn launcher(
         let name = ident(&scope.take(names::sanitized(&parameter.name)));
         let (ty, call) = match &parameter.kind {
             ParameterKind::Value(ty) => match types.rust(ty) {
-                Some(ty) => (ty, quote!(.value(#name))),
+                Some(ty) => (quote!(impl ::oclave::KernelValue<#ty>), quote!(.value(#name))),
                 None => return Err(format!("parameter `{}` has no size", parameter.name)),
             },
             ParameterKind::Pointer { access: Access::Read, pointee, .. } => {
@@ -40,7 +40,7 @@ pub(crate) fn launcher(
             }
             ParameterKind::Local { pointee } => {
                 let pointee = element(pointee, types);
-                (quote!(::oclave::Local<#pointee>), quote!(.local(#name)))
+                (quote!(impl ::oclave::KernelLocal<#pointee>), quote!(.local(#name)))
             }
             ParameterKind::Image { type_name, .. } => {
                 return Err(format!("parameter `{}` is an image ({type_name})", parameter.name));

@@ -289,21 +289,21 @@ pub mod first {
     ///
     /// The device must have fp64, fp16.
     pub fn everything(
-        item: Item,
-        level: i32,
-        color: u32,
+        item: impl ::oclave::KernelValue<Item>,
+        level: impl ::oclave::KernelValue<i32>,
+        color: impl ::oclave::KernelValue<u32>,
         hidden: impl ::oclave::KernelPointerMut<f32>,
-        packed: Packed,
-        wide: Wide,
-        nested: Nested,
+        packed: impl ::oclave::KernelValue<Packed>,
+        wide: impl ::oclave::KernelValue<Wide>,
+        nested: impl ::oclave::KernelValue<Nested>,
         holder: impl ::oclave::KernelPointer<Holder>,
         flags: impl ::oclave::KernelPointerMut<u32>,
         table: impl ::oclave::KernelPointer<::oclave::vector::Char16>,
-        scratch: ::oclave::Local<::oclave::vector::Double2>,
+        scratch: impl ::oclave::KernelLocal<::oclave::vector::Double2>,
         raw: impl ::oclave::KernelPointerMut<u8>,
         tables: impl ::oclave::KernelPointerMut<[i32; 4]>,
         halves: impl ::oclave::KernelPointerMut<::oclave::half::f16>,
-        h: ::oclave::vector::Half4,
+        h: impl ::oclave::KernelValue<::oclave::vector::Half4>,
     ) -> ::oclave::KernelCall {
         static KERNEL: ::oclave::Kernel = ::oclave::Kernel::new(
             &super::IMAGES,
@@ -349,7 +349,7 @@ pub mod second {
     /// `kernel void move_current(item_t to)` (`kernels/second.cl`, line 3).
     ///
     /// The device must have fp64.
-    pub fn move_current(to: Item) -> ::oclave::KernelCall {
+    pub fn move_current(to: impl ::oclave::KernelValue<Item>) -> ::oclave::KernelCall {
         static KERNEL: ::oclave::Kernel = ::oclave::Kernel::new(
             &super::IMAGES,
             "move_current",
@@ -407,9 +407,9 @@ pub mod third_part {
     ///
     /// The device must have generic_pointer.
     pub fn classes(
-        r#where: Point,
+        r#where: impl ::oclave::KernelValue<Point>,
         points: impl ::oclave::KernelPointer<Point>,
-        side: u8,
+        side: impl ::oclave::KernelValue<u8>,
         out: impl ::oclave::KernelPointerMut<f32>,
     ) -> ::oclave::KernelCall {
         static KERNEL: ::oclave::Kernel = ::oclave::Kernel::new(

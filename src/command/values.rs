@@ -1,0 +1,110 @@
+//! What can be passed for parameters of kernels that are no pointers.
+
+use std::any::TypeId;
+
+use bytemuck::NoUninit;
+
+use super::parameter::Given;
+use super::{Argument, Local, Place, Value};
+use crate::memory::{KernelPointer, KernelPointerMut, Pointer, UsmKind, UsmSlice, pointer};
+use crate::{Error, ErrorKind};
+
+/// What can be passed for a by-value parameter of type `T`: a `T`, a [`RawArgument`], or in graphs a
+/// [`DynamicParameter`](crate::DynamicParameter) of one.
+#[diagnostic::on_unimplemented(
+    message = "a kernel's parameter of type `{T}` cannot be given `{Self}`",
+    label = "the kernel takes `{T}` here"
+)]
+pub trait KernelValue<T> {
+    #[doc(hidden)]
+    fn given(self) -> Given;
+}
+
+/// What can be passed for a `local T *` parameter: [`Local<T>`](Local), or in graphs a [`DynamicParameter`](crate::DynamicParameter) of one.
+#[diagnostic::on_unimplemented(
+    message = "local memory of `{T}` cannot be given as `{Self}`",
+    label = "the kernel takes `Local<{T}>` here"
+)]
+pub trait KernelLocal<T> {
+    #[doc(hidden)]
+    fn given(self) -> Given;
+}
+
+impl<T: NoUninit> KernelValue<T> for T {
+    fn given(self) -> Given {
+        Given { argument: Argument::Value(Value::new(&self)), parameter: None }
+    }
+}
+
+impl<T: 'static> KernelLocal<T> for Local<T> {
+    fn given(self) -> Given {
+        Given { argument: self.argument(), parameter: None }
+    }
+}
+
+/// An argument whose type is not looked at (`sycl_ext_oneapi_raw_kernel_arg`): bytes for a by-value parameter, the count of which
+/// must be that of the kernel's type, or memory for a pointer to anything.
+///
+/// What does not fit is an error of kind [`KernelArgument`](ErrorKind::KernelArgument) where the call is launched or added to a graph.
+#[derive(Clone, Debug)]
+pub struct RawArgument(Raw);
+
+#[derive(Clone, Debug)]
+enum Raw {
+    Bytes(Value),
+    Memory(Place),
+}
+
+impl RawArgument {
+    /// The bytes of a value.
+    pub fn bytes(bytes: &[u8]) -> Self {
+        Self(Raw::Bytes(Value::of_bytes(TypeId::of::<Self>(), bytes)))
+    }
+
+    /// A pointer to the start of memory.
+    pub fn memory<T, K: UsmKind>(memory: &UsmSlice<T, K>) -> Self {
+        Self(Raw::Memory(Place::Usm(memory.region().clone())))
+    }
+
+    /// The null pointer.
+    pub const fn null() -> Self {
+        Self(Raw::Memory(Place::Null))
+    }
+
+    pub(crate) fn argument(&self) -> Argument {
+        match &self.0 {
+            Raw::Bytes(value) => Argument::Value(value.clone()),
+            Raw::Memory(place) => Argument::Pointer(Pointer::new(place.clone())),
+        }
+    }
+}
+
+impl<T> KernelValue<T> for RawArgument {
+    fn given(self) -> Given {
+        Given { argument: self.argument(), parameter: None }
+    }
+}
+
+impl pointer::sealed::Sealed for RawArgument {}
+impl<T> KernelPointer<T> for RawArgument {
+    fn pointer(self) -> Pointer {
+        self.argument().into_pointer()
+    }
+}
+impl<T> KernelPointerMut<T> for RawArgument {}
+
+impl Argument {
+    /// It for a pointer parameter.
+    pub(crate) fn into_pointer(self) -> Pointer {
+        match self {
+            Self::Pointer(pointer) => pointer,
+            Self::Value(_) | Self::Local { .. } => Pointer::new(Place::Refused(
+                Error::new(
+                    ErrorKind::KernelArgument,
+                    "the kernel takes a pointer to memory, bytes were given",
+                )
+                .remedy("give it `RawArgument::memory`, so that the memory is known to be used"),
+            )),
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Commands of which one is that of a node (section 7.4.3).
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::dynamics::{Alternative, GroupId};
+use crate::command::{Command, CommandKind};
+use crate::graph::graph::{GraphInner, State};
+use crate::graph::insert::Origin;
+use crate::graph::node::{Node, NodeData};
+use crate::graph::structure::NodeId;
+use crate::{Error, Graph, NodeType, Result};
+
+/// Commands of which one, the active one, is that of the nodes to which the group is added.
+///
+/// All are kernels, or all are host tasks. The kernels may differ in their arguments and ranges; arguments may follow a
+/// [`DynamicParameter`](super::DynamicParameter), which reaches them also while they are not active. All must depend on the same
+/// nodes. What comes behind the node waits for it as if it did what any of the commands does.
+///
+/// ```no_run
+/// # mod kernels { oclave::include_kernels!("tests"); }
+/// # use kernels::{buffers::number, saxpy::saxpy};
+/// # fn main() -> oclave::Result<()> {
+/// # use oclave::{Command, Context, Device, DynamicCommandGroup, Graph};
+/// # let context = Context::new(&Device::select()?)?;
+/// # let (x, y) = (context.alloc_device::<f32>(64)?, context.alloc_device::<f32>(64)?);
+/// # let z = context.alloc_device::<u32>(64)?;
+/// let graph = Graph::new(&context, context.device())?;
+/// let either = DynamicCommandGroup::new(&graph, [
+///     Command::parallel_for(64, saxpy(2.0, &x, &y)),
+///     Command::parallel_for(32, number(&z, 7)),
+/// ])?;
+/// graph.add(&either)?;
+/// either.set_active_index(1)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct DynamicCommandGroup {
+    graph: Arc<GraphInner>,
+    id: GroupId,
+    len: usize,
+}
+
+impl DynamicCommandGroup {
+    /// A group for nodes of a graph. The first command is active.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) without a command, for commands that are neither kernels nor host tasks, for both in
+    /// one group, and for what the graph refuses a command.
+    pub fn new(graph: &Graph, commands: impl IntoIterator<Item = Command>) -> Result<Self> {
+        let graph = graph.inner();
+        let refuse = |message: String| graph.at(Error::invalid(message).at("dynamic command group"));
+        let mut alternatives: Vec<Alternative> = Vec::new();
+        let mut ty = None;
+        for (index, command) in commands.into_iter().enumerate() {
+            let (mut kind, events) = command.into_parts();
+            let own = NodeType::of(&kind);
+            if !matches!(own, NodeType::Kernel | NodeType::HostTask) {
+                return Err(refuse(format!("command {index} is a {own}, which no group can hold")));
+            }
+            if *ty.get_or_insert(own) != own {
+                return Err(refuse(format!("command {index} is a {own}, those before it are not")));
+            }
+            let parts = kind.requirements();
+            let named = |error: Error| error.at(format!("command {index} of a dynamic command group"));
+            graph.check(&kind, &parts, false, Origin::Explicit { all_leaves: false }).map_err(named)?;
+            let after =
+                events.iter().map(|event| graph.node_of(event)).collect::<Result<_>>().map_err(named)?;
+            kind.follow();
+            alternatives.push(Alternative { command: Arc::new(kind), after, parts });
+        }
+        let len = alternatives.len();
+        if len == 0 {
+            return Err(refuse("there is no command".to_owned()));
+        }
+        let id = graph.state().add_group(alternatives);
+        Ok(Self { graph: Arc::clone(graph), id, len })
+    }
+
+    /// How many commands there are.
+    #[allow(clippy::len_without_is_empty, reason = "a group has a command")]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The place of the active command.
+    pub fn active_index(&self) -> usize {
+        self.graph.state().dynamics.group(self.id).map_or(0, |group| group.active)
+    }
+
+    /// Makes a command active: the nodes of the group have it at once, executables when they are updated with them. Ranges
+    /// stay as they were last set.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid), and nothing changes, when there is no such command.
+    pub fn set_active_index(&self, index: usize) -> Result<()> {
+        if index >= self.len {
+            let message = format!("command {index} of a dynamic command group of {}", self.len);
+            return Err(self.graph.at(Error::invalid(message)));
+        }
+        self.graph.state().activate(self.id, index);
+        Ok(())
+    }
+}
+
+impl State {
+    /// A new group, with the values that its parameters have now.
+    fn add_group(&mut self, mut alternatives: Vec<Alternative>) -> GroupId {
+        for alternative in &mut alternatives {
+            Arc::make_mut(&mut alternative.command).follow();
+        }
+        self.dynamics.add_group(alternatives)
+    }
+
+    fn insert_group(
+        &mut self,
+        id: GroupId,
+        mut predecessors: Vec<NodeId>,
+        all_leaves: bool,
+    ) -> Result<NodeId> {
+        let Some(group) = self.dynamics.group(id) else { return Err(Error::invalid("no such group")) };
+        let mut common: Option<Vec<NodeId>> = None;
+        for (index, alternative) in group.alternatives.iter().enumerate() {
+            let mut before = alternative.after.clone();
+            self.hazards.before(&alternative.parts, &mut before);
+            before.sort_unstable_by_key(|node| node.index());
+            before.dedup();
+            match &common {
+                Some(common) if *common != before => return Err(differing(index, common, &before)),
+                Some(_) => {}
+                None => common = Some(before),
+            }
+        }
+        predecessors.extend(common.unwrap_or_default());
+        if all_leaves {
+            predecessors.extend(self.structure.leaves());
+        }
+        let parts: Vec<_> =
+            group.alternatives.iter().flat_map(|alternative| alternative.parts.clone()).collect();
+        let command = group.command().map_or_else(|| Arc::new(CommandKind::Empty), Arc::clone);
+        let data = NodeData { command, track: None, group: Some(id) };
+        let node = self.link(data, &parts, &predecessors);
+        self.dynamics.join(id, node);
+        Ok(node)
+    }
+}
+
+fn differing(index: usize, first: &[NodeId], other: &[NodeId]) -> Error {
+    let list = |nodes: &[NodeId]| format!("{:?}", nodes.iter().map(|node| node.index()).collect::<Vec<_>>());
+    Error::invalid(format!(
+        "command {index} of a dynamic command group depends on nodes {}, command 0 on {}",
+        list(other),
+        list(first)
+    ))
+    .remedy("let all commands depend on the same events, and use the same buffers as far as nodes before use them")
+}
+
+mod sealed {
+    use super::{Arc, GraphInner, Node, NodeId, Origin, Result};
+
+    pub trait Sealed {
+        #[doc(hidden)]
+        #[allow(private_interfaces, reason = "of a sealed trait")]
+        fn add_to(self, graph: &Arc<GraphInner>, after: Vec<NodeId>, origin: Origin) -> Result<Node>;
+    }
+}
+
+/// What becomes a node: a [`Command`] (or what can be made one), a [`DynamicCommandGroup`].
+pub trait NodeSource: sealed::Sealed {}
+
+#[allow(private_interfaces, reason = "of a sealed trait")]
+impl<C: Into<Command>> sealed::Sealed for C {
+    fn add_to(self, graph: &Arc<GraphInner>, after: Vec<NodeId>, origin: Origin) -> Result<Node> {
+        graph.insert(self.into(), after, origin)
+    }
+}
+impl<C: Into<Command>> NodeSource for C {}
+
+#[allow(private_interfaces, reason = "of a sealed trait")]
+impl sealed::Sealed for &DynamicCommandGroup {
+    fn add_to(self, graph: &Arc<GraphInner>, after: Vec<NodeId>, origin: Origin) -> Result<Node> {
+        if !Arc::ptr_eq(&self.graph, graph) {
+            let message =
+                format!("a dynamic command group of graph {} was given to another graph", self.graph.id());
+            return Err(graph.at(Error::invalid(message)));
+        }
+        let all_leaves = matches!(origin, Origin::Explicit { all_leaves: true });
+        let node = graph.state().insert_group(self.id, after, all_leaves).map_err(|error| graph.at(error))?;
+        Ok(Node::new(Arc::clone(graph), node))
+    }
+}
+impl NodeSource for &DynamicCommandGroup {}
+
+impl PartialEq for DynamicCommandGroup {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id && Arc::ptr_eq(&self.graph, &other.graph)
+    }
+}
+
+impl Eq for DynamicCommandGroup {}
+
+impl fmt::Debug for DynamicCommandGroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DynamicCommandGroup({} commands for graph {})", self.len, self.graph.id())
+    }
+}

@@ -1,0 +1,20 @@
+//! What of a graph can change after its nodes were added (section 7.5.2).
+//!
+//! ```text
+//! parameter.rs   DynamicParameter: values that arguments of any number of nodes follow
+//! group.rs       DynamicCommandGroup: commands, of which one is active, for any number of nodes
+//! node.rs        Node::update_range, update_nd_range, update_command
+//! dynamics.rs    what a graph knows of them: who follows what; the only place where commands of nodes change
+//! compare.rs     whether two graphs differ in more than parameters and ranges
+//! ```
+//! A change is seen in the graph at once, and in what was finalized from it when the executable is told.
+
+mod compare;
+mod dynamics;
+mod group;
+mod node;
+mod parameter;
+
+pub(super) use dynamics::{Dynamics, GroupId, Owner};
+pub use group::{DynamicCommandGroup, NodeSource};
+pub use parameter::{DynamicParameter, DynamicValue};

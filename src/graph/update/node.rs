@@ -1,0 +1,125 @@
+//! Changes of one node (section 7.4.1), and of its whole command.
+
+use crate::command::{Command, CommandKind};
+use crate::graph::insert::Origin;
+use crate::{Error, NdRange, Node, NodeType, Range, Result};
+
+impl Node {
+    /// Gives a kernel that was added with a plain range another one. An offset stays.
+    ///
+    /// The graph has it at once, executables when they are updated with the node. On a node of a
+    /// [`DynamicCommandGroup`](super::DynamicCommandGroup) it is the range of the active command, in all nodes of the group.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) when the node is no kernel, has work-groups of a given size, or a range of another number of
+    /// dimensions; and what the kernel cannot run with on the device. The node has not changed then.
+    pub fn update_range(&self, range: impl Into<Range>) -> Result<()> {
+        let range = range.into();
+        self.set_range(|current| match current.local() {
+            Some(_) => {
+                Err(Error::invalid("the node has work-groups of a given size, and is given a plain range")
+                    .remedy("call `update_nd_range`, or replace its command by `update_command`"))
+            }
+            None => Ok(current.with_global(range)),
+        })
+    }
+
+    /// Gives a kernel that was added with work-groups of a given size another range, size of work-groups and offset; or one that was added
+    /// without, another range and offset.
+    ///
+    /// # Errors
+    /// As [`update_range`](Self::update_range); and when one has work-groups of a given size and the other has not.
+    pub fn update_nd_range(&self, range: impl Into<NdRange>) -> Result<()> {
+        let range = range.into();
+        self.set_range(|current| {
+            match (current.local(), range.local()) {
+                (Some(_), None) => {
+                    Err(Error::invalid("the node has work-groups of a given size, the new range has none"))
+                }
+                (None, Some(_)) => Err(Error::invalid(
+                    "the node has a plain range, the new one has work-groups of a given size",
+                )),
+                _ => Ok(range),
+            }
+            .map_err(|error| error.remedy("replace the node's command by `update_command`"))
+        })
+    }
+
+    fn set_range(&self, new: impl FnOnce(&NdRange) -> Result<NdRange>) -> Result<()> {
+        let graph = self.graph();
+        let set = || {
+            let mut state = graph.state();
+            let owner = state.owner(self.id());
+            let Some(CommandKind::Kernel { range, call }) = state.command_of(owner).map(|command| &**command)
+            else {
+                return Err(Error::invalid("only kernels have a range"));
+            };
+            let to = new(range)?;
+            if to.global().dimensions() != range.global().dimensions() {
+                return Err(Error::invalid(format!(
+                    "the node has a range of {} dimensions, the new one has {}",
+                    range.global().dimensions(),
+                    to.global().dimensions()
+                )));
+            }
+            CommandKind::Kernel { range: to, call: call.clone() }.check(graph.context(), graph.device())?;
+            state.change(owner, |command| {
+                if let CommandKind::Kernel { range, .. } = command {
+                    *range = to;
+                }
+            });
+            Ok(())
+        };
+        set().map_err(|error| graph.at(error.at(format!("node {}", self.index()))))
+    }
+
+    /// Puts another command of the same type in the place of the node's: another copy, fill, host task, or kernel, with whatever
+    /// arguments and range. Its dependencies stay as they are.
+    ///
+    /// The graph has it at once, executables when they are updated with the node. The specification has this for kernels only,
+    /// through dynamic command groups (its issue 10.1).
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) when the command is of another [type](Node::node_type), of one that cannot be updated, or names
+    /// events, and when the node's command comes from a [`DynamicCommandGroup`](super::DynamicCommandGroup); and what
+    /// [`Graph::add`](crate::Graph::add) refuses. The node has not changed then.
+    pub fn update_command(&self, command: Command) -> Result<()> {
+        let graph = self.graph();
+        let (mut kind, events) = command.into_parts();
+        let replace = || {
+            let (ty, now) = (NodeType::of(&kind), self.node_type());
+            if ty != now {
+                return Err(Error::invalid(format!("the node is a {now}, the new command is a {ty}")));
+            }
+            if !ty.is_updatable() {
+                return Err(Error::invalid(format!("a {ty} cannot be updated")));
+            }
+            if !events.is_empty() {
+                return Err(Error::invalid("the new command waits for events, but edges stay as they are"));
+            }
+            let origin = Origin::Explicit { all_leaves: false };
+            graph.check(&kind, &kind.requirements(), false, origin)?;
+            let mut state = graph.state();
+            if state.structure.payload(self.id()).is_some_and(|data| data.group.is_some()) {
+                return Err(Error::invalid("the node's command comes from a dynamic command group")
+                    .remedy("make another command of the group active"));
+            }
+            kind.follow();
+            let before = state.replace(self.id(), kind);
+            drop(state);
+            drop(before);
+            Ok(())
+        };
+        replace().map_err(|error| match error.place() {
+            [first, ..] if first.starts_with("graph ") => error,
+            _ => graph.at(error.at(format!("node {}", self.index()))),
+        })
+    }
+}
+
+impl NodeType {
+    /// Whether executables can be updated with such a node.
+    pub(crate) fn is_updatable(self) -> bool {
+        matches!(self, Self::Kernel | Self::Memcpy | Self::Memset | Self::Memfill | Self::HostTask)
+    }
+}

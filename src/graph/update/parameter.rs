@@ -1,0 +1,199 @@
+//! Values that arguments of nodes follow (section 7.4.2).
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use bytemuck::NoUninit;
+
+use crate::command::{Argument, CommandKind, Given, Parameter, Place, Value};
+use crate::graph::graph::GraphInner;
+use crate::graph::insert::check_part;
+use crate::memory::{KernelPointer, KernelPointerMut, Pointer, UsmKind, pointer};
+use crate::{AccessKind, Accessor, Graph, KernelLocal, KernelValue, Local, RawArgument, Result, UsmSlice};
+
+/// A value that arguments of kernels in a graph follow.
+///
+/// It is passed by reference wherever a kernel takes an argument of its type: a scalar or struct, USM, a buffer's accessor, local memory
+/// ([`Local`]), or [raw](RawArgument) bytes and memory. Any number of arguments of any number of nodes may follow it. When it is
+/// [updated](Self::update), the nodes of the graph have the new value at once; executables get it with the nodes that they are updated with.
+///
+/// Edges stay as they are: two nodes that are ordered because they share a buffer should both follow the same parameter.
+/// A handle: clones are of the same parameter.
+///
+/// ```no_run
+/// # mod kernels { oclave::include_kernels!("tests"); }
+/// # use kernels::saxpy::saxpy;
+/// # fn main() -> oclave::Result<()> {
+/// # use oclave::{Command, Context, Device, DynamicParameter, Graph};
+/// # let context = Context::new(&Device::select()?)?;
+/// # let (x, y) = (context.alloc_device::<f32>(1024)?, context.alloc_device::<f32>(1024)?);
+/// let graph = Graph::new(&context, context.device())?;
+/// let alpha = DynamicParameter::new(&graph, 2.0_f32);
+/// let input = DynamicParameter::new(&graph, x.clone());
+/// graph.add(Command::parallel_for(1024, saxpy(&alpha, &input, &y)))?;
+/// alpha.update(3.0)?;
+/// input.update(&y)?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct DynamicParameter<V> {
+    graph: Arc<GraphInner>,
+    parameter: Arc<Parameter>,
+    ty: PhantomData<fn(V)>,
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// What a [`DynamicParameter`] may be: a by-value argument, a [`UsmSlice`], an [`Accessor`], [`Local`] memory, or a [`RawArgument`].
+pub trait DynamicValue: sealed::Sealed {
+    /// Whether a new value may not fit where the one before did.
+    #[doc(hidden)]
+    const MAY_NOT_FIT: bool = false;
+
+    #[doc(hidden)]
+    #[allow(private_interfaces, reason = "of a sealed trait")]
+    fn argument(&self) -> Argument;
+}
+
+impl<V: DynamicValue> DynamicParameter<V> {
+    /// A parameter for nodes of a graph, with its first value. What the value must be is checked where it is used.
+    pub fn new(graph: &Graph, value: V) -> Self {
+        let graph = Arc::clone(graph.inner());
+        let parameter = Arc::new(Parameter::new(graph.id(), value.argument()));
+        Self { graph, parameter, ty: PhantomData }
+    }
+
+    /// Gives all arguments that follow the parameter a value; a `V` or a `&V`. It may be the one that they have.
+    ///
+    /// # Errors
+    /// What a command would be refused for that is added to the graph with the value: memory of another context, a buffer that
+    /// writes back, more local memory than the device has ([`KernelArgument`](crate::ErrorKind::KernelArgument)). No
+    /// node has changed then.
+    pub fn update(&self, value: impl Borrow<V>) -> Result<()> {
+        let value = value.borrow().argument();
+        let mut state = self.graph.state();
+        self.check(&state, &value).map_err(|error| self.graph.at(error.at("dynamic parameter")))?;
+        state.set_all(self.parameter.id(), &value);
+        let before = std::mem::replace(&mut *self.parameter.current(), value);
+        drop(state);
+        drop(before);
+        Ok(())
+    }
+
+    /// Whether all nodes that follow it take the value.
+    fn check(&self, state: &crate::graph::graph::State, value: &Argument) -> Result<()> {
+        if let Argument::Pointer(pointer) = value {
+            pointer.place().check(self.graph.context(), self.graph.device())?;
+            pointer.place().requirement().map_or(Ok(()), |part| check_part(&part))?;
+        }
+        // Else it is of the type that the nodes were checked with.
+        for site in state.dynamics.sites(self.parameter.id()).iter().filter(|_| V::MAY_NOT_FIT) {
+            let Some(command) = state.command_of(site.owner) else { continue };
+            let mut command = CommandKind::clone(command);
+            if let CommandKind::Kernel { call, .. } = &mut command {
+                call.set_argument(site.argument, value);
+            }
+            command.check(self.graph.context(), self.graph.device())?;
+        }
+        Ok(())
+    }
+}
+
+impl<T: NoUninit> sealed::Sealed for T {}
+#[allow(private_interfaces, reason = "of a sealed trait")]
+impl<T: NoUninit> DynamicValue for T {
+    fn argument(&self) -> Argument {
+        Argument::Value(Value::new(self))
+    }
+}
+
+impl<T: 'static> sealed::Sealed for Local<T> {}
+#[allow(private_interfaces, reason = "of a sealed trait")]
+impl<T: 'static> DynamicValue for Local<T> {
+    const MAY_NOT_FIT: bool = true;
+
+    fn argument(&self) -> Argument {
+        Self::argument(self)
+    }
+}
+
+impl<T, K: UsmKind> sealed::Sealed for UsmSlice<T, K> {}
+#[allow(private_interfaces, reason = "of a sealed trait")]
+impl<T, K: UsmKind> DynamicValue for UsmSlice<T, K> {
+    fn argument(&self) -> Argument {
+        Argument::Pointer(Pointer::new(Place::Usm(self.region().clone())))
+    }
+}
+
+impl<T, A> sealed::Sealed for Accessor<T, A> {}
+#[allow(private_interfaces, reason = "of a sealed trait")]
+impl<T, A: AccessKind> DynamicValue for Accessor<T, A> {
+    fn argument(&self) -> Argument {
+        Argument::Pointer(KernelPointer::<T>::pointer(self))
+    }
+}
+
+impl sealed::Sealed for RawArgument {}
+#[allow(private_interfaces, reason = "of a sealed trait")]
+impl DynamicValue for RawArgument {
+    const MAY_NOT_FIT: bool = true;
+
+    fn argument(&self) -> Argument {
+        Self::argument(self)
+    }
+}
+
+impl<T: NoUninit> KernelValue<T> for &DynamicParameter<T> {
+    fn given(self) -> Given {
+        self.parameter.given()
+    }
+}
+
+impl<T> KernelValue<T> for &DynamicParameter<RawArgument> {
+    fn given(self) -> Given {
+        self.parameter.given()
+    }
+}
+
+impl<T: 'static> KernelLocal<T> for &DynamicParameter<Local<T>> {
+    fn given(self) -> Given {
+        self.parameter.given()
+    }
+}
+
+impl<V> pointer::sealed::Sealed for &DynamicParameter<V> {}
+impl<T, V: KernelPointer<T>> KernelPointer<T> for &DynamicParameter<V> {
+    fn pointer(self) -> Pointer {
+        self.parameter.current().clone().into_pointer()
+    }
+
+    #[allow(private_interfaces, reason = "of a sealed trait")]
+    fn parameter(&self) -> Option<Arc<Parameter>> {
+        Some(Arc::clone(&self.parameter))
+    }
+}
+impl<T, V: KernelPointerMut<T>> KernelPointerMut<T> for &DynamicParameter<V> {}
+
+impl<V> Clone for DynamicParameter<V> {
+    fn clone(&self) -> Self {
+        Self { graph: Arc::clone(&self.graph), parameter: Arc::clone(&self.parameter), ty: PhantomData }
+    }
+}
+
+impl<V> PartialEq for DynamicParameter<V> {
+    fn eq(&self, other: &Self) -> bool {
+        self.parameter.id() == other.parameter.id()
+    }
+}
+
+impl<V> Eq for DynamicParameter<V> {}
+
+impl<V> fmt::Debug for DynamicParameter<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DynamicParameter({:?})", self.parameter)
+    }
+}

@@ -1,0 +1,8 @@
+//! Copies and fills take no parameters of graphs: a node's command is replaced instead.
+use oclave::{Command, DynamicParameter, UsmSlice, usm};
+
+fn copy(from: &DynamicParameter<UsmSlice<f32, usm::Device>>, to: &UsmSlice<f32, usm::Device>) -> Command {
+    Command::copy(from, to)
+}
+
+fn main() {}
