@@ -24,6 +24,7 @@ mod launch;
 mod memory;
 mod native;
 mod parameter;
+mod patch;
 mod place;
 mod prepare;
 mod range;
@@ -290,7 +291,7 @@ impl CommandKind {
     pub(crate) fn requirements(&self) -> Vec<Arc<Requirement>> {
         match self {
             Self::Kernel { call, .. } => call.requirements(),
-            Self::Graph(graph) => graph.requirements().to_vec(),
+            Self::Graph(graph) => graph.requirements(),
             Self::Native(native) => native.places().iter().filter_map(Place::requirement).collect(),
             kind => kind.places().into_iter().flatten().filter_map(Place::requirement).collect(),
         }

@@ -151,6 +151,12 @@ impl CommandBuffer {
         self.steps.clone()
     }
 
+    /// What updates name a step by, if it can be updated.
+    pub(super) fn handle(&self, step: usize) -> Option<cl_mutable_command_khr> {
+        let at = step.checked_sub(self.steps.start)?;
+        self.handles.get(at).copied().filter(|handle| !handle.is_null())
+    }
+
     fn last(&self) -> std::sync::MutexGuard<'_, Option<Event>> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }

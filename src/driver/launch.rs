@@ -21,7 +21,7 @@ pub(crate) enum Arg<'a> {
 }
 
 impl<'a> Arg<'a> {
-    fn memory(self) -> Option<Span<'a>> {
+    pub(super) fn memory(self) -> Option<Span<'a>> {
         match self {
             Self::Memory(span) => Some(span),
             _ => None,

@@ -100,6 +100,11 @@ impl Step {
         Self { work: Work::Other(enqueue), memory }
     }
 
+    /// The memory that it uses.
+    pub(crate) fn memory(&self) -> &[Arc<Allocation>] {
+        &self.memory
+    }
+
     /// Whether it is nothing.
     pub(crate) fn is_join(&self) -> bool {
         matches!(self.work, Work::Join)
@@ -181,7 +186,7 @@ impl Sequence {
             }
         }
         self.waits.extend_from_slice(after);
-        self.begin(&step);
+        self.begin(&step.memory);
         self.entries.push(Entry { step, waits_end, first_successor: u32::MAX, label });
         Ok(id)
     }
@@ -189,12 +194,58 @@ impl Sequence {
     /// Puts another step in the place of one. What was put on queues before is not changed.
     pub(crate) fn replace(&mut self, index: usize, step: Step) -> Result<()> {
         self.check(&step)?;
-        self.begin(&step);
+        self.begin(&step.memory);
         let Some(entry) = self.entries.get_mut(index) else {
             return Err(Error::invalid(format!("there is no step {index}")));
         };
         let before = std::mem::replace(&mut entry.step, step);
         before.memory.iter().for_each(|memory| self.release(memory));
+        Ok(())
+    }
+
+    /// Sets the arguments of a step that is a kernel, as many as it has and of its kinds and sizes, and its index space. What was put on
+    /// queues before is not changed.
+    pub(crate) fn set_kernel<'a>(
+        &mut self,
+        index: usize,
+        arguments: impl Iterator<Item = Arg<'a>> + Clone,
+        size: Option<&WorkSize>,
+    ) -> Result<()> {
+        self.set_memory(index, arguments.clone())?;
+        let Some(Entry { step: Step { work: Work::Kernel { kernel, size: now }, .. }, .. }) =
+            self.entries.get_mut(index)
+        else {
+            return Err(Error::invalid(format!("step {index} is no kernel")));
+        };
+        for (index, argument) in (0..).zip(arguments) {
+            kernel.set_argument(index, argument)?;
+        }
+        if let Some(size) = size {
+            *now = *size;
+        }
+        Ok(())
+    }
+
+    /// Says that a step uses the memory among these arguments, instead of what it did use.
+    pub(crate) fn set_memory<'a>(
+        &mut self,
+        index: usize,
+        arguments: impl Iterator<Item = Arg<'a>> + Clone,
+    ) -> Result<()> {
+        let Some(entry) = self.entries.get_mut(index) else {
+            return Err(Error::invalid(format!("there is no step {index}")));
+        };
+        let new = arguments.filter_map(Arg::memory).map(|span| span.allocation());
+        if new.clone().map(|memory| memory.id()).eq(entry.step.memory.iter().map(|memory| memory.id())) {
+            return Ok(());
+        }
+        if new.clone().any(|memory| !Arc::ptr_eq(memory.context(), &self.context)) {
+            return Err(of_another_context());
+        }
+        let new: Vec<Arc<Allocation>> = new.cloned().collect();
+        let before = std::mem::replace(&mut entry.step.memory, new.clone());
+        self.begin(&new);
+        before.iter().for_each(|memory| self.release(memory));
         Ok(())
     }
 
@@ -209,8 +260,8 @@ impl Sequence {
         Ok(())
     }
 
-    fn begin(&mut self, step: &Step) {
-        step.memory.iter().for_each(|memory| self.count_use(memory));
+    fn begin(&mut self, memory: &[Arc<Allocation>]) {
+        memory.iter().for_each(|memory| self.count_use(memory));
     }
 
     fn count_use(&mut self, memory: &Arc<Allocation>) {

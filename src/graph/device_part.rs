@@ -7,6 +7,7 @@ use super::finalize::flatten::Flat;
 use super::finalize::steps::{self, Place};
 use super::interpreter::{self, Tasks, Wish};
 use super::replay::{self, Replay, ReplayStrategy};
+use super::update::Pending;
 use crate::driver::event::Event;
 use crate::driver::queue;
 use crate::driver::sequence::{Mode, Sequence};
@@ -22,6 +23,7 @@ pub(super) struct DevicePart {
     pub(super) not_listed: NotListed,
     /// The event of its last run.
     last: Option<Event>,
+    pub(super) pending: Pending,
 }
 
 /// Why nodes are in no list of tasks.
@@ -48,7 +50,10 @@ impl DevicePart {
     ) -> Result<Self> {
         let (context, device) = (queue.context(), queue.device());
         let replay = replay::choose(context, device, options);
+        let updatable = options.updatable;
         let wish = match (options.strategy, context.graph_interpreter()) {
+            // Tasks are not updated yet.
+            _ if updatable => Wish::Never,
             (_, Some(false)) => Wish::Never,
             (ReplayStrategy::Interpreter, _) | (ReplayStrategy::Auto, Some(true)) => Wish::Always,
             (ReplayStrategy::Auto, None) => Wish::Faster,
@@ -57,14 +62,17 @@ impl DevicePart {
         let (sequence, tasks, not_listed) = match interpreter::plan(flat, nodes, queue, wish)? {
             Ok(mut plan) => {
                 let refused = NotListed::Some(std::mem::take(&mut plan.refused));
-                let (sequence, tasks) = steps::planned(flat, nodes, partition, queue, places, plan)?;
+                let (sequence, tasks) =
+                    steps::planned(flat, nodes, partition, queue, updatable, places, plan)?;
                 (sequence, Some(tasks), refused)
             }
-            Err(reason) => {
-                (steps::sequence(flat, nodes, partition, queue, places)?, None, NotListed::All(reason))
-            }
+            Err(reason) => (
+                steps::sequence(flat, nodes, partition, queue, updatable, places)?,
+                None,
+                NotListed::All(reason),
+            ),
         };
-        Ok(Self { sequence, replay, tasks, not_listed, last: None })
+        Ok(Self { sequence, replay, tasks, not_listed, last: None, pending: Pending::default() })
     }
 
     /// How it is put on queues.

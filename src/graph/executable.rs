@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::describe::title;
 use super::device_part::DevicePart;
@@ -35,15 +35,15 @@ pub struct ExecutableGraph(Arc<Inner>);
 
 pub(super) struct Inner {
     id: u64,
-    graph: u64,
+    pub(super) graph: u64,
     context: Context,
     device: Device,
     options: Options,
-    pub(super) flat: Flat,
+    flat: RwLock<Flat>,
     pub(super) partitions: Vec<Partition>,
-    requirements: Vec<Arc<Requirement>>,
+    requirements: RwLock<Vec<Arc<Requirement>>>,
     /// Where each node of `flat` went.
-    places: Vec<Option<Place>>,
+    pub(super) places: Vec<Option<Place>>,
     state: Mutex<State>,
     /// For graphs of several partitions: where they are put, and the event of the last submission.
     pub(super) lane: Option<Queue>,
@@ -51,11 +51,13 @@ pub(super) struct Inner {
 }
 
 /// What submissions and updates take turns at.
-struct State {
+pub(super) struct State {
     /// For commands to be prepared with.
-    queue: Queue,
+    pub(super) queue: Queue,
     /// By partition; `None` for host tasks.
-    device: Vec<Option<DevicePart>>,
+    pub(super) device: Vec<Option<DevicePart>>,
+    /// What it was made from; for updates.
+    pub(super) frozen: Option<Frozen>,
 }
 
 /// A part of an executable graph that is run as one: what is given to the device at once, or a host task.
@@ -78,14 +80,15 @@ pub struct PartitionInfo {
 }
 
 impl ExecutableGraph {
-    pub(super) fn new(frozen: &Frozen, options: Options) -> Result<Self> {
+    pub(super) fn new(frozen: Frozen, options: Options) -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let (context, device) = (frozen.context(), frozen.device());
+        let (context, device) = (frozen.context().clone(), frozen.device().clone());
+        let (context, device, graph) = (&context, &device, frozen.graph());
         if options.strategy == ReplayStrategy::CommandBuffer {
             device.command_buffer()?;
         }
         let queue = Queue::builder(context).device(device).build()?;
-        let flat = Flat::new(frozen)?;
+        let flat = Flat::new(&frozen)?;
         let partitions = partition(&flat);
         let mut places = vec![None; flat.len()];
         let mut parts = Vec::with_capacity(partitions.len());
@@ -106,15 +109,15 @@ impl ExecutableGraph {
         };
         Ok(Self(Arc::new(Inner {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
-            graph: frozen.graph(),
+            graph,
             context: context.clone(),
             device: device.clone(),
             options,
-            flat,
+            flat: RwLock::new(flat),
             partitions,
-            requirements,
+            requirements: RwLock::new(requirements),
             places,
-            state: Mutex::new(State { queue, device: parts }),
+            state: Mutex::new(State { queue, device: parts, frozen: options.updatable.then_some(frozen) }),
             lane,
             turn: Mutex::new(None),
         })))
@@ -137,7 +140,7 @@ impl ExecutableGraph {
 
     /// How many commands there are, those of sub-graphs included.
     pub fn len(&self) -> usize {
-        self.0.flat.len()
+        self.flat().len()
     }
 
     /// Whether there is no command.
@@ -157,8 +160,9 @@ impl ExecutableGraph {
     /// The parts that are run as one, each behind those that it waits for.
     pub fn partitions(&self) -> Vec<PartitionInfo> {
         let state = self.state();
+        let flat = self.flat();
         let info = |(partition, part): (&Partition, &Option<DevicePart>)| {
-            let origin = |node: &u32| self.0.flat.origin(*node as usize) as usize;
+            let origin = |node: &u32| flat.origin(*node as usize) as usize;
             let sequence = part.as_ref().map(|part| &part.sequence);
             let linear = sequence.is_none_or(Sequence::is_linear);
             let commands = sequence.map_or(0, Sequence::commands);
@@ -187,18 +191,30 @@ impl ExecutableGraph {
         let mut state = self.state();
         let mut handles = Vec::new();
         for part in state.device.iter_mut().flatten() {
+            part.catch_up(self, queue.driver())?;
             handles.extend(part.replay.native(&part.sequence, queue.driver())?);
         }
         Ok(handles)
     }
 
-    pub(crate) fn flat(&self) -> &Flat {
-        &self.0.flat
+    pub(crate) fn flat(&self) -> RwLockReadGuard<'_, Flat> {
+        self.0.flat.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// For updates, which have the state.
+    pub(super) fn flat_mut(&self) -> RwLockWriteGuard<'_, Flat> {
+        self.0.flat.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What its commands do to parts of buffers.
-    pub(crate) fn requirements(&self) -> &[Arc<Requirement>] {
-        &self.0.requirements
+    pub(crate) fn requirements(&self) -> Vec<Arc<Requirement>> {
+        self.0.requirements.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Commands with buffers have changed.
+    pub(super) fn find_requirements(&self) {
+        let requirements = requirements(&self.flat());
+        *self.0.requirements.write().unwrap_or_else(PoisonError::into_inner) = requirements;
     }
 
     /// Checks that a queue can run it.
@@ -225,16 +241,21 @@ impl ExecutableGraph {
         matches!(self.0.partitions.as_slice(), [Partition { host: false, .. }])
     }
 
-    /// Puts a part for the device on a driver's queue of its context and device, behind events and its last run.
+    /// Puts a part for the device on a driver's queue of its context and device, behind events and its last run, as the part was when it
+    /// was submitted.
     pub(super) fn run(
         &self,
         index: usize,
+        submission: u64,
         queue: &Arc<driver_queue::Queue>,
         after: &[&driver::Event],
         held: bool,
     ) -> Result<driver::Event> {
         let mut state = self.state();
         let Some(Some(part)) = state.device.get_mut(index) else { return queue.marker(after) };
+        part.bring_to(submission)
+            .and_then(|()| part.catch_up(self, queue))
+            .map_err(|error| self.at(error))?;
         let measure = self.0.options.profiling && queue.properties().profiling;
         part.run(queue, after, Mode { measure, held }).map_err(|error| self.at(error))
     }
@@ -242,7 +263,7 @@ impl ExecutableGraph {
     /// The allocations that a part uses.
     pub(super) fn memory(&self, index: usize) -> Vec<Arc<Allocation>> {
         match self.state().device.get(index) {
-            Some(Some(part)) => part.sequence.memory().cloned().collect(),
+            Some(Some(part)) => part.sequence.memory().chain(part.pending.memory()).cloned().collect(),
             _ => Vec::new(),
         }
     }
@@ -272,15 +293,16 @@ impl ExecutableGraph {
         let Some(Some(part)) = state.device.get(index) else { return (u64::MAX, Vec::new()) };
         let nodes =
             self.0.partitions.get(index).map(|partition| partition.nodes.as_slice()).unwrap_or_default();
+        let flat = self.flat();
         let mut steps: Vec<(Vec<usize>, String)> = vec![(Vec::new(), String::new()); part.sequence.len()];
         for node in nodes {
             let (Some(Steps::One(step) | Steps::Task { step, .. }), Some(command)) =
-                (self.place(*node), self.0.flat.command(*node as usize))
+                (self.place(*node), flat.command(*node as usize))
             else {
                 continue;
             };
             if let Some((nodes, name)) = steps.get_mut(*step as usize) {
-                nodes.push(self.0.flat.origin(*node as usize) as usize);
+                nodes.push(flat.origin(*node as usize) as usize);
                 *name = match nodes.len() {
                     1 => title(command),
                     count => format!("segment of {count} nodes"),
@@ -292,7 +314,7 @@ impl ExecutableGraph {
         (part.sequence.id(), steps.map(|(_, step)| step).collect())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

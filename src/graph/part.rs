@@ -5,6 +5,7 @@
 //! command behind all of them, which has the graph's event.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError};
 
 use super::executable::ExecutableGraph;
@@ -18,13 +19,19 @@ use crate::{Event, Queue, Result};
 pub(crate) struct GraphPart {
     graph: ExecutableGraph,
     index: usize,
+    /// The number of the submission among those of the part.
+    submission: u64,
+    /// Whether updates need not mind it any more.
+    over: AtomicBool,
     /// What it uses, once somebody has asked.
     memory: OnceLock<Vec<Arc<Allocation>>>,
 }
 
 impl GraphPart {
     fn new(graph: &ExecutableGraph, index: usize) -> Self {
-        Self { graph: graph.clone(), index, memory: OnceLock::new() }
+        let submission = graph.enter(index);
+        let over = AtomicBool::new(!graph.is_updatable());
+        Self { graph: graph.clone(), index, submission, over, memory: OnceLock::new() }
     }
 
     pub(crate) fn run(
@@ -33,12 +40,26 @@ impl GraphPart {
         after: &[&driver::Event],
         held: bool,
     ) -> Result<driver::Event> {
-        self.graph.run(self.index, queue, after, held)
+        let event = self.graph.run(self.index, self.submission, queue, after, held)?;
+        self.end();
+        Ok(event)
+    }
+
+    fn end(&self) {
+        if !self.over.swap(true, Ordering::AcqRel) {
+            self.graph.leave(self.index);
+        }
     }
 
     /// The allocations that it uses; the same ones each time.
     pub(crate) fn memory(&self) -> &[Arc<Allocation>] {
         self.memory.get_or_init(|| self.graph.memory(self.index))
+    }
+}
+
+impl Drop for GraphPart {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 
@@ -110,8 +131,9 @@ impl ExecutableGraph {
     ) -> Result<()> {
         let inner = self.inner();
         for (index, partition) in inner.partitions.iter().enumerate() {
-            let task = partition.nodes.first().and_then(|node| inner.flat.command(*node as usize));
-            let part = match task.map(|task| &**task) {
+            let node = partition.nodes.first().map(|node| *node as usize);
+            let task = node.and_then(|node| self.flat().command(node).cloned());
+            let part = match task.as_deref() {
                 Some(CommandKind::HostTask(task)) => Prepared::HostTask(task.clone()),
                 _ => Prepared::Part(GraphPart::new(self, index)),
             };

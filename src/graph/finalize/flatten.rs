@@ -14,6 +14,8 @@ pub(crate) struct Flat {
     waits: Vec<u32>,
     /// By number of the graph's nodes: where the node's effect is complete.
     exits: Vec<u32>,
+    /// By number of the graph's nodes that are sub-graphs: where their first command is.
+    sub_graphs: HashMap<u32, u32>,
 }
 
 #[derive(Debug)]
@@ -41,7 +43,7 @@ impl Flat {
             let exit = match &**command {
                 CommandKind::Graph(sub) => {
                     waits.extend(before.get(&sub.id()).copied());
-                    let exit = flat.put_in(sub.flat(), waits, origin)?;
+                    let exit = flat.put_in(&sub.flat(), waits, origin)?;
                     before.insert(sub.id(), exit);
                     exit
                 }
@@ -72,6 +74,7 @@ impl Flat {
             waits = vec![self.push(empty(), origin, &waits)?];
         }
         let offset = self.nodes.len() as u32;
+        self.sub_graphs.insert(origin, offset);
         let mut is_leaf = vec![true; sub.len()];
         for (index, node) in sub.nodes.iter().enumerate() {
             let own = sub.waits(index);
@@ -101,11 +104,18 @@ impl Flat {
         self.nodes.get(index).map(|node| &node.command)
     }
 
-    /// Puts another command in the place of one.
-    pub(crate) fn set_command(&mut self, index: usize, command: Arc<CommandKind>) {
-        if let Some(node) = self.nodes.get_mut(index) {
-            node.command = command;
-        }
+    /// Puts another command in the place of one, and gives the one before.
+    pub(crate) fn set_command(
+        &mut self,
+        index: usize,
+        command: Arc<CommandKind>,
+    ) -> Option<Arc<CommandKind>> {
+        self.nodes.get_mut(index).map(|node| std::mem::replace(&mut node.command, command))
+    }
+
+    /// Where the first command of a sub-graph is.
+    pub(crate) fn sub_graph(&self, node: usize) -> Option<usize> {
+        self.sub_graphs.get(&(node as u32)).map(|first| *first as usize)
     }
 
     /// The number of the graph's node that this one is, or is a part of.

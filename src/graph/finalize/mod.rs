@@ -57,8 +57,8 @@ impl Finalizer<'_> {
     /// has none.
     pub fn finalize(self) -> Result<ExecutableGraph> {
         let frozen = self.graph.inner().freeze()?;
-        ExecutableGraph::new(&frozen, self.options)
-            .map_err(|error| error.at(format!("graph {}", frozen.graph())))
+        let graph = frozen.graph();
+        ExecutableGraph::new(frozen, self.options).map_err(|error| error.at(format!("graph {graph}")))
     }
 }
 

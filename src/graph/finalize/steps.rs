@@ -1,9 +1,9 @@
 //! From the nodes of a partition to a sequence of prepared steps.
 
 use super::flatten::Flat;
-use crate::driver::sequence::{NO_LABEL, Sequence, Step};
+use crate::driver::sequence::{NO_LABEL, Sequence};
 use crate::graph::interpreter::{Plan, Run, Segment, Tasks};
-use crate::{Queue, Result};
+use crate::{NodeType, Queue, Result};
 
 /// Joins are left out where that makes at most so many edges more.
 const FEW_EDGES: usize = 64;
@@ -37,9 +37,10 @@ pub(crate) fn sequence(
     nodes: &[u32],
     partition: u32,
     queue: &Queue,
+    updatable: bool,
     places: &mut [Option<Place>],
 ) -> Result<Sequence> {
-    let mut steps = Builder::new(flat, nodes, partition, queue, places);
+    let mut steps = Builder::new(flat, nodes, partition, queue, updatable, places);
     nodes.iter().try_for_each(|node| steps.add(*node))?;
     Ok(steps.sequence)
 }
@@ -50,10 +51,11 @@ pub(crate) fn planned(
     nodes: &[u32],
     partition: u32,
     queue: &Queue,
+    updatable: bool,
     places: &mut [Option<Place>],
     plan: Plan,
 ) -> Result<(Sequence, Tasks)> {
-    let mut steps = Builder::new(flat, nodes, partition, queue, places);
+    let mut steps = Builder::new(flat, nodes, partition, queue, updatable, places);
     let mut tasks = plan.tasks;
     for segment in &plan.segments {
         match segment {
@@ -69,6 +71,7 @@ struct Builder<'a> {
     flat: &'a Flat,
     partition: u32,
     queue: &'a Queue,
+    updatable: bool,
     /// How many of the nodes wait for each.
     successors: Vec<u32>,
     places: &'a mut [Option<Place>],
@@ -83,11 +86,12 @@ impl<'a> Builder<'a> {
         nodes: &[u32],
         partition: u32,
         queue: &'a Queue,
+        updatable: bool,
         places: &'a mut [Option<Place>],
     ) -> Self {
         let sequence = Sequence::new(queue.context().driver(), queue.device());
         let successors = successors(flat, nodes, places.len());
-        Self { flat, partition, queue, successors, places, sequence, waits: Vec::new() }
+        Self { flat, partition, queue, updatable, successors, places, sequence, waits: Vec::new() }
     }
 
     fn add(&mut self, node: u32) -> Result<()> {
@@ -97,7 +101,9 @@ impl<'a> Builder<'a> {
         let step = command.step(self.queue).map_err(|error| error.at(format!("node {origin}")))?;
         self.find_waits(&[node], None);
         let behind = self.successors.get(index).copied().unwrap_or(0) as usize;
-        let place = match step.is_join() && is_left_out(self.waits.len(), behind) {
+        // What runs nothing now may be given something to run.
+        let may_grow = self.updatable && NodeType::of(command).is_updatable();
+        let place = match step.is_join() && !may_grow && is_left_out(self.waits.len(), behind) {
             true => Steps::Left(self.waits.as_slice().into()),
             false => Steps::One(self.sequence.push(step, &self.waits, origin)?),
         };
@@ -170,9 +176,4 @@ fn successors(flat: &Flat, nodes: &[u32], count: usize) -> Vec<u32> {
         }
     }
     successors
-}
-
-/// The step of a node's command once more, for an executable that is updated.
-pub(crate) fn step(flat: &Flat, node: usize, queue: &Queue) -> Result<Option<Step>> {
-    flat.command(node).map(|command| command.step(queue)).transpose()
 }

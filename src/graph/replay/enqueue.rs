@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Replay, ReplayStrategy};
 use crate::Result;
 use crate::driver::event::Event;
+use crate::driver::mutable::Patches;
 use crate::driver::queue::Queue;
 use crate::driver::sequence::{Mode, Sequence};
 
@@ -24,6 +25,14 @@ impl Replay for Enqueue {
     }
 
     fn changed(&mut self, _: &[usize]) {}
+
+    fn patch(&mut self, _: &Patches<'_>) -> bool {
+        false
+    }
+
+    fn reads_kernels(&self, _: &Queue) -> bool {
+        true
+    }
 
     fn strategy(&self) -> ReplayStrategy {
         ReplayStrategy::Enqueue

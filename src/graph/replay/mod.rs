@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::finalize::Options;
 use crate::driver::event::Event;
+use crate::driver::mutable::Patches;
 use crate::driver::queue::Queue;
 use crate::driver::quirk::Quirks;
 use crate::driver::sequence::{Mode, Sequence};
@@ -60,6 +61,13 @@ pub(crate) trait Replay: Debug + Send {
 
     /// Steps of the sequence were replaced.
     fn changed(&mut self, steps: &[usize]);
+
+    /// Kernels of the sequence get other arguments or sizes. `false`: the sequence must have them at once. Else it is behind for these
+    /// steps, until somebody [reads](Self::reads_kernels) them.
+    fn patch(&mut self, patches: &Patches<'_>) -> bool;
+
+    /// Whether the next replay on a queue like this uses the kernels of the sequence.
+    fn reads_kernels(&self, queue: &Queue) -> bool;
 
     /// Which one it is.
     fn strategy(&self) -> ReplayStrategy;

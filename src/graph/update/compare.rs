@@ -1,7 +1,10 @@
 //! Whether one graph can give another one its parameters and ranges: the topology and the kernels must be the same.
 
+use std::sync::Arc;
+
 use crate::command::{Argument, CommandKind, KernelCall};
 use crate::graph::describe::title;
+use crate::graph::finalize::flatten::Flat;
 use crate::graph::frozen::Frozen;
 use crate::graph::structure::NodeId;
 use crate::{Error, NodeType, Result};
@@ -47,6 +50,91 @@ pub(crate) fn check(target: &impl Nodes, source: &impl Nodes) -> Result<()> {
         Some(difference) => Err(Error::invalid(format!("the graphs differ: {difference}"))
             .remedy("build the graph in the same way as the one that was finalized, or finalize it")),
         None => Ok(()),
+    }
+}
+
+/// The commands that an executable is updated with by a graph that is the same, with their places among its own.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn whole(target: &Frozen, flat: &Flat, source: &Frozen) -> Result<Vec<(usize, Arc<CommandKind>)>> {
+    check(&Now { frozen: target, flat }, source)?;
+    let mut changes = Vec::new();
+    for (node, command) in source.commands().iter().enumerate() {
+        match (&**command, target.commands().get(node).map(|command| &**command)) {
+            (CommandKind::Graph(new), Some(CommandKind::Graph(old))) => {
+                let Some(first) = flat.sub_graph(node) else { continue };
+                let new = new.flat();
+                check(&Part { edges: &old.flat(), commands: flat, first }, &*new)
+                    .map_err(|error| error.at(format!("sub-graph node {node}")))?;
+                let commands = (0..new.len()).filter_map(|at| new.command(at).cloned());
+                changes.extend((first..).zip(commands));
+            }
+            (CommandKind::Kernel { .. }, _) => {
+                changes.extend(flat.position(node).map(|at| (at as usize, Arc::clone(command))));
+            }
+            _ => {}
+        }
+    }
+    changes.retain(|(_, command)| matches!(&**command, CommandKind::Kernel { .. }));
+    Ok(changes)
+}
+
+/// A graph that was finalized, with the commands that its executable has now.
+struct Now<'a> {
+    frozen: &'a Frozen,
+    flat: &'a Flat,
+}
+
+impl Nodes for Now<'_> {
+    fn len(&self) -> usize {
+        self.frozen.len()
+    }
+
+    fn command(&self, node: usize) -> Option<&CommandKind> {
+        match Nodes::command(self.frozen, node) {
+            Some(sub @ CommandKind::Graph(_)) => Some(sub),
+            _ => self.flat.command(self.flat.position(node)? as usize).map(|command| &**command),
+        }
+    }
+
+    fn predecessors(&self, node: usize) -> impl Iterator<Item = usize> {
+        Nodes::predecessors(self.frozen, node)
+    }
+}
+
+/// A sub-graph, with the commands that the executable has for it now, from `first` on.
+struct Part<'a> {
+    edges: &'a Flat,
+    commands: &'a Flat,
+    first: usize,
+}
+
+impl Nodes for Part<'_> {
+    fn len(&self) -> usize {
+        self.edges.len()
+    }
+
+    fn command(&self, node: usize) -> Option<&CommandKind> {
+        self.commands.command(self.first + node).map(|command| &**command)
+    }
+
+    fn predecessors(&self, node: usize) -> impl Iterator<Item = usize> {
+        Nodes::predecessors(self.edges, node)
+    }
+}
+
+impl Nodes for Flat {
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn command(&self, node: usize) -> Option<&CommandKind> {
+        self.command(node).map(|command| &**command)
+    }
+
+    fn predecessors(&self, node: usize) -> impl Iterator<Item = usize> {
+        self.waits(node).iter().map(|wait| *wait as usize)
     }
 }
 

@@ -1,0 +1,244 @@
+//! Updates of executables: from the nodes of the graph to what was prepared (section 7.5.2).
+
+use std::sync::{Arc, PoisonError};
+
+use super::compare;
+use crate::command::CommandKind;
+use crate::driver::launch::WorkSize;
+use crate::driver::mutable::Patches;
+use crate::driver::sequence::Step;
+use crate::graph::executable::{ExecutableGraph, State};
+use crate::graph::finalize::flatten::Flat;
+use crate::graph::finalize::steps::Steps;
+use crate::{Error, Graph, Handles, Node, NodeType, Result};
+
+/// A command of the flat graph that is replaced.
+struct Change {
+    node: usize,
+    command: Arc<CommandKind>,
+    how: How,
+}
+
+/// What becomes of the step that was prepared for it.
+enum How {
+    /// There is none: a host task, which submissions take from the command.
+    Host,
+    /// The same kernel object gets other arguments, and an index space if that changes (before, and after).
+    Patch { partition: usize, step: usize, size: Option<(WorkSize, WorkSize)> },
+    /// Another step.
+    Replace { partition: usize, step: usize, new: Step },
+}
+
+impl ExecutableGraph {
+    /// Updates a node: its arguments, range and command become those that the node has now in the graph that this was finalized from.
+    ///
+    /// Submissions that were made before keep what they had, whether they have run or not; nothing is waited for. Nodes of kernels,
+    /// copies, fills and host tasks can be updated; edges stay as they are.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) when the executable was not finalized as [updatable](crate::Finalizer::updatable), when the node is of another
+    /// graph, was added after it was finalized, or is of a type that cannot be updated; what a queue would refuse its command for.
+    /// Nothing has changed then.
+    pub fn update(&self, node: &Node) -> Result<()> {
+        self.update_nodes(node)
+    }
+
+    /// Updates several nodes at once, as [`update`](Self::update): all, or none if it fails. The driver is told of all of them in one call.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn update_nodes<'a>(&self, nodes: impl Handles<'a, Node>) -> Result<()> {
+        self.check_updatable()?;
+        let mut commands = Vec::new();
+        let mut nodes = nodes.handles().peekable();
+        if let Some(first) = nodes.peek() {
+            let graph = Arc::clone(first.graph());
+            let state = graph.state();
+            for node in nodes {
+                if !Arc::ptr_eq(node.graph(), &graph) || graph.id() != self.inner().graph {
+                    let message = format!("node {} is of graph {}", node.index(), node.graph().id());
+                    return Err(self.at(Error::invalid(message)));
+                }
+                let command = state.structure.payload(node.id()).map(|data| Arc::clone(&data.command));
+                commands.extend(command.map(|command| (node.index(), command)));
+            }
+        }
+        let changes = {
+            let flat = self.flat();
+            let place = |(node, command): (usize, Arc<CommandKind>)| {
+                let refuse = |error: Error| Err(self.at(error.at(format!("node {node}"))));
+                let ty = NodeType::of(&command);
+                match flat.position(node) {
+                    Some(_) if !ty.is_updatable() => {
+                        refuse(Error::invalid(format!("a {ty} cannot be updated")))
+                    }
+                    Some(position) => Ok((position as usize, command)),
+                    None => refuse(
+                        Error::invalid("the node was added after the graph was finalized")
+                            .remedy("finalize the graph once more"),
+                    ),
+                }
+            };
+            commands.into_iter().map(place).collect::<Result<_>>()?
+        };
+        self.commit(changes)
+    }
+
+    /// Updates all nodes from a graph with the same nodes and edges, made in the same order: arguments and ranges of its kernels become
+    /// those of this one's. Sub-graphs are compared and updated command by command. That it is the same is checked.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) when the executable was not finalized as [updatable](crate::Finalizer::updatable), for another context or device, for
+    /// nodes other than kernels, sub-graphs, empty nodes and barriers, and for a graph that is not the same, with the first difference; what a queue would refuse a command for.
+    /// Nothing has changed then.
+    pub fn update_graph(&self, source: &Graph) -> Result<()> {
+        self.check_updatable()?;
+        let frozen = source.inner().freeze()?;
+        if frozen.context() != self.context() || frozen.device() != self.device() {
+            let message = format!("graph {} is of another context or device", source.id());
+            return Err(self.at(Error::invalid(message)));
+        }
+        let changes = {
+            let state = self.state();
+            let Some(target) = &state.frozen else { return Ok(()) };
+            compare::whole(target, &self.flat(), &frozen).map_err(|error| self.at(error))?
+        };
+        self.commit(changes)
+    }
+
+    fn check_updatable(&self) -> Result<()> {
+        if self.is_updatable() {
+            return Ok(());
+        }
+        Err(self.at(Error::invalid("the executable cannot be updated")
+            .remedy("finalize it with `graph.finalizer().updatable().finalize()`")))
+    }
+
+    /// Replaces commands, by their places in the flat graph.
+    fn commit(&self, mut changes: Vec<(usize, Arc<CommandKind>)>) -> Result<()> {
+        changes.sort_by_key(|(node, _)| *node);
+        changes.dedup_by_key(|(node, _)| *node);
+        // A submission is either before all of this or behind.
+        let turn = self.inner().turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state();
+        let plan = {
+            let flat = self.flat();
+            let plan = changes.into_iter().filter_map(|change| self.plan(&state, &flat, change).transpose());
+            plan.collect::<Result<Vec<Change>>>().map_err(|error| self.at(error))?
+        };
+        let before = self.apply(&mut state, plan).map_err(|error| self.at(error))?;
+        drop((state, turn));
+        // Memory and closures are dropped without a lock.
+        drop(before);
+        Ok(())
+    }
+
+    /// Prepares a change; `None` when the command is what it was.
+    fn plan(
+        &self,
+        state: &State,
+        flat: &Flat,
+        (node, command): (usize, Arc<CommandKind>),
+    ) -> Result<Option<Change>> {
+        let named = |error: Error| error.at(format!("node {}", flat.origin(node)));
+        let Some(current) = flat.command(node) else { return Ok(None) };
+        if Arc::ptr_eq(current, &command) {
+            return Ok(None);
+        }
+        let place = self.inner().places.get(node).and_then(Option::as_ref);
+        let how = match place.map(|place| (place.partition as usize, &place.step)) {
+            None => How::Host,
+            Some((_, Steps::Left(_) | Steps::Task { .. })) => return Ok(None),
+            Some((partition, Steps::One(step))) => {
+                let step = *step as usize;
+                let part = state.device.get(partition).and_then(Option::as_ref);
+                let waits = part.is_some_and(|part| part.pending.must_wait());
+                match !waits && current.is_patched_by(&command) {
+                    true => {
+                        let size = self.sizes(current, &command).map_err(named)?;
+                        if size.is_none() && current.changed_arguments(&command).next().is_none() {
+                            return Ok(None);
+                        }
+                        How::Patch { partition, step, size }
+                    }
+                    false => {
+                        How::Replace { partition, step, new: command.step(&state.queue).map_err(named)? }
+                    }
+                }
+            }
+        };
+        Ok(Some(Change { node, command, how }))
+    }
+
+    /// The index spaces before and after, where the range changes.
+    fn sizes(&self, from: &CommandKind, to: &CommandKind) -> Result<Option<(WorkSize, WorkSize)>> {
+        if from.range() == to.range() {
+            return Ok(None);
+        }
+        let size = |kind: &CommandKind| kind.work_size(self.context(), self.device());
+        Ok(size(from)?.zip(size(to)?))
+    }
+
+    /// Makes changes, and gives the commands that were there before.
+    fn apply(&self, state: &mut State, mut plan: Vec<Change>) -> Result<Vec<Arc<CommandKind>>> {
+        for (partition, part) in state.device.iter_mut().enumerate() {
+            let Some(part) = part else { continue };
+            for change in &mut plan {
+                match std::mem::replace(&mut change.how, How::Host) {
+                    How::Replace { partition: of, step, new } if of == partition => {
+                        match part.pending.must_wait() {
+                            true => part.pending.add(step, new),
+                            // What waited for submissions that are gone now is older.
+                            false => part.bring_to(u64::MAX).and_then(|()| part.set_step(step, new))?,
+                        }
+                    }
+                    how => change.how = how,
+                }
+            }
+            let flat = self.flat();
+            let mut patches = Patches::default();
+            for change in &plan {
+                if let How::Patch { partition: of, step, size } = change.how
+                    && of == partition
+                    && let Some(current) = flat.command(change.node)
+                {
+                    patches.push(step, current.changed_arguments(&change.command), size);
+                }
+            }
+            if patches.is_empty() {
+                continue;
+            }
+            part.bring_to(u64::MAX)?;
+            let is_ahead = part.replay.patch(&patches);
+            drop((patches, flat));
+            for change in &plan {
+                let How::Patch { partition: of, step, size } = change.how else { continue };
+                match (of == partition, is_ahead) {
+                    (false, _) => {}
+                    (true, true) => {
+                        part.sequence.set_memory(step, change.command.driver_arguments())?;
+                        part.pending.is_behind(step, Arc::clone(&change.command));
+                    }
+                    (true, false) => {
+                        let size = size.map(|(_, to)| to);
+                        part.sequence.set_kernel(step, change.command.driver_arguments(), size.as_ref())?;
+                    }
+                }
+            }
+        }
+        let mut before = Vec::with_capacity(plan.len());
+        let mut buffers = false;
+        let mut flat = self.flat_mut();
+        for Change { node, command, .. } in plan {
+            buffers |= !command.requirements().is_empty();
+            let old = flat.set_command(node, command);
+            buffers |= old.as_ref().is_some_and(|old| !old.requirements().is_empty());
+            before.extend(old);
+        }
+        drop(flat);
+        if buffers {
+            self.find_requirements();
+        }
+        Ok(before)
+    }
+}
