@@ -136,7 +136,7 @@ impl Graph {
         self.0.nodes_of(state.structure.roots())
     }
 
-    /// Adds a command. It depends on the nodes of the events that it names ([`Command::after`]), and on those that use the
+    /// Adds a command. It depends on the nodes of the events that it names ([`Command::after`](crate::Command::after)), and on those that use the
     /// same parts of its buffers.
     ///
     /// A [`DynamicCommandGroup`](crate::DynamicCommandGroup) is added like a command.
