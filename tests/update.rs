@@ -37,11 +37,32 @@ enum Of<T> {
 
 #[derive(Debug, Clone)]
 enum Op {
-    Advance { cell: Of<usize>, addend: Of<u32>, range: usize },
-    Number { cell: Of<usize>, first: Of<u32>, range: usize },
-    Copy { from: usize, to: usize },
-    Fill { cell: usize, value: u32 },
-    Task { value: u32 },
+    Advance {
+        cell: Of<usize>,
+        addend: Of<u32>,
+        range: usize,
+    },
+    Number {
+        cell: Of<usize>,
+        first: Of<u32>,
+        range: usize,
+    },
+    Copy {
+        from: usize,
+        to: usize,
+    },
+    /// From the host: no command buffer holds it.
+    Write {
+        cell: usize,
+        value: u32,
+    },
+    Fill {
+        cell: usize,
+        value: u32,
+    },
+    Task {
+        value: u32,
+    },
 }
 
 /// An operation without parameters.
@@ -96,6 +117,7 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         6 => kernel(),
         1 => (0..CELLS, 1..CELLS).prop_map(|(from, by)| Op::Copy { from, to: (from + by) % CELLS }),
+        1 => (0..CELLS, any::<u32>()).prop_map(|(cell, value)| Op::Write { cell, value }),
         1 => (0..CELLS, any::<u32>()).prop_map(|(cell, value)| Op::Fill { cell, value }),
         1 => any::<u32>().prop_map(|value| Op::Task { value }),
     ]
@@ -142,7 +164,7 @@ impl Op {
     fn same_type(&self, other: &Self) -> bool {
         let class = |op: &Self| match op {
             Self::Advance { .. } | Self::Number { .. } => 0,
-            Self::Copy { .. } => 1,
+            Self::Copy { .. } | Self::Write { .. } => 1,
             Self::Fill { .. } => 2,
             Self::Task { .. } => 3,
         };
@@ -175,7 +197,7 @@ impl Fixed {
                 (0..range).for_each(|i| cells[cell][i] = first + i as u32);
             }
             Op::Copy { from, to } => cells[to] = cells[from],
-            Op::Fill { cell, value } => cells[cell] = [value; LEN],
+            Op::Fill { cell, value } | Op::Write { cell, value } => cells[cell] = [value; LEN],
             Op::Task { value } => sums[self.lane] = mix(sums[self.lane], value),
             _ => panic!("not resolved"),
         }
@@ -228,6 +250,7 @@ impl Bench {
                 Command::parallel_for(range, call)
             }
             Op::Copy { from, to } => Command::copy(cell(from), cell(to)),
+            Op::Write { cell: c, value } => Command::write(vec![value; LEN], cell(c)),
             Op::Fill { cell: c, value } => Command::fill(cell(c), value),
             Op::Task { value } => {
                 let sum = Arc::clone(&self.sums[lane]);

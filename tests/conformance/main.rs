@@ -22,6 +22,7 @@ mod graph_run;
 mod graph_sub;
 mod graph_support;
 mod graph_tasks;
+mod graph_update;
 mod virtual_functions;
 
 /// The kernels of `kernels/tests`.

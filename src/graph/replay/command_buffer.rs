@@ -24,6 +24,8 @@ pub(super) struct CommandBuffers {
     updatable: bool,
     /// `None` until the sequence was looked at.
     runs: Option<Vec<Run>>,
+    /// Steps were replaced since, perhaps by some that no buffer holds.
+    changed: bool,
     lanes: Vec<Lane>,
 }
 
@@ -51,6 +53,7 @@ impl CommandBuffers {
             device: device.clone(),
             updatable: options.updatable,
             runs: None,
+            changed: false,
             lanes: Vec::new(),
         }
     }
@@ -69,6 +72,10 @@ impl CommandBuffers {
     /// The lane for queues like this, and the runs; with what is missing recorded.
     fn recorded(&mut self, sequence: &Sequence, properties: Properties) -> Result<(&Lane, &[Run])> {
         let limit = self.context.driver().quirks().commands_per_buffer;
+        if std::mem::take(&mut self.changed) && !self.fits(sequence) {
+            self.runs = None;
+            self.lanes.clear();
+        }
         let runs = self.runs.get_or_insert_with(|| cut(sequence, limit));
         let index = match self.lanes.iter().position(|lane| lane.properties == properties) {
             Some(index) => index,
@@ -87,6 +94,12 @@ impl CommandBuffers {
             }
         }
         Ok((lane, runs))
+    }
+
+    /// Whether buffers can hold the runs that are recorded.
+    fn fits(&self, sequence: &Sequence) -> bool {
+        let holds = |run: &Run| run.steps.clone().all(|step| is_recordable(sequence, step));
+        self.runs.iter().flatten().filter(|run| run.recordable).all(holds)
     }
 
     /// Puts the runs on a queue, or on that of the lane, one behind the other.
@@ -113,11 +126,15 @@ impl CommandBuffers {
     }
 }
 
+fn is_recordable(sequence: &Sequence, step: usize) -> bool {
+    sequence.step(step).is_some_and(Step::is_recordable)
+}
+
 /// Cuts a sequence into what is recorded and what is enqueued.
 fn cut(sequence: &Sequence, limit: usize) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for index in 0..sequence.len() {
-        let recordable = sequence.step(index).is_some_and(Step::is_recordable);
+        let recordable = is_recordable(sequence, index);
         match runs.last_mut() {
             Some(run) if run.recordable == recordable && (!recordable || run.steps.len() < limit) => {
                 run.steps.end = index + 1;
@@ -155,6 +172,7 @@ impl Replay for CommandBuffers {
     }
 
     fn changed(&mut self, steps: &[usize]) {
+        self.changed = true;
         let runs = self.runs.as_deref().unwrap_or_default();
         for lane in &mut self.lanes {
             for (run, buffer) in runs.iter().zip(&mut lane.buffers) {
@@ -188,7 +206,7 @@ impl Replay for CommandBuffers {
         let missing = |lane: &Lane| {
             runs.iter().zip(&lane.buffers).any(|(run, buffer)| run.recordable && buffer.is_none())
         };
-        lane.is_none_or(missing)
+        self.changed || lane.is_none_or(missing)
     }
 
     fn strategy(&self) -> ReplayStrategy {
