@@ -408,7 +408,7 @@ fn g_upd_025_a_thousand_nodes_one_by_one() {
             (0..1000).map(|_| bench.add(Command::parallel_for(1, advance(&x, 1, &addend)))).collect();
         let executable = bench.updatable();
         let other = bench.another();
-        other.add(Command::parallel_for(1, advance_late(&bench.zeroes(), 1 << 22, 0)));
+        other.add(Command::parallel_for(1, advance_late(bench.zeroes(), 1 << 22, 0)));
         let other = other.updatable();
         addend.update(2).unwrap();
         for node in &nodes {
