@@ -2,9 +2,10 @@
 
 /// Programs, the folders of their sources, and the compiler's optimisation level.
 #[cfg(feature = "test-kernels")]
-const PROGRAMS: [(&str, &str, u32); 7] = [
+const PROGRAMS: [(&str, &str, u32); 8] = [
     ("tests", "kernels/tests", 2),
     ("filters", "kernels/examples/filters", 2),
+    ("planets", "kernels/examples/planets", 2),
     ("bench", "kernels/bench", 2),
     ("virtual_functions", "kernels/virtual", 2),
     ("virtual_functions_o0", "kernels/virtual", 0),

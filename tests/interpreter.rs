@@ -7,8 +7,8 @@ mod common;
 use common::{context, variable_devices};
 use oclave::record::Session;
 use oclave::{
-    Command, Context, ExecutableGraph, Graph, KernelBundle, KernelCall, Local, NdRange, ProgramCache, Queue,
-    Range, ReplayStrategy, UsmSlice, usm,
+    Command, Context, Detail, ExecutableGraph, Graph, KernelBundle, KernelCall, Local, NdRange, ProgramCache,
+    Queue, Range, ReplayStrategy, UsmSlice, usm,
 };
 
 mod kernels {
@@ -453,4 +453,25 @@ fn a_module_that_cannot_be_built_is_launched() {
     assert!(not.reason.contains("CL_BUILD_PROGRAM_FAILURE") && not.nodes.len() == 5, "{not:?}");
     queue.submit_graph(&executable).unwrap().wait().unwrap();
     assert_eq!(*value.read().unwrap(), [0]);
+}
+
+#[test]
+fn a_drawing_has_frames_around_segments() {
+    let Some(context) = undecided() else { return };
+    let bundle = replay_kernels(&context);
+    let queue = Queue::new(&context).unwrap();
+    let [x, y] = [(); 2].map(|()| context.alloc_shared::<i32>(N).unwrap());
+    let graph = Graph::from_queue(&queue);
+    chain(&graph, mixed(&bundle, [&x, &y], 4));
+    chain(&graph, [Command::write(vec![1; N], &x)]);
+    chain(&graph, mixed(&bundle, [&x, &y], 3));
+    let dot = finalize(&graph, ReplayStrategy::Interpreter).to_dot(Detail::Brief);
+    let frames: Vec<&str> = dot.split("subgraph cluster_").collect();
+    assert_eq!(frames.len(), 3, "{dot}");
+    let nodes = |frame: &str| frame.split("    }\n").next().unwrap().matches("[label=").count();
+    assert_eq!((nodes(frames[1]), nodes(frames[2])), (4, 3), "{dot}");
+    assert!(frames[1].starts_with("0 {\n    label=\"segment 0: 4 nodes, 1 × "), "{dot}");
+    assert_eq!((dot.matches(" -> ").count(), dot.matches("[label=").count()), (7, 8), "{dot}");
+    let plain = finalize(&graph, ReplayStrategy::Enqueue).to_dot(Detail::Verbose);
+    assert!(!plain.contains("cluster") && plain.contains("4 memcpy"), "{plain}");
 }

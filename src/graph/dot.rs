@@ -6,8 +6,11 @@ use std::path::Path;
 use std::process::{Command as Process, Stdio};
 
 use super::describe::{details, title};
+use super::executable::ExecutableGraph;
+use super::finalize::flatten::Flat;
 use super::graph::{Graph, State};
 use super::structure::NodeId;
+use crate::command::CommandKind;
 use crate::{Error, ErrorKind, Result};
 
 /// How much a drawing says about a node.
@@ -35,17 +38,74 @@ impl Graph {
     /// [`Invalid`](crate::ErrorKind::Invalid) for other endings, and when the file cannot be written;
     /// [`FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) for pictures without Graphviz.
     pub fn print(&self, path: impl AsRef<Path>, detail: Detail) -> Result<()> {
-        let path = path.as_ref();
-        let place = |error: Error| self.inner().at(error.at(format!("printing to {}", path.display())));
-        let dot = || self.to_dot(detail).into_bytes();
-        let bytes = match path.extension().and_then(|ending| ending.to_str()) {
-            Some("dot") => dot(),
-            Some("svg") => svg(dot()).map_err(place)?,
-            _ => return Err(place(Error::invalid("the file is neither .dot nor .svg"))),
-        };
-        std::fs::write(path, bytes)
-            .map_err(|error| place(Error::invalid("the file cannot be written").with_source(error)))
+        print(path.as_ref(), || self.to_dot(detail)).map_err(|error| self.inner().at(error))
     }
+}
+
+impl ExecutableGraph {
+    /// The commands and their order in DOT, those of sub-graphs included; with a frame around the nodes that one launch of the interpreter
+    /// runs ([`segments`](Self::segments)). Numbers are those of the nodes of the graph that it was made from.
+    pub fn to_dot(&self, detail: Detail) -> String {
+        let mut dot = format!("digraph executable_{} {{\n    node [shape=box];\n", self.id());
+        let flat = self.flat();
+        let mut framed = vec![false; flat.len()];
+        for (number, (segment, nodes)) in self.segments_of_flat().into_iter().enumerate() {
+            let _ = write!(dot, "    subgraph cluster_{number} {{\n    label=\"segment {number}: ");
+            let micros = segment.estimated_ns / 1000.0;
+            let (groups, size) = (segment.groups, segment.group_size);
+            let _ =
+                writeln!(dot, "{} nodes, {groups} × {size} work-items, about {micros:.0} µs\";", nodes.len());
+            for node in nodes {
+                if let Some(framed) = framed.get_mut(node as usize) {
+                    *framed = true;
+                }
+                flat_node(&mut dot, &flat, node as usize, detail);
+            }
+            dot.push_str("    }\n");
+        }
+        let others = framed.iter().enumerate().filter(|(_, framed)| !**framed);
+        others.for_each(|(node, _)| flat_node(&mut dot, &flat, node, detail));
+        for node in 0..flat.len() {
+            dot.extend(flat.waits(node).iter().map(|wait| format!("    n{wait} -> n{node};\n")));
+        }
+        dot.push_str("}\n");
+        dot
+    }
+
+    /// Writes a drawing to a file, as [`Graph::print`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn print(&self, path: impl AsRef<Path>, detail: Detail) -> Result<()> {
+        print(path.as_ref(), || self.to_dot(detail)).map_err(|error| self.at(error))
+    }
+}
+
+fn flat_node(dot: &mut String, flat: &Flat, node: usize, detail: Detail) {
+    if let Some(command) = flat.command(node) {
+        node_line(dot, (node, flat.origin(node) as usize), command, detail);
+    }
+}
+
+/// A node by its name, with its number on it.
+fn node_line(dot: &mut String, (name, number): (usize, usize), command: &CommandKind, detail: Detail) {
+    let _ = write!(dot, "    n{name} [label=\"{number} ");
+    label(dot, &title(command));
+    if detail == Detail::Verbose {
+        details(command).iter().for_each(|line| label(dot, line));
+    }
+    dot.push_str("\"];\n");
+}
+
+fn print(path: &Path, dot: impl FnOnce() -> String) -> Result<()> {
+    let place = |error: Error| error.at(format!("printing to {}", path.display()));
+    let bytes = match path.extension().and_then(|ending| ending.to_str()) {
+        Some("dot") => dot().into_bytes(),
+        Some("svg") => svg(dot().into_bytes()).map_err(place)?,
+        _ => return Err(place(Error::invalid("the file is neither .dot nor .svg"))),
+    };
+    std::fs::write(path, bytes)
+        .map_err(|error| place(Error::invalid("the file cannot be written").with_source(error)))
 }
 
 impl State {
@@ -53,12 +113,7 @@ impl State {
         let mut dot = format!("digraph graph_{graph} {{\n    node [shape=box];\n");
         for node in self.structure.ids() {
             let Some(data) = self.structure.payload(node) else { continue };
-            let _ = write!(dot, "    n{0} [label=\"{0} ", node.index());
-            label(&mut dot, &title(&data.command));
-            if detail == Detail::Verbose {
-                details(&data.command).iter().for_each(|line| label(&mut dot, line));
-            }
-            dot.push_str("\"];\n");
+            node_line(&mut dot, (node.index(), node.index()), &data.command, detail);
         }
         for node in self.structure.ids() {
             let edge = |to: &NodeId| format!("    n{} -> n{};\n", node.index(), to.index());

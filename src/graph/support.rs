@@ -12,6 +12,9 @@ pub struct GraphSupport {
     pub strategy: ReplayStrategy,
     /// Whether [`ReplayStrategy::CommandBuffer`] can be asked for.
     pub command_buffers: bool,
+    /// Whether runs of small nodes can be replayed by [`ReplayStrategy::Interpreter`]. Which nodes of a graph are, and why others are not, tell
+    /// [`ExecutableGraph::segments`](super::ExecutableGraph::segments) and [`ExecutableGraph::not_interpreted`](super::ExecutableGraph::not_interpreted).
+    pub interpreter: bool,
     /// Whether the driver changes recorded commands in place. Elsewhere an update prepares or records them anew.
     pub updates_in_place: bool,
 }
@@ -21,6 +24,7 @@ impl GraphSupport {
         let capabilities = device.capabilities();
         Self {
             strategy: ReplayStrategy::Auto.on(device),
+            interpreter: capabilities.usm.is_some(),
             command_buffers: capabilities.command_buffer.is_some(),
             updates_in_place: capabilities
                 .mutable_dispatch

@@ -1,5 +1,6 @@
 //! `oclave dump`.
 
+use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 
@@ -28,11 +29,38 @@ pub(crate) fn print(out: &mut impl Write, path: &Path, code: bool) -> Result<(),
         DeviceImage::from_bytes(&bytes).map_err(|error| fail(&error))?
     };
     out.write_all(image.dump().as_bytes())?;
+    out.write_all(replayed(&image).as_bytes())?;
     if code {
         let module = Module::from_words(image.spirv).map_err(|error| fail(&error))?;
         write!(out, "\n{}", disassemble(&module))?;
     }
     Ok(())
+}
+
+/// Which kernels graphs can run from lists of tasks, and why not the others.
+fn replayed(image: &DeviceImage) -> String {
+    if image.kernels.is_empty() {
+        return String::new();
+    }
+    let made = image.device_globals().and_then(|globals| {
+        let module = Module::from_words(image.spirv.clone())?;
+        let module = match globals.as_slice() {
+            [] => module,
+            globals => passes::lower_globals_to_hidden_argument(&module, globals)?.module,
+        };
+        passes::replay::replay(&module, u64::MAX)
+    });
+    let layout = match made {
+        Ok(made) => made.layout,
+        Err(error) => return format!("\nkernels for the interpreter of graphs: none: {error}\n"),
+    };
+    let count = layout.module_kernels();
+    let mut text = format!("\nkernels for the interpreter of graphs: {count} of {}\n", image.kernels.len());
+    for kernel in layout.excluded() {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "  not {}: {}", kernel.name, kernel.reason);
+    }
+    text
 }
 
 /// SPIR-V begins with its magic number, in either byte order.

@@ -37,28 +37,42 @@ pub struct NotInterpreted {
 impl ExecutableGraph {
     /// The launches of the interpreter, and what they run; none where it is not used.
     pub fn segments(&self) -> Vec<SegmentInfo> {
-        let mut all = Vec::new();
+        let flat = self.flat();
+        let number = |node: u32| flat.origin(node as usize) as usize;
+        let info = |(info, nodes): (SegmentInfo, Vec<u32>)| SegmentInfo {
+            nodes: nodes.into_iter().map(number).collect(),
+            ..info
+        };
+        self.segments_of_flat().into_iter().map(info).collect()
+    }
+
+    /// The segments, each with its nodes in the flat graph.
+    pub(in crate::graph) fn segments_of_flat(&self) -> Vec<(SegmentInfo, Vec<u32>)> {
+        let mut all: Vec<(SegmentInfo, Vec<u32>)> = Vec::new();
         for (partition, nodes) in self.inner().partitions.iter().map(|partition| &partition.nodes).enumerate()
         {
             self.with_part(partition, |part| {
                 let Some(tasks) = &part.tasks else { return };
                 let first = all.len();
-                all.extend(tasks.segments().iter().map(|segment| SegmentInfo {
-                    partition,
-                    nodes: vec![usize::MAX; segment.tasks.len()],
-                    groups: segment.groups as usize,
-                    group_size: match segment.shape {
-                        Shape::Seq => 1,
-                        Shape::Wi(sizes) => sizes.iter().product(),
-                    },
-                    estimated_ns: segment.cost_ns,
+                all.extend(tasks.segments().iter().map(|segment| {
+                    let info = SegmentInfo {
+                        partition,
+                        nodes: Vec::new(),
+                        groups: segment.groups as usize,
+                        group_size: match segment.shape {
+                            Shape::Seq => 1,
+                            Shape::Wi(sizes) => sizes.iter().product(),
+                        },
+                        estimated_ns: segment.cost_ns,
+                    };
+                    (info, vec![u32::MAX; segment.tasks.len()])
                 }));
                 for node in nodes {
                     let Some(Steps::Task { task, .. }) = self.place(*node) else { continue };
                     let Some((segment, place)) = tasks.find(*task) else { continue };
-                    let info = all.get_mut(first + segment);
-                    if let Some(entry) = info.and_then(|info| info.nodes.get_mut(place)) {
-                        *entry = self.flat().origin(*node as usize) as usize;
+                    let nodes = all.get_mut(first + segment).map(|(_, nodes)| nodes);
+                    if let Some(entry) = nodes.and_then(|nodes| nodes.get_mut(place)) {
+                        *entry = *node;
                     }
                 }
             });

@@ -155,7 +155,7 @@ impl Builder<'_> {
             rates: Rates::default(),
             free_local_bytes: local_bytes.saturating_sub(taken),
         };
-        let key = self.cache_key(image, device, specs, "replay rates 2");
+        let key = self.cache_key(image, device, specs, "replay rates 3");
         replay.rates = rates::known_or_measured(self, device, &key, &replay)?;
         Ok(Arc::new(replay))
     }

@@ -115,7 +115,7 @@ const TASKS: usize = 512;
 /// Tasks with work, and items of each.
 const BUSY: usize = 16;
 const ITEMS: u64 = 256;
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 15;
 /// Launches behind each other.
 const LAUNCHES: usize = 32;
 
