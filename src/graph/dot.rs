@@ -59,12 +59,12 @@ impl ExecutableGraph {
                 if let Some(framed) = framed.get_mut(node as usize) {
                     *framed = true;
                 }
-                flat_node(&mut dot, &flat, node as usize, detail);
+                flat_node(&mut dot, flat, node as usize, detail);
             }
             dot.push_str("    }\n");
         }
         let others = framed.iter().enumerate().filter(|(_, framed)| !**framed);
-        others.for_each(|(node, _)| flat_node(&mut dot, &flat, node, detail));
+        others.for_each(|(node, _)| flat_node(&mut dot, flat, node, detail));
         for node in 0..flat.len() {
             dot.extend(flat.waits(node).iter().map(|wait| format!("    n{wait} -> n{node};\n")));
         }
