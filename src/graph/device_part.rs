@@ -52,12 +52,14 @@ impl DevicePart {
         let replay = replay::choose(context, device, options);
         let updatable = options.updatable;
         let wish = match (options.strategy, context.graph_interpreter()) {
+            (_, Some(false)) => Wish::Never("it is switched off"),
             // Tasks are not updated yet.
-            _ if updatable => Wish::Never,
-            (_, Some(false)) => Wish::Never,
+            _ if updatable => Wish::Never("the executable can be updated"),
             (ReplayStrategy::Interpreter, _) | (ReplayStrategy::Auto, Some(true)) => Wish::Always,
             (ReplayStrategy::Auto, None) => Wish::Faster,
-            (ReplayStrategy::Enqueue | ReplayStrategy::CommandBuffer, _) => Wish::Never,
+            (ReplayStrategy::Enqueue | ReplayStrategy::CommandBuffer, _) => {
+                Wish::Never("another strategy was asked for")
+            }
         };
         let (sequence, tasks, not_listed) = match interpreter::plan(flat, nodes, queue, wish)? {
             Ok(mut plan) => {

@@ -47,9 +47,10 @@ impl ExecutableGraph {
     /// runs ([`segments`](Self::segments)). Numbers are those of the nodes of the graph that it was made from.
     pub fn to_dot(&self, detail: Detail) -> String {
         let mut dot = format!("digraph executable_{} {{\n    node [shape=box];\n", self.id());
-        let flat = self.flat();
+        let segments = self.segments_of_flat();
+        let flat = &*self.flat();
         let mut framed = vec![false; flat.len()];
-        for (number, (segment, nodes)) in self.segments_of_flat().into_iter().enumerate() {
+        for (number, (segment, nodes)) in segments.into_iter().enumerate() {
             let _ = write!(dot, "    subgraph cluster_{number} {{\n    label=\"segment {number}: ");
             let micros = segment.estimated_ns / 1000.0;
             let (groups, size) = (segment.groups, segment.group_size);

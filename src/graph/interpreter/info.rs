@@ -37,13 +37,14 @@ pub struct NotInterpreted {
 impl ExecutableGraph {
     /// The launches of the interpreter, and what they run; none where it is not used.
     pub fn segments(&self) -> Vec<SegmentInfo> {
+        let segments = self.segments_of_flat();
         let flat = self.flat();
         let number = |node: u32| flat.origin(node as usize) as usize;
         let info = |(info, nodes): (SegmentInfo, Vec<u32>)| SegmentInfo {
             nodes: nodes.into_iter().map(number).collect(),
             ..info
         };
-        self.segments_of_flat().into_iter().map(info).collect()
+        segments.into_iter().map(info).collect()
     }
 
     /// The segments, each with its nodes in the flat graph.

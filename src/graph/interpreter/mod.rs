@@ -35,7 +35,8 @@ const MANY_ITEMS: usize = 1 << 16;
 /// Whether a graph's nodes go into lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Wish {
-    Never,
+    /// For this reason.
+    Never(&'static str),
     /// Where it is faster, as far as known.
     #[default]
     Faster,
@@ -106,7 +107,7 @@ fn is_wanted(flat: &Flat, nodes: &[u32], queue: &Queue, wish: Wish) -> Result<()
         _ => false,
     };
     match wish {
-        Wish::Never => Err("it is switched off".to_owned()),
+        Wish::Never(reason) => Err(reason.to_owned()),
         Wish::Always => Ok(()),
         Wish::Faster if nodes.iter().filter(is_small).nth(MANY_NODES - 1).is_some() => Ok(()),
         Wish::Faster => Err(format!("there are fewer than {MANY_NODES} small kernels")),
