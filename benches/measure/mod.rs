@@ -41,6 +41,11 @@ pub(crate) fn pair(
             times.1.push(b);
         }
     }
+    row(name, n, times);
+}
+
+/// Prints a row of a comparison: what each round took, in microseconds for one repetition, in both ways.
+pub(crate) fn row(name: &str, n: usize, mut times: (Vec<f64>, Vec<f64>)) {
     let mut ratios: Vec<f64> =
         times.0.iter().zip(&times.1).map(|(ours, reference)| ours / reference).collect();
     let (ours, reference, ratio) = (median(&mut times.0), median(&mut times.1), median(&mut ratios));

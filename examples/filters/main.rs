@@ -1,6 +1,6 @@
 //! Edge detection on the frames of a camera that pans over a photograph: a pipeline of kernels whose parameters sit in device
 //! globals, with a chain of polymorphic filters that lives in device memory and a step on the host. It is recorded once as a
-//! command graph and replayed for each frame; beside that each frame is run command by command.
+//! command graph and replayed for each frame, updated with the frame's strength of edges and their part; beside that each frame is run command by command.
 //!
 //! ```text
 //! cargo run --release --example filters -- [PICTURE] [--out DIR] [--runs N] [--eager] [--tones CHAIN]
@@ -104,10 +104,11 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     for frame in 0..arguments.frames {
         let rgb = panned(&picture, frame);
         let started = Instant::now();
-        let expected = reference::run(&rgb, picture.width, &arguments.settings);
+        let settings = arguments.settings.of_frame(frame);
+        let expected = reference::run(&rgb, picture.width, &settings);
         reference_times.push(started.elapsed());
         for (way, times) in arguments.ways.iter().zip(&mut times) {
-            let (outputs, time) = pipeline.run(*way, &rgb)?;
+            let (outputs, time) = pipeline.run(*way, &rgb, &settings)?;
             compare(&outputs, &expected)
                 .map_err(|what| format!("frame {frame}, {}: differs from plain Rust: {what}", way.name()))?;
             times.push(time);
@@ -123,7 +124,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         let _ = writeln!(table, "{way},{stage},{:.1}", time.as_secs_f64() * 1e6);
     };
     for way in &arguments.ways {
-        let (timings, timeline) = pipeline.measure(*way, &picture.rgb)?;
+        let (timings, timeline) = pipeline.measure(*way, &picture.rgb, &arguments.settings)?;
         timings.iter().for_each(|timing| row(way.name(), &timing.stage, timing.time));
         if let Some(timeline) = timeline {
             write(&arguments.out.join("trace.json"), &timeline.to_chrome_trace())?;

@@ -1,13 +1,13 @@
 //! The pipeline on the device: kernels that share their parameters as device globals, filters as objects that one kernel
 //! builds and another calls, and a host task in the middle that chooses the threshold. It is described once, as a list of
-//! commands, and run command by command or as a recorded graph.
+//! commands, and run command by command or as a recorded graph, which is updated for each frame: an argument, and the host task.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use oclave::{
-    Command, Context, Detail, Device, ErrorKind, Event, ExecutableGraph, GlobalVariable, Graph, HostTarget,
-    Local, NdRange, Queue, Range, Result, Timeline, UsmSlice, usm,
+    Command, Context, Detail, Device, DynamicParameter, ErrorKind, Event, ExecutableGraph, GlobalVariable,
+    Graph, HostTarget, KernelValue, Local, NdRange, Node, Queue, Range, Result, Timeline, UsmSlice, usm,
 };
 
 use crate::kernels::{blur, histogram, luminance, parameters, sobel, threshold, tones};
@@ -44,14 +44,24 @@ pub(crate) struct Timing {
     pub(crate) time: Duration,
 }
 
-/// Device memory for pictures of one size, and what works on it with one choice of settings.
+/// The commands of a frame with their names, in order.
+type Stages = Vec<(&'static str, Command)>;
+
+/// Device memory for pictures of one size, and what works on it.
 pub(crate) struct Pipeline {
     queue: Queue,
     /// As `queue`, and it measures.
     measuring: Queue,
-    stages: Vec<(&'static str, Command)>,
+    size: (usize, usize),
+    chain: UsmSlice<i8, usm::Device>,
     graph: Graph,
     executable: ExecutableGraph,
+    /// What the graph's kernel `sobel` multiplies with.
+    strength: DynamicParameter<i32>,
+    /// The node of that kernel, and of the host task.
+    updated: [Node; 2],
+    /// Of the nodes, in order.
+    names: Vec<&'static str>,
     planes: Planes,
     histogram: HostTarget<u32>,
     /// What the host task chose.
@@ -86,34 +96,68 @@ impl Pipeline {
         let level = context.alloc_shared(1)?;
         set_parameters(&queue, settings)?;
         let chain = build_tones(&queue, settings)?;
-        let choose = choose_threshold(settings, &histogram, &level);
-        let stages = stages(&planes, (width, height), &chain, choose, &histogram, &level);
-
         let graph = Graph::builder(&context, device).allow_device_globals().build()?;
+        let strength = DynamicParameter::new(&graph, settings.edge_strength);
+        let choose = choose_threshold(settings, &histogram, &level);
+        let stages = stages(&planes, (width, height), &chain, &strength, choose, &histogram, &level);
         let recording = graph.record(&queue)?;
+        let mut nodes = Vec::new();
         for (_, command) in &stages {
-            queue.submit(command.clone())?;
+            nodes.push(Node::from_event(&queue.submit(command.clone())?)?);
         }
         recording.end();
-        let executable = graph.finalizer().profiling().finalize()?;
+        let names: Vec<&str> = stages.iter().map(|(name, _)| *name).collect();
+        let node = |stage: &str| {
+            let at = names.iter().position(|name| *name == stage).unwrap_or_default();
+            nodes[at].clone()
+        };
+        let updated = [node("sobel"), node("choose threshold")];
+        let executable = graph.finalizer().profiling().updatable().finalize()?;
         let measuring = Queue::builder(&context).profiling().build()?;
-        Ok(Self { queue, measuring, stages, graph, executable, planes, histogram, level })
+        let size = (width, height);
+        Ok(Self {
+            queue,
+            measuring,
+            size,
+            chain,
+            graph,
+            executable,
+            strength,
+            updated,
+            names,
+            planes,
+            histogram,
+            level,
+        })
+    }
+
+    /// Gives the graph the settings of a frame. Frames that were submitted before keep theirs.
+    fn update(&self, settings: &Settings) -> Result<()> {
+        let [_, choose] = &self.updated;
+        self.strength.update(settings.edge_strength)?;
+        choose.update_command(choose_threshold(settings, &self.histogram, &self.level))?;
+        self.executable.update_nodes(&self.updated)
     }
 
     /// Runs every stage over a frame, and gives the outputs with the time from the first submission to the last end.
-    pub(crate) fn run(&self, way: Way, rgb: &[u8]) -> Result<(Outputs, Duration)> {
+    pub(crate) fn run(&self, way: Way, rgb: &[u8], settings: &Settings) -> Result<(Outputs, Duration)> {
         self.queue.copy_to_device(rgb, &self.planes.rgb)?;
         let started = Instant::now();
-        self.submit(way, &self.queue)?;
+        self.submit(way, &self.queue, settings)?;
         self.queue.wait()?;
         let time = started.elapsed();
         Ok((self.outputs()?, time))
     }
 
     /// Runs every stage over a frame, and measures each. Of a graph there is a timeline, too.
-    pub(crate) fn measure(&self, way: Way, rgb: &[u8]) -> Result<(Vec<Timing>, Option<Timeline>)> {
+    pub(crate) fn measure(
+        &self,
+        way: Way,
+        rgb: &[u8],
+        settings: &Settings,
+    ) -> Result<(Vec<Timing>, Option<Timeline>)> {
         self.measuring.copy_to_device(rgb, &self.planes.rgb)?;
-        let events = self.submit(way, &self.measuring)?;
+        let events = self.submit(way, &self.measuring, settings)?;
         self.measuring.wait()?;
         match (way, events.as_slice()) {
             (Way::Graph, [event]) => {
@@ -123,7 +167,7 @@ impl Pipeline {
                 Ok((timings.collect(), Some(timeline)))
             }
             (_, events) => {
-                let timings = self.stages.iter().zip(events).map(|((stage, _), event)| {
+                let timings = self.names.iter().zip(events).map(|(stage, event)| {
                     Ok(Timing { stage: (*stage).to_owned(), time: event.profiling()?.duration() })
                 });
                 Ok((timings.collect::<Result<_>>()?, None))
@@ -133,14 +177,22 @@ impl Pipeline {
 
     /// The stages of nodes: they were recorded in the order of the list.
     fn stage_names(&self, nodes: &[usize]) -> String {
-        let names = nodes.iter().filter_map(|node| self.stages.get(*node)).map(|(stage, _)| *stage);
+        let names = nodes.iter().filter_map(|node| self.names.get(*node)).copied();
         names.collect::<Vec<_>>().join(" + ")
     }
 
-    fn submit(&self, way: Way, queue: &Queue) -> Result<Vec<Event>> {
+    fn submit(&self, way: Way, queue: &Queue, settings: &Settings) -> Result<Vec<Event>> {
+        let Self { planes, size, chain, histogram, level, .. } = self;
         match way {
-            Way::Eager => self.stages.iter().map(|(_, command)| queue.submit(command.clone())).collect(),
-            Way::Graph => Ok(vec![queue.submit_graph(&self.executable)?]),
+            Way::Eager => {
+                let choose = choose_threshold(settings, histogram, level);
+                let stages = stages(planes, *size, chain, settings.edge_strength, choose, histogram, level);
+                stages.into_iter().map(|(_, command)| queue.submit(command)).collect()
+            }
+            Way::Graph => {
+                self.update(settings)?;
+                Ok(vec![queue.submit_graph(&self.executable)?])
+            }
         }
     }
 
@@ -176,8 +228,7 @@ impl Pipeline {
 fn set_parameters(queue: &Queue, settings: &Settings) -> Result<()> {
     queue.copy_to_global(&parameters::LUMA_WEIGHTS, &settings.luma_weights)?;
     queue.copy_to_global(&parameters::BLUR_RADIUS, &settings.blur_radius)?;
-    queue.copy_to_global(&parameters::BLUR_WEIGHTS, &settings.blur_weights())?;
-    queue.copy_to_global(&parameters::EDGE_STRENGTH, &settings.edge_strength)
+    queue.copy_to_global(&parameters::BLUR_WEIGHTS, &settings.blur_weights())
 }
 
 /// The chain of filters that the settings name, in device memory; its first object comes first.
@@ -211,10 +262,11 @@ fn stages(
     planes: &Planes,
     (width, height): (usize, usize),
     chain: &UsmSlice<i8, usm::Device>,
+    strength: impl KernelValue<i32>,
     choose_threshold: Command,
     histogram: &HostTarget<u32>,
     level: &UsmSlice<i32, usm::Shared>,
-) -> Vec<(&'static str, Command)> {
+) -> Stages {
     let Planes { rgb, luminance, toned, rows, blurred, gradient, mask } = planes;
     let (plane, pixels) = (Range::d2(width, height), width * height);
     let bins = parameters::HISTOGRAM_BINS.elements::<u32>(0, BINS);
@@ -228,7 +280,7 @@ fn stages(
         ("tones", Command::parallel_for(pixels, tones::apply_tones(chain, luminance, toned))),
         ("blur rows", Command::parallel_for(plane, blur::blur_rows(toned, rows))),
         ("blur columns", Command::parallel_for(plane, blur::blur_columns(rows, blurred))),
-        ("sobel", Command::parallel_for(plane, sobel::sobel(blurred, gradient))),
+        ("sobel", Command::parallel_for(plane, sobel::sobel(blurred, gradient, strength))),
         ("histogram", Command::parallel_for(groups, count)),
         ("read histogram", Command::read(&bins, histogram)),
         ("choose threshold", choose_threshold),

@@ -5,7 +5,8 @@ use crate::tones::Tone;
 /// Largest blur radius, as in `kernels/examples/filters/filters.h`.
 pub(crate) const MAX_RADIUS: i32 = 15;
 
-/// What the user can set. Each field ends in a device global, the tones in objects in device memory.
+/// What the user can set. Most fields end in device globals, the tones in objects in device memory; the strength is an argument, and the
+/// percentage is the host task's: both change from frame to frame.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     /// Weights of red, green and blue, in 1/256.
@@ -33,6 +34,16 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Those of a frame: the strength of the edges and their part rise and fall again.
+    pub(crate) fn of_frame(&self, frame: usize) -> Self {
+        let phase = [0, 1, 2, 1][frame % 4];
+        Self {
+            edge_strength: self.edge_strength + 32 * phase,
+            edge_percent: (self.edge_percent + 2 * phase as u32).min(100),
+            ..self.clone()
+        }
+    }
+
     /// One weight a tap, in 1/65536, of a Gaussian with a standard deviation of half the radius; they add up to 65536.
     pub(crate) fn blur_weights(&self) -> [i32; 2 * MAX_RADIUS as usize + 1] {
         let mut weights = [0; 2 * MAX_RADIUS as usize + 1];

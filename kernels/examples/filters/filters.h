@@ -14,7 +14,6 @@
 extern __global int luma_weights[3];
 extern __global int blur_radius;
 extern __global int blur_weights[2 * MAX_RADIUS + 1];
-extern __global int edge_strength;
 extern __global int threshold_level;
 extern __global uint edge_count;
 extern __global uint histogram_bins[256];

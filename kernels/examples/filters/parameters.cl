@@ -7,9 +7,6 @@ DEVICE_GLOBAL(host_access_write) __global int luma_weights[3] = {77, 150, 29};
 DEVICE_GLOBAL(host_access_write) __global int blur_radius = 0;
 DEVICE_GLOBAL(host_access_write) __global int blur_weights[2 * MAX_RADIUS + 1] = {ONE_Q16};
 
-/* Factor on the gradient, in 1/256. */
-DEVICE_GLOBAL(host_access_write) __global int edge_strength = ONE_Q8;
-
 /* Gradients of at least this value are edges. */
 DEVICE_GLOBAL(host_access_read_write) __global int threshold_level = 128;
 
