@@ -36,3 +36,13 @@ kernel void advance_late(global uint *value, uint loops, uint addend)
     // The loops must have run to know this.
     value[0] = x == 0x12345u ? 0u : value[0] + addend;
 }
+
+/// Reverses each group of eight values through a local array.
+__attribute__((reqd_work_group_size(8, 1, 1)))
+kernel void reverse_eights(global int *values)
+{
+    local int kept[8];
+    kept[7 - get_local_id(0)] = values[get_global_id(0)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    values[get_global_id(0)] = kept[get_local_id(0)];
+}

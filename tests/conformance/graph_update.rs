@@ -11,7 +11,7 @@ use oclave::{
 };
 
 use super::kernels::arguments::{Pair, group_sum, positions, scalars, structs};
-use super::kernels::buffers::{advance, advance_late, combine, number};
+use super::kernels::buffers::{advance, advance_late, combine, number, reverse_eights};
 
 const LEN: usize = 64;
 
@@ -425,7 +425,16 @@ fn g_upd_025_a_thousand_nodes_one_by_one() {
 }
 
 #[test]
-fn g_dlm_001_and_002_sizes_of_local_memory() {
+fn g_dlm_001_another_size() {
+    sizes_of_local_memory();
+}
+
+#[test]
+fn g_dlm_002_several_nodes_and_one_that_follows_nothing() {
+    sizes_of_local_memory();
+}
+
+fn sizes_of_local_memory() {
     for bench in benches() {
         let bundle =
             KernelBundle::from_spirv(&bench.context, include_bytes!("../fixtures/launch.spv")).unwrap();
@@ -454,6 +463,29 @@ fn g_dlm_001_and_002_sizes_of_local_memory() {
 }
 
 #[test]
+fn g_dlm_005_a_local_array_of_fixed_size() {
+    for bench in benches() {
+        let (x, y) = (
+            bench.context.alloc_device::<i32>(LEN).unwrap(),
+            bench.context.alloc_device::<i32>(LEN).unwrap(),
+        );
+        for memory in [&x, &y] {
+            bench.queue.copy_to_device(&std::array::from_fn::<i32, LEN, _>(|i| i as i32), memory).unwrap();
+        }
+        let memory = DynamicParameter::new(&bench.graph, x.clone());
+        let command = || Command::parallel_for(NdRange::new(LEN, 8), reverse_eights(&memory));
+        let nodes = [bench.add(command()), bench.add(command()), bench.add(command())];
+        let executable = bench.updatable();
+        bench.run(&executable);
+        memory.update(&y).unwrap();
+        executable.update_nodes(&nodes[..1]).unwrap();
+        bench.run(&executable);
+        let reversed: Vec<i32> = (0..LEN as i32).map(|i| i / 8 * 8 + 7 - i % 8).collect();
+        assert_eq!((bench.read(&x), bench.read(&y)), (reversed.clone(), reversed));
+    }
+}
+
+#[test]
 fn g_dlm_004_whole_graphs_with_local_memory() {
     for bench in benches() {
         let data = bench.context.alloc_device::<i32>(LEN).unwrap();
@@ -477,7 +509,21 @@ fn group(bench: &Bench, commands: impl IntoIterator<Item = Command>) -> DynamicC
 }
 
 #[test]
-fn g_dcg_001_002_and_004_kernels_with_other_arguments_and_ranges() {
+fn g_dcg_001_two_kernels() {
+    kernels_with_other_arguments_and_ranges();
+}
+
+#[test]
+fn g_dcg_002_other_arguments() {
+    kernels_with_other_arguments_and_ranges();
+}
+
+#[test]
+fn g_dcg_004_other_ranges() {
+    kernels_with_other_arguments_and_ranges();
+}
+
+fn kernels_with_other_arguments_and_ranges() {
     for bench in benches() {
         let (x, y) = (bench.zeroes(), bench.zeroes());
         let out = bench.context.alloc_device::<u64>(15 * 64).unwrap();
@@ -533,7 +579,16 @@ fn g_dcg_008_some_follow_parameters() {
 }
 
 #[test]
-fn g_dcg_009_and_011_dependencies() {
+fn g_dcg_009_the_same_edges() {
+    dependencies_of_groups();
+}
+
+#[test]
+fn g_dcg_011_other_edges() {
+    dependencies_of_groups();
+}
+
+fn dependencies_of_groups() {
     for bench in benches() {
         let (x, y) = (bench.zeroes(), bench.zeroes());
         let event = {
@@ -592,7 +647,16 @@ fn g_dcg_012_host_tasks() {
 }
 
 #[test]
-fn g_dcg_013_and_014_the_active_index() {
+fn g_dcg_013_the_active_index() {
+    the_active_index();
+}
+
+#[test]
+fn g_dcg_014_before_finalize() {
+    the_active_index();
+}
+
+fn the_active_index() {
     for bench in benches() {
         let x = bench.zeroes();
         let either = group(&bench, [numbered(&x, 1), numbered(&x, 2)]);
@@ -696,7 +760,16 @@ fn g_wgu_003_other_contexts_and_no_updates() {
 }
 
 #[test]
-fn g_wgu_006_and_007_other_memory_with_empty_nodes_and_barriers() {
+fn g_wgu_006_other_memory_everywhere() {
+    other_memory_everywhere();
+}
+
+#[test]
+fn g_wgu_007_empty_nodes_and_barriers() {
+    other_memory_everywhere();
+}
+
+fn other_memory_everywhere() {
     for bench in benches() {
         let memory: Vec<_> = (0..4).map(|_| bench.zeroes()).collect();
         let (a, b) =
