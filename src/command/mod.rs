@@ -50,7 +50,7 @@ pub(crate) use place::{Place, Placed};
 pub(crate) use prepare::Prepared;
 pub use range::{NdRange, Range};
 pub(crate) use recording::{Recorder, Recording};
-pub(crate) use submit::{settled, submit, submit_prepared};
+pub(crate) use submit::{settled, submit, submit_prepared, with_slice};
 pub(crate) use task::HostTask;
 pub use task::TaskResult;
 pub use values::{KernelLocal, KernelValue, RawArgument};

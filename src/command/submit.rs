@@ -128,7 +128,7 @@ fn both<'s, 'a: 's>(
 }
 
 /// Calls with items as a slice; on the stack while they are few.
-fn with_slice<T: Copy, R>(mut items: impl Iterator<Item = T>, run: impl FnOnce(&[T]) -> R) -> R {
+pub(crate) fn with_slice<T: Copy, R>(mut items: impl Iterator<Item = T>, run: impl FnOnce(&[T]) -> R) -> R {
     match (items.next(), items.next(), items.next()) {
         (None, ..) => run(&[]),
         (Some(a), None, _) => run(&[a]),

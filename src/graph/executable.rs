@@ -1,6 +1,5 @@
 //! Executable graphs.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +17,7 @@ use crate::driver::event as driver;
 use crate::driver::queue as driver_queue;
 use crate::driver::sequence::{Mode, Sequence, Step};
 use crate::driver::usm::Allocation;
-use crate::memory::buffer::Requirement;
+use crate::memory::buffer::{self, Requirement};
 use crate::{Context, Device, Error, Event, Queue, Result};
 
 /// A graph that is ready to run, again and again (section 7.5.1); from [`Graph::finalize`](super::Graph::finalize).
@@ -326,11 +325,9 @@ impl ExecutableGraph {
 
 /// What the commands do to parts of buffers, each once.
 fn requirements(flat: &Flat) -> Vec<Arc<Requirement>> {
-    let mut seen = HashSet::new();
     let commands = (0..flat.len()).filter_map(|node| flat.command(node));
-    let all = commands.flat_map(|command| command.requirements());
-    all.filter(|part| seen.insert((part.object().id(), *part.area(), part.writes(), part.needs_contents())))
-        .collect()
+    let all: Vec<Arc<Requirement>> = commands.flat_map(|command| command.requirements()).collect();
+    buffer::joined(all.iter())
 }
 
 impl PartialEq for ExecutableGraph {

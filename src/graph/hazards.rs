@@ -26,7 +26,7 @@ impl Hazards {
     pub(super) fn before(&self, parts: &[Arc<Requirement>], predecessors: &mut Vec<NodeId>) {
         for part in parts {
             if let Some(tracker) = self.0.get(&part.object().id()) {
-                tracker.dependencies(part.area(), part.writes(), |node| predecessors.push(*node));
+                predecessors.extend(tracker.dependencies(part.area(), part.writes()));
             }
         }
     }

@@ -10,6 +10,7 @@ mod support;
 
 mod device_globals;
 mod device_globals_host;
+mod graph_buffer_runs;
 mod graph_buffers;
 mod graph_build;
 mod graph_devices;

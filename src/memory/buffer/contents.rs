@@ -9,16 +9,17 @@ use super::transfer::replaced;
 use crate::command::{HostTask, Prepared, Value, submit_prepared};
 use crate::driver::host::HostSource;
 use crate::memory::Region;
-use crate::{Error, Event, Queue, Result};
+use crate::{Context, Error, Event, Queue, Result};
 
 impl State {
-    /// Notes that the newest contents are in one place only.
-    pub(super) fn written_in(&mut self, storage: Storage) {
+    /// Notes that the newest contents are in a context only.
+    pub(super) fn written_in(&mut self, object: &Object, context: &Context) -> Result<()> {
         self.written = true;
         match &self.contents {
-            Contents::In(storages) if matches!(&**storages, [only] if only.context == storage.context) => {}
-            _ => self.contents = Contents::In(vec![storage]),
+            Contents::In(storages) if matches!(&**storages, [only] if only.context == *context) => {}
+            _ => self.contents = Contents::In(vec![object.storage(context)?]),
         }
+        Ok(())
     }
 
     /// Brings the contents to the context of a queue, by a command of this queue where they are not there yet.
@@ -31,9 +32,7 @@ impl State {
         }
         let whole = Area::whole(object.shape());
         let storage = object.storage(context)?;
-        let mut after: Vec<Event> = Vec::new();
-        self.tracker.dependencies(&whole, true, |event| after.push(event.clone()));
-        after.retain(|event| !matches!(event.is_complete(), Ok(true)));
+        let after: Vec<Event> = self.pending(&whole, true).cloned().collect();
         let command = if after.iter().all(Event::has_ended) {
             let to = Region::whole(storage.memory.clone());
             match &self.contents {
@@ -43,7 +42,16 @@ impl State {
         } else {
             Prepared::HostTask(self.bring_later(object, storage.clone())?)
         };
-        let event = submit_prepared(queue, command, after.iter(), None)?;
+        let event = match submit_prepared(queue, command, after.iter(), None) {
+            Ok(event) => event,
+            Err(error) => {
+                // What was staged for it is of no use; an earlier task may still need what it staged.
+                if !matches!(self.contents, Contents::In(_)) {
+                    self.staged = None;
+                }
+                return Err(error);
+            }
+        };
         self.tracker.record(&whole, true, event);
         match &mut self.contents {
             Contents::In(storages) => storages.push(storage),
@@ -68,6 +76,11 @@ impl State {
                 })
             }
         })
+    }
+
+    /// What an access must wait for and has not ended well.
+    fn pending(&self, area: &Area, writes: bool) -> impl Iterator<Item = &Event> {
+        self.tracker.dependencies(area, writes).filter(|event| !matches!(event.is_complete(), Ok(true)))
     }
 
     /// Refuses what would wait for ever if it were the same thread that writes on the host.
@@ -141,11 +154,7 @@ impl Object {
             {
                 let mut state = self.lock();
                 state.check_no_host_writer(area).map_err(|error| error.at(self.to_string()))?;
-                state.tracker.dependencies(area, writes, |event| {
-                    if !matches!(event.is_complete(), Ok(true)) {
-                        pending.push(event.clone());
-                    }
-                });
+                pending.extend(state.pending(area, writes).cloned());
                 if pending.is_empty() {
                     return look(&mut state).map_err(|error| error.at(self.to_string()));
                 }

@@ -24,9 +24,6 @@ pub(crate) trait Dependency: Clone {
 /// Entries below which completed ones may stay.
 const FEW: usize = 32;
 
-/// Entries of a cell at which a read looks for one that it makes superfluous.
-const RECENT: usize = 4;
-
 /// The accesses to a buffer that later ones may have to wait for.
 #[derive(Debug)]
 pub(crate) struct Tracker<D> {
@@ -43,15 +40,13 @@ impl<D: Dependency> Tracker<D> {
         Self { shape, writes: Index::default(), reads: Index::default(), limit: FEW }
     }
 
-    /// Shows what an access must wait for; the same thing may come several times. Empty accesses wait for nothing.
-    pub(crate) fn dependencies<'a>(&'a self, area: &Area, writes: bool, mut found: impl FnMut(&'a D)) {
-        if area.is_empty() {
-            return;
-        }
-        self.writes.for_each(area, self.shape, &mut found);
-        if writes {
-            self.reads.for_each(area, self.shape, &mut found);
-        }
+    /// What an access must wait for; the same thing may come several times. Empty accesses wait for nothing.
+    pub(crate) fn dependencies(&self, area: &Area, writes: bool) -> impl Iterator<Item = &D> + Clone {
+        let before = (!area.is_empty()).then(|| {
+            let reads = writes.then(|| self.reads.overlapping(area, self.shape));
+            self.writes.overlapping(area, self.shape).chain(reads.into_iter().flatten())
+        });
+        before.into_iter().flatten()
     }
 
     /// Notes an access that waits for its [`dependencies`](Self::dependencies).
@@ -64,14 +59,9 @@ impl<D: Dependency> Tracker<D> {
             self.reads.cut(area, self.shape);
             self.writes.insert(*area, dependency, self.shape);
         } else {
-            let superfluous = self
-                .reads
-                .recent(area, self.shape)
-                .take(RECENT)
-                .find(|(_, earlier, value)| area.contains(earlier) && dependency.comes_after(value));
-            if let Some(key) = superfluous.map(|(key, ..)| key) {
-                self.reads.remove(key);
-            }
+            let is_superfluous =
+                |earlier: &Area, value: &D| area.contains(earlier) && dependency.comes_after(value);
+            self.reads.remove_recent(area, self.shape, is_superfluous);
             self.reads.insert(*area, dependency, self.shape);
         }
         if self.len() > self.limit {

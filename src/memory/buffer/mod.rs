@@ -32,7 +32,6 @@ pub(crate) use area::triple;
 pub use buffer::Buffer;
 pub(crate) use hazards::{Dependency, Tracker};
 pub use host_accessor::{HostReader, HostWriter};
-#[allow(unused_imports, reason = "executables of graphs are being built")]
 pub(crate) use joined::joined;
 pub(crate) use order::ordered;
 pub(crate) use requirement::Requirement;

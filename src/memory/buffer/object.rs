@@ -140,16 +140,19 @@ impl Object {
     }
 
     /// Its memory in a context, made if need be. What is in there is not of interest yet.
-    pub(super) fn storage(&self, context: &Context) -> Result<Storage> {
+    fn memory(&self, context: &Context) -> Result<Arc<Allocation>> {
         let mut storages = self.storages.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(storage) = storages.iter().find(|storage| storage.context == *context) {
-            return Ok(storage.clone());
+            return Ok(Arc::clone(&storage.memory));
         }
         let memory = allocate(context, self.size_bytes(), self.element.align())
             .map_err(|error| error.at(self.to_string()))?;
-        let storage = Storage { context: context.clone(), memory };
-        storages.push(storage.clone());
-        Ok(storage)
+        storages.push(Storage { context: context.clone(), memory: Arc::clone(&memory) });
+        Ok(memory)
+    }
+
+    pub(super) fn storage(&self, context: &Context) -> Result<Storage> {
+        Ok(Storage { context: context.clone(), memory: self.memory(context)? })
     }
 
     /// Stores the error of a `Drop`, with a context that used the buffer, which reports it.
@@ -163,13 +166,13 @@ impl Object {
 
     /// The memory from the first to the last element of an area, which is within the buffer.
     pub(crate) fn region(&self, area: &Area, queue: &Queue) -> Result<Region> {
-        let storage = self.storage(queue.context())?;
+        let memory = self.memory(queue.context())?;
         if area.is_empty() {
-            return Ok(Region::new(storage.memory, 0, 0));
+            return Ok(Region::new(memory, 0, 0));
         }
         let (first, end) = area.linear(self.shape);
         let bytes = self.element.size();
-        Ok(Region::new(storage.memory, first * bytes, (end - first) * bytes))
+        Ok(Region::new(memory, first * bytes, (end - first) * bytes))
     }
 
     /// The error of an area that is not within the buffer.

@@ -5,6 +5,7 @@ use std::sync::{Arc, MutexGuard};
 use super::hazards::Dependency;
 use super::object::{Object, State};
 use super::requirement::Requirement;
+use crate::command::with_slice;
 use crate::{Event, Queue, Result};
 
 impl Dependency for Event {
@@ -31,24 +32,36 @@ pub(crate) fn ordered(
     parts: &[Arc<Requirement>],
     submit: impl FnOnce(&[&Event]) -> Result<Event>,
 ) -> Result<Event> {
-    let mut buffers = lock(parts);
-    for (object, state) in &mut buffers {
+    match parts {
+        [part] => among(queue, parts, &mut [(part.object(), part.object().lock())], submit),
+        _ => among(queue, parts, &mut lock(parts), submit),
+    }
+}
+
+/// The same with the buffers of the parts, each once.
+fn among(
+    queue: &Queue,
+    parts: &[Arc<Requirement>],
+    buffers: &mut [(&Arc<Object>, MutexGuard<'_, State>)],
+    submit: impl FnOnce(&[&Event]) -> Result<Event>,
+) -> Result<Event> {
+    for (object, state) in &mut *buffers {
         for part in of(object, parts) {
             if part.needs_contents() {
                 state.bring(object, queue).map_err(|error| error.at(object.to_string()))?;
             }
         }
     }
-    let mut after = Vec::new();
-    for (object, state) in &buffers {
+    let after = buffers.iter().flat_map(|(object, state)| {
+        of(object, parts).flat_map(|part| state.tracker.dependencies(part.area(), part.writes()))
+    });
+    let event = with_slice(after, submit)?;
+    for (object, state) in buffers {
         for part in of(object, parts) {
-            state.tracker.dependencies(part.area(), part.writes(), |event| after.push(event));
-        }
-    }
-    let event = submit(&after)?;
-    for (object, state) in &mut buffers {
-        for part in of(object, parts) {
-            state.record(part, queue, &event)?;
+            state.tracker.record(part.area(), part.writes(), event.clone());
+            if part.writes() && !part.area().is_empty() {
+                state.written_in(object, queue.context())?;
+            }
         }
     }
     Ok(event)
@@ -66,15 +79,4 @@ fn lock(parts: &[Arc<Requirement>]) -> Vec<(&Arc<Object>, MutexGuard<'_, State>)
 fn of<'a>(object: &Arc<Object>, parts: &'a [Arc<Requirement>]) -> impl Iterator<Item = &'a Arc<Requirement>> {
     let id = object.id();
     parts.iter().filter(move |part| part.object().id() == id)
-}
-
-impl State {
-    /// Notes that a command was given a part.
-    fn record(&mut self, part: &Requirement, queue: &Queue, event: &Event) -> Result<()> {
-        self.tracker.record(part.area(), part.writes(), event.clone());
-        if part.writes() && !part.area().is_empty() {
-            self.written_in(part.object().storage(queue.context())?);
-        }
-        Ok(())
-    }
 }

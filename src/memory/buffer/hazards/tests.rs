@@ -43,10 +43,7 @@ impl Run {
     }
 
     fn access(&mut self, area: Area, writes: bool) -> BTreeSet<usize> {
-        let mut found = BTreeSet::new();
-        self.tracker.dependencies(&area, writes, |access| {
-            found.insert(access.id);
-        });
+        let found = self.tracker.dependencies(&area, writes).map(|access| access.id).collect();
         let access = Access {
             id: self.count,
             over: Rc::clone(&self.over),
