@@ -195,6 +195,16 @@ at_both_levels! {
         assert_eq!(out.read().unwrap()[..2], [300, 100]);
     }
 
+    fn classes_by_which_calls_go(context, queue, kernels) {
+        let memory = context.alloc_device::<i8>(9 * 64).unwrap();
+        let out = context.alloc_shared::<i32>(20).unwrap();
+        single(&queue, kernels::hierarchies::make_family(&memory));
+        single(&queue, kernels::hierarchies::use_family(&memory, &out));
+        let through_p = [1, 1, 1, 109, 1, 61, 8, 64, 9, 10];
+        let through_others = [3, 109, 2, 10, 10, 9, 61, 109, 10, 10];
+        assert_eq!(*out.read().unwrap(), [through_p, through_others].concat());
+    }
+
     fn virtual_functions_that_call_others(context, queue, kernels) {
         let memory = context.alloc_device::<i8>(32).unwrap();
         let out = context.alloc_shared::<i32>(2).unwrap();
