@@ -49,7 +49,13 @@
 //! | `device`, `context`, `queue`, `event` | [`Device`], [`Context`], [`Queue`], [`Event`] |
 //! | `malloc_device`, `malloc_host`, `malloc_shared` | [`Context::alloc_device`], [`Context::alloc_host`], [`Context::alloc_shared`] |
 //! | `range`, `nd_range`, `parallel_for`, `single_task` | [`Range`], [`NdRange`], [`Queue::parallel_for`], [`Queue::single_task`] |
-//! | `handler::depends_on` | [`Queue::after`] |
+//! | `queue::submit`, `handler` | [`Command`], [`Queue::submit`], [`Queue::submit_with`], [`Handler`] |
+//! | `handler::depends_on` | [`Queue::after`], [`Command::after`] |
+//! | `handler::host_task` | [`Queue::host_task`] |
+//! | `buffer`, `accessor`, `host_accessor` | [`Buffer`], [`Accessor`], [`HostReader`], [`HostWriter`] |
+//! | `ext_oneapi_memcpy2d`, copies of ranged accessors | [`UsmRect`], [`Accessor::part`] |
+//! | `get_native`, `make_context`, `make_queue`, `make_event` | [`native`] |
+//! | `ext_codeplay_enqueue_native_command` | [`Command::native`] |
 //! | `kernel_bundle` from SPIR-V | [`KernelBundle`] |
 //! | `specialization_id`, `set_specialization_constant` | [`SpecConstant`], [`KernelCall::spec`] |
 //! | `device_global` (`sycl_ext_oneapi_device_global`) | [`DeviceGlobal`] and the marker `DEVICE_GLOBAL` |
