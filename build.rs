@@ -17,9 +17,16 @@ const PROGRAMS: [(&str, &str, u32); 8] = [
 #[cfg(feature = "test-kernels")]
 const APART: [&str; 3] = ["apart_bodies", "apart_make", "apart_use"];
 
-/// Programs that are compiled once for devices and host.
+/// Programs with bodies for one side, compiled for each side or once for both, and the compiler's optimisation level.
 #[cfg(feature = "test-kernels")]
-const SINGLE_PASS: [(&str, u32); 2] = [("single_pass", 2), ("single_pass_unoptimised", 0)];
+const SIDES: [(&str, &str, bool, u32); 6] = [
+    ("single_pass", "bodies", true, 2),
+    ("single_pass_o0", "bodies", true, 0),
+    ("sides_virtual", "shapes", false, 2),
+    ("sides_virtual_o0", "shapes", false, 0),
+    ("single_pass_virtual", "shapes", true, 2),
+    ("single_pass_virtual_o0", "shapes", true, 0),
+];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed=build.rs");
@@ -34,10 +41,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let source = format!("kernels/virtual_apart/{name}.clcpp");
             oclave_build::Config::new().out_name(name).compile(&[source])?;
         }
-        for (name, level) in SINGLE_PASS {
+        for (name, source, single_pass, level) in SIDES {
             let mut config = oclave_build::Config::new();
-            config.out_name(name).opt_level(level).single_pass(true);
-            config.compile(&["kernels/single_pass/single.clcpp"])?;
+            config.out_name(name).opt_level(level).single_pass(single_pass);
+            config.compile(&[format!("kernels/sides/{source}.clcpp")])?;
         }
         oclave_build::Config::new()
             .out_name("ahead")

@@ -17,8 +17,8 @@ mod kernels {
 mod single_pass {
     oclave::include_kernels!("single_pass");
 }
-mod single_pass_unoptimised {
-    oclave::include_kernels!("single_pass_unoptimised");
+mod single_pass_o0 {
+    oclave::include_kernels!("single_pass_o0");
 }
 
 use kernels::shared_builtins::{self, Operands};
@@ -273,14 +273,14 @@ fn a_program_compiled_once_has_both_sides() {
     let on_devices: Vec<i32> = x.iter().map(|x| 2 * (x + 101) + 1).collect();
     let on_the_host: Vec<i32> = x.iter().map(|x| x * 3 / 2 + 4).collect();
     for _ in 0..2 {
-        assert_eq!(run(&device, &x, |out| single_pass::single::branch(out)), on_devices);
-        assert_eq!(run(&device, &x, |out| single_pass_unoptimised::single::branch(out)), on_devices);
+        assert_eq!(run(&device, &x, |out| single_pass::bodies::branch(out)), on_devices);
+        assert_eq!(run(&device, &x, |out| single_pass_o0::bodies::branch(out)), on_devices);
         if !host.device().capabilities().aspects.contains(Aspects::FP64) {
             println!("skipped: the host's part needs fp64, which the device lacks");
             continue;
         }
-        assert_eq!(run(&host, &x, |out| single_pass::single::branch(out)), on_the_host);
-        assert_eq!(run(&host, &x, |out| single_pass_unoptimised::single::branch(out)), on_the_host);
+        assert_eq!(run(&host, &x, |out| single_pass::bodies::branch(out)), on_the_host);
+        assert_eq!(run(&host, &x, |out| single_pass_o0::bodies::branch(out)), on_the_host);
     }
 }
 
@@ -290,8 +290,8 @@ fn what_a_body_does_not_do_stays_as_it_was() {
     let x: Vec<i32> = (0..10).collect();
     for (queue, expected) in [(&device, -5), (&host, 6)] {
         let expected: Vec<i32> = x.iter().map(|x| x + expected).collect();
-        assert_eq!(run(queue, &x, |out| single_pass::single::keeps(out)), expected);
-        assert_eq!(run(queue, &x, |out| single_pass_unoptimised::single::keeps(out)), expected);
+        assert_eq!(run(queue, &x, |out| single_pass::bodies::keeps(out)), expected);
+        assert_eq!(run(queue, &x, |out| single_pass_o0::bodies::keeps(out)), expected);
     }
 }
 
@@ -299,10 +299,10 @@ fn what_a_body_does_not_do_stays_as_it_was() {
 fn bodies_synchronise_and_use_device_globals() {
     let Some([device, host]) = both_sides() else { return };
     let x: Vec<i32> = (0..8).collect();
-    assert_eq!(run(&device, &x, |out| single_pass::single::group(out)), [6, 6, 6, 6, 22, 22, 22, 22]);
-    assert_eq!(device.copy_from_global(&single_pass::single::SEEN).unwrap(), 8);
-    assert_eq!(run(&host, &x, |out| single_pass::single::group(out)), [0, -1, -2, -3, -4, -5, -6, -7]);
-    assert_eq!(host.copy_from_global(&single_pass::single::SEEN).unwrap(), 0);
+    assert_eq!(run(&device, &x, |out| single_pass::bodies::group(out)), [6, 6, 6, 6, 22, 22, 22, 22]);
+    assert_eq!(device.copy_from_global(&single_pass::bodies::SEEN).unwrap(), 8);
+    assert_eq!(run(&host, &x, |out| single_pass::bodies::group(out)), [0, -1, -2, -3, -4, -5, -6, -7]);
+    assert_eq!(host.copy_from_global(&single_pass::bodies::SEEN).unwrap(), 0);
 }
 
 /// Double stands in a body for the host only: a device without it runs the kernel.
@@ -314,10 +314,10 @@ fn devices_need_nothing_of_the_hosts_bodies() {
         return println!("skipped: the device has no USM");
     }
     let queue = Queue::new(&Context::new(&poor).unwrap()).unwrap();
-    assert_eq!(run(&queue, &[1], |out| single_pass::single::branch(out)), [205]);
+    assert_eq!(run(&queue, &[1], |out| single_pass::bodies::branch(out)), [205]);
     let host = Queue::new(&Context::new(&poor.as_host().unwrap()).unwrap()).unwrap();
     let memory = upload(&host, &[1]);
-    let error = host.parallel_for(1, single_pass::single::branch(&memory)).unwrap_err();
+    let error = host.parallel_for(1, single_pass::bodies::branch(&memory)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::KernelNotSupported);
     assert!(error.to_string().contains("needs fp64"), "{error}");
     // Programs without sides run in either role.
@@ -334,4 +334,64 @@ fn a_device_in_the_role_of_the_host_is_another_device() {
     assert!(format!("{host:?}").contains("Host"));
     static KERNEL: Kernel = Kernel::new(&single_pass::IMAGES, "branch");
     assert_eq!(KERNEL.name(), "branch");
+}
+
+mod sides_virtual {
+    oclave::include_kernels!("sides_virtual");
+}
+mod sides_virtual_o0 {
+    oclave::include_kernels!("sides_virtual_o0");
+}
+mod single_pass_virtual {
+    oclave::include_kernels!("single_pass_virtual");
+}
+mod single_pass_virtual_o0 {
+    oclave::include_kernels!("single_pass_virtual_o0");
+}
+
+/// What `areas` of `kernels/sides/shapes.clcpp` gives.
+fn areas(side: i32, grown: i32, on_host: bool) -> i32 {
+    let square = |grown: i32| (side + grown) * (side + grown) + if on_host { 1000 } else { 0 };
+    let frame = square(grown + if on_host { 2 } else { 1 }) - square(grown);
+    10 * (square(grown) + 400_000) + frame
+}
+
+#[test]
+fn virtual_functions_have_sides_too() {
+    let Some(queue) = queue() else { return };
+    let mut runner = TestRunner::new(Config { cases: 8, ..Config::default() });
+    runner
+        .run(&(prop::collection::vec(-100i32..100, 1..40), -20i32..20), |(side, grown)| {
+            let sides = upload(&queue, &side);
+            let expected: Vec<i32> = side.iter().map(|side| areas(*side, grown, false)).collect();
+            let out = run(&queue, &side, |out| sides_virtual::shapes::all_areas(&sides, grown, out));
+            prop_assert_eq!(&out, &expected);
+            let out = run(&queue, &side, |out| sides_virtual_o0::shapes::all_areas(&sides, grown, out));
+            prop_assert_eq!(&out, &expected);
+            for side in side {
+                let on_host = areas(side, grown, true);
+                prop_assert_eq!(sides_virtual::shapes::areas(side, grown), on_host);
+                prop_assert_eq!(sides_virtual_o0::shapes::areas(side, grown), on_host);
+            }
+            Ok(())
+        })
+        .unwrap();
+    let before = queue.copy_from_global(&sides_virtual::shapes::AREAS_ON_DEVICES).unwrap();
+    run(&queue, &[1; 5], |out| sides_virtual::shapes::all_areas(upload(&queue, &[1; 5]), 1, out));
+    let after = queue.copy_from_global(&sides_virtual::shapes::AREAS_ON_DEVICES).unwrap();
+    assert_eq!(after - before, 3 * 5);
+}
+
+#[test]
+fn virtual_functions_of_a_program_compiled_once_follow_the_side() {
+    let Some(queues) = both_sides() else { return };
+    let side: Vec<i32> = (-7..9).collect();
+    for (queue, on_host) in queues.iter().zip([false, true]) {
+        let expected: Vec<i32> = side.iter().map(|side| areas(*side, 3, on_host)).collect();
+        let sides = upload(queue, &side);
+        let out = run(queue, &side, |out| single_pass_virtual::shapes::all_areas(&sides, 3, out));
+        assert_eq!(out, expected, "{:?}", queue.device().side());
+        let out = run(queue, &side, |out| single_pass_virtual_o0::shapes::all_areas(&sides, 3, out));
+        assert_eq!(out, expected, "{:?}, unoptimised", queue.device().side());
+    }
 }

@@ -57,6 +57,11 @@ inline void *operator new[](size_t, void *pointer) noexcept
 
 // Virtual destructors make clang look for this, and crash where there is none. Objects are destroyed by calling the
 // destructor, p->~type(), and nothing ever calls this.
+#ifdef OCLAVE_HOST
+// The host's virtual tables hold functions that would.
+void operator delete(__private void *) noexcept { __builtin_trap(); }
+#else
 void operator delete(__private void *) noexcept;
+#endif
 
 #endif

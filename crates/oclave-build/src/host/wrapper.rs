@@ -38,6 +38,10 @@ pub(super) fn text(source: &Source, own: &[Wrapped<'_>], elsewhere: &[Wrapped<'_
     text.push_str("#pragma clang attribute push(__attribute__((internal_linkage)), apply_to = any(function, variable(is_global)))\n");
     let _ = writeln!(text, "#include \"{path}\"\n#pragma clang attribute pop");
     let cpp = source.language == Language::CppForOpenCl;
+    if cpp {
+        // Virtual tables of abstract classes hold it, and Rust programs do not link the C++ library.
+        text.push_str("extern \"C\" __attribute__((weak)) void __cxa_pure_virtual(void) { __builtin_trap(); }\n");
+    }
     for wrapped in elsewhere {
         let forward = forward(wrapped, cpp);
         in_namespaces(&mut text, wrapped.function, &forward);
