@@ -52,6 +52,69 @@ fn what_a_shared_function_calls_is_looked_at_too() {
 }
 
 #[test]
+fn the_host_has_no_device_globals_outside_of_if_device() {
+    refused(
+        "DEVICE_GLOBAL(host_access_write) static __global int limit = 5;\nSHARED int f(int x)\n{\n    return min(x, limit);\n}\n",
+        &[
+            "does not compile for the host",
+            "k.clcpp:6:19: error: ",
+            "the device global `limit`",
+            "inside oclave::if_device",
+        ],
+    );
+    refused(
+        "#include <oclave/device_global.hpp>\nnamespace tuning { static oclave::device_global<int> gain{3}; }\n\
+         SHARED int f(int x) { return oclave::if_device([] { return 1; }).otherwise([] { return tuning::gain + 1; }); }\n",
+        &["k.clcpp:5:", "error: ", "`gain`"],
+    );
+    refused(
+        "SPEC_CONSTANT(int, WIDTH, 0, 16)\nSHARED int f(int x) { return x / WIDTH(); }\n",
+        &["does not compile for the host", "k.clcpp:4:34: error: ", "WIDTH", "specialization constants"],
+    );
+}
+
+#[test]
+fn nor_those_that_another_source_defines() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("a.cl", "#include <oclave/oclave.h>\nDEVICE_GLOBAL() __global int elsewhere[4];\n");
+    folder.write(
+        "b.cl",
+        "#include <oclave/oclave.h>\nextern __global int elsewhere[4];\nDEVICE_GLOBAL() __global int here;\n\
+         int sum(int i)\n{\n    return elsewhere[i] + here;\n}\nSHARED int f(int x) { return sum(x); }\n",
+    );
+    let error = folder.build(&mut Config::new(), &["a.cl", "b.cl"]).error(ErrorKind::Compile);
+    assert_has(
+        &error,
+        &[
+            "b.cl does not compile for the host",
+            "b.cl:6:12: error: ",
+            "`elsewhere`",
+            "b.cl:6:27: error: ",
+            "`here`",
+        ],
+    );
+}
+
+#[test]
+fn what_only_devices_have_may_stand_in_their_bodies() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let text = "#include <oclave/device_global.hpp>\nDEVICE_GLOBAL() __global int calls;\nstatic oclave::device_global<int> gain{3};\n\
+         SPEC_CONSTANT(int, WIDTH, 0, 16)\n\
+         SHARED int f(int x)\n{\n    oclave::if_device([&] { atomic_inc(&calls); x += gain + WIDTH() + get_global_id(0); });\n    return x;\n}\n\
+         kernel void k(global int *x) { x[0] = f(x[0]) + calls + WIDTH(); }\n";
+    for level in [0, 2] {
+        let built = build(&Folder::new(), text, Config::new().opt_level(level));
+        assert!(built.result.as_ref().unwrap().host_library.is_some());
+        assert!(built.warnings().is_empty(), "{:?}", built.warnings());
+    }
+}
+
+#[test]
 fn errors_of_devices_name_their_side() {
     refused(
         "SHARED int f(int x) { return x; }\nint broken(int x) { return y; }\n",
@@ -145,6 +208,27 @@ fn one_pass_has_images_for_both_sides_and_no_library() {
     // Callers see what devices need.
     assert!(!built.rust().contains("fp64"), "{}", built.rust());
     assert!(!built.rust().contains("shared_function"));
+}
+
+/// What is wrong in a body of one side is said of that side, and the other one does not mind.
+#[test]
+fn in_one_pass_each_side_has_its_own_errors() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let program = |call: &str| {
+        format!(
+            "#include <oclave/virtual.hpp>\nclass a {{ public: INDIRECTLY_CALLABLE(s) virtual int f() const {{ return 1; }} }};\n\
+             kernel void k(global int *x)\n{{\n    a o;\n    const a *p = x[1] ? &o : (const a *)x;\n    oclave::{call}([&] {{ x[0] = p->f(); }});\n}}\n"
+        )
+    };
+    for (call, side) in [("if_host", "for the host: "), ("if_device", "for devices: ")] {
+        let built = build(&Folder::new(), &program(call), Config::new().single_pass(true));
+        assert_has(&built.error(ErrorKind::PostLink), &[side, "kernel `k` makes virtual calls"]);
+    }
+    // Compiled for devices alone, the host's body is not there.
+    let built = build(&Folder::new(), &program("if_host"), &mut Config::new());
+    assert!(built.result.is_ok() && built.warnings().is_empty(), "{:?}", built.result);
 }
 
 #[cfg(unix)]

@@ -31,7 +31,12 @@
 //   init_mode_reprogram, init_mode_reset                for FPGAs; told to devices that take them
 //   implement_in_csr_on, implement_in_csr_off           for FPGAs; told to devices that take them
 // See sycl_ext_oneapi_device_global for their meaning.
+#ifndef OCLAVE_HOST
 #define DEVICE_GLOBAL(...) __attribute__((annotate("oclave:device_global,unit=" OCLAVE_UNIT "," #__VA_ARGS__)))
+#else
+// By the section oclave-build knows uses in code for the host, which are errors.
+#define DEVICE_GLOBAL(...) __attribute__((section("oclave_device_globals")))
+#endif
 
 // Before a function: it is also compiled for the host, and the Rust program calls it by name. What it calls is compiled for
 // the host as needed; the built-in functions that only devices have belong into `if_device` of oclave/if_device.hpp, or, in
@@ -40,6 +45,10 @@
 
 // A specialization constant at program scope, of a scalar type: kernels call `name()`, the host sets it by name before
 // the program is built. `id` is its SpecId, unique in the program; the same line in a shared header is one constant.
+#ifdef OCLAVE_HOST
+#define SPEC_CONSTANT(type, name, id, default_value)                                                          \
+    __attribute__((error("the host does not have specialization constants; call it inside oclave::if_device"))) type name(void);
+#else
 #define SPEC_CONSTANT(type, name, id, default_value)                                                          \
     __attribute__((weak, annotate("oclave:spec_constant,name=" #name ",type=" #type ",id=" #id)))             \
     __constant char oclave_spec_constant_##name = 0;                                                          \
@@ -47,6 +56,7 @@
     {                                                                                                         \
         return __spirv_SpecConstant(id, (type)(default_value));                                               \
     }
+#endif
 
 // The translator makes a call of these, with constant arguments, an OpSpecConstant decorated with the SpecId.
 #define OCLAVE_SPEC_CONSTANT_OF(type) type __attribute__((overloadable)) __spirv_SpecConstant(int, type);

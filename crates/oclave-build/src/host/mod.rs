@@ -7,10 +7,11 @@
 
 pub(crate) mod abi;
 mod builtins;
+mod globals;
 mod wrapper;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::command;
 use crate::compile::{Compiler, Unit};
@@ -59,7 +60,7 @@ pub(crate) fn library(
                 Some(Wrapped { function, symbol: there.symbol.clone() })
             })
             .collect();
-        objects.push(object(compiler, source, &wrapper::text(source, own, &elsewhere))?);
+        objects.push(object(compiler, source, unit, &wrapper::text(source, own, &elsewhere))?);
     }
     archive(compiler, &objects).map(Some)
 }
@@ -84,7 +85,7 @@ fn check_target(compiler: &Compiler<'_>) -> Result<()> {
     ))
 }
 
-fn object(compiler: &Compiler<'_>, source: &Source, text: &str) -> Result<PathBuf> {
+fn object(compiler: &Compiler<'_>, source: &Source, unit: &Unit, text: &str) -> Result<PathBuf> {
     let config = compiler.config;
     let extension = if source.language == Language::CppForOpenCl { "clcpp" } else { "cl" };
     let wrapper = compiler.work.join(format!("{}.host.{extension}", source.stem));
@@ -102,17 +103,36 @@ fn object(compiler: &Compiler<'_>, source: &Source, text: &str) -> Result<PathBu
     args.push(MACRO.into());
     args.extend(compiler.common_arguments(source, config.opt_level));
     // The compiler's header comes with the wrapper. Products and sums are rounded one by one, whatever the processor.
-    args.extend(["-cl-no-stdinc", "-ffp-contract=off", "-fPIC", "-w", "-c", "-o"].map(OsString::from));
-    args.extend([object.clone().into(), wrapper.into()]);
-    let run = command::run(&compiler.toolchain.clang.path, &args, &config.environment)?;
-    if run.success {
-        return Ok(object);
-    }
-    let what = format!(
+    args.extend(["-cl-no-stdinc", "-ffp-contract=off", "-fPIC", "-w"].map(OsString::from));
+    let run = |what: &[&str], out: &Path| {
+        let mut args = args.clone();
+        args.extend(what.iter().map(OsString::from));
+        args.extend(["-o".into(), out.into(), wrapper.clone().into()]);
+        command::run(&compiler.toolchain.clang.path, &args, &config.environment)
+    };
+    let failed = format!(
         "{} does not compile for the host, which its SHARED functions are for, too",
         source.path.display()
     );
-    Err(run.failure(ErrorKind::Compile, &what))
+    let compiled = run(&["-c"], &object)?;
+    if !compiled.success {
+        return Err(compiled.failure(ErrorKind::Compile, &failed));
+    }
+    if !unit.declarations.variables.is_empty() {
+        let module = compiler.work.join(format!("{}.host.ll", source.stem));
+        let asked =
+            run(&["-S", "-emit-llvm", "-gline-tables-only", "-Xclang", "-disable-llvm-passes"], &module)?;
+        if !asked.success {
+            return Err(asked.failure(ErrorKind::Compile, &failed));
+        }
+        let words = String::from_utf8_lossy(&files::read(&module)?).into_owned();
+        let uses: Vec<String> =
+            globals::uses(&words, &unit.declarations.variables).iter().map(ToString::to_string).collect();
+        if !uses.is_empty() {
+            return Err(Error::new(ErrorKind::Compile, format!("{failed}\n{}", uses.join("\n"))));
+        }
+    }
+    Ok(object)
 }
 
 fn archive(compiler: &Compiler<'_>, objects: &[PathBuf]) -> Result<Library> {

@@ -40,7 +40,9 @@ pub(super) fn text(source: &Source, own: &[Wrapped<'_>], elsewhere: &[Wrapped<'_
     let cpp = source.language == Language::CppForOpenCl;
     if cpp {
         // Virtual tables of abstract classes hold it, and Rust programs do not link the C++ library.
-        text.push_str("extern \"C\" __attribute__((weak)) void __cxa_pure_virtual(void) { __builtin_trap(); }\n");
+        text.push_str(
+            "extern \"C\" __attribute__((weak)) void __cxa_pure_virtual(void) { __builtin_trap(); }\n",
+        );
     }
     for wrapped in elsewhere {
         let forward = forward(wrapped, cpp);

@@ -24,7 +24,7 @@ use crate::passes::virtual_functions::images::{SetFacts, Virtual, is_plain};
 use crate::passes::virtual_functions::wrappers::Callable;
 use crate::passes::virtual_functions::{dummy, lower};
 use crate::spirv::{Definitions, Module, TypeTable};
-use crate::{DeviceImage, KernelSignature, Requirements, Result, Side};
+use crate::{DeviceImage, ImageError, KernelSignature, Requirements, Result, Side};
 
 /// One linked module and what is known about its sources.
 #[derive(Debug, Clone)]
@@ -104,9 +104,9 @@ fn link_sides(
     for side in [Side::Device, Side::Host] {
         let module = if_device::keep_side(&unit.module, side)?;
         let own = TranslationUnit { module, ..unit.clone() };
-        let (of_side, wanted_there) = link_unit(&own, options)?;
+        let (linked, wanted_there) = link_unit(&own, options).map_err(|error| of_side(error, side))?;
         wanted.extend(wanted_there);
-        for mut image in of_side {
+        for mut image in linked {
             if side == Side::Host {
                 image.name.push_str(".host");
             }
@@ -117,6 +117,19 @@ fn link_sides(
     // Stable, so that those of sets stay behind.
     images.sort_by(|a, b| (is_set(a), &a.name).cmp(&(is_set(b), &b.name)));
     Ok((images, wanted))
+}
+
+/// Says in which side's code something is wrong.
+fn of_side(error: ImageError, side: Side) -> ImageError {
+    let named = |what: String| match side {
+        Side::Device => format!("for devices: {what}"),
+        Side::Host => format!("for the host: {what}"),
+    };
+    match error {
+        ImageError::Diagnostic(what) => ImageError::Diagnostic(named(what)),
+        ImageError::Unsupported(what) => ImageError::Unsupported(named(what)),
+        error => error,
+    }
 }
 
 fn is_set(image: &DeviceImage) -> bool {

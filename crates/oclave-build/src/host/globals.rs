@@ -1,0 +1,114 @@
+//! Device globals in code for the host: they live on devices, so that a host's copy would silently be another variable.
+//!
+//! The optimiser may replace a variable that nobody writes by its value. So the module is read as it comes from the front
+//! end: it has the functions that the wrappers reach, and the lines.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ast::VariableDeclaration;
+
+/// Where `DEVICE_GLOBAL` of `oclave.h` puts variables on the host, and the class of `device_global.hpp`.
+const MARKS: [&str; 2] = ["section \"oclave_device_globals\"", "oclave::device_global"];
+
+/// A use of a device global.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Use {
+    /// `file:line:column`, where the compiler tells it.
+    place: Option<(String, u32, u32)>,
+    variable: String,
+}
+
+impl std::fmt::Display for Use {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some((file, line, column)) = &self.place {
+            write!(f, "{file}:{line}:{column}: ")?;
+        }
+        write!(
+            f,
+            "error: the host does not have the device global `{}`; use it inside oclave::if_device, or between #ifndef \
+             OCLAVE_HOST and #endif",
+            self.variable
+        )
+    }
+}
+
+/// The uses in a module of LLVM's textual form that has lines, sorted.
+pub(super) fn uses(module: &str, declared: &[VariableDeclaration]) -> BTreeSet<Use> {
+    let globals: Vec<&str> = module.lines().filter_map(|line| device_global(line, declared)).collect();
+    let mut found = BTreeSet::new();
+    if globals.is_empty() {
+        return found;
+    }
+    let places = Places::new(module);
+    for line in module.lines().filter(|line| line.starts_with("  ")) {
+        for global in globals.iter().filter(|global| mentions(line, global)) {
+            let place = line.rsplit_once("!dbg !").and_then(|(_, id)| places.of(leading_number(id)?));
+            let known = declared.iter().find(|variable| names(global, variable));
+            let variable = known.map_or_else(|| (*global).to_owned(), |variable| variable.name.clone());
+            found.insert(Use { place, variable });
+        }
+    }
+    found
+}
+
+/// The symbol that a line of the module defines or declares as a device global.
+fn device_global<'m>(line: &'m str, declared: &[VariableDeclaration]) -> Option<&'m str> {
+    let (symbol, rest) = line.strip_prefix('@')?.split_once(" = ")?;
+    // Another source has the marker of a variable that is `extern` here.
+    let is_elsewhere = || {
+        rest.starts_with("external ")
+            && declared.iter().any(|variable| variable.is_extern && names(symbol, variable))
+    };
+    (MARKS.iter().any(|mark| rest.contains(mark)) || is_elsewhere()).then_some(symbol)
+}
+
+/// Whether a symbol is that of a variable: as it is in C, mangled in C++, where linkage changes it.
+fn names(symbol: &str, variable: &VariableDeclaration) -> bool {
+    symbol == variable.symbol
+        || symbol.starts_with("_Z") && symbol.contains(&format!("{}{}", variable.name.len(), variable.name))
+}
+
+fn mentions(line: &str, symbol: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "_.$".contains(c);
+    line.match_indices(symbol).any(|(at, _)| {
+        line.get(..at).is_some_and(|before| before.ends_with('@'))
+            && !line.get(at + symbol.len()..).is_some_and(|after| after.starts_with(is_part))
+    })
+}
+
+/// The debug information of a module: number → the words of its node.
+struct Places<'m>(BTreeMap<u32, &'m str>);
+
+impl<'m> Places<'m> {
+    fn new(module: &'m str) -> Self {
+        let nodes = module.lines().filter_map(|line| {
+            let (id, words) = line.strip_prefix('!')?.split_once(" = ")?;
+            Some((id.parse().ok()?, words))
+        });
+        Self(nodes.collect())
+    }
+
+    /// File, line and column of a location.
+    fn of(&self, location: u32) -> Option<(String, u32, u32)> {
+        let words = self.0.get(&location)?;
+        let mut scope = self.0.get(&number(words, "scope: !")?)?;
+        // Blocks lie in functions, which always name their file.
+        let file = loop {
+            match number(scope, "file: !") {
+                Some(file) => break self.0.get(&file)?,
+                None => scope = self.0.get(&number(scope, "scope: !")?)?,
+            }
+        };
+        let (_, name) = file.split_once("filename: \"")?;
+        let (name, _) = name.split_once('"')?;
+        Some((name.to_owned(), number(words, "line: ")?, number(words, "column: ").unwrap_or(0)))
+    }
+}
+
+fn number(words: &str, key: &str) -> Option<u32> {
+    words.split_once(key).and_then(|(_, rest)| leading_number(rest))
+}
+
+fn leading_number(text: &str) -> Option<u32> {
+    text.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
