@@ -240,6 +240,7 @@ fn build_tones(queue: &Queue, settings: &Settings) -> Result<UsmSlice<i8, usm::D
     let count = settings.tones.len();
     let chain = context.alloc_device(count * TONE_BYTES)?;
     queue.single_task(tones::build_tones(&chain, TONE_BYTES as u32, &steps, count as u32))?.wait()?;
+    debug_assert_eq!(queue.copy_from_global(&tones::BAD_TONES)?, 0, "is_tone says the same on both sides");
     Ok(chain)
 }
 

@@ -1,5 +1,7 @@
 //! Tone curves: the steps of the chain of polymorphic filters in `kernels/examples/filters/tones.clcpp`.
 
+use crate::kernels::tones::is_tone;
+
 /// Bytes between the objects of the chain; none is larger.
 pub(crate) const TONE_BYTES: usize = 32;
 
@@ -27,6 +29,12 @@ impl Tone {
         }
     }
 
+    /// Whether the kernel makes an object of it: the kernel asks the same function.
+    fn is_sound(self) -> bool {
+        let [kind, a, b] = self.numbers();
+        is_tone(kind, a, b)
+    }
+
     /// What the filter's `apply` gives.
     pub(crate) fn apply(self, value: i32) -> i32 {
         match self {
@@ -46,20 +54,18 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Tone>, String> {
 fn step(text: &str) -> Result<Tone, String> {
     let (kind, numbers) = text.split_once('=').unwrap_or((text, ""));
     let numbers: Option<Vec<i32>> =
-        numbers.split(':').filter(|number| !number.is_empty()).map(small).collect();
-    match (kind, numbers.as_deref()) {
-        ("gain", Some(&[factor, offset])) => Ok(Tone::Gain { factor, offset }),
-        ("clip", Some(&[low, high])) => Ok(Tone::Clip { low, high }),
-        ("invert", Some([])) => Ok(Tone::Invert),
-        ("posterize", Some(&[step])) if step > 0 => Ok(Tone::Posterize { step }),
-        _ => Err(format!(
+        numbers.split(':').filter(|number| !number.is_empty()).map(|number| number.parse().ok()).collect();
+    let tone = match (kind, numbers.as_deref()) {
+        ("gain", Some(&[factor, offset])) => Some(Tone::Gain { factor, offset }),
+        ("clip", Some(&[low, high])) => Some(Tone::Clip { low, high }),
+        ("invert", Some([])) => Some(Tone::Invert),
+        ("posterize", Some(&[step])) => Some(Tone::Posterize { step }),
+        _ => None,
+    };
+    tone.filter(|tone| tone.is_sound()).ok_or_else(|| {
+        format!(
             "{text:?} is no tone; there are gain=FACTOR:OFFSET, clip=LOW:HIGH, invert and posterize=STEP, numbers from \
-             -4096 to 4096"
-        )),
-    }
-}
-
-/// A number that leaves room for many steps before an `int` overflows.
-fn small(text: &str) -> Option<i32> {
-    text.parse().ok().filter(|number| (-4096..=4096).contains(number))
+             -4096 to 4096, the step at least 1"
+        )
+    })
 }

@@ -24,6 +24,7 @@ mod graph_sub;
 mod graph_support;
 mod graph_tasks;
 mod graph_update;
+mod if_device;
 mod virtual_functions;
 
 /// The kernels of `kernels/tests`.
