@@ -13,9 +13,27 @@ const PROGRAMS: [(&str, &str, u32); 8] = [
     ("scenarios", "kernels/scenarios", 2),
 ];
 
-/// Sources that are programs of their own.
+/// Sources that are programs of their own, named like them, by folder.
 #[cfg(feature = "test-kernels")]
-const APART: [&str; 3] = ["apart_bodies", "apart_make", "apart_use"];
+const APART: [(&str, &[&str]); 2] = [
+    ("kernels/virtual_apart", &["apart_bodies", "apart_make", "apart_use"]),
+    (
+        "kernels/virtual_linking",
+        &[
+            "squares",
+            "circles",
+            "use_first",
+            "use_both",
+            "misspelt",
+            "names",
+            "use_names",
+            "use_default",
+            "mixed",
+            "plugged",
+            "use_plug",
+        ],
+    ),
+];
 
 /// Programs with bodies for one side, compiled for each side or once for both, and the compiler's optimisation level.
 #[cfg(feature = "test-kernels")]
@@ -37,9 +55,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let sources = oclave_build::sources_in(folder)?;
             oclave_build::Config::new().out_name(name).opt_level(level).compile(&sources)?;
         }
-        for name in APART {
-            let source = format!("kernels/virtual_apart/{name}.clcpp");
-            oclave_build::Config::new().out_name(name).compile(&[source])?;
+        for (folder, names) in APART {
+            for name in names {
+                let source = format!("{folder}/{name}.clcpp");
+                oclave_build::Config::new().out_name(*name).compile(&[source])?;
+            }
         }
         for (name, source, single_pass, level) in SIDES {
             let mut config = oclave_build::Config::new();
@@ -47,9 +67,28 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             config.compile(&[format!("kernels/sides/{source}.clcpp")])?;
         }
         oclave_build::Config::new()
+            .out_name("together")
+            .compile(&oclave_build::sources_in("kernels/virtual_apart")?)?;
+        oclave_build::Config::new()
             .out_name("ahead")
             .ahead_of_time("kernels/ahead/devices.toml", ["without_fp64"])
             .compile(&["kernels/virtual/features.clcpp"])?;
+        shared_library()?;
     }
     Ok(())
+}
+
+/// A shared library with the images of the program `plugged`, as `libplugged.so` in `OUT_DIR`.
+#[cfg(feature = "test-kernels")]
+fn shared_library() -> Result<(), Box<dyn std::error::Error>> {
+    const SOURCE: &str = "tests/fixtures/plugged.rs";
+    println!("cargo::rerun-if-changed={SOURCE}");
+    let var = |name: &str| std::env::var(name).map_err(|error| format!("{name}: {error}"));
+    let out = std::path::PathBuf::from(var("OUT_DIR")?);
+    let status = std::process::Command::new(var("RUSTC")?)
+        .args(["--edition=2024", "--crate-type=cdylib", "--target", &var("TARGET")?, SOURCE, "-o"])
+        .arg(out.join("libplugged.so"))
+        .env("PLUGGED_IMAGES", &out)
+        .status()?;
+    if status.success() { Ok(()) } else { Err(format!("{SOURCE} does not compile").into()) }
 }

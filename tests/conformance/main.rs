@@ -26,6 +26,7 @@ mod graph_tasks;
 mod graph_update;
 mod if_device;
 mod virtual_functions;
+mod virtual_linking;
 
 /// The kernels of `kernels/tests`.
 mod kernels {
