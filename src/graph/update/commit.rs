@@ -24,9 +24,9 @@ enum How {
     /// There is none: a host task, which submissions take from the command.
     Host,
     /// The same kernel object gets other arguments, and an index space if that changes (before, and after).
-    Patch { partition: usize, step: usize, size: Option<(WorkSize, WorkSize)> },
+    Patch { partition: usize, step: usize, size: Option<Box<(WorkSize, WorkSize)>> },
     /// Another step.
-    Replace { partition: usize, step: usize, new: Step },
+    Replace { partition: usize, step: usize, new: Box<Step> },
 }
 
 impl ExecutableGraph {
@@ -161,9 +161,11 @@ impl ExecutableGraph {
                         }
                         How::Patch { partition, step, size }
                     }
-                    false => {
-                        How::Replace { partition, step, new: command.step(&state.queue).map_err(named)? }
-                    }
+                    false => How::Replace {
+                        partition,
+                        step,
+                        new: Box::new(command.step(&state.queue).map_err(named)?),
+                    },
                 }
             }
         };
@@ -171,12 +173,12 @@ impl ExecutableGraph {
     }
 
     /// The index spaces before and after, where the range changes.
-    fn sizes(&self, from: &CommandKind, to: &CommandKind) -> Result<Option<(WorkSize, WorkSize)>> {
+    fn sizes(&self, from: &CommandKind, to: &CommandKind) -> Result<Option<Box<(WorkSize, WorkSize)>>> {
         if from.range() == to.range() {
             return Ok(None);
         }
         let size = |kind: &CommandKind| kind.work_size(self.context(), self.device());
-        Ok(size(from)?.zip(size(to)?))
+        Ok(size(from)?.zip(size(to)?).map(Box::new))
     }
 
     /// Makes changes, and gives the commands that were there before.
@@ -187,9 +189,9 @@ impl ExecutableGraph {
                 match std::mem::replace(&mut change.how, How::Host) {
                     How::Replace { partition: of, step, new } if of == partition => {
                         match part.pending.must_wait() {
-                            true => part.pending.add(step, new),
+                            true => part.pending.add(step, *new),
                             // What waited for submissions that are gone now is older.
-                            false => part.bring_to(u64::MAX).and_then(|()| part.set_step(step, new))?,
+                            false => part.bring_to(u64::MAX).and_then(|()| part.set_step(step, *new))?,
                         }
                     }
                     how => change.how = how,
@@ -198,11 +200,11 @@ impl ExecutableGraph {
             let flat = self.flat();
             let mut patches = Patches::default();
             for change in &plan {
-                if let How::Patch { partition: of, step, size } = change.how
-                    && of == partition
+                if let How::Patch { partition: of, step, size } = &change.how
+                    && *of == partition
                     && let Some(current) = flat.command(change.node)
                 {
-                    patches.push(step, current.changed_arguments(&change.command), size);
+                    patches.push(*step, current.changed_arguments(&change.command), size.as_deref().copied());
                 }
             }
             if patches.is_empty() {
@@ -212,16 +214,17 @@ impl ExecutableGraph {
             let is_ahead = part.replay.patch(&patches);
             drop((patches, flat));
             for change in &plan {
-                let How::Patch { partition: of, step, size } = change.how else { continue };
-                match (of == partition, is_ahead) {
+                let How::Patch { partition: of, step, size } = &change.how else { continue };
+                let step = *step;
+                match (*of == partition, is_ahead) {
                     (false, _) => {}
                     (true, true) => {
                         part.sequence.set_memory(step, change.command.driver_arguments())?;
                         part.pending.is_behind(step, Arc::clone(&change.command));
                     }
                     (true, false) => {
-                        let size = size.map(|(_, to)| to);
-                        part.sequence.set_kernel(step, change.command.driver_arguments(), size.as_ref())?;
+                        let size = size.as_deref().map(|(_, to)| to);
+                        part.sequence.set_kernel(step, change.command.driver_arguments(), size)?;
                     }
                 }
             }

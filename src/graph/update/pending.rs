@@ -3,7 +3,7 @@
 //! A submission runs as the graph was when it was submitted. Most are with the driver by then, which keeps what it was given. One that the
 //! runtime holds back, behind a host task, is put on its queue later, and what was updated since must not reach it.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::command::CommandKind;
@@ -21,8 +21,9 @@ pub(crate) struct Pending {
     /// Submissions that were neither put on a queue nor given up.
     held_back: u32,
     later: VecDeque<Later>,
-    /// Steps that are behind their commands.
-    behind: BTreeMap<usize, Arc<CommandKind>>,
+    /// By step: the command that it is behind.
+    behind: Vec<Option<Arc<CommandKind>>>,
+    any_behind: bool,
 }
 
 /// Steps for submissions from one on.
@@ -50,7 +51,13 @@ impl Pending {
 
     /// Says that the sequence's step is behind a command.
     pub(super) fn is_behind(&mut self, step: usize, command: Arc<CommandKind>) {
-        self.behind.insert(step, command);
+        if self.behind.len() <= step {
+            self.behind.resize(step + 1, None);
+        }
+        if let Some(place) = self.behind.get_mut(step) {
+            *place = Some(command);
+            self.any_behind = true;
+        }
     }
 
     /// The memory that steps to come use.
@@ -74,22 +81,26 @@ impl DevicePart {
     /// Replaces a step.
     pub(super) fn set_step(&mut self, index: usize, step: Step) -> Result<()> {
         self.sequence.replace(index, step)?;
-        self.pending.behind.remove(&index);
+        if let Some(place) = self.pending.behind.get_mut(index) {
+            *place = None;
+        }
         self.replay.changed(&[index]);
         Ok(())
     }
 
     /// Brings the kernels of the sequence up to date, if they are about to be used on a queue like this.
     pub(crate) fn catch_up(&mut self, graph: &ExecutableGraph, queue: &Queue) -> Result<()> {
-        if self.pending.behind.is_empty() || !self.replay.reads_kernels(queue) {
+        if !self.pending.any_behind || !self.replay.reads_kernels(queue) {
             return Ok(());
         }
-        while let Some((step, command)) = self.pending.behind.pop_first() {
+        for step in 0..self.pending.behind.len() {
+            let Some(command) = self.pending.behind.get_mut(step).and_then(Option::take) else { continue };
             if let Err(error) = self.set_kernel(step, &command, graph.context(), graph.device()) {
                 self.pending.is_behind(step, command);
                 return Err(error);
             }
         }
+        self.pending.any_behind = false;
         Ok(())
     }
 
