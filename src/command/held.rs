@@ -205,7 +205,7 @@ impl Held {
     }
 
     fn run_task(&self, work: Work, submitted: Instant) {
-        let entered = work.session.as_ref().map(hook::Session::enter);
+        let _entered = work.session.as_ref().map(hook::Session::enter);
         let started = Instant::now();
         self.promise.runs();
         let outcome = match &work.prepared {
@@ -220,11 +220,10 @@ impl Held {
             }
         };
         self.end(work, outcome);
-        drop(entered);
     }
 
     fn enqueue(&self, mut work: Work) {
-        let entered = work.session.as_ref().map(hook::Session::enter);
+        let _entered = work.session.as_ref().map(hook::Session::enter);
         let queue = work.queue.driver();
         let natives: Vec<&driver::Event> = work.natives.iter().collect();
         let enqueued = work.prepared.execute(queue, &natives, true).and_then(|event| {
@@ -247,7 +246,6 @@ impl Held {
             }
         };
         self.finish(work, outcome);
-        drop(entered);
     }
 
     /// Ends what never went to a driver.
