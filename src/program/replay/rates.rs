@@ -93,7 +93,7 @@ impl Rates {
         let rate = |numbers: &[f64]| match *numbers {
             [local, task, step] if CANDIDATES.contains(&(local as usize)) => {
                 let shape = if local == 0.0 { Shape::Seq } else { Shape::Wi([local as usize, 1, 1]) };
-                Some(Rate { shape, task, step })
+                Some(Rate { shape, task, step }).filter(|_| task > 0.0 && step > 0.0)
             }
             _ => None,
         };
@@ -116,6 +116,11 @@ const TASKS: usize = 512;
 const BUSY: usize = 16;
 const ITEMS: u64 = 256;
 const ROUNDS: usize = 15;
+/// How often a shape is measured anew where differences vanish.
+const ATTEMPTS: usize = 4;
+/// Nanoseconds that a task without work, and a step of an item, are taken to cost where they could not be measured.
+const LEAST_TASK: f64 = 5.0;
+const LEAST_STEP: f64 = 0.02;
 /// Launches behind each other.
 const LAUNCHES: usize = 32;
 
@@ -129,14 +134,18 @@ pub(super) fn known_or_measured(
     if let Some(rates) = builder.disk.and_then(|disk| Rates::from_bytes(&disk.load(key)?)) {
         return Ok(rates);
     }
-    let rates = measure(builder, device, program)?;
-    if let Some(disk) = builder.disk {
+    let (rates, sound) = measure(builder, device, program)?;
+    if let Some(disk) = builder.disk
+        && sound
+    {
         disk.store(key, &rates.to_bytes());
     }
     Ok(rates)
 }
 
-fn measure(builder: &Builder<'_>, device: &DeviceState, program: &ReplayProgram) -> Result<Rates> {
+/// The rates, and whether each was measured: where other work of the machine hid one, its place is taken by the least that is
+/// plausible.
+fn measure(builder: &Builder<'_>, device: &DeviceState, program: &ReplayProgram) -> Result<(Rates, bool)> {
     let queue = device.queue(builder.context)?;
     let bytes = BUSY * ITEMS as usize * 4;
     let memory = Allocation::new(builder.context, Some(device.device()), Kind::Device, bytes, 16)?;
@@ -144,21 +153,19 @@ fn measure(builder: &Builder<'_>, device: &DeviceState, program: &ReplayProgram)
     list.prepare(builder.context, device.device())?;
     let steps = program.layout().kernels().last().map_or(1.0, |churn| f64::from(churn.cost.steps));
     let mut measuring = Measuring { program, queue: &queue, memory: &memory, list };
-    let launch = measuring.best(Shape::Seq, 0, 0)?;
     let enqueue = measuring.enqueue()?;
     let limit = device.device().capabilities().limits.max_work_group_size;
     let mut shapes = Vec::new();
+    let mut sound = true;
     for local in CANDIDATES.into_iter().filter(|local| *local <= limit) {
         let shape = if local == 0 { Shape::Seq } else { Shape::Wi([local, 1, 1]) };
-        let empty = measuring.best(shape, 0, TASKS)? - launch;
-        let busy = measuring.best(shape, TASKS, BUSY)? - launch;
-        let task = (empty / TASKS as f64).max(0.0);
-        let step = (busy - task * BUSY as f64).max(0.0) / (BUSY as f64 * ITEMS as f64 * steps);
-        shapes.push(Rate { shape, task, step });
+        let (rate, measured) = measuring.rate(shape, steps)?;
+        sound &= measured;
+        shapes.push(rate);
     }
     let rates = Rates { enqueue, shapes };
     log::debug!("replay on `{}`: {rates:?}", device.device().name());
-    Ok(rates)
+    Ok((rates, sound))
 }
 
 /// Tasks that fill four bytes, and behind them some that compute.
@@ -208,6 +215,22 @@ impl Measuring<'_> {
             best = best.min(start.elapsed().as_nanos() as f64 / LAUNCHES as f64);
         }
         Ok(best)
+    }
+
+    /// What one shape costs, and whether it was measured. Differences of launches that other work of the machine disturbed can
+    /// be nothing, or less: they are measured again.
+    fn rate(&mut self, shape: Shape, steps: f64) -> Result<(Rate, bool)> {
+        for _ in 0..ATTEMPTS {
+            let launch = self.best(shape, 0, 0)?;
+            let empty = self.best(shape, 0, TASKS)? - launch;
+            let busy = self.best(shape, TASKS, BUSY)? - launch;
+            let task = empty / TASKS as f64;
+            let step = (busy - task * BUSY as f64) / (BUSY as f64 * ITEMS as f64 * steps);
+            if task > 0.0 && step > 0.0 {
+                return Ok((Rate { shape, task, step }, true));
+            }
+        }
+        Ok((Rate { shape, task: LEAST_TASK, step: LEAST_STEP }, false))
     }
 
     /// Nanoseconds of a launch: the best of several, as others are disturbed.
