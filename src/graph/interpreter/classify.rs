@@ -186,7 +186,7 @@ pub(super) fn fits(
     if !whole {
         return Err(format!("{} shares local memory in work-groups that are not whole", name()));
     }
-    let bytes: u64 = form.call.arguments().iter().map(local_bytes).sum();
+    let bytes = form.call.arguments().iter().map(local_bytes).fold(0, u64::saturating_add);
     if !program.takes(local.iter().product(), bytes) {
         return Err(format!(
             "{} has {} work-items in a group and {bytes} bytes of local memory, too many for the replay module",
@@ -200,7 +200,7 @@ pub(super) fn fits(
 fn local_bytes(argument: &Argument) -> u64 {
     match argument {
         Argument::Local { size_bytes, .. } => {
-            (*size_bytes as u64).next_multiple_of(super::LOCAL_ALIGN as u64)
+            (*size_bytes as u64).checked_next_multiple_of(super::LOCAL_ALIGN as u64).unwrap_or(u64::MAX)
         }
         _ => 0,
     }

@@ -144,7 +144,8 @@ impl Builder<'_> {
             Ok(kernel)
         };
         let wi = kernel(REPLAY_WI)?;
-        let taken: u64 = layout.kernels().iter().map(|kernel| kernel.static_local_bytes).sum();
+        let taken =
+            layout.kernels().iter().map(|kernel| kernel.static_local_bytes).fold(0, u64::saturating_add);
         let local_bytes = device.device().capabilities().limits.local_memory_bytes;
         let mut replay = ReplayProgram {
             layout,

@@ -272,7 +272,8 @@ impl<'m> Survey<'m> {
         let of_class =
             reachable.iter().filter_map(|id| self.variable_in(*id, StorageClass::Workgroup, types));
         of_class.fold((false, 0), |(_, sum), pointee| {
-            (true, sum + types.size_bytes(pointee).unwrap_or(0).next_multiple_of(128))
+            let size = types.size_bytes(pointee).unwrap_or(0).checked_next_multiple_of(128);
+            (true, size.map_or(u64::MAX, |size| sum.saturating_add(size)))
         })
     }
 
