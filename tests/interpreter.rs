@@ -7,8 +7,8 @@ mod common;
 use common::{context, variable_devices};
 use oclave::record::Session;
 use oclave::{
-    Command, Context, Detail, ExecutableGraph, Graph, KernelBundle, KernelCall, Local, NdRange, ProgramCache,
-    Queue, Range, ReplayStrategy, UsmSlice, usm,
+    Command, Context, Detail, ExecutableGraph, Graph, KernelBundle, KernelCall, Local, NdRange, Node,
+    ProgramCache, Queue, Range, ReplayStrategy, UsmSlice, usm,
 };
 
 mod kernels {
@@ -474,4 +474,66 @@ fn a_drawing_has_frames_around_segments() {
     assert_eq!((dot.matches(" -> ").count(), dot.matches("[label=").count()), (7, 8), "{dot}");
     let plain = finalize(&graph, ReplayStrategy::Enqueue).to_dot(Detail::Verbose);
     assert!(!plain.contains("cluster") && plain.contains("4 memcpy"), "{plain}");
+}
+
+/// What fits is written into the list; else the lists are made anew, when the graph is submitted.
+#[test]
+fn updated_nodes_stay_in_their_lists_or_these_are_made_anew() {
+    let Some(context) = undecided() else { return };
+    let bundle = replay_kernels(&context);
+    let queue = Queue::new(&context).unwrap();
+    let [x, y] = [(); 2].map(|()| context.alloc_shared::<i32>(N).unwrap());
+    let out = context.alloc_shared::<u64>(64 * 4).unwrap();
+    let mut commands = mixed(&bundle, [&x, &y], 40);
+    let graph = Graph::from_queue(&queue);
+    let add = |command: &Command| graph.after_all_leaves().add(command.clone()).unwrap();
+    let nodes: Vec<Node> = commands.iter().map(add).collect();
+    let executable = graph.finalizer().updatable().strategy(ReplayStrategy::Interpreter).finalize().unwrap();
+    let scaled = |range: usize| {
+        Command::parallel_for(range, call(&bundle, "chained").pointer_mut::<i32>(&y).value(5_i32))
+    };
+    let shifted = call(&bundle, "shifted").pointer::<i32>(&y).pointer_mut::<i32>(&x).value(N as i32);
+    let shifted = Command::parallel_for(N, shifted);
+    let sums = |size: usize| {
+        let call = call(&bundle, "group_sums").pointer::<i32>(&x).pointer_mut::<u64>(&out);
+        let call = call.local(Local::<i32>::new(size)).local(Local::<u8>::new(size));
+        Command::parallel_for(NdRange::new(64, size), call)
+    };
+    let part = |at: usize| y.slice(at..at + 10).unwrap();
+    // The node, its new command, and the nodes of the segments then.
+    let rounds: [(usize, Command, &[usize]); 11] = [
+        (0, shifted, &[40]),
+        (1, scaled(50), &[40]),
+        (3, Command::copy(&x.slice(5..15).unwrap(), &part(30)), &[40]),
+        (4, Command::fill(&part(7), 77), &[40]),
+        (1, scaled(0), &[39]),
+        (1, scaled(N), &[40]),
+        (8, sums(16), &[40]),
+        (8, sums(4), &[40]),
+        (9, sums(16), &[9, 31]),
+        (3, Command::write(vec![9; 10], &part(50)), &[3, 5, 31]),
+        // What is launched stays so.
+        (3, Command::copy(&x, &y), &[3, 5, 31]),
+    ];
+    let reset = || {
+        x.write().unwrap().copy_from_slice(&std::array::from_fn::<i32, N, _>(|i| i as i32 * 7 % 31));
+        y.write().unwrap().fill(1);
+        out.write().unwrap().fill(0);
+    };
+    let seen = || (x.read().unwrap().to_vec(), y.read().unwrap().to_vec(), out.read().unwrap().to_vec());
+    for (node, command, segments) in rounds {
+        let about = format!("{command:?} for node {node}");
+        commands[node] = command.clone();
+        nodes[node].update_command(command).unwrap();
+        executable.update(&nodes[node]).unwrap();
+        reset();
+        queue.submit_graph(&executable).unwrap().wait().unwrap();
+        let replayed = seen();
+        reset();
+        commands.iter().for_each(|command| drop(queue.submit(command.clone()).unwrap()));
+        queue.wait().unwrap();
+        assert!(replayed == seen(), "{about}");
+        let counts: Vec<usize> = executable.segments().iter().map(|segment| segment.nodes.len()).collect();
+        assert_eq!(counts, segments, "{about}: {:?}", executable.not_interpreted());
+    }
 }

@@ -348,7 +348,9 @@ fn contexts() -> Vec<(Context, ReplayStrategy)> {
             support.updates_in_place
         );
         let buffers = support.command_buffers.then(|| (context.clone(), ReplayStrategy::CommandBuffer));
-        [(context, ReplayStrategy::Enqueue)].into_iter().chain(buffers)
+        let lists = (device.capabilities().usm.is_some(), device.mask() == Mask::default());
+        let lists = (lists == (true, true)).then(|| (context.clone(), ReplayStrategy::Interpreter));
+        [(context, ReplayStrategy::Enqueue)].into_iter().chain(buffers).chain(lists)
     };
     devices.into_iter().flat_map(ways).collect()
 }
@@ -550,6 +552,7 @@ fn updates_take_the_way_that_the_device_has() {
         executable.update_nodes(&nodes).unwrap();
         let count = |call| session.count(call);
         let (updates, sets) = (count("clUpdateMutableCommandsKHR"), count("clSetKernelArg"));
+        let calls = session.counts();
         assert_eq!(
             (count("clCreateKernel"), count("clCreateCommandBufferKHR")),
             (0, 0),
@@ -559,6 +562,11 @@ fn updates_take_the_way_that_the_device_has() {
         let recorded = count("clCreateCommandBufferKHR");
         let in_place = Graph::support(context.device()).updates_in_place;
         match (strategy, in_place) {
+            (ReplayStrategy::Interpreter, _) => {
+                assert_eq!(executable.segments().len(), 1, "{:?}", executable.not_interpreted());
+                assert!(calls.is_empty(), "an update is no call of the driver: {calls:?}");
+                assert_eq!(count("clEnqueueNDRangeKernel"), 1);
+            }
             (ReplayStrategy::Enqueue, _) => assert_eq!((updates, sets, recorded), (0, 30, 0)),
             (_, true) => assert_eq!(
                 (updates, sets, recorded),

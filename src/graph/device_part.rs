@@ -53,8 +53,6 @@ impl DevicePart {
         let updatable = options.updatable;
         let wish = match (options.strategy, context.graph_interpreter()) {
             (_, Some(false)) => Wish::Never("it is switched off"),
-            // Tasks are not updated yet.
-            _ if updatable => Wish::Never("the executable can be updated"),
             (ReplayStrategy::Interpreter, _) | (ReplayStrategy::Auto, Some(true)) => Wish::Always,
             (ReplayStrategy::Auto, None) => Wish::Faster,
             (ReplayStrategy::Enqueue | ReplayStrategy::CommandBuffer, _) => {
@@ -75,6 +73,12 @@ impl DevicePart {
             ),
         };
         Ok(Self { sequence, replay, tasks, not_listed, last: None, pending: Pending::default() })
+    }
+
+    /// Takes the steps of another one that was made for the same nodes.
+    pub(super) fn replace_steps(&mut self, new: Self) {
+        let Self { sequence, replay, tasks, not_listed, .. } = new;
+        (self.sequence, self.replay, self.tasks, self.not_listed) = (sequence, replay, tasks, not_listed);
     }
 
     /// How it is put on queues.

@@ -37,12 +37,12 @@ pub(super) struct Inner {
     pub(super) graph: u64,
     context: Context,
     device: Device,
-    options: Options,
+    pub(super) options: Options,
     flat: RwLock<Flat>,
     pub(super) partitions: Vec<Partition>,
     requirements: RwLock<Vec<Arc<Requirement>>>,
-    /// Where each node of `flat` went.
-    pub(super) places: Vec<Option<Place>>,
+    /// Where each node of `flat` went. Changes with the state only.
+    places: RwLock<Vec<Option<Place>>>,
     state: Mutex<State>,
     /// For graphs of several partitions: where they are put, and the event of the last submission.
     pub(super) lane: Option<Queue>,
@@ -115,7 +115,7 @@ impl ExecutableGraph {
             flat: RwLock::new(flat),
             partitions,
             requirements: RwLock::new(requirements),
-            places,
+            places: RwLock::new(places),
             state: Mutex::new(State { queue, device: parts, frozen: options.updatable.then_some(frozen) }),
             lane,
             turn: Mutex::new(None),
@@ -188,6 +188,7 @@ impl ExecutableGraph {
     pub fn native_command_buffers(&self, queue: &Queue) -> Result<Vec<*mut std::ffi::c_void>> {
         self.check(queue)?;
         let mut state = self.state();
+        (0..self.0.partitions.len()).try_for_each(|part| self.plan_anew(&mut state, part))?;
         let mut handles = Vec::new();
         for part in state.device.iter_mut().flatten() {
             part.catch_up(self, queue.driver())?;
@@ -251,8 +252,9 @@ impl ExecutableGraph {
         held: bool,
     ) -> Result<driver::Event> {
         let mut state = self.state();
-        let Some(Some(part)) = state.device.get_mut(index) else { return queue.marker(after) };
-        part.bring_to(submission)
+        let State { queue: own, device, .. } = &mut *state;
+        let Some(Some(part)) = device.get_mut(index) else { return queue.marker(after) };
+        part.bring_to(submission, self, own)
             .and_then(|()| part.catch_up(self, queue))
             .map_err(|error| self.at(error))?;
         let measure = self.0.options.profiling && queue.properties().profiling;
@@ -268,8 +270,17 @@ impl ExecutableGraph {
     }
 
     /// Where a node of the flat graph went.
-    pub(super) fn place(&self, node: u32) -> Option<&Steps> {
-        self.0.places.get(node as usize)?.as_ref().map(|place| &place.step)
+    pub(super) fn place(&self, node: u32) -> Option<Steps> {
+        self.places().get(node as usize)?.as_ref().map(|place| place.step.clone())
+    }
+
+    pub(super) fn places(&self) -> RwLockReadGuard<'_, Vec<Option<Place>>> {
+        self.0.places.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// For updates, which have the state.
+    pub(super) fn places_mut(&self) -> RwLockWriteGuard<'_, Vec<Option<Place>>> {
+        self.0.places.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks at a partition, if it is one for the device.
@@ -300,7 +311,7 @@ impl ExecutableGraph {
             else {
                 continue;
             };
-            if let Some((nodes, name)) = steps.get_mut(*step as usize) {
+            if let Some((nodes, name)) = steps.get_mut(step as usize) {
                 nodes.push(flat.origin(*node as usize) as usize);
                 *name = match nodes.len() {
                     1 => title(command),

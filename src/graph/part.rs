@@ -28,10 +28,10 @@ pub(crate) struct GraphPart {
 }
 
 impl GraphPart {
-    fn new(graph: &ExecutableGraph, index: usize) -> Self {
-        let submission = graph.enter(index);
+    fn new(graph: &ExecutableGraph, index: usize) -> Result<Self> {
+        let submission = graph.enter(index)?;
         let over = AtomicBool::new(!graph.is_updatable());
-        Self { graph: graph.clone(), index, submission, over, memory: OnceLock::new() }
+        Ok(Self { graph: graph.clone(), index, submission, over, memory: OnceLock::new() })
     }
 
     pub(crate) fn run(
@@ -80,7 +80,7 @@ impl ExecutableGraph {
         match &self.inner().lane {
             Some(lane) => self.submit_parts(queue, lane, after, &mut turn),
             None if self.is_one_device_part() => {
-                let part = Prepared::Part(GraphPart::new(self, 0));
+                let part = Prepared::Part(GraphPart::new(self, 0)?);
                 let event = submit_prepared(queue, part, after, turn.as_ref())?;
                 // For what the driver has, `run` sees to it.
                 *turn = Some(&event).filter(|event| event.native_event().is_none()).cloned();
@@ -135,7 +135,7 @@ impl ExecutableGraph {
             let task = node.and_then(|node| self.flat().command(node).cloned());
             let part = match task.as_deref() {
                 Some(CommandKind::HostTask(task)) => Prepared::HostTask(task.clone()),
-                _ => Prepared::Part(GraphPart::new(self, index)),
+                _ => Prepared::Part(GraphPart::new(self, index)?),
             };
             let waits = partition.waits.iter().filter_map(|wait| events.get(*wait as usize));
             let event = match partition.waits.is_empty() {

@@ -54,6 +54,22 @@ impl<'q> Classifier<'q> {
         }
     }
 
+    /// What a command is to the list of a program: of the number 0, whatever it uses.
+    ///
+    /// # Errors
+    /// What a queue would refuse the command for.
+    pub(super) fn only(
+        queue: &'q Queue,
+        program: &Arc<ReplayProgram>,
+        command: &CommandKind,
+    ) -> Result<Option<(Candidate, Machine)>> {
+        let mut classifier = Self::new(queue, 1);
+        classifier.programs.push(Arc::clone(program));
+        classifier.add(command)?;
+        let classes = classifier.finish().0;
+        Ok(classes.and_then(|classes| Some((*classes.candidates.first()?, classes.machine))))
+    }
+
     /// Adds the next node. Builds the replay program of its kernel if nobody did.
     ///
     /// # Errors

@@ -70,7 +70,7 @@ impl ExecutableGraph {
                 }));
                 for node in nodes {
                     let Some(Steps::Task { task, .. }) = self.place(*node) else { continue };
-                    let Some((segment, place)) = tasks.find(*task) else { continue };
+                    let Some((segment, place)) = tasks.find(task) else { continue };
                     let nodes = all.get_mut(first + segment).map(|(_, nodes)| nodes);
                     if let Some(entry) = nodes.and_then(|nodes| nodes.get_mut(place)) {
                         *entry = *node;

@@ -19,7 +19,7 @@ mod tasks;
 use classify::{Classes, Classifier};
 pub use info::{NotInterpreted, SegmentInfo};
 pub(crate) use segments::{Run, Segment};
-pub(crate) use tasks::Tasks;
+pub(crate) use tasks::{Tasks, memory_of};
 
 use super::finalize::flatten::Flat;
 use crate::command::CommandKind;
@@ -91,7 +91,7 @@ pub(crate) fn plan(flat: &Flat, nodes: &[u32], queue: &Queue, wish: Wish) -> Res
     for node in segments.iter_mut().flat_map(Segment::nodes_mut) {
         *node = nodes.get(*node as usize).copied().unwrap_or(u32::MAX);
     }
-    Ok(Ok(Plan { segments, tasks: Tasks::new(classes.programs, count), refused }))
+    Ok(Ok(Plan { segments, tasks: Tasks::new(classes.programs, count, wish == Wish::Always), refused }))
 }
 
 /// Whether it may be worth the building of replay programs; or the reason why not.

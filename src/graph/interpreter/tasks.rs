@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use oclave_image::passes::replay::{ByteBox, OwnTask, ReplayArgumentKind, ReplayKernel, TaskRecord};
 
 use super::classify;
-use super::segments::{Kind, Run};
+use super::segments::{Kind, Machine, Run};
 use crate::command::{Argument, CommandKind, Form, KernelForm, Place};
 use crate::driver::sequence::{Sequence, Step};
 use crate::driver::usm::Allocation;
@@ -20,6 +20,7 @@ pub(crate) struct Tasks {
     entries: Vec<Entry>,
     /// For blocks that are being made.
     scratch: Vec<u8>,
+    always: bool,
 }
 
 /// A segment.
@@ -58,14 +59,15 @@ struct Draft {
 }
 
 impl Tasks {
-    /// Room for `count` tasks.
-    pub(super) fn new(programs: Vec<Arc<ReplayProgram>>, count: usize) -> Self {
+    /// Room for `count` tasks. `always`: whether all that can be a task shall be one, whatever is faster.
+    pub(super) fn new(programs: Vec<Arc<ReplayProgram>>, count: usize, always: bool) -> Self {
         Self {
             list: Arc::new(Mutex::new(TaskList::new(count))),
             programs,
             segments: Vec::new(),
             entries: Vec::with_capacity(count),
             scratch: Vec::new(),
+            always,
         }
     }
 
@@ -146,12 +148,45 @@ impl Tasks {
         Ok((step(&self.list, &program, segment, names.text()), are_tasks))
     }
 
-    /// Puts another command in the place of a task's. Replays on their way keep what they began with. False, and nothing is
-    /// changed, when the segment cannot run it: its kernel is in another program, it is no longer small, or it needs another size
-    /// of groups.
+    /// Whether a command can be put in the place of a task's: its kernel is in the program of the segment, it is small, and it needs no
+    /// other size of groups.
     ///
     /// # Errors
     /// What a queue would refuse the command for.
+    pub(crate) fn fits(
+        &self,
+        task: u32,
+        before: &CommandKind,
+        command: &CommandKind,
+        queue: &Queue,
+    ) -> Result<bool> {
+        let entry = self.entries.get(task as usize).ok_or_else(lost)?;
+        let segment = self.segments.get(entry.segment as usize).ok_or_else(lost)?;
+        let form = command.form(queue)?;
+        if let Form::Kernel(form) = &form
+            && local_bytes(form.call.arguments()) > segment.local_bytes
+        {
+            return Ok(false);
+        }
+        if before.is_patched_by(command) && before.range() == command.range() {
+            return Ok(true);
+        }
+        let program = self.program(segment.program)?;
+        let Some((candidate, machine)) = classify::Classifier::only(queue, &program, command)? else {
+            return Ok(false);
+        };
+        let takes = match candidate.kind {
+            Kind::Of(0, None) | Kind::Free => true,
+            Kind::Of(0, Some(local)) => segment.shape == Shape::Wi(local.map(|size| size as usize)),
+            _ => false,
+        };
+        Ok(takes && Machine { always: self.always, ..machine }.is_small(&candidate))
+    }
+
+    /// Puts another command that [fits](Self::fits) in the place of a task's. Replays on their way keep what they began with.
+    ///
+    /// # Errors
+    /// When there is no memory. Nothing is changed then.
     pub(crate) fn update(
         &mut self,
         task: u32,
@@ -159,23 +194,17 @@ impl Tasks {
         command: &CommandKind,
         queue: &Queue,
         sequence: &mut Sequence,
-    ) -> Result<bool> {
+    ) -> Result<()> {
         let entry = self.entries.get(task as usize).copied().ok_or_else(lost)?;
-        let segment = self.segments.get(entry.segment as usize).cloned().ok_or_else(lost)?;
+        let segment = self.segments.get(entry.segment as usize).ok_or_else(lost)?;
         let program = self.program(segment.program)?;
-        if !self.can_run(&segment, &program, command, queue)? {
-            return Ok(false);
-        }
-        let Some(draft) = self.draft(&program, command, queue)? else { return Ok(false) };
+        let draft = self.draft(&program, command, queue)?.ok_or_else(lost)?;
         let kernel = program.layout().kernel(draft.kernel).ok_or_else(lost)?;
-        if draft.local_bytes > segment.local_bytes {
-            return Ok(false);
-        }
+        let released = memory_of(before, queue)?;
         draft.memory.iter().try_for_each(|memory| sequence.keep(memory))?;
-        for memory in memory_of(before, queue)? {
-            sequence.release(&memory);
-        }
-        let entry = match kernel.block_bytes <= entry.capacity {
+        released.iter().for_each(|memory| sequence.release(memory));
+        let entry = match kernel.block_bytes <= entry.capacity && entry.block.is_multiple_of(align_of(kernel))
+        {
             true => entry,
             false => Entry {
                 block: lock(&self.list).add_block(kernel) as u64,
@@ -187,32 +216,7 @@ impl Tasks {
         if let Some(place) = self.entries.get_mut(task as usize) {
             *place = entry;
         }
-        Ok(true)
-    }
-
-    /// Whether a segment can run a command.
-    fn can_run(
-        &self,
-        segment: &SegmentOf,
-        program: &Arc<ReplayProgram>,
-        command: &CommandKind,
-        queue: &Queue,
-    ) -> Result<bool> {
-        let mut classifier = classify::Classifier::new(queue, 1);
-        classifier.add(command)?;
-        let (Some(classes), _) = classifier.finish() else {
-            // Without kernels: a copy, a fill.
-            return Ok(matches!(command.form(queue)?, Form::Copy { .. } | Form::Fill { .. }));
-        };
-        let same = |index: u32| classes.programs.get(index as usize).is_some_and(|p| Arc::ptr_eq(p, program));
-        let small = classes.candidates.first().is_some_and(|candidate| classes.machine.is_small(candidate));
-        Ok(match classes.candidates.first().map(|candidate| candidate.kind) {
-            Some(Kind::Of(index, None)) => same(index) && small,
-            Some(Kind::Of(index, Some(local))) => {
-                same(index) && small && segment.shape == Shape::Wi(local.map(|size| size as usize))
-            }
-            _ => false,
-        })
+        Ok(())
     }
 
     fn program(&self, index: u32) -> Result<Arc<ReplayProgram>> {
@@ -332,8 +336,21 @@ impl std::fmt::Debug for Tasks {
     }
 }
 
-/// The memory that a task of this command has put into the sequence.
-fn memory_of(command: &CommandKind, queue: &Queue) -> Result<Vec<Arc<Allocation>>> {
+/// What a kernel's blocks must be multiples of, in bytes.
+fn align_of(kernel: &ReplayKernel) -> u64 {
+    u64::from(kernel.block_align).max(8)
+}
+
+/// Local memory that a kernel is given.
+fn local_bytes(arguments: &[Argument]) -> usize {
+    arguments.iter().fold(0, |all, argument| match argument {
+        Argument::Local { size_bytes, .. } => all.next_multiple_of(super::LOCAL_ALIGN) + size_bytes,
+        _ => all,
+    })
+}
+
+/// The memory that a task of this command puts into the sequence.
+pub(crate) fn memory_of(command: &CommandKind, queue: &Queue) -> Result<Vec<Arc<Allocation>>> {
     Ok(match command.form(queue)? {
         Form::Kernel(form) => {
             let arguments = form.arguments(queue)?;

@@ -7,10 +7,12 @@ use crate::command::CommandKind;
 use crate::driver::launch::WorkSize;
 use crate::driver::mutable::Patches;
 use crate::driver::sequence::Step;
+use crate::graph::device_part::DevicePart;
 use crate::graph::executable::{ExecutableGraph, State};
 use crate::graph::finalize::flatten::Flat;
 use crate::graph::finalize::steps::Steps;
-use crate::{Error, Graph, Handles, Node, NodeType, Result};
+use crate::graph::interpreter::Tasks;
+use crate::{Error, Graph, Handles, Node, NodeType, Queue, Result};
 
 /// A command of the flat graph that is replaced.
 struct Change {
@@ -25,6 +27,10 @@ enum How {
     Host,
     /// The same kernel object gets other arguments, and an index space if that changes (before, and after).
     Patch { partition: usize, step: usize, size: Option<Box<(WorkSize, WorkSize)>> },
+    /// The task of a list gets other arguments, another range or another kernel.
+    Task { partition: usize, task: u32 },
+    /// It does not fit where it is: the partition is planned anew.
+    Anew { partition: usize },
     /// Another step.
     Replace { partition: usize, step: usize, new: Box<Step> },
 }
@@ -145,13 +151,31 @@ impl ExecutableGraph {
         if Arc::ptr_eq(current, &command) {
             return Ok(None);
         }
-        let place = self.inner().places.get(node).and_then(Option::as_ref);
+        let places = self.places();
+        let now = places.get(node).and_then(Option::as_ref);
+        let part = now.and_then(|place| state.device.get(place.partition as usize)?.as_ref());
+        let newest = part.and_then(|part| part.pending.newest());
+        let place = newest.map_or(now, |(_, places)| places.get(node).and_then(Option::as_ref));
         let how = match place.map(|place| (place.partition as usize, &place.step)) {
             None => How::Host,
-            Some((_, Steps::Left(_) | Steps::Task { .. })) => return Ok(None),
+            // What did nothing may be given something to do.
+            Some((partition, Steps::Left(_))) => match NodeType::of(&command).is_updatable() {
+                true => self.anew(state, partition, &command).map_err(named)?,
+                false => return Ok(None),
+            },
+            Some((partition, _)) if part.is_some_and(|part| part.pending.is_planned_anew()) => {
+                self.anew(state, partition, &command).map_err(named)?
+            }
+            Some((partition, Steps::Task { task, .. })) => {
+                let part = newest.map(|(part, _)| part).or(part);
+                let fits = |tasks: &Tasks| tasks.fits(*task, current, &command, &state.queue);
+                match part.and_then(|part| part.tasks.as_ref()).map(fits).transpose().map_err(named)? {
+                    Some(true) => How::Task { partition, task: *task },
+                    _ => self.anew(state, partition, &command).map_err(named)?,
+                }
+            }
             Some((partition, Steps::One(step))) => {
                 let step = *step as usize;
-                let part = state.device.get(partition).and_then(Option::as_ref);
                 let waits = part.is_some_and(|part| part.pending.must_wait());
                 match !waits && current.is_patched_by(&command) {
                     true => {
@@ -172,6 +196,12 @@ impl ExecutableGraph {
         Ok(Some(Change { node, command, how }))
     }
 
+    /// Checks a command for a partition that will be planned anew.
+    fn anew(&self, state: &State, partition: usize, command: &CommandKind) -> Result<How> {
+        command.step(&state.queue)?;
+        Ok(How::Anew { partition })
+    }
+
     /// The index spaces before and after, where the range changes.
     fn sizes(&self, from: &CommandKind, to: &CommandKind) -> Result<Option<Box<(WorkSize, WorkSize)>>> {
         if from.range() == to.range() {
@@ -181,17 +211,48 @@ impl ExecutableGraph {
         Ok(size(from)?.zip(size(to)?).map(Box::new))
     }
 
+    /// Makes the changes of tasks of a partition.
+    fn apply_tasks(
+        &self,
+        part: &mut DevicePart,
+        partition: usize,
+        queue: &Queue,
+        plan: &[Change],
+    ) -> Result<()> {
+        let flat = self.flat();
+        for Change { node, command, how } in plan {
+            match how {
+                How::Anew { partition: of } if *of == partition => part.pending.plan_anew(),
+                How::Task { partition: of, task } if *of == partition => {
+                    let Some(before) = flat.command(*node) else { continue };
+                    match part.pending.must_wait() {
+                        true => part.pending.add_task(*task, before, command, queue)?,
+                        false => part
+                            .bring_to(u64::MAX, self, queue)
+                            .and_then(|()| part.set_task(*task, before, command, queue))?,
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Makes changes, and gives the commands that were there before.
     fn apply(&self, state: &mut State, mut plan: Vec<Change>) -> Result<Vec<Arc<CommandKind>>> {
-        for (partition, part) in state.device.iter_mut().enumerate() {
+        let State { queue, device, .. } = state;
+        for (partition, part) in device.iter_mut().enumerate() {
             let Some(part) = part else { continue };
+            self.apply_tasks(part, partition, queue, &plan)?;
             for change in &mut plan {
                 match std::mem::replace(&mut change.how, How::Host) {
                     How::Replace { partition: of, step, new } if of == partition => {
                         match part.pending.must_wait() {
                             true => part.pending.add(step, *new),
                             // What waited for submissions that are gone now is older.
-                            false => part.bring_to(u64::MAX).and_then(|()| part.set_step(step, *new))?,
+                            false => part
+                                .bring_to(u64::MAX, self, queue)
+                                .and_then(|()| part.set_step(step, *new))?,
                         }
                     }
                     how => change.how = how,
@@ -210,7 +271,7 @@ impl ExecutableGraph {
             if patches.is_empty() {
                 continue;
             }
-            part.bring_to(u64::MAX)?;
+            part.bring_to(u64::MAX, self, queue)?;
             let is_ahead = part.replay.patch(&patches);
             drop((patches, flat));
             for change in &plan {

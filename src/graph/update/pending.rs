@@ -2,6 +2,8 @@
 //!
 //! A submission runs as the graph was when it was submitted. Most are with the driver by then, which keeps what it was given. One that the
 //! runtime holds back, behind a host task, is put on its queue later, and what was updated since must not reach it.
+//!
+//! A command that does not fit where it is has its partition planned anew, when that is submitted next.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -11,7 +13,9 @@ use crate::driver::queue::Queue;
 use crate::driver::sequence::Step;
 use crate::driver::usm::Allocation;
 use crate::graph::device_part::DevicePart;
-use crate::graph::executable::ExecutableGraph;
+use crate::graph::executable::{ExecutableGraph, State};
+use crate::graph::finalize::steps::Place;
+use crate::graph::interpreter::memory_of;
 use crate::{Context, Device, Result};
 
 /// What a partition must do before it runs, or after.
@@ -24,12 +28,30 @@ pub(crate) struct Pending {
     /// By step: the command that it is behind.
     behind: Vec<Option<Arc<CommandKind>>>,
     any_behind: bool,
+    /// Whether the next submission needs other steps than there are: a command does not fit where it is.
+    plan_anew: bool,
 }
 
-/// Steps for submissions from one on.
+/// What changes for submissions from one on.
 struct Later {
     from: u64,
-    steps: HashMap<usize, Step>,
+    what: What,
+}
+
+enum What {
+    Changes {
+        steps: HashMap<usize, Step>,
+        tasks: HashMap<u32, LaterTask>,
+    },
+    /// All steps, and where the nodes are in them.
+    Anew(Box<(DevicePart, Vec<Option<Place>>)>),
+}
+
+/// A task's command.
+struct LaterTask {
+    before: Arc<CommandKind>,
+    command: Arc<CommandKind>,
+    memory: Vec<Arc<Allocation>>,
 }
 
 impl Pending {
@@ -40,13 +62,56 @@ impl Pending {
 
     /// Keeps a step for the submissions to come. One that nobody has used is replaced.
     pub(super) fn add(&mut self, step: usize, new: Step) {
-        let from = self.submissions;
-        match self.later.back_mut() {
-            Some(last) if last.from == from => {
-                last.steps.insert(step, new);
-            }
-            _ => self.later.push_back(Later { from, steps: HashMap::from([(step, new)]) }),
+        if let Some((steps, _)) = self.changes() {
+            steps.insert(step, new);
         }
+    }
+
+    /// Keeps a task's command for the submissions to come.
+    pub(super) fn add_task(
+        &mut self,
+        task: u32,
+        before: &Arc<CommandKind>,
+        command: &Arc<CommandKind>,
+        queue: &crate::Queue,
+    ) -> Result<()> {
+        let memory = memory_of(command, queue)?;
+        if let Some((_, tasks)) = self.changes() {
+            let first = tasks.remove(&task).map_or_else(|| Arc::clone(before), |later| later.before);
+            tasks.insert(task, LaterTask { before: first, command: Arc::clone(command), memory });
+        }
+        Ok(())
+    }
+
+    /// The changes for the next submission.
+    fn changes(&mut self) -> Option<(&mut HashMap<usize, Step>, &mut HashMap<u32, LaterTask>)> {
+        let from = self.submissions;
+        let goes_on = |last: &Later| last.from == from && matches!(last.what, What::Changes { .. });
+        if !self.later.back().is_some_and(goes_on) {
+            let what = What::Changes { steps: HashMap::new(), tasks: HashMap::new() };
+            self.later.push_back(Later { from, what });
+        }
+        match &mut self.later.back_mut()?.what {
+            What::Changes { steps, tasks } => Some((steps, tasks)),
+            What::Anew(_) => None,
+        }
+    }
+
+    /// Has all steps made anew for the next submission.
+    pub(super) fn plan_anew(&mut self) {
+        self.plan_anew = true;
+    }
+
+    pub(super) fn is_planned_anew(&self) -> bool {
+        self.plan_anew
+    }
+
+    /// The steps for the next submission, and where nodes are in them, if these are not those of now.
+    pub(super) fn newest(&self) -> Option<&(DevicePart, Vec<Option<Place>>)> {
+        self.later.iter().rev().find_map(|later| match &later.what {
+            What::Anew(new) => Some(&**new),
+            What::Changes { .. } => None,
+        })
     }
 
     /// Says that the sequence's step is behind a command.
@@ -62,20 +127,62 @@ impl Pending {
 
     /// The memory that steps to come use.
     pub(crate) fn memory(&self) -> impl Iterator<Item = &Arc<Allocation>> {
-        self.later.iter().flat_map(|later| later.steps.values()).flat_map(Step::memory)
+        self.later.iter().flat_map(|later| -> Box<dyn Iterator<Item = &Arc<Allocation>>> {
+            match &later.what {
+                What::Changes { steps, tasks } => Box::new(
+                    steps.values().flat_map(Step::memory).chain(tasks.values().flat_map(|task| &task.memory)),
+                ),
+                What::Anew(new) => Box::new(new.0.sequence.memory()),
+            }
+        })
     }
 }
 
 impl DevicePart {
     /// Applies what waited, up to a submission.
-    pub(crate) fn bring_to(&mut self, submission: u64) -> Result<()> {
+    pub(crate) fn bring_to(
+        &mut self,
+        submission: u64,
+        graph: &ExecutableGraph,
+        queue: &crate::Queue,
+    ) -> Result<()> {
         while self.pending.later.front().is_some_and(|later| later.from <= submission) {
-            let Some(later) = self.pending.later.pop_front() else { break };
-            for (index, step) in later.steps {
-                self.set_step(index, step)?;
+            match self.pending.later.pop_front().map(|later| later.what) {
+                Some(What::Changes { steps, tasks }) => {
+                    for (index, step) in steps {
+                        self.set_step(index, step)?;
+                    }
+                    for (task, LaterTask { before, command, .. }) in tasks {
+                        self.set_task(task, &before, &command, queue)?;
+                    }
+                }
+                Some(What::Anew(new)) => {
+                    let (new, places) = *new;
+                    self.pending.behind.clear();
+                    self.pending.any_behind = false;
+                    self.replace_steps(new);
+                    for (now, new) in graph.places_mut().iter_mut().zip(places) {
+                        *now = new.or(now.take());
+                    }
+                }
+                None => {}
             }
         }
         Ok(())
+    }
+
+    /// Puts another command in the place of a task's.
+    pub(super) fn set_task(
+        &mut self,
+        task: u32,
+        before: &CommandKind,
+        command: &CommandKind,
+        queue: &crate::Queue,
+    ) -> Result<()> {
+        match &mut self.tasks {
+            Some(tasks) => tasks.update(task, before, command, queue, &mut self.sequence),
+            None => Ok(()),
+        }
     }
 
     /// Replaces a step.
@@ -118,12 +225,46 @@ impl DevicePart {
 }
 
 impl ExecutableGraph {
-    /// Notes that a part is submitted, and gives the number of the submission.
-    pub(crate) fn enter(&self, part: usize) -> u64 {
-        if !self.is_updatable() {
-            return 0;
+    /// Makes the steps of a partition anew, if a command does not fit where it was; for submissions from the next one on.
+    pub(in crate::graph) fn plan_anew(&self, state: &mut State, index: usize) -> Result<()> {
+        let State { queue, device, .. } = state;
+        let (Some(Some(part)), Some(partition)) = (device.get_mut(index), self.inner().partitions.get(index))
+        else {
+            return Ok(());
+        };
+        if !part.pending.plan_anew {
+            return Ok(());
         }
-        match self.state().device.get_mut(part) {
+        let new = {
+            let flat = self.flat();
+            let mut places = vec![None; flat.len()];
+            let options = self.inner().options;
+            let new = DevicePart::new(&flat, &partition.nodes, index as u32, queue, options, &mut places)
+                .map_err(|error| self.at(error))?;
+            Box::new((new, places))
+        };
+        let from = part.pending.submissions;
+        // Changes for this submission are in it.
+        part.pending.later.retain(|later| later.from < from);
+        part.pending.later.push_back(Later { from, what: What::Anew(new) });
+        part.pending.plan_anew = false;
+        match part.pending.must_wait() {
+            true => Ok(()),
+            false => part.bring_to(u64::MAX, self, queue),
+        }
+    }
+
+    /// Notes that a part is submitted, and gives the number of the submission.
+    ///
+    /// # Errors
+    /// When its steps must be made anew, and cannot be.
+    pub(crate) fn enter(&self, part: usize) -> Result<u64> {
+        if !self.is_updatable() {
+            return Ok(0);
+        }
+        let mut state = self.state();
+        self.plan_anew(&mut state, part)?;
+        Ok(match state.device.get_mut(part) {
             Some(Some(part)) => {
                 let number = part.pending.submissions;
                 part.pending.submissions += 1;
@@ -131,7 +272,7 @@ impl ExecutableGraph {
                 number
             }
             _ => 0,
-        }
+        })
     }
 
     /// Notes that a part that was submitted is on a queue, or never will be.
