@@ -39,12 +39,15 @@ struct Later {
 }
 
 enum What {
-    Changes {
-        steps: HashMap<usize, Step>,
-        tasks: HashMap<u32, LaterTask>,
-    },
+    Changes(Changes),
     /// All steps, and where the nodes are in them.
     Anew(Box<(DevicePart, Vec<Option<Place>>)>),
+}
+
+#[derive(Default)]
+struct Changes {
+    steps: HashMap<usize, Step>,
+    tasks: HashMap<u32, LaterTask>,
 }
 
 /// A task's command.
@@ -62,8 +65,8 @@ impl Pending {
 
     /// Keeps a step for the submissions to come. One that nobody has used is replaced.
     pub(super) fn add(&mut self, step: usize, new: Step) {
-        if let Some((steps, _)) = self.changes() {
-            steps.insert(step, new);
+        if let Some(changes) = self.changes() {
+            changes.steps.insert(step, new);
         }
     }
 
@@ -76,7 +79,7 @@ impl Pending {
         queue: &crate::Queue,
     ) -> Result<()> {
         let memory = memory_of(command, queue)?;
-        if let Some((_, tasks)) = self.changes() {
+        if let Some(Changes { tasks, .. }) = self.changes() {
             let first = tasks.remove(&task).map_or_else(|| Arc::clone(before), |later| later.before);
             tasks.insert(task, LaterTask { before: first, command: Arc::clone(command), memory });
         }
@@ -84,15 +87,14 @@ impl Pending {
     }
 
     /// The changes for the next submission.
-    fn changes(&mut self) -> Option<(&mut HashMap<usize, Step>, &mut HashMap<u32, LaterTask>)> {
+    fn changes(&mut self) -> Option<&mut Changes> {
         let from = self.submissions;
-        let goes_on = |last: &Later| last.from == from && matches!(last.what, What::Changes { .. });
+        let goes_on = |last: &Later| last.from == from && matches!(last.what, What::Changes(_));
         if !self.later.back().is_some_and(goes_on) {
-            let what = What::Changes { steps: HashMap::new(), tasks: HashMap::new() };
-            self.later.push_back(Later { from, what });
+            self.later.push_back(Later { from, what: What::Changes(Changes::default()) });
         }
         match &mut self.later.back_mut()?.what {
-            What::Changes { steps, tasks } => Some((steps, tasks)),
+            What::Changes(changes) => Some(changes),
             What::Anew(_) => None,
         }
     }
@@ -110,7 +112,7 @@ impl Pending {
     pub(super) fn newest(&self) -> Option<&(DevicePart, Vec<Option<Place>>)> {
         self.later.iter().rev().find_map(|later| match &later.what {
             What::Anew(new) => Some(&**new),
-            What::Changes { .. } => None,
+            What::Changes(_) => None,
         })
     }
 
@@ -129,7 +131,7 @@ impl Pending {
     pub(crate) fn memory(&self) -> impl Iterator<Item = &Arc<Allocation>> {
         self.later.iter().flat_map(|later| -> Box<dyn Iterator<Item = &Arc<Allocation>>> {
             match &later.what {
-                What::Changes { steps, tasks } => Box::new(
+                What::Changes(Changes { steps, tasks }) => Box::new(
                     steps.values().flat_map(Step::memory).chain(tasks.values().flat_map(|task| &task.memory)),
                 ),
                 What::Anew(new) => Box::new(new.0.sequence.memory()),
@@ -148,7 +150,7 @@ impl DevicePart {
     ) -> Result<()> {
         while self.pending.later.front().is_some_and(|later| later.from <= submission) {
             match self.pending.later.pop_front().map(|later| later.what) {
-                Some(What::Changes { steps, tasks }) => {
+                Some(What::Changes(Changes { steps, tasks })) => {
                     for (index, step) in steps {
                         self.set_step(index, step)?;
                     }
