@@ -55,6 +55,7 @@
 //! | `buffer`, `accessor`, `host_accessor` | [`Buffer`], [`Accessor`], [`HostReader`], [`HostWriter`] |
 //! | `ext_oneapi_memcpy2d`, copies of ranged accessors | [`UsmRect`], [`Accessor::part`] |
 //! | `get_native`, `make_context`, `make_queue`, `make_event` | [`native`] |
+//! | `make_buffer`, `get_native` of buffers | [`Buffer::from_native`], [`Buffer::to_native`]: copies |
 //! | `ext_codeplay_enqueue_native_command` | [`Command::native`] |
 //! | `kernel_bundle` from SPIR-V | [`KernelBundle`] |
 //! | `specialization_id`, `set_specialization_constant` | [`SpecConstant`], [`KernelCall::spec`] |

@@ -8,8 +8,8 @@ use std::ptr::{null, null_mut};
 use libloading::Library;
 use opencl_sys::{
     CL_DEVICE_NAME, CL_DEVICE_TYPE_ALL, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROPERTIES, cl_bool,
-    cl_command_queue, cl_context, cl_device_id, cl_event, cl_int, cl_kernel, cl_platform_id, cl_program,
-    cl_uint, cl_ulong,
+    cl_command_queue, cl_context, cl_device_id, cl_event, cl_int, cl_kernel, cl_mem, cl_platform_id,
+    cl_program, cl_uint, cl_ulong,
 };
 
 type Notify = *const c_void;
@@ -58,6 +58,10 @@ functions! {
     clGetEventInfo(cl_event, cl_uint, usize, *mut c_void, *mut usize) -> cl_int;
     clGetContextInfo(cl_context, cl_uint, usize, *mut c_void, *mut usize) -> cl_int;
     clGetCommandQueueInfo(cl_command_queue, cl_uint, usize, *mut c_void, *mut usize) -> cl_int;
+    clCreateBuffer(cl_context, cl_ulong, usize, *mut c_void, *mut cl_int) -> cl_mem;
+    clEnqueueReadBuffer(cl_command_queue, cl_mem, cl_bool, usize, usize, *mut c_void, cl_uint, *const cl_event, *mut cl_event) -> cl_int;
+    clGetMemObjectInfo(cl_mem, cl_uint, usize, *mut c_void, *mut usize) -> cl_int;
+    clReleaseMemObject(cl_mem) -> cl_int;
     clGetKernelInfo(cl_kernel, cl_uint, usize, *mut c_void, *mut usize) -> cl_int;
     clReleaseKernel(cl_kernel) -> cl_int;
     clReleaseCommandQueue(cl_command_queue) -> cl_int;

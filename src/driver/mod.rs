@@ -33,6 +33,7 @@ pub(crate) mod kernel;
 pub(crate) mod launch;
 pub(crate) mod loader;
 pub mod mask;
+pub(crate) mod mem;
 pub(crate) mod mutable;
 pub mod native;
 mod platform;

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use super::{Api, api};
 use crate::error::{Error, Result};
 pub use opencl_sys::{
-    cl_command_queue, cl_context, cl_device_id, cl_event, cl_kernel, cl_platform_id, cl_program,
+    cl_command_queue, cl_context, cl_device_id, cl_event, cl_kernel, cl_mem, cl_platform_id, cl_program,
 };
 
 macro_rules! handles {
@@ -118,6 +118,8 @@ handles! {
     ProgramHandle: cl_program, clRetainProgram, clReleaseProgram;
     /// A reference to a `cl_kernel`.
     KernelHandle: cl_kernel, clRetainKernel, clReleaseKernel;
+    /// A reference to a `cl_mem` that is a buffer.
+    MemHandle: cl_mem, clRetainMemObject, clReleaseMemObject;
 }
 
 /// Unified shared memory that the caller allocated, with functions of `cl_intel_unified_shared_memory`.

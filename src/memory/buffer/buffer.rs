@@ -8,6 +8,7 @@ use bytemuck::Pod;
 use super::accessor::{AccessKind, Accessor, access};
 use super::area::{Area, triple};
 use super::host_accessor::{HostReader, HostWriter};
+use super::native::NativeTarget;
 use super::object::{Object, Sizes};
 use super::requirement::{AccessMode, Requirement};
 use super::write_back::{Final, WriteBack};
@@ -229,12 +230,17 @@ impl<T: Pod> Buffer<T> {
         self.handle.set_target(target)
     }
 
+    /// The same with a `cl_mem` that has room for the contents.
+    pub(super) fn set_native_target(&self, target: Arc<NativeTarget>) {
+        self.handle.set_native_target(target);
+    }
+
     /// Whether the contents go where [`Buffer::set_final_data`] says. They do, unless this says no.
     pub fn set_write_back(&self, write_back: bool) {
         self.handle.set_enabled(write_back);
     }
 
-    /// Copies the contents to where [`Buffer::set_final_data`] says, now, when the commands that write them have run.
+    /// Copies the contents to where [`Buffer::set_final_data`] says, or to the `cl_mem` that it was made of ([`Buffer::from_native`]), now, when the commands that write them have run.
     ///
     /// # Errors
     /// As [`Accessor::host`].

@@ -9,6 +9,7 @@
 //! index.rs          which of many areas overlap one                             by queues, and with nodes by graphs
 //! transfer.rs       bytes between contents and the host
 //! recorded.rs       buffers in recorded commands               joined.rs        requirements of a whole graph
+//! native.rs         contents of `cl_mem`, in and out
 //! ```
 
 mod accessor;
@@ -20,6 +21,7 @@ mod hazards;
 mod host_accessor;
 mod index;
 mod joined;
+mod native;
 mod object;
 mod order;
 mod recorded;

@@ -1,4 +1,4 @@
-//! Contents that go back to the host.
+//! Contents that go back to the host, or to a `cl_mem`.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,11 +7,12 @@ use bytemuck::Pod;
 
 use super::area::Area;
 use super::buffer::Buffer;
+use super::native::NativeTarget;
 use super::object::Object;
 use crate::memory::{HostTarget, zeroed};
 use crate::{Error, Result};
 
-/// What the handles of a buffer share. With the last of them the contents go back to the host, if they are to; accessors
+/// What the handles of a buffer share. With the last of them the contents go back, if they are to; accessors
 /// and commands keep the [`Object`] only.
 pub(super) struct Final<T: Pod> {
     object: Arc<Object>,
@@ -19,8 +20,33 @@ pub(super) struct Final<T: Pod> {
 }
 
 struct Plan<T: Pod> {
-    target: Option<HostTarget<T>>,
+    target: Option<Target<T>>,
     enabled: bool,
+}
+
+/// Where contents go back to.
+enum Target<T: Pod> {
+    Host(HostTarget<T>),
+    Native(Arc<NativeTarget>),
+}
+
+impl<T: Pod> Target<T> {
+    /// Puts the elements there.
+    fn replace(&self, data: Vec<T>) -> Result<()> {
+        match self {
+            Self::Host(target) => target.replace(data),
+            Self::Native(target) => target.replace(&data),
+        }
+    }
+}
+
+impl<T: Pod> Clone for Target<T> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Host(target) => Self::Host(target.clone()),
+            Self::Native(target) => Self::Native(Arc::clone(target)),
+        }
+    }
 }
 
 impl<T: Pod> Final<T> {
@@ -52,8 +78,13 @@ impl<T: Pod> Final<T> {
                 )));
             }
         }
-        self.change(|plan| plan.target = target.cloned());
+        self.change(|plan| plan.target = target.cloned().map(Target::Host));
         Ok(())
+    }
+
+    /// The same with a `cl_mem` that has room for the contents.
+    pub(super) fn set_native_target(&self, target: Arc<NativeTarget>) {
+        self.change(|plan| plan.target = Some(Target::Native(target)));
     }
 
     pub(super) fn set_enabled(&self, enabled: bool) {
@@ -79,7 +110,7 @@ impl<T: Pod> Drop for Final<T> {
             return;
         }
         if let Err(error) = self.write_back() {
-            self.object.keep_error(error.at("writing a buffer back to the host"));
+            self.object.keep_error(error.at("writing a buffer back"));
         }
     }
 }
