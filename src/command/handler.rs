@@ -51,10 +51,14 @@ mod tests {
     #[test]
     fn a_group_has_one_action() {
         let mut handler = Handler::default();
-        assert!(matches!(Handler::default().into_command().unwrap().kind(), CommandKind::Empty));
+        assert!(matches!(Handler::default().into_command().unwrap().into_parts().0, CommandKind::Empty));
         handler.run(Command::barrier());
         assert!(matches!(
-            Handler { action: handler.action.clone(), ..Handler::default() }.into_command().unwrap().kind(),
+            Handler { action: handler.action.clone(), ..Handler::default() }
+                .into_command()
+                .unwrap()
+                .into_parts()
+                .0,
             CommandKind::Barrier
         ));
         handler.run(Command::marker());

@@ -9,8 +9,6 @@
 //! ```
 //! A graph prepares its commands once, and executes what was prepared again and again.
 
-#![allow(dead_code, unused_imports, reason = "buffers and graphs are being built")]
-
 mod call;
 mod check;
 mod execute;
@@ -259,19 +257,9 @@ impl Command {
         self
     }
 
-    /// What it does.
-    pub(crate) fn kind(&self) -> &CommandKind {
-        &self.kind
-    }
-
     /// The events that it waits for.
     pub(crate) fn dependencies(&self) -> &[Event] {
         &self.after
-    }
-
-    /// What it does to parts of buffers.
-    pub(crate) fn requirements(&self) -> Vec<Arc<Requirement>> {
-        self.kind.requirements()
     }
 
     /// What it does, and the events that it waits for.

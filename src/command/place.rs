@@ -1,6 +1,5 @@
 //! Places: what commands read and write, in the form in which users name it.
 
-use std::fmt;
 use std::sync::Arc;
 
 use crate::device_global::GlobalPlace;

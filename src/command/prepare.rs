@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::call::Value;
 use super::in_rows::InRows;
 use super::task::HostTask;
-use super::{Argument, Command, CommandKind, NativeCommand, launch};
+use super::{Argument, CommandKind, NativeCommand, launch};
 use crate::driver::copy;
 use crate::driver::host::{HostSink, HostSource};
 use crate::driver::launch::WorkSize;
@@ -64,14 +64,8 @@ pub(crate) struct PreparedKernel {
     pub(super) size: Option<WorkSize>,
 }
 
-impl Command {
-    /// Checks the command, and finds what it needs, for the context and device of a queue. Its dependencies are left out.
-    pub(crate) fn prepare(self, queue: &Queue) -> Result<Prepared> {
-        self.kind.prepare(queue)
-    }
-}
-
 impl CommandKind {
+    /// Checks the command, and finds what it needs, for the context and device of a queue.
     pub(super) fn prepare(self, queue: &Queue) -> Result<Prepared> {
         Ok(match self {
             Self::Kernel { range, call } => Prepared::Kernel(launch::prepare(queue, &range, call)?),

@@ -158,11 +158,6 @@ impl Context {
         &self.retired
     }
 
-    /// Memory that waits to be freed: how many pieces.
-    pub(crate) fn retired_count(&self) -> usize {
-        self.retired.len()
-    }
-
     /// Frees some of what waits for commands that are complete by now.
     #[inline]
     pub(crate) fn sweep(&self) {

@@ -360,7 +360,6 @@ impl Device {
     }
 
     /// The functions of command buffers, and those that record, in the interface of the device's version.
-    #[allow(dead_code, reason = "for graphs, which are not there yet")]
     pub(crate) fn command_buffer(&self) -> Result<(&'static ext::command_buffer::CommandBuffer, Recorder)> {
         match &self.capabilities().command_buffer {
             Some(support) => Ok((

@@ -10,7 +10,6 @@
 //!
 //! Handles are raw pointers here. Whoever stores one owns one reference and releases it; nothing in this layer panics.
 #![allow(unsafe_code)]
-#![allow(dead_code, reason = "the layers above are being built")]
 
 #[macro_use]
 pub(crate) mod table;
@@ -64,13 +63,11 @@ pub use capabilities::{
 pub use device::{Device, DeviceKind};
 pub use ext::spirv_queries::SpirvQueries;
 pub use global_access::DeviceGlobalAccess;
-#[allow(unused_imports, reason = "used by the layers above as they grow")]
 pub(crate) use loader::api;
 pub use platform::{Platform, loader_name};
 pub use version::Version;
 
 /// OpenCL's types and constants, extensions included. Only declarations: nothing of that crate links or calls OpenCL.
-#[allow(unused_imports, reason = "used by the layers above as they grow")]
 pub(crate) mod sys {
     pub(crate) use opencl_sys::*;
 }

@@ -35,7 +35,6 @@ pub(crate) enum Origin {
     /// Exported by the loader.
     Loader,
     /// Part of an extension.
-    #[allow(dead_code, reason = "for ext/")]
     Extension(&'static str),
 }
 

@@ -16,7 +16,6 @@ pub(crate) struct Frozen {
     /// By number.
     commands: Vec<Arc<CommandKind>>,
     predecessors: Edges,
-    successors: Edges,
     /// Each behind its predecessors.
     order: Vec<NodeId>,
 }
@@ -62,13 +61,11 @@ impl GraphInner {
             device: self.device().clone(),
             commands: Vec::with_capacity(nodes),
             predecessors: Edges { ends: Vec::with_capacity(nodes), nodes: Vec::new() },
-            successors: Edges { ends: Vec::with_capacity(nodes), nodes: Vec::new() },
             order,
         };
         for node in state.structure.ids() {
             frozen.commands.extend(state.structure.payload(node).map(|data| Arc::clone(&data.command)));
             frozen.predecessors.push(state.structure.predecessors(node));
-            frozen.successors.push(state.structure.successors(node));
         }
         Ok(frozen)
     }
@@ -109,9 +106,5 @@ impl Frozen {
 
     pub(crate) fn predecessors(&self, node: NodeId) -> &[NodeId] {
         self.predecessors.of(node)
-    }
-
-    pub(crate) fn successors(&self, node: NodeId) -> &[NodeId] {
-        self.successors.of(node)
     }
 }

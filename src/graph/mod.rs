@@ -15,8 +15,6 @@
 //! describe.rs, dot.rs      drawings
 //! ```
 
-#![allow(dead_code, reason = "executables are being built")]
-
 mod describe;
 mod device_part;
 mod dot;

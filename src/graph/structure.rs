@@ -89,11 +89,6 @@ impl<T> Structure<T> {
         self.entries.len()
     }
 
-    /// What the next node will have.
-    pub(crate) fn next_id(&self) -> NodeId {
-        NodeId(self.entries.len() as u32)
-    }
-
     pub(crate) fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + use<T> {
         (0..self.entries.len() as u32).map(NodeId)
     }

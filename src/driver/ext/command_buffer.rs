@@ -3,7 +3,6 @@
 //! Version 0.9.5 put a `properties` parameter into the recording functions without changing their names; calling the
 //! wrong form gives −30 or worse. [`RecordOld`] is for 0.9.4, [`Record`] for 0.9.5 and later; [`Recorder`] hides the
 //! difference. Versions before 0.9.4 are not used: PoCL 3.1 (0.9.0) does not capture arguments when it records.
-#![allow(dead_code, reason = "for graphs, which are not there yet; `exercise` tests it")]
 
 use std::ffi::c_void;
 
@@ -46,6 +45,7 @@ macro_rules! recording {
         }
 
         #[allow(clippy::too_many_arguments, clippy::missing_safety_doc)]
+        #[allow(dead_code, reason = "of the whole extension; buffers here are USM, and images are not there yet")]
         impl Recorder {
             $(pub(crate) unsafe fn $method(&self, buffer: cl_command_buffer_khr, queue: cl_command_queue, $($arg: $t,)* wait: &[cl_sync_point_khr], point: *mut cl_sync_point_khr) -> Result<()> {
                 let no_handle = std::ptr::null_mut();

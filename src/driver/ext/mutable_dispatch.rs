@@ -2,7 +2,6 @@
 //!
 //! Since 0.9.2 the update takes an array of typed configurations; before, one "base config" with a chain. The
 //! structures differ too.
-#![allow(dead_code, reason = "for graphs, which are not there yet; `exercise` tests it")]
 
 use std::ffi::c_void;
 
@@ -28,10 +27,13 @@ function_table! {
 }
 
 /// `cl_structure_type` of [`OldBaseConfig`].
+#[allow(dead_code, reason = "updates are by the array form only; `exercise` tests it")]
 pub(crate) const OLD_TYPE_BASE_CONFIG: cl_uint = 0;
 /// `cl_structure_type` of [`OldDispatchConfig`].
+#[allow(dead_code, reason = "updates are by the array form only; `exercise` tests it")]
 pub(crate) const OLD_TYPE_DISPATCH_CONFIG: cl_uint = 1;
 /// `CL_COMMAND_BUFFER_MUTABLE_DISPATCH_ASSERTS_KHR`; `opencl-sys` 0.6.5 has 0x1287, the Khronos headers have this.
+#[allow(dead_code, reason = "no promise about work-groups is recorded")]
 pub(crate) const COMMAND_BUFFER_MUTABLE_DISPATCH_ASSERTS: cl_command_buffer_properties_khr = 0x12B7;
 
 /// `cl_mutable_base_config_khr` of versions before 0.9.2.

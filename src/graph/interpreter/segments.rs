@@ -78,6 +78,7 @@ pub(crate) struct Run {
 
 impl Segment {
     /// The nodes in the order in which they run.
+    #[cfg(test)]
     pub(crate) fn nodes(&self) -> &[u32] {
         match self {
             Self::List(run) => &run.nodes,
