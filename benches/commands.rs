@@ -25,11 +25,7 @@ const CHAIN: usize = 1000;
 const ROUNDS: usize = 51;
 
 fn main() {
-    let device = match Device::select() {
-        Ok(device) if device.capabilities().usm.is_some() => device,
-        Ok(_) => return println!("skipped: the device has no USM"),
-        Err(error) => return println!("skipped: {error}"),
-    };
+    let Some(device) = measure::device() else { return };
     let context = Context::new(&device).unwrap();
     let value = context.alloc_device::<i32>(64).unwrap();
     let in_order = Queue::new(&context).unwrap();

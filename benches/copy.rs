@@ -11,15 +11,11 @@ mod raw;
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
-use oclave::{Context, Device, Queue};
+use oclave::{Context, Queue};
 use raw::{Raw, check};
 
 fn main() {
-    let device = match Device::select() {
-        Ok(device) if device.capabilities().usm.is_some() => device,
-        Ok(_) => return println!("skipped: the device has no USM"),
-        Err(error) => return println!("skipped: {error}"),
-    };
+    let Some(device) = measure::device() else { return };
     let context = Context::new(&device).unwrap();
     let queue = Queue::new(&context).unwrap();
     let raw = Raw::new(device.name(), false);

@@ -23,11 +23,7 @@ const ONE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bench.one.oclimg"))
 const THOUSAND: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bench.thousand.oclimg"));
 
 fn main() {
-    let device = match Device::select() {
-        Ok(device) if device.capabilities().usm.is_some() => device,
-        Ok(_) => return println!("skipped: the device has no USM"),
-        Err(error) => return println!("skipped: {error}"),
-    };
+    let Some(device) = measure::device() else { return };
     let queue = Queue::new(&Context::new(&device).unwrap()).unwrap();
     let raw = Raw::new(device.name(), false);
     copies(&queue, &raw, &blocks::BLOCK_SMALL);

@@ -5,7 +5,7 @@
 
 mod measure;
 
-use oclave::{Context, Device, Queue};
+use oclave::{Context, Queue};
 
 mod kernels {
     oclave::include_kernels!("bench");
@@ -15,11 +15,7 @@ use kernels::globals;
 const WORK_ITEMS: usize = 1 << 14;
 
 fn main() {
-    let device = match Device::select() {
-        Ok(device) if device.capabilities().usm.is_some() => device,
-        Ok(_) => return println!("skipped: the device has no USM"),
-        Err(error) => return println!("skipped: {error}"),
-    };
+    let Some(device) = measure::device() else { return };
     let context = Context::new(&device).unwrap();
     let queue = Queue::new(&context).unwrap();
     let x = context.alloc_device::<f32>(WORK_ITEMS).unwrap();

@@ -7,7 +7,7 @@
 
 mod measure;
 
-use oclave::{Command, Context, Device, Event, Graph, Node, Queue};
+use oclave::{Command, Context, Event, Graph, Node, Queue};
 
 mod kernels {
     oclave::include_kernels!("bench");
@@ -19,11 +19,7 @@ const ROUNDS: usize = 31;
 const N: usize = 10_000;
 
 fn main() {
-    let device = match Device::select() {
-        Ok(device) if device.capabilities().usm.is_some() => device,
-        Ok(_) => return println!("skipped: the device has no USM"),
-        Err(error) => return println!("skipped: {error}"),
-    };
+    let Some(device) = measure::device() else { return };
     let context = Context::new(&device).unwrap();
     let value = context.alloc_device::<i32>(64).unwrap();
     let graph = || Graph::new(&context, &device).unwrap();

@@ -9,7 +9,7 @@
 mod measure;
 mod raw;
 
-use oclave::{Context, Device, Event, Queue};
+use oclave::{Context, Event, Queue};
 use raw::{Raw, check};
 
 mod kernels {
@@ -22,11 +22,7 @@ const SPIRV: &[u8] = include_bytes!("kernels/bump.spv");
 const CHAIN: usize = 1000;
 
 fn main() {
-    let device = match Device::select() {
-        Ok(device) if device.capabilities().usm.is_some() => device,
-        Ok(_) => return println!("skipped: the device has no USM"),
-        Err(error) => return println!("skipped: {error}"),
-    };
+    let Some(device) = measure::device() else { return };
     let context = Context::new(&device).unwrap();
     let value = context.alloc_device::<i32>(64).unwrap();
 

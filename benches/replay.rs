@@ -13,13 +13,14 @@ mod measure;
 mod raw;
 mod shapes;
 
-use std::ffi::{CStr, c_void};
+use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
 use oclave::{
     Command, Context, Device, Event, ExecutableGraph, Graph, Node, Queue, ReplayStrategy, UsmSlice, usm,
 };
-use opencl_sys::{cl_command_queue, cl_event, cl_int, cl_kernel, cl_uint, cl_ulong};
+use opencl_sys::{cl_command_buffer_khr, cl_event, cl_kernel, cl_uint};
+use raw::command_buffer::CommandBuffers;
 use raw::{Raw, check};
 use shapes::{SHAPES, Shape};
 
@@ -34,11 +35,7 @@ const SPIRV: &[u8] = include_bytes!("kernels/bump.spv");
 const CELLS: usize = 1024;
 
 fn main() {
-    let device = match Device::select() {
-        Ok(device) if device.capabilities().usm.is_some() => device,
-        Ok(_) => return println!("skipped: the device has no USM"),
-        Err(error) => return println!("skipped: {error}"),
-    };
+    let Some(device) = measure::device() else { return };
     let context = Context::new(&device).unwrap();
     let cells = context.alloc_device::<i32>(CELLS).unwrap();
     Queue::new(&context).unwrap().fill(&cells, 0).unwrap();
@@ -75,7 +72,7 @@ fn measure_shape(
     };
     let name = |what: &str| format!("replay_{}_{what}", shape.name);
     let recorded = reference.record(&waits);
-    measure::pair(&name("raw"), n, rounds, repeat, || run(&auto), || reference.run(&recorded, &waits));
+    measure::pair(&name("raw"), n, rounds, repeat, || run(&auto), || reference.run(recorded, &waits));
     let eager = || {
         let mut events: Vec<Event> = Vec::with_capacity(n);
         for (node, waits) in waits.iter().enumerate() {
@@ -98,7 +95,7 @@ fn measure_shape(
             rounds,
             repeat,
             || run(&buffers),
-            || reference.run(&recorded, &waits),
+            || reference.run(recorded, &waits),
         );
     }
     reference.release(recorded);
@@ -125,63 +122,6 @@ fn build(context: &Context, cells: &UsmSlice<i32, usm::Device>, waits: &[Vec<usi
     graph
 }
 
-/// The functions of command buffers, which are the same in all versions that the library uses.
-#[allow(non_snake_case)]
-struct CommandBuffers {
-    clCreateCommandBufferKHR:
-        unsafe extern "C" fn(cl_uint, *const cl_command_queue, *const cl_ulong, *mut cl_int) -> *mut c_void,
-    clCommandNDRangeKernelKHR: CommandNdRange,
-    clFinalizeCommandBufferKHR: unsafe extern "C" fn(*mut c_void) -> cl_int,
-    clReleaseCommandBufferKHR: unsafe extern "C" fn(*mut c_void) -> cl_int,
-    clEnqueueCommandBufferKHR: unsafe extern "C" fn(
-        cl_uint,
-        *const cl_command_queue,
-        *mut c_void,
-        cl_uint,
-        *const cl_event,
-        *mut cl_event,
-    ) -> cl_int,
-}
-
-type CommandNdRange = unsafe extern "C" fn(
-    *mut c_void,
-    cl_command_queue,
-    *const cl_ulong,
-    cl_kernel,
-    cl_uint,
-    *const usize,
-    *const usize,
-    *const usize,
-    cl_uint,
-    *const cl_uint,
-    *mut cl_uint,
-    *mut *mut c_void,
-) -> cl_int;
-
-impl CommandBuffers {
-    fn of(raw: &Raw) -> Self {
-        // SAFETY: the device has the extension, and the functions of these names are of these types.
-        unsafe {
-            Self {
-                clCreateCommandBufferKHR: function(raw, c"clCreateCommandBufferKHR"),
-                clCommandNDRangeKernelKHR: function(raw, c"clCommandNDRangeKernelKHR"),
-                clFinalizeCommandBufferKHR: function(raw, c"clFinalizeCommandBufferKHR"),
-                clReleaseCommandBufferKHR: function(raw, c"clReleaseCommandBufferKHR"),
-                clEnqueueCommandBufferKHR: function(raw, c"clEnqueueCommandBufferKHR"),
-            }
-        }
-    }
-}
-
-/// # Safety
-/// `F` is the type of the function of this name, which the driver has.
-unsafe fn function<F>(raw: &Raw, name: &CStr) -> F {
-    let address = raw.function(name);
-    assert!(!address.is_null(), "no {name:?}");
-    // SAFETY: the caller's promise.
-    unsafe { std::mem::transmute_copy::<*const c_void, F>(&address) }
-}
-
 /// The same commands in raw OpenCL.
 struct Reference {
     raw: Raw,
@@ -192,15 +132,12 @@ struct Reference {
     buffers: Option<CommandBuffers>,
 }
 
-/// A command buffer; null for devices that have none.
-struct Recorded(*mut c_void);
-
 impl Reference {
     fn new(device: &Device, shape: &Shape) -> Self {
         let raw = Raw::new(device.name(), !shape.in_order);
         let kernel = raw.kernel(SPIRV, c"bump");
         let cells = raw.alloc(4 * CELLS);
-        let buffers = device.capabilities().command_buffer.is_some().then(|| CommandBuffers::of(&raw));
+        let buffers = CommandBuffers::of(&raw, device);
         Self { raw, kernel, cells, in_order: shape.in_order, buffers }
     }
 
@@ -210,58 +147,33 @@ impl Reference {
         check(unsafe { (self.raw.cl.clSetKernelArgMemPointerINTEL)(self.kernel, 0, cell) });
     }
 
-    fn record(&self, waits: &[Vec<usize>]) -> Recorded {
-        let Some(cl) = &self.buffers else { return Recorded(null_mut()) };
-        let mut code = 0;
-        // SAFETY: the objects are alive, the lists are as long as said.
-        unsafe {
-            let buffer = (cl.clCreateCommandBufferKHR)(1, &self.raw.queue, null(), &mut code);
-            check(code);
-            let mut points: Vec<cl_uint> = Vec::with_capacity(waits.len());
-            for (node, waits) in waits.iter().enumerate() {
-                self.set(node);
-                let wait: Vec<cl_uint> = match self.in_order {
-                    true => Vec::new(),
-                    false => waits.iter().map(|wait| points[*wait]).collect(),
-                };
-                let list = if wait.is_empty() { null() } else { wait.as_ptr() };
-                let mut point = 0;
-                check((cl.clCommandNDRangeKernelKHR)(
-                    buffer,
-                    null_mut(),
-                    null(),
-                    self.kernel,
-                    1,
-                    null(),
-                    &1,
-                    null(),
-                    wait.len() as cl_uint,
-                    list,
-                    &mut point,
-                    null_mut(),
-                ));
-                points.push(point);
-            }
-            check((cl.clFinalizeCommandBufferKHR)(buffer));
-            Recorded(buffer)
+    /// A command buffer, where the device has them.
+    fn record(&self, waits: &[Vec<usize>]) -> Option<cl_command_buffer_khr> {
+        let buffers = self.buffers.as_ref()?;
+        let buffer = buffers.create(&self.raw, &[]);
+        let mut points: Vec<cl_uint> = Vec::with_capacity(waits.len());
+        for (node, waits) in waits.iter().enumerate() {
+            self.set(node);
+            let wait: Vec<cl_uint> = match self.in_order {
+                true => Vec::new(),
+                false => waits.iter().map(|wait| points[*wait]).collect(),
+            };
+            points.push(buffers.launch(buffer, &[], self.kernel, (1, None), &wait).0);
+        }
+        buffers.finalize(buffer);
+        Some(buffer)
+    }
+
+    fn release(&self, recorded: Option<cl_command_buffer_khr>) {
+        if let (Some(buffers), Some(buffer)) = (&self.buffers, recorded) {
+            buffers.release(buffer);
         }
     }
 
-    fn release(&self, recorded: Recorded) {
-        if let Some(cl) = &self.buffers {
-            // SAFETY: the buffer is this value's.
-            check(unsafe { (cl.clReleaseCommandBufferKHR)(recorded.0) });
-        }
-    }
-
-    fn run(&self, recorded: &Recorded, waits: &[Vec<usize>]) {
-        match &self.buffers {
-            Some(cl) => {
-                let buffer = recorded.0;
-                // SAFETY: the buffer is alive.
-                check(unsafe { (cl.clEnqueueCommandBufferKHR)(0, null(), buffer, 0, null(), null_mut()) });
-            }
-            None => self.enqueue(waits),
+    fn run(&self, recorded: Option<cl_command_buffer_khr>, waits: &[Vec<usize>]) {
+        match (&self.buffers, recorded) {
+            (Some(buffers), Some(buffer)) => buffers.enqueue(buffer),
+            _ => self.enqueue(waits),
         }
         self.raw.finish();
     }

@@ -15,13 +15,10 @@ use std::ffi::{CStr, c_void};
 use std::ptr::{null, null_mut};
 use std::time::Instant;
 
-use oclave::Device;
 use oclave_image::passes::replay::{REPLAY_SEQ, REPLAY_WI, ReplayLayout, TaskRecord, replay};
 use oclave_image::spirv::Module;
-use opencl_sys::{
-    cl_command_buffer_khr, cl_command_queue, cl_event, cl_int, cl_kernel, cl_program, cl_sync_point_khr,
-    cl_uint,
-};
+use opencl_sys::{cl_command_buffer_khr, cl_kernel, cl_program};
+use raw::command_buffer::CommandBuffers;
 use raw::{Raw, check};
 
 const NODES: usize = 1000;
@@ -49,12 +46,9 @@ struct Row {
 }
 
 fn main() {
-    let device = match Device::select() {
-        Ok(device) if device.capabilities().usm.is_some() => device,
-        Ok(_) => return println!("skipped: the device has no USM"),
-        Err(error) => return println!("skipped: {error}"),
-    };
+    let Some(device) = measure::device() else { return };
     let raw = Raw::new(device.name(), false);
+    let command_buffers = CommandBuffers::of(&raw, &device);
     let buffers = Buffers::new(&raw, 1001, 1024);
     let mut programs: Vec<(*const u8, Programs)> = Vec::new();
     for row in rows() {
@@ -62,7 +56,7 @@ fn main() {
             programs.push((row.spirv.as_ptr(), Programs::new(&raw, row.spirv)));
         }
         let (_, program) = programs.iter().find(|(of, _)| *of == row.spirv.as_ptr()).unwrap();
-        measure_row(&raw, &buffers, program, &row);
+        measure_row(&raw, command_buffers.as_ref(), &buffers, program, &row);
     }
 }
 
@@ -165,7 +159,13 @@ impl Programs {
 /// How a list is launched: the local size (0: in turn), and how many groups.
 type Shape = (usize, usize);
 
-fn measure_row(raw: &Raw, buffers: &Buffers, programs: &Programs, row: &Row) {
+fn measure_row(
+    raw: &Raw,
+    command_buffers: Option<&CommandBuffers>,
+    buffers: &Buffers,
+    programs: &Programs,
+    row: &Row,
+) {
     let list = task_list(raw, buffers, &programs.layout, row);
     let kernels: Vec<cl_kernel> =
         row.nodes.iter().map(|node| node_kernel(raw, buffers, programs, node)).collect();
@@ -175,7 +175,11 @@ fn measure_row(raw: &Raw, buffers: &Buffers, programs: &Programs, row: &Row) {
         }
         raw.finish();
     };
-    let recorded = CommandBuffer::record(raw, &kernels, row);
+    let recorded = command_buffers.map(|cl| (cl, record(raw, cl, &kernels, row)));
+    let replay = |(cl, buffer): &(&CommandBuffers, cl_command_buffer_khr)| {
+        cl.enqueue(*buffer);
+        raw.finish();
+    };
     let ours = |shape: Shape| {
         launch(raw, programs, list, shape);
         raw.finish();
@@ -193,15 +197,15 @@ fn measure_row(raw: &Raw, buffers: &Buffers, programs: &Programs, row: &Row) {
     let all: Vec<String> =
         shapes.iter().map(|shape| format!("{shape:?} {:.1}", trial(|| ours(*shape)))).collect();
     let eager_time = trial(eager);
-    let buffer_time = recorded.as_ref().map(|buffer| trial(|| buffer.replay(raw)));
+    let buffer_time = recorded.as_ref().map(|recorded| trial(|| replay(recorded)));
     eprintln!(
         "{}: local size and groups {shape:?} {times:.1} us of {}; eager {eager_time:.1}, command buffer {buffer_time:.1?}",
         row.name,
         all.join(", ")
     );
     match &recorded {
-        Some(buffer) if buffer_time.is_some_and(|time| time < eager_time) => {
-            measure::pair(row.name, NODES, 41, 1, || ours(shape), || buffer.replay(raw));
+        Some(recorded) if buffer_time.is_some_and(|time| time < eager_time) => {
+            measure::pair(row.name, NODES, 41, 1, || ours(shape), || replay(recorded));
         }
         _ => measure::pair(row.name, NODES, 41, 1, || ours(shape), eager),
     }
@@ -273,86 +277,12 @@ fn launch(raw: &Raw, programs: &Programs, list: *mut c_void, (local, groups): Sh
     enqueue(raw, kernel, local.max(1) * groups, Some(local.max(1)));
 }
 
-type Create =
-    unsafe extern "C" fn(cl_uint, *const cl_command_queue, *const u64, *mut cl_int) -> cl_command_buffer_khr;
-type Finalize = unsafe extern "C" fn(cl_command_buffer_khr) -> cl_int;
-type Enqueue = unsafe extern "C" fn(
-    cl_uint,
-    *const cl_command_queue,
-    cl_command_buffer_khr,
-    cl_uint,
-    *const cl_event,
-    *mut cl_event,
-) -> cl_int;
-type Command = unsafe extern "C" fn(
-    cl_command_buffer_khr,
-    cl_command_queue,
-    *const u64,
-    cl_kernel,
-    cl_uint,
-    *const usize,
-    *const usize,
-    *const usize,
-    cl_uint,
-    *const cl_sync_point_khr,
-    *mut cl_sync_point_khr,
-    *mut *mut c_void,
-) -> cl_int;
-
-struct CommandBuffer {
-    buffer: cl_command_buffer_khr,
-    enqueue: Enqueue,
-}
-
-impl CommandBuffer {
-    /// All nodes in order; `None` where the device has no command buffers.
-    fn record(raw: &Raw, kernels: &[cl_kernel], row: &Row) -> Option<Self> {
-        let [create, command, finalize, enqueue] = [
-            c"clCreateCommandBufferKHR",
-            c"clCommandNDRangeKernelKHR",
-            c"clFinalizeCommandBufferKHR",
-            c"clEnqueueCommandBufferKHR",
-        ]
-        .map(|name| raw.function(name));
-        if [create, command, finalize, enqueue].iter().any(|function| function.is_null()) {
-            return None;
-        }
-        let mut code = 0;
-        let local = row.local.as_ref().map_or(null(), std::ptr::from_ref);
-        // SAFETY: the functions have these signatures; the objects are alive, sizes have one element.
-        unsafe {
-            let create: Create = std::mem::transmute(create);
-            let command: Command = std::mem::transmute(command);
-            let finalize: Finalize = std::mem::transmute(finalize);
-            let enqueue: Enqueue = std::mem::transmute(enqueue);
-            let buffer = create(1, &raw.queue, null(), &mut code);
-            if code != 0 {
-                return None;
-            }
-            for kernel in kernels {
-                check(command(
-                    buffer,
-                    null_mut(),
-                    null(),
-                    *kernel,
-                    1,
-                    null(),
-                    &row.items,
-                    local,
-                    0,
-                    null(),
-                    null_mut(),
-                    null_mut(),
-                ));
-            }
-            check(finalize(buffer));
-            Some(Self { buffer, enqueue })
-        }
+/// All nodes in order.
+fn record(raw: &Raw, cl: &CommandBuffers, kernels: &[cl_kernel], row: &Row) -> cl_command_buffer_khr {
+    let buffer = cl.create(raw, &[]);
+    for kernel in kernels {
+        cl.launch(buffer, &[], *kernel, (row.items, row.local), &[]);
     }
-
-    fn replay(&self, raw: &Raw) {
-        // SAFETY: buffer and queue are alive; an earlier replay was waited for.
-        check(unsafe { (self.enqueue)(0, null(), self.buffer, 0, null(), null_mut()) });
-        raw.finish();
-    }
+    cl.finalize(buffer);
+    buffer
 }

@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![allow(unsafe_code, reason = "the reference calls OpenCL")]
 
+mod measure;
 mod raw;
 
 use std::ffi::CString;
@@ -97,12 +98,8 @@ fn spawn(cache: &Path, arguments: &[&str]) -> [f64; 2] {
 }
 
 fn compare() {
-    let device = match Device::select() {
-        Ok(device) if device.capabilities().usm.is_some() => device,
-        Ok(_) => return println!("skipped: the device has no USM"),
-        Err(error) => return println!("skipped: {error}"),
-    };
-    let shown = std::env::var("OCLAVE_CI_DEVICE").unwrap_or_else(|_| "device".to_owned());
+    let Some(device) = measure::device() else { return };
+    let shown = measure::shown_device();
     for kernel in ["bump", "wide_1"] {
         let cache = tempfile::tempdir().unwrap();
         // Fills the cache.

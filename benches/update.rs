@@ -12,8 +12,8 @@ mod measure;
 mod raw;
 
 use std::cell::Cell;
-use std::ffi::{CStr, c_void};
-use std::ptr::{null, null_mut};
+use std::ffi::c_void;
+use std::ptr::null;
 use std::time::Instant;
 
 use oclave::mask::Mask;
@@ -24,9 +24,10 @@ use oclave::{
 use opencl_sys::{
     CL_COMMAND_BUFFER_FLAGS_KHR, CL_COMMAND_BUFFER_MUTABLE_KHR, CL_MUTABLE_DISPATCH_ARGUMENTS_KHR,
     CL_MUTABLE_DISPATCH_UPDATABLE_FIELDS_KHR, CL_STRUCTURE_TYPE_MUTABLE_DISPATCH_CONFIG_KHR,
-    cl_command_queue, cl_int, cl_kernel, cl_mutable_dispatch_arg_khr, cl_mutable_dispatch_config_khr,
-    cl_uint, cl_ulong,
+    cl_command_buffer_khr, cl_kernel, cl_mutable_command_khr, cl_mutable_dispatch_arg_khr,
+    cl_mutable_dispatch_config_khr, cl_uint,
 };
+use raw::command_buffer::CommandBuffers;
 use raw::{Raw, check};
 
 mod kernels {
@@ -40,11 +41,7 @@ const NODES: usize = 1000;
 const ROUNDS: usize = 101;
 
 fn main() {
-    let device = match Device::select() {
-        Ok(device) if device.capabilities().usm.is_some() => device,
-        Ok(_) => return println!("skipped: the device has no USM"),
-        Err(error) => return println!("skipped: {error}"),
-    };
+    let Some(device) = measure::device() else { return };
     let reference = Reference::new(&device);
     let kernels: Vec<cl_kernel> = (0..NODES).map(|_| reference.kernel()).collect();
     let enqueued = Ours::new(&device, ReplayStrategy::Enqueue);
@@ -54,23 +51,21 @@ fn main() {
         });
     }
     enqueued.rebuild("update_rebuild_enqueue");
-    let Some(cl) = Graph::support(&device).command_buffers.then(|| CommandBuffers::of(&reference.raw)) else {
-        return;
-    };
+    let Some(buffers) = CommandBuffers::of(&reference.raw, &device) else { return };
     if Graph::support(&device).updates_in_place {
         let ours = Ours::new(&device, ReplayStrategy::CommandBuffer);
-        let recorded = reference.record(&cl, &kernels, true);
+        let recorded = reference.record(&buffers, &kernels, true);
         for n in [1, NODES] {
-            ours.commit("update_in_place", n, |value| reference.update(&cl, &recorded, n, value));
+            ours.commit("update_in_place", n, |value| reference.update(&buffers, &recorded, n, value));
         }
         ours.rebuild("update_rebuild_in_place");
-        reference.release(&cl, recorded);
+        buffers.release(recorded.buffer);
     }
     let masked = Ours::new(&device.masked(Mask::MUTABLE_DISPATCH), ReplayStrategy::CommandBuffer);
-    let last = Cell::new(reference.record(&cl, &kernels, false));
+    let last = Cell::new(reference.record(&buffers, &kernels, false));
     masked.record_anew("update_record_anew", || {
-        let before = last.replace(reference.record(&cl, &kernels, false));
-        reference.release(&cl, before);
+        let before = last.replace(reference.record(&buffers, &kernels, false));
+        buffers.release(before.buffer);
     });
 }
 
@@ -171,53 +166,10 @@ fn build(
     (step, nodes, executable)
 }
 
-/// Functions of command buffers and of their updates; a device without updates has no address for the last.
-#[allow(non_snake_case)]
-struct CommandBuffers {
-    clCreateCommandBufferKHR:
-        unsafe extern "C" fn(cl_uint, *const cl_command_queue, *const cl_ulong, *mut cl_int) -> *mut c_void,
-    clCommandNDRangeKernelKHR: CommandNdRange,
-    clFinalizeCommandBufferKHR: unsafe extern "C" fn(*mut c_void) -> cl_int,
-    clReleaseCommandBufferKHR: unsafe extern "C" fn(*mut c_void) -> cl_int,
-    clUpdateMutableCommandsKHR:
-        Option<unsafe extern "C" fn(*mut c_void, cl_uint, *const cl_uint, *mut *const c_void) -> cl_int>,
-}
-
-type CommandNdRange = unsafe extern "C" fn(
-    *mut c_void,
-    cl_command_queue,
-    *const cl_ulong,
-    cl_kernel,
-    cl_uint,
-    *const usize,
-    *const usize,
-    *const usize,
-    cl_uint,
-    *const cl_uint,
-    *mut cl_uint,
-    *mut *mut c_void,
-) -> cl_int;
-
-impl CommandBuffers {
-    fn of(raw: &Raw) -> Self {
-        let address = |name: &CStr| raw.function(name);
-        // SAFETY: the device has the extension, and the functions of these names are of these types; an absent one is None.
-        unsafe {
-            Self {
-                clCreateCommandBufferKHR: std::mem::transmute_copy(&address(c"clCreateCommandBufferKHR")),
-                clCommandNDRangeKernelKHR: std::mem::transmute_copy(&address(c"clCommandNDRangeKernelKHR")),
-                clFinalizeCommandBufferKHR: std::mem::transmute_copy(&address(c"clFinalizeCommandBufferKHR")),
-                clReleaseCommandBufferKHR: std::mem::transmute_copy(&address(c"clReleaseCommandBufferKHR")),
-                clUpdateMutableCommandsKHR: std::mem::transmute_copy(&address(c"clUpdateMutableCommandsKHR")),
-            }
-        }
-    }
-}
-
 /// A command buffer, and what updates name its commands by.
 struct Recorded {
-    buffer: *mut c_void,
-    handles: Vec<*mut c_void>,
+    buffer: cl_command_buffer_khr,
+    handles: Vec<cl_mutable_command_khr>,
 }
 
 /// The same in raw OpenCL.
@@ -247,43 +199,21 @@ impl Reference {
         check(unsafe { (self.raw.cl.clSetKernelArg)(kernel, 1, 4, (&raw const value).cast()) });
     }
 
-    fn record(&self, cl: &CommandBuffers, kernels: &[cl_kernel], mutable: bool) -> Recorded {
+    fn record(&self, buffers: &CommandBuffers, kernels: &[cl_kernel], mutable: bool) -> Recorded {
         let (flags, fields) = (
             [CL_COMMAND_BUFFER_FLAGS_KHR, CL_COMMAND_BUFFER_MUTABLE_KHR, 0],
             [CL_MUTABLE_DISPATCH_UPDATABLE_FIELDS_KHR, CL_MUTABLE_DISPATCH_ARGUMENTS_KHR, 0],
         );
-        let list = |list: &[cl_ulong]| if mutable { list.as_ptr() } else { null() };
-        let (mut code, mut handles) = (0, Vec::with_capacity(kernels.len()));
-        // SAFETY: the objects are alive, the lists end in 0.
-        unsafe {
-            let buffer = (cl.clCreateCommandBufferKHR)(1, &self.raw.queue, list(&flags), &mut code);
-            check(code);
-            for kernel in kernels {
-                let mut handle = null_mut();
-                let place = if mutable { &raw mut handle } else { null_mut() };
-                check((cl.clCommandNDRangeKernelKHR)(
-                    buffer,
-                    null_mut(),
-                    list(&fields),
-                    *kernel,
-                    1,
-                    null(),
-                    &1,
-                    null(),
-                    0,
-                    null(),
-                    null_mut(),
-                    place,
-                ));
-                handles.push(handle);
-            }
-            check((cl.clFinalizeCommandBufferKHR)(buffer));
-            Recorded { buffer, handles }
-        }
+        let (flags, fields): (&[_], &[_]) = if mutable { (&flags, &fields) } else { (&[], &[]) };
+        let buffer = buffers.create(&self.raw, flags);
+        let launch = |kernel: &cl_kernel| buffers.launch(buffer, fields, *kernel, (1, None), &[]).1;
+        let handles = kernels.iter().map(launch).collect();
+        buffers.finalize(buffer);
+        Recorded { buffer, handles }
     }
 
     /// Gives the first commands another value.
-    fn update(&self, cl: &CommandBuffers, recorded: &Recorded, n: usize, value: i32) {
+    fn update(&self, buffers: &CommandBuffers, recorded: &Recorded, n: usize, value: i32) {
         let argument =
             cl_mutable_dispatch_arg_khr { arg_index: 1, arg_size: 4, arg_value: (&raw const value).cast() };
         let config = |command: &*mut c_void| cl_mutable_dispatch_config_khr {
@@ -303,13 +233,8 @@ impl Reference {
         let mut pointers: Vec<*const c_void> =
             configs.iter().map(|config| std::ptr::from_ref(config).cast()).collect();
         let types = vec![CL_STRUCTURE_TYPE_MUTABLE_DISPATCH_CONFIG_KHR; n];
-        let update = cl.clUpdateMutableCommandsKHR.expect("the device updates commands");
+        let update = buffers.update.expect("the device updates commands");
         // SAFETY: the buffer is alive, the commands are its own, the lists are as long as said.
         check(unsafe { update(recorded.buffer, n as cl_uint, types.as_ptr(), pointers.as_mut_ptr()) });
-    }
-
-    fn release(&self, cl: &CommandBuffers, recorded: Recorded) {
-        // SAFETY: the buffer is this value's.
-        check(unsafe { (cl.clReleaseCommandBufferKHR)(recorded.buffer) });
     }
 }

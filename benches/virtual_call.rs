@@ -134,11 +134,7 @@ impl Pointers {
 static CALLS_VALUE: i32 = CALLS;
 
 fn main() {
-    let device = match Device::select() {
-        Ok(device) if device.capabilities().usm.is_some() => device,
-        Ok(_) => return println!("skipped: the device has no USM"),
-        Err(error) => return println!("skipped: {error}"),
-    };
+    let Some(device) = measure::device() else { return };
     let (ours, unchecked) = (Ours::new(&device, true), Ours::new(&device, false));
     // Function pointers are an extension of Intel's, which its CPU runtime does not list.
     let pointers = device.platform().name().contains("Intel").then(|| Pointers::new(&device));

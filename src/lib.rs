@@ -58,36 +58,21 @@
 //! | `make_buffer`, `get_native` of buffers | [`Buffer::from_native`], [`Buffer::to_native`]: copies |
 //! | `ext_codeplay_enqueue_native_command` | [`Command::native`] |
 //! | `kernel_bundle` from SPIR-V | [`KernelBundle`] |
-//! | `kernel_bundle` from SPIR-V | [`KernelBundle`] |
-//! | `specialization_id`, `set_specialization_constant` | [`SpecConstant`], [`KernelCall::spec`] |
 //! | `specialization_id`, `set_specialization_constant` | [`SpecConstant`], [`KernelCall::spec`] |
 //! | `device_global` (`sycl_ext_oneapi_device_global`) | [`DeviceGlobal`] and the marker `DEVICE_GLOBAL` |
-//! | `device_global` (`sycl_ext_oneapi_device_global`) | [`DeviceGlobal`] and the marker `DEVICE_GLOBAL` |
-//! | `if_device`, `if_host` (`sycl_ext_oneapi_if_device`) | [`if_device`], [`if_host`], `oclave/if_device.hpp` and the marker `SHARED` |
 //! | `if_device`, `if_host` (`sycl_ext_oneapi_if_device`) | [`if_device`], [`if_host`], `oclave/if_device.hpp` and the marker `SHARED` |
 //! | `aspect` | the optional features of an image, matched with [`Device::capabilities`] |
-//! | `aspect` | the optional features of an image, matched with [`Device::capabilities`] |
-//! | `errc`, `exception` | [`ErrorKind`], [`Error`] |
 //! | `errc`, `exception` | [`ErrorKind`], [`Error`] |
 //!
-//!
 //! # Limits
-//! # Limits
-//! Images and samplers as kernel arguments and updates of command graphs are not there yet (CHANGELOG.md tells what is). Devices need USM (`cl_intel_unified_shared_memory`) and a little-endian host.
-//! Images and samplers as kernel arguments and updates of command graphs are not there yet (CHANGELOG.md tells what is). Devices need USM (`cl_intel_unified_shared_memory`) and a little-endian host.
-//!
+//! Images and samplers as kernel arguments are not there yet (CHANGELOG.md tells what is). Devices need USM
+//! (`cl_intel_unified_shared_memory`) and a little-endian host.
 //!
 //! # Features
-//! # Features
-//! - `record`: the module `oclave::record` counts and can fail every OpenCL call, for tests of leaks, call counts and error paths. Off, it
 //! - `record`: the module `oclave::record` counts and can fail every OpenCL call, for tests of leaks, call counts and error paths. Off, it
 //!   costs nothing.
-//!   costs nothing.
-//! - `test-kernels`: compiles this repository's own kernels; of no use elsewhere.
 //! - `test-kernels`: compiles this repository's own kernels; of no use elsewhere.
 #![deny(unsafe_code)]
-#![deny(unsafe_code)]
-
 
 mod command;
 mod context;

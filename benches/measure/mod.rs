@@ -5,6 +5,18 @@
 
 use std::time::Instant;
 
+use oclave::Device;
+
+/// The selected device; without one that has USM, after saying so, nothing.
+pub(crate) fn device() -> Option<Device> {
+    match Device::select() {
+        Ok(device) if device.capabilities().usm.is_some() => return Some(device),
+        Ok(_) => println!("skipped: the device has no USM"),
+        Err(error) => println!("skipped: {error}"),
+    }
+    None
+}
+
 /// Rounds, and repetitions in a round, for work on so many bytes.
 #[allow(dead_code, reason = "not every benchmark is about bytes")]
 pub(crate) fn plan(size_bytes: usize) -> (usize, usize) {
@@ -51,7 +63,7 @@ pub(crate) fn row(name: &str, n: usize, mut times: (Vec<f64>, Vec<f64>)) {
     let (ours, reference, ratio) = (median(&mut times.0), median(&mut times.1), median(&mut ratios));
     // Where we are hundreds of times faster, three digits would be none.
     let digits = if ratio < 0.1 { 6 } else { 3 };
-    println!("{name},{},{n},{ours:.3},{reference:.3},{ratio:.digits$}", device());
+    println!("{name},{},{n},{ours:.3},{reference:.3},{ratio:.digits$}", shown_device());
 }
 
 /// Runs `work` on something new each round, which does `units` pieces of it, and prints a row: the median, in microseconds
@@ -74,10 +86,11 @@ pub(crate) fn budget<T>(
         }
     }
     let time = median(&mut times);
-    println!("{name},{},{n},{time:.4},1.000,{time:.4}", device());
+    println!("{name},{},{n},{time:.4},1.000,{time:.4}", shown_device());
 }
 
-fn device() -> String {
+/// The name of the device in the rows.
+pub(crate) fn shown_device() -> String {
     std::env::var("OCLAVE_CI_DEVICE").unwrap_or_else(|_| "device".to_owned())
 }
 

@@ -2,6 +2,8 @@
 // Each program uses a part of this.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub(crate) mod command_buffer;
+
 use std::ffi::{CStr, CString, c_void};
 use std::ptr::{null, null_mut};
 

@@ -1,6 +1,6 @@
 //! DG: the host's side of device globals, scopes, and kernel bundles.
 
-use oclave::{DeviceGlobal, ErrorKind, Event, KernelBundle, Queue};
+use oclave::{Command, DeviceGlobal, ErrorKind, Event, GlobalVariable, Graph, KernelBundle, Queue};
 
 use crate::kernels::{
     globals_access as access, globals_define as define, globals_pointers as pointers, globals_scope as scope,
@@ -270,7 +270,50 @@ fn dg_dev_004_queries_by_name() {
     }
 }
 
+/// Both builders refuse copies of device globals in the same words, and both take them where the graph allows it.
 #[test]
 fn dg_grf_002_copies_in_graphs() {
-    skip!("graphs are not there yet");
+    for queue in queues(&DEVICE_GLOBAL_MASKS) {
+        let context = queue.context();
+        let (values, seen) =
+            (context.alloc_device::<u32>(8).unwrap(), context.alloc_device::<u32>(8).unwrap());
+        let bins = define::HISTOGRAM.elements(0, 8);
+        let commands = || [Command::copy(&values, &bins), Command::copy(&bins, &seen)];
+
+        let strict = Graph::new(context, queue.device()).unwrap();
+        for command in commands() {
+            let added = strict.add(command.clone()).unwrap_err();
+            let recording = strict.record(&queue).unwrap();
+            let recorded = queue.submit(command).unwrap_err();
+            recording.end();
+            for error in [added, recorded] {
+                assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+                assert!(error.to_string().contains("allow_device_globals"), "{error}");
+            }
+        }
+        assert!(strict.is_empty());
+
+        let allowing = || Graph::builder(context, queue.device()).allow_device_globals().build().unwrap();
+        let added = allowing();
+        for command in commands() {
+            added.after_all_leaves().add(command).unwrap();
+        }
+        let recorded = allowing();
+        let recording = recorded.record(&queue).unwrap();
+        for command in commands() {
+            queue.submit(command).unwrap();
+        }
+        recording.end();
+        for graph in [added, recorded] {
+            let executable = graph.finalize().unwrap();
+            for replay in 1..=2_u32 {
+                queue.fill(&values, replay).unwrap();
+                queue.submit_graph(&executable).unwrap();
+                queue.single_task(define::add_to_bin(3)).unwrap();
+                assert_eq!(queue.read(&seen).unwrap(), [replay; 8]);
+                let kept: [u32; 8] = queue.copy_from_global(&define::HISTOGRAM).unwrap();
+                assert_eq!(kept, [replay, replay, replay, replay + 1, replay, replay, replay, replay]);
+            }
+        }
+    }
 }
