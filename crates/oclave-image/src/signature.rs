@@ -98,6 +98,21 @@ pub enum Scalar {
 }
 
 impl Scalar {
+    /// All of them. A scalar's place here is its number in files and property sets, and never changes.
+    pub const ALL: [Self; 11] = [
+        Self::I8,
+        Self::U8,
+        Self::I16,
+        Self::U16,
+        Self::I32,
+        Self::U32,
+        Self::I64,
+        Self::U64,
+        Self::F16,
+        Self::F32,
+        Self::F64,
+    ];
+
     /// Size in bytes; also the alignment.
     pub const fn size_bytes(self) -> u32 {
         match self {

@@ -42,19 +42,7 @@ fn name() -> impl Strategy<Value = String> {
 }
 
 fn scalar() -> impl Strategy<Value = Scalar> {
-    prop::sample::select(vec![
-        Scalar::I8,
-        Scalar::U8,
-        Scalar::I16,
-        Scalar::U16,
-        Scalar::I32,
-        Scalar::U32,
-        Scalar::I64,
-        Scalar::U64,
-        Scalar::F16,
-        Scalar::F32,
-        Scalar::F64,
-    ])
+    prop::sample::select(Scalar::ALL.to_vec())
 }
 
 /// Types sound and unsound: layouts that overlap, alignments that are no power of two, vectors of odd lanes.

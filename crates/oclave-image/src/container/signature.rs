@@ -113,29 +113,14 @@ fn read_access(reader: &mut Reader<'_>) -> Result<Access> {
     })
 }
 
-/// Numbers of scalars in files; they never change.
-const SCALARS: [Scalar; 11] = [
-    Scalar::I8,
-    Scalar::U8,
-    Scalar::I16,
-    Scalar::U16,
-    Scalar::I32,
-    Scalar::U32,
-    Scalar::I64,
-    Scalar::U64,
-    Scalar::F16,
-    Scalar::F32,
-    Scalar::F64,
-];
-
 /// The number of a scalar in files and property sets.
 pub(crate) fn scalar_number(scalar: Scalar) -> u8 {
-    SCALARS.iter().zip(0..).find(|(s, _)| **s == scalar).map_or(0, |(_, number)| number)
+    Scalar::ALL.iter().zip(0..).find(|(s, _)| **s == scalar).map_or(0, |(_, number)| number)
 }
 
 /// The scalar of a number in files and property sets.
 pub(crate) fn scalar_of_number(number: u32) -> Option<Scalar> {
-    SCALARS.get(usize::try_from(number).ok()?).copied()
+    Scalar::ALL.get(usize::try_from(number).ok()?).copied()
 }
 
 fn read_scalar(reader: &mut Reader<'_>) -> Result<Scalar> {
