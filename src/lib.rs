@@ -124,8 +124,8 @@ pub use if_device::{EXT_ONEAPI_IF_DEVICE, NotRun, Ran, if_device, if_host};
 pub use image::{ImageTable, Kernel};
 pub use memory::{
     AccessKind, Accessor, AsyncSource, Buffer, HostAddressable, HostReader, HostTarget, HostWriter,
-    KernelPointer, KernelPointerMut, ReadGuard, Readback, Reads, UsmKind, UsmRect, UsmSlice, WriteBack,
-    WriteGuard, Writes, access, kind as usm,
+    KernelPointer, KernelPointerMut, ReadGuard, Readback, Reads, TaskAccess, UsmKind, UsmRect, UsmSlice,
+    WriteBack, WriteGuard, Writes, access, kind as usm,
 };
 pub use program::{BundleKernel, KernelBundle, ProgramCache, SpecConstant, SpecType, build_ahead_of_time};
 pub use queue::{After, Queue, QueueBuilder};

@@ -36,6 +36,8 @@ enum Work {
     Read(usize),
     /// A host task: what was read last goes into a sum.
     Take,
+    /// A host task with an accessor: a bump of a buffer.
+    Task(usize, i32),
     Hint(usize),
     Empty,
 }
@@ -46,7 +48,7 @@ type Step = (Work, Vec<Index>);
 impl Work {
     fn reads(&self) -> Option<usize> {
         match self {
-            Self::Bump(cell, _) | Self::Copy(cell, _) | Self::Read(cell) => Some(*cell),
+            Self::Bump(cell, _) | Self::Task(cell, _) | Self::Copy(cell, _) | Self::Read(cell) => Some(*cell),
             _ => None,
         }
     }
@@ -54,6 +56,7 @@ impl Work {
     fn writes(&self) -> Option<usize> {
         match self {
             Self::Bump(cell, _)
+            | Self::Task(cell, _)
             | Self::Copy(_, cell)
             | Self::Fill(cell, _)
             | Self::Odd(cell, _)
@@ -86,6 +89,7 @@ fn work() -> impl Strategy<Value = Work> {
         1 => (cell(), prop::collection::vec(any::<i32>(), LEN)).prop_map(|(c, v)| Work::Write(c, v)),
         1 => cell().prop_map(Work::Read),
         1 => Just(Work::Take),
+        1 => (PLAIN..CELLS, any::<i32>()).prop_map(|(c, by)| Work::Task(c, by)),
         1 => cell().prop_map(Work::Hint),
         1 => Just(Work::Empty),
     ]
@@ -113,7 +117,9 @@ impl State {
         for (work, _) in steps {
             let cells = &mut self.cells;
             match work {
-                Work::Bump(cell, by) => cells[*cell].iter_mut().for_each(|x| *x = x.wrapping_add(*by)),
+                Work::Bump(cell, by) | Work::Task(cell, by) => {
+                    cells[*cell].iter_mut().for_each(|x| *x = x.wrapping_add(*by))
+                }
                 Work::Copy(from, to) => cells[*to] = cells[*from],
                 Work::Fill(cell, value) => cells[*cell] = [*value; LEN],
                 Work::Odd(cell, value) => (0..6).for_each(|i| cells[*cell][i] = value[i % 3]),
@@ -195,6 +201,12 @@ impl Bench {
                     let mixed = target.with(|data| mix(sum.load(Ordering::Relaxed), data))?;
                     sum.store(mixed, Ordering::Relaxed);
                     Ok::<_, oclave::Error>(())
+                })
+            }
+            Work::Task(cell, by) => {
+                let by = *by;
+                Command::host_task_with(self.buffers[cell - PLAIN].read_write(), move |cell| {
+                    cell.iter_mut().for_each(|x| *x = x.wrapping_add(by));
                 })
             }
             Work::Hint(cell) => with!(self, cell, read, cell => Command::prefetch(cell)),

@@ -38,6 +38,7 @@ impl CommandKind {
         }
         match self {
             Self::Graph(graph) => graph.check_for(context, device),
+            Self::HostTask(task) => task.check(),
             Self::Copy { from, to } => match (from.block(), to.block()) {
                 (Some(from), Some(to)) => from.check_copy(&to),
                 _ => same_size(from.size_bytes(), to.size_bytes()),

@@ -121,6 +121,7 @@ impl Held {
         match event.known() {
             Ok(Known::Native(event)) => self.depend_on_native(event, tie),
             Ok(Known::Unknown(promise)) => {
+                self.promise.comes_after(promise);
                 let held = Arc::clone(self);
                 promise.when_known(move |outcome| match outcome {
                     Outcome::Native(event) => held.depend_on_native(event, tie),
@@ -209,7 +210,7 @@ impl Held {
         let started = Instant::now();
         self.promise.runs();
         let outcome = match &work.prepared {
-            Prepared::HostTask(task) => task.run(),
+            Prepared::HostTask(task) => self.promise.as_task(|| task.run(work.queue.context())),
             _ => Ok(()),
         };
         let outcome = match outcome {

@@ -57,7 +57,7 @@ use crate::driver::host::{HostSink, HostSource};
 use crate::driver::native::{EventHandle, Submission};
 use crate::memory::buffer::Requirement;
 use crate::memory::{AsyncSource, HostTarget};
-use crate::{Event, ExecutableGraph};
+use crate::{Event, ExecutableGraph, TaskAccess};
 
 /// What a queue does, or a node of a graph: a kernel, a copy, a task on the host, with what it waits for.
 ///
@@ -186,6 +186,31 @@ impl Command {
         Self::new(CommandKind::HostTask(HostTask::new(task)))
     }
 
+    /// Runs a closure on a thread of the library, with elements of buffers: a `&[T]` for each accessor that reads, a `&mut [T]` for each
+    /// that writes (SYCL 2020, section 4.10). `accessors` is one, a tuple of them, or a vector.
+    ///
+    /// The task has its place among all commands that use these elements, so nothing is waited for inside of it. Elements of more than one
+    /// dimension lie side by side, the last dimension fastest. They are those in the memory of the queue's context, to which they are brought
+    /// as for a kernel; what was written is put back when the closure has returned, and not when it fails or panics.
+    /// With [`no_init`](crate::Accessor::no_init), elements are zero at first, and all are put back.
+    ///
+    /// Two accessors of the same elements, one of which writes, are [`Invalid`](crate::ErrorKind::Invalid) where the command is submitted.
+    ///
+    /// ```no_run
+    /// # use oclave::{Buffer, Command, Queue, Result};
+    /// # fn f(queue: &Queue, values: &Buffer<f32>, sum: &Buffer<f32>) -> Result<()> {
+    /// let add_up = Command::host_task_with((values.read(), sum.write()), |(values, sum)| sum[0] = values.iter().sum());
+    /// queue.submit(add_up)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn host_task_with<S: TaskAccess, R: TaskResult>(
+        accessors: S,
+        task: impl Fn(S::Views<'_>) -> R + Send + Sync + 'static,
+    ) -> Self {
+        Self::new(CommandKind::HostTask(HostTask::with(accessors, task)))
+    }
+
     /// Puts raw commands on the queue, in the place of one (`ext_codeplay_enqueue_native_command`).
     ///
     /// The closure gets the driver's queue and the events that the raw commands must wait for, and gives an event after which
@@ -281,6 +306,7 @@ impl CommandKind {
             Self::Kernel { call, .. } => call.requirements(),
             Self::Graph(graph) => graph.requirements(),
             Self::Native(native) => native.places().iter().filter_map(Place::requirement).collect(),
+            Self::HostTask(task) => task.uses().to_vec(),
             kind => kind.places().into_iter().flatten().filter_map(Place::requirement).collect(),
         }
     }

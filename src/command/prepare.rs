@@ -104,7 +104,11 @@ impl CommandKind {
                 let memory = uses.into_iter().map(|place| Ok(place.into_block(queue)?.region));
                 Prepared::Native { enqueue, memory: memory.collect::<Result<_>>()? }
             }
-            Self::HostTask(task) => Prepared::HostTask(task),
+            Self::HostTask(task) => {
+                task.check()?;
+                task.uses().iter().try_for_each(|part| part.make_in(queue.context()))?;
+                Prepared::HostTask(task)
+            }
             Self::Graph(graph) => {
                 graph.check(queue)?;
                 Prepared::Graph(graph)

@@ -102,7 +102,7 @@ pub(crate) fn settled<'a, R>(
     run: impl FnOnce(&[&driver::Event]) -> Result<R>,
 ) -> Result<R> {
     for promise in queue.order().in_the_way() {
-        promise.wait_known();
+        promise.wait_known()?;
     }
     let mut natives = Vec::new();
     for event in events {

@@ -1,15 +1,22 @@
-//! Host tasks: closures as commands.
+//! Host tasks: closures as commands, with the parts of buffers that they use.
 
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use crate::{Error, ErrorKind, Result};
+use crate::memory::buffer::{Requirement, TaskAccess};
+use crate::{Context, Error, ErrorKind, Result};
+
+/// What a host task runs, in the queue's context, where its parts have their contents.
+type Task = dyn Fn(&Context) -> Result<()> + Send + Sync;
 
 /// A closure of a host task, with its outcome as a [`Result`].
 #[derive(Clone)]
-pub(crate) struct HostTask(Arc<dyn Fn() -> Result<()> + Send + Sync>);
+pub(crate) struct HostTask {
+    task: Arc<Task>,
+    uses: Vec<Arc<Requirement>>,
+}
 
 /// What the closure of a host task may return: `()`, or a `Result<(), E>`.
 pub trait TaskResult: sealed::Sealed {
@@ -37,21 +44,64 @@ impl<E: Into<Box<dyn std::error::Error + Send + Sync>>> TaskResult for std::resu
 
 impl HostTask {
     pub(crate) fn new<R: TaskResult>(task: impl Fn() -> R + Send + Sync + 'static) -> Self {
-        Self(Arc::new(move || task().into_result()))
+        Self::of(move || task().into_result())
+    }
+
+    /// A task that uses parts of buffers. What a task that fails has written is not put back.
+    pub(crate) fn with<S: TaskAccess, R: TaskResult>(
+        accessors: S,
+        task: impl Fn(S::Views<'_>) -> R + Send + Sync + 'static,
+    ) -> Self {
+        let mut uses = Vec::new();
+        accessors.requirements(&mut uses);
+        let task = move |context: &Context| {
+            let mut data = accessors.open(context)?;
+            task(S::views(&mut data)).into_result()?;
+            accessors.close(context, &data)
+        };
+        Self { task: Arc::new(task), uses }
     }
 
     /// A task of the library itself.
     pub(crate) fn of(task: impl Fn() -> Result<()> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(task))
+        Self { task: Arc::new(move |_| task()), uses: Vec::new() }
     }
 
-    /// Calls the closure. A panic is an error.
-    pub(crate) fn run(&self) -> Result<()> {
-        // What the closure leaves half done is its author's business, as it is with threads that panic.
-        catch_unwind(AssertUnwindSafe(|| (self.0)())).unwrap_or_else(|panic| {
-            Err(Error::new(ErrorKind::HostTask, format!("the host task panicked: {}", message(&*panic))))
-        })
+    /// The parts of buffers that it uses.
+    pub(crate) fn uses(&self) -> &[Arc<Requirement>] {
+        &self.uses
     }
+
+    /// Whether what it uses can be given to it.
+    ///
+    /// # Errors
+    /// For parts that overlap, one of which is written: each is a copy.
+    pub(super) fn check(&self) -> Result<()> {
+        let mut rest = self.uses.as_slice();
+        while let [first, others @ ..] = rest {
+            if let Some(other) = others.iter().find(|other| first.conflicts(other)) {
+                return Err(Error::invalid(format!(
+                    "a host task with two accessors of the same elements, one of which writes: {first:?}, {other:?}"
+                ))
+                .remedy("give it one accessor that reads and writes"));
+            }
+            rest = others;
+        }
+        Ok(())
+    }
+
+    /// Calls the closure, with its parts as they are in a context. A panic is an error.
+    pub(crate) fn run(&self, context: &Context) -> Result<()> {
+        caught(|| (self.task)(context))
+    }
+}
+
+/// Calls a closure; a panic is an error.
+fn caught(task: impl FnOnce() -> Result<()>) -> Result<()> {
+    // What it leaves half done is its author's business, as it is with threads that panic.
+    catch_unwind(AssertUnwindSafe(task)).unwrap_or_else(|panic| {
+        Err(Error::new(ErrorKind::HostTask, format!("the host task panicked: {}", message(&*panic))))
+    })
 }
 
 fn message(panic: &(dyn Any + Send)) -> &str {
@@ -61,7 +111,7 @@ fn message(panic: &(dyn Any + Send)) -> &str {
 
 impl fmt::Debug for HostTask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("HostTask")
+        f.debug_struct("HostTask").field("uses", &self.uses).finish_non_exhaustive()
     }
 }
 
@@ -72,10 +122,10 @@ mod tests {
 
     #[test]
     fn errors_and_panics_are_the_outcome() {
-        assert!(HostTask::new(|| ()).run().is_ok());
-        let error = HostTask::new(|| Err::<(), _>("no luck")).run().unwrap_err();
+        assert!(caught(|| ().into_result()).is_ok());
+        let error = caught(|| Err::<(), _>("no luck").into_result()).unwrap_err();
         assert!(error.to_string().contains("no luck"), "{error}");
-        let error = HostTask::new(|| -> () { panic!("number {}", 7) }).run().unwrap_err();
+        let error = caught(|| panic!("number {}", 7)).unwrap_err();
         assert!(error.to_string().contains("number 7"), "{error}");
         assert_eq!(error.kind(), ErrorKind::HostTask);
     }

@@ -155,8 +155,8 @@ impl Event {
     /// Waits until the driver has the command, or it has ended without.
     pub(crate) fn wait_known(&self) -> Result<Known<'_>> {
         match &self.0 {
-            State::Promised(promise) => drop(promise.wait_known()),
-            State::Graph(run) => drop(run.end.wait_known()),
+            State::Promised(promise) => promise.wait_known().map(drop)?,
+            State::Graph(run) => run.end.wait_known().map(drop)?,
             State::Native(_) | State::Recorded(_) => {}
         }
         self.known()
@@ -168,7 +168,8 @@ impl Event {
     ///
     /// # Errors
     /// [`ErrorKind::Kernel`] when the command, or one that it depends on, failed; [`ErrorKind::HostTask`] when that is a host
-    /// task, and any other when the driver refused a command that had to be held back.
+    /// task, and any other when the driver refused a command that had to be held back. [`ErrorKind::Invalid`] inside a host task, when the
+    /// command waits for the task.
     pub fn wait(&self) -> Result<()> {
         match &self.0 {
             State::Native(event) => runtime::blocking(|| event.wait()),

@@ -2,6 +2,8 @@
 //!
 //! A promise is *known* when the driver has the command, or when it has ended; *complete* when it has ended.
 
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -50,6 +52,13 @@ pub(crate) struct Promise {
     /// Who is told of the outcome; `None` when they have been.
     then: Mutex<Option<Vec<Then>>>,
     told: Condvar,
+    /// What it waits for, as far as that is not known either. Empty when it is known.
+    before: Mutex<Vec<Arc<Promise>>>,
+}
+
+thread_local! {
+    /// The host task that this thread runs.
+    static TASK: RefCell<Option<Arc<Promise>>> = const { RefCell::new(None) };
 }
 
 impl Promise {
@@ -61,6 +70,7 @@ impl Promise {
             outcome: OnceLock::new(),
             then: Mutex::new(Some(Vec::new())),
             told: Condvar::new(),
+            before: Mutex::default(),
         })
     }
 
@@ -82,6 +92,7 @@ impl Promise {
     pub(crate) fn settle(&self, outcome: Outcome) {
         // Only whoever made the promise settles it, once.
         let _ = self.outcome.set(outcome);
+        self.before().clear();
     }
 
     /// Tells all who wait of the outcome.
@@ -111,21 +122,71 @@ impl Promise {
         }
     }
 
-    /// Waits until it is known.
-    pub(crate) fn wait_known(&self) -> Option<&Outcome> {
-        let wait = || {
-            let untold = self.lock();
-            drop(self.told.wait_while(untold, |then| then.is_some()).unwrap_or_else(PoisonError::into_inner));
-        };
-        if self.lock().is_some() {
-            runtime::blocking(wait);
+    fn before(&self) -> MutexGuard<'_, Vec<Arc<Self>>> {
+        self.before.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that it will not be known before another is.
+    pub(crate) fn comes_after(&self, other: &Arc<Self>) {
+        self.before().push(Arc::clone(other));
+    }
+
+    /// Runs a host task, the promise of which this is.
+    pub(crate) fn as_task<R>(self: &Arc<Self>, run: impl FnOnce() -> R) -> R {
+        let outer = TASK.replace(Some(Arc::clone(self)));
+        let outcome = run();
+        TASK.set(outer);
+        outcome
+    }
+
+    /// Whether it waits for another, however far away.
+    fn waits_for(self: &Arc<Self>, other: &Arc<Self>) -> bool {
+        let mut seen = HashSet::new();
+        let mut open = vec![Arc::clone(self)];
+        while let Some(promise) = open.pop() {
+            if Arc::ptr_eq(&promise, other) {
+                return true;
+            }
+            if promise.outcome().is_none() && seen.insert(Arc::as_ptr(&promise)) {
+                open.extend(promise.before().iter().cloned());
+            }
         }
-        self.outcome.get()
+        false
+    }
+
+    /// Waits until it is known.
+    ///
+    /// # Errors
+    /// Inside a host task, when it waits for that: it would never be known.
+    pub(crate) fn wait_known(self: &Arc<Self>) -> Result<Option<&Outcome>> {
+        if self.lock().is_some() {
+            match TASK.with_borrow(Clone::clone) {
+                None => self.wait_untold(),
+                Some(task) => {
+                    // Noted first, so that of two tasks that wait for each other one at least gets to know.
+                    task.comes_after(self);
+                    let is_circle = self.waits_for(&task);
+                    if !is_circle {
+                        runtime::blocking(|| self.wait_untold());
+                    }
+                    task.before().pop();
+                    if is_circle {
+                        return Err(waits_for_itself());
+                    }
+                }
+            }
+        }
+        Ok(self.outcome.get())
+    }
+
+    fn wait_untold(&self) {
+        let untold = self.lock();
+        drop(self.told.wait_while(untold, |then| then.is_some()).unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Waits until it is complete.
-    pub(crate) fn wait(&self) -> Result<()> {
-        match self.wait_known() {
+    pub(crate) fn wait(self: &Arc<Self>) -> Result<()> {
+        match self.wait_known()? {
             Some(Outcome::Native(event)) => event.wait(),
             Some(Outcome::Failed(error)) => Err(error.clone()),
             Some(Outcome::Done(_)) | None => Ok(()),
@@ -164,6 +225,11 @@ impl Promise {
 
 /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, for failures outside of OpenCL.
 const NO_CODE: i32 = -14;
+
+fn waits_for_itself() -> Error {
+    Error::invalid("a host task waits for what waits for the task")
+        .remedy("wait outside of it, or give it the parts of buffers that it uses: `Command::host_task_with`")
+}
 
 /// Since a moment early in the process.
 fn nanoseconds(at: Instant) -> u64 {

@@ -54,9 +54,8 @@ pub(super) fn details(command: &CommandKind) -> Vec<String> {
         CommandKind::Native(native) => native.places().iter().map(at).collect(),
         CommandKind::Advise { memory, advice } => vec![format!("{advice:?}"), at(memory)],
         CommandKind::Graph(graph) => vec![format!("{graph:?}")],
-        CommandKind::HostTask(_) | CommandKind::Marker | CommandKind::Barrier | CommandKind::Empty => {
-            Vec::new()
-        }
+        CommandKind::HostTask(task) => task.uses().iter().map(|part| format!("{part:?}")).collect(),
+        CommandKind::Marker | CommandKind::Barrier | CommandKind::Empty => Vec::new(),
     }
 }
 

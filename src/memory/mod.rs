@@ -12,7 +12,9 @@ mod usm;
 use bytemuck::Pod;
 
 pub(crate) use block::Block;
-pub use buffer::{AccessKind, Accessor, Buffer, HostReader, HostWriter, Reads, WriteBack, Writes, access};
+pub use buffer::{
+    AccessKind, Accessor, Buffer, HostReader, HostWriter, Reads, TaskAccess, WriteBack, Writes, access,
+};
 pub use guard::{ReadGuard, WriteGuard};
 pub use host::{AsyncSource, HostTarget, Readback};
 pub(crate) use pointer::Pointer;

@@ -6,7 +6,7 @@ use super::Queue;
 use crate::command::{self, Advice, CopyFrom, CopyTo, Handler, TaskResult};
 use crate::driver::event as driver;
 use crate::memory::{AsyncSource, HostTarget, Readback, Region};
-use crate::{Command, Event, ExecutableGraph, KernelCall, NdRange, Result, runtime};
+use crate::{Command, Event, ExecutableGraph, KernelCall, NdRange, Result, TaskAccess, runtime};
 
 /// A queue and events that the next command waits for; from [`Queue::after`]. Its functions are those of [`Queue`].
 #[must_use = "dependencies do nothing until a command is put on the queue"]
@@ -49,6 +49,18 @@ impl<'a> After<'a> {
     /// As there.
     pub fn host_task<R: TaskResult>(self, task: impl Fn() -> R + Send + Sync + 'static) -> Result<Event> {
         self.submit(Command::host_task(task))
+    }
+
+    /// [`Queue::host_task_with`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn host_task_with<S: TaskAccess, R: TaskResult>(
+        self,
+        accessors: S,
+        task: impl Fn(S::Views<'_>) -> R + Send + Sync + 'static,
+    ) -> Result<Event> {
+        self.submit(Command::host_task_with(accessors, task))
     }
 
     /// [`Queue::parallel_for`].

@@ -9,7 +9,9 @@ use super::{After, Order};
 use crate::command::{Advice, CopyFrom, CopyTo, Handler, Recording, TaskResult};
 use crate::driver::queue::{self as driver, Properties};
 use crate::memory::{AsyncSource, Readback};
-use crate::{Command, Context, Device, Error, Event, ExecutableGraph, KernelCall, NdRange, Result, runtime};
+use crate::{
+    Command, Context, Device, Error, Event, ExecutableGraph, KernelCall, NdRange, Result, TaskAccess, runtime,
+};
 
 /// Where commands for a device are put.
 ///
@@ -98,6 +100,18 @@ impl Queue {
     /// When the system has no thread. What the closure returns, and a panic, is the outcome of the event.
     pub fn host_task<R: TaskResult>(&self, task: impl Fn() -> R + Send + Sync + 'static) -> Result<Event> {
         self.after(&[]).host_task(task)
+    }
+
+    /// Runs a closure on a thread of the library, with elements of buffers, see [`Command::host_task_with`].
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) for two accessors of the same elements, one of which writes; as [`Queue::host_task`].
+    pub fn host_task_with<S: TaskAccess, R: TaskResult>(
+        &self,
+        accessors: S,
+        task: impl Fn(S::Views<'_>) -> R + Send + Sync + 'static,
+    ) -> Result<Event> {
+        self.after(&[]).host_task_with(accessors, task)
     }
 
     /// Runs a kernel over a range: a number of work-items (`1000`, [`Range`](crate::Range), `[640, 480]`) or an
@@ -245,12 +259,12 @@ impl Queue {
     ///
     /// # Errors
     /// When the driver refuses; for the first host task that failed since the last wait; for the first error of an earlier
-    /// operation that could not report it. How single commands ended is known to their events. A host task
-    /// that waits for its own queue waits for ever.
+    /// operation that could not report it. How single commands ended is known to their events. [`Invalid`](crate::ErrorKind::Invalid) inside a
+    /// host task, when what it would wait for waits for the task.
     pub fn wait(&self) -> Result<()> {
         self.refuse_recording("waiting")?;
         for promise in self.order().held() {
-            promise.wait_known();
+            promise.wait_known()?;
         }
         runtime::blocking(|| self.driver().finish())?;
         self.driver().context().check()?;

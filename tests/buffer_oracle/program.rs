@@ -63,13 +63,14 @@ impl Stretch {
     }
 }
 
-/// What a queue does.
+/// What a queue does; where it says so, by a host task.
 #[derive(Debug, Clone)]
 pub(crate) enum DeviceOp {
     Advance {
         part: Part,
         factor: u32,
         addend: u32,
+        on_host: bool,
     },
     /// Everything in a buffer, without a look at it.
     Number {
@@ -81,6 +82,7 @@ pub(crate) enum DeviceOp {
         from: usize,
         to: usize,
         factor: u32,
+        on_host: bool,
     },
     Fill {
         to: Stretch,
@@ -154,11 +156,12 @@ fn device_op() -> impl Strategy<Value = DeviceOp> {
         DeviceOp::Copy { from, to }
     });
     prop_oneof![
-        8 => (part(), 0..5_u32, any::<u32>())
-            .prop_map(|(part, factor, addend)| DeviceOp::Advance { part, factor, addend }),
+        8 => (part(), 0..5_u32, any::<u32>(), prop::bool::weighted(0.2))
+            .prop_map(|(part, factor, addend, on_host)| DeviceOp::Advance { part, factor, addend, on_host }),
         1 => (buffer(), any::<u32>()).prop_map(|(buffer, first)| DeviceOp::Number { buffer, first }),
-        4 => (buffer(), 1..3_usize, any::<u32>())
-            .prop_map(|(from, step, factor)| DeviceOp::Combine { from, to: (from + step) % 3, factor }),
+        4 => (buffer(), 1..3_usize, any::<u32>(), prop::bool::weighted(0.2)).prop_map(
+            |(from, step, factor, on_host)| DeviceOp::Combine { from, to: (from + step) % 3, factor, on_host }
+        ),
         2 => (stretch(), any::<u32>()).prop_map(|(to, value)| DeviceOp::Fill { to, value }),
         4 => copy,
         2 => (stretch(), any::<u32>()).prop_map(|(to, first)| DeviceOp::Write { to, first }),

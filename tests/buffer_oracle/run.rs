@@ -37,7 +37,7 @@ impl Model {
     /// Does the same, and gives what is read.
     fn apply(&mut self, op: &DeviceOp) -> Vec<u32> {
         match *op {
-            DeviceOp::Advance { part, factor, addend } => {
+            DeviceOp::Advance { part, factor, addend, .. } => {
                 let values = &mut self.0[part.buffer];
                 let advance = |i: usize| values[i] = values[i].wrapping_mul(factor).wrapping_add(addend);
                 part.elements().into_iter().for_each(advance);
@@ -45,7 +45,7 @@ impl Model {
             DeviceOp::Number { buffer, first } => {
                 self.0[buffer] = std::array::from_fn(|i| first.wrapping_add(i as u32));
             }
-            DeviceOp::Combine { from, to, factor } => {
+            DeviceOp::Combine { from, to, factor, .. } => {
                 let source = self.0[from];
                 let pairs = self.0[to].iter_mut().zip(source);
                 pairs.for_each(|(x, y)| *x = x.wrapping_mul(factor).wrapping_add(y));
@@ -227,7 +227,13 @@ impl<'a> Run<'a> {
         let mut used = Vec::new();
         let mut target = None;
         let command = match *op {
-            DeviceOp::Advance { part, factor, addend } => {
+            DeviceOp::Advance { part, factor, addend, on_host: true } => {
+                let accessor = part.of(self.buffers[part.buffer].read_write());
+                Command::host_task_with(accessor, move |part| {
+                    part.iter_mut().for_each(|x| *x = x.wrapping_mul(factor).wrapping_add(addend));
+                })
+            }
+            DeviceOp::Advance { part, factor, addend, on_host: false } => {
                 let [_, rows, columns] = SHAPES[part.buffer];
                 let accessor = part.of(self.buffers[part.buffer].read_write());
                 let call = advance_tile(accessor, columns as u64, (rows * columns) as u64, factor, addend);
@@ -237,7 +243,14 @@ impl<'a> Run<'a> {
             DeviceOp::Number { buffer, first } => {
                 Command::parallel_for(LEN, number(self.buffers[buffer].write().no_init(), first))
             }
-            DeviceOp::Combine { from, to, factor } => {
+            DeviceOp::Combine { from, to, factor, on_host: true } => {
+                let accessors = (self.buffers[from].read(), self.buffers[to].read_write());
+                Command::host_task_with(accessors, move |(from, to)| {
+                    let pairs = to.iter_mut().zip(from);
+                    pairs.for_each(|(x, y)| *x = x.wrapping_mul(factor).wrapping_add(*y));
+                })
+            }
+            DeviceOp::Combine { from, to, factor, on_host: false } => {
                 let call = combine(self.buffers[from].read(), self.buffers[to].read_write(), factor);
                 Command::parallel_for(LEN, call)
             }

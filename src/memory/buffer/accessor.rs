@@ -46,10 +46,37 @@ mod sealed_mode {
 }
 
 /// What is done through an accessor: [`access::Read`], [`access::Write`] or [`access::ReadWrite`].
-pub trait AccessKind: sealed_mode::Sealed + 'static {}
-impl AccessKind for access::Read {}
-impl AccessKind for access::Write {}
-impl AccessKind for access::ReadWrite {}
+pub trait AccessKind: sealed_mode::Sealed + 'static {
+    /// Elements `T` in a host task: `&[T]`, or `&mut [T]` where they are written.
+    type View<'a, T: 'a>;
+
+    #[doc(hidden)]
+    fn view<T>(data: &mut [T]) -> Self::View<'_, T>;
+}
+
+impl AccessKind for access::Read {
+    type View<'a, T: 'a> = &'a [T];
+
+    fn view<T>(data: &mut [T]) -> &[T] {
+        data
+    }
+}
+
+impl AccessKind for access::Write {
+    type View<'a, T: 'a> = &'a mut [T];
+
+    fn view<T>(data: &mut [T]) -> &mut [T] {
+        data
+    }
+}
+
+impl AccessKind for access::ReadWrite {
+    type View<'a, T: 'a> = &'a mut [T];
+
+    fn view<T>(data: &mut [T]) -> &mut [T] {
+        data
+    }
+}
 
 /// Access that writes.
 pub trait Writes: AccessKind {}
@@ -142,6 +169,10 @@ impl<T: Pod, A: AccessKind> Accessor<T, A> {
     /// How many elements.
     pub fn len(&self) -> usize {
         self.requirement.area().len()
+    }
+
+    pub(super) fn requirement(&self) -> &Arc<Requirement> {
+        &self.requirement
     }
 
     /// Whether there is no element.

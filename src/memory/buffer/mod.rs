@@ -9,7 +9,7 @@
 //! index.rs          which of many areas overlap one                             by queues, and with nodes by graphs
 //! transfer.rs       bytes between contents and the host
 //! recorded.rs       buffers in recorded commands               joined.rs        requirements of a whole graph
-//! native.rs         contents of `cl_mem`, in and out
+//! native.rs         contents of `cl_mem`, in and out           task_access.rs   accessors of host tasks
 //! ```
 
 mod accessor;
@@ -26,6 +26,7 @@ mod object;
 mod order;
 mod recorded;
 mod requirement;
+mod task_access;
 mod transfer;
 mod write_back;
 
@@ -37,4 +38,5 @@ pub use host_accessor::{HostReader, HostWriter};
 pub(crate) use joined::joined;
 pub(crate) use order::ordered;
 pub(crate) use requirement::Requirement;
+pub use task_access::TaskAccess;
 pub use write_back::WriteBack;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::area::Area;
 use super::object::Object;
 use crate::memory::Region;
-use crate::{Device, Error, Queue, Result};
+use crate::{Context, Device, Error, Queue, Result};
 
 /// What a command does with the elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -95,6 +95,37 @@ impl Requirement {
             device.name()
         ))
         .remedy("use a part of an accessor, which may begin at any element"))
+    }
+
+    /// Makes the memory in a context, if need be, for [`Self::read_in`] and [`Self::write_in`] to come.
+    pub(crate) fn make_in(&self, context: &Context) -> Result<()> {
+        self.object.storage(context).map(drop)
+    }
+
+    /// Reads the part from memory of a context, for a task that has its place among others; nothing where the contents are not
+    /// needed.
+    pub(super) fn read_in(&self, context: &Context, target: &mut [u8]) -> Result<()> {
+        if self.no_init {
+            return Ok(());
+        }
+        let storage = self.object.storage(context)?;
+        storage.read(&self.object, &self.area, target).map_err(|error| error.at(self.object.to_string()))
+    }
+
+    /// Writes the part to memory of a context, for such a task; nothing where it is only read.
+    pub(super) fn write_in(&self, context: &Context, source: &[u8]) -> Result<()> {
+        if !self.writes() {
+            return Ok(());
+        }
+        let storage = self.object.storage(context)?;
+        storage.write(self, source).map_err(|error| error.at(self.object.to_string()))
+    }
+
+    /// Whether one writes elements that the other uses.
+    pub(crate) fn conflicts(&self, other: &Self) -> bool {
+        self.object.id() == other.object.id()
+            && (self.writes() || other.writes())
+            && self.area.overlaps(&other.area)
     }
 
     pub(crate) fn size_bytes(&self) -> usize {

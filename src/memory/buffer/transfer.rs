@@ -49,7 +49,7 @@ pub(super) fn replaced(old: &HostSource, part: &Requirement, source: &[u8]) -> R
 
 impl Storage {
     /// Reads an area, which no command writes at the moment.
-    fn read(&self, object: &Object, area: &Area, target: &mut [u8]) -> Result<()> {
+    pub(super) fn read(&self, object: &Object, area: &Area, target: &mut [u8]) -> Result<()> {
         let queue = self.context.transfer_queue()?;
         let memory = Region::whole(self.memory.clone());
         let pieces = || pieces(object, area);
