@@ -572,6 +572,49 @@ fn errors_name_the_buffer_and_leave_nothing() {
     assert_eq!(session.live().get(&ObjectKind::Usm), None, "{:?}", session.live());
 }
 
+/// Contents on their way to another context, or from the host, while something is in the way; the copy fails.
+#[test]
+fn contents_that_do_not_arrive_are_where_they_were() {
+    let Some(context) = context() else { return };
+    let other = Context::new(context.device()).unwrap();
+    let queues = [Queue::new(&context).unwrap(), Queue::new(&other).unwrap()];
+    let session = Session::start();
+    for queue in [&queues[1], &out_of_order(&other)] {
+        for in_context in [true, false] {
+            let buffer = Buffer::with_data(100, vec![1_u32; 100]).unwrap();
+            if in_context {
+                queues[0].parallel_for(100, advance(buffer.read_write(), 3, 1)).unwrap().wait().unwrap();
+            }
+            let first = if in_context { 4 } else { 1 };
+            let mut writer = buffer.write().slice(3..4).unwrap().host().unwrap();
+            writer[0] = 9;
+            let lost = queue.parallel_for(100, advance(buffer.read_write(), 2, 0)).unwrap();
+            let behind = queues[0].parallel_for(100, advance(buffer.read_write(), 2, 0)).unwrap();
+            // From a context they are read and written, and before that the writer puts back its own.
+            let copies = if in_context { [2, 3] } else { [1, 1] };
+            let fails = copies[usize::from(queue.is_out_of_order())];
+            session.fail("clEnqueueMemcpyINTEL", fails, -5);
+            writer.finish().unwrap();
+            for event in [&lost, &behind] {
+                let error = event.wait().unwrap_err().to_string();
+                assert!(error.contains("clEnqueueMemcpyINTEL"), "{error}");
+            }
+            assert_eq!(session.pending_faults(), 0);
+            let error = buffer.host_read().unwrap_err().to_string();
+            assert!(error.contains("clEnqueueMemcpyINTEL"), "{error}");
+            let mut expected = [first; 100];
+            expected[3] = 9;
+            assert_eq!(*buffer.host_read().unwrap(), expected);
+            // And all goes on from there.
+            queue.parallel_for(100, advance(buffer.read_write(), 2, 0)).unwrap();
+            queues[0].parallel_for(100, advance(buffer.read_write(), 1, 1)).unwrap();
+            assert_eq!(*buffer.host_read().unwrap(), expected.map(|x| 2 * x + 1));
+            assert!(queue.wait().is_err());
+            queues[0].wait().unwrap();
+        }
+    }
+}
+
 #[test]
 fn failures_of_drops_are_reported_later() {
     let Some(context) = context() else { return };

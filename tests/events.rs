@@ -13,7 +13,7 @@ use common::{bundle, call, context};
 use oclave::record::Session;
 use oclave::{
     Advice, Command, Context, ErrorKind, Event, EventStatus, HostTarget, KernelBundle, KernelCall, Queue,
-    UsmSlice,
+    QueueBuilder, UsmSlice,
 };
 
 fn bump(bundle: &KernelBundle, value: &UsmSlice<i32>, step: i32) -> KernelCall {
@@ -114,39 +114,61 @@ fn markers_wait_for_everything_and_keep_nothing_back() {
     assert_eq!(task.status().unwrap(), EventStatus::Complete);
 }
 
-/// Every kind of command, once.
-fn commands(bundle: &KernelBundle, x: &UsmSlice<i32>, y: &UsmSlice<i32>) -> Vec<(&'static str, Command)> {
-    let rect = |memory: &UsmSlice<i32>| memory.rect([4, 4]).unwrap().part([1, 1], [2, 2]).unwrap();
-    vec![
-        ("kernel", Command::single_task(bump(bundle, x, 1))),
-        ("empty range", Command::parallel_for(0, bump(bundle, x, 1))),
-        ("copy", Command::copy(x, y)),
-        ("rect", Command::copy(&rect(x), &rect(y))),
-        ("write", Command::write(vec![1; 16], x)),
-        ("read", Command::read(x, &HostTarget::new(16).unwrap())),
-        ("fill", Command::fill(x, 1)),
-        ("fill of a rect", Command::fill(&rect(x), 1)),
-        ("memset", Command::memset(x, 1)),
-        ("prefetch", Command::prefetch(x)),
-        ("advise", Command::mem_advise(x, Advice::ReadMostly)),
-        ("task", Command::host_task(|| ())),
-        ("marker", Command::marker()),
-        ("barrier", Command::barrier()),
-        ("empty", Command::empty()),
-    ]
+/// What commands of every kind run with.
+struct Scene {
+    context: Context,
+    bundle: KernelBundle,
+    x: UsmSlice<i32>,
+    y: UsmSlice<i32>,
+}
+
+impl Scene {
+    fn new() -> Option<Self> {
+        let context = context()?;
+        let bundle = bundle(&context);
+        let [x, y] = [16, 16].map(|len| context.alloc_device(len).unwrap());
+        Some(Self { context, bundle, x, y })
+    }
+
+    /// Every kind of command, once.
+    fn commands(&self) -> Vec<(&'static str, Command)> {
+        let Self { bundle, x, y, .. } = self;
+        let rect = |memory: &UsmSlice<i32>| memory.rect([4, 4]).unwrap().part([1, 1], [2, 2]).unwrap();
+        vec![
+            ("kernel", Command::single_task(bump(bundle, x, 1))),
+            ("empty range", Command::parallel_for(0, bump(bundle, x, 1))),
+            ("copy", Command::copy(x, y)),
+            ("rect", Command::copy(&rect(x), &rect(y))),
+            ("write", Command::write(vec![1; 16], x)),
+            ("read", Command::read(x, &HostTarget::new(16).unwrap())),
+            ("fill", Command::fill(x, 1)),
+            ("fill of a rect", Command::fill(&rect(x), 1)),
+            ("memset", Command::memset(x, 1)),
+            ("prefetch", Command::prefetch(x)),
+            ("advise", Command::mem_advise(x, Advice::ReadMostly)),
+            ("task", Command::host_task(|| ())),
+            ("marker", Command::marker()),
+            ("barrier", Command::barrier()),
+            ("empty", Command::empty()),
+        ]
+    }
+
+    /// In order, and out of order where the device has it, with more properties.
+    fn queues(&self, with: impl Fn(QueueBuilder) -> QueueBuilder) -> Vec<Queue> {
+        let builders = [Queue::builder(&self.context), Queue::builder(&self.context).out_of_order()];
+        builders.into_iter().filter_map(|builder| with(builder).build().ok()).collect()
+    }
 }
 
 #[test]
 fn every_command_waits_for_none_one_and_many() {
-    let Some(context) = context() else { return };
-    let bundle = bundle(&context);
-    let (x, y) = (context.alloc_device::<i32>(16).unwrap(), context.alloc_device::<i32>(16).unwrap());
-    let queues = [Queue::new(&context).unwrap()].into_iter().chain(out_of_order(&context));
-    for queue in queues {
-        for (name, command) in commands(&bundle, &x, &y) {
+    let Some(scene) = Scene::new() else { return };
+    let context = &scene.context;
+    for queue in scene.queues(|builder| builder) {
+        for (name, command) in scene.commands() {
             queue.submit(command.clone()).unwrap().wait().unwrap();
             // Of another queue, of another context, and tasks.
-            let other = Queue::new(&context).unwrap();
+            let other = Queue::new(context).unwrap();
             let foreign = Queue::new(&Context::new(context.device()).unwrap()).unwrap();
             let far = foreign.marker().unwrap();
             let (task, open) = gate(&other);
@@ -169,12 +191,10 @@ fn every_command_waits_for_none_one_and_many() {
 
 #[test]
 fn failures_reach_whoever_waits_for_any_command() {
-    let Some(context) = context() else { return };
-    let bundle = bundle(&context);
-    let (x, y) = (context.alloc_device::<i32>(16).unwrap(), context.alloc_device::<i32>(16).unwrap());
-    let queues = [Queue::new(&context).unwrap()].into_iter().chain(out_of_order(&context));
-    for queue in queues {
-        for (name, command) in commands(&bundle, &x, &y) {
+    let Some(scene) = Scene::new() else { return };
+    let Scene { bundle, x, .. } = &scene;
+    for queue in scene.queues(|builder| builder) {
+        for (name, command) in scene.commands() {
             let failed = queue.host_task(|| Err::<(), _>("this one")).unwrap();
             let behind = queue.submit(command.after(&failed)).unwrap();
             let error = behind.wait().unwrap_err();
@@ -187,11 +207,11 @@ fn failures_reach_whoever_waits_for_any_command() {
         // What the driver refuses when it is put on the queue.
         let session = Session::start();
         session.fail("clEnqueueNDRangeKernel", 1, -6);
-        let error = queue.single_task(bump(&bundle, &x, 1)).unwrap_err();
+        let error = queue.single_task(bump(bundle, x, 1)).unwrap_err();
         assert_eq!((error.code(), error.call()), (Some(-6), Some("clEnqueueNDRangeKernel")));
         // And when that is later: on the event, and once on the queue.
         let (task, open) = gate(&queue);
-        let held = queue.after(&[&task]).single_task(bump(&bundle, &x, 1)).unwrap();
+        let held = queue.after(&[&task]).single_task(bump(bundle, x, 1)).unwrap();
         session.fail("clEnqueueNDRangeKernel", 1, -6);
         open.send(()).unwrap();
         assert_eq!(held.wait().unwrap_err().code(), Some(-6));
@@ -203,13 +223,9 @@ fn failures_reach_whoever_waits_for_any_command() {
 
 #[test]
 fn states_and_times() {
-    let Some(context) = context() else { return };
-    let bundle = bundle(&context);
-    let x = context.alloc_device::<i32>(16).unwrap();
-    let y = context.alloc_device::<i32>(16).unwrap();
-    for builder in [Queue::builder(&context), Queue::builder(&context).out_of_order()] {
-        let Ok(queue) = builder.profiling().build() else { continue };
-        for (name, command) in commands(&bundle, &x, &y) {
+    let Some(scene) = Scene::new() else { return };
+    for queue in scene.queues(QueueBuilder::profiling) {
+        for (name, command) in scene.commands() {
             let event = queue.submit(command).unwrap();
             event.wait().unwrap();
             assert!(event.is_complete().unwrap());
@@ -217,36 +233,33 @@ fn states_and_times() {
             assert!(times.queued_ns <= times.ended_ns && times.started_ns <= times.ended_ns, "{name}");
         }
     }
-    let plain = Queue::new(&context).unwrap().fill(&x, 1).unwrap();
+    let plain = Queue::new(&scene.context).unwrap().fill(&scene.x, 1).unwrap();
     plain.wait().unwrap();
     assert_eq!(plain.profiling().unwrap_err().kind(), ErrorKind::Profiling);
 }
 
 #[test]
 fn queues_without_events_keep_every_rule() {
-    let Some(context) = context() else { return };
-    let bundle = bundle(&context);
-    let x = context.alloc_device::<i32>(16).unwrap();
-    let y = context.alloc_device::<i32>(16).unwrap();
-    for builder in [Queue::builder(&context), Queue::builder(&context).out_of_order()] {
-        let Ok(queue) = builder.discard_events().build() else { continue };
+    let Some(scene) = Scene::new() else { return };
+    let Scene { context, bundle, x, y } = &scene;
+    for queue in scene.queues(QueueBuilder::discard_events) {
         let session = Session::start();
-        queue.single_task(bump(&bundle, &x, 1)).unwrap();
-        queue.copy(&x, &y).unwrap();
+        queue.single_task(bump(bundle, x, 1)).unwrap();
+        queue.copy(x, y).unwrap();
         queue.marker().unwrap();
         queue.wait().unwrap();
         // A kernel of device globals' or faults' would have one of its own.
         assert_eq!(session.count("clReleaseEvent"), 0, "no event was made");
         drop(session);
-        for (name, command) in commands(&bundle, &x, &y) {
+        for (name, command) in scene.commands() {
             let event = queue.submit(command.clone()).unwrap();
-            let other = Queue::new(&context).unwrap();
+            let other = Queue::new(context).unwrap();
             let behind = other.submit(command.after(&event)).unwrap();
             behind.wait().unwrap_or_else(|error| panic!("{name}: {error}"));
             event.wait().unwrap();
             assert!(event.is_complete().unwrap(), "{name}");
         }
-        let error = queue.fill(&x, 1).unwrap().profiling().unwrap_err();
+        let error = queue.fill(x, 1).unwrap().profiling().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Profiling);
         queue.wait().unwrap();
     }
@@ -268,16 +281,12 @@ fn one_command_many_times_on_many_queues() {
 
 #[test]
 fn describing_a_command_makes_no_call() {
-    let Some(context) = context() else { return };
-    let bundle = bundle(&context);
-    let x = context.alloc_device::<i32>(16).unwrap();
-    let y = context.alloc_device::<i32>(16).unwrap();
-    let queue = Queue::new(&context).unwrap();
+    let Some(scene) = Scene::new() else { return };
+    let queue = Queue::new(&scene.context).unwrap();
     let event = queue.host_task(|| ()).unwrap();
     event.wait().unwrap();
     let session = Session::start();
-    let all: Vec<_> =
-        commands(&bundle, &x, &y).into_iter().map(|(_, command)| command.after(&event)).collect();
+    let all: Vec<_> = scene.commands().into_iter().map(|(_, command)| command.after(&event)).collect();
     let again = all.clone();
     drop((all, again));
     assert_eq!(session.total(), 0, "{:?}", session.counts());

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::area::Area;
-use super::object::{Contents, Object, State, Storage};
+use super::object::{Contents, Move, Object, State, Storage};
 use super::requirement::Requirement;
 use super::transfer::replaced;
 use crate::command::{HostTask, Prepared, Value, submit_prepared};
 use crate::driver::host::HostSource;
 use crate::memory::Region;
-use crate::{Context, Error, Event, Queue, Result};
+use crate::{Context, Error, Event, EventStatus, Queue, Result};
 
 impl State {
     /// Notes that the newest contents are in a context only.
@@ -20,6 +20,21 @@ impl State {
             _ => self.contents = Contents::In(vec![object.storage(context)?]),
         }
         Ok(())
+    }
+
+    /// Looks which moves have ended. When one failed, the contents are where they were before it: all that was submitted behind it
+    /// waited for it, and has not run.
+    pub(super) fn end_moves(&mut self) {
+        while let Some(first) = self.moves.first() {
+            match first.event.status() {
+                Ok(EventStatus::Complete) => drop(self.moves.remove(0)),
+                Ok(EventStatus::Failed(_)) => {
+                    self.contents = self.moves.swap_remove(0).from;
+                    self.moves.clear();
+                }
+                _ => return,
+            }
+        }
     }
 
     /// Brings the contents to the context of a queue, by a command of this queue where they are not there yet.
@@ -40,19 +55,11 @@ impl State {
                 contents => Prepared::Write { from: contents.bytes(object)?, to },
             }
         } else {
-            Prepared::HostTask(self.bring_later(object, storage.clone())?)
+            Prepared::HostTask(self.bring_later(object, storage.clone()))
         };
-        let event = match submit_prepared(queue, command, after.iter(), None) {
-            Ok(event) => event,
-            Err(error) => {
-                // What was staged for it is of no use; an earlier task may still need what it staged.
-                if !matches!(self.contents, Contents::In(_)) {
-                    self.staged = None;
-                }
-                return Err(error);
-            }
-        };
-        self.tracker.record(&whole, true, event);
+        let event = submit_prepared(queue, command, after.iter(), None)?;
+        self.tracker.record(&whole, true, event.clone());
+        self.moves.push(Move { from: self.contents.clone(), event });
         match &mut self.contents {
             Contents::In(storages) => storages.push(storage),
             contents => *contents = Contents::In(vec![storage]),
@@ -61,21 +68,19 @@ impl State {
     }
 
     /// The same by a task on the host, when the commands have ended that are in the way, and the host writes no part.
-    fn bring_later(&mut self, object: &Arc<Object>, to: Storage) -> Result<HostTask> {
+    fn bring_later(&self, object: &Arc<Object>, to: Storage) -> HostTask {
         let object = Arc::clone(object);
-        Ok(match &self.contents {
+        match &self.contents {
             Contents::In(storages) => {
                 let from = Contents::In(storages.clone());
                 HostTask::of(move || to.write_all(from.bytes(&object)?.bytes()))
             }
-            contents => {
-                self.staged = Some(contents.bytes(&object)?);
-                HostTask::of(move || {
-                    let staged = object.lock().staged.take();
-                    staged.map_or(Ok(()), |source| to.write_all(source.bytes()))
-                })
-            }
-        })
+            // From the host contents move once, before all other moves; the host may write parts of them until then.
+            Contents::Zeroes | Contents::Host(_) => HostTask::of(move || {
+                let first = object.lock().moves.first().map(|first| first.from.bytes(&object)).transpose()?;
+                first.map_or(Ok(()), |source| to.write_all(source.bytes()))
+            }),
+        }
     }
 
     /// What an access must wait for and has not ended well.
@@ -122,16 +127,17 @@ impl State {
         if let Some(storage) = home {
             return storage.write(part, source);
         }
-        if let Some(staged) = &self.staged {
-            self.staged = Some(replaced(staged, part, source)?);
-            return Ok(());
-        }
+        // They may be about to move, by what waits for this.
+        let contents = match self.moves.first_mut() {
+            Some(first) => &mut first.from,
+            None => &mut self.contents,
+        };
         // In contexts, the contents are of a command that replaces all, and that waits for this.
-        if let Contents::Zeroes | Contents::Host(_) = &self.contents {
+        if let Contents::Zeroes | Contents::Host(_) = contents {
             let whole = *part.area() == Area::whole(part.object().shape());
-            self.contents = Contents::Host(match whole {
+            *contents = Contents::Host(match whole {
                 true => HostSource::owned(source.to_vec()),
-                false => replaced(&self.contents.bytes(part.object())?, part, source)?,
+                false => replaced(&contents.bytes(part.object())?, part, source)?,
             });
         }
         Ok(())
@@ -153,6 +159,7 @@ impl Object {
             let mut pending = Vec::new();
             {
                 let mut state = self.lock();
+                state.end_moves();
                 state.check_no_host_writer(area).map_err(|error| error.at(self.to_string()))?;
                 pending.extend(state.pending(area, writes).cloned());
                 if pending.is_empty() {

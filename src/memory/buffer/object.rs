@@ -46,13 +46,21 @@ pub(super) struct State {
     pub(super) contents: Contents,
     /// Parts that the host writes at the moment.
     pub(super) host_writes: Vec<Area>,
-    /// Contents that a task will bring to a context when the host has written its parts.
-    pub(super) staged: Option<HostSource>,
+    /// The ways of the contents to contexts that were not known to have ended when the buffer was last used; the oldest first.
+    pub(super) moves: Vec<Move>,
     /// Something has written since the buffer was made.
     pub(super) written: bool,
 }
 
+/// Contents on their way to a context.
+pub(super) struct Move {
+    /// Where they were before, and are if this fails.
+    pub(super) from: Contents,
+    pub(super) event: Event,
+}
+
 /// Where the newest contents are, or will be when what was submitted has run.
+#[derive(Clone)]
 pub(super) enum Contents {
     Zeroes,
     Host(HostSource),
@@ -87,7 +95,7 @@ impl Object {
                 tracker: Tracker::new(shape),
                 contents: Contents::Zeroes,
                 host_writes: Vec::new(),
-                staged: None,
+                moves: Vec::new(),
                 written: false,
             }),
             writes_back: AtomicBool::new(false),

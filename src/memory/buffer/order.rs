@@ -46,6 +46,7 @@ fn among(
     submit: impl FnOnce(&[&Event]) -> Result<Event>,
 ) -> Result<Event> {
     for (object, state) in &mut *buffers {
+        state.end_moves();
         for part in of(object, parts) {
             if part.needs_contents() {
                 state.bring(object, queue).map_err(|error| error.at(object.to_string()))?;
