@@ -32,6 +32,7 @@ pub struct Context(Arc<Inner>);
 struct Inner {
     programs: Programs,
     graph_interpreter: Option<bool>,
+    blocking_submissions: bool,
     /// For copies between buffers and the host; made on first use.
     transfer: OnceLock<Arc<driver::queue::Queue>>,
     driver: Arc<driver::context::Context>,
@@ -74,11 +75,13 @@ impl Context {
                 let on = value == "1" || value == "on";
                 (on || off(value)).then_some(on)
             }),
+            blocking_submissions: std::env::var_os("OCLAVE_BLOCKING_SUBMISSIONS")
+                .is_some_and(|value| !off(value)),
         }
     }
 
-    /// A context of OpenCL's. Its reference is released with the last of what is made from it. `OCLAVE_CACHE` and
-    /// `OCLAVE_VIRTUAL_CALL_CHECKS` hold for it.
+    /// A context of OpenCL's. Its reference is released with the last of what is made from it. What the environment
+    /// says of contexts holds for it, too.
     ///
     /// # Errors
     /// As [`Context::with_devices`], for its devices.
@@ -148,6 +151,11 @@ impl Context {
         self.0.graph_interpreter
     }
 
+    /// Whether each submission waits for its command.
+    pub(crate) fn blocking_submissions(&self) -> bool {
+        self.0.blocking_submissions
+    }
+
     /// The library's own in-order queue of the first device, for copies between buffers and the host.
     pub(crate) fn transfer_queue(&self) -> Result<&Arc<driver::queue::Queue>> {
         if let Some(queue) = self.0.transfer.get() {
@@ -188,6 +196,7 @@ pub struct ContextBuilder {
     cache: ProgramCache,
     virtual_call_checks: bool,
     graph_interpreter: Option<bool>,
+    blocking_submissions: bool,
 }
 
 impl ContextBuilder {
@@ -215,6 +224,15 @@ impl ContextBuilder {
         self
     }
 
+    /// Whether each submission to a queue of the context waits for its command, replays of graphs included, and returns its
+    /// failure: for finding the command that fails. What is recorded into a graph does not run, and is not waited for. A
+    /// command that waits for something which the same thread does later never returns then. Off, unless the environment
+    /// has `OCLAVE_BLOCKING_SUBMISSIONS`, with another value than `0` or `off`.
+    pub fn blocking_submissions(mut self, on: bool) -> Self {
+        self.blocking_submissions = on;
+        self
+    }
+
     /// Makes the context.
     ///
     /// # Errors
@@ -227,7 +245,13 @@ impl ContextBuilder {
 
     fn around(self, driver: Arc<driver::context::Context>) -> Context {
         let programs = Programs::new(&driver, &self.cache, self.virtual_call_checks);
-        let graph_interpreter = self.graph_interpreter;
-        Context(Arc::new(Inner { programs, graph_interpreter, transfer: OnceLock::new(), driver }))
+        let Self { graph_interpreter, blocking_submissions, .. } = self;
+        Context(Arc::new(Inner {
+            programs,
+            graph_interpreter,
+            blocking_submissions,
+            transfer: OnceLock::new(),
+            driver,
+        }))
     }
 }

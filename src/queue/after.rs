@@ -30,7 +30,11 @@ impl<'a> After<'a> {
     /// # Errors
     /// As there.
     pub fn submit(self, command: Command) -> Result<Event> {
-        command::submit(self.queue, command, self.events)
+        let event = command::submit(self.queue, command, self.events)?;
+        if self.queue.context().blocking_submissions() && event.recorded().is_none() {
+            event.wait()?;
+        }
+        Ok(event)
     }
 
     /// [`Queue::submit_with`].

@@ -1,8 +1,12 @@
 //! Graphs that are finalized and run: G-EXP, G-REC, G-INO, G-BAR, G-OPT.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use oclave::{
-    Command, EventStatus, Graph, HostTarget, KernelPointerMut, NodeType, PartitionInfo, Queue, UsmKind,
-    UsmSlice,
+    Command, Context, ErrorKind, EventStatus, Graph, HostTarget, KernelPointerMut, NodeType, PartitionInfo,
+    Queue, UsmKind, UsmSlice,
 };
 
 use super::graph_support::{Way, ways};
@@ -156,8 +160,38 @@ fn g_exp_018_a_chain_by_both_builders() {
 
 #[test]
 fn g_rec_017_submissions_that_wait() {
-    let Some(_) = super::support::device() else { return };
-    skip!("oclave has no switch that makes every submission wait");
+    let Some(device) = super::support::device() else { return };
+    let context = Context::builder(&[device]).blocking_submissions(true).build().unwrap();
+    let slow = || {
+        let ran = Arc::new(AtomicBool::new(false));
+        let runs = Arc::clone(&ran);
+        let task = Command::host_task(move || {
+            std::thread::sleep(Duration::from_millis(20));
+            runs.store(true, Ordering::SeqCst);
+        });
+        (task, ran)
+    };
+    let queue = Queue::new(&context).unwrap();
+    let (eager, ran) = slow();
+    queue.submit(eager).unwrap();
+    assert!(ran.load(Ordering::SeqCst), "an eager submission waits");
+
+    let graph = Graph::from_queue(&queue);
+    let recording = graph.record(&queue).unwrap();
+    let (recorded, ran) = slow();
+    let event = queue.submit(recorded).unwrap();
+    recording.end();
+    assert!(event.wait().is_err() && !ran.load(Ordering::SeqCst), "what is recorded neither runs nor waits");
+
+    let executable = graph.finalize().unwrap();
+    let replay = queue.submit_graph(&executable).unwrap();
+    assert!(ran.load(Ordering::SeqCst) && replay.is_complete().unwrap(), "a replay waits");
+
+    // A failure is that of the submission.
+    let error = queue
+        .host_task(|| -> Result<(), std::io::Error> { Err(std::io::Error::other("no luck")) })
+        .unwrap_err();
+    assert!(error.kind() == ErrorKind::HostTask && error.to_string().contains("no luck"), "{error}");
 }
 
 #[test]
