@@ -33,14 +33,15 @@ run_example() {
     say "$device example $name: $status $message"
 }
 
-# run_suite DEVICE LABEL BINARY RESULTS-FILE: appends one line per test to the file (see libtest.awk), with the device in front.
+# run_suite DEVICE LABEL BINARY RESULTS-FILE [FILTER]: appends one line per test, of those whose name has FILTER in it, to the file (see
+# libtest.awk), with the device in front.
 run_suite() {
-    local device=$1 label=$2 binary=$3 out=$4 started=$SECONDS log=$RESULTS/$1-$2.log code=0
-    timeout -k 10 "$SUITE_SECONDS" "$OCLAVE_REPO/ci/on" "$device" "$binary" --show-output >"$log" 2>&1 </dev/null || code=$?
+    local device=$1 label=$2 binary=$3 out=$4 filter=${5:-} started=$SECONDS log=$RESULTS/$1-$2.log code=0
+    timeout -k 10 "$SUITE_SECONDS" "$OCLAVE_REPO/ci/on" "$device" "$binary" --show-output ${filter:+"$filter"} >"$log" 2>&1 </dev/null || code=$?
     awk -v suite="$label" -f "$OCLAVE_REPO/ci/libtest.awk" "$log" >"$log.tsv"
     if [ "$code" -ne 0 ] && [ "$code" -ne 101 ] || grep -q '(whole suite)' "$log.tsv"; then
         say "$device $label: $(exit_reason "$code" "$SUITE_SECONDS"); running its tests one by one"
-        run_tests_alone "$device" "$label" "$binary" "$log" "$code"
+        run_tests_alone "$device" "$label" "$binary" "$log" "$code" "$filter"
     fi
     sed "s/^/$device\t/" "$log.tsv" >>"$out"
     say "$device $label: $(totals_of "$log.tsv") in $((SECONDS - started)) s"
@@ -57,7 +58,7 @@ exit_reason() {
 
 # After a crash: which test was it? Each in a process of its own; the suite as a whole has failed in any case.
 run_tests_alone() {
-    local device=$1 label=$2 binary=$3 log=$4 first_code=$5 name code hung=0
+    local device=$1 label=$2 binary=$3 log=$4 first_code=$5 filter=$6 name code hung=0
     printf 'fail\t%s\t(whole suite)\t%s, see %s\n' "$label" "$(exit_reason "$first_code" "$SUITE_SECONDS")" "$log" >"$log.tsv"
     while read -r name; do
         code=0
@@ -75,7 +76,7 @@ run_tests_alone() {
             printf 'fail\t%s\t%s\t%s\n' "$label" "$name" "$(exit_reason "$code" "$TEST_SECONDS")" >>"$log.tsv"
             ;;
         esac
-    done < <("$OCLAVE_REPO/ci/on" "$device" "$binary" --list --format terse 2>/dev/null </dev/null | sed -n 's/: test$//p')
+    done < <("$OCLAVE_REPO/ci/on" "$device" "$binary" --list --format terse ${filter:+"$filter"} 2>/dev/null </dev/null | sed -n 's/: test$//p')
     rm -f "$log.one"
 }
 

@@ -71,10 +71,7 @@ impl Context {
             devices: devices.to_vec(),
             cache: ProgramCache::Environment,
             virtual_call_checks: !std::env::var_os("OCLAVE_VIRTUAL_CALL_CHECKS").is_some_and(off),
-            graph_interpreter: std::env::var_os("OCLAVE_GRAPH_INTERPRETER").and_then(|value| {
-                let on = value == "1" || value == "on";
-                (on || off(value)).then_some(on)
-            }),
+            graph_interpreter: crate::graph::interpreter_switch(),
             blocking_submissions: std::env::var_os("OCLAVE_BLOCKING_SUBMISSIONS")
                 .is_some_and(|value| !off(value)),
         }

@@ -4,11 +4,11 @@
 
 mod common;
 
-use common::{context, variable_devices};
+use common::{call, chain, replay_kernels, undecided, variable_devices};
 use oclave::record::Session;
 use oclave::{
-    Command, Context, Detail, ExecutableGraph, Graph, KernelBundle, KernelCall, Local, NdRange, Node,
-    ProgramCache, Queue, Range, ReplayStrategy, UsmSlice, usm,
+    Command, Context, Detail, ExecutableGraph, Graph, KernelBundle, Local, NdRange, Node, ProgramCache,
+    Queue, Range, ReplayStrategy, UsmSlice, usm,
 };
 
 mod kernels {
@@ -22,27 +22,6 @@ mod unoptimised {
 }
 
 const N: usize = 96;
-
-/// The kernels of `tests/fixtures/replay.cl`.
-fn replay_kernels(context: &Context) -> KernelBundle {
-    KernelBundle::from_spirv(context, include_bytes!("fixtures/replay.spv")).unwrap()
-}
-
-fn call(bundle: &KernelBundle, name: &str) -> KernelCall {
-    bundle.kernel(name).unwrap().call()
-}
-
-/// A context in which the environment does not say how graphs are replayed.
-fn undecided() -> Option<Context> {
-    let context = context()?;
-    Some(Context::builder(context.devices()).graph_interpreter(None).build().unwrap())
-}
-
-fn chain(graph: &Graph, commands: impl IntoIterator<Item = Command>) {
-    for command in commands {
-        graph.after_all_leaves().add(command).unwrap();
-    }
-}
 
 /// `count` commands on two arrays in turn: kernels, copies and fills.
 fn mixed(bundle: &KernelBundle, [x, y]: [&UsmSlice<i32, usm::Shared>; 2], count: usize) -> Vec<Command> {

@@ -3,10 +3,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use oclave_image::passes::replay::ByteBox;
+
+use super::in_rows::InRows;
 use super::prepare::Prepared;
 use super::{Argument, CommandKind, fill, launch, step};
 use crate::driver::launch::WorkSize;
-use crate::memory::Region;
+use crate::memory::{Block, Region};
 use crate::program::ReadyKernel;
 use crate::{KernelCall, Queue, Result};
 
@@ -15,14 +18,16 @@ pub(crate) enum Form<'a> {
     /// Nothing on any device.
     Nothing,
     Kernel(KernelForm<'a>),
-    /// Bytes of one size, which do not overlap.
+    /// Bytes that do not overlap; both boxes begin with their regions.
     Copy {
         from: Region,
         to: Region,
+        size: ByteBox,
     },
-    /// The pattern divides the region, and its size is a power of two that the region is aligned to.
+    /// The pattern divides the rows, and its size is a power of two that all of them are aligned to.
     Fill {
         to: Region,
+        size: ByteBox,
         pattern: Box<[u8]>,
     },
     /// What no list does, with the reason.
@@ -53,12 +58,31 @@ impl CommandKind {
             Self::Copy { .. } | Self::Fill { .. } | Self::Memset { .. } => {
                 match self.clone().prepare(queue)? {
                     Prepared::Copy { from, .. } if from.size_bytes() == 0 => Form::Nothing,
-                    Prepared::Copy { from, to } => Form::Copy { from, to },
+                    Prepared::Copy { from, to } => {
+                        Form::Copy { size: ByteBox::contiguous(to.size_bytes() as u64), from, to }
+                    }
                     Prepared::Fill { to, .. } if to.size_bytes() == 0 => Form::Nothing,
                     Prepared::Fill { to, pattern } if fill::is_simple(&to.span()?, pattern.bytes()) => {
-                        Form::Fill { to, pattern: pattern.bytes().into() }
+                        let size = ByteBox::contiguous(to.size_bytes() as u64);
+                        Form::Fill { to, size, pattern: pattern.bytes().into() }
                     }
-                    Prepared::Rows(_) => Form::Other("a box of memory"),
+                    Prepared::Rows(InRows::Copy { from, to }) => match box_of_copy(&from, &to) {
+                        Some(size) => Form::Copy { from: from.region, to: to.region, size },
+                        None => Form::Other("a copy between boxes with rows of other lengths"),
+                    },
+                    Prepared::Rows(InRows::Fill { to, pattern }) => {
+                        let size = box_of(&to);
+                        let length = pattern.bytes().len() as u64;
+                        let pitches = size.to_pitch.iter();
+                        match fill::is_simple(&to.region.span()?, pattern.bytes())
+                            && pitches.chain(&size.extent[..1]).all(|bytes| bytes.is_multiple_of(length))
+                        {
+                            true => Form::Fill { to: to.region, size, pattern: pattern.bytes().into() },
+                            false => {
+                                Form::Other("a fill of a box with a pattern that its rows are not aligned to")
+                            }
+                        }
+                    }
                     _ => Form::Other("a fill with a pattern that OpenCL does not know"),
                 }
             }
@@ -70,6 +94,29 @@ impl CommandKind {
             Self::Graph(_) => Form::Other("a graph"),
         })
     }
+}
+
+/// What a block is to a fill.
+fn box_of(to: &Block) -> ByteBox {
+    let shape = to.rows.shape();
+    let pitches = to.rows.pitches(shape).unwrap_or_default();
+    ByteBox {
+        extent: shape.map(|size| size as u64),
+        to_pitch: pitches.map(|size| size as u64),
+        from_pitch: [0; 2],
+    }
+}
+
+/// What blocks are to a copy; `None` where rows of one are not rows of the other, nor all of its bytes side by side.
+fn box_of_copy(from: &Block, to: &Block) -> Option<ByteBox> {
+    let narrow = std::cmp::min_by_key(from.rows, to.rows, |rows| rows.shape()[0]);
+    let shape = narrow.shape();
+    let wide = |sizes: [usize; 2]| sizes.map(|size| size as u64);
+    Some(ByteBox {
+        extent: shape.map(|size| size as u64),
+        to_pitch: wide(to.rows.pitches(shape)?),
+        from_pitch: wide(from.rows.pitches(shape)?),
+    })
 }
 
 impl<'a> KernelForm<'a> {

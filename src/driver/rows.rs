@@ -75,6 +75,26 @@ impl Rows {
         })
     }
 
+    /// Bytes of a row, rows of a plane, planes.
+    pub(crate) fn shape(&self) -> [usize; 3] {
+        [self.row_bytes, self.rows, self.planes]
+    }
+
+    /// The distances from row to row and from plane to plane, in bytes, when they are looked at as rows and planes of a shape; `None`
+    /// where that does not fit them.
+    pub(crate) fn pitches(&self, shape: [usize; 3]) -> Option<[usize; 2]> {
+        let [row_bytes, rows, planes] = shape;
+        let plane_bytes = rows.checked_mul(row_bytes)?;
+        if self.shape() == shape {
+            Some([self.row_pitch, self.plane_pitch])
+        } else if self.rows == 1 && self.planes == planes && self.row_bytes == plane_bytes {
+            Some([row_bytes, self.plane_pitch])
+        } else {
+            (self.is_one() && self.row_bytes == plane_bytes.checked_mul(planes)?)
+                .then_some([row_bytes, plane_bytes])
+        }
+    }
+
     /// For a copy of one to the other, as many bytes: offsets and length of each piece that is a stretch of both.
     fn pieces(from: Self, to: Self) -> impl Iterator<Item = (usize, usize, usize)> {
         let (mut from, mut to) = (from.stretches(), to.stretches());

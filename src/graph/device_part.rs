@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::finalize::Options;
 use super::finalize::flatten::Flat;
 use super::finalize::steps::{self, Place};
-use super::interpreter::{self, Tasks, Wish};
+use super::interpreter::{self, Build, Lessons, Outcome, Tasks, Trial, Wish};
 use super::replay::{self, Replay, ReplayStrategy};
 use super::update::Pending;
 use crate::driver::event::Event;
@@ -21,6 +21,10 @@ pub(super) struct DevicePart {
     pub(super) tasks: Option<Tasks>,
     /// Why nodes are in no list: all of them, or those that the interpreter could not have.
     pub(super) not_listed: NotListed,
+    /// Replay programs that it waits for.
+    build: Option<Build>,
+    /// What is being learned from its replays.
+    trial: Option<Trial>,
     /// The event of its last run.
     last: Option<Event>,
     pub(super) pending: Pending,
@@ -59,26 +63,53 @@ impl DevicePart {
                 Wish::Never("another strategy was asked for")
             }
         };
-        let (sequence, tasks, not_listed) = match interpreter::plan(flat, nodes, queue, wish)? {
-            Ok(mut plan) => {
-                let refused = NotListed::Some(std::mem::take(&mut plan.refused));
-                let (sequence, tasks) =
-                    steps::planned(flat, nodes, partition, queue, updatable, places, plan)?;
-                (sequence, Some(tasks), refused)
-            }
-            Err(reason) => (
-                steps::sequence(flat, nodes, partition, queue, updatable, places)?,
-                None,
-                NotListed::All(reason),
-            ),
+        let launches =
+            |places: &mut [Option<Place>]| steps::sequence(flat, nodes, partition, queue, updatable, places);
+        let mut build = None;
+        let (sequence, tasks, not_listed, lessons) =
+            match interpreter::plan(flat, nodes, queue, wish, options.in_background)? {
+                Outcome::Lists(mut plan) => {
+                    let refused = NotListed::Some(std::mem::take(&mut plan.refused));
+                    let lessons = std::mem::take(&mut plan.lessons);
+                    let (sequence, tasks) =
+                        steps::planned(flat, nodes, partition, queue, updatable, places, plan)?;
+                    (sequence, Some(tasks), refused, lessons)
+                }
+                Outcome::Launches(reason, lessons) => {
+                    (launches(places)?, None, NotListed::All(reason), lessons)
+                }
+                Outcome::Later(started) => {
+                    build = Some(started);
+                    let reason = "its replay program is being built".to_owned();
+                    (launches(places)?, None, NotListed::All(reason), Lessons::default())
+                }
+            };
+        // What is measured node by node is measured as it is.
+        let trial = match wish == Wish::Faster && !options.profiling {
+            true => lessons.trial(&sequence, places, nodes.len()),
+            false => None,
         };
-        Ok(Self { sequence, replay, tasks, not_listed, last: None, pending: Pending::default() })
+        let pending = Pending::default();
+        Ok(Self { sequence, replay, tasks, not_listed, build, trial, last: None, pending })
     }
 
     /// Takes the steps of another one that was made for the same nodes.
     pub(super) fn replace_steps(&mut self, new: Self) {
-        let Self { sequence, replay, tasks, not_listed, .. } = new;
+        let Self { sequence, replay, tasks, not_listed, build, trial, .. } = new;
         (self.sequence, self.replay, self.tasks, self.not_listed) = (sequence, replay, tasks, not_listed);
+        (self.build, self.trial) = (build, trial);
+    }
+
+    /// Whether there may be better steps now: what was being built is, or what was estimated was wrong.
+    pub(super) fn is_outdated(&mut self) -> bool {
+        let built = self.build.take_if(|build| build.is_over()).is_some();
+        let learned = self.trial.take_if(|trial| trial.is_over()).is_some_and(Trial::learn);
+        built || learned
+    }
+
+    /// Its nodes are not what they were: what their times tell is not known.
+    pub(super) fn stop_learning(&mut self) {
+        self.trial = None;
     }
 
     /// How it is put on queues.
@@ -90,7 +121,12 @@ impl DevicePart {
     pub(super) fn run(&mut self, queue: &Arc<queue::Queue>, after: &[&Event], mode: Mode) -> Result<Event> {
         let last = self.last.take();
         let all: Vec<&Event> = after.iter().copied().chain(&last).collect();
-        match self.replay.replay(&self.sequence, queue, &all, mode) {
+        let is_measured = self.trial.as_mut().is_some_and(Trial::wants_another);
+        let event = match &mut self.trial {
+            Some(trial) if is_measured => trial.run(&self.sequence, queue, &all, mode),
+            _ => self.replay.replay(&self.sequence, queue, &all, mode),
+        };
+        match event {
             Ok(event) => {
                 self.last = Some(event.clone());
                 Ok(event)

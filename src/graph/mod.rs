@@ -44,6 +44,7 @@ pub use executable::{ExecutableGraph, PartitionInfo};
 pub use finalize::Finalizer;
 pub use graph::{Graph, GraphBuilder};
 pub use handles::Handles;
+pub(crate) use interpreter::switch_of_environment as interpreter_switch;
 pub use interpreter::{NotInterpreted, SegmentInfo};
 pub use node::{Node, NodeType};
 pub use node_builder::NodeBuilder;

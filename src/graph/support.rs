@@ -1,18 +1,20 @@
 //! What a device does for graphs.
 
+use super::interpreter;
 use super::replay::ReplayStrategy;
 use crate::Device;
 
-/// How graphs are run on a device (section 7.3, aspects `ext_oneapi_graph` and `ext_oneapi_limited_graph`). All devices run all
-/// graphs, with the same results.
+/// How graphs are run on a device (section 7.3, aspects `ext_oneapi_graph` and `ext_oneapi_limited_graph`), by contexts for which
+/// [`graph_interpreter`](crate::ContextBuilder::graph_interpreter) says what the environment says. All devices run all graphs, with the same results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GraphSupport {
-    /// The way that is taken unless another is asked for.
+    /// The way that is taken unless another is asked for. Unless the interpreter is switched on this is the way for all that its lists
+    /// do not run: which nodes they do is decided for each graph.
     pub strategy: ReplayStrategy,
     /// Whether [`ReplayStrategy::CommandBuffer`] can be asked for.
     pub command_buffers: bool,
-    /// Whether runs of small nodes can be replayed by [`ReplayStrategy::Interpreter`]. Which nodes of a graph are, and why others are not, tell
+    /// Whether runs of small nodes can be replayed by [`ReplayStrategy::Interpreter`]: the device has USM, and it is not switched off. Which nodes of a graph are, and why others are not, tell
     /// [`ExecutableGraph::segments`](super::ExecutableGraph::segments) and [`ExecutableGraph::not_interpreted`](super::ExecutableGraph::not_interpreted).
     pub interpreter: bool,
     /// Whether the driver changes recorded commands in place. Elsewhere an update prepares or records them anew.
@@ -22,9 +24,14 @@ pub struct GraphSupport {
 impl GraphSupport {
     pub(crate) fn of(device: &Device) -> Self {
         let capabilities = device.capabilities();
+        let switch = interpreter::switch_of_environment();
+        let interpreter = capabilities.usm.is_some() && switch != Some(false);
         Self {
-            strategy: ReplayStrategy::Auto.on(device),
-            interpreter: capabilities.usm.is_some(),
+            strategy: match interpreter && switch == Some(true) {
+                true => ReplayStrategy::Interpreter,
+                false => ReplayStrategy::Auto.on(device),
+            },
+            interpreter,
             command_buffers: capabilities.command_buffer.is_some(),
             updates_in_place: capabilities
                 .mutable_dispatch

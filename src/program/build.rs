@@ -24,7 +24,7 @@ const BUILD_OPTIONS: &std::ffi::CStr = c"";
 /// What builds have in common.
 pub(crate) struct Builder<'a> {
     pub(crate) context: &'a Arc<Context>,
-    pub(crate) disk: Option<&'a DiskCache>,
+    pub(crate) disk: Option<&'a Arc<DiskCache>>,
     pub(crate) globals: &'a Globals,
 }
 

@@ -22,6 +22,6 @@ pub use bundle::{BundleKernel, KernelBundle};
 pub use disk::ProgramCache;
 pub(crate) use programs::Programs;
 pub(crate) use ready::ReadyKernel;
-pub(crate) use replay::{ReplayProgram, Segment as ReplaySegment, Shape, TaskList, Work};
+pub(crate) use replay::{ReplayProgram, Segment as ReplaySegment, Shape, Source, TaskList, Work};
 pub use spec::{SpecConstant, SpecType};
 pub(crate) use spec::{SpecValue, set_spec};

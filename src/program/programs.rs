@@ -24,7 +24,7 @@ use crate::{Error, ErrorKind, Kernel, Result};
 /// The programs, kernels and device globals of one context.
 pub(crate) struct Programs {
     context: Arc<Context>,
-    disk: Option<DiskCache>,
+    disk: Option<Arc<DiskCache>>,
     devices: Vec<DeviceState>,
     /// Of image tables; bundles have their own.
     map: ProgramMap,
@@ -41,7 +41,7 @@ impl Programs {
         context.explain_faults(Box::new(move |code, kernel| explaining.explain(code, kernel)));
         Self {
             context: Arc::clone(context),
-            disk: DiskCache::open(cache),
+            disk: DiskCache::open(cache).map(Arc::new),
             devices: context.devices().iter().map(DeviceState::new).collect(),
             map: ProgramMap::default(),
             globals: Globals::default(),

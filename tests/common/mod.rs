@@ -4,7 +4,7 @@
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use oclave::mask::Mask;
-use oclave::{Aspects, Context, Device, Graph, KernelBundle, KernelCall, Queue, ReplayStrategy};
+use oclave::{Aspects, Command, Context, Device, Graph, KernelBundle, KernelCall, Queue, ReplayStrategy};
 
 /// The selected device, or `None` after saying why.
 pub(crate) fn device() -> Option<Device> {
@@ -40,6 +40,24 @@ pub(crate) fn bundle(context: &Context) -> KernelBundle {
 #[allow(dead_code, reason = "not every test launches")]
 pub(crate) fn call(bundle: &KernelBundle, name: &str) -> KernelCall {
     bundle.kernel(name).unwrap().call()
+}
+
+/// The kernels of `tests/fixtures/replay.cl`.
+pub(crate) fn replay_kernels(context: &Context) -> KernelBundle {
+    KernelBundle::from_spirv(context, include_bytes!("../fixtures/replay.spv")).unwrap()
+}
+
+/// A context in which the environment does not say how graphs are replayed; or `None` after saying why.
+pub(crate) fn undecided() -> Option<Context> {
+    let context = context()?;
+    Some(Context::builder(context.devices()).graph_interpreter(None).build().unwrap())
+}
+
+/// Adds commands to a graph, each behind all that are there.
+pub(crate) fn chain(graph: &Graph, commands: impl IntoIterator<Item = Command>) {
+    for command in commands {
+        graph.after_all_leaves().add(command).unwrap();
+    }
 }
 
 /// The selected device as it is, and with each capability hidden that device globals can use, where it has it. Empty,

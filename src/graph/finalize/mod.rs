@@ -20,6 +20,7 @@ pub(crate) struct Options {
     pub(crate) updatable: bool,
     pub(crate) profiling: bool,
     pub(crate) strategy: ReplayStrategy,
+    pub(crate) in_background: bool,
 }
 
 /// Properties of an executable graph to be made (sections 7.5.3 and 7.5.4); from [`Graph::finalizer`].
@@ -47,6 +48,16 @@ impl Finalizer<'_> {
     /// How the graph is put on queues, instead of the way that the library knows to be the fastest on the device.
     pub fn strategy(mut self, strategy: ReplayStrategy) -> Self {
         self.options.strategy = strategy;
+        self
+    }
+
+    /// Replay programs that the [interpreter](ReplayStrategy::Interpreter) needs, and that nobody built yet, are built on a thread of the
+    /// library, which takes a second or so where the cache does not have them. Submissions launch nodes one by one until then, and
+    /// the first one after it runs the lists; results are the same. Where the building fails it stays as it was
+    /// ([`ExecutableGraph::not_interpreted`] tells why). Dropping the executable waits for a program that is just being built:
+    /// Intel's driver does not survive the end of a process while it compiles.
+    pub fn build_in_background(mut self) -> Self {
+        self.options.in_background = true;
         self
     }
 

@@ -113,16 +113,17 @@ impl<'a> Builder<'a> {
 
     fn add_list(&mut self, run: &Run, tasks: &mut Tasks) -> Result<()> {
         let id = self.sequence.len() as u32;
-        let (first, flat) = (tasks.len(), self.flat);
+        let flat = self.flat;
         let commands = run.nodes.iter().filter_map(|node| {
             let command = flat.command(*node as usize)?;
             Some((flat.origin(*node as usize), &**command))
         });
-        let (step, is_task) = tasks.add(run, commands, self.queue, &mut self.sequence)?;
-        let mut task = first;
-        for (node, is_task) in run.nodes.iter().zip(is_task) {
-            self.put(*node, if is_task { Steps::Task { step: id, task } } else { Steps::Left([id].into()) });
-            task += u32::from(is_task);
+        let (step, tasks) = tasks.add(run, commands, self.queue, &mut self.sequence)?;
+        for (node, task) in run.nodes.iter().zip(tasks) {
+            self.put(
+                *node,
+                task.map_or_else(|| Steps::Left([id].into()), |task| Steps::Task { step: id, task }),
+            );
         }
         self.find_waits(&run.nodes, Some(id));
         self.sequence.push(step, &self.waits, NO_LABEL)?;

@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use oclave_image::passes::replay::{ReplayKernel, ReplayUnit};
+use oclave_image::passes::replay::{ByteBox, ReplayKernel, ReplayUnit};
 
-use super::segments::{Candidate, Kind, Machine};
+use super::background::Wanted;
+use super::segments::{Candidate, Kind, Machine, Segment};
+use super::trial;
 use crate::command::{Argument, CommandKind, Form, KernelForm};
-use crate::program::{ReadyKernel, ReplayProgram, Work};
+use crate::program::{ReadyKernel, ReplayProgram, Source, Work};
 use crate::{Error, Queue, Result};
 
 /// The nodes of a partition as candidates for segments.
@@ -15,6 +17,8 @@ pub(crate) struct Classes {
     pub(super) candidates: Vec<Candidate>,
     pub(super) programs: Vec<Arc<ReplayProgram>>,
     pub(super) machine: Machine,
+    /// Of each node, what it does.
+    nodes: Vec<Node>,
     /// Why a node runs by itself whatever its size: an index into `reasons`.
     pub(super) alone: HashMap<u32, u32>,
     pub(super) reasons: Vec<String>,
@@ -29,21 +33,33 @@ pub(super) struct Classifier<'q> {
     reasons: Vec<String>,
     nodes: Vec<Node>,
     alone: HashMap<u32, u32>,
+    /// Whether replay programs that are not there are left for others to build.
+    in_background: bool,
+    /// Kernels of those.
+    pub(super) wanted: Vec<Wanted>,
 }
 
 /// A kernel's program and its number there.
 type Place = (u32, u32);
 
+#[derive(Debug, Clone, Copy)]
 struct Node {
     kind: Kind,
+    /// The kernel's number in its program; what has none is the library's own.
+    kernel: Option<u32>,
     steps: f64,
+}
+
+impl Node {
+    const NOTHING: Self = Self { kind: Kind::Nothing, kernel: None, steps: 0.0 };
+    const ALONE: Self = Self { kind: Kind::Alone, ..Self::NOTHING };
 }
 
 /// What a node is, and the steps that it has.
 type Class = Result<Node, u32>;
 
 impl<'q> Classifier<'q> {
-    pub(super) fn new(queue: &'q Queue, count: usize) -> Self {
+    pub(super) fn new(queue: &'q Queue, count: usize, in_background: bool) -> Self {
         Self {
             queue,
             programs: Vec::new(),
@@ -51,6 +67,8 @@ impl<'q> Classifier<'q> {
             reasons: Vec::new(),
             nodes: Vec::with_capacity(count),
             alone: HashMap::new(),
+            in_background,
+            wanted: Vec::new(),
         }
     }
 
@@ -63,7 +81,7 @@ impl<'q> Classifier<'q> {
         program: &Arc<ReplayProgram>,
         command: &CommandKind,
     ) -> Result<Option<(Candidate, Machine)>> {
-        let mut classifier = Self::new(queue, 1);
+        let mut classifier = Self::new(queue, 1, false);
         classifier.programs.push(Arc::clone(program));
         classifier.add(command)?;
         let classes = classifier.finish().0;
@@ -76,18 +94,18 @@ impl<'q> Classifier<'q> {
     /// What a queue would refuse the command for.
     pub(super) fn add(&mut self, command: &CommandKind) -> Result<()> {
         let class = match command.form(self.queue)? {
-            Form::Nothing => Ok(Node { kind: Kind::Nothing, steps: 0.0 }),
+            Form::Nothing => Ok(Node::NOTHING),
             Form::Kernel(kernel) => self.kernel(&kernel),
-            Form::Copy { from, to } => Ok(copy(from.address() | to.address(), to.size_bytes())),
+            Form::Copy { from, to, size } => Ok(moved(from.address() | to.address(), &size)),
             Form::Fill { pattern, .. } if pattern.len() > 16 => {
                 Err(self.reason("a fill with a long pattern"))
             }
-            Form::Fill { to, pattern } => Ok(copy(to.address() | pattern.len() as u64, to.size_bytes())),
+            Form::Fill { to, size, pattern } => Ok(moved(to.address() | pattern.len() as u64, &size)),
             Form::Other(reason) => Err(self.reason(reason)),
         };
         self.nodes.push(class.unwrap_or_else(|reason| {
             self.alone.insert(self.nodes.len() as u32, reason);
-            Node { kind: Kind::Alone, steps: 0.0 }
+            Node::ALONE
         }));
         Ok(())
     }
@@ -110,7 +128,7 @@ impl<'q> Classifier<'q> {
             let rates = self.programs.get(program as usize).unwrap_or(first).rates();
             match local {
                 None => rates.best(work).1,
-                Some(local) => rates.of_groups(local.iter().map(|size| *size as usize).product(), work),
+                Some(_) => rates.time(rates.shape(local, work), work),
             }
         };
         let candidates = self.nodes.iter().map(|node| Candidate { cost_ns: cost(node), kind: node.kind });
@@ -118,6 +136,7 @@ impl<'q> Classifier<'q> {
             candidates: candidates.collect(),
             programs: self.programs,
             machine,
+            nodes: self.nodes,
             alone: self.alone,
             reasons: self.reasons,
         };
@@ -142,8 +161,8 @@ impl<'q> Classifier<'q> {
         };
         let local = fits(form, kernel, replay).map_err(|reason| self.reason(&reason))?;
         let items: f64 = form.size.global.iter().map(|size| *size as f64).product();
-        let steps = items * f64::from(kernel.cost.steps.max(1));
-        Ok(Node { kind: Kind::Of(program, local), steps })
+        let steps = items * replay.steps(number);
+        Ok(Node { kind: Kind::Of(program, local), kernel: Some(number), steps })
     }
 
     /// Where a kernel is.
@@ -159,6 +178,10 @@ impl<'q> Classifier<'q> {
 
     fn look_up(&mut self, form: &KernelForm<'_>) -> Result<Place> {
         let (queue, call) = (self.queue, form.call);
+        if self.in_background && form.kernel.replay().is_none() {
+            self.wanted.push(Wanted { target: call.target().clone(), specs: call.specs().to_vec() });
+            return Err(Error::invalid("its replay program is being built"));
+        }
         let (program, number) =
             queue.context().programs().replay(queue.device(), call.target(), call.specs())?;
         let known = self.programs.iter().position(|known| Arc::ptr_eq(known, &program));
@@ -170,15 +193,65 @@ impl<'q> Classifier<'q> {
     }
 }
 
-/// What moves bytes, in elements as wide as all of `alignment` is a multiple of.
-fn copy(alignment: u64, size_bytes: usize) -> Node {
+impl Classes {
+    /// What the steps of a plan run, as far as something can be learned from it; the nodes still by their place in the partition.
+    pub(super) fn works(&self, segments: &[Segment]) -> Vec<trial::Work> {
+        let is_to_learn = |node: &Node, than: Source| match node.kind {
+            Kind::Of(program, _) => {
+                let source = self.programs.get(program as usize).zip(node.kernel);
+                source.is_some_and(|(program, kernel)| program.source(kernel) < than)
+            }
+            _ => false,
+        };
+        if !self.nodes.iter().any(|node| is_to_learn(node, Source::List)) {
+            return Vec::new();
+        }
+        let work = |segment: &Segment| {
+            let (nodes, groups, local, than) = match segment {
+                Segment::List(run) => (run.nodes.as_slice(), run.groups, run.local, Source::List),
+                Segment::Launch(node) => (std::slice::from_ref(node), u32::MAX, None, Source::Launch),
+            };
+            let all = || nodes.iter().filter_map(|node| self.nodes.get(*node as usize));
+            let program = all().find_map(|node| match node.kind {
+                Kind::Of(program, _) => self.programs.get(program as usize),
+                _ => None,
+            })?;
+            let does = all().filter(|node| node.kind != Kind::Nothing);
+            let whole = Work { tasks: does.count() as f64, steps: all().map(|node| node.steps).sum() };
+            let shape = program.rates().shape(local, whole);
+            let mut work = trial::Work {
+                node: *nodes.first()?,
+                cores: f64::from(groups.min(self.machine.cores)),
+                is_list: matches!(segment, Segment::List(_)),
+                ..trial::Work::default()
+            };
+            for node in all().filter(|node| node.kind != Kind::Nothing) {
+                let time = |steps: f64| program.rates().time(shape, Work { tasks: 1.0, steps });
+                let kernel = match node.kind {
+                    Kind::Of(program, _) if is_to_learn(node, than) => {
+                        node.kernel.map(|kernel| (program, kernel))
+                    }
+                    _ => None,
+                };
+                work.add(kernel, time(node.steps), time(0.0));
+            }
+            Some(work)
+        };
+        segments.iter().filter_map(work).collect()
+    }
+}
+
+/// What moves bytes, in elements as wide as all of `alignment` and the box are multiples of.
+fn moved(alignment: u64, size: &ByteBox) -> Node {
+    let [row_bytes, rows, planes] = size.extent;
+    let pitches = size.to_pitch.iter().chain(&size.from_pitch).fold(0, |all, pitch| all | pitch);
     // As the library's own tasks do: 16, 4 or 1 bytes.
-    let width = match (alignment | size_bytes as u64).trailing_zeros() {
+    let width = match (alignment | row_bytes | pitches).trailing_zeros() {
         4.. => 16,
         2.. => 4,
         _ => 1,
     };
-    Node { kind: Kind::Free, steps: (size_bytes / width) as f64 * 6.0 }
+    Node { kind: Kind::Free, kernel: None, steps: (row_bytes / width * rows * planes) as f64 * 6.0 }
 }
 
 /// Whether a list can run the kernel over its range; with the size of groups that it needs, if it does.

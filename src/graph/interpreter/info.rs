@@ -16,7 +16,7 @@ pub struct SegmentInfo {
     pub partition: usize,
     /// The numbers of the nodes ([`Node::index`](crate::Node::index)) in the order in which they run; those of a sub-graph have its number.
     pub nodes: Vec<usize>,
-    /// Work-groups of the launch. Several share nodes that do not depend on each other.
+    /// Work-groups of the launch. Several share nodes that do not depend on each other, or have chains of nodes each.
     pub groups: usize,
     /// Work-items of a group: one runs those of a node in turn, more share them.
     pub group_size: usize,
@@ -78,6 +78,8 @@ impl ExecutableGraph {
                 }
             });
         }
+        // Places without a task.
+        all.iter_mut().for_each(|(_, nodes)| nodes.retain(|node| *node != u32::MAX));
         all
     }
 

@@ -7,22 +7,35 @@
 //! ```text
 //! classify.rs   node → program, estimated cost, or the reason why no list runs it
 //! segments.rs   → runs of nodes for one launch each; pure
+//! divide.rs     what groups of such a launch can share; pure
 //! tasks.rs      → records and argument blocks; updates are writes into them
+//! trial.rs      what kernels cost, from the first replays
+//! background.rs replay programs that are built meanwhile
 //! info.rs       what users can ask
 //! ```
 
+mod background;
 mod classify;
+mod divide;
 mod info;
 mod segments;
 mod tasks;
+mod trial;
 
+pub(crate) use background::Build;
 use classify::{Classes, Classifier};
 pub use info::{NotInterpreted, SegmentInfo};
 pub(crate) use segments::{Run, Segment};
 pub(crate) use tasks::{Tasks, memory_of};
+pub(crate) use trial::Trial;
+
+use std::sync::Arc;
 
 use super::finalize::flatten::Flat;
+use super::finalize::steps::Place;
 use crate::command::CommandKind;
+use crate::driver::sequence::Sequence;
+use crate::program::ReplayProgram;
 use crate::{Queue, Result};
 
 /// What local memory of any type is aligned to.
@@ -44,6 +57,38 @@ pub(crate) enum Wish {
     Always,
 }
 
+/// What the environment says of [`ContextBuilder::graph_interpreter`](crate::ContextBuilder::graph_interpreter).
+pub(crate) fn switch_of_environment() -> Option<bool> {
+    match std::env::var("OCLAVE_GRAPH_INTERPRETER").as_deref() {
+        Ok("1" | "on") => Some(true),
+        Ok("0" | "off") => Some(false),
+        _ => None,
+    }
+}
+
+/// What came of planning a partition.
+pub(crate) enum Outcome {
+    Lists(Plan),
+    /// All nodes are launched as ever, for this reason.
+    Launches(String, Lessons),
+    /// They are launched until replay programs are built.
+    Later(Build),
+}
+
+/// What can be learned from the first replays.
+#[derive(Default)]
+pub(crate) struct Lessons {
+    programs: Vec<Arc<ReplayProgram>>,
+    works: Vec<trial::Work>,
+}
+
+impl Lessons {
+    /// To learn it from a sequence of so many nodes, which went to places; `None` if it is nothing.
+    pub(crate) fn trial(self, sequence: &Sequence, places: &[Option<Place>], nodes: usize) -> Option<Trial> {
+        Trial::new(self.programs, self.works, sequence, places, nodes)
+    }
+}
+
 /// How the nodes of a partition run.
 pub(crate) struct Plan {
     /// In order, with numbers of the flat graph.
@@ -51,37 +96,59 @@ pub(crate) struct Plan {
     pub(crate) tasks: Tasks,
     /// Nodes that no list can run, with the reason.
     pub(crate) refused: Vec<(u32, String)>,
+    pub(crate) lessons: Lessons,
 }
 
-/// Cuts a partition; `None` where all nodes are launched as ever, with the reason.
+/// Cuts a partition. `in_background`: replay programs that are not there are not waited for.
 ///
 /// # Errors
 /// What a queue would refuse a command for, with the node.
-pub(crate) fn plan(flat: &Flat, nodes: &[u32], queue: &Queue, wish: Wish) -> Result<Result<Plan, String>> {
+pub(crate) fn plan(
+    flat: &Flat,
+    nodes: &[u32],
+    queue: &Queue,
+    wish: Wish,
+    in_background: bool,
+) -> Result<Outcome> {
+    let launches = |reason: &str| Outcome::Launches(reason.to_owned(), Lessons::default());
     if let Err(reason) = is_wanted(flat, nodes, queue, wish) {
-        return Ok(Err(reason));
+        return Ok(launches(&reason));
     }
-    let mut classifier = Classifier::new(queue, nodes.len());
+    let mut classifier = Classifier::new(queue, nodes.len(), in_background);
     for node in nodes {
         let Some(command) = flat.command(*node as usize) else { continue };
         let origin = flat.origin(*node as usize);
         classifier.add(command).map_err(|error| error.at(format!("node {origin}")))?;
     }
+    if !classifier.wanted.is_empty() {
+        let wanted = std::mem::take(&mut classifier.wanted);
+        return Ok(Outcome::Later(Build::start(queue.context(), queue.device(), wanted)));
+    }
     let (classes, reasons) = classifier.finish();
     let Some(mut classes) = classes else {
-        let reason = reasons.first().map_or("there is no kernel", |reason| reason);
-        return Ok(Err(reason.to_owned()));
+        return Ok(launches(reasons.first().map_or("there is no kernel", |reason| reason)));
     };
     classes.machine.always = wish == Wish::Always;
     let before = Local::new(flat, nodes);
     let mut segments = segments::cut(&classes.candidates, |node| before.waits(node), &classes.machine);
+    let number = |node: u32| nodes.get(node as usize).copied().unwrap_or(u32::MAX);
+    let mut lessons = Lessons { programs: classes.programs.clone(), works: classes.works(&segments) };
+    for work in &mut lessons.works {
+        work.node = number(work.node);
+    }
     let count = |segment: &Segment| match segment {
-        Segment::List(run) => run.nodes.iter().filter(|node| classes.does(**node)).count(),
+        Segment::List(run) => {
+            let mut numbering = run.numbering();
+            for node in &run.nodes {
+                numbering.place(classes.does(*node));
+            }
+            numbering.count()
+        }
         Segment::Launch(_) => 0,
     };
     let count = segments.iter().map(count).sum();
     if count == 0 {
-        return Ok(Err("launches of their own are faster for its nodes".to_owned()));
+        return Ok(Outcome::Launches("launches of their own are faster for its nodes".to_owned(), lessons));
     }
     let origin = |node: &u32| nodes.get(*node as usize).map_or(u32::MAX, |node| flat.origin(*node as usize));
     let reason = |at: &u32| classes.reasons.get(*at as usize).cloned().unwrap_or_default();
@@ -89,9 +156,10 @@ pub(crate) fn plan(flat: &Flat, nodes: &[u32], queue: &Queue, wish: Wish) -> Res
         classes.alone.iter().map(|(node, at)| (origin(node), reason(at))).collect();
     refused.sort_unstable();
     for node in segments.iter_mut().flat_map(Segment::nodes_mut) {
-        *node = nodes.get(*node as usize).copied().unwrap_or(u32::MAX);
+        *node = number(*node);
     }
-    Ok(Ok(Plan { segments, tasks: Tasks::new(classes.programs, count, wish == Wish::Always), refused }))
+    let tasks = Tasks::new(classes.programs, count, wish == Wish::Always);
+    Ok(Outcome::Lists(Plan { segments, tasks, refused, lessons }))
 }
 
 /// Whether it may be worth the building of replay programs; or the reason why not.

@@ -6,7 +6,7 @@
 //! | segment | nodes | launch |
 //! |---|---|---|
 //! | serial | small ones, in order | one group |
-//! | parallel | small ones that do not depend on each other | many groups, no synchronisation between them |
+//! | parallel | small ones, what hangs together in one group (see [`divide`](super::divide)) | many groups, no synchronisation between them |
 //! | barrier | those with barriers, of one local size, and small ones between | groups of that size |
 //! | launch | one that is large, or that no list can run | as ever |
 //!
@@ -16,12 +16,10 @@
 
 use std::collections::BTreeMap;
 
+use super::divide::{Divider, Shared};
+
 /// A segment takes no longer than this, as estimated: one launch cannot be interrupted.
-const LONGEST_NS: f64 = 10e6;
-/// How many launches sharing must save: it cuts the run in two, and estimates are rough.
-const SHARED_LAUNCHES: f64 = 3.0;
-/// Work of one group of a parallel segment in nanoseconds, where there are enough tasks.
-const GROUP_NS: f64 = 4000.0;
+pub(super) const LONGEST_NS: f64 = 10e6;
 
 /// A node, as far as cutting is concerned.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -71,9 +69,51 @@ pub(crate) struct Run {
     pub(crate) program: Option<u32>,
     /// The size of groups that some of them need.
     pub(crate) local: Option<[u32; 3]>,
-    /// More than one: nodes in any order.
+    /// More than one share the nodes.
     pub(crate) groups: u32,
+    /// Where the nodes of each group end, which run in order; empty where any group may run any node.
+    pub(crate) lanes: Vec<u32>,
+    /// On one core.
     pub(crate) cost_ns: f64,
+}
+
+impl Run {
+    /// To number its tasks with.
+    pub(super) fn numbering(&self) -> Numbering<'_> {
+        Numbering { lanes: &self.lanes, seen: 0, lane: 0, next: 0, count: 0 }
+    }
+}
+
+/// Gives nodes of a run, in their order, their places among its tasks: in turn, or every so manyth for a group of its own.
+pub(super) struct Numbering<'r> {
+    lanes: &'r [u32],
+    seen: u32,
+    lane: u32,
+    next: u32,
+    count: usize,
+}
+
+impl Numbering<'_> {
+    /// The place of the next node, if it is a task.
+    pub(super) fn place(&mut self, is_task: bool) -> Option<u32> {
+        while self.lanes.get(self.lane as usize).is_some_and(|end| *end <= self.seen) {
+            self.lane += 1;
+            self.next = self.lane;
+        }
+        self.seen += 1;
+        if !is_task {
+            return None;
+        }
+        let place = self.next;
+        self.next += (self.lanes.len() as u32).max(1);
+        self.count = self.count.max(place as usize + 1);
+        Some(place)
+    }
+
+    /// How many places there are, those that are empty counted.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
 }
 
 impl Segment {
@@ -96,7 +136,7 @@ impl Segment {
 
 impl Machine {
     /// What sharing a work on one core among all would save.
-    fn saving_ns(&self, cost_ns: f64) -> f64 {
+    pub(super) fn saving_ns(&self, cost_ns: f64) -> f64 {
         cost_ns * (1.0 - 1.0 / f64::from(self.cores.max(1)))
     }
 
@@ -119,12 +159,15 @@ pub(crate) fn cut<'a>(
     let mut cutter = Cutter {
         nodes,
         machine,
-        graph: Waiting::new(nodes.len(), predecessors),
+        graph: Waiting::new(nodes.len(), &predecessors),
+        predecessors,
+        places: vec![u32::MAX; nodes.len()],
         free: Vec::new(),
         listed: BTreeMap::new(),
         alone: Vec::new(),
         segments: Vec::new(),
         run: Run::default(),
+        levels: Vec::new(),
     };
     cutter.begin();
     while cutter.step() {}
@@ -192,10 +235,13 @@ impl Waiting {
 /// Nodes of a program and a size of groups.
 type Class = (u32, Option<[u32; 3]>);
 
-struct Cutter<'a> {
+struct Cutter<'a, P> {
     nodes: &'a [Candidate],
     machine: &'a Machine,
     graph: Waiting,
+    predecessors: P,
+    /// Scratch: the place of each node in the run.
+    places: Vec<u32>,
     /// Ready ones for any list.
     free: Vec<u32>,
     /// Ready ones for lists of a class. Classes stay once they are there.
@@ -203,11 +249,13 @@ struct Cutter<'a> {
     /// Ready ones for launches.
     alone: Vec<u32>,
     segments: Vec<Segment>,
-    /// What is being collected.
+    /// What is being collected: nodes of one launch, or of several where sharing them is better.
     run: Run,
+    /// Where levels of it end: nodes that do not depend on each other.
+    levels: Vec<usize>,
 }
 
-impl Cutter<'_> {
+impl<'p, P: Fn(u32) -> &'p [u32]> Cutter<'_, P> {
     fn begin(&mut self) {
         let roots = (0_u32..).zip(&self.graph.missing).filter(|(_, missing)| **missing == 0);
         let roots: Vec<u32> = roots.map(|(node, _)| node).collect();
@@ -270,37 +318,95 @@ impl Cutter<'_> {
         ready.max_by_key(|(class, nodes)| (fit(class), nodes.len())).map(|(class, _)| *class)
     }
 
-    /// Runs nodes that do not depend on each other.
+    /// Goes on with nodes that do not depend on each other.
     fn take(&mut self, batch: &[u32], class: Option<Class>) {
-        let cost: f64 = batch.iter().map(|node| self.candidate(*node).cost_ns).sum();
-        let shared =
-            batch.len() > 1 && self.machine.saving_ns(cost) > SHARED_LAUNCHES * self.machine.launch_ns;
-        if shared {
+        let (program, local) = class.map_or((None, None), |(program, local)| (Some(program), local));
+        let other_program = program.is_some() && self.run.program.is_some_and(|run| Some(run) != program);
+        let other_size = local.is_some() && self.run.local.is_some_and(|run| Some(run) != local);
+        if other_program || other_size {
             self.end_run();
-            self.share(batch, class, cost);
-        } else {
-            let (program, local) = class.map_or((None, None), |(program, local)| (Some(program), local));
-            let other_program = program.is_some() && self.run.program.is_some_and(|run| Some(run) != program);
-            let other_size = local.is_some() && self.run.local.is_some_and(|run| Some(run) != local);
-            if other_program || other_size {
+        }
+        // All cores may be busy with it.
+        let longest = LONGEST_NS * f64::from(self.machine.cores);
+        for node in batch {
+            let cost_ns = self.candidate(*node).cost_ns;
+            if self.run.cost_ns + cost_ns > longest {
                 self.end_run();
             }
-            for node in batch {
-                let cost_ns = self.candidate(*node).cost_ns;
-                if self.run.cost_ns + cost_ns > LONGEST_NS {
-                    self.end_run();
-                }
-                self.run.nodes.push(*node);
-                self.run.cost_ns += cost_ns;
-                self.run.program = self.run.program.or(program);
-                self.run.local = self.run.local.or(local);
-            }
+            self.run.nodes.push(*node);
+            self.run.cost_ns += cost_ns;
+            self.run.program = self.run.program.or(program);
+            self.run.local = self.run.local.or(local);
         }
+        self.levels.push(self.run.nodes.len());
         self.done(batch);
     }
 
     fn end_run(&mut self) {
-        let run = Run { groups: 1, ..std::mem::take(&mut self.run) };
+        let run = std::mem::take(&mut self.run);
+        let mut levels = std::mem::take(&mut self.levels);
+        // In the midst of a level, too.
+        levels.push(run.nodes.len());
+        for (place, node) in (0_u32..).zip(&run.nodes) {
+            if let Some(entry) = self.places.get_mut(*node as usize) {
+                *entry = place;
+            }
+        }
+        let costs: Vec<f64> = run.nodes.iter().map(|node| self.candidate(*node).cost_ns).collect();
+        let predecessors = |place: usize, each: &mut dyn FnMut(usize)| {
+            let Some(node) = run.nodes.get(place) else { return };
+            let before = (self.predecessors)(*node).iter().filter_map(|node| self.places.get(*node as usize));
+            before.filter(|place| **place != u32::MAX).for_each(|place| each(*place as usize));
+        };
+        let divider = Divider { costs: &costs, levels: &levels, predecessors, machine: self.machine };
+        let pieces = divider.pieces();
+        for node in &run.nodes {
+            if let Some(entry) = self.places.get_mut(*node as usize) {
+                *entry = u32::MAX;
+            }
+        }
+        for piece in pieces {
+            let of = |place: &u32| run.nodes.get(*place as usize).copied();
+            let nodes = run.nodes.get(piece.nodes.clone()).unwrap_or(&[]);
+            let local = nodes.iter().find_map(|node| match self.candidate(*node).kind {
+                Kind::Of(_, local) => local,
+                _ => None,
+            });
+            let like = |groups: u32| Run { groups, program: run.program, local, ..Run::default() };
+            let cost_ns = costs.get(piece.nodes).unwrap_or(&[]).iter().sum();
+            match piece.shared {
+                Shared::No => self.serial(nodes, like(1)),
+                Shared::Any(groups) => {
+                    let run = Run { nodes: nodes.to_vec(), cost_ns, ..like(groups) };
+                    self.segments.push(Segment::List(run));
+                }
+                Shared::Lanes(all) => {
+                    let mut shared = Run { cost_ns, ..like(all.len() as u32) };
+                    for lane in all {
+                        shared.nodes.extend(lane.iter().filter_map(of));
+                        shared.lanes.push(shared.nodes.len() as u32);
+                    }
+                    self.segments.push(Segment::List(shared));
+                }
+            }
+        }
+    }
+
+    /// Nodes for one group, in order; or for launches of their own, if these are faster.
+    fn serial(&mut self, nodes: &[u32], like: Run) {
+        let mut run = like.clone();
+        for node in nodes {
+            let cost_ns = self.candidate(*node).cost_ns;
+            if run.cost_ns + cost_ns > LONGEST_NS {
+                self.end_serial(std::mem::replace(&mut run, like.clone()));
+            }
+            run.nodes.push(*node);
+            run.cost_ns += cost_ns;
+        }
+        self.end_serial(run);
+    }
+
+    fn end_serial(&mut self, run: Run) {
         let does = |node: &&u32| self.candidate(**node).kind != Kind::Nothing;
         let count = run.nodes.iter().filter(does).count() as f64;
         let wins = self.machine.saving_ns(run.cost_ns) < (count - 1.0) * self.machine.launch_ns;
@@ -308,23 +414,6 @@ impl Cutter<'_> {
             self.segments.push(Segment::List(run));
         } else {
             self.segments.extend(run.nodes.into_iter().map(Segment::Launch));
-        }
-    }
-
-    /// Nodes that do not depend on each other, shared by groups, each of which takes its own on one core.
-    fn share(&mut self, nodes: &[u32], class: Option<Class>, cost_ns: f64) {
-        let cores = f64::from(self.machine.cores);
-        let parts = (cost_ns / cores / LONGEST_NS).ceil().max(1.0) as usize;
-        for nodes in nodes.chunks(nodes.len().div_ceil(parts).max(1)) {
-            let cost_ns: f64 = nodes.iter().map(|node| self.candidate(*node).cost_ns).sum();
-            let groups = (cost_ns / GROUP_NS).max(cores).min(nodes.len() as f64) as u32;
-            self.segments.push(Segment::List(Run {
-                nodes: nodes.to_vec(),
-                program: class.map(|class| class.0),
-                local: class.and_then(|class| class.1),
-                groups,
-                cost_ns,
-            }));
         }
     }
 }
@@ -427,6 +516,23 @@ mod tests {
     }
 
     #[test]
+    fn chains_side_by_side_run_as_wholes() {
+        // Eight chains of a hundred, a node of each in turn; what begins and ends all of them is not in it.
+        let begin = 1;
+        let mut edges = vec![vec![]];
+        edges.extend((0..800_u32).map(|i| vec![if i < 8 { 0 } else { begin + i - 8 }]));
+        edges.push((0..8).map(|i| begin + 792 + i).collect());
+        let segments = cut_graph(&[node(200.0); 802], &edges);
+        let Segment::List(run) = &segments[1] else { panic!("{segments:?}") };
+        assert_eq!((segments.len(), run.groups, run.nodes.len()), (3, 8, 800));
+        assert_eq!(run.lanes, (1..9).map(|lane| lane * 100).collect::<Vec<u32>>());
+        let mut numbering = run.numbering();
+        let places: Vec<_> = (0..800).map(|_| numbering.place(true).unwrap()).collect();
+        assert_eq!((&places[..3], &places[100..103]), (&[0, 8, 16][..], &[1, 9, 17][..]));
+        assert_eq!(numbering.count(), 800);
+    }
+
+    #[test]
     fn nodes_with_barriers_run_with_those_of_their_size() {
         let nothing = Candidate { cost_ns: 0.0, kind: Kind::Nothing };
         let all = [node(1.0), grouped(64), nothing, node(1.0), grouped(64), grouped(32), node(1.0)];
@@ -471,15 +577,20 @@ mod tests {
             let segments = cut(&candidates, |node| edges[node as usize].as_slice(), &machine);
             // Segment and place in it; nodes of a parallel segment have no order among them.
             let mut when = vec![None; graph.len()];
+            // What each node's group runs in order, where groups have their own.
+            let mut lanes = vec![None; graph.len()];
             for (number, segment) in segments.iter().enumerate() {
                 let Segment::List(run) = segment else {
                     prop_assert!(when[segment.nodes()[0] as usize].replace((number, 0)).is_none());
                     continue;
                 };
                 prop_assert!(run.groups >= 1 && run.nodes.len() > usize::from(!always));
+                prop_assert!(run.lanes.is_empty() || run.lanes.len() == run.groups as usize);
                 for (place, node) in run.nodes.iter().enumerate() {
-                    let place = if run.groups > 1 { 0 } else { place };
+                    let lane = run.lanes.iter().position(|end| (place as u32) < *end);
+                    let place = if run.groups > 1 && lane.is_none() { 0 } else { place };
                     prop_assert!(when[*node as usize].replace((number, place)).is_none());
+                    lanes[*node as usize] = lane;
                     let candidate = candidates[*node as usize];
                     let fits = match candidate.kind {
                         Kind::Nothing | Kind::Free => true,
@@ -497,7 +608,9 @@ mod tests {
             prop_assert!(when.iter().all(Option::is_some));
             for (node, before) in edges.iter().enumerate() {
                 for before in before {
-                    prop_assert!(when[*before as usize].unwrap() < when[node].unwrap());
+                    let (first, then) = (when[*before as usize].unwrap(), when[node].unwrap());
+                    prop_assert!(first < then);
+                    prop_assert!(first.0 != then.0 || lanes[*before as usize] == lanes[node]);
                 }
             }
         }

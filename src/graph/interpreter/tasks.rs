@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use oclave_image::passes::replay::{ByteBox, OwnTask, ReplayArgumentKind, ReplayKernel, TaskRecord};
+use oclave_image::passes::replay::{OwnTask, ReplayArgumentKind, ReplayKernel, TaskRecord};
 
 use super::classify;
 use super::segments::{Kind, Machine, Run};
@@ -81,13 +81,8 @@ impl Tasks {
         Some((segment, (task - self.segments.get(segment)?.tasks.start) as usize))
     }
 
-    /// How many tasks were written.
-    pub(crate) fn len(&self) -> u32 {
-        self.entries.len() as u32
-    }
-
-    /// Writes the nodes of a run, and puts what they use into the sequence. Gives the step, and for each node whether it is a
-    /// task; those that do nothing are none.
+    /// Writes the nodes of a run, and puts what they use into the sequence. Gives the step, and for each node its task; those that do
+    /// nothing have none.
     ///
     /// # Errors
     /// What a queue would refuse a command for, with the node.
@@ -97,44 +92,48 @@ impl Tasks {
         commands: impl Iterator<Item = (u32, &'c CommandKind)>,
         queue: &Queue,
         sequence: &mut Sequence,
-    ) -> Result<(Step, Vec<bool>)> {
+    ) -> Result<(Step, Vec<Option<u32>>)> {
         let number = self.segments.len() as u32;
         let index = run.program.unwrap_or(0);
         let program = self.program(index)?;
         let first = self.entries.len();
         let (mut names, mut steps, mut local_bytes) = (Names::default(), 0.0, 0);
-        let mut are_tasks = Vec::with_capacity(run.nodes.len());
+        let mut tasks = Vec::with_capacity(run.nodes.len());
+        let mut numbering = run.numbering();
         for (origin, command) in commands {
             let named = |error: Error| error.at(format!("node {origin}"));
             let draft = self.draft(&program, command, queue).map_err(named)?;
-            are_tasks.push(draft.is_some());
-            let Some(draft) = draft else { continue };
+            let place = numbering.place(draft.is_some());
+            tasks.push(place.map(|place| first as u32 + place));
+            let (Some(draft), Some(place)) = (draft, place) else { continue };
             let kernel = program.layout().kernel(draft.kernel).ok_or_else(lost)?;
             let entry = Entry {
                 block: lock(&self.list).add_block(kernel) as u64,
                 capacity: kernel.block_bytes,
                 segment: number,
             };
-            self.write(self.entries.len(), &entry, kernel, &draft)?;
-            self.entries.push(entry);
+            let index = first + place as usize;
+            self.write(index, &entry, kernel, &draft)?;
+            if self.entries.len() <= index {
+                self.entries.resize(index + 1, Entry { block: 0, capacity: 0, segment: number });
+            }
+            if let Some(place) = self.entries.get_mut(index) {
+                *place = entry;
+            }
             draft.memory.iter().try_for_each(|memory| sequence.keep(memory)).map_err(named)?;
             let items: u64 = draft.global.iter().product();
-            steps += items as f64 * f64::from(kernel.cost.steps);
+            steps += items as f64 * program.steps(draft.kernel);
             local_bytes = local_bytes.max(draft.local_bytes);
             names.add(origin);
         }
-        let count = self.entries.len() - first;
-        let shape = match run.local {
-            Some(local) => Shape::Wi(local.map(|size| size as usize)),
-            None => program.rates().best(Work { tasks: count as f64, steps }).0,
-        };
-        let tasks = first as u32..self.entries.len() as u32;
+        let count = numbering.count();
+        let shape = program.rates().shape(run.local, Work { tasks: count as f64, steps });
         let groups = run.groups.min(count as u32).max(1);
         self.segments.push(SegmentOf {
             program: index,
             shape,
             groups,
-            tasks,
+            tasks: first as u32..self.entries.len() as u32,
             cost_ns: run.cost_ns,
             local_bytes,
         });
@@ -145,7 +144,7 @@ impl Tasks {
             shape,
             local_bytes,
         };
-        Ok((step(&self.list, &program, segment, names.text()), are_tasks))
+        Ok((step(&self.list, &program, segment, names.text()), tasks))
     }
 
     /// Whether a command can be put in the place of a task's: its kernel is in the program of the segment, it is small, and it needs no
@@ -241,14 +240,12 @@ impl Tasks {
         let layout = program.layout();
         match command.form(queue)? {
             Form::Kernel(form) => self.draft_kernel(program, &form, queue).map(Some),
-            Form::Copy { from, to } => {
-                let size = ByteBox::contiguous(to.size_bytes() as u64);
+            Form::Copy { from, to, size } => {
                 let task = layout.copy(to.address(), from.address(), &size).ok_or_else(lost)?;
                 let memory = vec![Arc::clone(from.allocation()), Arc::clone(to.allocation())];
                 Ok(Some(self.draft_own(task, memory)))
             }
-            Form::Fill { to, pattern } => {
-                let size = ByteBox::contiguous(to.size_bytes() as u64);
+            Form::Fill { to, size, pattern } => {
                 let task = layout.fill(to.address(), &pattern, &size).ok_or_else(lost)?;
                 Ok(Some(self.draft_own(task, vec![Arc::clone(to.allocation())])))
             }
@@ -363,7 +360,7 @@ pub(crate) fn memory_of(command: &CommandKind, queue: &Queue) -> Result<Vec<Arc<
             });
             regions.collect()
         }
-        Form::Copy { from, to } => vec![Arc::clone(from.allocation()), Arc::clone(to.allocation())],
+        Form::Copy { from, to, .. } => vec![Arc::clone(from.allocation()), Arc::clone(to.allocation())],
         Form::Fill { to, .. } => vec![Arc::clone(to.allocation())],
         Form::Nothing | Form::Other(_) => Vec::new(),
     })

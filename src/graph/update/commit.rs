@@ -243,6 +243,7 @@ impl ExecutableGraph {
         let State { queue, device, .. } = state;
         for (partition, part) in device.iter_mut().enumerate() {
             let Some(part) = part else { continue };
+            part.stop_learning();
             self.apply_tasks(part, partition, queue, &plan)?;
             for change in &mut plan {
                 match std::mem::replace(&mut change.how, How::Host) {

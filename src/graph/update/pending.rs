@@ -261,11 +261,16 @@ impl ExecutableGraph {
     /// # Errors
     /// When its steps must be made anew, and cannot be.
     pub(crate) fn enter(&self, part: usize) -> Result<u64> {
+        let mut state = self.state();
+        if let Some(Some(part)) = state.device.get_mut(part)
+            && part.is_outdated()
+        {
+            part.pending.plan_anew();
+        }
+        self.plan_anew(&mut state, part)?;
         if !self.is_updatable() {
             return Ok(0);
         }
-        let mut state = self.state();
-        self.plan_anew(&mut state, part)?;
         Ok(match state.device.get_mut(part) {
             Some(Some(part)) => {
                 let number = part.pending.submissions;

@@ -5,6 +5,7 @@
 //! variables of the replay program would be others than those of the program. The table of the hidden argument holds the
 //! addresses of the program's variables.
 
+mod learned;
 mod rates;
 mod tasks;
 #[cfg(test)]
@@ -16,6 +17,8 @@ use oclave_image::ImageError;
 use oclave_image::passes::replay::{REPLAY_SEQ, REPLAY_WI, Replay, ReplayLayout, TaskRecord, replay};
 use oclave_image::passes::{self, legalize_with};
 
+use self::learned::Learned;
+pub(crate) use self::learned::Source;
 pub(crate) use self::rates::{Rates, Shape, Work};
 pub(crate) use self::tasks::TaskList;
 use super::attach;
@@ -44,6 +47,7 @@ pub(crate) struct ReplayProgram {
     /// The table of addresses that kernels with device globals get as their last argument.
     hidden: Option<Arc<Allocation>>,
     rates: Rates,
+    learned: Learned,
     /// Work-items of the largest group that the device runs it with.
     max_group: usize,
     /// Local memory that variables of its kernels leave.
@@ -72,6 +76,27 @@ impl ReplayProgram {
     /// What tasks cost on the device.
     pub(crate) fn rates(&self) -> &Rates {
         &self.rates
+    }
+
+    /// Steps of a work-item of a kernel: the static estimate, corrected by what was seen.
+    pub(crate) fn steps(&self, kernel: u32) -> f64 {
+        let estimate = self.layout.kernel(kernel).map_or(1, |kernel| kernel.cost.steps.max(1));
+        f64::from(estimate) * self.learned.factor(kernel)
+    }
+
+    /// What the steps of a kernel are known from.
+    pub(crate) fn source(&self, kernel: u32) -> Source {
+        self.learned.source(kernel)
+    }
+
+    /// Multiplies the steps of a kernel: they took so much more than [`Self::steps`] says.
+    pub(crate) fn correct(&self, kernel: u32, by: f64, source: Source) {
+        self.learned.correct(kernel, by, source);
+    }
+
+    /// Keeps the corrections in the cache of programs.
+    pub(crate) fn keep_corrections(&self) {
+        self.learned.keep();
     }
 
     /// The address for the last argument of kernels that use device globals.
@@ -154,10 +179,14 @@ impl Builder<'_> {
             wi: Mutex::new(wi),
             hidden,
             rates: Rates::default(),
+            learned: Learned::default(),
             free_local_bytes: local_bytes.saturating_sub(taken),
         };
-        let key = self.cache_key(image, device, specs, "replay rates 3");
+        let key = self.cache_key(image, device, specs, "replay rates 4");
         replay.rates = rates::known_or_measured(self, device, &key, &replay)?;
+        let key = self.cache_key(image, device, specs, "replay corrections 1");
+        replay.learned =
+            Learned::new(replay.layout.module_kernels(), self.disk.cloned().map(|disk| (disk, key)));
         Ok(Arc::new(replay))
     }
 }

@@ -7,7 +7,7 @@ use oclave_image::passes::replay::{ByteBox, OwnTask, TaskRecord};
 
 use super::{ReplayProgram, Segment, TaskList};
 use crate::Result;
-use crate::driver::queue::Queue;
+use crate::driver::queue::{Properties, Queue};
 use crate::driver::usm::{Allocation, Kind};
 use crate::program::build::Builder;
 use crate::program::device::DeviceState;
@@ -45,6 +45,8 @@ pub(crate) struct Rate {
 pub(crate) struct Rates {
     /// Nanoseconds of one of many launches of no tasks on a queue.
     enqueue: f64,
+    /// Nanoseconds that a launch of no tasks runs on the device, by its profile.
+    launched: f64,
     shapes: Vec<Rate>,
 }
 
@@ -54,8 +56,29 @@ impl Rates {
         self.enqueue
     }
 
+    /// The shape for tasks that need groups of a size, or none.
+    pub(crate) fn shape(&self, local: Option<[u32; 3]>, work: Work) -> Shape {
+        local.map_or_else(|| self.best(work).0, |local| Shape::Wi(local.map(|size| size as usize)))
+    }
+
+    /// What a launch that does nothing takes from start to end.
+    pub(crate) fn launched_ns(&self) -> f64 {
+        self.launched
+    }
+
+    /// Nanoseconds on one core, the launch left out, of tasks that run in a shape.
+    pub(crate) fn time(&self, shape: Shape, work: Work) -> f64 {
+        match shape {
+            Shape::Wi(local) => self.of_groups(local.iter().product(), work),
+            Shape::Seq => {
+                let rate = self.shapes.iter().find(|rate| rate.shape == Shape::Seq);
+                rate.map_or(f64::INFINITY, |rate| rate.time(work))
+            }
+        }
+    }
+
     /// Nanoseconds on one core, the launch left out, by groups of so many work-items.
-    pub(crate) fn of_groups(&self, work_items: usize, work: Work) -> f64 {
+    fn of_groups(&self, work_items: usize, work: Work) -> f64 {
         let sizes = self.shapes.iter().filter_map(|rate| match rate.shape {
             Shape::Seq => None,
             Shape::Wi([x, ..]) => Some((x.abs_diff(work_items), rate)),
@@ -71,7 +94,7 @@ impl Rates {
     }
 
     fn to_bytes(&self) -> Vec<u8> {
-        let mut numbers = vec![self.enqueue];
+        let mut numbers = vec![self.enqueue, self.launched];
         for rate in &self.shapes {
             let local = match rate.shape {
                 Shape::Seq => 0,
@@ -89,7 +112,7 @@ impl Rates {
                 Some(f64::from_ne_bytes(number.try_into().ok()?)).filter(|n| n.is_finite() && *n >= 0.0)
             })
             .collect::<Option<_>>()?;
-        let (enqueue, rest) = numbers.split_first()?;
+        let (&[enqueue, launched], rest) = numbers.split_first_chunk()?;
         let rate = |numbers: &[f64]| match *numbers {
             [local, task, step] if CANDIDATES.contains(&(local as usize)) => {
                 let shape = if local == 0.0 { Shape::Seq } else { Shape::Wi([local as usize, 1, 1]) };
@@ -98,7 +121,7 @@ impl Rates {
             _ => None,
         };
         let shapes = rest.chunks(3).map(rate).collect::<Option<_>>()?;
-        Some(Self { enqueue: *enqueue, shapes })
+        Some(Self { enqueue, launched, shapes })
     }
 }
 
@@ -154,6 +177,7 @@ fn measure(builder: &Builder<'_>, device: &DeviceState, program: &ReplayProgram)
     let steps = program.layout().kernels().last().map_or(1.0, |churn| f64::from(churn.cost.steps));
     let mut measuring = Measuring { program, queue: &queue, memory: &memory, list };
     let enqueue = measuring.enqueue()?;
+    let launched = measuring.launched()?;
     let limit = device.device().capabilities().limits.max_work_group_size;
     let mut shapes = Vec::new();
     let mut sound = true;
@@ -163,7 +187,7 @@ fn measure(builder: &Builder<'_>, device: &DeviceState, program: &ReplayProgram)
         sound &= measured;
         shapes.push(rate);
     }
-    let rates = Rates { enqueue, shapes };
+    let rates = Rates { enqueue, launched, shapes };
     log::debug!("replay on `{}`: {rates:?}", device.device().name());
     Ok((rates, sound))
 }
@@ -217,6 +241,21 @@ impl Measuring<'_> {
         Ok(best)
     }
 
+    /// Nanoseconds from start to end of one of some launches of no tasks, the best: as others are measured.
+    fn launched(&mut self) -> Result<f64> {
+        let properties = Properties { profiling: true, internal: true, ..Properties::default() };
+        let queue = Queue::new(self.queue.context(), self.queue.device(), properties)?;
+        let segment = Segment { first: 0, count: 0, groups: 1, shape: Shape::Seq, local_bytes: 0 };
+        let mut best = f64::INFINITY;
+        for _ in 0..LAUNCHES {
+            let event = self.list.launch(self.program, &queue, &segment, std::iter::empty(), &[])?;
+            event.wait()?;
+            let times = event.profiling()?;
+            best = best.min(times.ended_ns.saturating_sub(times.started_ns) as f64);
+        }
+        Ok(best)
+    }
+
     /// What one shape costs, and whether it was measured. Differences of launches that other work of the machine disturbed can
     /// be nothing, or less: they are measured again.
     fn rate(&mut self, shape: Shape, steps: f64) -> Result<(Rate, bool)> {
@@ -258,6 +297,7 @@ mod tests {
         let rate = |shape, task, step| Rate { shape, task, step };
         Rates {
             enqueue: 4000.0,
+            launched: 1000.0,
             shapes: vec![rate(Shape::Seq, 10.0, 1.0), rate(Shape::Wi([16, 1, 1]), 50.0, 0.1)],
         }
     }
@@ -281,6 +321,6 @@ mod tests {
         assert_eq!(Rates::from_bytes(&[]), None);
         assert_eq!(Rates::from_bytes(&[1; 7]), None);
         assert_eq!(Rates::from_bytes(&f64::NAN.to_ne_bytes()), None);
-        assert_eq!(Rates::from_bytes(&[0; 16]), None);
+        assert_eq!(Rates::from_bytes(&[0; 24]), None);
     }
 }

@@ -1,0 +1,334 @@
+//! How graphs are cut into segments for the interpreter, and what it learns from them, on the selected device: chains side by side,
+//! boxes, buffers, programs built in the background, estimates that were wrong.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::{call, chain, replay_kernels, undecided};
+use oclave::record::Session;
+use oclave::{
+    Buffer, Command, Context, ExecutableGraph, Graph, KernelBundle, Node, ProgramCache, Queue,
+    ReplayStrategy, UsmSlice, usm,
+};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+fn finalize(graph: &Graph, strategy: ReplayStrategy) -> ExecutableGraph {
+    graph.finalizer().strategy(strategy).finalize().unwrap()
+}
+
+fn bump(bundle: &KernelBundle, memory: &UsmSlice<i32, usm::Shared>, factor: i32) -> Command {
+    Command::parallel_for(memory.len(), call(bundle, "chained").pointer_mut::<i32>(memory).value(factor))
+}
+
+/// Nodes in chains that share nothing, between one that all begin with and one that all end with.
+#[test]
+fn chains_side_by_side_run_as_wholes_without_synchronisation() {
+    const CHAINS: usize = 8;
+    const LENGTH: usize = 100;
+    const ITEMS: usize = 2048;
+    let Some(context) = undecided() else { return };
+    if context.device().capabilities().compute_units < 2 {
+        return println!("skipped: the device has one compute unit");
+    }
+    let bundle = replay_kernels(&context);
+    let memory = context.alloc_shared::<i32>(CHAINS * ITEMS).unwrap();
+    let parts: Vec<_> = (0..CHAINS).map(|at| memory.slice(at * ITEMS..(at + 1) * ITEMS).unwrap()).collect();
+    let graph = Graph::new(&context, context.device()).unwrap();
+    let first = graph.add(Command::fill(&memory, 1)).unwrap();
+    let mut ends: Vec<Node> = vec![first; CHAINS];
+    for factor in 0..LENGTH as i32 {
+        for (end, part) in ends.iter_mut().zip(&parts) {
+            *end = graph.after(&[&*end]).add(bump(&bundle, part, factor % 5 - 2)).unwrap();
+        }
+    }
+    let ends: Vec<&Node> = ends.iter().collect();
+    graph.after(&ends).add(bump(&bundle, &memory, 3)).unwrap();
+    let mut results = Vec::new();
+    for queue in [Queue::new(&context).unwrap(), Queue::builder(&context).out_of_order().build().unwrap()] {
+        for strategy in [ReplayStrategy::Enqueue, ReplayStrategy::Interpreter] {
+            let executable = finalize(&graph, strategy);
+            if strategy == ReplayStrategy::Interpreter {
+                let segments = executable.segments();
+                let shared = segments.iter().find(|segment| segment.nodes.len() >= CHAINS * LENGTH).unwrap();
+                assert!(shared.groups > 1 && shared.groups <= CHAINS, "{segments:?}");
+                // No launch in between.
+                assert!(segments.len() <= 3, "{segments:?}");
+            }
+            for _ in 0..3 {
+                queue.submit_graph(&executable).unwrap();
+            }
+            queue.wait().unwrap();
+            results.push(memory.read().unwrap().to_vec());
+        }
+    }
+    assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+/// Copies and fills of boxes, in two and three dimensions, are tasks where their rows are alike.
+#[test]
+fn boxes_are_tasks() {
+    let Some(context) = undecided() else { return };
+    let queue = Queue::new(&context).unwrap();
+    const SHAPE: [usize; 3] = [5, 6, 8];
+    let [x, y] = [(); 2].map(|()| context.alloc_shared::<u32>(240).unwrap());
+    let place = (0..3_usize, 0..3_usize, 0..4_usize, 1..3_usize, 1..4_usize, 1..5_usize);
+    let steps = prop::collection::vec((place.clone(), place, 0..4_u8, any::<u32>()), 1..12);
+    let bundle = replay_kernels(&context);
+    let own = context.alloc_shared::<i32>(1).unwrap();
+    let mut runner = TestRunner::new(Config { cases: 24, ..Config::default() });
+    type Place = (usize, usize, usize, usize, usize, usize);
+    let check = |steps: Vec<(Place, Place, u8, u32)>| {
+        let graph = Graph::from_queue(&queue);
+        // A kernel, as there is no program for lists without.
+        chain(&graph, [bump(&bundle, &own, 1)]);
+        for ((z, y0, x0, depth, height, width), (z1, y1, x1, ..), kind, value) in steps {
+            let (at, to) = ([z, y0, x0], [z1, y1, x1]);
+            let size: [usize; 3] = [depth, height, width];
+            let from = x.rect(SHAPE).unwrap().part(at, size).unwrap();
+            let into = y.rect(SHAPE).unwrap().part(to, size).unwrap();
+            let flat = y.slice(0..size.iter().product()).unwrap();
+            chain(
+                &graph,
+                [match kind {
+                    0 => Command::copy(&from, &into),
+                    1 => Command::copy(&from, &flat),
+                    2 => Command::copy(&flat, &from),
+                    _ => Command::fill(&into, value),
+                }],
+            );
+        }
+        let run = |strategy| {
+            x.write().unwrap().iter_mut().zip(0..).for_each(|(x, i)| *x = i);
+            y.write().unwrap().fill(1000);
+            let executable = finalize(&graph, strategy);
+            queue.submit_graph(&executable).unwrap().wait().unwrap();
+            let refused = executable.not_interpreted();
+            (x.read().unwrap().to_vec(), y.read().unwrap().to_vec(), refused)
+        };
+        let (launched, listed) = (run(ReplayStrategy::Enqueue), run(ReplayStrategy::Interpreter));
+        prop_assert_eq!(&listed.2, &vec![]);
+        prop_assert!((launched.0, launched.1) == (listed.0, listed.1));
+        Ok(())
+    };
+    runner.run(&steps, check).unwrap();
+}
+
+/// Rows of other lengths at both ends, and patterns that rows do not hold, are launched as ever.
+#[test]
+fn boxes_that_are_no_tasks_tell_why() {
+    let Some(context) = undecided() else { return };
+    let queue = Queue::new(&context).unwrap();
+    let bundle = replay_kernels(&context);
+    let own = context.alloc_shared::<i32>(1).unwrap();
+    let x = context.alloc_shared::<u32>(64).unwrap();
+    let y = context.alloc_shared::<u32>(64).unwrap();
+    let odd = context.alloc_shared::<[u8; 3]>(64).unwrap();
+    let graph = Graph::from_queue(&queue);
+    let from = x.rect([8, 8]).unwrap().part([1, 1], [2, 6]).unwrap();
+    let to = y.rect([8, 8]).unwrap().part([2, 2], [4, 3]).unwrap();
+    let part = odd.rect([8, 8]).unwrap().part([1, 1], [2, 2]).unwrap();
+    chain(&graph, [bump(&bundle, &own, 1), Command::fill(&part, [1, 2, 3]), Command::copy(&from, &to)]);
+    let expected = [
+        "a copy between boxes with rows of other lengths",
+        "a fill of a box with a pattern that its rows are not aligned to",
+    ];
+    let executable = finalize(&graph, ReplayStrategy::Interpreter);
+    let told: Vec<String> = executable.not_interpreted().into_iter().map(|not| not.reason).collect();
+    assert_eq!(told, expected);
+    queue.submit_graph(&executable).unwrap().wait().unwrap();
+}
+
+/// A segment is one launch that nothing can interrupt.
+#[test]
+fn segments_are_cut_where_they_would_take_too_long() {
+    let Some(context) = undecided() else { return };
+    let queue = Queue::new(&context).unwrap();
+    let bundle = replay_kernels(&context);
+    let memory = context.alloc_shared::<i32>(1 << 16).unwrap();
+    memory.write().unwrap().fill(1);
+    let graph = Graph::from_queue(&queue);
+    chain(&graph, (0..400).map(|_| bump(&bundle, &memory, 1)));
+    let executable = finalize(&graph, ReplayStrategy::Interpreter);
+    let segments = executable.segments();
+    let all: f64 = segments.iter().map(|segment| segment.estimated_ns).sum();
+    assert_eq!(segments.iter().map(|segment| segment.nodes.len()).sum::<usize>(), 400);
+    assert!(segments.len() >= (all / 10e6).ceil() as usize, "{} for {all} ns", segments.len());
+    assert!(segments.iter().all(|segment| segment.estimated_ns <= 10e6), "{segments:?}");
+    queue.submit_graph(&executable).unwrap().wait().unwrap();
+    let memory = memory.read().unwrap();
+    assert!(memory.iter().zip(0..).all(|(value, item)| *value == 1 + 400 * item));
+}
+
+/// Nodes with buffers take part: these have addresses that stay.
+#[test]
+fn nodes_with_buffers_are_tasks() {
+    let Some(context) = undecided() else { return };
+    let bundle = replay_kernels(&context);
+    let mut results = Vec::new();
+    for strategy in [ReplayStrategy::Enqueue, ReplayStrategy::Interpreter] {
+        let queue = Queue::new(&context).unwrap();
+        let x = Buffer::with_data([64], (0..64).collect::<Vec<i32>>()).unwrap();
+        let y = Buffer::<i32>::new([64]).unwrap();
+        let image = Buffer::<i32>::new([8, 8]).unwrap();
+        let graph =
+            Graph::builder(&context, context.device()).assume_buffer_outlives_graph().build().unwrap();
+        for i in 0..20 {
+            let bump = call(&bundle, "chained").pointer_mut::<i32>(&x.read_write()).value(i % 3);
+            let shift = call(&bundle, "shifted").pointer::<i32>(&x.read()).pointer_mut::<i32>(&y.write());
+            graph.add(Command::parallel_for(64, bump)).unwrap();
+            graph.add(Command::parallel_for(64, shift.value(64_i32))).unwrap();
+            graph.add(Command::fill(&image.write().part([1, 1], [3, 2]).unwrap(), i)).unwrap();
+            graph.add(Command::copy(&y.read(), &x.write())).unwrap();
+        }
+        let executable = finalize(&graph, strategy);
+        if strategy == ReplayStrategy::Interpreter {
+            assert_eq!(executable.not_interpreted(), []);
+            assert_eq!(executable.segments().iter().map(|segment| segment.nodes.len()).sum::<usize>(), 80);
+        }
+        // The host changes and reads the contents between replays.
+        queue.submit_graph(&executable).unwrap();
+        x.read_write().host().unwrap()[3] += 5;
+        queue.submit_graph(&executable).unwrap();
+        results.push([&x, &y].map(|buffer| buffer.host_read().unwrap().to_vec()));
+        results.push([image.host_read().unwrap().to_vec(), Vec::new()]);
+    }
+    assert!(results[..2] == results[2..], "{results:?}");
+}
+
+fn without_cache(context: &Context) -> Context {
+    Context::builder(context.devices())
+        .program_cache(&ProgramCache::Off)
+        .graph_interpreter(None)
+        .build()
+        .unwrap()
+}
+
+/// Nodes are launched until the replay program is there, and run from lists then: the same results, whichever way.
+#[test]
+fn programs_built_in_the_background_are_used_when_they_are_there() {
+    let Some(context) = undecided() else { return };
+    for updatable in [false, true] {
+        let context = without_cache(&context);
+        let queue = Queue::new(&context).unwrap();
+        let bundle = replay_kernels(&context);
+        let memory = context.alloc_shared::<i32>(64).unwrap();
+        let graph = Graph::from_queue(&queue);
+        chain(&graph, [Command::fill(&memory, 1)]);
+        chain(&graph, (0..100).map(|i| bump(&bundle, &memory, i % 3)));
+        let finalizer = graph.finalizer().strategy(ReplayStrategy::Interpreter).build_in_background();
+        let finalizer = if updatable { finalizer.updatable() } else { finalizer };
+        let executable = finalizer.finalize().unwrap();
+        let [not] = executable.not_interpreted().try_into().unwrap();
+        assert_eq!((not.nodes.len(), not.reason.as_str()), (101, "its replay program is being built"));
+        assert_eq!(executable.segments(), []);
+        let expected: Vec<i32> = (0..64).map(|item| (0..100).fold(1, |x, i| x * (i % 3) + item)).collect();
+        let begin = Instant::now();
+        let mut launched = 0;
+        while executable.segments().is_empty() {
+            assert!(begin.elapsed() < Duration::from_secs(60), "it is never built");
+            queue.submit_graph(&executable).unwrap().wait().unwrap();
+            assert_eq!(*memory.read().unwrap(), *expected);
+            launched += 1;
+        }
+        // The last of them ran from the list.
+        assert!(launched > 1, "it was built before the first submission");
+        assert_eq!(executable.segments()[0].nodes.len(), 101);
+        assert_eq!(executable.not_interpreted(), []);
+        // What is built is used at once.
+        let finalizer = graph.finalizer().strategy(ReplayStrategy::Interpreter).build_in_background();
+        assert_eq!(finalizer.finalize().unwrap().segments().len(), 1);
+    }
+}
+
+/// A program that does not build leaves the launches, and the reason.
+#[test]
+fn programs_that_cannot_be_built_in_the_background_leave_launches() {
+    let Some(context) = undecided() else { return };
+    let context = without_cache(&context);
+    let queue = Queue::new(&context).unwrap();
+    let bundle = replay_kernels(&context);
+    let memory = context.alloc_shared::<i32>(64).unwrap();
+    memory.write().unwrap().fill(1);
+    let graph = Graph::from_queue(&queue);
+    chain(&graph, (0..40).map(|_| bump(&bundle, &memory, 1)));
+    let session = Session::start();
+    // The kernels are built: the next program is the replay program.
+    session.fail("clBuildProgram", 1, -11);
+    let finalizer = graph.finalizer().strategy(ReplayStrategy::Interpreter);
+    let executable = finalizer.build_in_background().finalize().unwrap();
+    let begin = Instant::now();
+    let mut runs = 0;
+    let reason = loop {
+        let [not] = executable.not_interpreted().try_into().unwrap();
+        if not.reason != "its replay program is being built" {
+            break not.reason;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(60), "the failure is never told");
+        queue.submit_graph(&executable).unwrap().wait().unwrap();
+        runs += 40;
+    };
+    assert!(reason.contains("CL_BUILD_PROGRAM_FAILURE"), "{reason}");
+    assert_eq!(executable.segments(), []);
+    assert!(memory.read().unwrap().iter().zip(0..).all(|(value, item)| *value == 1 + runs * item));
+}
+
+/// Executables may go while their programs are being built, and so may all else.
+#[test]
+fn what_is_being_built_may_be_dropped() {
+    let Some(context) = undecided() else { return };
+    for round in 0..3 {
+        let context = without_cache(&context);
+        let queue = Queue::new(&context).unwrap();
+        let bundle = replay_kernels(&context);
+        let memory = context.alloc_shared::<i32>(64).unwrap();
+        memory.write().unwrap().fill(1);
+        let graph = Graph::from_queue(&queue);
+        chain(&graph, (0..40).map(|_| bump(&bundle, &memory, 1)));
+        let executables: Vec<ExecutableGraph> = (0..2)
+            .map(|_| {
+                let finalizer = graph.finalizer().strategy(ReplayStrategy::Interpreter);
+                finalizer.build_in_background().finalize().unwrap()
+            })
+            .collect();
+        let events: Vec<_> =
+            executables[..round.min(2)].iter().map(|graph| queue.submit_graph(graph).unwrap()).collect();
+        drop((graph, bundle, executables));
+        events.iter().for_each(|event| event.wait().unwrap());
+        let done = 40 * events.len() as i32;
+        assert!(memory.read().unwrap().iter().zip(0..).all(|(value, item)| *value == 1 + done * item));
+    }
+}
+
+/// A loop whose length nobody knows: what its first replays take tells that lists are no good for it.
+#[test]
+fn estimates_that_are_wrong_are_corrected_by_the_first_replays() {
+    let Some(context) = undecided() else { return };
+    let cores = context.device().capabilities().compute_units;
+    if cores < 2 {
+        return println!("skipped: the device has one compute unit");
+    }
+    let context = without_cache(&context);
+    let queue = Queue::new(&context).unwrap();
+    let bundle = replay_kernels(&context);
+    let input = context.alloc_shared::<f32>(256).unwrap();
+    let out = context.alloc_shared::<u64>(64 * 4).unwrap();
+    let graph = Graph::from_queue(&queue);
+    let call = call(&bundle, "looped").pointer_mut::<u64>(&out).pointer::<f32>(&input).value(50_000_i32);
+    chain(&graph, (0..40).map(|_| Command::parallel_for(64, call.clone())));
+    let executable = graph.finalize().unwrap();
+    let before = executable.segments();
+    assert_eq!(before.iter().map(|segment| segment.nodes.len()).sum::<usize>(), 40, "{before:?}");
+    for _ in 0..8 {
+        queue.submit_graph(&executable).unwrap().wait().unwrap();
+    }
+    for executable in [executable, graph.finalize().unwrap()] {
+        assert_eq!(executable.segments(), []);
+        let [not] = executable.not_interpreted().try_into().unwrap();
+        assert_eq!(not.reason, "launches of their own are faster for its nodes");
+        queue.submit_graph(&executable).unwrap().wait().unwrap();
+    }
+}
