@@ -283,10 +283,11 @@ fn one_command_many_times_on_many_queues() {
 fn describing_a_command_makes_no_call() {
     let Some(scene) = Scene::new() else { return };
     let queue = Queue::new(&scene.context).unwrap();
-    let event = queue.host_task(|| ()).unwrap();
-    event.wait().unwrap();
+    let events = [queue.host_task(|| ()).unwrap(), queue.fill(&scene.x, 1).unwrap()];
+    events[1].wait().unwrap();
     let session = Session::start();
-    let all: Vec<_> = scene.commands().into_iter().map(|(_, command)| command.after(&event)).collect();
+    let after = |command: Command| command.after(&events[0]).after(&events[1]);
+    let all: Vec<_> = scene.commands().into_iter().map(|(_, command)| after(command)).collect();
     let again = all.clone();
     drop((all, again));
     assert_eq!(session.total(), 0, "{:?}", session.counts());

@@ -28,6 +28,13 @@ use crate::{BundleKernel, Kernel, SpecConstant, SpecType};
 pub struct KernelCall {
     target: CallTarget,
     arguments: Vec<Argument>,
+    more: Option<Box<More>>,
+}
+
+/// What few calls have.
+#[derive(Clone, Default)]
+struct More {
+    /// Sorted by id, one value an id.
     specs: Vec<SpecValue>,
     /// The arguments that follow a parameter of a graph.
     bindings: Vec<Binding>,
@@ -154,12 +161,13 @@ impl KernelCall {
     }
 
     pub(crate) fn of(target: CallTarget) -> Self {
-        Self { target, arguments: Vec::with_capacity(8), specs: Vec::new(), bindings: Vec::new() }
+        Self { target, arguments: Vec::with_capacity(8), more: None }
     }
 
     fn push(mut self, argument: Argument, parameter: Option<Arc<Parameter>>) -> Self {
         if let Some(parameter) = parameter {
-            self.bindings.push(Binding { argument: self.arguments.len(), parameter });
+            let argument = self.arguments.len();
+            self.more.get_or_insert_default().bindings.push(Binding { argument, parameter });
         }
         self.arguments.push(argument);
         self
@@ -196,7 +204,7 @@ impl KernelCall {
 
     /// Runs the kernel with `constant` set to `value`. Each set of values is a program of its own, built once.
     pub fn spec<T: SpecType>(mut self, constant: &SpecConstant<T>, value: T) -> Self {
-        crate::program::set_spec(&mut self.specs, constant.with_value(value));
+        crate::program::set_spec(&mut self.more.get_or_insert_default().specs, constant.with_value(value));
         self
     }
 
@@ -218,7 +226,7 @@ impl KernelCall {
 
     /// The arguments that follow a parameter of a graph.
     pub(crate) fn bindings(&self) -> &[Binding] {
-        &self.bindings
+        self.more.as_ref().map_or(&[], |more| &more.bindings)
     }
 
     /// Changes an argument to a value of the same kind: a pointer stays one to the same element, with the same access.
@@ -243,7 +251,7 @@ impl KernelCall {
             }
             _ => false,
         };
-        same && self.specs == other.specs
+        same && self.specs() == other.specs()
     }
 
     /// Takes the arguments out.
@@ -262,7 +270,7 @@ impl KernelCall {
 
     /// Sorted by id, one value an id.
     pub(crate) fn specs(&self) -> &[SpecValue] {
-        &self.specs
+        self.more.as_ref().map_or(&[], |more| &more.specs)
     }
 }
 
@@ -271,7 +279,7 @@ impl fmt::Debug for KernelCall {
         f.debug_struct("KernelCall")
             .field("kernel", &self.kernel_name())
             .field("arguments", &self.arguments)
-            .field("specialization", &self.specs)
+            .field("specialization", &self.specs())
             .finish()
     }
 }

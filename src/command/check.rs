@@ -60,7 +60,7 @@ impl Place {
     fn block(&self) -> Option<Block> {
         match self {
             Self::Usm(region) => Some(Block::whole(region.clone())),
-            Self::Rows(block) => Some(block.clone()),
+            Self::Rows(block) => Some(Block::clone(block)),
             _ => None,
         }
     }
@@ -76,9 +76,8 @@ impl Place {
 
     pub(crate) fn check(&self, context: &Context, device: &Device) -> Result<()> {
         match self {
-            Self::Usm(region) | Self::Rows(Block { region, .. }) => {
-                region.allocation().check(context.driver(), device)
-            }
+            Self::Usm(region) => region.allocation().check(context.driver(), device),
+            Self::Rows(block) => block.region.allocation().check(context.driver(), device),
             Self::Refused(error) => Err(error.clone()),
             Self::Accessor(requirement) => requirement.check(device),
             Self::Null | Self::Global(_) => Ok(()),

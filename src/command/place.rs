@@ -8,7 +8,7 @@ use crate::memory::buffer::Requirement;
 use crate::memory::{Block, Region, UsmKind, UsmSlice};
 use crate::{Error, Queue, Result};
 
-/// Where bytes are. A plain value: a place is looked up ([`Place::resolve`]) when the command is prepared for a queue.
+/// Where bytes are. A plain value, small as commands are moved often: a place is looked up ([`Place::resolve`]) when the command is prepared for a queue.
 #[derive(Clone, Debug)]
 pub(crate) enum Place {
     /// The null pointer, as an argument.
@@ -16,9 +16,9 @@ pub(crate) enum Place {
     /// Unified shared memory; all places come down to this.
     Usm(Region),
     /// A box of unified shared memory.
-    Rows(Block),
+    Rows(Box<Block>),
     /// Bytes of a device global, which has its memory where it is first used.
-    Global(GlobalPlace),
+    Global(Box<GlobalPlace>),
     /// A part of a buffer.
     Accessor(Arc<Requirement>),
     /// Nothing that can be used; the command fails with this when it is submitted.
@@ -59,7 +59,7 @@ impl Place {
     /// The memory of a place for a copy or a fill.
     pub(crate) fn into_block(mut self, queue: &Queue) -> Result<Block> {
         let rows = match self {
-            Self::Rows(block) => return Ok(block),
+            Self::Rows(block) => return Ok(*block),
             Self::Accessor(ref requirement) => Some(rows_of(requirement)),
             _ => None,
         };

@@ -7,23 +7,30 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Range {
     sizes: [usize; 3],
-    dimensions: u8,
+    dimensions: Dimensions,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Dimensions {
+    One = 1,
+    Two,
+    Three,
 }
 
 impl Range {
     /// `x` work-items.
     pub const fn d1(x: usize) -> Self {
-        Self { sizes: [x, 1, 1], dimensions: 1 }
+        Self { sizes: [x, 1, 1], dimensions: Dimensions::One }
     }
 
     /// `x * y` work-items.
     pub const fn d2(x: usize, y: usize) -> Self {
-        Self { sizes: [x, y, 1], dimensions: 2 }
+        Self { sizes: [x, y, 1], dimensions: Dimensions::Two }
     }
 
     /// `x * y * z` work-items.
     pub const fn d3(x: usize, y: usize, z: usize) -> Self {
-        Self { sizes: [x, y, z], dimensions: 3 }
+        Self { sizes: [x, y, z], dimensions: Dimensions::Three }
     }
 
     /// 1, 2 or 3.

@@ -93,11 +93,11 @@ impl<E, G: GlobalVariable> GlobalElements<E, G> {
     fn place(&self, allowed: &Result<()>) -> Place {
         match (&self.variable, allowed) {
             (Err(error), _) | (_, Err(error)) => Place::Refused(error.clone()),
-            (Ok(variable), Ok(())) => Place::Global(GlobalPlace {
+            (Ok(variable), Ok(())) => Place::Global(Box::new(GlobalPlace {
                 variable: variable.clone(),
                 offset_bytes: self.offset_bytes,
                 size_bytes: self.size_bytes,
-            }),
+            })),
         }
     }
 }

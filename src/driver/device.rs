@@ -415,7 +415,9 @@ fn to_property(count: u32) -> sys::cl_device_partition_property {
 
 impl PartialEq for Device {
     fn eq(&self, other: &Self) -> bool {
-        self.0.root.id == other.0.root.id && self.0.mask == other.0.mask && self.0.side == other.0.side
+        // Mostly it is the same handle: launches ask often.
+        Arc::ptr_eq(&self.0, &other.0)
+            || self.0.root.id == other.0.root.id && self.0.mask == other.0.mask && self.0.side == other.0.side
     }
 }
 

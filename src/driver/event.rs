@@ -198,11 +198,15 @@ impl Profiling {
     }
 }
 
-/// A command of a queue: the driver's event, or its place in the queue when it was submitted without one.
+/// A command of a queue: the driver's event, or its place in the queue when it was submitted without one. Clones share it, so that
+/// cloning makes no call.
 ///
 /// Without an event, and where one is needed after all, a marker behind everything that was submitted until then
 /// serves: it completes no earlier than the command.
-pub(crate) struct Event {
+#[derive(Clone)]
+pub(crate) struct Event(Arc<Submitted>);
+
+struct Submitted {
     queue: Arc<Queue>,
     /// When this event is complete, so are all commands of the queue that were counted up to here.
     covers: u64,
@@ -212,16 +216,15 @@ pub(crate) struct Event {
     /// Stands in for `own` once one was needed.
     marker: OnceLock<RawEvent>,
     /// Of an event that stands for several commands.
-    several: Option<Several>,
+    several: OnceLock<Several>,
 }
 
 /// The commands of an event that stands for more than one.
-#[derive(Clone)]
 pub(crate) enum Several {
     /// Nobody asked for their times.
     Unmeasured,
     /// An event for each.
-    Measured(Arc<Measured>),
+    Measured(Measured),
 }
 
 /// The events of the commands of a sequence.
@@ -234,29 +237,31 @@ pub(crate) struct Measured {
 impl Event {
     /// The event of a command that is counted `count`, and that covers `covers` (see [`Queue`]).
     pub(crate) fn new(queue: Arc<Queue>, raw: Option<RawEvent>, count: u64, covers: u64) -> Self {
-        Self { queue, covers, count, own: raw, marker: OnceLock::new(), several: None }
+        let (marker, several) = (OnceLock::new(), OnceLock::new());
+        Self(Arc::new(Submitted { queue, covers, count, own: raw, marker, several }))
     }
 
     /// The event of several commands, the last of which it was.
-    pub(crate) fn of_several(mut self, several: Several) -> Self {
-        self.several = Some(several);
+    pub(crate) fn of_several(self, several: Several) -> Self {
+        // Nobody has said so before.
+        let _ = self.0.several.set(several);
         self
     }
 
     /// The events of the commands that it stands for, when they are measured.
     pub(crate) fn measured(&self) -> Option<&Measured> {
-        match &self.several {
+        match self.0.several.get() {
             Some(Several::Measured(measured)) => Some(measured),
             _ => None,
         }
     }
 
     fn known(&self) -> Option<&RawEvent> {
-        self.own.as_ref().or_else(|| self.marker.get())
+        self.0.own.as_ref().or_else(|| self.0.marker.get())
     }
 
     pub(crate) fn queue(&self) -> &Arc<Queue> {
-        &self.queue
+        &self.0.queue
     }
 
     /// The driver's event; made when there is none.
@@ -264,17 +269,17 @@ impl Event {
         if let Some(raw) = self.known() {
             return Ok(raw);
         }
-        let marker = self.queue.marker_event()?;
-        Ok(self.marker.get_or_init(|| marker))
+        let marker = self.0.queue.marker_event()?;
+        Ok(self.0.marker.get_or_init(|| marker))
     }
 
     pub(crate) fn wait(&self) -> Result<()> {
         let Some(raw) = self.known() else {
-            return if self.queue.is_complete(self.count) { Ok(()) } else { self.queue.finish() };
+            return if self.0.queue.is_complete(self.0.count) { Ok(()) } else { self.0.queue.finish() };
         };
         raw.wait()?;
-        self.queue.completed(self.covers);
-        self.queue.check_faults()
+        self.0.queue.completed(self.0.covers);
+        self.0.queue.check_faults()
     }
 
     /// Calls `then` when the command has ended; see [`RawEvent::when_ended`].
@@ -284,32 +289,32 @@ impl Event {
             Err(error) => return then(Ended { outcome: Err(error), event: None }),
         }
         // What was never flushed may stay queued for ever.
-        if let Err(error) = self.queue.flush_once() {
-            self.queue.context().keep_error(error);
+        if let Err(error) = self.0.queue.flush_once() {
+            self.0.queue.context().keep_error(error);
         }
     }
 
     pub(crate) fn status(&self) -> Result<Status> {
-        if self.known().is_none() && self.queue.is_complete(self.count) {
+        if self.known().is_none() && self.0.queue.is_complete(self.0.count) {
             return Ok(Status::Complete);
         }
         let raw = self.raw()?;
         let status = raw.status()?;
         match status {
-            Status::Complete => self.queue.completed(self.covers),
+            Status::Complete => self.0.queue.completed(self.0.covers),
             // What was never flushed may stay queued for ever.
-            Status::Queued => self.queue.flush()?,
+            Status::Queued => self.0.queue.flush()?,
             _ => {}
         }
         Ok(status)
     }
 
     pub(crate) fn profiling(&self) -> Result<Profiling> {
-        if !self.queue.properties().profiling {
+        if !self.0.queue.properties().profiling {
             return Err(Error::new(ErrorKind::Profiling, "the queue was built without profiling")
                 .remedy("build it with `Queue::builder(&context).profiling()`"));
         }
-        match &self.several {
+        match self.0.several.get() {
             None => self.own_profiling(),
             Some(Several::Unmeasured) => Err(Self::unmeasured()),
             Some(Several::Measured(measured)) => {
@@ -340,7 +345,7 @@ impl Event {
     }
 
     fn own_profiling(&self) -> Result<Profiling> {
-        let Some(raw) = &self.own else {
+        let Some(raw) = &self.0.own else {
             return Err(Error::new(ErrorKind::Profiling, "the queue discards events")
                 .remedy("build it without `discard_events()`"));
         };
@@ -351,26 +356,5 @@ impl Event {
             started_ns: profile(CL_PROFILING_COMMAND_START)?,
             ended_ns: profile(CL_PROFILING_COMMAND_END)?,
         })
-    }
-}
-
-impl Clone for Event {
-    fn clone(&self) -> Self {
-        // Without the driver's event the clone still stands for the command, by its place in the queue.
-        let own = self.own.as_ref().and_then(|raw| match raw.try_clone() {
-            Ok(raw) => Some(raw),
-            Err(error) => {
-                self.queue.context().keep_error(error);
-                None
-            }
-        });
-        Self {
-            queue: Arc::clone(&self.queue),
-            covers: self.covers,
-            count: self.count,
-            own,
-            marker: OnceLock::new(),
-            several: self.several.clone(),
-        }
     }
 }

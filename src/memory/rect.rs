@@ -131,7 +131,7 @@ impl<T, K: UsmKind> Placed for UsmRect<T, K> {
     fn place(&self, _: bool) -> Place {
         match self.block() {
             Ok(block) if block.rows.is_one() => Place::Usm(block.region),
-            Ok(block) => Place::Rows(block),
+            Ok(block) => Place::Rows(Box::new(block)),
             Err(error) => Place::Refused(error),
         }
     }
