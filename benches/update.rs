@@ -1,7 +1,8 @@
 //! Updates of executable graphs: one scalar, in one node and in all, against raw OpenCL, alternating in one process.
 //!
 //! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes that change, of a graph of 1000. `update_in_place` compares a commit
-//! (`update_nodes`) with `clUpdateMutableCommandsKHR` for the same change, `update_set` with `clSetKernelArg`, where commands are enqueued.
+//! (`update_nodes`) with `clUpdateMutableCommandsKHR` for the same change, `update_set` with `clSetKernelArg`, where commands are enqueued; so does
+//! `update_task`, where they are tasks of a list.
 //! `update_record_anew` is a commit of one node and the recording that it causes, against a raw recording of the same commands.
 //! `update_rebuild` is the change of the parameter and the commit, against building and finalizing the graph, which is the only way elsewhere.
 
@@ -51,6 +52,12 @@ fn main() {
         });
     }
     enqueued.rebuild("update_rebuild_enqueue");
+    let listed = Ours::new(&device, ReplayStrategy::Interpreter);
+    for n in [1, NODES] {
+        listed.commit("update_task", n, |value| {
+            kernels[..n].iter().for_each(|kernel| reference.set(*kernel, value))
+        });
+    }
     let Some(buffers) = CommandBuffers::of(&reference.raw, &device) else { return };
     if Graph::support(&device).updates_in_place {
         let ours = Ours::new(&device, ReplayStrategy::CommandBuffer);

@@ -27,6 +27,25 @@ pub(crate) fn plan(size_bytes: usize) -> (usize, usize) {
     }
 }
 
+/// As [`pair`] with one repetition, but each side runs once unmeasured before it is measured: what is measured is a replay behind
+/// a replay, not what the other side left behind in caches and in the driver's threads.
+pub(crate) fn settled(
+    name: &str,
+    n: usize,
+    rounds: usize,
+    mut ours: impl FnMut(),
+    mut reference: impl FnMut(),
+) {
+    let mut times = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        ours();
+        times.0.push(time(1, &mut ours));
+        reference();
+        times.1.push(time(1, &mut reference));
+    }
+    row(name, n, times);
+}
+
 /// Runs both in turns and prints a row: the medians, in microseconds for one repetition, and the median of the rounds'
 /// ratios (not the ratio of the medians: on a busy machine only neighbours in time can be compared).
 pub(crate) fn pair(

@@ -11,6 +11,7 @@ use super::flight::Flight;
 use crate::Result;
 use crate::driver::context::Context;
 use crate::driver::queue::{Properties, Queue};
+use crate::driver::quirk::Quirks;
 use crate::driver::{Device, DeviceGlobalAccess};
 use crate::image::LoadedImage;
 
@@ -126,6 +127,7 @@ fn target(device: &Device) -> DeviceTarget {
     }
     target.aspects = capabilities.aspects;
     target.address_bits = capabilities.address_bits;
+    target.mad_is_called = Quirks::of(device).mad_is_called;
     if let Some(queries) = &capabilities.spirv_queries {
         target.capabilities = Some(queries.capabilities.iter().copied().collect());
         target.extensions = Some(queries.extensions.iter().cloned().collect());

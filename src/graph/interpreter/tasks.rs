@@ -113,7 +113,7 @@ impl Tasks {
                 segment: number,
             };
             let index = first + place as usize;
-            self.write(index, &entry, kernel, &draft)?;
+            self.write(index, &entry, &draft)?;
             if self.entries.len() <= index {
                 self.entries.resize(index + 1, Entry { block: 0, capacity: 0, segment: number });
             }
@@ -211,7 +211,7 @@ impl Tasks {
                 ..entry
             },
         };
-        self.write(task as usize, &entry, kernel, &draft)?;
+        self.write(task as usize, &entry, &draft)?;
         if let Some(place) = self.entries.get_mut(task as usize) {
             *place = entry;
         }
@@ -222,9 +222,9 @@ impl Tasks {
         self.programs.get(index as usize).cloned().ok_or_else(lost)
     }
 
-    fn write(&mut self, index: usize, entry: &Entry, kernel: &ReplayKernel, draft: &Draft) -> Result<()> {
+    fn write(&mut self, index: usize, entry: &Entry, draft: &Draft) -> Result<()> {
         let Draft { dimensions, global, offset, local, .. } = *draft;
-        let record = TaskRecord::new((draft.kernel, kernel), entry.block, dimensions, global, offset, local);
+        let record = TaskRecord::new(draft.kernel, entry.block, dimensions, global, offset, local);
         let mut list = lock(&self.list);
         list.write(entry.block as usize, &self.scratch)?;
         list.set(index, &record)

@@ -208,10 +208,7 @@ fn list(program: &ReplayProgram, address: u64) -> Result<TaskList> {
         let kernel = layout.kernel(task.kernel).ok_or_else(missing)?;
         let block = list.add_block(kernel);
         list.write(block, &task.arguments)?;
-        list.set(
-            index,
-            &TaskRecord::new((task.kernel, kernel), block as u64, 1, task.items, [0; 3], [1; 3]),
-        )?;
+        list.set(index, &TaskRecord::new(task.kernel, block as u64, 1, task.items, [0; 3], [1; 3]))?;
     }
     Ok(list)
 }

@@ -128,7 +128,7 @@ fn add(
     });
     let group = range.local().map_or([1; 3], sizes);
     let record = TaskRecord::new(
-        (number, kernel),
+        number,
         block as u64,
         range.global().dimensions() as u32,
         sizes(range.global()),
@@ -469,7 +469,7 @@ fn run_own(
     let block = list.add_block(kernel);
     assert_eq!(task.arguments.len(), kernel.block_bytes as usize);
     list.write(block, &task.arguments).unwrap();
-    let record = TaskRecord::new((task.kernel, kernel), block as u64, 3, task.items, [0; 3], [1; 3]);
+    let record = TaskRecord::new(task.kernel, block as u64, 3, task.items, [0; 3], [1; 3]);
     list.set(0, &record).unwrap();
     list.prepare(f.context.driver(), f.context.device()).unwrap();
     let segment = Segment { first: 0, count: 1, groups: 1, shape, local_bytes: 0 };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::declared_globals::VariableFacts;
-use super::{capabilities, check, global_decorations, strip, version};
+use super::{capabilities, check, global_decorations, multiply_add, strip, version};
 use crate::spirv::{
     AddressingModel, Capability, Definitions, Module, Op, StorageClass, Type, TypeTable, Version,
 };
@@ -25,6 +25,9 @@ pub struct DeviceTarget {
     pub instruction_sets: Option<BTreeSet<String>>,
     /// Width of the device's addresses in bits (`CL_DEVICE_ADDRESS_BITS`).
     pub address_bits: u32,
+    /// Whether the device calls a function for `mad`, which it does not inline: then it gets a multiplication and an
+    /// addition instead, which are as good (OpenCL leaves open how often `mad` rounds).
+    pub mad_is_called: bool,
 }
 
 impl Default for DeviceTarget {
@@ -37,6 +40,7 @@ impl Default for DeviceTarget {
             extensions: None,
             instruction_sets: None,
             address_bits: 64,
+            mad_is_called: false,
         }
     }
 }
@@ -69,7 +73,9 @@ pub fn legalize_with(
     let module = Module::from_words(image.spirv.clone())?;
     let takes = |c: u32| target.capabilities.as_ref().is_some_and(|all| all.contains(&c));
     let renumbered = global_decorations::for_device(&module, takes)?;
-    let module = pass(strip::strip(renumbered.as_ref().unwrap_or(&module), takes)?)?;
+    let stripped = strip::strip(renumbered.as_ref().unwrap_or(&module), takes)?;
+    let expanded = if target.mad_is_called { multiply_add::expand(&stripped)? } else { None };
+    let module = pass(expanded.unwrap_or(stripped))?;
     // Lowering reads operands by their places: what it gets must be sound.
     check::check(&module)?;
     let lowered = version::lower(&module, target.spirv_version).map_err(|error| match error {

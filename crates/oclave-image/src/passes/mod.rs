@@ -20,6 +20,7 @@ pub mod link;
 pub(crate) mod linkage;
 mod localize;
 pub(crate) mod markers;
+mod multiply_add;
 pub(crate) mod passthrough;
 pub(crate) mod references;
 pub mod replay;

@@ -238,21 +238,19 @@ impl Writer<'_, '_> {
     fn case(&mut self, case: &Case, task: u32, structs: &mut impl Iterator<Item = u32>) {
         let arguments = self.arguments(case, task, structs);
         let space = self.space(case, task);
-        let (begin, end) = (self.fields(task, Field::Begin), self.fields(task, Field::End));
         let mut position = Position::default();
         match (case.unit, case.needs_groups) {
             (ReplayUnit::Items, _) => {
-                let outer = self.outer(begin, end, &mut position.item);
-                let row = self.row(begin[0], end[0]);
+                let outer = self.outer(space.size, &mut position.item);
+                let row = self.row(space.size[0]);
                 position.item[0] = row.1;
                 self.call(case, &arguments, &space, &position);
                 self.body.end_loop(&row.0);
                 self.close(outer);
             }
             (ReplayUnit::Groups, groups) => {
-                let outer = self.outer(begin, end, &mut position.group);
-                let one = self.body.constant(1);
-                let row = self.body.begin_loop(begin[0], end[0], one);
+                let outer = self.outer(space.groups, &mut position.group);
+                let row = self.count(space.groups[0]);
                 position.group[0] = row.index;
                 if groups {
                     self.whole_group(case, &arguments, &space, &mut position);
@@ -266,12 +264,17 @@ impl Writer<'_, '_> {
     }
 
     /// Loops over slices and rows.
-    fn outer(&mut self, begin: [u32; 3], end: [u32; 3], index: &mut [u32; 3]) -> [Loop; 2] {
-        let one = self.body.constant(1);
-        let slices = self.body.begin_loop(begin[2], end[2], one);
-        let rows = self.body.begin_loop(begin[1], end[1], one);
+    fn outer(&mut self, end: [u32; 3], index: &mut [u32; 3]) -> [Loop; 2] {
+        let slices = self.count(end[2]);
+        let rows = self.count(end[1]);
         (index[2], index[1]) = (slices.index, rows.index);
         [slices, rows]
+    }
+
+    /// A loop from 0 to `end`.
+    fn count(&mut self, end: u32) -> Loop {
+        let [zero, one] = [0, 1].map(|value| self.body.constant(value));
+        self.body.begin_loop(zero, end, one)
     }
 
     fn close(&mut self, [slices, rows]: [Loop; 2]) {
@@ -280,16 +283,16 @@ impl Writer<'_, '_> {
     }
 
     /// A loop over a row, and the item that it is at. In `wi` the work-items take turns; those beyond the end skip the rest.
-    fn row(&mut self, begin: u32, end: u32) -> (Loop, u32) {
+    fn row(&mut self, end: u32) -> (Loop, u32) {
         match self.lanes {
             None => {
-                let one = self.body.constant(1);
-                let row = self.body.begin_loop(begin, end, one);
+                let row = self.count(end);
                 let item = row.index;
                 (row, item)
             }
             Some(lanes) => {
-                let row = self.body.begin_loop(begin, end, lanes.count);
+                let zero = self.body.constant(0);
+                let row = self.body.begin_loop(zero, end, lanes.count);
                 let item = self.body.add(row.index, lanes.index);
                 let within = self.body.less(item, end);
                 self.body.branch_unless(within, row.latch());
@@ -301,9 +304,8 @@ impl Writer<'_, '_> {
     /// The work-items of a group that do not depend on each other.
     fn items_of_group(&mut self, case: &Case, arguments: &[u32], space: &Space, position: &mut Position) {
         let base = self.group_size(space, position);
-        let zero = self.body.constant(0);
-        let outer = self.outer([zero; 3], position.group_size, &mut position.local);
-        let row = self.row(zero, position.group_size[0]);
+        let outer = self.outer(position.group_size, &mut position.local);
+        let row = self.row(position.group_size[0]);
         position.local[0] = row.1;
         for (item, (base, local)) in position.item.iter_mut().zip(base.into_iter().zip(position.local)) {
             *item = self.body.add(base, local);
@@ -346,16 +348,14 @@ impl Writer<'_, '_> {
         if needs.any(&[Builtin::WorkDim]) {
             space.dimensions = self.field(task, Field::Dimensions, 0);
         }
-        if groups || needs.any(&[Builtin::GlobalSize, Builtin::GlobalLinearId]) {
-            space.size = self.fields(task, Field::GlobalSize);
-        }
+        space.size = self.fields(task, Field::GlobalSize);
         if needs.any(&[Builtin::GlobalOffset, Builtin::GlobalInvocationId]) {
             space.offset = self.fields(task, Field::GlobalOffset);
         }
         if groups || needs.any(&[Builtin::EnqueuedWorkgroupSize]) {
             space.local = self.fields(task, Field::LocalSize);
         }
-        if needs.any(&[Builtin::NumWorkgroups]) {
+        if groups || needs.any(&[Builtin::NumWorkgroups]) {
             space.groups = self.fields(task, Field::Groups);
         }
         space

@@ -65,7 +65,7 @@ pub struct ReplayKernel {
     pub block_bytes: u32,
     /// Alignment of the argument block in bytes, at least 8.
     pub block_align: u32,
-    /// In what the box of a task counts.
+    /// What the loops of a task count.
     pub unit: ReplayUnit,
     /// Whether work-items of a group depend on each other: the kernel has barriers or local memory. Its tasks run in
     /// `wi` launches of exactly their local size only, and their groups must be whole ones.
@@ -109,7 +109,7 @@ impl ReplayArgumentKind {
     }
 }
 
-/// In what a task's box counts.
+/// What a task's loops count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplayUnit {
     /// Work-items: the kernel does not ask for its work-group.
@@ -132,9 +132,8 @@ impl ReplayCost {
     pub const LOOP_TRIPS: u64 = 8;
 }
 
-/// One task: a kernel over a box of an index space. 192 bytes in device memory.
-///
-/// A node of a graph is one task, or several with the same index space and different boxes.
+/// One task: a kernel over an index space. 128 bytes in device memory, of which kernels that do not ask for their work-group
+/// read the first 64: a line of the caches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TaskRecord {
     /// The kernel's number; one that is not in the layout does nothing.
@@ -151,10 +150,6 @@ pub struct TaskRecord {
     pub local_size: [u64; 3],
     /// Groups per dimension, partial ones included.
     pub groups: [u64; 3],
-    /// Where the box begins, in the kernel's [`ReplayUnit`], from 0.
-    pub begin: [u64; 3],
-    /// Where it ends.
-    pub end: [u64; 3],
 }
 
 /// Fields of a record by their place, in words of 64 bits.
@@ -162,24 +157,22 @@ pub struct TaskRecord {
 pub(super) enum Field {
     Kernel = 0,
     Arguments = 1,
-    Dimensions = 2,
-    GlobalSize = 4,
-    GlobalOffset = 7,
-    LocalSize = 10,
-    Groups = 13,
-    Begin = 16,
-    End = 19,
+    GlobalSize = 2,
+    GlobalOffset = 5,
+    LocalSize = 8,
+    Groups = 11,
+    Dimensions = 14,
 }
 
 impl TaskRecord {
     /// Words of 64 bits.
-    pub const WORDS: usize = 24;
+    pub const WORDS: usize = 16;
     /// Bytes.
     pub const BYTES: usize = Self::WORDS * 8;
 
-    /// The task of a whole index space; `kernel` is a number with what the layout says of it.
+    /// The task of a kernel with this number.
     pub fn new(
-        kernel: (u32, &ReplayKernel),
+        kernel: u32,
         arguments: u64,
         dimensions: u32,
         global_size: [u64; 3],
@@ -191,21 +184,7 @@ impl TaskRecord {
         for (groups, local) in groups.iter_mut().zip(local_size) {
             *groups = groups.div_ceil(local);
         }
-        let end = match kernel.1.unit {
-            ReplayUnit::Items => global_size,
-            ReplayUnit::Groups => groups,
-        };
-        Self {
-            kernel: kernel.0,
-            dimensions,
-            arguments,
-            global_size,
-            global_offset,
-            local_size,
-            groups,
-            begin: [0; 3],
-            end,
-        }
+        Self { kernel, dimensions, arguments, global_size, global_offset, local_size, groups }
     }
 
     /// The record as it stands in device memory.
@@ -223,8 +202,6 @@ impl TaskRecord {
         put(Field::GlobalOffset, &self.global_offset);
         put(Field::LocalSize, &self.local_size);
         put(Field::Groups, &self.groups);
-        put(Field::Begin, &self.begin);
-        put(Field::End, &self.end);
         words
     }
 }
@@ -269,12 +246,9 @@ mod tests {
             global_offset: [7, 8, 9],
             local_size: [10, 11, 12],
             groups: [13, 14, 15],
-            begin: [16, 17, 18],
-            end: [19, 20, 21],
         };
         let words = record.to_words();
-        assert_eq!(words[..3], [1, 3, 2]);
-        assert_eq!(words[4..22].to_vec(), (4..22).collect::<Vec<u64>>());
+        assert_eq!(words, [1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 2, 0]);
         assert_eq!(words.len() * 8, TaskRecord::BYTES);
     }
 

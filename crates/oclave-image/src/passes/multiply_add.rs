@@ -1,0 +1,43 @@
+//! `mad` as a multiplication and an addition, for devices that call a function for it.
+//!
+//! What compilers of OpenCL C and SYCL make of `a * b + c` is `mad` of OpenCL.std, which rounds as the device likes: once or
+//! twice. A device whose compiler does not inline the function that it has for it vectorises no loop with such an expression.
+
+use crate::Result;
+use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter};
+
+/// `mad` of OpenCL.std.
+const MAD: u32 = 42;
+
+/// The module with a multiplication and an addition for each `mad`; `None` where there is none.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn expand(module: &Module) -> Result<Option<Module>> {
+    let definitions = Definitions::new(module);
+    let Some(set) = definitions.opencl_std() else { return Ok(None) };
+    let mut new = Rewriter::new(&definitions);
+    let mut any = false;
+    for instruction in module.instructions() {
+        match parts(&instruction, set) {
+            Some((ty, result, [a, b, c])) => {
+                any = true;
+                let product = new.fresh_id();
+                new.push(Op::FMul, &[ty, product, a, b]);
+                new.push(Op::FAdd, &[ty, result, product, c]);
+            }
+            None => new.copy(&instruction),
+        }
+    }
+    if any { new.finish().map(Some) } else { Ok(None) }
+}
+
+/// Type, result and operands of a `mad`.
+fn parts(instruction: &Instruction<'_>, set: u32) -> Option<(u32, u32, [u32; 3])> {
+    match *instruction.operands() {
+        [of, MAD, a, b, c] if of == set && instruction.is(Op::ExtInst) => {
+            Some((instruction.result_type()?, instruction.result_id()?, [a, b, c]))
+        }
+        _ => None,
+    }
+}
