@@ -204,7 +204,11 @@ impl Profiling {
 /// Without an event, and where one is needed after all, a marker behind everything that was submitted until then
 /// serves: it completes no earlier than the command.
 #[derive(Clone)]
-pub(crate) struct Event(Arc<Submitted>);
+pub(crate) struct Event {
+    one: Arc<Submitted>,
+    /// Of an event that stands for several commands. Not shared: one of those may be `one` itself.
+    several: Option<Several>,
+}
 
 struct Submitted {
     queue: Arc<Queue>,
@@ -215,16 +219,21 @@ struct Submitted {
     own: Option<RawEvent>,
     /// Stands in for `own` once one was needed.
     marker: OnceLock<RawEvent>,
-    /// Of an event that stands for several commands.
-    several: OnceLock<Several>,
 }
 
 /// The commands of an event that stands for more than one.
+#[derive(Clone)]
 pub(crate) enum Several {
     /// Nobody asked for their times.
     Unmeasured,
     /// An event for each.
-    Measured(Measured),
+    Measured(Arc<Measured>),
+}
+
+impl Several {
+    pub(crate) fn measured(events: Measured) -> Self {
+        Self::Measured(Arc::new(events))
+    }
 }
 
 /// The events of the commands of a sequence.
@@ -237,31 +246,30 @@ pub(crate) struct Measured {
 impl Event {
     /// The event of a command that is counted `count`, and that covers `covers` (see [`Queue`]).
     pub(crate) fn new(queue: Arc<Queue>, raw: Option<RawEvent>, count: u64, covers: u64) -> Self {
-        let (marker, several) = (OnceLock::new(), OnceLock::new());
-        Self(Arc::new(Submitted { queue, covers, count, own: raw, marker, several }))
+        let one = Submitted { queue, covers, count, own: raw, marker: OnceLock::new() };
+        Self { one: Arc::new(one), several: None }
     }
 
     /// The event of several commands, the last of which it was.
-    pub(crate) fn of_several(self, several: Several) -> Self {
-        // Nobody has said so before.
-        let _ = self.0.several.set(several);
+    pub(crate) fn of_several(mut self, several: Several) -> Self {
+        self.several = Some(several);
         self
     }
 
     /// The events of the commands that it stands for, when they are measured.
     pub(crate) fn measured(&self) -> Option<&Measured> {
-        match self.0.several.get() {
+        match &self.several {
             Some(Several::Measured(measured)) => Some(measured),
             _ => None,
         }
     }
 
     fn known(&self) -> Option<&RawEvent> {
-        self.0.own.as_ref().or_else(|| self.0.marker.get())
+        self.one.own.as_ref().or_else(|| self.one.marker.get())
     }
 
     pub(crate) fn queue(&self) -> &Arc<Queue> {
-        &self.0.queue
+        &self.one.queue
     }
 
     /// The driver's event; made when there is none.
@@ -269,17 +277,17 @@ impl Event {
         if let Some(raw) = self.known() {
             return Ok(raw);
         }
-        let marker = self.0.queue.marker_event()?;
-        Ok(self.0.marker.get_or_init(|| marker))
+        let marker = self.one.queue.marker_event()?;
+        Ok(self.one.marker.get_or_init(|| marker))
     }
 
     pub(crate) fn wait(&self) -> Result<()> {
         let Some(raw) = self.known() else {
-            return if self.0.queue.is_complete(self.0.count) { Ok(()) } else { self.0.queue.finish() };
+            return if self.one.queue.is_complete(self.one.count) { Ok(()) } else { self.one.queue.finish() };
         };
         raw.wait()?;
-        self.0.queue.completed(self.0.covers);
-        self.0.queue.check_faults()
+        self.one.queue.completed(self.one.covers);
+        self.one.queue.check_faults()
     }
 
     /// Calls `then` when the command has ended; see [`RawEvent::when_ended`].
@@ -289,32 +297,32 @@ impl Event {
             Err(error) => return then(Ended { outcome: Err(error), event: None }),
         }
         // What was never flushed may stay queued for ever.
-        if let Err(error) = self.0.queue.flush_once() {
-            self.0.queue.context().keep_error(error);
+        if let Err(error) = self.one.queue.flush_once() {
+            self.one.queue.context().keep_error(error);
         }
     }
 
     pub(crate) fn status(&self) -> Result<Status> {
-        if self.known().is_none() && self.0.queue.is_complete(self.0.count) {
+        if self.known().is_none() && self.one.queue.is_complete(self.one.count) {
             return Ok(Status::Complete);
         }
         let raw = self.raw()?;
         let status = raw.status()?;
         match status {
-            Status::Complete => self.0.queue.completed(self.0.covers),
+            Status::Complete => self.one.queue.completed(self.one.covers),
             // What was never flushed may stay queued for ever.
-            Status::Queued => self.0.queue.flush()?,
+            Status::Queued => self.one.queue.flush()?,
             _ => {}
         }
         Ok(status)
     }
 
     pub(crate) fn profiling(&self) -> Result<Profiling> {
-        if !self.0.queue.properties().profiling {
+        if !self.one.queue.properties().profiling {
             return Err(Error::new(ErrorKind::Profiling, "the queue was built without profiling")
                 .remedy("build it with `Queue::builder(&context).profiling()`"));
         }
-        match self.0.several.get() {
+        match &self.several {
             None => self.own_profiling(),
             Some(Several::Unmeasured) => Err(Self::unmeasured()),
             Some(Several::Measured(measured)) => {
@@ -345,7 +353,7 @@ impl Event {
     }
 
     fn own_profiling(&self) -> Result<Profiling> {
-        let Some(raw) = &self.0.own else {
+        let Some(raw) = &self.one.own else {
             return Err(Error::new(ErrorKind::Profiling, "the queue discards events")
                 .remedy("build it without `discard_events()`"));
         };

@@ -370,7 +370,7 @@ impl Queue {
                 }
             })?;
             let several = match measured {
-                Some(events) => Several::Measured(Measured { sequence: sequence.id, events }),
+                Some(events) => Several::measured(Measured { sequence: sequence.id, events }),
                 None => Several::Unmeasured,
             };
             Ok(event.of_several(several))

@@ -164,7 +164,7 @@ impl Replay for CommandBuffers {
             (Some(begin), true) => {
                 let end = queue.marker(&[&event])?;
                 let measured = Measured { sequence: sequence.id(), events: vec![begin, end.clone()] };
-                Ok(end.of_several(Several::Measured(measured)))
+                Ok(end.of_several(Several::measured(measured)))
             }
             (Some(_), false) => queue.marker(&[&event]).map(|event| event.of_several(Several::Unmeasured)),
             (None, _) => Ok(event.of_several(Several::Unmeasured)),
