@@ -201,6 +201,21 @@ fn built_ins_are_those_of_a_launch() {
 }
 
 #[test]
+fn rows_in_parts_have_all_their_items() {
+    let Some(f) = fixture() else { return };
+    for items in [1, 2, 3, 4, 33] {
+        for offset in [0, 1, 5] {
+            // It asks for the global id and the global size.
+            let row = NdRange::from(items).with_offset(offset);
+            let rows = NdRange::from([items, 3]).with_offset([offset, 2]);
+            for range in [row, rows] {
+                compare(&f, range, |out| f.call("global_ids").pointer_mut::<u64>(out));
+            }
+        }
+    }
+}
+
+#[test]
 fn arguments_of_every_kind_arrive() {
     #[repr(C)]
     #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]

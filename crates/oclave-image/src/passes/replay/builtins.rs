@@ -112,6 +112,12 @@ impl Needs {
         builtins.iter().flat_map(|builtin| builtin.components()).any(|component| self.contains(component))
     }
 
+    /// Whether the function may compare where it is in its row with both ends.
+    pub(super) fn compares_ends(self) -> bool {
+        let asks = |builtin| self.contains(Component { builtin, axis: 0 });
+        asks(Builtin::GlobalInvocationId) && asks(Builtin::GlobalSize)
+    }
+
     /// Whether the function asks where in which group it is.
     pub(super) fn asks_for_group(self) -> bool {
         self.any(&[

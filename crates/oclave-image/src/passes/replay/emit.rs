@@ -143,13 +143,30 @@ impl<'a, 'm> Body<'a, 'm> {
 
     /// `for (index = from; index < to; index += step)`.
     pub(super) fn begin_loop(&mut self, from: u32, to: u32, step: u32) -> Loop {
+        self.begin_loop_while(from, step, |_, index| index, to)
+    }
+
+    /// `for (index = from; index + 1 < to; index += 1)`.
+    pub(super) fn begin_loop_before_last(&mut self, from: u32, to: u32) -> Loop {
+        let one = self.constant(1);
+        self.begin_loop_while(from, one, |body, index| body.add(index, one), to)
+    }
+
+    fn begin_loop_while(
+        &mut self,
+        from: u32,
+        step: u32,
+        compared: impl FnOnce(&mut Self, u32) -> u32,
+        to: u32,
+    ) -> Loop {
         let [index, next, head, latch, exit] = [(); 5].map(|()| self.new.fresh_id());
         let before = self.block;
         self.branch(head);
         self.label(head);
         let ulong = self.ulong();
         self.code.push(Op::Phi, &[ulong, index, from, before, next, latch]);
-        let goes_on = self.less(index, to);
+        let compared = compared(self, index);
+        let goes_on = self.less(compared, to);
         self.branch_unless(goes_on, exit);
         Loop { index, next, step, head, latch, exit }
     }

@@ -31,6 +31,8 @@ pub(super) struct Case {
     pub(super) needs: Needs,
     pub(super) unit: ReplayUnit,
     pub(super) needs_groups: bool,
+    /// Whether `seq` runs rows in parts: see [`Writer::row_in_parts`].
+    pub(super) in_parts: bool,
 }
 
 /// Which of the two kernels.
@@ -242,10 +244,11 @@ impl Writer<'_, '_> {
         match (case.unit, case.needs_groups) {
             (ReplayUnit::Items, _) => {
                 let outer = self.outer(space.size, &mut position.item);
-                let row = self.row(space.size[0]);
-                position.item[0] = row.1;
-                self.call(case, &arguments, &space, &position);
-                self.body.end_loop(&row.0);
+                if case.in_parts && self.lanes.is_none() {
+                    self.row_in_parts(case, &arguments, &space, &mut position);
+                } else {
+                    self.items_of_row(case, &arguments, &space, &mut position);
+                }
                 self.close(outer);
             }
             (ReplayUnit::Groups, groups) => {
@@ -261,6 +264,45 @@ impl Writer<'_, '_> {
                 self.close(outer);
             }
         }
+    }
+
+    fn items_of_row(&mut self, case: &Case, arguments: &[u32], space: &Space, position: &mut Position) {
+        let row = self.row(space.size[0]);
+        position.item[0] = row.1;
+        self.call(case, arguments, space, position);
+        self.body.end_loop(&row.0);
+    }
+
+    /// A row whose global ids begin at 0, as they mostly do, in three parts: its first item, those between, and its last one.
+    /// Stencils compare their global id with 0 and with the global size; for the items between, compilers know the answers
+    /// and vectorise what they would not with them open.
+    fn row_in_parts(&mut self, case: &Case, arguments: &[u32], space: &Space, position: &mut Position) {
+        let [zero, one] = [0, 1].map(|value| self.body.constant(value));
+        let [elsewhere, done] = [(); 2].map(|()| self.body.new.fresh_id());
+        let bool = self.body.new.bool_type();
+        let from_zero = self.body.value(Op::IEqual, bool, &[space.offset[0], zero]);
+        self.body.branch_unless(from_zero, elsewhere);
+        let [_, y, z] = space.offset;
+        let known = Space { offset: [zero, y, z], ..*space };
+        let mut part = |writer: &mut Self, item: u32| {
+            position.item[0] = item;
+            writer.call(case, arguments, &known, position);
+        };
+        let any = self.body.less(zero, space.size[0]);
+        self.body.branch_unless(any, done);
+        part(self, zero);
+        let between = self.body.begin_loop_before_last(one, space.size[0]);
+        part(self, between.index);
+        self.body.end_loop(&between);
+        let more = self.body.less(one, space.size[0]);
+        self.body.branch_unless(more, done);
+        let last = self.body.arithmetic(Op::ISub, space.size[0], one);
+        part(self, last);
+        self.body.branch(done);
+        self.body.label(elsewhere);
+        self.items_of_row(case, arguments, space, position);
+        self.body.branch(done);
+        self.body.label(done);
     }
 
     /// Loops over slices and rows.

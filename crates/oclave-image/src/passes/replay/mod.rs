@@ -56,6 +56,9 @@ pub const REPLAY_SEQ: &str = "__oclave_replay_seq";
 /// Name of the kernel whose work-items share those of a task.
 pub const REPLAY_WI: &str = "__oclave_replay_wi";
 
+/// Kernels of more steps are not written several times.
+const PARTED_STEPS: u32 = 200;
+
 /// What [`replay`] makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replay {
@@ -184,7 +187,8 @@ fn write(module: &Module, excluded: Vec<ExcludedKernel>, contraction_off: bool) 
         });
         modes = kernel.float_modes;
         let (function, needs_groups) = (kernel.function, kernel.needs_groups);
-        cases.push(Case { function, parameters, needs, unit, needs_groups });
+        let in_parts = needs.compares_ends() && !kernel.cost.has_loops && kernel.cost.steps <= PARTED_STEPS;
+        cases.push(Case { function, parameters, needs, unit, needs_groups, in_parts });
     }
     layout.own_tasks = cases.len() as u32;
 

@@ -185,7 +185,14 @@ fn one(new: &mut Rewriter<'_>, kind: Kind) -> (Case, ReplayKernel) {
     write(new, kind, function, &list, (element, pointer, width));
     let (block_bytes, _) = block.finish();
     let arguments = list.iter().map(|parameter| parameter.argument).collect();
-    let case = Case { function, parameters: list, needs, unit: ReplayUnit::Items, needs_groups: false };
+    let case = Case {
+        function,
+        parameters: list,
+        needs,
+        unit: ReplayUnit::Items,
+        needs_groups: false,
+        in_parts: false,
+    };
     let (name, steps) = match kind {
         Kind::Copy(width) => (format!("copy {width}"), 6),
         Kind::Fill(width) => (format!("fill {width}"), 4),
