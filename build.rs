@@ -16,7 +16,7 @@ const PROGRAMS: [(&str, &str, u32); 8] = [
 /// Sources that are programs of their own, named like them, by folder.
 #[cfg(feature = "test-kernels")]
 const APART: [(&str, &[&str]); 3] = [
-    ("kernels/bench_virtual", &["virtual_call"]),
+    ("kernels/bench_virtual", &["virtual_call", "virtual_link"]),
     ("kernels/virtual_apart", &["apart_bodies", "apart_make", "apart_use"]),
     (
         "kernels/virtual_linking",
@@ -32,6 +32,10 @@ const APART: [(&str, &[&str]); 3] = [
             "mixed",
             "plugged",
             "use_plug",
+            "levels",
+            "levels_inner",
+            "levels_use",
+            "levels_outer",
         ],
     ),
 ];

@@ -4,9 +4,9 @@
 
 mod common;
 
-use common::context;
+use common::{setting, single};
 use oclave::usm::Shared;
-use oclave::{Command, Context, Graph, KernelCall, Local, NdRange, Queue, Range, ReplayStrategy, UsmSlice};
+use oclave::{Command, Graph, KernelCall, Local, NdRange, Queue, Range, ReplayStrategy, UsmSlice};
 
 mod optimised {
     oclave::include_kernels!("virtual_functions");
@@ -16,19 +16,6 @@ mod unoptimised {
 }
 mod bases {
     oclave::include_kernels!("virtual_bases");
-}
-
-/// The selected device's context and a queue, or nothing after saying why.
-fn setting() -> Option<(Context, Queue)> {
-    let context = context()?;
-    let queue = Queue::new(&context).unwrap();
-    Some((context, queue))
-}
-
-/// Runs a kernel once.
-#[track_caller]
-fn single(queue: &Queue, call: KernelCall) {
-    queue.single_task(call).unwrap().wait().unwrap();
 }
 
 /// Runs a kernel for `n` items and gives what it wrote.

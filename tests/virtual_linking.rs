@@ -203,6 +203,43 @@ fn two_sets_and_objects_of_another_program() {
 }
 
 #[test]
+fn sets_that_functions_of_a_called_set_call_are_linked_too() {
+    let Some(device) = device() else { return };
+    let calling = || {
+        let mut image = sum();
+        let mut all = image.virtual_functions().unwrap();
+        all.calls = names(&["half"]);
+        image.set_virtual_functions(&all);
+        image
+    };
+    let missing = queue(&device);
+    let (kernels_alone, _calling) = (load(&missing, &kernels(&["sum"])), load(&missing, &calling()));
+    let out = missing.context().alloc_device::<i32>(1).unwrap();
+    let plain = kernels_alone.kernel("plain").unwrap().call().pointer_mut(&out);
+    let text = missing.parallel_for(1, plain).unwrap_err().to_string();
+    assert!(text.contains("set `half`, which image `sum` calls"), "{text}");
+
+    let masked = queue(&device.masked(Mask::FP64));
+    let images = [kernels(&["sum"]), calling(), half()].map(|image| load(&masked, &image));
+    let objects = construct(&masked, &load(&masked, &kernels(&[])), &[ADD]);
+    let error = apply(&masked, &images[0], &objects).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::KernelNotSupported);
+    let text = error.to_string();
+    assert!(text.contains("set `half`, which image `sum` calls") && text.contains("fp64"), "{text}");
+
+    if !device.capabilities().aspects.contains(Aspects::FP64) {
+        println!("skipped: no fp64");
+        return;
+    }
+    let all = queue(&device);
+    let images = [kernels(&["sum"]), calling(), half()].map(|image| load(&all, &image));
+    let classes = [HALF, MUL, ADD];
+    let objects = construct(&all, &images[0], &classes);
+    let results: Vec<i32> = (0..3).map(|i| expected(classes[i], i)).collect();
+    assert_eq!(apply(&all, &images[0], &objects).unwrap(), results);
+}
+
+#[test]
 fn a_set_that_nobody_provides_is_named() {
     let Some(device) = device() else { return };
     let queue = queue(&device);

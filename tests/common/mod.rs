@@ -30,6 +30,19 @@ pub(crate) fn context() -> Option<Context> {
     Some(Context::new(&device).unwrap())
 }
 
+/// That context and an in-order queue.
+pub(crate) fn setting() -> Option<(Context, Queue)> {
+    let context = context()?;
+    let queue = Queue::new(&context).unwrap();
+    Some((context, queue))
+}
+
+/// Runs a kernel once.
+#[track_caller]
+pub(crate) fn single(queue: &Queue, call: KernelCall) {
+    queue.single_task(call).unwrap().wait().unwrap();
+}
+
 /// The kernels of `tests/fixtures/launch.cl`.
 #[allow(dead_code, reason = "not every test launches")]
 pub(crate) fn bundle(context: &Context) -> KernelBundle {

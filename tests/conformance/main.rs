@@ -5,6 +5,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "../common/mod.rs"]
+mod common;
 #[macro_use]
 mod support;
 

@@ -6,29 +6,12 @@ use oclave::mask::Mask;
 use oclave::usm::Shared;
 use oclave::{Aspects, Buffer, Context, ErrorKind, KernelCall, Local, NdRange, Queue, UsmSlice};
 
-use super::support::device;
+use super::common::{setting, single};
 
 mod kernels {
     oclave::include_kernels!("scenarios");
 }
 use kernels::virtual_functions as vf;
-
-/// A context of the selected device and an in-order queue.
-fn setting() -> Option<(Context, Queue)> {
-    let device = device()?;
-    if device.capabilities().usm.is_none() {
-        println!("skipped: the device has no USM");
-        return None;
-    }
-    let context = Context::new(&device).unwrap();
-    let queue = Queue::new(&context).unwrap();
-    Some((context, queue))
-}
-
-#[track_caller]
-fn single(queue: &Queue, call: KernelCall) {
-    queue.single_task(call).unwrap().wait().unwrap();
-}
 
 /// What a kernel writes in a range of work-items.
 #[track_caller]

@@ -274,6 +274,24 @@ fn markers_belong_to_kernels_and_functions() {
     );
 }
 
+#[test]
+fn classes_have_at_most_eight_thousand_virtual_functions() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let class = |functions: usize| {
+        let declared: String = (1..functions).map(|i| format!("    virtual int f{i}(int x);\n")).collect();
+        format!(
+            "struct wide {{\n    INDIRECTLY_CALLABLE(s) virtual int f0(int x);\n{declared}}};
+int wide::f0(int x) {{ return x; }}
+kernel void make(global char *m) {{ new (m) wide; }}"
+        )
+    };
+    refused(&class(8192), &["`wide::f8191`", "more than 8000 virtual functions"]);
+    let (_folder, built) = build(2, &class(8000));
+    assert_eq!(sets(&images(&built)["shapes"].1.creates), ["s"]);
+}
+
 /// The same vtables, wherever: constructing, bodies and calling in three sources.
 #[test]
 fn sources_may_share_classes() {

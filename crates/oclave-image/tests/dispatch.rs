@@ -99,29 +99,64 @@ fn sound(sets: &[&DeviceImage], report_faults: bool) -> Module {
     module
 }
 
-fn cases(module: &Module) -> Vec<usize> {
-    // Selector and default, then literal of two words and label.
-    module.instructions().filter(|i| i.is(Op::Switch)).map(|i| (i.operands().len() - 2) / 3).collect()
+/// Of each switch, how many words tell its cases: two a case over numbers of functions, three over codes.
+fn switches(module: &Module) -> Vec<usize> {
+    module.instructions().filter(|i| i.is(Op::Switch)).map(|i| i.operands().len() - 2).collect()
+}
+
+fn compared(module: &Module) -> usize {
+    module.instructions().filter(|i| i.is(Op::Select)).count()
 }
 
 #[test]
 fn a_dispatcher_knows_exactly_what_is_linked() {
     for faults in [false, true] {
         let module = sound(&[&sum()], faults);
-        // Three slots and two functions; nothing has slot 1 of the other signature.
-        assert_eq!(cases(&module), [5]);
+        // Three slots lead to two functions; nothing has slot 1 of the other signature.
+        assert_eq!((switches(&module), compared(&module)), (vec![2 * 2], 3));
         let names: Vec<String> = module.names().map(|(_, name)| name).collect();
         assert_eq!(names.iter().any(|name| name == VIRTUAL_FAULT), faults);
         assert!(!names.iter().any(|name| name.contains("__vfo_")), "nobody asks for offsets");
-        assert_eq!(cases(&sound(&[], faults)), [0; 0], "without sets there is only the default");
+        assert_eq!(switches(&sound(&[], faults)), [0; 0], "without sets there is only the default");
     }
+}
+
+#[test]
+fn many_codes_are_a_switch_themselves() {
+    for (slots, words, comparisons) in [(16, 2 * 2, 16), (17, 17 * 3, 0)] {
+        let mut set = sum();
+        let mut all = set.virtual_functions().unwrap();
+        all.slots = (0..slots).map(|i| slot(if i == 3 { "add" } else { "mul" }, (i + 1) << 16)).collect();
+        set.set_virtual_functions(&all);
+        let module = sound(&[&set], true);
+        assert_eq!((switches(&module), compared(&module)), (vec![words], comparisons));
+    }
+}
+
+#[test]
+fn only_calls_that_do_not_know_their_slot_take_codes_of_functions() {
+    let mut set = sum();
+    let mut all = set.virtual_functions().unwrap();
+    let any = Dispatcher::new(APPLY.parse().unwrap(), SlotKey::default());
+    for function in &mut all.functions {
+        function.calls.push(any.name.clone());
+    }
+    all.dispatchers.push(any.clone());
+    set.set_virtual_functions(&all);
+    let kernels = kernels();
+    let known = [&kernels, &set].map(|image| image.virtual_functions().unwrap());
+    let known: Vec<&VirtualFunctions> = known.iter().collect();
+    let program = VirtualProgram { kernels: &kernels, sets: &[&set], known: &known, report_faults: true };
+    let plan = program.plan().unwrap();
+    assert_eq!(plan.codes_of(&any.name), Some(5));
+    assert_eq!(plan.codes_of(&dispatcher(APPLY, 0).name), Some(3));
 }
 
 #[test]
 fn a_cycle_is_linked_level_by_level() {
     for faults in [false, true] {
         let module = sound(&[&tree(3), &sum()], faults);
-        assert_eq!(cases(&module), [7, 7, 7]);
+        assert_eq!((switches(&module), compared(&module)), (vec![2 * 3; 3], 3 * 4));
         let wrappers: Vec<String> =
             module.names().map(|(_, name)| name).filter(|name| name.starts_with("__vfw_tree")).collect();
         assert_eq!(wrappers.len(), 3, "{wrappers:?}");

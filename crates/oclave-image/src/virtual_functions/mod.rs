@@ -19,7 +19,7 @@ pub use signature::{CallSignature, CallType};
 pub const DEFAULT_SET: &str = "void";
 
 /// Version of names, codes and signatures. Images of different versions do not link.
-pub const VIRTUAL_ABI: u32 = 1;
+pub const VIRTUAL_ABI: u32 = 2;
 
 /// How the names of imported dispatchers begin.
 pub(crate) const DISPATCHER_PREFIX: &str = "__vfd_";
@@ -104,7 +104,7 @@ pub struct Dispatcher {
 /// What a virtual call knows of its slot.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct SlotKey {
-    /// Number of the slot.
+    /// Number of the slot; where there is one, the code is a slot's and never a function's own.
     pub slot: Option<u32>,
     /// Static type of the object.
     pub class: Option<String>,

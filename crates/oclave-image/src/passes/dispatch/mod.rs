@@ -16,6 +16,7 @@ use super::virtual_functions::at_level;
 use crate::spirv::Module;
 use crate::spirv::{Decoration, LinkageType, Op};
 use crate::{Aspects, DeviceImage, OFFSET_DISPATCHER, Requirements, Result, VirtualFunctions};
+use generate::Form;
 
 /// A kernels image and the set images that serve its virtual calls.
 #[derive(Debug, Clone, Copy)]
@@ -90,11 +91,12 @@ impl VirtualProgram<'_> {
     pub fn link(&self) -> Result<DeviceImage> {
         let mut image = self.describe()?;
         let plan = self.plan()?;
-        let dispatchers = plan.generate(self.report_faults)?;
         let kernels = Module::from_words(self.kernels.spirv.clone())?;
+        let mut waits = waits_for_others(&kernels);
         let mut parts = vec![(self.kernels.name.clone(), kernels)];
         for set in self.sets {
             let module = Module::from_words(set.spirv.clone())?;
+            waits |= waits_for_others(&module);
             match plan.levels() {
                 None => parts.push((set.name.clone(), module)),
                 Some(levels) => {
@@ -104,7 +106,8 @@ impl VirtualProgram<'_> {
                 }
             }
         }
-        parts.push(("dispatchers".to_owned(), dispatchers));
+        let form = if waits { Form::Codes } else { Form::Numbers };
+        parts.push(("dispatchers".to_owned(), plan.generate(self.report_faults, form)?));
         let inputs: Vec<LinkInput<'_>> =
             parts.iter().map(|(name, module)| LinkInput { name, module }).collect();
         let globals: BTreeSet<String> = image.device_globals()?.into_iter().map(|global| global.id).collect();
@@ -123,6 +126,18 @@ impl VirtualProgram<'_> {
         image.spirv = linked.into_words();
         Ok(image)
     }
+}
+
+/// Whether functions of a module have barriers, or other things that all work-items of a group do together.
+fn waits_for_others(module: &Module) -> bool {
+    let mut ops = module.instructions().filter_map(|instruction| instruction.op());
+    ops.any(|op| {
+        op == Op::ControlBarrier
+            || op as u32 >= Op::GroupAsyncCopy as u32 && {
+                let name = format!("{op:?}");
+                name.starts_with("Group") || name.starts_with("Subgroup")
+            }
+    })
 }
 
 /// Whether an image cannot be built without linking: it imports dispatchers.

@@ -72,10 +72,9 @@ impl DispatchPlan {
         self.levels
     }
 
-    /// How many functions a dispatcher leads to; `None` where it is not needed.
-    pub fn functions_of(&self, dispatcher: &str) -> Option<usize> {
-        let table = self.tables.iter().find(|table| table.dispatcher.name == dispatcher)?;
-        Some(table.cases.values().collect::<BTreeSet<_>>().len())
+    /// How many codes a dispatcher knows; `None` where it is not needed.
+    pub fn codes_of(&self, dispatcher: &str) -> Option<usize> {
+        self.tables.iter().find(|table| table.dispatcher.name == dispatcher).map(|table| table.cases.len())
     }
 }
 
@@ -104,7 +103,8 @@ fn table<'a>(
             insert(slot.code, to)?;
         }
     }
-    for (name, &to) in provided {
+    // Calls that know their slot loaded the code from an object: it is a slot's.
+    for (name, &to) in provided.iter().filter(|_| dispatcher.key.slot.is_none()) {
         if to.function.signature == dispatcher.signature && slots.get(name).copied().unwrap_or(true) {
             insert(to.function.code, to)?;
         }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::rewrite::Rewrite;
 use super::symbols::{constant, is_access_chain};
-use super::types::{CodeType, call_type};
+use super::types::{CodeType, call_type, type_of};
 use crate::Result;
 use crate::spirv::{Code, FunctionControl, Instruction, LinkageType, Op, Rewriter, Type, TypeTable};
-use crate::virtual_functions::{CallSignature, CallType, Dispatcher, OFFSET_DISPATCHER, SlotKey};
+use crate::virtual_functions::{CallSignature, Dispatcher, OFFSET_DISPATCHER, SlotKey};
 
 /// The dispatchers that the new module imports.
 #[derive(Debug, Default)]
@@ -57,28 +57,6 @@ fn import(new: &mut Rewriter<'_>, name: &str, result: u32, parameters: &[u32]) -
     new.name(id, name);
     new.decorate_linkage(id, name, LinkageType::Import);
     id
-}
-
-/// A type of a signature.
-pub(super) fn type_of(new: &mut Rewriter<'_>, ty: CallType) -> u32 {
-    match ty {
-        CallType::Void => new.void_type(),
-        CallType::Bool => new.bool_type(),
-        CallType::Int(bits) => new.int_type(bits),
-        CallType::Float(bits) => new.float_type(bits),
-        CallType::IntVector(lanes, bits) => {
-            let component = new.int_type(bits);
-            new.vector_type(component, lanes)
-        }
-        CallType::FloatVector(lanes, bits) => {
-            let component = new.float_type(bits);
-            new.vector_type(component, lanes)
-        }
-        CallType::Pointer(class) => {
-            let byte = new.int_type(8);
-            new.pointer_type(class, byte)
-        }
-    }
 }
 
 /// The signature of a function type; the place of the first type that calls cannot pass, 0 being the result, where there
@@ -140,9 +118,10 @@ impl Rewrite<'_, '_> {
         Ok(())
     }
 
-    /// The number of the slot that a pointer to a function was loaded from, where that is plain to see.
+    /// The number of the slot that a pointer to a function was loaded from, where that is plain to see. Dispatchers of calls
+    /// that say a slot know no codes of functions.
     fn slot_of(&self, pointer: u32) -> Option<u32> {
-        let known = |id| self.old.vtables.slot_number(*self.old.symbols.get(&id)?, self.old.names);
+        let known = |id| self.old.vtables.slot_number(*self.old.symbols.get(&id)?);
         if let Some(slot) = known(pointer) {
             return Some(slot);
         }

@@ -1,8 +1,11 @@
 //! C++ names as people write them, as far as messages need that.
 
-/// `square::area` for `_ZNU3AS46square4areaEi`; other kinds of names as they are.
+use super::sets::thunk_target;
+
+/// `square::area` for `_ZNU3AS46square4areaEi`, and for thunks to it; other kinds of names as they are.
 pub(crate) fn readable(name: &str) -> String {
-    nested(name).unwrap_or_else(|| name.to_owned())
+    let target = thunk_target(name);
+    nested(target.as_deref().unwrap_or(name)).unwrap_or_else(|| name.to_owned())
 }
 
 /// `a::shape` for `N1a5shapeE`; class templates without arguments, where nothing follows them. `None` for what this does
@@ -98,6 +101,7 @@ mod tests {
             ("_ZN12_GLOBAL__N_16HiddenD2Ev", "(anonymous)::Hidden::~Hidden"),
             ("_Z6helperi", "helper"),
             ("_ZTV5shape", "shape"),
+            ("_ZThn16_NU3AS42vd2rfEi", "vd::rf"),
             ("_ZNU3AS42TmIiE1fEi", "_ZNU3AS42TmIiE1fEi"),
             ("plain", "plain"),
             ("_ZN", "_ZN"),

@@ -32,3 +32,4 @@ pub(crate) mod wrappers;
 pub use levels::at_level;
 pub(crate) use lower::lower;
 pub use merge_types::merge_types;
+pub(super) use types::type_of;

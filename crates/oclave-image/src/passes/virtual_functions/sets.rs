@@ -57,7 +57,7 @@ fn target(function: u32, by_name: &HashMap<&str, u32>, names: &Names) -> u32 {
 }
 
 /// The name of the function to which a thunk leads (Itanium C++ ABI, 5.1.4.4 "Virtual Override Thunks").
-fn thunk_target(name: &str) -> Option<String> {
+pub(super) fn thunk_target(name: &str) -> Option<String> {
     let rest = name.strip_prefix("_ZT")?;
     let rest = match rest.strip_prefix('c') {
         Some(covariant) => call_offset(call_offset(covariant)?)?,

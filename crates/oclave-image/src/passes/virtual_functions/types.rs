@@ -1,6 +1,6 @@
 //! Which types stand for addresses of functions and slots, and types as signatures have them.
 
-use crate::spirv::{IdMap, Module, Op, StorageClass, Type, TypeTable};
+use crate::spirv::{Capability, IdMap, Module, Op, Rewriter, StorageClass, Type, TypeTable};
 use crate::virtual_functions::CallType;
 
 /// The types that become 64-bit integers.
@@ -74,4 +74,43 @@ pub(super) fn call_type(types: &TypeTable<'_>, ty: u32) -> Option<CallType> {
         Type::Pointer { class, .. } => StorageClass::from_u32(class).map(CallType::Pointer),
         _ => scalar(ty),
     }
+}
+
+/// A type of a signature in the new module, with the capabilities that it needs.
+pub(in crate::passes) fn type_of(new: &mut Rewriter<'_>, ty: CallType) -> u32 {
+    match ty {
+        CallType::Void => new.void_type(),
+        CallType::Bool => new.bool_type(),
+        CallType::Int(bits) => {
+            if bits == 16 {
+                new.capability(Capability::Int16);
+            }
+            new.int_type(bits)
+        }
+        CallType::Float(bits) => {
+            match bits {
+                16 => new.capability(Capability::Float16),
+                64 => new.capability(Capability::Float64),
+                _ => {}
+            }
+            new.float_type(bits)
+        }
+        CallType::IntVector(lanes, bits) => vector_of(new, CallType::Int(bits), lanes),
+        CallType::FloatVector(lanes, bits) => vector_of(new, CallType::Float(bits), lanes),
+        CallType::Pointer(class) => {
+            if class == StorageClass::Generic {
+                new.capability(Capability::GenericPointer);
+            }
+            let byte = new.int_type(8);
+            new.pointer_type(class, byte)
+        }
+    }
+}
+
+fn vector_of(new: &mut Rewriter<'_>, component: CallType, lanes: u32) -> u32 {
+    if lanes > 4 {
+        new.capability(Capability::Vector16);
+    }
+    let component = type_of(new, component);
+    new.vector_type(component, lanes)
 }

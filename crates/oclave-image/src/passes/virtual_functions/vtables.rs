@@ -123,14 +123,10 @@ impl Vtables {
         found
     }
 
-    /// Number of the slot with a code, or of one with the function of that code.
-    pub(super) fn slot_number(&self, code: u64, names: &Names) -> Option<u32> {
-        if code & 0xffff != 0xffff {
-            let table = self.tables.iter().find(|table| table.base == code & !0xffff)?;
-            return table.slots.get(&(code & 0xffff))?.number;
-        }
-        let mut slots = self.tables.iter().flat_map(|table| table.slots.values());
-        slots.find(|slot| slot.number.is_some() && Self::function_code(names, slot.function) == code)?.number
+    /// Number of the slot with a code.
+    pub(super) fn slot_number(&self, code: u64) -> Option<u32> {
+        let table = self.tables.iter().find(|table| table.base == code & !0xffff)?;
+        table.slots.get(&(code & 0xffff))?.number
     }
 
     /// The code of a function's address.

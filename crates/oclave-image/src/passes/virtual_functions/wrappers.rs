@@ -1,7 +1,8 @@
 //! The functions that set images export.
 
-use super::calls::{needs_cast, signature, type_of};
+use super::calls::{needs_cast, signature};
 use super::rewrite::{Old, Rewrite, problem};
+use super::types::type_of;
 use crate::Result;
 use crate::spirv::{Code, FunctionControl, LinkageType, Op, Type};
 use crate::virtual_functions::{CallSignature, WRAPPER_PREFIX};
