@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use common::{bundle, call, context};
+use common::{bundle, call, context, queues, strategies};
 use oclave::record::{ObjectKind, Session};
-use oclave::{Context, Queue, Readback};
+use oclave::{Command, Context, Graph, Queue, Readback};
 use proptest::prelude::*;
 
 /// Long enough to be still running when the next statement is executed.
@@ -42,6 +42,29 @@ fn no_object_is_left() {
         drop(memory);
         drop(queue);
         running.wait().unwrap();
+    }
+    assert!(session.live().is_empty(), "{:?}", session.live());
+}
+
+/// The event of a measured replay holds those of its commands, the last of which it waits for.
+#[test]
+fn measured_replays_leave_nothing() {
+    let Some(context) = context() else { return };
+    let device = context.device().clone();
+    drop(context);
+    let session = Session::start();
+    for strategy in strategies(&device) {
+        let context = Context::new(&device).unwrap();
+        let memory = context.alloc_device::<u32>(16).unwrap();
+        for queue in queues(&context, &device) {
+            let graph = Graph::from_queue(&queue);
+            (0..3)
+                .for_each(|value| drop(graph.after_all_leaves().add(Command::fill(&memory, value)).unwrap()));
+            let executable = graph.finalizer().profiling().strategy(strategy).finalize().unwrap();
+            let event = queue.submit_graph(&executable).unwrap();
+            event.wait().unwrap();
+            drop(event.clone());
+        }
     }
     assert!(session.live().is_empty(), "{:?}", session.live());
 }
