@@ -35,9 +35,16 @@ pub(super) struct Classifier<'q> {
     alone: HashMap<u32, u32>,
     /// Whether replay programs that are not there are left for others to build.
     in_background: bool,
-    /// Kernels of those.
+    /// Whether nothing is to be learned.
+    pub(super) is_final: bool,
+    /// Kernels whose programs others shall build.
     pub(super) wanted: Vec<Wanted>,
 }
+
+/// So many launches a node may cost that nobody has seen in a list.
+const TRIED_LAUNCHES: f64 = 32.0;
+/// Nodes of a kernel that are launched to see what that costs.
+const SAMPLES: u32 = 4;
 
 /// A kernel's program and its number there.
 type Place = (u32, u32);
@@ -47,11 +54,15 @@ struct Node {
     kind: Kind,
     /// The kernel's number in its program; what has none is the library's own.
     kernel: Option<u32>,
+    items: f64,
     steps: f64,
+    /// As its launch has them.
+    launch_steps: f64,
 }
 
 impl Node {
-    const NOTHING: Self = Self { kind: Kind::Nothing, kernel: None, steps: 0.0 };
+    const NOTHING: Self =
+        Self { kind: Kind::Nothing, kernel: None, items: 0.0, steps: 0.0, launch_steps: 0.0 };
     const ALONE: Self = Self { kind: Kind::Alone, ..Self::NOTHING };
 }
 
@@ -68,6 +79,7 @@ impl<'q> Classifier<'q> {
             nodes: Vec::with_capacity(count),
             alone: HashMap::new(),
             in_background,
+            is_final: false,
             wanted: Vec::new(),
         }
     }
@@ -83,6 +95,7 @@ impl<'q> Classifier<'q> {
     ) -> Result<Option<(Candidate, Machine)>> {
         let mut classifier = Self::new(queue, 1, false);
         classifier.programs.push(Arc::clone(program));
+        classifier.is_final = true;
         classifier.add(command)?;
         let classes = classifier.finish().0;
         Ok(classes.and_then(|classes| Some((*classes.candidates.first()?, classes.machine))))
@@ -118,20 +131,40 @@ impl<'q> Classifier<'q> {
             cores: self.queue.device().capabilities().compute_units,
             always: false,
         };
-        let cost = |node: &Node| {
-            let work = Work { tasks: 1.0, steps: node.steps };
+        let cores = f64::from(machine.cores.max(1));
+        let mut samples: HashMap<Place, u32> = HashMap::new();
+        let mut candidate = |node: &Node| {
+            let none = Candidate { cost_ns: 0.0, launch_ns: machine.launch_ns, kind: node.kind };
             let (program, local) = match node.kind {
-                Kind::Nothing | Kind::Alone => return 0.0,
+                Kind::Nothing | Kind::Alone => return none,
                 Kind::Free => (0, None),
                 Kind::Of(program, local) => (program, local),
             };
-            let rates = self.programs.get(program as usize).unwrap_or(first).rates();
-            match local {
-                None => rates.best(work).1,
-                Some(_) => rates.time(rates.shape(local, work), work),
+            let program_of = self.programs.get(program as usize).unwrap_or(first);
+            let rates = program_of.rates();
+            let time = |steps: f64| {
+                let work = Work { tasks: 1.0, steps };
+                rates.time(rates.shape(local, work), work)
+            };
+            let mut cost_ns = time(node.steps);
+            let mut launch_ns = machine.launch_ns + time(node.launch_steps) / cores;
+            if let Some(kernel) = node.kernel {
+                let is_known = |source: Source| program_of.is_known(kernel, source, node.items);
+                if !is_known(Source::List) {
+                    // A list tells what it costs there.
+                    launch_ns = TRIED_LAUNCHES * machine.launch_ns;
+                } else if !is_known(Source::Launch) && cost_ns > machine.launch_ns / 2.0 && !self.is_final {
+                    // Some launches tell what they cost.
+                    let count = samples.entry((program, kernel)).or_default();
+                    if *count < SAMPLES {
+                        *count += 1;
+                        cost_ns = f64::INFINITY;
+                    }
+                }
             }
+            Candidate { cost_ns, launch_ns, kind: node.kind }
         };
-        let candidates = self.nodes.iter().map(|node| Candidate { cost_ns: cost(node), kind: node.kind });
+        let candidates = self.nodes.iter().map(&mut candidate);
         let classes = Classes {
             candidates: candidates.collect(),
             programs: self.programs,
@@ -161,8 +194,9 @@ impl<'q> Classifier<'q> {
         };
         let local = fits(form, kernel, replay).map_err(|reason| self.reason(&reason))?;
         let items: f64 = form.size.global.iter().map(|size| *size as f64).product();
-        let steps = items * replay.steps(number);
-        Ok(Node { kind: Kind::Of(program, local), kernel: Some(number), steps })
+        let [steps, launch_steps] =
+            [Source::List, Source::Launch].map(|source| items * replay.steps(number, source));
+        Ok(Node { kind: Kind::Of(program, local), kernel: Some(number), items, steps, launch_steps })
     }
 
     /// Where a kernel is.
@@ -196,18 +230,24 @@ impl<'q> Classifier<'q> {
 impl Classes {
     /// What the steps of a plan run, as far as something can be learned from it; the nodes still by their place in the partition.
     pub(super) fn works(&self, segments: &[Segment]) -> Vec<trial::Work> {
-        let is_to_learn = |node: &Node, than: Source| match node.kind {
+        let is_to_learn = |node: &Node, source: Source| match node.kind {
             Kind::Of(program, _) => {
-                let source = self.programs.get(program as usize).zip(node.kernel);
-                source.is_some_and(|(program, kernel)| program.source(kernel) < than)
+                let program = self.programs.get(program as usize).zip(node.kernel);
+                program.is_some_and(|(program, kernel)| !program.is_measured(kernel, source, node.items))
             }
             _ => false,
         };
-        if !self.nodes.iter().any(|node| is_to_learn(node, Source::List)) {
-            return Vec::new();
-        }
+        let is_lesson = |segment: &Segment| match segment {
+            Segment::List(run) => {
+                let mut nodes = run.nodes.iter().filter_map(|node| self.nodes.get(*node as usize));
+                nodes.any(|node| is_to_learn(node, Source::List))
+            }
+            Segment::Launch(node) => {
+                self.nodes.get(*node as usize).is_some_and(|node| is_to_learn(node, Source::Launch))
+            }
+        };
         let work = |segment: &Segment| {
-            let (nodes, groups, local, than) = match segment {
+            let (nodes, groups, local, source) = match segment {
                 Segment::List(run) => (run.nodes.as_slice(), run.groups, run.local, Source::List),
                 Segment::Launch(node) => (std::slice::from_ref(node), u32::MAX, None, Source::Launch),
             };
@@ -217,7 +257,8 @@ impl Classes {
                 _ => None,
             })?;
             let does = all().filter(|node| node.kind != Kind::Nothing);
-            let whole = Work { tasks: does.count() as f64, steps: all().map(|node| node.steps).sum() };
+            let steps = |node: &Node| if source == Source::List { node.steps } else { node.launch_steps };
+            let whole = Work { tasks: does.count() as f64, steps: all().map(steps).sum() };
             let shape = program.rates().shape(local, whole);
             let mut work = trial::Work {
                 node: *nodes.first()?,
@@ -228,16 +269,16 @@ impl Classes {
             for node in all().filter(|node| node.kind != Kind::Nothing) {
                 let time = |steps: f64| program.rates().time(shape, Work { tasks: 1.0, steps });
                 let kernel = match node.kind {
-                    Kind::Of(program, _) if is_to_learn(node, than) => {
+                    Kind::Of(program, _) if is_to_learn(node, source) => {
                         node.kernel.map(|kernel| (program, kernel))
                     }
                     _ => None,
                 };
-                work.add(kernel, time(node.steps), time(0.0));
+                work.add(kernel, node.items, time(steps(node)), time(0.0));
             }
             Some(work)
         };
-        segments.iter().filter_map(work).collect()
+        segments.iter().filter(|segment| is_lesson(segment)).filter_map(work).collect()
     }
 }
 
@@ -251,7 +292,8 @@ fn moved(alignment: u64, size: &ByteBox) -> Node {
         2.. => 4,
         _ => 1,
     };
-    Node { kind: Kind::Free, kernel: None, steps: (row_bytes / width * rows * planes) as f64 * 6.0 }
+    let steps = (row_bytes / width * rows * planes) as f64 * 6.0;
+    Node { kind: Kind::Free, kernel: None, items: 0.0, steps, launch_steps: steps }
 }
 
 /// Whether a list can run the kernel over its range; with the size of groups that it needs, if it does.

@@ -13,6 +13,8 @@ use super::segments::{LONGEST_NS, Machine};
 
 /// How many launches sharing must save: it cuts the run in two, and estimates are rough.
 const SHARED_LAUNCHES: f64 = 3.0;
+/// Nanoseconds until other cores are at work.
+const WAKE_NS: f64 = 10_000.0;
 /// Work of one group in nanoseconds, where there are enough components.
 const GROUP_NS: f64 = 4000.0;
 /// The largest component may be this much more than a core's part.
@@ -38,6 +40,11 @@ pub(super) enum Shared {
     Any(u32),
     /// A group for each list, in the order of the list: places in the run.
     Lanes(Vec<Vec<u32>>),
+}
+
+/// What sharing must save.
+pub(super) fn needed_ns(machine: &Machine) -> f64 {
+    SHARED_LAUNCHES * machine.launch_ns + WAKE_NS
 }
 
 /// A run.
@@ -107,7 +114,7 @@ impl<P: Fn(usize, &mut dyn FnMut(usize))> Divider<'_, P> {
     /// How groups share nodes, if that is worth a launch of their own.
     fn share(&self, nodes: Range<usize>) -> Shared {
         let total: f64 = self.costs.get(nodes.clone()).unwrap_or(&[]).iter().sum();
-        let needed = SHARED_LAUNCHES * self.machine.launch_ns;
+        let needed = needed_ns(self.machine);
         if nodes.len() < 2 || self.machine.saving_ns(total) <= needed {
             return Shared::No;
         }

@@ -120,6 +120,7 @@ pub(crate) fn plan(
         let origin = flat.origin(*node as usize);
         classifier.add(command).map_err(|error| error.at(format!("node {origin}")))?;
     }
+    classifier.is_final = wish == Wish::Always;
     if !classifier.wanted.is_empty() {
         let wanted = std::mem::take(&mut classifier.wanted);
         return Ok(Outcome::Later(Build::start(queue.context(), queue.device(), wanted)));

@@ -11,12 +11,13 @@
 //! | launch | one that is large, or that no list can run | as ever |
 //!
 //! # When a list wins
-//! A list runs nodes on one core, in T altogether; launches run them on all P cores, and each begins with L. For n nodes the
-//! list wins while L + T < n (L + T / (n P)), so while T (1 − 1 / P) < (n − 1) L; for one node more, while its own T (1 − 1 / P) < L.
+//! A list runs nodes on one core, and begins with one launch; launches run them on all P cores, and begin with one each. What both take is in
+//! the candidates: the list wins while the sum of its nodes and a launch is less than the sum of all launches; one node more is good for it while
+//! it is less than the launch of its own. Groups that share independent nodes are on all cores, too: then these may be of any size.
 
 use std::collections::BTreeMap;
 
-use super::divide::{Divider, Shared};
+use super::divide::{Divider, Shared, needed_ns};
 
 /// A segment takes no longer than this, as estimated: one launch cannot be interrupted.
 pub(super) const LONGEST_NS: f64 = 10e6;
@@ -26,6 +27,8 @@ pub(super) const LONGEST_NS: f64 = 10e6;
 pub(crate) struct Candidate {
     /// Nanoseconds on one core, from a list.
     pub(crate) cost_ns: f64,
+    /// Nanoseconds that a launch of its own takes.
+    pub(crate) launch_ns: f64,
     pub(crate) kind: Kind,
 }
 
@@ -144,7 +147,7 @@ impl Machine {
     pub(super) fn is_small(&self, candidate: &Candidate) -> bool {
         candidate.kind != Kind::Alone
             && candidate.cost_ns < LONGEST_NS
-            && (self.always || self.saving_ns(candidate.cost_ns) < self.launch_ns)
+            && (self.always || candidate.cost_ns < candidate.launch_ns)
     }
 }
 
@@ -263,7 +266,7 @@ impl<'p, P: Fn(u32) -> &'p [u32]> Cutter<'_, P> {
     }
 
     fn candidate(&self, node: u32) -> Candidate {
-        let none = Candidate { cost_ns: 0.0, kind: Kind::Alone };
+        let none = Candidate { cost_ns: 0.0, launch_ns: 0.0, kind: Kind::Alone };
         self.nodes.get(node as usize).copied().unwrap_or(none)
     }
 
@@ -299,7 +302,7 @@ impl<'p, P: Fn(u32) -> &'p [u32]> Cutter<'_, P> {
         } else if !self.alone.is_empty() {
             self.end_run();
             let batch = std::mem::take(&mut self.alone);
-            self.segments.extend(batch.iter().copied().map(Segment::Launch));
+            self.large(&batch);
             self.done(&batch);
         } else {
             return false;
@@ -406,11 +409,51 @@ impl<'p, P: Fn(u32) -> &'p [u32]> Cutter<'_, P> {
         self.end_serial(run);
     }
 
+    /// Nodes that do not depend on each other, too large for one core in turn: shared by all if there are enough of them.
+    fn large(&mut self, batch: &[u32]) {
+        let mut classes: BTreeMap<Class, Vec<u32>> = BTreeMap::new();
+        for node in batch {
+            match self.candidate(*node) {
+                Candidate { kind: Kind::Of(program, local), cost_ns, .. } if cost_ns < LONGEST_NS => {
+                    classes.entry((program, local)).or_default().push(*node);
+                }
+                _ => self.segments.push(Segment::Launch(*node)),
+            }
+        }
+        let cores = self.machine.cores.max(1);
+        for ((program, local), nodes) in classes {
+            let all = nodes.iter().map(|node| self.candidate(*node));
+            let (cost_ns, launch_ns, longest) =
+                all.fold((0.0, 0.0, 0.0_f64), |(cost, launch, longest), node| {
+                    (cost + node.cost_ns, launch + node.launch_ns, longest.max(node.cost_ns))
+                });
+            let on_all = cost_ns / f64::from(cores);
+            let takes = on_all.max(longest) + needed_ns(self.machine);
+            if nodes.len() < 2 * cores as usize || takes >= launch_ns {
+                self.segments.extend(nodes.into_iter().map(Segment::Launch));
+                continue;
+            }
+            // One launch takes no longer than it may.
+            let parts = (on_all / LONGEST_NS).ceil().max(1.0) as usize;
+            for nodes in nodes.chunks(nodes.len().div_ceil(parts).max(1)) {
+                self.segments.push(Segment::List(Run {
+                    nodes: nodes.to_vec(),
+                    program: Some(program),
+                    local,
+                    groups: nodes.len() as u32,
+                    lanes: Vec::new(),
+                    cost_ns: nodes.iter().map(|node| self.candidate(*node).cost_ns).sum(),
+                }));
+            }
+        }
+    }
+
     fn end_serial(&mut self, run: Run) {
         let does = |node: &&u32| self.candidate(**node).kind != Kind::Nothing;
-        let count = run.nodes.iter().filter(does).count() as f64;
-        let wins = self.machine.saving_ns(run.cost_ns) < (count - 1.0) * self.machine.launch_ns;
-        if wins || self.machine.always && count > 0.0 {
+        let launches: Vec<f64> =
+            run.nodes.iter().filter(does).map(|node| self.candidate(*node).launch_ns).collect();
+        let wins = run.cost_ns + self.machine.launch_ns < launches.iter().sum();
+        if launches.len() > 1 && wins || self.machine.always && !launches.is_empty() {
             self.segments.push(Segment::List(run));
         } else {
             self.segments.extend(run.nodes.into_iter().map(Segment::Launch));
@@ -427,12 +470,16 @@ mod tests {
 
     const MACHINE: Machine = Machine { launch_ns: 8000.0, cores: 2, always: false };
 
+    fn candidate_of(cost_ns: f64, kind: Kind) -> Candidate {
+        Candidate { cost_ns, launch_ns: 8000.0 + cost_ns / 2.0, kind }
+    }
+
     fn node(cost_ns: f64) -> Candidate {
-        Candidate { cost_ns, kind: Kind::Of(0, None) }
+        candidate_of(cost_ns, Kind::Of(0, None))
     }
 
     fn grouped(x: u32) -> Candidate {
-        Candidate { cost_ns: 100.0, kind: Kind::Of(0, Some([x, 1, 1])) }
+        candidate_of(100.0, Kind::Of(0, Some([x, 1, 1])))
     }
 
     fn chain(count: usize) -> Vec<Vec<u32>> {
@@ -457,8 +504,8 @@ mod tests {
 
     #[test]
     fn large_and_foreign_nodes_cut() {
-        let alone = Candidate { cost_ns: 1.0, kind: Kind::Alone };
-        let other = Candidate { cost_ns: 1.0, kind: Kind::Of(1, None) };
+        let alone = candidate_of(1.0, Kind::Alone);
+        let other = candidate_of(1.0, Kind::Of(1, None));
         let all = [
             node(100.0),
             node(100.0),
@@ -516,6 +563,17 @@ mod tests {
     }
 
     #[test]
+    fn large_nodes_that_do_not_depend_on_each_other_are_shared() {
+        let segments = cut_graph(&[node(50_000.0); 10], &vec![vec![]; 10]);
+        let Segment::List(run) = &segments[0] else { panic!("{segments:?}") };
+        assert_eq!((segments.len(), run.groups, run.nodes.len()), (1, 10, 10));
+        // Not a few, which would leave cores idle; nor what a launch does better.
+        assert_eq!(cut_graph(&[node(50_000.0); 3], &vec![vec![]; 3]).len(), 3);
+        let slow = Candidate { launch_ns: 20_000.0, ..node(50_000.0) };
+        assert_eq!(cut_graph(&[slow; 10], &vec![vec![]; 10]).len(), 10);
+    }
+
+    #[test]
     fn chains_side_by_side_run_as_wholes() {
         // Eight chains of a hundred, a node of each in turn; what begins and ends all of them is not in it.
         let begin = 1;
@@ -534,7 +592,7 @@ mod tests {
 
     #[test]
     fn nodes_with_barriers_run_with_those_of_their_size() {
-        let nothing = Candidate { cost_ns: 0.0, kind: Kind::Nothing };
+        let nothing = candidate_of(0.0, Kind::Nothing);
         let all = [node(1.0), grouped(64), nothing, node(1.0), grouped(64), grouped(32), node(1.0)];
         let segments = cut_graph(&all, &chain(7));
         assert_eq!(nodes(&segments), [vec![0, 1, 2, 3, 4], vec![5, 6]]);
@@ -553,8 +611,8 @@ mod tests {
         ];
         let cost = prop_oneof![Just(10.0), Just(3000.0), Just(1e5), Just(1e8)];
         (kind, cost).prop_map(|(kind, cost_ns)| match kind {
-            Kind::Nothing => Candidate { cost_ns: 0.0, kind },
-            kind => Candidate { cost_ns, kind },
+            Kind::Nothing => candidate_of(0.0, kind),
+            kind => candidate_of(cost_ns, kind),
         })
     }
 

@@ -9,7 +9,7 @@ use super::segments::{Kind, Machine, Run};
 use crate::command::{Argument, CommandKind, Form, KernelForm, Place};
 use crate::driver::sequence::{Sequence, Step};
 use crate::driver::usm::Allocation;
-use crate::program::{ReplayProgram, ReplaySegment, Shape, TaskList, Work};
+use crate::program::{ReplayProgram, ReplaySegment, Shape, Source, TaskList, Work};
 use crate::{Error, Queue, Result};
 
 /// What nodes of a partition became tasks, in segments that are steps of its sequence.
@@ -122,7 +122,7 @@ impl Tasks {
             }
             draft.memory.iter().try_for_each(|memory| sequence.keep(memory)).map_err(named)?;
             let items: u64 = draft.global.iter().product();
-            steps += items as f64 * program.steps(draft.kernel);
+            steps += items as f64 * program.steps(draft.kernel, Source::List);
             local_bytes = local_bytes.max(draft.local_bytes);
             names.add(origin);
         }

@@ -16,7 +16,7 @@ use crate::graph::finalize::steps::{Place, Steps};
 use crate::program::{ReplayProgram, Source};
 
 /// Replays that are measured.
-const ROUNDS: u32 = 5;
+const ROUNDS: u32 = 4;
 /// Steps that are looked at.
 const MOST_STEPS: usize = 4096;
 /// Corrections by less do not change much.
@@ -48,8 +48,8 @@ pub(super) struct Work {
     pub(super) is_list: bool,
     /// What is known of it, in nanoseconds on one core.
     pub(super) known_ns: f64,
-    /// What is estimated, by program and kernel.
-    pub(super) estimates: HashMap<(u32, u32), f64>,
+    /// What is estimated, by program and kernel, and the work-items of the largest node.
+    pub(super) estimates: HashMap<(u32, u32), (f64, f64)>,
 }
 
 struct StepWork {
@@ -67,11 +67,13 @@ struct Equation {
 impl Work {
     /// Adds a node that costs so much by estimate, of which `task_ns` has nothing to do with its kernel; a kernel, if it is to be
     /// learned.
-    pub(super) fn add(&mut self, kernel: Option<(u32, u32)>, cost_ns: f64, task_ns: f64) {
+    pub(super) fn add(&mut self, kernel: Option<(u32, u32)>, items: f64, cost_ns: f64, task_ns: f64) {
         match kernel {
             Some(kernel) => {
                 self.known_ns += task_ns;
-                *self.estimates.entry(kernel).or_default() += cost_ns - task_ns;
+                let (estimate, most) = self.estimates.entry(kernel).or_default();
+                *estimate += cost_ns - task_ns;
+                *most = most.max(items);
             }
             None => self.known_ns += cost_ns,
         }
@@ -174,10 +176,9 @@ impl Trial {
 
     /// Corrects the estimates; whether they were so wrong that the executable is better planned anew.
     pub(crate) fn learn(self) -> bool {
-        let mut kernels: Vec<(u32, u32)> = Vec::new();
         let mut is_wrong = false;
         for source in [Source::List, Source::Launch] {
-            let learned = kernels.len();
+            let mut kernels: Vec<((u32, u32), f64)> = Vec::new();
             let mut equations = Vec::new();
             for (StepWork { work, .. }, best) in self.steps.iter().zip(&self.best) {
                 let of_source = work.is_list == (source == Source::List);
@@ -185,27 +186,27 @@ impl Trial {
                     continue;
                 };
                 let mut parts = Vec::new();
-                let mut known_ns = work.known_ns;
-                for (kernel, estimate) in &work.estimates {
-                    match kernels.iter().position(|known| known == kernel) {
-                        // From lists, and these know better.
-                        Some(at) if at < learned => known_ns += estimate,
-                        Some(at) => parts.push((at, *estimate)),
-                        None => {
-                            parts.push((kernels.len(), *estimate));
-                            kernels.push(*kernel);
-                        }
+                for (kernel, (estimate, items)) in &work.estimates {
+                    let at = kernels.iter().position(|known| known.0 == *kernel).unwrap_or_else(|| {
+                        kernels.push((*kernel, 0.0));
+                        kernels.len() - 1
+                    });
+                    if let Some((_, most)) = kernels.get_mut(at) {
+                        *most = most.max(*items);
                     }
+                    parts.push((at, *estimate));
                 }
-                let seen_ns = (best - program.rates().launched_ns()).max(0.0) * work.cores - known_ns;
+                let seen_ns = (best - program.rates().launched_ns()).max(0.0) * work.cores - work.known_ns;
                 equations.push(Equation { seen_ns: seen_ns.max(0.0), parts });
             }
+            // Launches are looked at to decide where nodes run.
+            is_wrong |= source == Source::Launch && !kernels.is_empty();
             let factors = factors(&equations, kernels.len());
-            for ((program, kernel), factor) in kernels.iter().zip(factors).skip(learned) {
+            for (((program, kernel), items), factor) in kernels.iter().zip(factors) {
                 log::debug!("kernel {kernel} of a replay program takes {factor:.3} of what was estimated");
                 is_wrong |= !(1.0 / WRONG..WRONG).contains(&factor);
                 if let Some(program) = self.programs.get(*program as usize) {
-                    program.correct(*kernel, factor, source);
+                    program.correct(*kernel, factor, source, *items);
                 }
             }
         }

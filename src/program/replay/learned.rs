@@ -11,27 +11,32 @@ const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e-3..=1e4;
 /// estimates that the next process begins with.
 #[derive(Debug, Default)]
 pub(super) struct Learned {
-    factors: RwLock<Vec<Factor>>,
+    /// By kernel: from lists, and from launches.
+    factors: RwLock<Vec<[Factor; 2]>>,
     /// Where they are kept.
     disk: Option<(Arc<DiskCache>, CacheKey)>,
 }
 
 /// Of one kernel.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Factor {
-    factor: f64,
-    source: Source,
+    factor: Option<f64>,
+    /// Work-items of the nodes that tell it. Smaller ones tell less, as what a node costs without its items is not told apart.
+    items: f64,
+    /// By this process.
+    is_measured: bool,
 }
 
-/// How a factor is known, the better the later.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// Nodes of so many times the items are another matter.
+const LARGER: f64 = 4.0;
+
+/// Where a kernel was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// It is only an estimate of this process.
-    Estimate,
-    /// From launches, on all cores.
-    Launch,
-    /// From lists, on one core.
-    List,
+    /// In lists, on one core.
+    List = 0,
+    /// Launched, on all cores.
+    Launch = 1,
 }
 
 impl Learned {
@@ -39,32 +44,47 @@ impl Learned {
     pub(super) fn new(count: usize, disk: Option<(Arc<DiskCache>, CacheKey)>) -> Self {
         let kept = disk.as_ref().and_then(|(disk, key)| disk.load(key)).unwrap_or_default();
         let kept = kept.chunks(8).map(|bytes| bytes.try_into().map_or(f64::NAN, f64::from_ne_bytes));
-        let factors = kept.map(|factor| if PLAUSIBLE.contains(&factor) { factor } else { 1.0 });
-        let factors = factors.chain(std::iter::repeat(1.0)).take(count);
-        let factors = factors.map(|factor| Factor { factor, source: Source::Estimate }).collect();
+        let kept: Vec<f64> = kept.collect();
+        let mut kept = kept.chunks(2).map(|kept| match *kept {
+            [factor, items] if PLAUSIBLE.contains(&factor) && items >= 1.0 => {
+                Factor { factor: Some(factor), items, is_measured: false }
+            }
+            _ => Factor::default(),
+        });
+        let mut next = || kept.next().unwrap_or_default();
+        let factors = (0..count).map(|_| [next(), next()]).collect();
         Self { factors: RwLock::new(factors), disk }
     }
 
-    fn of(&self, kernel: u32) -> Factor {
+    fn of(&self, kernel: u32, source: Source) -> Factor {
         let factors = self.factors.read().unwrap_or_else(PoisonError::into_inner);
-        let none = Factor { factor: 1.0, source: Source::Estimate };
-        factors.get(kernel as usize).copied().unwrap_or(none)
+        let both = factors.get(kernel as usize);
+        both.and_then(|both| both.get(source as usize)).copied().unwrap_or_default()
     }
 
-    pub(super) fn factor(&self, kernel: u32) -> f64 {
-        self.of(kernel).factor
+    pub(super) fn factor(&self, kernel: u32, source: Source) -> Option<f64> {
+        self.of(kernel, source).factor
     }
 
-    pub(super) fn source(&self, kernel: u32) -> Source {
-        self.of(kernel).source
+    /// Whether nodes of so many work-items have a factor.
+    pub(super) fn is_known(&self, kernel: u32, source: Source, items: f64) -> bool {
+        let of = self.of(kernel, source);
+        of.factor.is_some() && items <= LARGER * of.items
     }
 
-    /// Multiplies a factor with what it was wrong by.
-    pub(super) fn correct(&self, kernel: u32, by: f64, source: Source) {
+    /// Whether this process measured nodes of about so many work-items, or larger ones.
+    pub(super) fn is_measured(&self, kernel: u32, source: Source, items: f64) -> bool {
+        let of = self.of(kernel, source);
+        of.is_measured && items <= LARGER * of.items
+    }
+
+    /// Sets a factor that nodes of so many work-items told.
+    pub(super) fn set(&self, kernel: u32, factor: f64, source: Source, items: f64) {
         let mut factors = self.factors.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = factors.get_mut(kernel as usize) {
-            let factor = (entry.factor * by).clamp(*PLAUSIBLE.start(), *PLAUSIBLE.end());
-            *entry = Factor { factor, source };
+        let both = factors.get_mut(kernel as usize);
+        if let Some(entry) = both.and_then(|both| both.get_mut(source as usize)) {
+            let factor = factor.clamp(*PLAUSIBLE.start(), *PLAUSIBLE.end());
+            *entry = Factor { factor: Some(factor), items, is_measured: true };
         }
     }
 
@@ -72,8 +92,9 @@ impl Learned {
     pub(super) fn keep(&self) {
         if let Some((disk, key)) = &self.disk {
             let factors = self.factors.read().unwrap_or_else(PoisonError::into_inner);
-            let bytes: Vec<u8> = factors.iter().flat_map(|entry| entry.factor.to_ne_bytes()).collect();
-            disk.store(key, &bytes);
+            let numbers =
+                factors.iter().flatten().flat_map(|entry| [entry.factor.unwrap_or(f64::NAN), entry.items]);
+            disk.store(key, &numbers.flat_map(f64::to_ne_bytes).collect::<Vec<u8>>());
         }
     }
 }
@@ -83,14 +104,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn corrections_add_up_and_stay_plausible() {
+    fn factors_are_plausible_and_know_where_they_are_from() {
         let learned = Learned::new(2, None);
-        for (kernel, by) in [(0, 3.0), (1, f64::INFINITY), (7, 2.0)] {
-            learned.correct(kernel, by, Source::Launch);
-        }
-        learned.correct(0, 2.0, Source::List);
-        assert_eq!((learned.factor(0), learned.source(0)), (6.0, Source::List));
-        assert_eq!((learned.factor(1), learned.source(1)), (*PLAUSIBLE.end(), Source::Launch));
-        assert_eq!((learned.factor(7), learned.source(7)), (1.0, Source::Estimate));
+        learned.set(0, 3.0, Source::List, 64.0);
+        learned.set(1, f64::INFINITY, Source::Launch, 64.0);
+        learned.set(7, 2.0, Source::List, 64.0);
+        assert_eq!((learned.factor(0, Source::List), learned.factor(0, Source::Launch)), (Some(3.0), None));
+        assert!(learned.is_measured(0, Source::List, 64.0) && !learned.is_measured(0, Source::Launch, 64.0));
+        // Larger nodes may be another matter, smaller ones are not.
+        assert!(learned.is_known(0, Source::List, 1.0) && !learned.is_known(0, Source::List, 1024.0));
+        assert_eq!(learned.factor(1, Source::Launch), Some(*PLAUSIBLE.end()));
+        assert_eq!(learned.factor(7, Source::List), None);
     }
 }

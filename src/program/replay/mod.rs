@@ -78,20 +78,28 @@ impl ReplayProgram {
         &self.rates
     }
 
-    /// Steps of a work-item of a kernel: the static estimate, corrected by what was seen.
-    pub(crate) fn steps(&self, kernel: u32) -> f64 {
+    /// Steps of a work-item of a kernel: the static estimate, corrected by what was seen there, or else in lists.
+    pub(crate) fn steps(&self, kernel: u32, source: Source) -> f64 {
         let estimate = self.layout.kernel(kernel).map_or(1, |kernel| kernel.cost.steps.max(1));
-        f64::from(estimate) * self.learned.factor(kernel)
+        let seen = self.learned.factor(kernel, source).or_else(|| self.learned.factor(kernel, Source::List));
+        f64::from(estimate) * seen.unwrap_or(1.0)
     }
 
-    /// What the steps of a kernel are known from.
-    pub(crate) fn source(&self, kernel: u32) -> Source {
-        self.learned.source(kernel)
+    /// Whether something is known of what nodes of so many work-items cost there, from this process or an earlier one.
+    pub(crate) fn is_known(&self, kernel: u32, source: Source, items: f64) -> bool {
+        self.learned.is_known(kernel, source, items)
     }
 
-    /// Multiplies the steps of a kernel: they took so much more than [`Self::steps`] says.
-    pub(crate) fn correct(&self, kernel: u32, by: f64, source: Source) {
-        self.learned.correct(kernel, by, source);
+    /// Whether this process has measured it.
+    pub(crate) fn is_measured(&self, kernel: u32, source: Source, items: f64) -> bool {
+        self.learned.is_measured(kernel, source, items)
+    }
+
+    /// Corrects the steps of a kernel: in nodes of so many work-items they took so much more than [`Self::steps`] says.
+    pub(crate) fn correct(&self, kernel: u32, by: f64, source: Source, items: f64) {
+        let factor =
+            self.learned.factor(kernel, source).or_else(|| self.learned.factor(kernel, Source::List));
+        self.learned.set(kernel, factor.unwrap_or(1.0) * by, source, items);
     }
 
     /// Keeps the corrections in the cache of programs.
@@ -184,7 +192,7 @@ impl Builder<'_> {
         };
         let key = self.cache_key(image, device, specs, "replay rates 4");
         replay.rates = rates::known_or_measured(self, device, &key, &replay)?;
-        let key = self.cache_key(image, device, specs, "replay corrections 1");
+        let key = self.cache_key(image, device, specs, "replay corrections 3");
         replay.learned =
             Learned::new(replay.layout.module_kernels(), self.disk.cloned().map(|disk| (disk, key)));
         Ok(Arc::new(replay))
