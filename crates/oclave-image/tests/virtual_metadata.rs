@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 
 use oclave_image::{
-    DEFAULT_SET, DeviceImage, Dispatcher, PropertyValue, SlotKey, VIRTUAL_CALLS, VIRTUAL_DISPATCHERS,
-    VIRTUAL_FUNCTION_TABLE, VIRTUAL_FUNCTIONS, VIRTUAL_OFFSETS, VIRTUAL_SLOTS, VirtualFunction,
-    VirtualFunctions, VirtualOffset, VirtualSlot,
+    DEFAULT_SET, DeviceImage, Dispatcher, PropertyValue, SlotKey, VIRTUAL_ABI, VIRTUAL_CALLS,
+    VIRTUAL_DISPATCHERS, VIRTUAL_FUNCTION_TABLE, VIRTUAL_FUNCTIONS, VIRTUAL_OFFSETS, VIRTUAL_SLOTS,
+    VirtualFunction, VirtualFunctions, VirtualOffset, VirtualSlot,
 };
 
 fn sample() -> VirtualFunctions {
@@ -119,6 +119,6 @@ fn malformed_properties_are_named() {
     image.properties.remove(VIRTUAL_CALLS, "abi");
     assert!(image.virtual_functions().unwrap_err().to_string().contains("version none"));
     image.properties.remove(VIRTUAL_FUNCTIONS, "virtual-functions-set");
-    image.properties.insert(VIRTUAL_CALLS, "abi", PropertyValue::U32(1));
+    image.properties.insert(VIRTUAL_CALLS, "abi", PropertyValue::U32(VIRTUAL_ABI));
     assert!(image.virtual_functions().unwrap_err().to_string().contains("a dummy of no set"));
 }
