@@ -332,3 +332,95 @@ fn a_graph_behind_a_host_task_keeps_its_memory_from_the_host() {
         assert_eq!(queue.read(value).unwrap(), [8], "{strategy:?}");
     });
 }
+
+#[test]
+fn independent_nodes_are_one_event() {
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    for (count, strategy) in [2, 64, 65, 200]
+        .into_iter()
+        .flat_map(|count| strategies(context.device()).into_iter().map(move |strategy| (count, strategy)))
+    {
+        for queue in queues(&context, context.device()) {
+            let values = context.alloc_device::<i32>(count).unwrap();
+            queue.fill(&values, 0).unwrap().wait().unwrap();
+            let graph = Graph::from_queue(&queue);
+            for cell in 0..count {
+                let bump = call(&bundle, "bump_by").pointer_mut(values.slice(cell..).unwrap()).value(1_i32);
+                graph.add(Command::single_task(bump)).unwrap();
+            }
+            let executable = graph.finalizer().strategy(strategy).finalize().unwrap();
+            let submit = || queue.submit_graph(&executable).unwrap();
+            submit().wait().unwrap();
+            let session = Session::start();
+            let event = submit();
+            queue.wait().unwrap();
+            if count <= 64 && strategy == ReplayStrategy::Enqueue {
+                assert_eq!(session.count("clEnqueueMarkerWithWaitList"), 0, "nobody asked for an event");
+            }
+            drop(session);
+            assert_eq!(event.status().unwrap(), EventStatus::Complete);
+            // Known by asking, and by others that depend on it.
+            let event = submit();
+            let before = std::time::Instant::now();
+            while event.status().unwrap() != EventStatus::Complete {
+                assert!(before.elapsed().as_secs() < 60, "{count} nodes, {strategy:?}");
+                std::thread::yield_now();
+            }
+            let event = submit();
+            let (other, copied) =
+                (Queue::new(&context).unwrap(), context.alloc_device::<i32>(count).unwrap());
+            let copy = other.after(&[&event.clone()]).copy(&values, &copied).unwrap();
+            let seen = Arc::new(AtomicI32::new(0));
+            let task = { Arc::clone(&seen) };
+            queue
+                .after(&[&event])
+                .host_task(move || task.store(1, Ordering::SeqCst))
+                .unwrap()
+                .wait()
+                .unwrap();
+            copy.wait().unwrap();
+            assert_eq!(seen.load(Ordering::SeqCst), 1);
+            assert_eq!(other.read(&copied).unwrap(), vec![4; count], "{strategy:?}");
+            (0..5).for_each(|_| drop(submit()));
+            submit().wait().unwrap();
+            assert_eq!(other.read(&values).unwrap(), vec![10; count], "{strategy:?}");
+        }
+    }
+}
+
+#[test]
+fn threads_run_graphs_of_the_same_kernel_with_their_own_arguments() {
+    let Some(context) = context() else { return };
+    let bundle = &bundle(&context);
+    let context = &context;
+    const ROUNDS: i32 = 25;
+    for strategy in strategies(context.device()) {
+        std::thread::scope(|scope| {
+            for thread in 1..=4 {
+                scope.spawn(move || {
+                    let queue = Queue::builder(context);
+                    let queue = if thread % 2 == 0 { queue } else { queue.out_of_order() }.build().unwrap();
+                    let values = context.alloc_device::<i32>(8).unwrap();
+                    let mut last = queue.fill(&values, 0).unwrap();
+                    let bump = |cell: usize, by: i32| {
+                        Command::single_task(
+                            call(bundle, "bump_by").pointer_mut(values.slice(cell..).unwrap()).value(by),
+                        )
+                    };
+                    let graph = Graph::from_queue(&queue);
+                    (0..8).for_each(|cell| drop(graph.add(bump(cell, thread * (cell as i32 + 1))).unwrap()));
+                    let executable = graph.finalizer().strategy(strategy).finalize().unwrap();
+                    for _ in 0..ROUNDS {
+                        let replayed = queue.after(&[&last]).submit_graph(&executable).unwrap();
+                        last = queue.submit(bump(0, 1000).after(&replayed)).unwrap();
+                    }
+                    last.wait().unwrap();
+                    let mut expected: Vec<i32> = (1..=8).map(|cell| ROUNDS * thread * cell).collect();
+                    expected[0] += ROUNDS * 1000;
+                    assert_eq!(queue.read(&values).unwrap(), expected, "{strategy:?}");
+                });
+            }
+        });
+    }
+}

@@ -10,6 +10,7 @@ use oclave_image::Access;
 
 use super::parameter::{Binding, Given, Parameter};
 use super::values::{KernelLocal, KernelValue, RawArgument};
+use crate::driver::launch::Bytes;
 use crate::memory::buffer::Requirement;
 use crate::memory::{KernelPointer, KernelPointerMut, Pointer};
 use crate::program::SpecValue;
@@ -65,17 +66,8 @@ pub(crate) enum Argument {
 pub(crate) struct Value {
     /// The host type, for the check against the signature.
     pub(crate) ty: TypeId,
-    bytes: ValueBytes,
+    bytes: Bytes,
 }
-
-#[derive(Clone, Debug)]
-enum ValueBytes {
-    Small([u8; INLINE_BYTES], u8),
-    Large(Box<[u8]>),
-}
-
-/// Room for a scalar or a vector of four floats.
-const INLINE_BYTES: usize = 16;
 
 impl Value {
     pub(crate) fn new<T: NoUninit>(value: &T) -> Self {
@@ -84,15 +76,7 @@ impl Value {
 
     /// Bytes of a value of a type.
     pub(crate) fn of_bytes(ty: TypeId, bytes: &[u8]) -> Self {
-        let mut small = [0; INLINE_BYTES];
-        let bytes = match small.get_mut(..bytes.len()) {
-            Some(room) => {
-                room.copy_from_slice(bytes);
-                ValueBytes::Small(small, bytes.len() as u8)
-            }
-            None => ValueBytes::Large(bytes.into()),
-        };
-        Self { ty, bytes }
+        Self { ty, bytes: Bytes::new(bytes) }
     }
 
     /// Whether only the count of the bytes is known.
@@ -101,10 +85,7 @@ impl Value {
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
-        match &self.bytes {
-            ValueBytes::Small(bytes, len) => bytes.get(..usize::from(*len)).unwrap_or(bytes),
-            ValueBytes::Large(bytes) => bytes,
-        }
+        &self.bytes
     }
 }
 
@@ -252,6 +233,11 @@ impl KernelCall {
             _ => false,
         };
         same && self.specs() == other.specs()
+    }
+
+    /// Gives back the room for further arguments.
+    pub(crate) fn shrink(&mut self) {
+        self.arguments.shrink_to_fit();
     }
 
     /// Takes the arguments out.

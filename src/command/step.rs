@@ -1,12 +1,12 @@
 //! Commands as steps of a sequence: prepared once, put on queues again and again.
 
+use super::prepare::{Prepared, PreparedKernel};
 use super::{Argument, CommandKind, Place, fill, launch};
-use crate::driver::sequence::Step;
+use crate::driver::step::Step;
 use crate::{Queue, Result};
 
 impl CommandKind {
-    /// Checks the command, and finds what it needs, for the context and device of a queue, as [`Self::prepare`] does; with a
-    /// kernel object of its own, the arguments of which stay set.
+    /// Checks the command, and finds what it needs, for the context and device of a queue, as [`Self::prepare`] does.
     ///
     /// # Errors
     /// As when the command is put on a queue. Host tasks and graphs are no steps.
@@ -14,17 +14,8 @@ impl CommandKind {
         match self {
             Self::Kernel { range, call } if call.arguments().iter().all(is_plain) => {
                 let (kernel, size) = launch::find(queue.context(), queue.device(), range, call)?;
-                let step = match &size {
-                    Some(size) => kernel.another().and_then(|object| {
-                        Step::kernel(
-                            object,
-                            call.arguments().iter().map(|a| launch::argument(a, false)),
-                            size,
-                        )
-                    }),
-                    None => Ok(Step::join()),
-                };
-                step.map_err(|error| launch::named(error, call.kernel_name()))
+                let arguments = call.arguments().iter().map(|argument| launch::argument(argument, false));
+                Ok(size.map_or_else(Step::join, |size| Step::kernel(kernel.shared(), arguments, &size)))
             }
             kind => kind.clone().prepare(queue)?.into_step(),
         }
@@ -39,17 +30,13 @@ pub(super) fn is_plain(argument: &Argument) -> bool {
     }
 }
 
-impl super::prepare::Prepared {
+impl Prepared {
     fn into_step(self) -> Result<Step> {
         match self {
-            Self::Kernel(kernel) => match &kernel.size {
-                Some(size) => {
-                    let arguments = kernel.arguments.iter().map(|argument| launch::argument(argument, false));
-                    Step::kernel(kernel.kernel.another()?, arguments, size)
-                        .map_err(|error| launch::named(error, &kernel.kernel.signature().name))
-                }
-                None => Ok(Step::join()),
-            },
+            Self::Kernel(PreparedKernel { kernel, arguments, size }) => {
+                let arguments = arguments.iter().map(|argument| launch::argument(argument, false));
+                Ok(size.map_or_else(Step::join, |size| Step::kernel(kernel.shared(), arguments, &size)))
+            }
             Self::Copy { from, to } => Step::copy(from.span()?, to.span()?),
             Self::Fill { to, pattern } if fill::is_simple(&to.span()?, pattern.bytes()) => {
                 Step::fill(to.span()?, pattern.bytes())

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::context::Context;
 use super::event::{Event, RawEvent};
 use super::kernel::Kernel;
-use super::launch::Arg;
+
 use super::native::{
     ContextHandle, DeviceHandle, Enqueue, EventHandle, KernelHandle, ProgramHandle, QueueHandle, Submission,
     UsmHandle,
@@ -166,11 +166,6 @@ impl UserEvent {
 }
 
 impl Kernel {
-    /// Sets all arguments, which are as many as the kernel has, and of its kinds and sizes.
-    pub(crate) fn set_all<'a>(&mut self, arguments: impl Iterator<Item = Arg<'a>>) -> Result<()> {
-        (0..).zip(arguments).try_for_each(|(index, argument)| self.set_argument(index, argument))
-    }
-
     /// Another reference.
     pub(crate) fn handle(&self) -> Result<KernelHandle> {
         // SAFETY: the kernel is alive.

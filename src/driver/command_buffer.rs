@@ -6,9 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::event::{Event, RawEvent, Status};
 use super::ext::command_buffer::{CommandBuffer as Table, Recorder};
+use super::launch::Kept;
 use super::queue::Queue;
 use super::retired::Keep;
-use super::sequence::{Sequence, Work};
+use super::sequence::Sequence;
+use super::step::Work;
 use super::sys::{
     CL_COMMAND_BUFFER_FLAGS_KHR, CL_COMMAND_BUFFER_MUTABLE_KHR, CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR,
     CL_MUTABLE_DISPATCH_ARGUMENTS_KHR, CL_MUTABLE_DISPATCH_GLOBAL_OFFSET_KHR,
@@ -103,11 +105,14 @@ impl CommandBuffer {
     ) -> Result<()> {
         let (buffer, queue) = (self.raw, std::ptr::null_mut());
         let mut handle: cl_mutable_command_khr = std::ptr::null_mut();
-        // SAFETY: buffer and kernel are alive and the kernel's arguments are set; the addresses are those of spans in
+        // SAFETY: buffer and kernel are alive and the kernel's arguments are set, which the driver copies; the addresses are those of spans in
         // allocations that the sequence keeps, and that are in use while the buffer is pending; the driver copies the pattern.
         unsafe {
             match work {
-                Work::Kernel { kernel, size } => {
+                Work::Kernel(launch) => {
+                    let size = &launch.size;
+                    let mut kernel = launch.kernel.lock();
+                    kernel.set_all(launch.arguments.iter().map(Kept::arg))?;
                     let list = [CL_MUTABLE_DISPATCH_UPDATABLE_FIELDS_KHR, fields, 0];
                     self.table.clCommandNDRangeKernelKHR(
                         buffer,

@@ -1,6 +1,7 @@
 //! Events: waiting, status, profiling.
 
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::queue::Queue;
@@ -219,6 +220,24 @@ struct Submitted {
     own: Option<RawEvent>,
     /// Stands in for `own` once one was needed.
     marker: OnceLock<RawEvent>,
+    /// The commands behind all of which it is complete, which end independently of each other; instead of `own`.
+    joined: Vec<RawEvent>,
+    /// Whether a wait has seen all of `joined` end.
+    seen: AtomicBool,
+}
+
+/// The least that can be said of all of them.
+fn status_of_all(events: &[RawEvent]) -> Result<Status> {
+    let all = events.iter().map(RawEvent::status).collect::<Result<Vec<_>>>()?;
+    let has_begun = |status: &Status| !matches!(status, Status::Queued | Status::Submitted);
+    let is_over = all.iter().all(|status| matches!(status, Status::Complete | Status::Failed(_)));
+    Ok(match all.iter().find(|status| matches!(status, Status::Failed(_))) {
+        Some(failed) if is_over => *failed,
+        None if is_over => Status::Complete,
+        _ if all.contains(&Status::Queued) => Status::Queued,
+        _ if all.iter().any(has_begun) => Status::Running,
+        _ => Status::Submitted,
+    })
 }
 
 /// The commands of an event that stands for more than one.
@@ -246,8 +265,29 @@ pub(crate) struct Measured {
 impl Event {
     /// The event of a command that is counted `count`, and that covers `covers` (see [`Queue`]).
     pub(crate) fn new(queue: Arc<Queue>, raw: Option<RawEvent>, count: u64, covers: u64) -> Self {
-        let one = Submitted { queue, covers, count, own: raw, marker: OnceLock::new() };
+        Self::make(queue, (covers, count), raw, Vec::new())
+    }
+
+    /// An event that is complete when all of these are, counted `count`.
+    pub(super) fn joined(queue: Arc<Queue>, events: Vec<RawEvent>, count: u64) -> Self {
+        Self::make(queue, (0, count), None, events)
+    }
+
+    fn make(
+        queue: Arc<Queue>,
+        (covers, count): (u64, u64),
+        own: Option<RawEvent>,
+        joined: Vec<RawEvent>,
+    ) -> Self {
+        let (marker, seen) = (OnceLock::new(), AtomicBool::new(false));
+        let one = Submitted { queue, covers, count, own, marker, joined, seen };
         Self { one: Arc::new(one), several: None }
+    }
+
+    /// Whether a wait has proven that it has ended, so that nothing must be asked.
+    pub(crate) fn is_behind(&self) -> bool {
+        let Submitted { queue, count, own, seen, .. } = &*self.one;
+        seen.load(Ordering::Acquire) || own.is_none() && queue.is_complete(*count)
     }
 
     /// The event of several commands, the last of which it was.
@@ -277,11 +317,16 @@ impl Event {
         if let Some(raw) = self.known() {
             return Ok(raw);
         }
-        let marker = self.one.queue.marker_event()?;
+        let marker = self.one.queue.marker_event(&self.one.joined)?;
         Ok(self.one.marker.get_or_init(|| marker))
     }
 
     pub(crate) fn wait(&self) -> Result<()> {
+        if !self.one.joined.is_empty() {
+            self.one.joined.iter().map(RawEvent::wait).fold(Ok(()), Result::and)?;
+            self.one.seen.store(true, Ordering::Release);
+            return self.one.queue.check_faults();
+        }
         let Some(raw) = self.known() else {
             return if self.one.queue.is_complete(self.one.count) { Ok(()) } else { self.one.queue.finish() };
         };
@@ -306,8 +351,10 @@ impl Event {
         if self.known().is_none() && self.one.queue.is_complete(self.one.count) {
             return Ok(Status::Complete);
         }
-        let raw = self.raw()?;
-        let status = raw.status()?;
+        let status = match self.one.joined.as_slice() {
+            [] => self.raw()?.status()?,
+            events => status_of_all(events)?,
+        };
         match status {
             Status::Complete => self.one.queue.completed(self.one.covers),
             // What was never flushed may stay queued for ever.

@@ -1,7 +1,7 @@
 //! Kernel objects: arguments, indirect access, and what the device says about launching them.
 
 use std::ffi::{CString, c_void};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::program::Program;
 use super::sys::{
@@ -28,6 +28,28 @@ pub(crate) struct Kernel {
     held: Option<Arc<Allocation>>,
     /// By index, what each argument was last set to; it stays that until it is set again (specification, clSetKernelArg).
     set: Vec<Set>,
+}
+
+/// A kernel object whose arguments several set, and which they enqueue, in turns.
+#[derive(Debug)]
+pub(crate) struct SharedKernel {
+    program: Arc<Program>,
+    kernel: Mutex<Kernel>,
+}
+
+impl SharedKernel {
+    pub(crate) fn new(kernel: Kernel) -> Self {
+        Self { program: Arc::clone(kernel.program()), kernel: Mutex::new(kernel) }
+    }
+
+    pub(crate) fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// The object, for setting arguments and enqueueing as one step.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Kernel> {
+        self.kernel.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What a kernel argument is set to, as far as setting it again would change nothing.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::event::Event;
 use super::kernel::Kernel;
 use super::queue::Queue;
-use super::usm::Span;
+use super::sys::{cl_command_queue, cl_event};
+use super::usm::{Allocation, Span};
 use crate::error::{Error, Result};
 
 /// An argument as the driver takes it.
@@ -24,6 +25,93 @@ impl<'a> Arg<'a> {
     pub(super) fn memory(self) -> Option<Span<'a>> {
         match self {
             Self::Memory(span) => Some(span),
+            _ => None,
+        }
+    }
+}
+
+/// An argument that is kept, for launches to come.
+#[derive(Debug, Clone)]
+pub(super) enum Kept {
+    Value(Bytes),
+    Local(usize),
+    /// An allocation, from a byte on.
+    Memory(Arc<Allocation>, usize),
+    Null,
+}
+
+/// Bytes of a value: on the spot when they are few.
+#[derive(Debug, Clone)]
+pub(crate) enum Bytes {
+    Small([u8; INLINE_BYTES], u8),
+    Large(Box<[u8]>),
+}
+
+/// Room for a scalar or a vector of four floats.
+const INLINE_BYTES: usize = 16;
+
+impl Bytes {
+    pub(crate) fn new(bytes: &[u8]) -> Self {
+        let mut small = [0; INLINE_BYTES];
+        match small.get_mut(..bytes.len()) {
+            Some(room) => {
+                room.copy_from_slice(bytes);
+                Self::Small(small, bytes.len() as u8)
+            }
+            None => Self::Large(bytes.into()),
+        }
+    }
+}
+
+impl std::ops::Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Small(bytes, len) => bytes.get(..usize::from(*len)).unwrap_or(bytes),
+            Self::Large(bytes) => bytes,
+        }
+    }
+}
+
+impl From<Arg<'_>> for Kept {
+    fn from(argument: Arg<'_>) -> Self {
+        match argument {
+            Arg::Value(bytes) => Self::Value(Bytes::new(bytes)),
+            Arg::Local(size_bytes) => Self::Local(size_bytes),
+            Arg::Memory(span) => Self::Memory(Arc::clone(span.allocation()), span.offset_bytes()),
+            Arg::Null => Self::Null,
+        }
+    }
+}
+
+impl Kept {
+    pub(super) fn arg(&self) -> Arg<'_> {
+        match self {
+            Self::Value(bytes) => Arg::Value(bytes),
+            Self::Local(size_bytes) => Arg::Local(*size_bytes),
+            Self::Memory(allocation, offset_bytes) => Arg::Memory(allocation.tail(*offset_bytes)),
+            Self::Null => Arg::Null,
+        }
+    }
+
+    /// Whether an argument is the same.
+    pub(super) fn is(&self, argument: Arg<'_>) -> bool {
+        match (self, argument) {
+            (Self::Value(bytes), Arg::Value(other)) => **bytes == *other,
+            (Self::Local(size_bytes), Arg::Local(other)) => *size_bytes == other,
+            (Self::Memory(allocation, offset_bytes), Arg::Memory(span)) => {
+                Arc::ptr_eq(allocation, span.allocation()) && *offset_bytes == span.offset_bytes()
+            }
+            (Self::Null, Arg::Null) => true,
+            _ => false,
+        }
+    }
+
+    /// The memory, if it is any.
+    pub(super) fn memory(&self) -> Option<&Arc<Allocation>> {
+        match self {
+            Self::Memory(allocation, _) => Some(allocation),
             _ => None,
         }
     }
@@ -58,6 +146,11 @@ impl WorkSize {
 }
 
 impl Kernel {
+    /// Sets arguments, which are of the kinds and sizes that the kernel has.
+    pub(crate) fn set_all<'a>(&mut self, arguments: impl Iterator<Item = Arg<'a>>) -> Result<()> {
+        (0..).zip(arguments).try_for_each(|(index, argument)| self.set_argument(index, argument))
+    }
+
     /// Sets an argument, which is of the kind and size that the kernel has there.
     pub(super) fn set_argument(&mut self, index: u32, argument: Arg<'_>) -> Result<()> {
         match argument {
@@ -67,6 +160,34 @@ impl Kernel {
             Arg::Null => self.set_pointer(index, None),
         }
         .map_err(|error| error.at(format!("argument {index}")))
+    }
+
+    /// Enqueues it.
+    ///
+    /// # Safety
+    /// The queue and the events are alive and of the kernel's context; all arguments are set, and the memory among them is in use
+    /// (see [`Span::begin_use`]). `event` is null or lives through the call.
+    pub(super) unsafe fn enqueue(
+        &mut self,
+        size: &WorkSize,
+        queue: cl_command_queue,
+        wait: &[cl_event],
+        event: *mut cl_event,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise; nobody else has the kernel, and each list of sizes has three entries, of at most three
+        // dimensions.
+        unsafe {
+            self.program().context().api().clEnqueueNDRangeKernel(
+                queue,
+                self.raw(),
+                size.dimensions,
+                size.offset_pointer(),
+                size.global.as_ptr(),
+                size.local_pointer(),
+                wait,
+                event,
+            )
+        }
     }
 }
 
@@ -95,22 +216,10 @@ impl Queue {
             return Err(Error::invalid("the kernel belongs to another context"));
         }
         self.using(arguments.clone().filter_map(Arg::memory).chain(memory.map(shortened)), || {
-            for (index, argument) in (0_u32..).zip(arguments) {
-                kernel.set_argument(index, argument)?;
-            }
-            // SAFETY: queue, kernel and events are alive, the arguments were just set while `kernel` is borrowed, the
-            // memory among them is in use, and each list of sizes has three entries, of at most three dimensions.
-            self.submit(after, false, |api, queue, wait, event| unsafe {
-                api.clEnqueueNDRangeKernel(
-                    queue,
-                    kernel.raw(),
-                    size.dimensions,
-                    size.offset_pointer(),
-                    size.global.as_ptr(),
-                    size.local_pointer(),
-                    wait,
-                    event,
-                )
+            kernel.set_all(arguments)?;
+            // SAFETY: queue and events are alive, the arguments were just set, and the memory among them is in use.
+            self.submit(after, false, |_, queue, wait, event| unsafe {
+                kernel.enqueue(size, queue, wait, event)
             })
         })
     }

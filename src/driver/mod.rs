@@ -44,12 +44,14 @@ pub(crate) mod quirk;
 pub mod record;
 mod retired;
 pub(crate) mod rows;
+pub(crate) mod run;
 mod select;
 pub(crate) mod sequence;
 mod shared;
 #[cfg(test)]
 mod signatures;
 mod slots;
+pub(crate) mod step;
 pub(crate) mod task_memory;
 pub(crate) mod usm;
 mod variable;

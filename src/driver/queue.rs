@@ -65,11 +65,12 @@ impl QueueCore {
         self.completed.load(Ordering::Acquire) >= submitted
     }
 
-    /// An event that is complete when all commands now on the queue are; flushed.
-    pub(super) fn marker(&self) -> Result<RawEvent> {
+    /// An event that is complete when these are, or without any when all commands now on the queue are; flushed.
+    pub(super) fn marker(&self, after: &[RawEvent]) -> Result<RawEvent> {
+        let after: Vec<cl_event> = after.iter().map(RawEvent::raw).collect();
         let mut event: cl_event = std::ptr::null_mut();
-        // SAFETY: the queue is alive, `event` lives through the call.
-        unsafe { self.api.clEnqueueMarkerWithWaitList(self.raw, &[], &mut event) }?;
+        // SAFETY: queue and events are alive, `event` lives through the call.
+        unsafe { self.api.clEnqueueMarkerWithWaitList(self.raw, &after, &mut event) }?;
         // SAFETY: the call gave a reference.
         let event = unsafe { RawEvent::new(self.api, event) };
         // SAFETY: the queue is alive.
@@ -197,8 +198,8 @@ impl Queue {
         self.core.completed.fetch_max(count, Ordering::Release);
     }
 
-    pub(super) fn marker_event(&self) -> Result<RawEvent> {
-        self.core.marker()
+    pub(super) fn marker_event(&self, after: &[RawEvent]) -> Result<RawEvent> {
+        self.core.marker(after)
     }
 
     /// Hands everything on the queue to the device.
@@ -307,6 +308,16 @@ impl Queue {
         self.check_faults()
     }
 
+    /// Counts commands that were enqueued without, as one that is complete when these are. The memory that they use must be in
+    /// use until this returns.
+    pub(super) fn joined(self: &Arc<Self>, events: Vec<RawEvent>) -> Event {
+        let count = self.core.submitted.fetch_add(1, Ordering::AcqRel) + 1;
+        match <[RawEvent; 1]>::try_from(events) {
+            Ok([event]) => Event::new(Arc::clone(self), Some(event), count, 0),
+            Err(events) => Event::joined(Arc::clone(self), events, count),
+        }
+    }
+
     /// A command that does nothing, in its place in the queue: after `after` and, on an in-order queue or with no
     /// `after`, after everything before it.
     pub(crate) fn marker(self: &Arc<Self>, after: &[&Event]) -> Result<Event> {
@@ -361,7 +372,7 @@ impl Drop for Queue {
             if core.is_idle() {
                 return Left::Idle;
             }
-            match core.marker() {
+            match core.marker(&[]) {
                 Ok(event) => Left::Running(event),
                 Err(error) => {
                     self.context.keep_error(error.at("dropping a queue"));

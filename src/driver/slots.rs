@@ -84,7 +84,7 @@ impl Slots {
         {
             match entry {
                 Entry::Open(core) if core.is_idle() => {}
-                Entry::Open(core) => events.push(core.marker()?),
+                Entry::Open(core) => events.push(core.marker(&[])?),
                 Entry::Closed(event) if ended(event) => {}
                 Entry::Closed(event) => events.push(event.try_clone()?),
                 Entry::Lost => return Err(lost()),

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use super::finalize::Options;
-use super::finalize::flatten::Flat;
-use super::finalize::steps::{self, Place};
+use super::finalize::steps::{self, Place, Source};
 use super::interpreter::{self, Build, Lessons, Outcome, Tasks, Trial, Wish};
 use super::replay::{self, Replay, ReplayStrategy};
 use super::update::Pending;
+use crate::Result;
 use crate::driver::event::Event;
 use crate::driver::queue;
-use crate::driver::sequence::{Mode, Sequence};
-use crate::{Queue, Result};
+use crate::driver::run::Mode;
+use crate::driver::sequence::Sequence;
 
 /// A partition for the device.
 pub(super) struct DevicePart {
@@ -44,17 +43,10 @@ impl DevicePart {
     ///
     /// # Errors
     /// What a queue would refuse a command for, with the node.
-    pub(super) fn new(
-        flat: &Flat,
-        nodes: &[u32],
-        partition: u32,
-        queue: &Queue,
-        options: Options,
-        places: &mut [Option<Place>],
-    ) -> Result<Self> {
+    pub(super) fn new(source: Source<'_>, places: &mut [Option<Place>]) -> Result<Self> {
+        let Source { flat, nodes, queue, options, .. } = source;
         let (context, device) = (queue.context(), queue.device());
         let replay = replay::choose(context, device, options);
-        let updatable = options.updatable;
         let wish = match (options.strategy, context.graph_interpreter()) {
             (_, Some(false)) => Wish::Never("it is switched off"),
             (ReplayStrategy::Interpreter, _) | (ReplayStrategy::Auto, Some(true)) => Wish::Always,
@@ -63,16 +55,14 @@ impl DevicePart {
                 Wish::Never("another strategy was asked for")
             }
         };
-        let launches =
-            |places: &mut [Option<Place>]| steps::sequence(flat, nodes, partition, queue, updatable, places);
+        let launches = |places: &mut [Option<Place>]| steps::sequence(source, places);
         let mut build = None;
         let (sequence, tasks, not_listed, lessons) =
             match interpreter::plan(flat, nodes, queue, wish, options.in_background)? {
                 Outcome::Lists(mut plan) => {
                     let refused = NotListed::Some(std::mem::take(&mut plan.refused));
                     let lessons = std::mem::take(&mut plan.lessons);
-                    let (sequence, tasks) =
-                        steps::planned(flat, nodes, partition, queue, updatable, places, plan)?;
+                    let (sequence, tasks) = steps::planned(source, places, plan)?;
                     (sequence, Some(tasks), refused, lessons)
                 }
                 Outcome::Launches(reason, lessons) => {
@@ -119,7 +109,8 @@ impl DevicePart {
 
     /// Puts it on a queue, behind events and its last run.
     pub(super) fn run(&mut self, queue: &Arc<queue::Queue>, after: &[&Event], mode: Mode) -> Result<Event> {
-        let last = self.last.take();
+        // What is known to have ended needs no waiting for.
+        let last = self.last.take().filter(|last| !last.is_behind());
         let all: Vec<&Event> = after.iter().copied().chain(&last).collect();
         let is_measured = self.trial.as_mut().is_some_and(Trial::wants_another);
         let event = match &mut self.trial {

@@ -10,12 +10,15 @@ use super::device_part::DevicePart;
 use super::finalize::Options;
 use super::finalize::flatten::Flat;
 use super::finalize::partition::{Partition, partition};
-use super::finalize::steps::{Place, Steps};
+use super::finalize::steps::{Place, Source, Steps};
 use super::frozen::Frozen;
 use super::replay::ReplayStrategy;
 use crate::driver::event as driver;
+use crate::driver::mutable::Patches;
 use crate::driver::queue as driver_queue;
-use crate::driver::sequence::{Mode, Sequence, Step};
+use crate::driver::run::Mode;
+use crate::driver::sequence::Sequence;
+use crate::driver::step::Step;
 use crate::driver::usm::Allocation;
 use crate::memory::buffer::{self, Requirement};
 use crate::{Context, Device, Error, Event, Queue, Result};
@@ -57,6 +60,8 @@ pub(super) struct State {
     pub(super) device: Vec<Option<DevicePart>>,
     /// What it was made from; for updates.
     pub(super) frozen: Option<Frozen>,
+    /// For updates.
+    pub(super) patches: Patches,
 }
 
 /// A part of an executable graph that is run as one: what is given to the device at once, or a host task.
@@ -92,10 +97,9 @@ impl ExecutableGraph {
         let mut places = vec![None; flat.len()];
         let mut parts = Vec::with_capacity(partitions.len());
         for (index, partition) in (0..).zip(&partitions) {
-            parts.push(match partition.host {
-                true => None,
-                false => Some(DevicePart::new(&flat, &partition.nodes, index, &queue, options, &mut places)?),
-            });
+            let nodes = partition.nodes.as_slice();
+            let source = Source { flat: &flat, nodes, partition: index, queue: &queue, options };
+            parts.push((!partition.host).then(|| DevicePart::new(source, &mut places)).transpose()?);
         }
         let requirements = requirements(&flat);
         let lane = match partitions.as_slice() {
@@ -116,7 +120,12 @@ impl ExecutableGraph {
             partitions,
             requirements: RwLock::new(requirements),
             places: RwLock::new(places),
-            state: Mutex::new(State { queue, device: parts, frozen: options.updatable.then_some(frozen) }),
+            state: Mutex::new(State {
+                queue,
+                device: parts,
+                frozen: options.updatable.then(|| frozen.without_commands()),
+                patches: Patches::default(),
+            }),
             lane,
             turn: Mutex::new(None),
         })))
@@ -191,7 +200,6 @@ impl ExecutableGraph {
         (0..self.0.partitions.len()).try_for_each(|part| self.plan_anew(&mut state, part))?;
         let mut handles = Vec::new();
         for part in state.device.iter_mut().flatten() {
-            part.catch_up(self, queue.driver())?;
             handles.extend(part.replay.native(&part.sequence, queue.driver())?);
         }
         Ok(handles)
@@ -254,9 +262,7 @@ impl ExecutableGraph {
         let mut state = self.state();
         let State { queue: own, device, .. } = &mut *state;
         let Some(Some(part)) = device.get_mut(index) else { return queue.marker(after) };
-        part.bring_to(submission, self, own)
-            .and_then(|()| part.catch_up(self, queue))
-            .map_err(|error| self.at(error))?;
+        part.bring_to(submission, self, own).map_err(|error| self.at(error))?;
         let measure = self.0.options.profiling && queue.properties().profiling;
         part.run(queue, after, Mode { measure, held }).map_err(|error| self.at(error))
     }

@@ -72,6 +72,18 @@ impl GraphInner {
 }
 
 impl Frozen {
+    /// The nodes and edges alone. Sub-graphs stay what they are; other commands are gone.
+    pub(crate) fn without_commands(mut self) -> Self {
+        let empty = Arc::new(CommandKind::Empty);
+        for command in &mut self.commands {
+            if !matches!(**command, CommandKind::Graph(_)) {
+                *command = Arc::clone(&empty);
+            }
+        }
+        self.order = Vec::new();
+        self
+    }
+
     /// The number of the graph that it was made from.
     pub(crate) fn graph(&self) -> u64 {
         self.graph

@@ -132,6 +132,9 @@ impl State {
             }
         };
         self.hazards.before(parts, &mut predecessors);
+        if let CommandKind::Kernel { call, .. } = &mut kind {
+            call.shrink();
+        }
         let data = NodeData { command: Arc::new(kind), track, group: None };
         let id = self.link(data, parts, &predecessors);
         let command = self.structure.payload(id).map(|data| Arc::clone(&data.command));

@@ -8,6 +8,7 @@ use oclave_image::KernelSignature;
 use super::attach::Attached;
 use super::flight::lock;
 use super::replay::{ReplayProgram, ReplaySlot};
+use crate::driver::kernel::SharedKernel;
 use crate::driver::usm::Allocation;
 use crate::driver::{self, Device};
 use crate::image::LoadedImage;
@@ -61,7 +62,7 @@ impl BuiltProgram {
 /// A kernel object with what is known about it. Threads that set arguments and enqueue take turns by [`Self::lock`].
 #[derive(Debug)]
 pub(crate) struct ReadyKernel {
-    kernel: Mutex<driver::kernel::Kernel>,
+    kernel: Arc<SharedKernel>,
     device: Device,
     signature: KernelSignature,
     max_work_group_size: OnceLock<usize>,
@@ -76,7 +77,7 @@ impl ReadyKernel {
         let program = &of.program;
         let (kernel, hidden) = first(program, of.hidden(), signature)?;
         Ok(Self {
-            kernel: Mutex::new(kernel),
+            kernel: Arc::new(SharedKernel::new(kernel)),
             device: program.device().clone(),
             signature: signature.clone(),
             max_work_group_size: OnceLock::new(),
@@ -85,10 +86,9 @@ impl ReadyKernel {
         })
     }
 
-    /// One more object of the same kernel, for arguments that stay set.
+    /// One more object of the same kernel.
     pub(crate) fn another(&self) -> Result<driver::kernel::Kernel> {
-        let program = Arc::clone(self.lock().program());
-        let mut kernel = driver::kernel::Kernel::new(&program, &self.signature.name)?;
+        let mut kernel = driver::kernel::Kernel::new(self.kernel.program(), &self.signature.name)?;
         set_hidden(&mut kernel, self.hidden.as_ref(), &self.signature)?;
         Ok(kernel)
     }
@@ -108,7 +108,12 @@ impl ReadyKernel {
 
     /// The kernel object, for setting arguments and enqueueing as one step.
     pub(crate) fn lock(&self) -> MutexGuard<'_, driver::kernel::Kernel> {
-        lock(&self.kernel)
+        self.kernel.lock()
+    }
+
+    /// The kernel object, for launches to come.
+    pub(crate) fn shared(&self) -> &Arc<SharedKernel> {
+        &self.kernel
     }
 
     /// Work-items that one work-group may have; asked once.

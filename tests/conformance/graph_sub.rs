@@ -177,3 +177,26 @@ fn g_sub_009_on_a_queue_in_order() {
         assert_eq!(way.queue.read(&values).unwrap(), [150; 8]);
     }
 }
+
+#[test]
+fn g_sub_005_twice_within_others() {
+    for way in ways() {
+        let values = way.device(&[1_u32; 8]);
+        let sub = way.finalize(&inner(&way, &values));
+        let around = way.graph();
+        around.add(&sub).unwrap();
+        let around = way.finalize(&around);
+        let graph = way.graph();
+        // No node waits for another one, yet one instance runs at a time.
+        graph.add(&around).unwrap();
+        graph.add(&sub).unwrap();
+        graph.add(&around).unwrap();
+        let executable = way.finalize(&graph);
+        for _ in 0..10 {
+            way.queue.copy_to_device(&[1; 8], &values).unwrap();
+            way.queue.submit_graph(&executable).unwrap().wait().unwrap();
+            assert_eq!(way.queue.read(&values).unwrap(), [15; 8]);
+        }
+        assert!(executable.partitions()[0].linear, "{:?}", executable.partitions());
+    }
+}

@@ -54,6 +54,14 @@ pub(crate) struct Way {
 }
 
 impl Way {
+    /// The same in a context that no other test uses.
+    pub(crate) fn alone(&self) -> Self {
+        let context = Context::new(self.queue.device()).unwrap();
+        let queue = Queue::builder(&context);
+        let queue = if self.queue.is_out_of_order() { queue.out_of_order() } else { queue };
+        Self { queue: queue.build().unwrap(), strategy: self.strategy }
+    }
+
     pub(crate) fn context(&self) -> &Context {
         self.queue.context()
     }

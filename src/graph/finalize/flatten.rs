@@ -1,6 +1,6 @@
 //! Sub-graphs put in their places: one graph of commands, in topological order.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::command::CommandKind;
@@ -16,6 +16,8 @@ pub(crate) struct Flat {
     exits: Vec<u32>,
     /// By number of the graph's nodes that are sub-graphs: where their first command is.
     sub_graphs: HashMap<u32, u32>,
+    /// The numbers of all sub-graphs in it, those in sub-graphs included.
+    inside: BTreeSet<u64>,
 }
 
 #[derive(Debug)]
@@ -32,7 +34,7 @@ impl Flat {
     pub(crate) fn new(frozen: &Frozen) -> Result<Self> {
         let mut flat = Self { exits: vec![0; frozen.len()], ..Self::default() };
         flat.nodes.reserve(frozen.len());
-        // Sub-graphs that were put in, and where: one that is put in twice runs one after the other.
+        // Sub-graphs that were put in, and where: one that is put in twice, be it in another one, runs one after the other.
         let mut before: HashMap<u64, u32> = HashMap::new();
         for node in frozen.order() {
             let Some(command) = frozen.command(*node) else { continue };
@@ -42,9 +44,14 @@ impl Flat {
                 predecessors.filter_map(|node| flat.exits.get(node.index()).copied()).collect();
             let exit = match &**command {
                 CommandKind::Graph(sub) => {
-                    waits.extend(before.get(&sub.id()).copied());
-                    let exit = flat.put_in(&sub.flat(), waits, origin)?;
-                    before.insert(sub.id(), exit);
+                    let commands = sub.flat();
+                    let inside: BTreeSet<u64> = commands.inside.iter().copied().chain([sub.id()]).collect();
+                    waits.extend(inside.iter().filter_map(|id| before.get(id)));
+                    waits.sort_unstable();
+                    waits.dedup();
+                    let exit = flat.put_in(&commands, waits, origin)?;
+                    before.extend(inside.iter().map(|id| (*id, exit)));
+                    flat.inside.extend(inside);
                     exit
                 }
                 _ => flat.push(Arc::clone(command), origin, &waits)?,
@@ -104,13 +111,8 @@ impl Flat {
         self.nodes.get(index).map(|node| &node.command)
     }
 
-    /// Puts another command in the place of one, and gives the one before.
-    pub(crate) fn set_command(
-        &mut self,
-        index: usize,
-        command: Arc<CommandKind>,
-    ) -> Option<Arc<CommandKind>> {
-        self.nodes.get_mut(index).map(|node| std::mem::replace(&mut node.command, command))
+    pub(crate) fn command_mut(&mut self, index: usize) -> Option<&mut Arc<CommandKind>> {
+        self.nodes.get_mut(index).map(|node| &mut node.command)
     }
 
     /// Where the first command of a sub-graph is.

@@ -1,5 +1,6 @@
 //! From the nodes of a partition to a sequence of prepared steps.
 
+use super::Options;
 use super::flatten::Flat;
 use crate::driver::sequence::{NO_LABEL, Sequence};
 use crate::graph::interpreter::{Plan, Run, Segment, Tasks};
@@ -25,6 +26,18 @@ pub(crate) enum Steps {
     Left(Box<[u32]>),
 }
 
+/// The nodes of a partition, and what they are prepared for.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) flat: &'a Flat,
+    pub(crate) nodes: &'a [u32],
+    /// The number of the partition.
+    pub(crate) partition: u32,
+    /// Of the context and device.
+    pub(crate) queue: &'a Queue,
+    pub(crate) options: Options,
+}
+
 /// The prepared commands of nodes for the device, each with the steps that it waits for.
 ///
 /// Nodes that do nothing become no step, unless they replace many edges: between a hundred nodes and a hundred others, one
@@ -32,30 +45,19 @@ pub(crate) enum Steps {
 ///
 /// # Errors
 /// What a queue would refuse a command for, with the node.
-pub(crate) fn sequence(
-    flat: &Flat,
-    nodes: &[u32],
-    partition: u32,
-    queue: &Queue,
-    updatable: bool,
-    places: &mut [Option<Place>],
-) -> Result<Sequence> {
-    let mut steps = Builder::new(flat, nodes, partition, queue, updatable, places);
-    nodes.iter().try_for_each(|node| steps.add(*node))?;
+pub(crate) fn sequence(source: Source<'_>, places: &mut [Option<Place>]) -> Result<Sequence> {
+    let mut steps = Builder::new(source, places);
+    source.nodes.iter().try_for_each(|node| steps.add(*node))?;
     Ok(steps.sequence)
 }
 
 /// As [`sequence`], with the lists of a plan as one step each.
 pub(crate) fn planned(
-    flat: &Flat,
-    nodes: &[u32],
-    partition: u32,
-    queue: &Queue,
-    updatable: bool,
+    source: Source<'_>,
     places: &mut [Option<Place>],
     plan: Plan,
 ) -> Result<(Sequence, Tasks)> {
-    let mut steps = Builder::new(flat, nodes, partition, queue, updatable, places);
+    let mut steps = Builder::new(source, places);
     let mut tasks = plan.tasks;
     for segment in &plan.segments {
         match segment {
@@ -68,11 +70,8 @@ pub(crate) fn planned(
 
 /// A sequence that is being made.
 struct Builder<'a> {
-    flat: &'a Flat,
-    partition: u32,
-    queue: &'a Queue,
-    updatable: bool,
-    /// How many of the nodes wait for each.
+    source: Source<'a>,
+    /// By place among the nodes: how many of them wait for it.
     successors: Vec<u32>,
     places: &'a mut [Option<Place>],
     sequence: Sequence,
@@ -81,28 +80,22 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(
-        flat: &'a Flat,
-        nodes: &[u32],
-        partition: u32,
-        queue: &'a Queue,
-        updatable: bool,
-        places: &'a mut [Option<Place>],
-    ) -> Self {
-        let sequence = Sequence::new(queue.context().driver(), queue.device());
-        let successors = successors(flat, nodes, places.len());
-        Self { flat, partition, queue, updatable, successors, places, sequence, waits: Vec::new() }
+    fn new(source: Source<'a>, places: &'a mut [Option<Place>]) -> Self {
+        let sequence = Sequence::new(source.queue.context().driver(), source.queue.device());
+        let successors = successors(source);
+        Self { source, successors, places, sequence, waits: Vec::new() }
     }
 
     fn add(&mut self, node: u32) -> Result<()> {
         let index = node as usize;
-        let Some(command) = self.flat.command(index) else { return Ok(()) };
-        let origin = self.flat.origin(index);
-        let step = command.step(self.queue).map_err(|error| error.at(format!("node {origin}")))?;
+        let Some(command) = self.source.flat.command(index) else { return Ok(()) };
+        let origin = self.source.flat.origin(index);
+        let step = command.step(self.source.queue).map_err(|error| error.at(format!("node {origin}")))?;
         self.find_waits(&[node], None);
-        let behind = self.successors.get(index).copied().unwrap_or(0) as usize;
+        let behind = find(self.source.nodes, node).and_then(|at| self.successors.get(at));
+        let behind = behind.copied().unwrap_or(0) as usize;
         // What runs nothing now may be given something to run.
-        let may_grow = self.updatable && NodeType::of(command).is_updatable();
+        let may_grow = self.source.options.updatable && NodeType::of(command).is_updatable();
         let place = match step.is_join() && !may_grow && is_left_out(self.waits.len(), behind) {
             true => Steps::Left(self.waits.as_slice().into()),
             false => Steps::One(self.sequence.push(step, &self.waits, origin)?),
@@ -113,12 +106,12 @@ impl<'a> Builder<'a> {
 
     fn add_list(&mut self, run: &Run, tasks: &mut Tasks) -> Result<()> {
         let id = self.sequence.len() as u32;
-        let flat = self.flat;
+        let flat = self.source.flat;
         let commands = run.nodes.iter().filter_map(|node| {
             let command = flat.command(*node as usize)?;
             Some((flat.origin(*node as usize), &**command))
         });
-        let (step, tasks) = tasks.add(run, commands, self.queue, &mut self.sequence)?;
+        let (step, tasks) = tasks.add(run, commands, self.source.queue, &mut self.sequence)?;
         for (node, task) in run.nodes.iter().zip(tasks) {
             self.put(
                 *node,
@@ -135,14 +128,15 @@ impl<'a> Builder<'a> {
         let waits = &mut self.waits;
         waits.clear();
         let mut tidy_at = 64;
-        for wait in nodes.iter().flat_map(|node| self.flat.waits(*node as usize)) {
+        for wait in nodes.iter().flat_map(|node| self.source.flat.waits(*node as usize)) {
             let place = self.places.get(*wait as usize).and_then(Option::as_ref);
-            let steps = match place.filter(|place| place.partition == self.partition).map(|place| &place.step)
-            {
-                Some(Steps::One(step) | Steps::Task { step, .. }) => std::slice::from_ref(step),
-                Some(Steps::Left(steps)) => steps,
-                None => &[],
-            };
+            let steps =
+                match place.filter(|place| place.partition == self.source.partition).map(|place| &place.step)
+                {
+                    Some(Steps::One(step) | Steps::Task { step, .. }) => std::slice::from_ref(step),
+                    Some(Steps::Left(steps)) => steps,
+                    None => &[],
+                };
             waits.extend(steps.iter().filter(|step| Some(**step) != own));
             if waits.len() > tidy_at {
                 tidy(waits);
@@ -154,7 +148,7 @@ impl<'a> Builder<'a> {
 
     fn put(&mut self, node: u32, step: Steps) {
         if let Some(entry) = self.places.get_mut(node as usize) {
-            *entry = Some(Place { partition: self.partition, step });
+            *entry = Some(Place { partition: self.source.partition, step });
         }
     }
 }
@@ -168,13 +162,19 @@ fn is_left_out(waits: usize, successors: usize) -> bool {
     waits <= 1 || successors <= 1 || waits.saturating_mul(successors) <= FEW_EDGES
 }
 
-/// How many of the nodes wait for each.
-fn successors(flat: &Flat, nodes: &[u32], count: usize) -> Vec<u32> {
-    let mut successors = vec![0_u32; count];
+/// By place among the nodes, how many of them wait for each.
+fn successors(Source { flat, nodes, .. }: Source<'_>) -> Vec<u32> {
+    let mut successors = vec![0_u32; nodes.len()];
     for wait in nodes.iter().flat_map(|node| flat.waits(*node as usize)) {
-        if let Some(successors) = successors.get_mut(*wait as usize) {
+        if let Some(successors) = find(nodes, *wait).and_then(|at| successors.get_mut(at)) {
             *successors += 1;
         }
     }
     successors
+}
+
+/// The place of a node among others, which are in order; most often they are without gaps.
+fn find(nodes: &[u32], node: u32) -> Option<usize> {
+    let at = node.checked_sub(*nodes.first()?)? as usize;
+    if nodes.get(at) == Some(&node) { Some(at) } else { nodes.binary_search(&node).ok() }
 }

@@ -7,7 +7,8 @@ use oclave_image::passes::replay::{OwnTask, ReplayArgumentKind, ReplayKernel, Ta
 use super::classify;
 use super::segments::{Kind, Machine, Run};
 use crate::command::{Argument, CommandKind, Form, KernelForm, Place};
-use crate::driver::sequence::{Sequence, Step};
+use crate::driver::sequence::Sequence;
+use crate::driver::step::Step;
 use crate::driver::usm::Allocation;
 use crate::program::{ReplayProgram, ReplaySegment, Shape, Source, TaskList, Work};
 use crate::{Error, Queue, Result};

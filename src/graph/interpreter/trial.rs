@@ -11,7 +11,9 @@ use std::sync::Arc;
 use crate::Result;
 use crate::driver::event::{Event, Status};
 use crate::driver::queue::{Properties, Queue};
-use crate::driver::sequence::{Mode, Sequence, Step};
+use crate::driver::run::Mode;
+use crate::driver::sequence::Sequence;
+use crate::driver::step::Step;
 use crate::graph::finalize::steps::{Place, Steps};
 use crate::program::{ReplayProgram, Source};
 

@@ -13,7 +13,9 @@ use crate::driver::command_buffer::CommandBuffer;
 use crate::driver::event::{Event, Measured, Several};
 use crate::driver::mutable::Patches;
 use crate::driver::queue::{Properties, Queue};
-use crate::driver::sequence::{Mode, Sequence, Step};
+use crate::driver::run::Mode;
+use crate::driver::sequence::Sequence;
+use crate::driver::step::Step;
 use crate::graph::finalize::Options;
 use crate::{Context, Device, Error, Result};
 
@@ -183,30 +185,18 @@ impl Replay for CommandBuffers {
         }
     }
 
-    fn patch(&mut self, patches: &Patches<'_>) -> bool {
+    fn patch(&mut self, sequence: &Sequence, patches: &mut Patches) {
         let runs = self.runs.as_deref().unwrap_or_default();
         for lane in &mut self.lanes {
-            for (run, buffer) in runs.iter().zip(&mut lane.buffers) {
+            for (run, place) in runs.iter().zip(&mut lane.buffers) {
                 let touched = patches.steps().any(|step| run.steps.contains(&step));
+                let Some(buffer) = place.as_ref().filter(|_| touched) else { continue };
                 // What cannot be changed in place is recorded anew, when it is next needed.
-                if touched
-                    && buffer.as_ref().is_some_and(|buffer| buffer.update(&self.device, patches).is_err())
-                {
-                    *buffer = None;
+                if buffer.update(&self.device, sequence, patches).is_err() {
+                    *place = None;
                 }
             }
         }
-        true
-    }
-
-    fn reads_kernels(&self, queue: &Queue) -> bool {
-        let properties = self.properties_for(queue);
-        let lane = self.lanes.iter().find(|lane| lane.properties == properties);
-        let runs = self.runs.as_deref().unwrap_or_default();
-        let missing = |lane: &Lane| {
-            runs.iter().zip(&lane.buffers).any(|(run, buffer)| run.recordable && buffer.is_none())
-        };
-        self.changed || lane.is_none_or(missing)
     }
 
     fn strategy(&self) -> ReplayStrategy {

@@ -7,7 +7,8 @@ use crate::Result;
 use crate::driver::event::Event;
 use crate::driver::mutable::Patches;
 use crate::driver::queue::Queue;
-use crate::driver::sequence::{Mode, Sequence};
+use crate::driver::run::Mode;
+use crate::driver::sequence::Sequence;
 
 /// The steps are put on the queue as they are. They live in the sequence, so there is nothing to keep here.
 #[derive(Debug)]
@@ -26,13 +27,7 @@ impl Replay for Enqueue {
 
     fn changed(&mut self, _: &[usize]) {}
 
-    fn patch(&mut self, _: &Patches<'_>) -> bool {
-        false
-    }
-
-    fn reads_kernels(&self, _: &Queue) -> bool {
-        true
-    }
+    fn patch(&mut self, _: &Sequence, _: &mut Patches) {}
 
     fn strategy(&self) -> ReplayStrategy {
         ReplayStrategy::Enqueue

@@ -11,7 +11,8 @@ use crate::driver::event::Event;
 use crate::driver::mutable::Patches;
 use crate::driver::queue::Queue;
 use crate::driver::quirk::Quirks;
-use crate::driver::sequence::{Mode, Sequence};
+use crate::driver::run::Mode;
+use crate::driver::sequence::Sequence;
 use crate::{Context, Device, Result};
 
 /// How the device's part of a graph is put on queues.
@@ -62,12 +63,8 @@ pub(crate) trait Replay: Debug + Send {
     /// Steps of the sequence were replaced.
     fn changed(&mut self, steps: &[usize]);
 
-    /// Kernels of the sequence get other arguments or sizes. `false`: the sequence must have them at once. Else it is behind for these
-    /// steps, until somebody [reads](Self::reads_kernels) them.
-    fn patch(&mut self, patches: &Patches<'_>) -> bool;
-
-    /// Whether the next replay on a queue like this uses the kernels of the sequence.
-    fn reads_kernels(&self, queue: &Queue) -> bool;
+    /// Kernels of the sequence have got other arguments or sizes.
+    fn patch(&mut self, sequence: &Sequence, patches: &mut Patches);
 
     /// Which one it is.
     fn strategy(&self) -> ReplayStrategy;

@@ -5,12 +5,11 @@ use std::sync::{Arc, PoisonError};
 use super::compare;
 use crate::command::CommandKind;
 use crate::driver::launch::WorkSize;
-use crate::driver::mutable::Patches;
-use crate::driver::sequence::Step;
+use crate::driver::step::Step;
 use crate::graph::device_part::DevicePart;
 use crate::graph::executable::{ExecutableGraph, State};
 use crate::graph::finalize::flatten::Flat;
-use crate::graph::finalize::steps::Steps;
+use crate::graph::finalize::steps::{Place, Steps};
 use crate::graph::interpreter::Tasks;
 use crate::{Error, Graph, Handles, Node, NodeType, Queue, Result};
 
@@ -25,8 +24,8 @@ struct Change {
 enum How {
     /// There is none: a host task, which submissions take from the command.
     Host,
-    /// The same kernel object gets other arguments, and an index space if that changes (before, and after).
-    Patch { partition: usize, step: usize, size: Option<Box<(WorkSize, WorkSize)>> },
+    /// The same kernel gets other arguments, and another index space if it is given.
+    Patch { partition: usize, step: usize, size: Option<Box<WorkSize>> },
     /// The task of a list gets other arguments, another range or another kernel.
     Task { partition: usize, task: u32 },
     /// It does not fit where it is: the partition is planned anew.
@@ -128,9 +127,13 @@ impl ExecutableGraph {
         let turn = self.inner().turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.state();
         let plan = {
-            let flat = self.flat();
-            let plan = changes.into_iter().filter_map(|change| self.plan(&state, &flat, change).transpose());
-            plan.collect::<Result<Vec<Change>>>().map_err(|error| self.at(error))?
+            let (flat, places) = (self.flat(), self.places());
+            let plan = |change| self.plan(&state, &flat, &places, change).transpose();
+            changes
+                .into_iter()
+                .filter_map(plan)
+                .collect::<Result<Vec<Change>>>()
+                .map_err(|error| self.at(error))?
         };
         let before = self.apply(&mut state, plan).map_err(|error| self.at(error))?;
         drop((state, turn));
@@ -144,6 +147,7 @@ impl ExecutableGraph {
         &self,
         state: &State,
         flat: &Flat,
+        places: &[Option<Place>],
         (node, command): (usize, Arc<CommandKind>),
     ) -> Result<Option<Change>> {
         let named = |error: Error| error.at(format!("node {}", flat.origin(node)));
@@ -151,7 +155,6 @@ impl ExecutableGraph {
         if Arc::ptr_eq(current, &command) {
             return Ok(None);
         }
-        let places = self.places();
         let now = places.get(node).and_then(Option::as_ref);
         let part = now.and_then(|place| state.device.get(place.partition as usize)?.as_ref());
         let newest = part.and_then(|part| part.pending.newest());
@@ -179,11 +182,12 @@ impl ExecutableGraph {
                 let waits = part.is_some_and(|part| part.pending.must_wait());
                 match !waits && current.is_patched_by(&command) {
                     true => {
-                        let size = self.sizes(current, &command).map_err(named)?;
-                        if size.is_none() && current.changed_arguments(&command).next().is_none() {
-                            return Ok(None);
-                        }
-                        How::Patch { partition, step, size }
+                        let size = if current.range() == command.range() {
+                            None
+                        } else {
+                            command.work_size(self.context(), self.device()).map_err(named)?
+                        };
+                        How::Patch { partition, step, size: size.map(Box::new) }
                     }
                     false => How::Replace {
                         partition,
@@ -200,15 +204,6 @@ impl ExecutableGraph {
     fn anew(&self, state: &State, partition: usize, command: &CommandKind) -> Result<How> {
         command.step(&state.queue)?;
         Ok(How::Anew { partition })
-    }
-
-    /// The index spaces before and after, where the range changes.
-    fn sizes(&self, from: &CommandKind, to: &CommandKind) -> Result<Option<Box<(WorkSize, WorkSize)>>> {
-        if from.range() == to.range() {
-            return Ok(None);
-        }
-        let size = |kind: &CommandKind| kind.work_size(self.context(), self.device());
-        Ok(size(from)?.zip(size(to)?).map(Box::new))
     }
 
     /// Makes the changes of tasks of a partition.
@@ -240,65 +235,53 @@ impl ExecutableGraph {
 
     /// Makes changes, and gives the commands that were there before.
     fn apply(&self, state: &mut State, mut plan: Vec<Change>) -> Result<Vec<Arc<CommandKind>>> {
-        let State { queue, device, .. } = state;
+        let State { queue, device, patches, .. } = state;
         for (partition, part) in device.iter_mut().enumerate() {
             let Some(part) = part else { continue };
             part.stop_learning();
             self.apply_tasks(part, partition, queue, &plan)?;
+            patches.clear();
+            let mut flat = self.flat_mut();
             for change in &mut plan {
-                match std::mem::replace(&mut change.how, How::Host) {
-                    How::Replace { partition: of, step, new } if of == partition => {
+                match &mut change.how {
+                    How::Replace { partition: of, step, new } if *of == partition => {
+                        let new = std::mem::replace(&mut **new, Step::join());
                         match part.pending.must_wait() {
-                            true => part.pending.add(step, *new),
+                            true => part.pending.add(*step, new),
                             // What waited for submissions that are gone now is older.
                             false => part
                                 .bring_to(u64::MAX, self, queue)
-                                .and_then(|()| part.set_step(step, *new))?,
+                                .and_then(|()| part.set_step(*step, new))?,
                         }
                     }
-                    how => change.how = how,
-                }
-            }
-            let flat = self.flat();
-            let mut patches = Patches::default();
-            for change in &plan {
-                if let How::Patch { partition: of, step, size } = &change.how
-                    && *of == partition
-                    && let Some(current) = flat.command(change.node)
-                {
-                    patches.push(*step, current.changed_arguments(&change.command), size.as_deref().copied());
-                }
-            }
-            if patches.is_empty() {
-                continue;
-            }
-            part.bring_to(u64::MAX, self, queue)?;
-            let is_ahead = part.replay.patch(&patches);
-            drop((patches, flat));
-            for change in &plan {
-                let How::Patch { partition: of, step, size } = &change.how else { continue };
-                let step = *step;
-                match (*of == partition, is_ahead) {
-                    (false, _) => {}
-                    (true, true) => {
-                        part.sequence.set_memory(step, change.command.driver_arguments())?;
-                        part.pending.is_behind(step, Arc::clone(&change.command));
+                    How::Patch { partition: of, step, size } if *of == partition => {
+                        part.bring_to(u64::MAX, self, queue)?;
+                        let arguments = change.command.driver_arguments();
+                        let changed = part.sequence.set_kernel(*step, arguments, size.as_deref(), patches)?;
+                        // In place, so that the next update finds the graph's command its own, too.
+                        if let Some(command) = flat.command_mut(change.node) {
+                            let changed = patches.arguments().get(changed).unwrap_or_default();
+                            Arc::make_mut(command).patch(&change.command, changed);
+                        }
                     }
-                    (true, false) => {
-                        let size = size.as_deref().map(|(_, to)| to);
-                        part.sequence.set_kernel(step, change.command.driver_arguments(), size)?;
-                    }
+                    _ => {}
                 }
+            }
+            if !patches.is_empty() {
+                part.replay.patch(&part.sequence, patches);
             }
         }
-        let mut before = Vec::with_capacity(plan.len());
+        let mut before = Vec::new();
         let mut buffers = false;
         let mut flat = self.flat_mut();
-        for Change { node, command, .. } in plan {
-            buffers |= !command.requirements().is_empty();
-            let old = flat.set_command(node, command);
-            buffers |= old.as_ref().is_some_and(|old| !old.requirements().is_empty());
-            before.extend(old);
+        for Change { node, command, how } in plan {
+            let (How::Host | How::Task { .. } | How::Anew { .. } | How::Replace { .. }, Some(place)) =
+                (how, flat.command_mut(node))
+            else {
+                continue;
+            };
+            buffers |= !command.requirements().is_empty() || !place.requirements().is_empty();
+            before.push(std::mem::replace(place, command));
         }
         drop(flat);
         if buffers {

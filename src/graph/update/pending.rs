@@ -1,4 +1,4 @@
-//! Updates that come after submissions which are held back, and steps that the replay is ahead of.
+//! Updates that come after submissions which are held back.
 //!
 //! A submission runs as the graph was when it was submitted. Most are with the driver by then, which keeps what it was given. One that the
 //! runtime holds back, behind a host task, is put on its queue later, and what was updated since must not reach it.
@@ -8,15 +8,14 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use crate::Result;
 use crate::command::CommandKind;
-use crate::driver::queue::Queue;
-use crate::driver::sequence::Step;
+use crate::driver::step::Step;
 use crate::driver::usm::Allocation;
 use crate::graph::device_part::DevicePart;
 use crate::graph::executable::{ExecutableGraph, State};
-use crate::graph::finalize::steps::Place;
+use crate::graph::finalize::steps::{Place, Source};
 use crate::graph::interpreter::memory_of;
-use crate::{Context, Device, Result};
 
 /// What a partition must do before it runs, or after.
 #[derive(Default)]
@@ -25,9 +24,6 @@ pub(crate) struct Pending {
     /// Submissions that were neither put on a queue nor given up.
     held_back: u32,
     later: VecDeque<Later>,
-    /// By step: the command that it is behind.
-    behind: Vec<Option<Arc<CommandKind>>>,
-    any_behind: bool,
     /// Whether the next submission needs other steps than there are: a command does not fit where it is.
     plan_anew: bool,
 }
@@ -116,17 +112,6 @@ impl Pending {
         })
     }
 
-    /// Says that the sequence's step is behind a command.
-    pub(super) fn is_behind(&mut self, step: usize, command: Arc<CommandKind>) {
-        if self.behind.len() <= step {
-            self.behind.resize(step + 1, None);
-        }
-        if let Some(place) = self.behind.get_mut(step) {
-            *place = Some(command);
-            self.any_behind = true;
-        }
-    }
-
     /// The memory that steps to come use.
     pub(crate) fn memory(&self) -> impl Iterator<Item = &Arc<Allocation>> {
         self.later.iter().flat_map(|later| -> Box<dyn Iterator<Item = &Arc<Allocation>>> {
@@ -160,8 +145,6 @@ impl DevicePart {
                 }
                 Some(What::Anew(new)) => {
                     let (new, places) = *new;
-                    self.pending.behind.clear();
-                    self.pending.any_behind = false;
                     self.replace_steps(new);
                     for (now, new) in graph.places_mut().iter_mut().zip(places) {
                         *now = new.or(now.take());
@@ -190,39 +173,8 @@ impl DevicePart {
     /// Replaces a step.
     pub(super) fn set_step(&mut self, index: usize, step: Step) -> Result<()> {
         self.sequence.replace(index, step)?;
-        if let Some(place) = self.pending.behind.get_mut(index) {
-            *place = None;
-        }
         self.replay.changed(&[index]);
         Ok(())
-    }
-
-    /// Brings the kernels of the sequence up to date, if they are about to be used on a queue like this.
-    pub(crate) fn catch_up(&mut self, graph: &ExecutableGraph, queue: &Queue) -> Result<()> {
-        if !self.pending.any_behind || !self.replay.reads_kernels(queue) {
-            return Ok(());
-        }
-        for step in 0..self.pending.behind.len() {
-            let Some(command) = self.pending.behind.get_mut(step).and_then(Option::take) else { continue };
-            if let Err(error) = self.set_kernel(step, &command, graph.context(), graph.device()) {
-                self.pending.is_behind(step, command);
-                return Err(error);
-            }
-        }
-        self.pending.any_behind = false;
-        Ok(())
-    }
-
-    /// Gives a step the arguments and the range of a command.
-    pub(super) fn set_kernel(
-        &mut self,
-        step: usize,
-        command: &CommandKind,
-        context: &Context,
-        device: &Device,
-    ) -> Result<()> {
-        let size = command.work_size(context, device)?;
-        self.sequence.set_kernel(step, command.driver_arguments(), size.as_ref())
     }
 }
 
@@ -241,8 +193,9 @@ impl ExecutableGraph {
             let flat = self.flat();
             let mut places = vec![None; flat.len()];
             let options = self.inner().options;
-            let new = DevicePart::new(&flat, &partition.nodes, index as u32, queue, options, &mut places)
-                .map_err(|error| self.at(error))?;
+            let nodes = partition.nodes.as_slice();
+            let source = Source { flat: &flat, nodes, partition: index as u32, queue, options };
+            let new = DevicePart::new(source, &mut places).map_err(|error| self.at(error))?;
             Box::new((new, places))
         };
         let from = part.pending.submissions;

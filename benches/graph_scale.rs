@@ -1,0 +1,65 @@
+//! Large graphs: building, finalizing and dropping, to a million nodes.
+//!
+//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes, ours_us is for one of them, and the reference is one
+//! microsecond: what is linear stays as it is from row to row. Commands are prepared, not put into lists of tasks.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
+
+mod measure;
+mod shapes;
+
+use std::cell::RefCell;
+
+use oclave::{Command, Context, ExecutableGraph, Graph, Node, ReplayStrategy, UsmSlice, usm};
+use shapes::{SHAPES, Shape};
+
+mod kernels {
+    oclave::include_kernels!("bench");
+}
+use kernels::bump::bump;
+
+const CELLS: usize = 1024;
+
+fn main() {
+    let Some(device) = measure::device() else { return };
+    let context = Context::new(&device).unwrap();
+    let cells = context.alloc_device::<i32>(CELLS).unwrap();
+    for shape in &SHAPES {
+        for n in [10_000, 100_000, 1_000_000] {
+            measure_shape(&context, &cells, shape, n);
+        }
+    }
+}
+
+fn measure_shape(context: &Context, cells: &UsmSlice<i32, usm::Device>, shape: &Shape, n: usize) {
+    let waits = (shape.waits)(n);
+    let rounds = if n > 10_000 { 1 } else { 5 };
+    let name = |what: &str| format!("scale_{what}_{}", shape.name);
+    let new = || Graph::new(context, context.device()).unwrap();
+    let units = n as f64;
+    measure::budget(&name("build"), n, rounds, units, new, |graph| build(graph, cells, &waits));
+    let graph = new();
+    build(&graph, cells, &waits);
+    let finalize = || graph.finalizer().strategy(ReplayStrategy::Enqueue).finalize().unwrap();
+    let place: RefCell<Option<ExecutableGraph>> = RefCell::default();
+    // The one before is dropped by making room.
+    measure::budget(
+        &name("finalize"),
+        n,
+        rounds,
+        units,
+        || place.take(),
+        |_| drop(place.replace(Some(finalize()))),
+    );
+    let full = || RefCell::new(Some(finalize()));
+    measure::budget(&name("drop"), n, rounds, units, full, |executable| drop(executable.take()));
+}
+
+fn build(graph: &Graph, cells: &UsmSlice<i32, usm::Device>, waits: &[Vec<usize>]) {
+    let mut nodes: Vec<Node> = Vec::with_capacity(waits.len());
+    for (at, waits) in waits.iter().enumerate() {
+        let after: Vec<&Node> = waits.iter().map(|wait| &nodes[*wait]).collect();
+        let command = Command::parallel_for(1, bump(cells.slice(at % CELLS..).unwrap()));
+        nodes.push(graph.after(&after).add(command).unwrap());
+    }
+}
