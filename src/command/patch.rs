@@ -1,7 +1,7 @@
 //! Changes of prepared commands that keep their kernel: other arguments, another range.
 
 use super::step::is_plain;
-use super::{Argument, CommandKind, launch};
+use super::{Argument, CommandKind, Place, launch};
 use crate::driver::launch::{Arg, WorkSize};
 use crate::{Context, Device, NdRange, Result};
 
@@ -29,6 +29,40 @@ impl CommandKind {
     /// The arguments of a kernel as the driver takes them.
     pub(crate) fn driver_arguments(&self) -> impl Iterator<Item = Arg<'_>> + Clone {
         self.call_arguments().iter().map(|argument| launch::argument(argument, false))
+    }
+
+    /// Whether the other command differs from this one in values of arguments at most: same kernel, range and memory.
+    pub(crate) fn differs_in_values(&self, to: &Self) -> bool {
+        let (Self::Kernel { range: old, call: from }, Self::Kernel { range, call: to }) = (self, to) else {
+            return false;
+        };
+        let mut pairs = from.arguments().iter().zip(to.arguments());
+        old == range
+            && from.same_kernel(to)
+            && pairs.all(|pair| match pair {
+                (Argument::Value(from), Argument::Value(to)) => from.bytes().len() == to.bytes().len(),
+                (Argument::Local { size_bytes: from, .. }, Argument::Local { size_bytes: to, .. }) => {
+                    from == to
+                }
+                (Argument::Pointer(from), Argument::Pointer(to)) => match (from.place(), to.place()) {
+                    (Place::Null, Place::Null) => true,
+                    // Both are alive, so an address is that of one allocation.
+                    (Place::Usm(from), Place::Usm(to)) => from.address() == to.address(),
+                    _ => false,
+                },
+                _ => false,
+            })
+    }
+
+    /// The values that are others in a command that [differs in values](Self::differs_in_values), with their places among the arguments.
+    pub(crate) fn changed_values<'a>(&self, to: &'a Self) -> impl Iterator<Item = (usize, &'a [u8])> {
+        let pairs = self.call_arguments().iter().zip(to.call_arguments());
+        pairs.enumerate().filter_map(|(index, pair)| match pair {
+            (Argument::Value(from), Argument::Value(to)) if from.bytes() != to.bytes() => {
+                Some((index, to.bytes()))
+            }
+            _ => None,
+        })
     }
 
     /// Takes some arguments and the range of a command that [patches](Self::is_patched_by) this one.

@@ -45,6 +45,7 @@ struct Entry {
     /// Of its argument block, in bytes.
     block: u64,
     capacity: u32,
+    kernel: u32,
     segment: u32,
 }
 
@@ -111,12 +112,13 @@ impl Tasks {
             let entry = Entry {
                 block: lock(&self.list).add_block(kernel) as u64,
                 capacity: kernel.block_bytes,
+                kernel: draft.kernel,
                 segment: number,
             };
             let index = first + place as usize;
             self.write(index, &entry, &draft)?;
             if self.entries.len() <= index {
-                self.entries.resize(index + 1, Entry { block: 0, capacity: 0, segment: number });
+                self.entries.resize(index + 1, Entry { block: 0, capacity: 0, kernel: 0, segment: number });
             }
             if let Some(place) = self.entries.get_mut(index) {
                 *place = entry;
@@ -160,6 +162,9 @@ impl Tasks {
         command: &CommandKind,
         queue: &Queue,
     ) -> Result<bool> {
+        if before.differs_in_values(command) {
+            return Ok(true);
+        }
         let entry = self.entries.get(task as usize).ok_or_else(lost)?;
         let segment = self.segments.get(entry.segment as usize).ok_or_else(lost)?;
         let form = command.form(queue)?;
@@ -197,6 +202,15 @@ impl Tasks {
     ) -> Result<()> {
         let entry = self.entries.get(task as usize).copied().ok_or_else(lost)?;
         let segment = self.segments.get(entry.segment as usize).ok_or_else(lost)?;
+        if before.differs_in_values(command) {
+            let layout = self.programs.get(segment.program as usize).ok_or_else(lost)?.layout();
+            let kernel = layout.kernel(entry.kernel).ok_or_else(lost)?;
+            let mut list = lock(&self.list);
+            return before.changed_values(command).try_for_each(|(index, value)| {
+                let place = kernel.arguments.get(index).ok_or_else(lost)?;
+                list.write(entry.block as usize + place.offset_bytes as usize, value)
+            });
+        }
         let program = self.program(segment.program)?;
         let draft = self.draft(&program, command, queue)?.ok_or_else(lost)?;
         let kernel = program.layout().kernel(draft.kernel).ok_or_else(lost)?;
@@ -205,10 +219,11 @@ impl Tasks {
         released.iter().for_each(|memory| sequence.release(memory));
         let entry = match kernel.block_bytes <= entry.capacity && entry.block.is_multiple_of(align_of(kernel))
         {
-            true => entry,
+            true => Entry { kernel: draft.kernel, ..entry },
             false => Entry {
                 block: lock(&self.list).add_block(kernel) as u64,
                 capacity: kernel.block_bytes,
+                kernel: draft.kernel,
                 ..entry
             },
         };
