@@ -65,6 +65,19 @@ impl CommandKind {
         })
     }
 
+    /// Takes the values of a command that [differs in values](Self::differs_in_values).
+    pub(crate) fn take_values(&mut self, to: &Self) {
+        let (Self::Kernel { call: from, .. }, Self::Kernel { call: to, .. }) = (self, to) else { return };
+        for (index, argument) in to.arguments().iter().enumerate() {
+            if let (Some(Argument::Value(old)), Argument::Value(new)) =
+                (from.arguments().get(index), argument)
+                && old.bytes() != new.bytes()
+            {
+                from.set_argument(index, argument);
+            }
+        }
+    }
+
     /// Takes some arguments and the range of a command that [patches](Self::is_patched_by) this one.
     pub(crate) fn patch(&mut self, to: &Self, arguments: &[u32]) {
         let (Self::Kernel { range: old, call: from }, Self::Kernel { range, call: to }) = (self, to) else {

@@ -276,10 +276,15 @@ impl ExecutableGraph {
         let mut flat = self.flat_mut();
         for Change { node, command, how } in plan {
             let (How::Host | How::Task { .. } | How::Anew { .. } | How::Replace { .. }, Some(place)) =
-                (how, flat.command_mut(node))
+                (&how, flat.command_mut(node))
             else {
                 continue;
             };
+            if matches!(how, How::Task { .. }) && place.differs_in_values(&command) {
+                // In place, as a patch.
+                Arc::make_mut(place).take_values(&command);
+                continue;
+            }
             buffers |= !command.requirements().is_empty() || !place.requirements().is_empty();
             before.push(std::mem::replace(place, command));
         }
