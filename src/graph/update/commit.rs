@@ -54,8 +54,9 @@ impl ExecutableGraph {
     /// As there.
     pub fn update_nodes<'a>(&self, nodes: impl Handles<'a, Node>) -> Result<()> {
         self.check_updatable()?;
-        let mut commands = Vec::new();
-        let mut nodes = nodes.handles().peekable();
+        let nodes = nodes.handles();
+        let mut commands = Vec::with_capacity(nodes.size_hint().0);
+        let mut nodes = nodes.peekable();
         if let Some(first) = nodes.peek() {
             let graph = Arc::clone(first.graph());
             let state = graph.state();
@@ -128,12 +129,11 @@ impl ExecutableGraph {
         let mut state = self.state();
         let plan = {
             let (flat, places) = (self.flat(), self.places());
-            let plan = |change| self.plan(&state, &flat, &places, change).transpose();
-            changes
-                .into_iter()
-                .filter_map(plan)
-                .collect::<Result<Vec<Change>>>()
-                .map_err(|error| self.at(error))?
+            let mut plan = Vec::with_capacity(changes.len());
+            for change in changes {
+                plan.extend(self.plan(&state, &flat, &places, change).map_err(|error| self.at(error))?);
+            }
+            plan
         };
         let before = self.apply(&mut state, plan).map_err(|error| self.at(error))?;
         drop((state, turn));
