@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::ext::usm::Usm;
 use super::fault::Faults;
@@ -169,6 +169,12 @@ impl Context {
         self.retired.sweep_all(|keep| self.free(keep));
     }
 
+    /// Held while memory is allocated or freed, where the driver takes only one such call at a time.
+    pub(super) fn allocating(&self) -> Option<MutexGuard<'static, ()>> {
+        static ONE: Mutex<()> = Mutex::new(());
+        self.quirks().one_allocation_at_a_time.then(|| ONE.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Frees memory that no command uses any more.
     pub(super) fn free(&self, keep: Keep) {
         let pointer = match keep {
@@ -189,12 +195,14 @@ impl Context {
                 return;
             }
         };
+        let alone = self.allocating();
         let outcome = match self.usm {
             // SAFETY: the pointer is an allocation of this context, whose last handle is gone and whose commands are
             // complete; it came out of its only `Keep`.
             Some(usm) => unsafe { usm.clMemFreeINTEL(self.raw, pointer) },
             None => return leak(keep),
         };
+        drop(alone);
         if let Err(error) = outcome {
             self.keep_error(error);
         }

@@ -29,6 +29,10 @@ pub(crate) struct Quirks {
     /// Seen as CL_INVALID_SPEC_ID for a constant that the module has (7.1, sixteen programs by eight threads beside other
     /// builds: once in 20 runs). So: one thread of the process at a time.
     pub(crate) one_module_at_a_time: bool,
+    /// PoCL 7.1 keeps a set of the addresses of its allocations, and was seen to abort ("Overlapping BDA pointer!"), once in some tens of runs of
+    /// the graph scenarios in many threads: one seems to have been given memory that another was just freeing. So: one of these calls
+    /// at a time. That this is the cause was not shown; it was too rare for that.
+    pub(crate) one_allocation_at_a_time: bool,
     /// PoCL 6.0 lays the program-scope variables of a program out in an order that differs from build to build of the same
     /// module (by addresses inside the compiler), and keeps compiled kernels on disk under a key that does not know the
     /// order. Kernels compiled by different builds then disagree where a variable is, and read and write another one.
@@ -62,6 +66,7 @@ impl Quirks {
         Self {
             in_order_only: is_intel_cpu_runtime(device),
             one_module_at_a_time: is_pocl(device),
+            one_allocation_at_a_time: is_pocl(device),
             variables_move: is_pocl(device),
             failures_are_silent: is_pocl_before_7(device),
             mad_is_called: is_pocl_before_7(device),

@@ -369,6 +369,7 @@ fn allocate(
     let alignment = if align_bytes <= DEFAULT_ALIGNMENT { 0 } else { align_bytes as u32 };
     let none = std::ptr::null();
     let id = device.map_or(std::ptr::null_mut(), Device::id);
+    let _alone = context.allocating();
     // SAFETY: context and device are alive; no properties are given.
     let start = unsafe {
         match kind {
