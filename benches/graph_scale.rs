@@ -10,7 +10,7 @@ mod shapes;
 
 use std::cell::RefCell;
 
-use oclave::{Command, Context, ExecutableGraph, Graph, Node, ReplayStrategy, UsmSlice, usm};
+use oclave::{Context, ExecutableGraph, Graph, ReplayStrategy, UsmSlice, usm};
 use shapes::{SHAPES, Shape};
 
 mod kernels {
@@ -36,10 +36,11 @@ fn measure_shape(context: &Context, cells: &UsmSlice<i32, usm::Device>, shape: &
     let rounds = if n > 10_000 { 1 } else { 5 };
     let name = |what: &str| format!("scale_{what}_{}", shape.name);
     let new = || Graph::new(context, context.device()).unwrap();
+    let call = |node: usize| bump(cells.slice(node % CELLS..).unwrap());
     let units = n as f64;
-    measure::budget(&name("build"), n, rounds, units, new, |graph| build(graph, cells, &waits));
+    measure::budget(&name("build"), n, rounds, units, new, |graph| shapes::build(graph, &waits, call));
     let graph = new();
-    build(&graph, cells, &waits);
+    shapes::build(&graph, &waits, call);
     let finalize = || graph.finalizer().strategy(ReplayStrategy::Enqueue).finalize().unwrap();
     let place: RefCell<Option<ExecutableGraph>> = RefCell::default();
     // The one before is dropped by making room.
@@ -53,13 +54,4 @@ fn measure_shape(context: &Context, cells: &UsmSlice<i32, usm::Device>, shape: &
     );
     let full = || RefCell::new(Some(finalize()));
     measure::budget(&name("drop"), n, rounds, units, full, |executable| drop(executable.take()));
-}
-
-fn build(graph: &Graph, cells: &UsmSlice<i32, usm::Device>, waits: &[Vec<usize>]) {
-    let mut nodes: Vec<Node> = Vec::with_capacity(waits.len());
-    for (at, waits) in waits.iter().enumerate() {
-        let after: Vec<&Node> = waits.iter().map(|wait| &nodes[*wait]).collect();
-        let command = Command::parallel_for(1, bump(cells.slice(at % CELLS..).unwrap()));
-        nodes.push(graph.after(&after).add(command).unwrap());
-    }
 }

@@ -150,12 +150,9 @@ impl Bench {
                 }
             }
         }
-        let median = |times: &Vec<f64>| {
-            let mut times = times.clone();
-            times.sort_by(f64::total_cmp);
-            times[times.len() / 2]
-        };
-        let best = (1..ways.len()).min_by(|a, b| median(&times[*a]).total_cmp(&median(&times[*b]))).unwrap();
+        // Copies are sorted: rows compare rounds.
+        let medians: Vec<f64> = times.iter().map(|times| measure::median(&mut times.clone())).collect();
+        let best = (1..ways.len()).min_by(|a, b| medians[*a].total_cmp(&medians[*b])).unwrap();
         let segments = ways[0].segments();
         println!(
             "{name}: {} segments of up to {} groups, {} launches; {:?} is best; {:?}",
@@ -163,7 +160,7 @@ impl Bench {
             segments.iter().map(|segment| segment.groups).max().unwrap_or(0),
             NODES - segments.iter().map(|segment| segment.nodes.len()).sum::<usize>(),
             others[best - 1],
-            times.iter().map(|times| median(times) as u64).collect::<Vec<_>>(),
+            medians.iter().map(|median| *median as u64).collect::<Vec<_>>(),
         );
         let [ours, reference] = [0, best].map(|way| std::mem::take(&mut times[way]));
         measure::row(name, NODES, (ours, reference));

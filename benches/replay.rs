@@ -16,9 +16,7 @@ mod shapes;
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
-use oclave::{
-    Command, Context, Device, Event, ExecutableGraph, Graph, Node, Queue, ReplayStrategy, UsmSlice, usm,
-};
+use oclave::{Context, Device, Event, ExecutableGraph, Graph, Queue, ReplayStrategy, UsmSlice, usm};
 use opencl_sys::{cl_command_buffer_khr, cl_event, cl_kernel, cl_uint};
 use raw::command_buffer::CommandBuffers;
 use raw::{Raw, check};
@@ -64,7 +62,9 @@ fn measure_shape(
         _ => (9, 1),
     };
     let waits = (shape.waits)(n);
-    let graph = build(context, cells, &waits);
+    let call = |node: usize| bump(cells.slice(node % CELLS..).unwrap());
+    let graph = Graph::new(context, context.device()).unwrap();
+    shapes::build(&graph, &waits, call);
     let auto = graph.finalize().unwrap();
     let run = |executable: &ExecutableGraph| {
         queue.submit_graph(executable).unwrap();
@@ -76,12 +76,11 @@ fn measure_shape(
     let eager = || {
         let mut events: Vec<Event> = Vec::with_capacity(n);
         for (node, waits) in waits.iter().enumerate() {
-            let call = bump(cells.slice(node % CELLS..).unwrap());
             events.push(if shape.in_order {
-                queue.parallel_for(1, call).unwrap()
+                queue.parallel_for(1, call(node)).unwrap()
             } else {
                 let after: Vec<&Event> = waits.iter().map(|wait| &events[*wait]).collect();
-                queue.after(&after).parallel_for(1, call).unwrap()
+                queue.after(&after).parallel_for(1, call(node)).unwrap()
             });
         }
         queue.wait().unwrap();
@@ -109,17 +108,6 @@ fn measure_shape(
     } else {
         measure::budget(&name, n, rounds, n as f64, || (), |()| ours());
     }
-}
-
-fn build(context: &Context, cells: &UsmSlice<i32, usm::Device>, waits: &[Vec<usize>]) -> Graph {
-    let graph = Graph::new(context, context.device()).unwrap();
-    let mut nodes: Vec<Node> = Vec::with_capacity(waits.len());
-    for (at, waits) in waits.iter().enumerate() {
-        let after: Vec<&Node> = waits.iter().map(|wait| &nodes[*wait]).collect();
-        let command = Command::parallel_for(1, bump(cells.slice(at % CELLS..).unwrap()));
-        nodes.push(graph.after(&after).add(command).unwrap());
-    }
-    graph
 }
 
 /// The same commands in raw OpenCL.

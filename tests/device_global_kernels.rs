@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use oclave::{Context, Device, ProgramCache, Queue, UsmSlice, usm};
+use oclave::{Queue, UsmSlice, usm};
 
 mod common;
 
@@ -22,11 +22,7 @@ use kernels::{globals_static_a as static_a, globals_static_b as static_b};
 
 /// Queues of the selected device as it is, and without what it could do without.
 fn queues() -> Vec<Queue> {
-    let queue = |device: &Device| {
-        let context = Context::with_program_cache(std::slice::from_ref(device), &ProgramCache::Off).unwrap();
-        Queue::new(&context).unwrap()
-    };
-    common::variable_devices().iter().map(queue).collect()
+    common::variable_devices().iter().map(common::queue).collect()
 }
 
 fn memory<T: oclave::bytemuck::Pod>(queue: &Queue, len: usize) -> UsmSlice<T, usm::Device> {

@@ -5,24 +5,16 @@
 
 use bytemuck::Zeroable;
 use oclave::record::Session;
-use oclave::{
-    Context, Device, DeviceGlobal, ErrorKind, ImageTable, KernelBundle, ProgramCache, Queue, Range,
-};
+use oclave::{Context, DeviceGlobal, ErrorKind, ImageTable, KernelBundle, ProgramCache, Queue, Range};
 use oclave_image::{DeviceGlobalInfo, DeviceImage, HostAccess};
 
 mod common;
-use common::variable_devices as devices;
+use common::{queue, variable_devices as devices};
 
 mod kernels {
     oclave::include_kernels!("tests");
 }
 use kernels::{globals_define as define, globals_use as using};
-
-/// No binaries from earlier runs: the tests below count calls.
-fn queue(device: &Device) -> Queue {
-    let context = Context::with_program_cache(std::slice::from_ref(device), &ProgramCache::Off).unwrap();
-    Queue::new(&context).unwrap()
-}
 
 fn read_shared(queue: &Queue) -> (i32, Vec<u32>) {
     let count = queue.context().alloc_device::<i32>(1).unwrap();

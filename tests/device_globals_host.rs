@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use oclave::record::Session;
 use oclave::{
-    Context, Device, DeviceGlobal, ErrorKind, Event, HostAccess, ImageTable, KernelBundle, ProgramCache,
-    Queue, Readback, host_access,
+    Context, Device, DeviceGlobal, ErrorKind, Event, HostAccess, ImageTable, KernelBundle, Queue, Readback,
+    host_access,
 };
 use oclave_image::{DeviceGlobalInfo, DeviceImage};
 
 mod common;
+use common::queue;
+
 mod kernels {
     oclave::include_kernels!("tests");
 }
@@ -19,11 +21,6 @@ use kernels::{globals_define as define, globals_pointers as pointers, globals_ty
 
 const ACCESS_IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tests.globals_access.oclimg"));
 const DEFINE_IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tests.globals_define.oclimg"));
-
-fn queue(device: &Device) -> Queue {
-    let context = Context::with_program_cache(std::slice::from_ref(device), &ProgramCache::Off).unwrap();
-    Queue::new(&context).unwrap()
-}
 
 /// In order and out of order, where the device has it.
 fn queues(device: &Device) -> Vec<Queue> {

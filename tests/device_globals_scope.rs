@@ -4,11 +4,11 @@
 
 use oclave::mask::Mask;
 use oclave::record::{ObjectKind, Session};
-use oclave::{
-    Aspects, Context, Device, DeviceGlobal, ErrorKind, HostAccess, KernelBundle, ProgramCache, Queue,
-};
+use oclave::{Aspects, Context, DeviceGlobal, ErrorKind, HostAccess, KernelBundle, ProgramCache, Queue};
 
 mod common;
+use common::queue;
+
 mod kernels {
     oclave::include_kernels!("tests");
 }
@@ -16,11 +16,6 @@ use kernels::globals_scope as scope;
 
 /// The image of the source, for bundles.
 const IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tests.globals_scope.oclimg"));
-
-fn queue(device: &Device) -> Queue {
-    let context = Context::with_program_cache(std::slice::from_ref(device), &ProgramCache::Off).unwrap();
-    Queue::new(&context).unwrap()
-}
 
 /// What `scoped_read` sees: `scoped`, the table, `scoped_seen`, `scoped_private`, `shared_private`; and the gain.
 fn read(queue: &Queue) -> (Vec<i32>, f32) {

@@ -244,17 +244,30 @@ fn programs_built_in_the_background_are_used_when_they_are_there() {
     }
 }
 
-/// A program that does not build leaves the launches, and the reason.
-#[test]
-fn programs_that_cannot_be_built_in_the_background_leave_launches() {
-    let Some(context) = undecided() else { return };
-    let context = without_cache(&context);
+/// A chain of forty launches that leave `1 + 40 * runs * item` after `runs` replays, in a context that has built nothing yet.
+struct Bumps {
+    bundle: KernelBundle,
+    queue: Queue,
+    graph: Graph,
+    memory: UsmSlice<i32, usm::Shared>,
+}
+
+fn unbuilt_bumps(context: &Context) -> Bumps {
+    let context = without_cache(context);
     let queue = Queue::new(&context).unwrap();
     let bundle = replay_kernels(&context);
     let memory = context.alloc_shared::<i32>(64).unwrap();
     memory.write().unwrap().fill(1);
     let graph = Graph::from_queue(&queue);
     chain(&graph, (0..40).map(|_| bump(&bundle, &memory, 1)));
+    Bumps { bundle, queue, graph, memory }
+}
+
+/// A program that does not build leaves the launches, and the reason.
+#[test]
+fn programs_that_cannot_be_built_in_the_background_leave_launches() {
+    let Some(context) = undecided() else { return };
+    let Bumps { queue, graph, memory, .. } = unbuilt_bumps(&context);
     let session = Session::start();
     // The kernels are built: the next program is the replay program.
     session.fail("clBuildProgram", 1, -11);
@@ -281,13 +294,7 @@ fn programs_that_cannot_be_built_in_the_background_leave_launches() {
 fn what_is_being_built_may_be_dropped() {
     let Some(context) = undecided() else { return };
     for round in 0..3 {
-        let context = without_cache(&context);
-        let queue = Queue::new(&context).unwrap();
-        let bundle = replay_kernels(&context);
-        let memory = context.alloc_shared::<i32>(64).unwrap();
-        memory.write().unwrap().fill(1);
-        let graph = Graph::from_queue(&queue);
-        chain(&graph, (0..40).map(|_| bump(&bundle, &memory, 1)));
+        let Bumps { bundle, queue, graph, memory } = unbuilt_bumps(&context);
         let executables: Vec<ExecutableGraph> = (0..2)
             .map(|_| {
                 let finalizer = graph.finalizer().strategy(ReplayStrategy::Interpreter);

@@ -8,10 +8,10 @@ mod common;
 
 use std::path::Path;
 
-use common::device;
+use common::{device, queue};
 use oclave::mask::Mask;
 use oclave::record::Session;
-use oclave::{Aspects, Context, Device, Error, ErrorKind, KernelBundle, ProgramCache, Queue};
+use oclave::{Aspects, Device, Error, ErrorKind, KernelBundle};
 use oclave_image::DeviceImage;
 
 mod kernels {
@@ -25,12 +25,6 @@ mod ahead {
     oclave::include_kernels!("ahead");
 }
 use kernels::{optional_features, required_sub_groups};
-
-/// Without binaries from earlier runs, as calls are counted.
-fn queue(device: &Device) -> Queue {
-    let context = Context::with_program_cache(std::slice::from_ref(device), &ProgramCache::Off).unwrap();
-    Queue::new(&context).unwrap()
-}
 
 #[track_caller]
 fn assert_refused(error: &Error, parts: &[&str]) {

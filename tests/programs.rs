@@ -6,23 +6,14 @@ use std::sync::Barrier;
 
 use oclave::mask::Mask;
 use oclave::record::Session;
-use oclave::{
-    Context, Device, ErrorKind, ImageTable, Kernel, KernelBundle, KernelCall, ProgramCache, Queue,
-    SpecConstant,
-};
+use oclave::{ErrorKind, ImageTable, Kernel, KernelBundle, KernelCall, Queue, SpecConstant};
 
 mod common;
 mod kernels {
     oclave::include_kernels!("tests");
 }
-use common::device;
+use common::{device, queue};
 use kernels::{optional_features, saxpy, spec_constants};
-
-/// Without binaries from earlier runs, as calls are counted.
-fn queue(device: &Device) -> Queue {
-    let context = Context::with_program_cache(std::slice::from_ref(device), &ProgramCache::Off).unwrap();
-    Queue::new(&context).unwrap()
-}
 
 fn specialized(queue: &Queue, call: impl FnOnce(&oclave::UsmSlice<f32>) -> KernelCall) -> f32 {
     let x = queue.context().alloc_device::<f32>(1).unwrap();

@@ -18,7 +18,7 @@ use oclave_image::{
 };
 
 mod common;
-use common::device;
+use common::{device, queue};
 
 /// Codes of classes, as hashes would be.
 const ADD: u64 = 0x1111_2222_3333_0000;
@@ -117,11 +117,6 @@ fn tree(depth: Option<u32>) -> DeviceImage {
     all.depth = depth;
     image.set_virtual_functions(&all);
     image
-}
-
-fn queue(device: &Device) -> Queue {
-    let context = Context::with_program_cache(std::slice::from_ref(device), &ProgramCache::Off).unwrap();
-    Queue::new(&context).unwrap()
 }
 
 fn load(queue: &Queue, image: &DeviceImage) -> KernelBundle {

@@ -5,10 +5,10 @@
 use oclave::mask::Mask;
 use oclave::record::Session;
 use oclave::usm::Shared;
-use oclave::{Aspects, Context, Device, ErrorKind, KernelCall, ProgramCache, Queue, UsmSlice};
+use oclave::{Aspects, ErrorKind, KernelCall, Queue, UsmSlice};
 
 mod common;
-use common::device;
+use common::{device, queue};
 
 mod levels {
     oclave::include_kernels!("levels");
@@ -30,12 +30,6 @@ use levels_inner::levels_inner::make_share_price;
 use levels_outer::levels_outer::use_outer_prices;
 use levels_use::levels_use::use_prices_elsewhere;
 use virtual_link::virtual_link::{call_steps, make_steps};
-
-/// A queue of a context that has no binaries of earlier runs.
-fn queue(device: &Device) -> Queue {
-    let context = Context::with_program_cache(std::slice::from_ref(device), &ProgramCache::Off).unwrap();
-    Queue::new(&context).unwrap()
-}
 
 /// Objects that a kernel makes.
 fn objects(queue: &Queue, make: impl FnOnce(&UsmSlice<i8>) -> KernelCall) -> UsmSlice<i8> {

@@ -121,7 +121,8 @@ fn time(repeat: usize, work: &mut impl FnMut()) -> f64 {
     start.elapsed().as_secs_f64() * 1e6 / repeat as f64
 }
 
-fn median(times: &mut [f64]) -> f64 {
+/// The middle one, of as many as there are.
+pub(crate) fn median(times: &mut [f64]) -> f64 {
     times.sort_by(f64::total_cmp);
     times[times.len() / 2]
 }

@@ -1,7 +1,9 @@
 //! The shapes of graphs that are measured.
 
 // Each program uses a part of this.
-#![allow(dead_code, unreachable_pub)]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
+
+use oclave::{Command, Graph, KernelCall, Node};
 
 /// How the nodes of a graph depend on each other.
 pub(crate) struct Shape {
@@ -54,4 +56,13 @@ fn layered(n: usize) -> Vec<Vec<usize>> {
             }
         })
         .collect()
+}
+
+/// Adds kernels of one work-item to a graph: for each node a call, and the nodes that it waits for.
+pub(crate) fn build(graph: &Graph, waits: &[Vec<usize>], call: impl Fn(usize) -> KernelCall) {
+    let mut nodes: Vec<Node> = Vec::with_capacity(waits.len());
+    for (at, waits) in waits.iter().enumerate() {
+        let after: Vec<&Node> = waits.iter().map(|wait| &nodes[*wait]).collect();
+        nodes.push(graph.after(&after).add(Command::parallel_for(1, call(at))).unwrap());
+    }
 }

@@ -41,50 +41,27 @@ impl CommandKind {
             && from.same_kernel(to)
             && pairs.all(|pair| match pair {
                 (Argument::Value(from), Argument::Value(to)) => from.bytes().len() == to.bytes().len(),
-                (Argument::Local { size_bytes: from, .. }, Argument::Local { size_bytes: to, .. }) => {
-                    from == to
-                }
-                (Argument::Pointer(from), Argument::Pointer(to)) => match (from.place(), to.place()) {
-                    (Place::Null, Place::Null) => true,
-                    // Both are alive, so an address is that of one allocation.
-                    (Place::Usm(from), Place::Usm(to)) => from.address() == to.address(),
-                    _ => false,
-                },
-                _ => false,
+                (from, to) => is_same(from, to),
             })
     }
 
     /// The values that are others in a command that [differs in values](Self::differs_in_values), with their places among the arguments.
     pub(crate) fn changed_values<'a>(&self, to: &'a Self) -> impl Iterator<Item = (usize, &'a [u8])> {
         let pairs = self.call_arguments().iter().zip(to.call_arguments());
-        pairs.enumerate().filter_map(|(index, pair)| match pair {
-            (Argument::Value(from), Argument::Value(to)) if from.bytes() != to.bytes() => {
-                Some((index, to.bytes()))
-            }
+        pairs.enumerate().filter_map(|(index, (from, to))| match to {
+            Argument::Value(value) if !is_same(from, to) => Some((index, value.bytes())),
             _ => None,
         })
     }
 
-    /// Takes the values of a command that [differs in values](Self::differs_in_values).
-    pub(crate) fn take_values(&mut self, to: &Self) {
-        let (Self::Kernel { call: from, .. }, Self::Kernel { call: to, .. }) = (self, to) else { return };
-        for (index, argument) in to.arguments().iter().enumerate() {
-            if let (Some(Argument::Value(old)), Argument::Value(new)) =
-                (from.arguments().get(index), argument)
-                && old.bytes() != new.bytes()
-            {
-                from.set_argument(index, argument);
-            }
-        }
-    }
-
-    /// Takes some arguments and the range of a command that [patches](Self::is_patched_by) this one.
-    pub(crate) fn patch(&mut self, to: &Self, arguments: &[u32]) {
+    /// Takes the range, and those arguments that are others, of a command that [patches](Self::is_patched_by) this one or
+    /// [differs in values](Self::differs_in_values).
+    pub(crate) fn patch(&mut self, to: &Self) {
         let (Self::Kernel { range: old, call: from }, Self::Kernel { range, call: to }) = (self, to) else {
             return;
         };
-        for index in arguments.iter().map(|index| *index as usize) {
-            if let Some(argument) = to.arguments().get(index) {
+        for (index, argument) in to.arguments().iter().enumerate() {
+            if from.arguments().get(index).is_some_and(|before| !is_same(before, argument)) {
                 from.set_argument(index, argument);
             }
         }
@@ -105,5 +82,20 @@ impl CommandKind {
             Self::Kernel { range, call } => launch::find(context, device, range, call).map(|(_, size)| size),
             _ => Ok(None),
         }
+    }
+}
+
+/// Whether a kernel sees no difference. Of places that must be looked up that is not known.
+fn is_same(from: &Argument, to: &Argument) -> bool {
+    match (from, to) {
+        (Argument::Value(from), Argument::Value(to)) => from.bytes() == to.bytes(),
+        (Argument::Local { size_bytes: from, .. }, Argument::Local { size_bytes: to, .. }) => from == to,
+        (Argument::Pointer(from), Argument::Pointer(to)) => match (from.place(), to.place()) {
+            (Place::Null, Place::Null) => true,
+            // Both are alive, so an address is that of one allocation.
+            (Place::Usm(from), Place::Usm(to)) => from.address() == to.address(),
+            _ => false,
+        },
+        _ => false,
     }
 }

@@ -2,7 +2,9 @@
 
 use super::prepare::{Prepared, PreparedKernel};
 use super::{Argument, CommandKind, Place, fill, launch};
+use crate::driver::launch::WorkSize;
 use crate::driver::step::Step;
+use crate::program::ReadyKernel;
 use crate::{Queue, Result};
 
 impl CommandKind {
@@ -14,12 +16,17 @@ impl CommandKind {
         match self {
             Self::Kernel { range, call } if call.arguments().iter().all(is_plain) => {
                 let (kernel, size) = launch::find(queue.context(), queue.device(), range, call)?;
-                let arguments = call.arguments().iter().map(|argument| launch::argument(argument, false));
-                Ok(size.map_or_else(Step::join, |size| Step::kernel(kernel.shared(), arguments, &size)))
+                Ok(launch_of(&kernel, call.arguments(), size))
             }
             kind => kind.clone().prepare(queue)?.into_step(),
         }
     }
+}
+
+/// A launch; a join where nothing runs.
+fn launch_of(kernel: &ReadyKernel, arguments: &[Argument], size: Option<WorkSize>) -> Step {
+    let arguments = arguments.iter().map(|argument| launch::argument(argument, false));
+    size.map_or_else(Step::join, |size| Step::kernel(kernel.shared(), arguments, &size))
 }
 
 /// Whether the place of an argument needs not be looked up.
@@ -34,8 +41,7 @@ impl Prepared {
     fn into_step(self) -> Result<Step> {
         match self {
             Self::Kernel(PreparedKernel { kernel, arguments, size }) => {
-                let arguments = arguments.iter().map(|argument| launch::argument(argument, false));
-                Ok(size.map_or_else(Step::join, |size| Step::kernel(kernel.shared(), arguments, &size)))
+                Ok(launch_of(&kernel, &arguments, size))
             }
             Self::Copy { from, to } => Step::copy(from.span()?, to.span()?),
             Self::Fill { to, pattern } if fill::is_simple(&to.span()?, pattern.bytes()) => {

@@ -60,11 +60,6 @@ impl Patches {
         }
     }
 
-    /// Indices of the arguments that are others now, one step behind the other.
-    pub(crate) fn arguments(&self) -> &[u32] {
-        &self.arguments
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
         self.patches.is_empty()
     }

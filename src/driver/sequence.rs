@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::collections::hash_map;
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -130,7 +129,7 @@ impl Sequence {
     }
 
     /// Gives a step that is a kernel other arguments, as many as it has and of its kinds and sizes, and another index space. What changes
-    /// is noted in `patches`, the arguments in the part of its list that this gives. What was put on queues before is not changed.
+    /// is noted in `patches`. What was put on queues before is not changed.
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) for memory of another context; nothing has changed then.
@@ -140,7 +139,7 @@ impl Sequence {
         arguments: impl Iterator<Item = Arg<'a>> + Clone,
         size: Option<&WorkSize>,
         patches: &mut Patches,
-    ) -> Result<Range<usize>> {
+    ) -> Result<()> {
         let entry = self.entries.get_mut(index);
         let Some(Entry { step: Step { work: Work::Kernel(launch), .. }, .. }) = entry else {
             return Err(no_step(index));
@@ -149,7 +148,6 @@ impl Sequence {
         if arguments.clone().filter_map(Arg::memory).any(is_foreign) {
             return Err(of_another_context());
         }
-        let first = patches.arguments().len();
         for (number, (place, argument)) in (0..).zip(launch.arguments.iter_mut().zip(arguments)) {
             if place.is(argument) {
                 continue;
@@ -162,7 +160,7 @@ impl Sequence {
         let before = size.filter(|size| **size != launch.size);
         let before = before.map(|size| std::mem::replace(&mut launch.size, *size));
         patches.end_step(index as u32, before);
-        Ok(first..patches.arguments().len())
+        Ok(())
     }
 
     fn check(&self, step: &Step) -> Result<()> {

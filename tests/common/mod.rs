@@ -4,7 +4,9 @@
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use oclave::mask::Mask;
-use oclave::{Aspects, Command, Context, Device, Graph, KernelBundle, KernelCall, Queue, ReplayStrategy};
+use oclave::{
+    Aspects, Command, Context, Device, Graph, KernelBundle, KernelCall, ProgramCache, Queue, ReplayStrategy,
+};
 
 /// The selected device, or `None` after saying why.
 pub(crate) fn device() -> Option<Device> {
@@ -35,6 +37,12 @@ pub(crate) fn setting() -> Option<(Context, Queue)> {
     let context = context()?;
     let queue = Queue::new(&context).unwrap();
     Some((context, queue))
+}
+
+/// An in-order queue of a context without binaries from earlier runs, so that calls can be counted.
+pub(crate) fn queue(device: &Device) -> Queue {
+    let context = Context::with_program_cache(std::slice::from_ref(device), &ProgramCache::Off).unwrap();
+    Queue::new(&context).unwrap()
 }
 
 /// Runs a kernel once.

@@ -7,6 +7,7 @@ use super::kernels::{
     arguments, buffers, globals_define as define, globals_use as using, optional_features, prints,
     spec_constants,
 };
+use super::support::{output_of, speaks};
 
 const BUNDLE: &[u8] = include_bytes!("../fixtures/launch.spv");
 
@@ -105,14 +106,11 @@ fn g_krn_005_what_the_device_cannot_do_is_refused_when_it_is_added() {
     }
 }
 
-/// Says to the test below that it is the process whose output is looked at.
-const SPEAKS: &str = "OCLAVE_TEST_GRAPH_PRINTS";
-
 #[test]
 fn g_krn_007_kernels_that_print() {
     const REPLAYS: usize = 2;
     let ways = ways();
-    if std::env::var_os(SPEAKS).is_some() {
+    if speaks() {
         for way in &ways {
             let said = way.device(&[0]);
             let graph = way.graph();
@@ -126,11 +124,7 @@ fn g_krn_007_kernels_that_print() {
     if ways.is_empty() {
         return;
     }
-    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", "--nocapture", "graph_kernels::g_krn_007_kernels_that_print"]);
-    let output = child.env(SPEAKS, "1").output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{text}");
+    let text = output_of("graph_kernels::g_krn_007_kernels_that_print");
     for line in ["the kernel says 4711", "the kernel says 4712"] {
         assert_eq!(text.matches(line).count(), REPLAYS * ways.len(), "{text}");
     }

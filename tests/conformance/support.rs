@@ -1,5 +1,7 @@
 //! What conformance tests share.
 
+use std::process::Command;
+
 use oclave::mask::Mask;
 use oclave::{Context, Device, Queue};
 
@@ -45,6 +47,23 @@ pub(crate) fn queues(masks: &[Mask]) -> Vec<Queue> {
             Queue::new(&Context::new(device).unwrap()).unwrap()
         })
         .collect()
+}
+
+/// Set in the process that [`output_of`] starts.
+const SPEAKS: &str = "OCLAVE_TEST_SPEAKS";
+
+/// Whether this process is the one whose output a test looks at.
+pub(crate) fn speaks() -> bool {
+    std::env::var_os(SPEAKS).is_some()
+}
+
+/// What a test of this program, with its modules in its name, prints in a process of its own.
+pub(crate) fn output_of(test: &str) -> String {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    let output = child.args(["--exact", "--nocapture", test]).env(SPEAKS, "1").output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    text
 }
 
 /// The masks that change how device globals are attached.

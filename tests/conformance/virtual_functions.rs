@@ -1,12 +1,11 @@
 //! Virtual functions in kernels: objects, kernels that share them, what functions may do (VF-BAS, VF-XKN, VF-MSC, VF-DEV).
 
-use std::process::Command;
-
 use oclave::mask::Mask;
 use oclave::usm::Shared;
 use oclave::{Aspects, Buffer, Context, ErrorKind, KernelCall, Local, NdRange, Queue, UsmSlice};
 
 use super::common::{setting, single};
+use super::support::{output_of, speaks};
 
 mod kernels {
     oclave::include_kernels!("scenarios");
@@ -189,22 +188,15 @@ fn vf_msc_003_mathematical_functions() {
     }
 }
 
-/// Says to the test below that it is the process whose output is looked at.
-const SPEAKS: &str = "OCLAVE_TEST_VIRTUAL_FUNCTION_PRINTS";
-
 #[test]
 fn vf_msc_005_printf_in_a_virtual_function() {
     let Some((_context, queue)) = setting() else { return };
     assert_eq!(ints(&queue, 1, |out| vf::speak(0, out)), [4711]);
     assert_eq!(ints(&queue, 1, |out| vf::speak(1, out)), [9422]);
-    if std::env::var_os(SPEAKS).is_some() {
+    if speaks() {
         return;
     }
-    let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", "--nocapture", "virtual_functions::vf_msc_005_printf_in_a_virtual_function"]);
-    let output = child.env(SPEAKS, "1").output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{text}");
+    let text = output_of("virtual_functions::vf_msc_005_printf_in_a_virtual_function");
     assert_eq!(text.matches("the printer says 4711").count(), 1, "{text}");
 }
 

@@ -257,11 +257,10 @@ impl ExecutableGraph {
                     How::Patch { partition: of, step, size } if *of == partition => {
                         part.bring_to(u64::MAX, self, queue)?;
                         let arguments = change.command.driver_arguments();
-                        let changed = part.sequence.set_kernel(*step, arguments, size.as_deref(), patches)?;
+                        part.sequence.set_kernel(*step, arguments, size.as_deref(), patches)?;
                         // In place, so that the next update finds the graph's command its own, too.
                         if let Some(command) = flat.command_mut(change.node) {
-                            let changed = patches.arguments().get(changed).unwrap_or_default();
-                            Arc::make_mut(command).patch(&change.command, changed);
+                            Arc::make_mut(command).patch(&change.command);
                         }
                     }
                     _ => {}
@@ -282,7 +281,7 @@ impl ExecutableGraph {
             };
             if matches!(how, How::Task { .. }) && place.differs_in_values(&command) {
                 // In place, as a patch.
-                Arc::make_mut(place).take_values(&command);
+                Arc::make_mut(place).patch(&command);
                 continue;
             }
             buffers |= !command.requirements().is_empty() || !place.requirements().is_empty();

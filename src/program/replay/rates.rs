@@ -146,6 +146,7 @@ const LEAST_TASK: f64 = 5.0;
 const LEAST_STEP: f64 = 0.02;
 /// Launches behind each other.
 const LAUNCHES: usize = 32;
+const NO_TASKS: Segment = Segment { first: 0, count: 0, groups: 1, shape: Shape::Seq, local_bytes: 0 };
 
 /// The rates of a program, from the cache or measured.
 pub(super) fn known_or_measured(
@@ -221,36 +222,30 @@ struct Measuring<'a> {
 }
 
 impl Measuring<'_> {
-    /// Nanoseconds of one of many launches of no tasks: the best of several, as others are disturbed.
+    /// Nanoseconds of one of many launches of no tasks.
     fn enqueue(&mut self) -> Result<f64> {
-        let segment = Segment { first: 0, count: 0, groups: 1, shape: Shape::Seq, local_bytes: 0 };
-        let mut best = f64::INFINITY;
-        for _ in 0..ROUNDS {
+        best_of(ROUNDS, || {
             let start = Instant::now();
             let mut last = None;
             for _ in 0..LAUNCHES {
                 let none = std::iter::empty();
-                last = Some(self.list.launch(self.program, self.queue, &segment, none, &[])?);
+                last = Some(self.list.launch(self.program, self.queue, &NO_TASKS, none, &[])?);
             }
             last.map_or(Ok(()), |last| last.wait())?;
-            best = best.min(start.elapsed().as_nanos() as f64 / LAUNCHES as f64);
-        }
-        Ok(best)
+            Ok(start.elapsed().as_nanos() as f64 / LAUNCHES as f64)
+        })
     }
 
-    /// Nanoseconds from start to end of one of some launches of no tasks, the best: as others are measured.
+    /// Nanoseconds from start to end of a launch of no tasks: as others are measured.
     fn launched(&mut self) -> Result<f64> {
         let properties = Properties { profiling: true, internal: true, ..Properties::default() };
         let queue = Queue::new(self.queue.context(), self.queue.device(), properties)?;
-        let segment = Segment { first: 0, count: 0, groups: 1, shape: Shape::Seq, local_bytes: 0 };
-        let mut best = f64::INFINITY;
-        for _ in 0..LAUNCHES {
-            let event = self.list.launch(self.program, &queue, &segment, std::iter::empty(), &[])?;
+        best_of(LAUNCHES, || {
+            let event = self.list.launch(self.program, &queue, &NO_TASKS, std::iter::empty(), &[])?;
             event.wait()?;
             let times = event.profiling()?;
-            best = best.min(times.ended_ns.saturating_sub(times.started_ns) as f64);
-        }
-        Ok(best)
+            Ok(times.ended_ns.saturating_sub(times.started_ns) as f64)
+        })
     }
 
     /// What one shape costs, and whether it was measured. Differences of launches that other work of the machine disturbed can
@@ -269,19 +264,21 @@ impl Measuring<'_> {
         Ok((Rate { shape, task: LEAST_TASK, step: LEAST_STEP }, false))
     }
 
-    /// Nanoseconds of a launch: the best of several, as others are disturbed.
+    /// Nanoseconds of a launch.
     fn best(&mut self, shape: Shape, first: usize, count: usize) -> Result<f64> {
-        let (first, count) = (first as u64, count as u64);
-        let segment = Segment { first, count, groups: 1, shape, local_bytes: 0 };
-        let mut best = f64::INFINITY;
-        for _ in 0..ROUNDS {
+        let segment = Segment { first: first as u64, count: count as u64, shape, ..NO_TASKS };
+        best_of(ROUNDS, || {
             let start = Instant::now();
             let memory = std::iter::once(self.memory.tail(0));
             self.list.launch(self.program, self.queue, &segment, memory, &[])?.wait()?;
-            best = best.min(start.elapsed().as_nanos() as f64);
-        }
-        Ok(best)
+            Ok(start.elapsed().as_nanos() as f64)
+        })
     }
+}
+
+/// The least of some measurements, as others are disturbed.
+fn best_of(rounds: usize, mut measure: impl FnMut() -> Result<f64>) -> Result<f64> {
+    (0..rounds).try_fold(f64::INFINITY, |best, _| Ok(best.min(measure()?)))
 }
 
 #[cfg(test)]
