@@ -40,7 +40,8 @@ run_suite() {
     timeout -k 10 "$SUITE_SECONDS" "$OCLAVE_REPO/ci/on" "$device" "$binary" --show-output ${filter:+"$filter"} >"$log" 2>&1 </dev/null || code=$?
     awk -v suite="$label" -f "$OCLAVE_REPO/ci/libtest.awk" "$log" >"$log.tsv"
     if [ "$code" -ne 0 ] && [ "$code" -ne 101 ] || grep -q '(whole suite)' "$log.tsv"; then
-        say "$device $label: $(exit_reason "$code" "$SUITE_SECONDS"); running its tests one by one"
+        say "$device $label: $(exit_reason "$code" "$SUITE_SECONDS"); running its tests one by one. The end of its output:"
+        tail -n 20 "$log" | cut -c1-300 >&2
         run_tests_alone "$device" "$label" "$binary" "$log" "$code" "$filter"
     fi
     sed "s/^/$device\t/" "$log.tsv" >>"$out"
