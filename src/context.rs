@@ -7,6 +7,7 @@ use bytemuck::Pod;
 
 use crate::driver;
 use crate::driver::native::{ContextHandle, cl_context};
+use crate::driver::spare::SpareMemory;
 use crate::memory::{UsmSlice, kind};
 use crate::program::Programs;
 use crate::{Device, Error, ProgramCache, Result};
@@ -141,6 +142,13 @@ impl Context {
         // Memory shared by all devices where there are several.
         let device = if self.devices().len() == 1 { Some(self.device()) } else { None };
         UsmSlice::new(self, device, len)
+    }
+
+    /// USM of this context that was freed, and is kept to be given out again: on drivers that do not take it back well (for a second on
+    /// PoCL 7.1, for a minute on PoCL 6.0; at most 256 MiB). Nothing elsewhere, where it is freed at once.
+    #[must_use]
+    pub fn spare_memory(&self) -> SpareMemory {
+        self.driver().spare_memory()
     }
 
     /// Whether graphs are replayed by the interpreter; `None` where it is faster.

@@ -108,6 +108,7 @@ pub use device_global::{
 };
 #[cfg(feature = "record")]
 pub use driver::record;
+pub use driver::spare::SpareMemory;
 pub use driver::{
     Capabilities, CommandBufferSupport, Device, DeviceGlobalAccess, DeviceKind, Limits,
     MutableDispatchSupport, Platform, SpirvQueries, SvmSupport, UsmSupport, Version, loader_name, mask,

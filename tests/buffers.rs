@@ -6,9 +6,9 @@ mod common;
 
 use std::sync::Arc;
 
-use common::context;
+use common::{allocated, context};
 use oclave::mask::Mask;
-use oclave::record::{ObjectKind, Session};
+use oclave::record::Session;
 use oclave::{Buffer, Command, Context, ErrorKind, HostTarget, NdRange, Queue, Range};
 
 mod kernels {
@@ -502,7 +502,7 @@ fn contents_that_nobody_needs_are_not_brought() {
     let filled = Buffer::from_vec(vec![1_u32; 1000]).unwrap();
     queue.fill(&filled.write(), 3).unwrap();
     assert_eq!((session.count("clEnqueueMemFillINTEL"), session.count("clEnqueueMemcpyINTEL")), (1, 1));
-    assert_eq!(session.live().get(&ObjectKind::Usm), Some(&3));
+    assert_eq!(allocated(&session, &context), 3);
     assert_eq!(copied.host_read().unwrap()[999], 1000);
     // Reads from the device that has them bring nothing; the first need of the old contents does.
     let before = session.count("clEnqueueMemFillINTEL");
@@ -553,7 +553,9 @@ fn errors_name_the_buffer_and_leave_nothing() {
 
     let buffer = Buffer::from_vec(vec![1_u32; 100]).unwrap();
     for call in ["clSharedMemAllocINTEL", "clEnqueueMemcpyINTEL", "clEnqueueNDRangeKernel"] {
-        session.fail(call, 1, -5);
+        // Where freed memory is kept, the driver gets it back and is asked once more.
+        let again = call == "clSharedMemAllocINTEL" && context.spare_memory().blocks > 0;
+        (1..=1 + u64::from(again)).for_each(|nth| session.fail(call, nth, -5));
         let outcome = queue.parallel_for(100, advance(buffer.read_write(), 3, 1));
         assert_eq!(outcome.is_err(), session.pending_faults() == 0, "{call}");
         assert!(outcome.is_err() || call == "clSharedMemAllocINTEL", "{call}");
@@ -569,7 +571,7 @@ fn errors_name_the_buffer_and_leave_nothing() {
     assert_eq!(*buffer.host_read().unwrap(), [8; 100]);
     drop(buffer);
     queue.wait().unwrap();
-    assert_eq!(session.live().get(&ObjectKind::Usm), None, "{:?}", session.live());
+    assert_eq!(allocated(&session, &context), 0, "{:?}", session.live());
 }
 
 /// Contents on their way to another context, or from the host, while something is in the way; the copy fails.

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use common::{bundle, call, context, device};
+use common::{bundle, call, context, device, freed};
 use oclave::native::{
     ContextHandle, DeviceHandle, EventHandle, MemHandle, QueueHandle, UsmHandle, cl_command_queue,
     cl_context, cl_event, cl_kernel, cl_mem,
@@ -270,14 +270,14 @@ fn memory_comes_in() {
     }
     let session = Session::start();
     drop(UsmSlice::<i32>::from_native(&context, memory(), 100).unwrap());
-    assert_eq!(session.count("clMemFreeINTEL"), 0);
+    assert_eq!(freed(&session, &context), 0);
     // SAFETY: nobody else frees or uses it.
     let memory = unsafe { UsmHandle::from_raw(pointer, 400) };
     let values = UsmSlice::<i32>::from_native(&context, memory, 100).unwrap();
     queue.fill(&values.slice(50..).unwrap(), 4).unwrap();
     assert_eq!(queue.read(&values).unwrap()[50..], [4; 50]);
     drop(values);
-    assert_eq!(session.count("clMemFreeINTEL"), 1);
+    assert_eq!(freed(&session, &context), 1);
 }
 
 #[test]

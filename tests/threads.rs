@@ -53,6 +53,26 @@ fn long_storm() {
     storm(&context, 1000);
 }
 
+/// Whether an ignored test of this program ends well in a process of its own, within the time.
+fn ends_well(test: &str, workarounds: bool, limit: Duration) -> bool {
+    let mut process = Process::new(std::env::current_exe().unwrap());
+    process.args(["--exact", test, "--ignored"]).stdout(Stdio::null()).stderr(Stdio::null());
+    if !workarounds {
+        process.env("OCLAVE_WITHOUT_WORKAROUNDS", "1");
+    }
+    let mut child = process.spawn().unwrap();
+    let start = Instant::now();
+    while start.elapsed() < limit {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.success();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    false
+}
+
 /// The proof that `in_order_only` of `src/driver/quirk.rs` is needed: without it the same work does not end.
 #[test]
 fn without_the_workaround_it_hangs() {
@@ -60,33 +80,18 @@ fn without_the_workaround_it_hangs() {
     if !context.device().platform().vendor().contains("Intel") {
         return println!("skipped: only Intel's runtime hangs");
     }
-    let run = |workarounds: bool, limit: Duration| {
-        let mut process = Process::new(std::env::current_exe().unwrap());
-        process.args(["--exact", "long_storm", "--ignored"]).stdout(Stdio::null()).stderr(Stdio::null());
-        if !workarounds {
-            process.env("OCLAVE_WITHOUT_WORKAROUNDS", "1");
-        }
-        let mut child = process.spawn().unwrap();
-        let start = Instant::now();
-        while start.elapsed() < limit {
-            if let Some(status) = child.try_wait().unwrap() {
-                return status.success();
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        child.kill().unwrap();
-        child.wait().unwrap();
-        false
-    };
     let start = Instant::now();
     for _ in 0..5 {
-        assert!(run(true, Duration::from_secs(100)), "it hangs, or fails, with the workaround");
+        assert!(
+            ends_well("long_storm", true, Duration::from_secs(100)),
+            "it hangs, or fails, with the workaround"
+        );
     }
     // Ten times as long as one run took.
     let limit = (2 * start.elapsed()).max(Duration::from_secs(10)).min(Duration::from_secs(40));
     // One run in seven hung on two cores: that sixty end has a chance of one in ten thousand.
     let runs = 60;
-    let hangs = (0..runs).any(|_| !run(false, limit));
+    let hangs = (0..runs).any(|_| !ends_well("long_storm", false, limit));
     assert!(hangs, "it ended {runs} times without the workaround: is it still needed?");
 }
 
@@ -121,6 +126,93 @@ fn one_queue_takes_commands_and_waits_of_many_threads() {
             }
         });
     }
+}
+
+/// Memory is allocated, used by commands and given back by threads that know nothing of each other. (PoCL 7.1 aborts the process when the
+/// records it keeps of allocations overlap: `one_allocation_at_a_time` in `src/driver/quirk.rs`.)
+#[test]
+fn memory_comes_and_goes_in_many_threads() {
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    let rounds = std::env::var("ROUNDS").map_or(300, |r| r.parse().unwrap());
+    std::thread::scope(|scope| {
+        for thread in 0..6 {
+            let (context, bundle) = (&context, &bundle);
+            scope.spawn(move || {
+                let queue = Queue::new(context).unwrap();
+                for round in 0..rounds {
+                    let len = 1 + (round * 37 + thread * 11) % 300;
+                    let value = context.alloc_device::<i32>(len).unwrap();
+                    queue.fill(&value, 1).unwrap();
+                    queue.single_task(call(bundle, "bump_by").pointer_mut::<i32>(&value).value(2)).unwrap();
+                    if round % 3 == 0 {
+                        assert_eq!(queue.read(&value).unwrap()[0], 3);
+                    } else if round % 3 == 1 {
+                        queue.wait().unwrap();
+                    }
+                }
+            });
+        }
+    });
+}
+
+/// Memory is dropped behind its last command, and as much is allocated until the driver has let go of it and after.
+fn come_and_go(context: &Context, rounds: usize) {
+    let bundle = bundle(context);
+    std::thread::scope(|scope| {
+        for thread in 0..2 {
+            let bundle = &bundle;
+            scope.spawn(move || {
+                let queue = Queue::new(context).unwrap();
+                for round in 0..rounds {
+                    let len = 64 + thread;
+                    let value = context.alloc_device::<i32>(len).unwrap();
+                    queue.fill(&value, 1).unwrap();
+                    queue.single_task(call(bundle, "bump_by").pointer_mut::<i32>(&value).value(2)).unwrap();
+                    if round % 100 == 0 {
+                        assert_eq!(queue.read(&value).unwrap()[..2], [3, 1]);
+                    }
+                    drop(value);
+                    (0..20).for_each(|_| drop(context.alloc_device::<i32>(len).unwrap()));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn memory_comes_and_goes_in_threads() {
+    let Some(context) = context() else { return };
+    come_and_go(&context, 2000);
+    let spare = context.spare_memory();
+    assert!(spare.bytes <= 64 << 10, "{spare:?}");
+}
+
+/// What `without_the_workaround_it_aborts` runs in another process.
+#[test]
+#[ignore = "run by another test"]
+fn long_coming_and_going() {
+    let Some(context) = context() else { return };
+    come_and_go(&context, 20_000);
+}
+
+/// The proof that `rest_of_freed_memory` of `src/driver/quirk.rs` is needed: without it PoCL 7.1 aborts.
+#[test]
+fn without_the_workaround_it_aborts() {
+    let Some(context) = context() else { return };
+    let version = context.device().platform().version();
+    if !version.contains("PoCL 7.1") {
+        return println!("skipped: only PoCL 7.1 aborts");
+    }
+    const TEST: &str = "long_coming_and_going";
+    let limit = Duration::from_secs(100);
+    for _ in 0..5 {
+        assert!(ends_well(TEST, true, limit), "it fails with the workaround");
+    }
+    // One run in three aborted on two cores.
+    let runs = 40;
+    let aborts = (0..runs).any(|_| !ends_well(TEST, false, limit));
+    assert!(aborts, "it ended {runs} times without the workaround: is it still needed?");
 }
 
 /// Resident memory of this process.

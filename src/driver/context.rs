@@ -1,9 +1,11 @@
 //! Contexts: the devices of one platform that share memory and programs, and what the objects of a context have in
 //! common: the slots of its queues, memory that waits to be freed, the first error of a `Drop`.
 
+use std::ffi::c_void;
 use std::fmt;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::ext::usm::Usm;
 use super::fault::Faults;
@@ -11,6 +13,7 @@ use super::native::ContextHandle;
 use super::quirk::Quirks;
 use super::retired::{Keep, Retired, leak};
 use super::slots::Slots;
+use super::spare::{Class, Spare, SpareMemory};
 use super::sys::{CL_CONTEXT_PLATFORM, cl_context, cl_context_properties};
 use super::{Api, Device, api};
 use crate::error::{Error, ErrorKind, Result};
@@ -26,6 +29,8 @@ pub(crate) struct Context {
     quirks: Quirks,
     slots: Slots,
     retired: Retired,
+    /// Where freed memory must not go back to the driver at once.
+    spare: Option<Spare>,
     /// The fast path to `first_error`.
     has_error: AtomicBool,
     first_error: Mutex<Option<Error>>,
@@ -70,15 +75,17 @@ impl Context {
             return Err(Error::invalid("a context without devices"));
         };
         let usm = first.usm().ok().filter(|_| devices.iter().all(|device| device.usm().is_ok()));
+        let quirks = Quirks::of(first);
         Ok(Arc::new(Self {
             api,
             raw: handle.into_raw(),
             devices: devices.to_vec(),
             first: first.clone(),
             usm,
-            quirks: Quirks::of(first),
+            quirks,
             slots: Slots::default(),
             retired: Retired::default(),
+            spare: (!quirks.rest_of_freed_memory.is_zero()).then(|| Spare::new(quirks.rest_of_freed_memory)),
             has_error: AtomicBool::new(false),
             first_error: Mutex::new(None),
             faults: Faults::default(),
@@ -169,41 +176,51 @@ impl Context {
         self.retired.sweep_all(|keep| self.free(keep));
     }
 
-    /// Held while memory is allocated or freed, where the driver takes only one such call at a time.
-    pub(super) fn allocating(&self) -> Option<MutexGuard<'static, ()>> {
-        static ONE: Mutex<()> = Mutex::new(());
-        self.quirks().one_allocation_at_a_time.then(|| ONE.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Memory: of the bytes with which `allocate` asks the driver, or freed before.
+    pub(super) fn allocate(
+        &self,
+        wanted: Class,
+        allocate: impl Fn(usize) -> Result<Option<NonNull<c_void>>>,
+    ) -> Result<Option<NonNull<c_void>>> {
+        match &self.spare {
+            Some(spare) => spare.allocate(wanted, allocate, |pointer| self.give_back(pointer)),
+            None => allocate(wanted.size_bytes),
+        }
+    }
+
+    pub(crate) fn spare_memory(&self) -> SpareMemory {
+        self.spare.as_ref().map(Spare::memory).unwrap_or_default()
     }
 
     /// Frees memory that no command uses any more.
     pub(super) fn free(&self, keep: Keep) {
-        let pointer = match keep {
-            Keep::Usm(pointer) => pointer,
-            Keep::Host(buffer) => return drop(buffer),
+        match keep {
+            Keep::Usm(pointer) => match &self.spare {
+                Some(spare) => spare.free(pointer, |pointer| self.give_back(pointer)),
+                None => self.give_back(pointer),
+            },
+            Keep::Host(buffer) => drop(buffer),
             Keep::CommandBuffer(table, buffer) => {
                 // SAFETY: the reference is the `Keep`'s own.
                 if let Err(error) = unsafe { table.clReleaseCommandBufferKHR(buffer) } {
                     self.keep_error(error);
                 }
-                return;
             }
             Keep::Program(program) => {
                 // SAFETY: the reference is the `Keep`'s own.
                 if let Err(error) = unsafe { self.api.clReleaseProgram(program) } {
                     self.keep_error(error);
                 }
-                return;
             }
-        };
-        let alone = self.allocating();
-        let outcome = match self.usm {
-            // SAFETY: the pointer is an allocation of this context, whose last handle is gone and whose commands are
-            // complete; it came out of its only `Keep`.
-            Some(usm) => unsafe { usm.clMemFreeINTEL(self.raw, pointer) },
-            None => return leak(keep),
-        };
-        drop(alone);
-        if let Err(error) = outcome {
+        }
+    }
+
+    /// Gives the driver a USM pointer back.
+    fn give_back(&self, pointer: NonNull<c_void>) {
+        let Some(usm) = self.usm else { return leak(Keep::Usm(pointer)) };
+        // SAFETY: the pointer is an allocation of this context, whose last handle is gone and whose commands are complete; it came out
+        // of its only `Keep`, and of the spare memory if it was there.
+        if let Err(error) = unsafe { usm.clMemFreeINTEL(self.raw, pointer.as_ptr()) } {
             self.keep_error(error);
         }
     }
@@ -213,6 +230,7 @@ impl Drop for Context {
     fn drop(&mut self) {
         // Queues and allocations hold the context, so what is left are commands of queues that are gone.
         self.retired.drain(|keep| self.free(keep));
+        self.spare.iter().flat_map(Spare::drain).for_each(|pointer| self.give_back(pointer));
         self.slots.clear();
         self.stop_watching();
         // SAFETY: the reference is this object's own.

@@ -51,6 +51,7 @@ mod shared;
 #[cfg(test)]
 mod signatures;
 mod slots;
+pub(crate) mod spare;
 pub(crate) mod step;
 pub(crate) mod task_memory;
 pub(crate) mod usm;

@@ -6,6 +6,7 @@
 use std::any::Any;
 use std::collections::VecDeque;
 use std::ffi::c_void;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -19,7 +20,7 @@ const SWEEP: usize = 4;
 /// What is kept until the events are complete.
 pub(crate) enum Keep {
     /// A USM pointer of the context.
-    Usm(*mut c_void),
+    Usm(NonNull<c_void>),
     /// A reference to a program of the context.
     Program(cl_program),
     /// A reference to a command buffer.

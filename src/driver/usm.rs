@@ -24,6 +24,7 @@ use super::native::UsmHandle;
 use super::program::Program;
 use super::queue::Queue;
 use super::retired::{Keep, leak};
+use super::spare::Class;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Kinds of USM.
@@ -369,24 +370,25 @@ fn allocate(
     let alignment = if align_bytes <= DEFAULT_ALIGNMENT { 0 } else { align_bytes as u32 };
     let none = std::ptr::null();
     let id = device.map_or(std::ptr::null_mut(), Device::id);
-    let _alone = context.allocating();
-    // SAFETY: context and device are alive; no properties are given.
-    let start = unsafe {
-        match kind {
-            Kind::Device => usm.clDeviceMemAllocINTEL(context.raw(), id, none, size_bytes, alignment),
-            Kind::Host => usm.clHostMemAllocINTEL(context.raw(), none, size_bytes, alignment),
-            Kind::Shared => usm.clSharedMemAllocINTEL(context.raw(), id, none, size_bytes, alignment),
-        }
-    }
-    .map_err(|error| error.with_kind(ErrorKind::MemoryAllocation))?;
-    Ok(NonNull::new(start))
+    let wanted = Class { kind, device: id.addr(), alignment, size_bytes };
+    context.allocate(wanted, |size_bytes| {
+        // SAFETY: context and device are alive; no properties are given.
+        let start = unsafe {
+            match kind {
+                Kind::Device => usm.clDeviceMemAllocINTEL(context.raw(), id, none, size_bytes, alignment),
+                Kind::Host => usm.clHostMemAllocINTEL(context.raw(), none, size_bytes, alignment),
+                Kind::Shared => usm.clSharedMemAllocINTEL(context.raw(), id, none, size_bytes, alignment),
+            }
+        };
+        start.map(NonNull::new).map_err(|error| error.with_kind(ErrorKind::MemoryAllocation))
+    })
 }
 
 impl Drop for Allocation {
     fn drop(&mut self) {
         let Some(start) = self.start.filter(|_| !self.borrowed) else { return };
         let keep = match &self.program {
-            None => Keep::Usm(start.as_ptr()),
+            None => Keep::Usm(start),
             Some(_) if *self.used_by.get_mut() == 0 => return,
             Some(program) => match program.keep() {
                 Ok(keep) => keep,

@@ -4,6 +4,7 @@
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use oclave::mask::Mask;
+use oclave::record::{ObjectKind, Session};
 use oclave::{
     Aspects, Command, Context, Device, Graph, KernelBundle, KernelCall, ProgramCache, Queue, ReplayStrategy,
 };
@@ -43,6 +44,16 @@ pub(crate) fn setting() -> Option<(Context, Queue)> {
 pub(crate) fn queue(device: &Device) -> Queue {
     let context = Context::with_program_cache(std::slice::from_ref(device), &ProgramCache::Off).unwrap();
     Queue::new(&context).unwrap()
+}
+
+/// How often memory of the context was freed: given back to the driver, or kept until that may have it back.
+pub(crate) fn freed(session: &Session, context: &Context) -> u64 {
+    session.count("clMemFreeINTEL") + context.spare_memory().blocks as u64
+}
+
+/// How many allocations there are besides those that were freed.
+pub(crate) fn allocated(session: &Session, context: &Context) -> usize {
+    session.live().get(&ObjectKind::Usm).copied().unwrap_or(0) - context.spare_memory().blocks
 }
 
 /// Runs a kernel once.
