@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use common::{call, chain, replay_kernels, undecided};
 use oclave::record::Session;
 use oclave::{
-    Buffer, Command, Context, ExecutableGraph, Graph, KernelBundle, Node, ProgramCache, Queue,
-    ReplayStrategy, UsmSlice, usm,
+    Buffer, Command, Context, DynamicParameter, ExecutableGraph, Graph, KernelBundle, Node, ProgramCache,
+    Queue, ReplayStrategy, UsmSlice, usm,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -242,6 +242,51 @@ fn programs_built_in_the_background_are_used_when_they_are_there() {
         let finalizer = graph.finalizer().strategy(ReplayStrategy::Interpreter).build_in_background();
         assert_eq!(finalizer.finalize().unwrap().segments().len(), 1);
     }
+}
+
+/// A graph of a few small nodes is launched node by node until that was done often, and runs from a list then, which is built
+/// meanwhile; but not where each node is measured. Values that are updated count, before and after.
+#[test]
+fn few_nodes_go_into_a_list_once_they_are_replayed_often() {
+    const NODES: i32 = 10;
+    const LAUNCHES: i32 = 4096;
+    let Some(context) = undecided() else { return };
+    let context = without_cache(&context);
+    let queue = Queue::new(&context).unwrap();
+    let bundle = replay_kernels(&context);
+    let memory = context.alloc_shared::<i32>(64).unwrap();
+    memory.write().unwrap().fill(0);
+    let graph = Graph::from_queue(&queue);
+    let factor = DynamicParameter::new(&graph, 1_i32);
+    let call = || call(&bundle, "chained").pointer_mut::<i32>(&memory).value(&factor);
+    chain(&graph, (0..NODES).map(|_| Command::parallel_for(64, call())));
+    let executable = graph.finalizer().updatable().finalize().unwrap();
+    let measured = graph.finalizer().profiling().finalize().unwrap();
+    let begin = Instant::now();
+    let mut launched = 0;
+    while executable.segments().is_empty() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "they stay launches");
+        queue.submit_graph(&executable).unwrap().wait().unwrap();
+        launched += NODES;
+    }
+    assert!(launched >= LAUNCHES, "{launched}");
+    assert_eq!(executable.segments()[0].nodes.len(), NODES as usize);
+    assert_eq!(executable.not_interpreted(), []);
+    assert!(memory.read().unwrap().iter().zip(0..).all(|(value, item)| *value == launched * item));
+    factor.update(0).unwrap();
+    executable.update_nodes(&graph.nodes()).unwrap();
+    queue.submit_graph(&executable).unwrap().wait().unwrap();
+    assert!(memory.read().unwrap().iter().zip(0..).all(|(value, item)| *value == item));
+    assert_eq!(executable.segments().len(), 1);
+    // Once the program is there, another one has its list as soon as it was replayed as often.
+    let another = graph.finalize().unwrap();
+    for _ in 0..=LAUNCHES / NODES {
+        assert_eq!(another.segments(), []);
+        queue.submit_graph(&another).unwrap();
+        queue.submit_graph(&measured).unwrap();
+    }
+    queue.submit_graph(&another).unwrap().wait().unwrap();
+    assert_eq!((another.segments().len(), measured.segments().len()), (1, 0));
 }
 
 /// A chain of forty launches that leave `1 + 40 * runs * item` after `runs` replays, in a context that has built nothing yet.

@@ -107,8 +107,9 @@ fn it_can_be_switched_off_and_on() {
     let few = make(None, ReplayStrategy::Auto, 10);
     assert_eq!(
         (few.segments().len(), reasons(&few)),
-        (0, vec!["there are fewer than 32 small kernels".to_owned()])
+        (0, vec!["there are fewer than 32 small kernels, which were not launched often yet".to_owned()])
     );
+    assert_eq!(reasons(&make(None, ReplayStrategy::Auto, 1)), ["there is no more than one small kernel"]);
     assert_eq!(make(None, ReplayStrategy::Interpreter, 10).segments().len(), 1);
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::finalize::steps::{self, Place, Source};
-use super::interpreter::{self, Build, Lessons, Outcome, Tasks, Trial, Wish};
+use super::interpreter::{self, Build, Lessons, Occasion, Outcome, Tasks, Trial, Wish};
 use super::replay::{self, Replay, ReplayStrategy};
 use super::update::Pending;
 use crate::Result;
@@ -11,6 +11,10 @@ use crate::driver::event::Event;
 use crate::driver::queue;
 use crate::driver::run::Mode;
 use crate::driver::sequence::Sequence;
+
+/// Why a list is not thought of.
+const FEW: &str = "there are fewer than 32 small kernels, which were not launched often yet";
+const FEW_MEASURED: &str = "there are fewer than 32 small kernels, which are measured one by one";
 
 /// A partition for the device.
 pub(super) struct DevicePart {
@@ -24,6 +28,8 @@ pub(super) struct DevicePart {
     build: Option<Build>,
     /// What is being learned from its replays.
     trial: Option<Trial>,
+    /// Replays until it counts as one that is replayed often, where that matters.
+    replays_left: Option<usize>,
     /// The event of its last run.
     last: Option<Event>,
     pub(super) pending: Pending,
@@ -44,6 +50,18 @@ impl DevicePart {
     /// # Errors
     /// What a queue would refuse a command for, with the node.
     pub(super) fn new(source: Source<'_>, places: &mut [Option<Place>]) -> Result<Self> {
+        Self::planned(source, places, false)
+    }
+
+    /// Another one for its nodes, as they are now.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(super) fn anew(&self, source: Source<'_>, places: &mut [Option<Place>]) -> Result<Self> {
+        Self::planned(source, places, self.replays_left == Some(0))
+    }
+
+    fn planned(source: Source<'_>, places: &mut [Option<Place>], is_frequent: bool) -> Result<Self> {
         let Source { flat, nodes, queue, options, .. } = source;
         let (context, device) = (queue.context(), queue.device());
         let replay = replay::choose(context, device, options);
@@ -55,46 +73,57 @@ impl DevicePart {
                 Wish::Never("another strategy was asked for")
             }
         };
-        let launches = |places: &mut [Option<Place>]| steps::sequence(source, places);
+        let in_background = options.in_background || is_frequent;
+        let occasion = Occasion { wish, is_frequent, in_background };
+        let mut launches = |reason: &str, lessons: Lessons| -> Result<_> {
+            Ok((steps::sequence(source, places)?, None, NotListed::All(reason.to_owned()), lessons))
+        };
         let mut build = None;
-        let (sequence, tasks, not_listed, lessons) =
-            match interpreter::plan(flat, nodes, queue, wish, options.in_background)? {
-                Outcome::Lists(mut plan) => {
-                    let refused = NotListed::Some(std::mem::take(&mut plan.refused));
-                    let lessons = std::mem::take(&mut plan.lessons);
-                    let (sequence, tasks) = steps::planned(source, places, plan)?;
-                    (sequence, Some(tasks), refused, lessons)
-                }
-                Outcome::Launches(reason, lessons) => {
-                    (launches(places)?, None, NotListed::All(reason), lessons)
-                }
-                Outcome::Later(started) => {
-                    build = Some(started);
-                    let reason = "its replay program is being built".to_owned();
-                    (launches(places)?, None, NotListed::All(reason), Lessons::default())
-                }
-            };
+        let mut replays_left = is_frequent.then_some(0);
+        let (sequence, tasks, not_listed, lessons) = match interpreter::plan(flat, nodes, queue, occasion)? {
+            Outcome::Lists(mut plan) => {
+                let refused = NotListed::Some(std::mem::take(&mut plan.refused));
+                let lessons = std::mem::take(&mut plan.lessons);
+                let (sequence, tasks) = steps::planned(source, places, plan)?;
+                (sequence, Some(tasks), refused, lessons)
+            }
+            Outcome::Launches(reason, lessons) => launches(&reason, lessons)?,
+            Outcome::Later(started) => {
+                build = Some(started);
+                launches("its replay program is being built", Lessons::default())?
+            }
+            Outcome::Few(replays) => {
+                // What is measured node by node stays as it is.
+                replays_left = (!options.profiling).then_some(replays);
+                launches(if options.profiling { FEW_MEASURED } else { FEW }, Lessons::default())?
+            }
+        };
         // What is measured node by node is measured as it is.
         let trial = match wish == Wish::Faster && !options.profiling {
             true => lessons.trial(&sequence, places, nodes.len()),
             false => None,
         };
         let pending = Pending::default();
-        Ok(Self { sequence, replay, tasks, not_listed, build, trial, last: None, pending })
+        Ok(Self { sequence, replay, tasks, not_listed, build, trial, replays_left, last: None, pending })
     }
 
     /// Takes the steps of another one that was made for the same nodes.
     pub(super) fn replace_steps(&mut self, new: Self) {
-        let Self { sequence, replay, tasks, not_listed, build, trial, .. } = new;
+        let Self { sequence, replay, tasks, not_listed, build, trial, replays_left, .. } = new;
         (self.sequence, self.replay, self.tasks, self.not_listed) = (sequence, replay, tasks, not_listed);
-        (self.build, self.trial) = (build, trial);
+        (self.build, self.trial, self.replays_left) = (build, trial, replays_left);
     }
 
-    /// Whether there may be better steps now: what was being built is, or what was estimated was wrong.
+    /// Whether there may be better steps for the next replay: what was being built is, what was estimated was wrong, or it is
+    /// replayed often by now.
     pub(super) fn is_outdated(&mut self) -> bool {
         let built = self.build.take_if(|build| build.is_over()).is_some();
         let learned = self.trial.take_if(|trial| trial.is_over()).is_some_and(Trial::learn);
-        built || learned
+        let is_frequent = self.replays_left.as_mut().filter(|left| **left > 0).is_some_and(|left| {
+            *left -= 1;
+            *left == 0
+        });
+        built || learned || is_frequent
     }
 
     /// Its nodes are not what they were: what their times tell is not known.

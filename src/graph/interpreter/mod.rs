@@ -40,8 +40,11 @@ use crate::{Queue, Result};
 
 /// What local memory of any type is aligned to.
 const LOCAL_ALIGN: usize = 128;
-/// Kernels that are small by their range, below which nobody builds a replay program for them.
+/// Kernels that are small by their range, from which on a replay program is built for them at once.
 const MANY_NODES: usize = 32;
+/// Fewer go into lists once so many of them were launched, which took some tens of milliseconds: then what it takes to plan a list
+/// is little, and a replay program is worth being built, on another thread.
+const MANY_LAUNCHES: usize = 4096;
 /// Work-items of a kernel that may be small.
 const MANY_ITEMS: usize = 1 << 16;
 
@@ -73,6 +76,8 @@ pub(crate) enum Outcome {
     Launches(String, Lessons),
     /// They are launched until replay programs are built.
     Later(Build),
+    /// They are few, and are launched until that was done in so many replays.
+    Few(usize),
 }
 
 /// What can be learned from the first replays.
@@ -99,7 +104,17 @@ pub(crate) struct Plan {
     pub(crate) lessons: Lessons,
 }
 
-/// Cuts a partition. `in_background`: replay programs that are not there are not waited for.
+/// When a partition is cut, and what for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Occasion {
+    pub(crate) wish: Wish,
+    /// It has been replayed often.
+    pub(crate) is_frequent: bool,
+    /// Replay programs that are not there are not waited for.
+    pub(crate) in_background: bool,
+}
+
+/// Cuts a partition.
 ///
 /// # Errors
 /// What a queue would refuse a command for, with the node.
@@ -107,12 +122,21 @@ pub(crate) fn plan(
     flat: &Flat,
     nodes: &[u32],
     queue: &Queue,
-    wish: Wish,
-    in_background: bool,
+    Occasion { wish, is_frequent, in_background }: Occasion,
 ) -> Result<Outcome> {
     let launches = |reason: &str| Outcome::Launches(reason.to_owned(), Lessons::default());
-    if let Err(reason) = is_wanted(flat, nodes, queue, wish) {
-        return Ok(launches(&reason));
+    if queue.device().capabilities().usm.is_none() {
+        return Ok(launches("the device has no USM"));
+    }
+    match wish {
+        Wish::Never(reason) => return Ok(launches(reason)),
+        Wish::Always => {}
+        Wish::Faster => match small_kernels(flat, nodes) {
+            MANY_NODES => {}
+            0 | 1 => return Ok(launches("there is no more than one small kernel")),
+            few if !is_frequent => return Ok(Outcome::Few(MANY_LAUNCHES.div_ceil(few))),
+            _ => {}
+        },
     }
     let mut classifier = Classifier::new(queue, nodes.len(), in_background);
     for node in nodes {
@@ -163,11 +187,8 @@ pub(crate) fn plan(
     Ok(Outcome::Lists(Plan { segments, tasks, refused, lessons }))
 }
 
-/// Whether it may be worth the building of replay programs; or the reason why not.
-fn is_wanted(flat: &Flat, nodes: &[u32], queue: &Queue, wish: Wish) -> Result<(), String> {
-    if queue.device().capabilities().usm.is_none() {
-        return Err("the device has no USM".to_owned());
-    }
+/// How many kernels are small by their range, as far as that matters.
+fn small_kernels(flat: &Flat, nodes: &[u32]) -> usize {
     let is_small = |node: &&u32| match flat.command(**node as usize).map(|command| &**command) {
         Some(CommandKind::Kernel { range, .. }) => {
             let items = range.global().sizes().iter().try_fold(1_usize, |all, size| all.checked_mul(*size));
@@ -175,12 +196,7 @@ fn is_wanted(flat: &Flat, nodes: &[u32], queue: &Queue, wish: Wish) -> Result<()
         }
         _ => false,
     };
-    match wish {
-        Wish::Never(reason) => Err(reason.to_owned()),
-        Wish::Always => Ok(()),
-        Wish::Faster if nodes.iter().filter(is_small).nth(MANY_NODES - 1).is_some() => Ok(()),
-        Wish::Faster => Err(format!("there are fewer than {MANY_NODES} small kernels")),
-    }
+    nodes.iter().filter(is_small).take(MANY_NODES).count()
 }
 
 /// The edges within a partition, by places in it.

@@ -19,7 +19,10 @@ use crate::{Context, Device, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ReplayStrategy {
-    /// The fastest that is known for the device.
+    /// The fastest that is known for the device and the nodes: lists of tasks, as with [`Interpreter`](Self::Interpreter), from 32 small kernels on,
+    /// and from two on once 4096 of them were launched; the fastest way to launch them else. A replay program is built by `finalize`
+    /// in the first case, and in the background, as with
+    /// [`build_in_background`](super::Finalizer::build_in_background), in the second.
     #[default]
     Auto,
     /// Command by command, all of them prepared: arguments are set, nothing is looked up, and only where the order asks for

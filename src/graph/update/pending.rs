@@ -195,7 +195,7 @@ impl ExecutableGraph {
             let options = self.inner().options;
             let nodes = partition.nodes.as_slice();
             let source = Source { flat: &flat, nodes, partition: index as u32, queue, options };
-            let new = DevicePart::new(source, &mut places).map_err(|error| self.at(error))?;
+            let new = part.anew(source, &mut places).map_err(|error| self.at(error))?;
             Box::new((new, places))
         };
         let from = part.pending.submissions;
