@@ -1,7 +1,7 @@
 //! Command graphs: commands described once and run many times (sections 6 and 7 of `sycl_ext_oneapi_graph`).
 //!
 //! ```text
-//! order.rs, structure.rs   nodes, edges, an order that is kept while they grow; no OpenCL
+//! structure/               nodes, edges, an order that is kept while they grow; no OpenCL
 //! graph.rs, node.rs        the handles of users; node_builder.rs adds nodes behind others
 //! insert.rs                command → node: checks, edges from events, buffers (hazards.rs) and queues (tracks.rs)
 //! update/                  parameters, command groups and ranges that change (section 7.5.2)
@@ -29,7 +29,6 @@ mod insert;
 mod interpreter;
 mod node;
 mod node_builder;
-mod order;
 mod part;
 mod record;
 mod replay;

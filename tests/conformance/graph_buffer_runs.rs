@@ -1,9 +1,9 @@
-//! Graphs over buffers that are run: G-BUF, G-MEM.
+//! Graphs over buffers that take turns with other users of them: G-BUF.
 
 use oclave::{Buffer, Command, Context, Event, Graph, Queue, Result};
 
 use super::graph_support::{in_order, out_of_order};
-use super::kernels::buffers::{advance, advance_late, combine, number};
+use super::kernels::buffers::{advance, combine};
 
 const LEN: usize = 256;
 
@@ -92,113 +92,6 @@ fn g_buf_005_parts_of_one_buffer() {
         }
     }
     assert_eq!(*buffer.host_read().unwrap(), *expected);
-}
-
-#[test]
-fn g_buf_007_host_data_may_go() {
-    let Some((queue, graph)) = in_order() else { return };
-    let mut data = numbers();
-    let copied = Buffer::from_slice(LEN, &data).unwrap();
-    data.fill(0);
-    drop(data);
-    let shared: std::sync::Arc<[u32]> = numbers().into();
-    let taken = Buffer::with_data(LEN, shared.clone()).unwrap();
-    drop(shared);
-    let sum = Buffer::<u32>::new(LEN).unwrap();
-    let commands = vec![
-        Command::parallel_for(LEN, combine(copied.read(), sum.read_write(), 1)),
-        Command::parallel_for(LEN, combine(taken.read(), sum.read_write(), 1)),
-    ];
-    drop((copied, taken));
-    replay(&queue, &graph, commands, 2).unwrap();
-    assert_eq!(*sum.host_read().unwrap(), *numbers().iter().map(|x| 4 * x).collect::<Vec<_>>());
-}
-
-#[test]
-fn g_buf_011_first_used_by_a_graph_on_a_busy_device() {
-    let Some(([queue], graph)) = out_of_order() else { return };
-    let len = 1 << 22;
-    let busy = Buffer::<u32>::new(1).unwrap();
-    let fresh = Buffer::from_vec(vec![5_u32; len]).unwrap();
-    let taken = Buffer::<u32>::new(len).unwrap();
-    queue.single_task(advance_late(busy.read_write(), 20_000_000, 1)).unwrap();
-    let commands = vec![
-        Command::parallel_for(len, combine(fresh.read(), taken.read_write(), 2)),
-        Command::parallel_for(len, advance(fresh.read_write(), 0, 6)),
-    ];
-    replay(&queue, &graph, commands, 2).unwrap();
-    assert!(taken.host_read().unwrap().iter().all(|x| *x == 16));
-    assert!(fresh.host_read().unwrap().iter().all(|x| *x == 6));
-}
-
-#[test]
-fn g_buf_012_dot_product() {
-    let Some(([queue], graph)) = out_of_order() else { return };
-    // x = 1, 2, …; y = 3 x; z = x + 2 y = 7 x.
-    let [x, y, z] = [(); 3].map(|()| Buffer::<u32>::new(LEN).unwrap());
-    let fill = |buffer: &Buffer<u32>| Command::parallel_for(LEN, number(buffer.write().no_init(), 1));
-    let commands = vec![
-        fill(&x),
-        fill(&y),
-        fill(&z),
-        Command::parallel_for(LEN, advance(y.read_write(), 3, 0)),
-        Command::parallel_for(LEN, combine(y.read(), z.read_write(), 1)),
-        Command::parallel_for(LEN, combine(y.read(), z.read_write(), 1)),
-    ];
-    replay(&queue, &graph, commands, 2).unwrap();
-    let (x, z) = (x.host_read().unwrap(), z.host_read().unwrap());
-    let dot: u64 = x.iter().zip(z.iter()).map(|(x, z)| u64::from(*x) * u64::from(*z)).sum();
-    let squares: u64 = (1..=LEN as u64).map(|x| x * x).sum();
-    assert_eq!(dot, 7 * squares);
-}
-
-#[test]
-fn g_mem_005_copies_between_buffers() {
-    let Some((queue, graph)) = in_order() else { return };
-    let from = Buffer::from_vec(numbers()).unwrap();
-    let to = Buffer::<u32>::new(LEN).unwrap();
-    let square = Buffer::<u32>::new([16, 16]).unwrap();
-    let commands = vec![
-        Command::copy(&from.read().slice(10..30).unwrap(), &to.write().slice(100..120).unwrap()),
-        Command::copy(&from.read().slice(32..64).unwrap(), &square.write().slice(3..5).unwrap()),
-        Command::copy(&square.read().part([4, 2], [1, 7]).unwrap(), &to.write().slice(..7).unwrap()),
-    ];
-    replay(&queue, &graph, commands, 2).unwrap();
-    let (to, square) = (to.host_read().unwrap(), square.host_read().unwrap());
-    for (i, x) in to.iter().enumerate() {
-        let expected = if i < 7 {
-            50 + i
-        } else if (100..120).contains(&i) {
-            i - 90
-        } else {
-            0
-        };
-        assert_eq!(*x as usize, expected, "{i}");
-    }
-    for (i, x) in square.iter().enumerate() {
-        assert_eq!(*x as usize, if (48..80).contains(&i) { i - 16 } else { 0 }, "{i}");
-    }
-}
-
-#[test]
-fn g_mem_008_fills_of_buffers() {
-    let Some((queue, graph)) = in_order() else { return };
-    let row = Buffer::from_vec(vec![1_u32; 24]).unwrap();
-    let square = Buffer::from_slice([4, 6], &[1_u32; 24]).unwrap();
-    let cube = Buffer::from_slice([2, 3, 4], &[1_u32; 24]).unwrap();
-    let whole = Buffer::from_slice([2, 3, 4], &[1_u32; 24]).unwrap();
-    let commands = vec![
-        Command::fill(&row.write().slice(5..9).unwrap(), 2),
-        Command::fill(&square.write().slice(1..3).unwrap(), 3),
-        Command::fill(&cube.write().part([1, 1, 1], [1, 1, 2]).unwrap(), 4),
-        Command::fill(&whole.write(), 5),
-    ];
-    replay(&queue, &graph, commands, 2).unwrap();
-    for (buffer, filled, value) in [(row, 5..9, 2), (square, 6..18, 3), (cube, 17..19, 4), (whole, 0..24, 5)]
-    {
-        let expected: Vec<u32> = (0..24).map(|i| if filled.contains(&i) { value } else { 1 }).collect();
-        assert_eq!(*buffer.host_read().unwrap(), *expected);
-    }
 }
 
 #[test]

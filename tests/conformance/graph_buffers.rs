@@ -5,21 +5,24 @@ use oclave::{Buffer, Command, ErrorKind, Graph, HostTarget};
 use super::graph_support::{edges, in_order, out_of_order};
 use super::kernels::saxpy::saxpy;
 
+/// Commands that use the same buffers of 64 values, in every order of reading and writing.
+pub(super) fn overlapping([x, y, z]: &[Buffer<f32>; 3]) -> [Command; 7] {
+    [
+        Command::fill(&x.write(), 1.0),
+        Command::fill(&y.write(), 2.0),
+        Command::parallel_for(64, saxpy(2.0, x.read(), y.read_write())),
+        Command::parallel_for(64, saxpy(2.0, x.read(), z.read_write())),
+        Command::fill(&x.write(), 3.0),
+        Command::parallel_for(64, saxpy(2.0, y.read(), z.read_write())),
+        Command::copy(&z.read(), &x.write()),
+    ]
+}
+
 #[test]
 fn g_buf_003_edges_of_buffers() {
     let Some(([a, b], recorded)) = out_of_order() else { return };
-    let [x, y, z] = [(); 3].map(|()| Buffer::<f32>::new(64).unwrap());
-    let commands = || {
-        [
-            Command::fill(&x.write(), 1.0),
-            Command::fill(&y.write(), 2.0),
-            Command::parallel_for(64, saxpy(2.0, x.read(), y.read_write())),
-            Command::parallel_for(64, saxpy(2.0, x.read(), z.read_write())),
-            Command::fill(&x.write(), 3.0),
-            Command::parallel_for(64, saxpy(2.0, y.read(), z.read_write())),
-            Command::copy(&z.read(), &x.write()),
-        ]
-    };
+    let buffers = [(); 3].map(|()| Buffer::<f32>::new(64).unwrap());
+    let commands = || overlapping(&buffers);
     let expected = [vec![], vec![], vec![0, 1], vec![0], vec![0, 2, 3], vec![2, 3], vec![4, 5]];
     let explicit = Graph::new(recorded.context(), recorded.device()).unwrap();
     for command in commands() {

@@ -7,12 +7,8 @@ use std::time::Duration;
 use oclave::record::{ObjectKind, Session};
 use oclave::{Command, Error, ErrorKind, Event, EventStatus, Graph, Queue};
 
-use super::graph_support::{Way, ways};
+use super::graph_support::{Way, advance, ways};
 use super::kernels::buffers;
-
-fn advance(values: impl oclave::KernelPointerMut<u32>) -> Command {
-    Command::parallel_for(8, buffers::advance(values, 3, 1))
-}
 
 /// A kernel that takes some milliseconds, and adds to the first value.
 fn late(values: impl oclave::KernelPointerMut<u32>, addend: u32) -> Command {
@@ -115,9 +111,7 @@ fn g_evt_004_a_graph_behind_a_graph() {
 fn g_evt_005_without_an_event() {
     for way in ways().into_iter().filter(|way| !way.queue.is_out_of_order()) {
         let values = way.device(&[0_u32; 8]);
-        let graph = way.graph();
-        graph.add(advance(&values)).unwrap();
-        graph.after_all_leaves().add(advance(&values)).unwrap();
+        let graph = way.chain(&values, 2);
         let executable = way.finalize(&graph);
         let queue = Queue::builder(way.context()).discard_events().build().unwrap();
         let session = Session::start();
@@ -210,8 +204,7 @@ fn g_prf_003_events_of_a_recording() {
 fn g_prf_004_what_is_missing_is_named() {
     for way in ways() {
         let values = way.device(&[0_u32; 8]);
-        let graph = way.graph();
-        graph.add(advance(&values)).unwrap();
+        let graph = way.chain(&values, 1);
         let with_task = way.graph();
         with_task.add(Command::host_task(|| ())).unwrap();
         with_task.after_all_leaves().add(advance(&values)).unwrap();
@@ -274,8 +267,7 @@ fn g_lif_001_everything_goes_right_after_the_submission() {
 fn g_lif_002_executables_outlive_their_graph() {
     for way in ways() {
         let values = way.device(&[0_u32; 8]);
-        let graph = way.graph();
-        graph.add(advance(&values)).unwrap();
+        let graph = way.chain(&values, 1);
         let executable = way.finalize(&graph);
         drop(graph);
         way.queue.submit_graph(&executable).unwrap().wait().unwrap();
@@ -365,8 +357,7 @@ fn g_thr_004_finalized_and_run_by_threads() {
         });
         // One graph, finalized by all of them.
         let values = way.device(&[0_u32; 8]);
-        let graph = way.graph();
-        graph.add(advance(&values)).unwrap();
+        let graph = way.chain(&values, 1);
         let events: Vec<Event> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| way.finalize(&graph))).collect();
             let mut last: Option<Event> = None;

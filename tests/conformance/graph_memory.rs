@@ -2,6 +2,7 @@
 
 use oclave::{Advice, Buffer, Command, HostTarget, NodeType};
 
+use super::graph_buffers::overlapping;
 use super::graph_support::ways;
 use super::kernels::{buffers, saxpy::saxpy};
 
@@ -196,25 +197,16 @@ fn g_mem_014_equality_is_identity() {
 #[test]
 fn g_buf_003_the_order_of_buffers_is_kept_by_replays() {
     for way in ways() {
-        let [x, y, z] = [(); 3].map(|()| Buffer::<f32>::new(64).unwrap());
-        let commands = || {
-            [
-                Command::fill(&x.write(), 1.0),
-                Command::fill(&y.write(), 2.0),
-                Command::parallel_for(64, saxpy(2.0, x.read(), y.read_write())),
-                Command::parallel_for(64, saxpy(2.0, x.read(), z.read_write())),
-                Command::fill(&x.write(), 3.0),
-                Command::parallel_for(64, saxpy(2.0, y.read(), z.read_write())),
-                Command::copy(&z.read(), &x.write()),
-            ]
-        };
+        let buffers = [(); 3].map(|()| Buffer::<f32>::new(64).unwrap());
+        let [x, _, z] = &buffers;
+        let commands = || overlapping(&buffers);
         let graph = way.graph();
         commands().into_iter().for_each(|command| drop(graph.add(command).unwrap()));
         way.run(&graph, 1);
-        let replayed = [&x, &y, &z].map(|buffer| buffer.host_read().unwrap()[7]);
+        let replayed = buffers.each_ref().map(|buffer| buffer.host_read().unwrap()[7]);
         z.host_write().unwrap().fill(0.0);
         commands().into_iter().for_each(|command| drop(way.queue.submit(command).unwrap()));
-        let eager = [&x, &y, &z].map(|buffer| buffer.host_read().unwrap()[7]);
+        let eager = buffers.each_ref().map(|buffer| buffer.host_read().unwrap()[7]);
         assert_eq!((replayed, eager), ([10.0, 4.0, 10.0], [10.0, 4.0, 10.0]));
         // A submission is in the order of the buffer, too: nothing else says what comes first.
         let executable = way.finalize(&graph);
@@ -244,6 +236,15 @@ fn g_buf_007_host_data_that_goes() {
         graph.add(Command::parallel_for(64, buffers::advance(buffer.read_write(), 2, 1))).unwrap();
         way.run(&graph, 1);
         assert_eq!(buffer.host_read().unwrap()[..2], [11, 11]);
+        // Data that the caller shares with the buffer, which goes before the graph runs.
+        let shared: std::sync::Arc<[u32]> = (0..64).collect();
+        let taken = Buffer::with_data(64, shared).unwrap();
+        let sum = Buffer::<u32>::new(64).unwrap();
+        let graph = way.graph();
+        graph.add(Command::parallel_for(64, buffers::combine(taken.read(), sum.read_write(), 1))).unwrap();
+        drop(taken);
+        way.run(&graph, 2);
+        assert_eq!(sum.host_read().unwrap()[..4], [0, 2, 4, 6]);
     }
 }
 

@@ -5,17 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use oclave::{
-    Command, Context, ErrorKind, EventStatus, Graph, HostTarget, KernelPointerMut, NodeType, PartitionInfo,
-    Queue, UsmKind, UsmSlice,
+    Command, Context, ErrorKind, EventStatus, Graph, HostTarget, NodeType, PartitionInfo, Queue, UsmKind,
+    UsmSlice,
 };
 
-use super::graph_support::{Way, ways};
+use super::graph_support::{Way, advance, ways};
 use super::kernels::{arguments, buffers, saxpy::saxpy};
-
-/// The chain that most tests run: 1, then (1 · 3 + 1) = 4, then 13.
-fn advance(values: impl KernelPointerMut<u32>) -> Command {
-    Command::parallel_for(8, buffers::advance(values, 3, 1))
-}
 
 #[test]
 fn g_exp_006_no_nodes() {
@@ -34,8 +29,7 @@ fn g_exp_006_no_nodes() {
 fn g_exp_010_nodes_that_are_added_later() {
     for way in ways() {
         let values = way.device(&[1_u32; 8]);
-        let graph = way.graph();
-        graph.add(advance(&values)).unwrap();
+        let graph = way.chain(&values, 1);
         let before = way.finalize(&graph);
         graph.after_all_leaves().add(advance(&values)).unwrap();
         let behind = way.finalize(&graph);
@@ -51,8 +45,7 @@ fn g_exp_010_nodes_that_are_added_later() {
 fn g_exp_011_two_executables_of_one_graph() {
     for way in ways() {
         let values = way.device(&[0_u32; 8]);
-        let graph = way.graph();
-        graph.add(advance(&values)).unwrap();
+        let graph = way.chain(&values, 1);
         let executables = [way.finalize(&graph), way.finalize(&graph)];
         assert_ne!(executables[0], executables[1]);
         let mut last = None;
@@ -70,9 +63,7 @@ fn g_exp_011_two_executables_of_one_graph() {
 fn g_exp_015_one_command_in_the_order_of_its_queue() {
     for way in ways().into_iter().filter(|way| !way.queue.is_out_of_order()) {
         let values = way.device(&[0_u32; 8]);
-        let graph = way.graph();
-        graph.add(advance(&values)).unwrap();
-        graph.after_all_leaves().add(advance(&values)).unwrap();
+        let graph = way.chain(&values, 2);
         let executable = way.finalize(&graph);
         let seen = way.device(&[0_u32; 8]);
         way.queue.fill(&values, 2).unwrap();

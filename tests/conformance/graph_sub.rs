@@ -5,18 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use oclave::{Command, Graph, NodeType, Queue};
 
-use super::graph_support::{Way, edges, ways};
-use super::kernels::buffers;
-
-fn advance(values: impl oclave::KernelPointerMut<u32>, factor: u32, addend: u32) -> Command {
-    Command::parallel_for(8, buffers::advance(values, factor, addend))
-}
+use super::graph_support::{Way, advance_by, edges, ways};
 
 /// Doubles, and then adds one.
 fn inner(way: &Way, values: &oclave::UsmSlice<u32, oclave::usm::Device>) -> Graph {
     let graph = way.graph();
-    graph.add(advance(values, 2, 0)).unwrap();
-    graph.after_all_leaves().add(advance(values, 1, 1)).unwrap();
+    graph.add(advance_by(values, 2, 0)).unwrap();
+    graph.after_all_leaves().add(advance_by(values, 1, 1)).unwrap();
     graph
 }
 
@@ -27,12 +22,12 @@ fn g_sub_001_between_two_kernels() {
         let sub = inner(&way, &values);
         let executable = way.finalize(&sub);
         let graph = way.graph();
-        let first = graph.add(advance(&values, 3, 0)).unwrap();
+        let first = graph.add(advance_by(&values, 3, 0)).unwrap();
         let node = graph.after(&first).add(&executable).unwrap();
-        graph.after(&node).add(advance(&values, 10, 0)).unwrap();
+        graph.after(&node).add(advance_by(&values, 10, 0)).unwrap();
         assert_eq!((graph.len(), node.node_type()), (3, NodeType::Subgraph));
         // What happens to the sub-graph now changes nothing.
-        sub.after_all_leaves().add(advance(&values, 0, 0)).unwrap();
+        sub.after_all_leaves().add(advance_by(&values, 0, 0)).unwrap();
         drop((sub, executable));
         let executable = way.finalize(&graph);
         assert_eq!(executable.len(), 4);
@@ -47,14 +42,14 @@ fn g_sub_002_with_empty_nodes() {
     for way in ways() {
         let values = way.device(&[1_u32; 8]);
         let sub = way.graph();
-        let first = sub.add(advance(&values, 2, 0)).unwrap();
+        let first = sub.add(advance_by(&values, 2, 0)).unwrap();
         let empty = sub.after(&first).add_empty().unwrap();
-        let last = sub.after(&empty).add(advance(&values, 1, 1)).unwrap();
+        let last = sub.after(&empty).add(advance_by(&values, 1, 1)).unwrap();
         sub.after(&last).add_empty().unwrap();
         let graph = way.graph();
-        graph.add(advance(&values, 3, 0)).unwrap();
+        graph.add(advance_by(&values, 3, 0)).unwrap();
         graph.after_all_leaves().add(&way.finalize(&sub)).unwrap();
-        graph.after_all_leaves().add(advance(&values, 10, 0)).unwrap();
+        graph.after_all_leaves().add(advance_by(&values, 10, 0)).unwrap();
         let executable = way.finalize(&graph);
         let partition = &executable.partitions()[0];
         let commands = if way.launches_each() { 4 } else { partition.commands };
@@ -69,9 +64,9 @@ fn g_sub_002_without_nodes() {
     for way in ways() {
         let values = way.device(&[1_u32; 8]);
         let graph = way.graph();
-        graph.add(advance(&values, 3, 0)).unwrap();
+        graph.add(advance_by(&values, 3, 0)).unwrap();
         graph.after_all_leaves().add(&way.finalize(&way.graph())).unwrap();
-        graph.after_all_leaves().add(advance(&values, 1, 1)).unwrap();
+        graph.after_all_leaves().add(advance_by(&values, 1, 1)).unwrap();
         way.run(&graph, 1);
         assert_eq!(way.queue.read(&values).unwrap(), [4; 8]);
     }
@@ -85,9 +80,9 @@ fn g_sub_003_recorded() {
         let graph = way.graph();
         let queue = Queue::builder(way.context()).out_of_order().build().unwrap();
         let recording = graph.record(&queue).unwrap();
-        let first = queue.submit(advance(&values, 3, 0)).unwrap();
+        let first = queue.submit(advance_by(&values, 3, 0)).unwrap();
         let sub = queue.after(&[&first]).submit_graph(&executable).unwrap();
-        queue.submit(advance(&values, 10, 0).after(&sub)).unwrap();
+        queue.submit(advance_by(&values, 10, 0).after(&sub)).unwrap();
         recording.end();
         assert_eq!(edges(&graph), [vec![], vec![0], vec![1]]);
         assert_eq!(graph.nodes()[1].node_type(), NodeType::Subgraph);
@@ -136,17 +131,17 @@ fn g_sub_008_with_a_host_task() {
         let runs = Arc::new(AtomicUsize::new(0));
         let (counter, memory) = (Arc::clone(&runs), values.clone());
         let sub = way.graph();
-        sub.add(advance(&values, 2, 0)).unwrap();
+        sub.add(advance_by(&values, 2, 0)).unwrap();
         let task = Command::host_task(move || {
             counter.fetch_add(1, Ordering::SeqCst);
             memory.write().map(|mut data| data.iter_mut().for_each(|value| *value += 50))
         });
         sub.after_all_leaves().add(task).unwrap();
-        sub.after_all_leaves().add(advance(&values, 1, 1)).unwrap();
+        sub.after_all_leaves().add(advance_by(&values, 1, 1)).unwrap();
         let graph = way.graph();
-        graph.add(advance(&values, 3, 0)).unwrap();
+        graph.add(advance_by(&values, 3, 0)).unwrap();
         graph.after_all_leaves().add(&way.finalize(&sub)).unwrap();
-        graph.after_all_leaves().add(advance(&values, 10, 0)).unwrap();
+        graph.after_all_leaves().add(advance_by(&values, 10, 0)).unwrap();
         let executable = way.finalize(&graph);
         assert_eq!(executable.partitions().len(), 3);
         for _ in 0..2 {
@@ -167,10 +162,10 @@ fn g_sub_009_on_a_queue_in_order() {
         let graph = way.graph();
         let queue = Queue::new(way.context()).unwrap();
         let recording = graph.record(&queue).unwrap();
-        queue.submit(advance(&values, 3, 0)).unwrap();
+        queue.submit(advance_by(&values, 3, 0)).unwrap();
         queue.submit_graph(&executable).unwrap();
         queue.submit_graph(&executable).unwrap();
-        queue.submit(advance(&values, 10, 0)).unwrap();
+        queue.submit(advance_by(&values, 10, 0)).unwrap();
         recording.end();
         assert_eq!(edges(&graph), [vec![], vec![0], vec![1], vec![2]]);
         way.run(&graph, 1);

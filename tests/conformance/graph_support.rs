@@ -3,7 +3,10 @@
 use std::sync::OnceLock;
 
 use bytemuck::Pod;
-use oclave::{Command, Context, Event, ExecutableGraph, Graph, Node, Queue, ReplayStrategy, UsmSlice, usm};
+use oclave::{
+    Command, Context, Event, ExecutableGraph, Graph, KernelPointerMut, Node, Queue, ReplayStrategy, UsmSlice,
+    usm,
+};
 
 /// An in-order queue and a graph for it. `None`, after saying why, without a device.
 pub(crate) fn in_order() -> Option<(Queue, Graph)> {
@@ -47,6 +50,16 @@ pub(crate) fn edges(graph: &Graph) -> Vec<Vec<usize>> {
     nodes.iter().map(|node| sorted(node.predecessors())).collect()
 }
 
+/// The step of most chains: 1, then 1 · 3 + 1 = 4, then 13.
+pub(crate) fn advance(values: impl KernelPointerMut<u32>) -> Command {
+    advance_by(values, 3, 1)
+}
+
+/// Makes `factor * value + addend` of each of eight values.
+pub(crate) fn advance_by(values: impl KernelPointerMut<u32>, factor: u32, addend: u32) -> Command {
+    Command::parallel_for(8, super::kernels::buffers::advance(values, factor, addend))
+}
+
 /// One way to run graphs: a kind of queue, and a strategy.
 pub(crate) struct Way {
     pub(crate) queue: Queue,
@@ -68,6 +81,13 @@ impl Way {
 
     pub(crate) fn graph(&self) -> Graph {
         Graph::from_queue(&self.queue)
+    }
+
+    /// So many steps, one behind the other.
+    pub(crate) fn chain(&self, values: &UsmSlice<u32, usm::Device>, steps: usize) -> Graph {
+        let graph = self.graph();
+        (0..steps).for_each(|_| drop(graph.after_all_leaves().add(advance(values)).unwrap()));
+        graph
     }
 
     pub(crate) fn finalize(&self, graph: &Graph) -> ExecutableGraph {

@@ -21,6 +21,7 @@ mod graph_kernels;
 mod graph_limits;
 mod graph_memory;
 mod graph_record;
+mod graph_rules;
 mod graph_run;
 mod graph_sub;
 mod graph_support;
