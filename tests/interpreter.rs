@@ -191,24 +191,30 @@ fn what_no_list_can_run_is_launched_and_the_reason_is_told() {
 
 #[test]
 fn nodes_that_do_not_depend_on_each_other_are_shared_by_groups() {
+    // Some hundred microseconds of work, so that a second core is worth its wakening, however slow that was when it was measured.
+    const NODES: usize = 2000;
+    const ITEMS: usize = 2048;
     let Some(context) = undecided() else { return };
     if context.device().capabilities().compute_units < 2 {
         return println!("skipped: the device has one compute unit");
     }
     let bundle = replay_kernels(&context);
     let queue = Queue::builder(&context).out_of_order().build().unwrap();
-    let memory = context.alloc_shared::<i32>(N * 2000).unwrap();
+    let memory = context.alloc_shared::<i32>(ITEMS * NODES).unwrap();
     memory.write().unwrap().fill(1);
     let graph = Graph::new(&context, context.device()).unwrap();
-    for i in 0..2000 {
-        let part = memory.slice(i * N..(i + 1) * N).unwrap();
+    for i in 0..NODES {
+        let part = memory.slice(i * ITEMS..(i + 1) * ITEMS).unwrap();
         graph
-            .add(Command::parallel_for(N, call(&bundle, "chained").pointer_mut::<i32>(&part).value(i as i32)))
+            .add(Command::parallel_for(
+                ITEMS,
+                call(&bundle, "chained").pointer_mut::<i32>(&part).value(i as i32),
+            ))
             .unwrap();
     }
     let executable = finalize(&graph, ReplayStrategy::Interpreter);
     let nodes: usize = executable.segments().iter().map(|segment| segment.nodes.len()).sum();
-    assert_eq!(nodes, 2000);
+    assert_eq!(nodes, NODES);
     assert!(executable.segments().iter().all(|segment| segment.groups > 1 && segment.estimated_ns < 20e6));
     for _ in 0..2 {
         queue.submit_graph(&executable).unwrap();
@@ -216,7 +222,7 @@ fn nodes_that_do_not_depend_on_each_other_are_shared_by_groups() {
     queue.wait().unwrap();
     let memory = memory.read().unwrap();
     for (at, value) in memory.iter().enumerate() {
-        let (factor, item) = ((at / N) as i32, (at % N) as i32);
+        let (factor, item) = ((at / ITEMS) as i32, (at % ITEMS) as i32);
         assert_eq!(*value, (factor + item) * factor + item, "{at}");
     }
 }
