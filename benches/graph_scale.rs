@@ -1,7 +1,8 @@
 //! Large graphs: building, finalizing and dropping, to a million nodes.
 //!
 //! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes, ours_us is for one of them, and the reference is one
-//! microsecond: what is linear stays as it is from row to row. Commands are prepared, not put into lists of tasks.
+//! microsecond: what is linear stays as it is from row to row. Commands are prepared; in rows `…_lists_…` they are put into lists of
+//! tasks, whose replay program is there.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 
@@ -41,17 +42,14 @@ fn measure_shape(context: &Context, cells: &UsmSlice<i32, usm::Device>, shape: &
     measure::budget(&name("build"), n, rounds, units, new, |graph| shapes::build(graph, &waits, call));
     let graph = new();
     shapes::build(&graph, &waits, call);
-    let finalize = || graph.finalizer().strategy(ReplayStrategy::Enqueue).finalize().unwrap();
-    let place: RefCell<Option<ExecutableGraph>> = RefCell::default();
-    // The one before is dropped by making room.
-    measure::budget(
-        &name("finalize"),
-        n,
-        rounds,
-        units,
-        || place.take(),
-        |_| drop(place.replace(Some(finalize()))),
-    );
-    let full = || RefCell::new(Some(finalize()));
-    measure::budget(&name("drop"), n, rounds, units, full, |executable| drop(executable.take()));
+    for (strategy, suffix) in [(ReplayStrategy::Enqueue, ""), (ReplayStrategy::Interpreter, "_lists")] {
+        let finalize = || graph.finalizer().strategy(strategy).finalize().unwrap();
+        let place: RefCell<Option<ExecutableGraph>> = RefCell::default();
+        let measure = |what: &str, make: &dyn Fn(), work: &dyn Fn()| {
+            measure::budget(&name(&format!("{what}{suffix}")), n, rounds, units, make, |()| work());
+        };
+        // The one before is dropped by making room.
+        measure("finalize", &|| drop(place.take()), &|| drop(place.replace(Some(finalize()))));
+        measure("drop", &|| drop(place.replace(Some(finalize()))), &|| drop(place.take()));
+    }
 }

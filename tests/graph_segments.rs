@@ -1,5 +1,5 @@
 //! How graphs are cut into segments for the interpreter, and what it learns from them, on the selected device: chains side by side,
-//! boxes, buffers, programs built in the background, estimates that were wrong.
+//! boxes, buffers, programs built in the background, estimates that were wrong or close.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -7,7 +7,7 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::{call, chain, replay_kernels, undecided};
+use common::{call, chain, queues, replay_kernels, undecided};
 use oclave::record::Session;
 use oclave::{
     Buffer, Command, Context, DynamicParameter, ExecutableGraph, Graph, KernelBundle, Node, ProgramCache,
@@ -382,5 +382,33 @@ fn estimates_that_are_wrong_are_corrected_by_the_first_replays() {
         let [not] = executable.not_interpreted().try_into().unwrap();
         assert_eq!(not.reason, "launches of their own are faster for its nodes");
         queue.submit_graph(&executable).unwrap().wait().unwrap();
+    }
+}
+
+/// Where estimates are close, lists and launches take turns until one was seen to be faster; whichever runs, each replay runs each
+/// node once, in order, and the executable comes to rest.
+#[test]
+fn lists_and_launches_take_turns_until_one_was_seen_to_be_faster() {
+    const NODES: i32 = 40;
+    let Some(context) = undecided() else { return };
+    let bundle = replay_kernels(&context);
+    for queue in queues(&context, context.device()) {
+        for items in [256, 4096, 32_768] {
+            let memory = context.alloc_shared::<i32>(items).unwrap();
+            memory.write().unwrap().fill(1);
+            let graph = Graph::from_queue(&queue);
+            chain(&graph, (0..NODES).map(|_| bump(&bundle, &memory, 1)));
+            let executable = graph.finalize().unwrap();
+            let mut plans = Vec::new();
+            for runs in 1..=32 {
+                queue.submit_graph(&executable).unwrap().wait().unwrap();
+                let memory = memory.read().unwrap();
+                let expected = (0..).map(|item: i32| 1 + runs * NODES * item);
+                assert!(memory.iter().zip(expected).all(|(value, expected)| *value == expected), "{runs}");
+                plans.push(executable.segments());
+            }
+            // Estimates are corrected twice, by four replays each, and then there are six turns.
+            assert!(plans[20..].iter().all(|plan| *plan == plans[20]), "{plans:?}");
+        }
     }
 }

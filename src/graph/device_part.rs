@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::finalize::steps::{self, Place, Source};
-use super::interpreter::{self, Build, Lessons, Occasion, Outcome, Tasks, Trial, Wish};
+use super::interpreter::{self, Build, Lessons, Occasion, Outcome, Tasks, Trial, Verdict, Wish};
 use super::replay::{self, Replay, ReplayStrategy};
 use super::update::Pending;
 use crate::Result;
@@ -28,6 +28,8 @@ pub(super) struct DevicePart {
     build: Option<Build>,
     /// What is being learned from its replays.
     trial: Option<Trial>,
+    /// What that has shown, for steps to come.
+    decided: Option<Wish>,
     /// Replays until it counts as one that is replayed often, where that matters.
     replays_left: Option<usize>,
     /// The event of its last run.
@@ -50,25 +52,30 @@ impl DevicePart {
     /// # Errors
     /// What a queue would refuse a command for, with the node.
     pub(super) fn new(source: Source<'_>, places: &mut [Option<Place>]) -> Result<Self> {
-        Self::planned(source, places, false)
+        Self::planned(source, places, None, false)
     }
 
     /// Another one for its nodes, as they are now.
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub(super) fn anew(&self, source: Source<'_>, places: &mut [Option<Place>]) -> Result<Self> {
-        Self::planned(source, places, self.replays_left == Some(0))
+    pub(super) fn anew(&mut self, source: Source<'_>, places: &mut [Option<Place>]) -> Result<Self> {
+        Self::planned(source, places, self.decided.take(), self.replays_left == Some(0))
     }
 
-    fn planned(source: Source<'_>, places: &mut [Option<Place>], is_frequent: bool) -> Result<Self> {
+    fn planned(
+        source: Source<'_>,
+        places: &mut [Option<Place>],
+        decided: Option<Wish>,
+        is_frequent: bool,
+    ) -> Result<Self> {
         let Source { flat, nodes, queue, options, .. } = source;
         let (context, device) = (queue.context(), queue.device());
         let replay = replay::choose(context, device, options);
         let wish = match (options.strategy, context.graph_interpreter()) {
             (_, Some(false)) => Wish::Never("it is switched off"),
             (ReplayStrategy::Interpreter, _) | (ReplayStrategy::Auto, Some(true)) => Wish::Always,
-            (ReplayStrategy::Auto, None) => Wish::Faster,
+            (ReplayStrategy::Auto, None) => decided.unwrap_or_default(),
             (ReplayStrategy::Enqueue | ReplayStrategy::CommandBuffer, _) => {
                 Wish::Never("another strategy was asked for")
             }
@@ -100,11 +107,12 @@ impl DevicePart {
         };
         // What is measured node by node is measured as it is.
         let trial = match wish == Wish::Faster && !options.profiling {
-            true => lessons.trial(&sequence, places, nodes.len()),
+            true => lessons.trial(source, &sequence, places)?,
             false => None,
         };
         let pending = Pending::default();
-        Ok(Self { sequence, replay, tasks, not_listed, build, trial, replays_left, last: None, pending })
+        let (decided, last) = (None, None);
+        Ok(Self { sequence, replay, tasks, not_listed, build, trial, decided, replays_left, last, pending })
     }
 
     /// Takes the steps of another one that was made for the same nodes.
@@ -118,17 +126,21 @@ impl DevicePart {
     /// replayed often by now.
     pub(super) fn is_outdated(&mut self) -> bool {
         let built = self.build.take_if(|build| build.is_over()).is_some();
-        let learned = self.trial.take_if(|trial| trial.is_over()).is_some_and(Trial::learn);
+        let verdict = self.trial.as_mut().map_or(Verdict::Keep, Trial::verdict);
+        self.trial.take_if(|trial| trial.is_over());
+        if verdict == Verdict::Launch {
+            self.decided = Some(Wish::Never("launches of their own were seen to be faster for its nodes"));
+        }
         let is_frequent = self.replays_left.as_mut().filter(|left| **left > 0).is_some_and(|left| {
             *left -= 1;
             *left == 0
         });
-        built || learned || is_frequent
+        built || verdict != Verdict::Keep || is_frequent
     }
 
     /// Its nodes are not what they were: what their times tell is not known.
     pub(super) fn stop_learning(&mut self) {
-        self.trial = None;
+        (self.trial, self.decided) = (None, None);
     }
 
     /// How it is put on queues.

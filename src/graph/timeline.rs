@@ -1,5 +1,6 @@
 //! Timelines: when the nodes of a graph ran.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::executable::{ExecutableGraph, PartitionInfo};
@@ -38,33 +39,66 @@ impl Timeline {
     }
 
     /// As a Chrome trace in JSON, which `chrome://tracing` and Perfetto show: an event for each node on the track of its
-    /// partition. Times are microseconds since the first start. As host and device have different clocks, host tasks are
-    /// drawn as early as they can have run: one of them right behind what it waited for.
+    /// partition, or on a further one of it while others run there. Times are microseconds since the first start. As host and
+    /// device have different clocks, host tasks are drawn as early as they can have run: one of them right behind what it waited for.
     pub fn to_chrome_trace(&self) -> String {
-        let start = |node: &NodeTimes| {
-            let shift = if node.on_host { self.host_shift_ns } else { 0 };
-            node.times.started_ns.saturating_add_signed(shift)
-        };
-        let origin = self.nodes.iter().map(start).min().unwrap_or(0);
+        let origin = self.nodes.iter().map(|node| self.start(node)).min().unwrap_or(0);
         let micros = |ns: u64| ns as f64 / 1000.0;
-        let mut json = String::from("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
-        for (at, node) in self.nodes.iter().enumerate() {
-            let separator = if at == 0 { "" } else { "," };
-            // Writing to a string cannot fail.
-            let _ = write!(
-                json,
-                "{separator}\n{{\"name\":\"{}\",\"cat\":\"graph {}\",\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:.3},\"dur\":{:.3},\"args\":{{\"nodes\":{:?}}}}}",
+        let graph = self.graph;
+        let lanes = self.lanes();
+        let tracks: BTreeSet<(usize, usize)> =
+            self.nodes.iter().zip(&lanes).map(|(node, lane)| (node.partition, *lane)).collect();
+        let mut events = vec![format!(
+            "{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":{graph},\"args\":{{\"name\":\"graph {graph}\"}}}}"
+        )];
+        events.extend(tracks.iter().enumerate().map(|(track, (partition, lane))| {
+            let beside = if *lane == 0 { String::new() } else { format!(", beside ({lane})") };
+            format!(
+                "{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{graph},\"tid\":{track},\"args\":{{\"name\":\"partition {partition}{beside}\"}}}}"
+            )
+        }));
+        let numbers: BTreeMap<_, usize> = tracks.iter().zip(0..).collect();
+        events.extend(self.nodes.iter().zip(&lanes).map(|(node, lane)| {
+            format!(
+                "{{\"name\":\"{}\",\"cat\":\"graph {graph}\",\"ph\":\"X\",\"pid\":{graph},\"tid\":{},\"ts\":{:.3},\"dur\":{:.3},\"args\":{{\"nodes\":{:?}}}}}",
                 escaped(&node.name),
-                self.graph,
-                self.graph,
-                node.partition,
-                micros(start(node).saturating_sub(origin)),
+                numbers.get(&(node.partition, *lane)).copied().unwrap_or(0),
+                micros(self.start(node).saturating_sub(origin)),
                 micros(node.times.ended_ns.saturating_sub(node.times.started_ns)),
                 node.nodes,
-            );
+            )
+        }));
+        format!("{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{}\n]}}\n", events.join(",\n"))
+    }
+
+    /// When a node began, on the device's clock.
+    fn start(&self, node: &NodeTimes) -> u64 {
+        let shift = if node.on_host { self.host_shift_ns } else { 0 };
+        node.times.started_ns.saturating_add_signed(shift)
+    }
+
+    /// For each node the first lane of its partition where nothing runs while it does.
+    fn lanes(&self) -> Vec<usize> {
+        let mut order: Vec<(usize, &NodeTimes)> = self.nodes.iter().enumerate().collect();
+        order.sort_by_key(|(_, node)| self.start(node));
+        let mut ends: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
+        let mut lanes = vec![0; self.nodes.len()];
+        for (at, node) in order {
+            let ends = ends.entry(node.partition).or_default();
+            let start = self.start(node);
+            let lane = ends.iter().position(|end| *end <= start).unwrap_or_else(|| {
+                ends.push(0);
+                ends.len() - 1
+            });
+            let took = node.times.ended_ns.saturating_sub(node.times.started_ns);
+            if let Some(end) = ends.get_mut(lane) {
+                *end = start.saturating_add(took);
+            }
+            if let Some(place) = lanes.get_mut(at) {
+                *place = lane;
+            }
         }
-        json.push_str("\n]}\n");
-        json
+        lanes
     }
 }
 
@@ -192,6 +226,24 @@ mod tests {
         let trace = timeline.to_chrome_trace();
         for ts in ["\"ts\":0.000,\"dur\":5.000", "\"ts\":5.000,\"dur\":0.010", "\"ts\":5.030"] {
             assert!(trace.contains(ts), "{trace}");
+        }
+    }
+
+    #[test]
+    fn what_runs_side_by_side_is_drawn_on_tracks_of_its_own() {
+        let nodes =
+            [node(0, false, 0, 10), node(0, false, 5, 20), node(0, false, 10, 15), node(1, false, 6, 7)];
+        let timeline = Timeline { graph: 3, nodes: nodes.into(), host_shift_ns: 0 };
+        assert_eq!(timeline.lanes(), [0, 1, 0, 0]);
+        let trace = timeline.to_chrome_trace();
+        for track in [
+            "\"tid\":0,\"args\":{\"name\":\"partition 0\"}",
+            "\"tid\":1,\"args\":{\"name\":\"partition 0, beside (1)\"}",
+            "\"tid\":2,\"args\":{\"name\":\"partition 1\"}",
+            "\"tid\":1,\"ts\":0.005,\"dur\":0.015",
+            "\"tid\":2,\"ts\":0.006,\"dur\":0.001",
+        ] {
+            assert!(trace.contains(track), "{trace}");
         }
     }
 

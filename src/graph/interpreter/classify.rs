@@ -6,8 +6,9 @@ use std::sync::Arc;
 use oclave_image::passes::replay::{ByteBox, ReplayKernel, ReplayUnit};
 
 use super::background::Wanted;
-use super::segments::{Candidate, Kind, Machine, Segment};
-use super::trial;
+use super::costs;
+use super::run::Segment;
+use super::segments::{Candidate, Kind, Machine};
 use crate::command::{Argument, CommandKind, Form, KernelForm};
 use crate::program::{ReadyKernel, ReplayProgram, Source, Work};
 use crate::{Error, Queue, Result};
@@ -229,7 +230,7 @@ impl<'q> Classifier<'q> {
 
 impl Classes {
     /// What the steps of a plan run, as far as something can be learned from it; the nodes still by their place in the partition.
-    pub(super) fn works(&self, segments: &[Segment]) -> Vec<trial::Work> {
+    pub(super) fn works(&self, segments: &[Segment]) -> Vec<costs::Work> {
         let is_to_learn = |node: &Node, source: Source| match node.kind {
             Kind::Of(program, _) => {
                 let program = self.programs.get(program as usize).zip(node.kernel);
@@ -260,11 +261,11 @@ impl Classes {
             let steps = |node: &Node| if source == Source::List { node.steps } else { node.launch_steps };
             let whole = Work { tasks: does.count() as f64, steps: all().map(steps).sum() };
             let shape = program.rates().shape(local, whole);
-            let mut work = trial::Work {
+            let mut work = costs::Work {
                 node: *nodes.first()?,
                 cores: f64::from(groups.min(self.machine.cores)),
                 is_list: matches!(segment, Segment::List(_)),
-                ..trial::Work::default()
+                ..costs::Work::default()
             };
             for node in all().filter(|node| node.kind != Kind::Nothing) {
                 let time = |steps: f64| program.rates().time(shape, Work { tasks: 1.0, steps });

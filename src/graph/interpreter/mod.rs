@@ -7,32 +7,40 @@
 //! ```text
 //! classify.rs   node → program, estimated cost, or the reason why no list runs it
 //! segments.rs   → runs of nodes for one launch each; pure
+//! waiting.rs    which nodes are ready; pure
+//! run.rs        a run, and the places of its tasks; pure
 //! divide.rs     what groups of such a launch can share; pure
 //! tasks.rs      → records and argument blocks; updates are writes into them
-//! trial.rs      what kernels cost, from the first replays
+//! trial.rs      what the first replays are used for
+//! costs.rs      what kernels cost, from times
 //! background.rs replay programs that are built meanwhile
 //! info.rs       what users can ask
 //! ```
 
 mod background;
 mod classify;
+mod costs;
 mod divide;
 mod info;
+mod run;
 mod segments;
 mod tasks;
 mod trial;
+mod waiting;
 
 pub(crate) use background::Build;
 use classify::{Classes, Classifier};
+use costs::{Costs, Work};
 pub use info::{NotInterpreted, SegmentInfo};
-pub(crate) use segments::{Run, Segment};
+pub(crate) use run::{Run, Segment};
 pub(crate) use tasks::{Tasks, memory_of};
-pub(crate) use trial::Trial;
+use trial::Subject;
+pub(crate) use trial::{Trial, Verdict};
 
 use std::sync::Arc;
 
 use super::finalize::flatten::Flat;
-use super::finalize::steps::Place;
+use super::finalize::steps::{self, Place, Source};
 use crate::command::CommandKind;
 use crate::driver::sequence::Sequence;
 use crate::program::ReplayProgram;
@@ -45,6 +53,10 @@ const MANY_NODES: usize = 32;
 /// Fewer go into lists once so many of them were launched, which took some tens of milliseconds: then what it takes to plan a list
 /// is little, and a replay program is worth being built, on another thread.
 const MANY_LAUNCHES: usize = 4096;
+/// Partitions of more keep the steps that they have: a submission must not take long.
+const MOST_NODES: usize = 10_000;
+/// Launches that are estimated to take so many times what lists take are not tried.
+const CONTESTED: f64 = 1.5;
 /// Work-items of a kernel that may be small.
 const MANY_ITEMS: usize = 1 << 16;
 
@@ -84,13 +96,30 @@ pub(crate) enum Outcome {
 #[derive(Default)]
 pub(crate) struct Lessons {
     programs: Vec<Arc<ReplayProgram>>,
-    works: Vec<trial::Work>,
+    works: Vec<Work>,
+    /// Whether launches of all nodes might be faster.
+    is_contested: bool,
 }
 
 impl Lessons {
-    /// To learn it from a sequence of so many nodes, which went to places; `None` if it is nothing.
-    pub(crate) fn trial(self, sequence: &Sequence, places: &[Option<Place>], nodes: usize) -> Option<Trial> {
-        Trial::new(self.programs, self.works, sequence, places, nodes)
+    /// To learn it from a sequence, whose nodes went to places; `None` if it is nothing.
+    ///
+    /// # Errors
+    /// What a queue would refuse a command for, with the node.
+    pub(crate) fn trial(
+        self,
+        source: Source<'_>,
+        sequence: &Sequence,
+        places: &[Option<Place>],
+    ) -> Result<Option<Trial>> {
+        let mut subjects = Vec::new();
+        let may_change = source.nodes.len() <= MOST_NODES;
+        if self.is_contested && may_change {
+            let launches = steps::sequence(source, &mut vec![None; places.len()])?;
+            subjects.push(Subject::Launches(launches, [f64::INFINITY; 2]));
+        }
+        subjects.extend(Costs::new(self.programs, self.works, sequence, places).map(Subject::Costs));
+        Ok(Trial::new(subjects, may_change))
     }
 }
 
@@ -157,7 +186,8 @@ pub(crate) fn plan(
     let before = Local::new(flat, nodes);
     let mut segments = segments::cut(&classes.candidates, |node| before.waits(node), &classes.machine);
     let number = |node: u32| nodes.get(node as usize).copied().unwrap_or(u32::MAX);
-    let mut lessons = Lessons { programs: classes.programs.clone(), works: classes.works(&segments) };
+    let mut lessons =
+        Lessons { programs: classes.programs.clone(), works: classes.works(&segments), is_contested: false };
     for work in &mut lessons.works {
         work.node = number(work.node);
     }
@@ -175,6 +205,7 @@ pub(crate) fn plan(
     if count == 0 {
         return Ok(Outcome::Launches("launches of their own are faster for its nodes".to_owned(), lessons));
     }
+    lessons.is_contested = classes.is_contested(&segments);
     let origin = |node: &u32| nodes.get(*node as usize).map_or(u32::MAX, |node| flat.origin(*node as usize));
     let reason = |at: &u32| classes.reasons.get(*at as usize).cloned().unwrap_or_default();
     let mut refused: Vec<(u32, String)> =
@@ -229,6 +260,22 @@ impl Local {
 }
 
 impl Classes {
+    /// Whether launches of all nodes might be faster than segments. On a queue out of order they are side by side at best, which
+    /// estimates do not know of.
+    fn is_contested(&self, segments: &[Segment]) -> bool {
+        let cores = f64::from(self.machine.cores.max(1));
+        let launch_ns = |node: u32| self.candidates.get(node as usize).map_or(0.0, |node| node.launch_ns);
+        let segment = |segment: &Segment| match segment {
+            Segment::List(run) => {
+                run.cost_ns / f64::from(run.groups).clamp(1.0, cores) + self.machine.launch_ns
+            }
+            Segment::Launch(node) => launch_ns(*node),
+        };
+        let all = (0..self.candidates.len() as u32).filter(|node| self.does(*node));
+        let launches: f64 = all.map(launch_ns).sum();
+        launches < CONTESTED * cores * segments.iter().map(segment).sum::<f64>()
+    }
+
     /// Whether a node does something.
     fn does(&self, node: u32) -> bool {
         self.candidates.get(node as usize).is_some_and(|candidate| candidate.kind != segments::Kind::Nothing)

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use oclave_image::passes::replay::{OwnTask, ReplayArgumentKind, ReplayKernel, TaskRecord};
 
 use super::classify;
-use super::segments::{Kind, Machine, Run};
+use super::run::Run;
+use super::segments::{Kind, Machine};
 use crate::command::{Argument, CommandKind, Form, KernelForm, Place};
 use crate::driver::sequence::Sequence;
 use crate::driver::step::Step;
