@@ -169,9 +169,20 @@ fn rules_of_boxes() {
     let session = Session::start();
     queue.fill(&rect.part([1, 0], [2, 6]).unwrap(), 1).unwrap();
     assert_eq!(session.count("clEnqueueMemFillINTEL"), 1);
+    // Of a few others each is one, and many are one kernel.
     queue.fill(&left, 1).unwrap();
     assert_eq!(session.count("clEnqueueMemFillINTEL"), 5);
+    assert_eq!(session.count("clEnqueueNDRangeKernel"), 0);
+    let many = x.rect([12, 2]).unwrap();
+    let (left_of_many, right_of_many) =
+        (many.part([0, 0], [12, 1]).unwrap(), many.part([0, 1], [12, 1]).unwrap());
+    queue.fill(&left_of_many, 7).unwrap();
+    queue.copy(&left_of_many, &right_of_many).unwrap();
+    assert_eq!(session.count("clEnqueueMemFillINTEL"), 5);
+    assert_eq!(session.count("clEnqueueMemcpyINTEL"), 0);
+    assert_eq!(session.count("clEnqueueNDRangeKernel"), 2);
     drop(session);
+    assert_eq!(queue.read(&x).unwrap(), [7; 24]);
 
     let other = Context::new(context.device()).unwrap();
     let foreign = other.alloc_device::<u32>(12).unwrap();
@@ -253,6 +264,70 @@ fn shape(extent: [usize; 3]) -> impl Strategy<Value = Shape> {
         let shape = [0, 1, 2].map(|i| around[i].0 + extent[i] + around[i].1);
         Shape { shape, offset, extent }
     })
+}
+
+/// Elements, all of whose bytes the index tells; widths for which there are kernels and others.
+trait Element: oclave::bytemuck::Pod + PartialEq + std::fmt::Debug {
+    fn of(index: usize) -> Self;
+}
+
+impl<const N: usize> Element for [u8; N]
+where
+    [u8; N]: oclave::bytemuck::Pod,
+{
+    fn of(index: usize) -> Self {
+        std::array::from_fn(|byte| (index * N + byte) as u8)
+    }
+}
+
+/// Many rows, of elements of one width: a copy to a box elsewhere, and a fill of it.
+fn many_rows<T: Element>(queue: &Queue, (from, to): &(Shape, Shape)) -> Result<()> {
+    let context = queue.context();
+    let data: Vec<T> = (1..=from.len()).map(T::of).collect();
+    let source = context.alloc_device::<T>(data.len())?;
+    let target = context.alloc_host::<T>(to.len())?;
+    let sent = queue.copy_to_device_async(data.clone(), &source)?;
+    let zero = queue.fill(&target, T::of(0))?;
+    let to_box = target.rect(to.shape)?.part(to.offset, to.extent)?;
+    let from_box = source.rect(from.shape)?.part(from.offset, from.extent)?;
+    let copied = queue.after(&[&sent, &zero]).copy(&from_box, &to_box)?;
+    let mut expected = vec![T::of(0); to.len()];
+    for (from, to) in from.indices().into_iter().zip(to.indices()) {
+        expected[to] = data[from];
+    }
+    assert_eq!(queue.after(&[&copied]).read(&target)?, expected);
+    let filled = queue.after(&[&copied]).fill(&to_box, T::of(77))?;
+    to.indices().into_iter().for_each(|index| expected[index] = T::of(77));
+    assert_eq!(queue.after(&[&filled]).read(&target)?, expected);
+    Ok(())
+}
+
+#[test]
+fn many_rows_of_any_width_against_a_model() {
+    let Some(context) = context() else { return };
+    let boxes = (1..4_usize, 2..40_usize, 1..20_usize).prop_flat_map(|(planes, rows, columns)| {
+        let extent = [planes, rows, columns];
+        (shape(extent), shape(extent))
+    });
+    for queue in queues(&context) {
+        for run in [
+            many_rows::<[u8; 1]>,
+            many_rows::<[u8; 2]>,
+            many_rows::<[u8; 3]>,
+            many_rows::<[u8; 4]>,
+            many_rows::<[u8; 8]>,
+            many_rows::<[u8; 12]>,
+            many_rows::<[u8; 16]>,
+            many_rows::<[u8; 32]>,
+        ] {
+            let config = Config { cases: 8, failure_persistence: None, ..Config::default() };
+            TestRunner::new(config)
+                .run(&boxes, |case| {
+                    run(&queue, &case).map_err(|error| TestCaseError::fail(error.to_string()))
+                })
+                .unwrap();
+        }
+    }
 }
 
 #[derive(Debug, Clone)]

@@ -56,7 +56,7 @@ impl CommandKind {
                 }
             }
             Self::Copy { .. } | Self::Fill { .. } | Self::Memset { .. } => {
-                match self.clone().prepare(queue)? {
+                match self.clone().look_up(queue)? {
                     Prepared::Copy { from, .. } if from.size_bytes() == 0 => Form::Nothing,
                     Prepared::Copy { from, to } => {
                         Form::Copy { size: ByteBox::contiguous(to.size_bytes() as u64), from, to }
@@ -97,7 +97,7 @@ impl CommandKind {
 }
 
 /// What a block is to a fill.
-fn box_of(to: &Block) -> ByteBox {
+pub(super) fn box_of(to: &Block) -> ByteBox {
     let shape = to.rows.shape();
     let pitches = to.rows.pitches(shape).unwrap_or_default();
     ByteBox {
@@ -108,7 +108,7 @@ fn box_of(to: &Block) -> ByteBox {
 }
 
 /// What blocks are to a copy; `None` where rows of one are not rows of the other, nor all of its bytes side by side.
-fn box_of_copy(from: &Block, to: &Block) -> Option<ByteBox> {
+pub(super) fn box_of_copy(from: &Block, to: &Block) -> Option<ByteBox> {
     let narrow = std::cmp::min_by_key(from.rows, to.rows, |rows| rows.shape()[0]);
     let shape = narrow.shape();
     let wide = |sizes: [usize; 2]| sizes.map(|size| size as u64);

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::Prepared;
+use super::task::{TASK, caught};
 use crate::driver::event as driver;
 use crate::driver::hook;
 use crate::event::{Known, Outcome, Promise, Times};
@@ -259,12 +260,26 @@ impl Held {
     /// something of it in use.
     fn finish(&self, work: Work, outcome: Outcome) {
         let Work { prepared, queue, ticket, .. } = work;
-        drop(prepared);
+        let outcome = match (outcome, without(prepared)) {
+            (Outcome::Done(_), Err(error)) => {
+                queue.order().failed(&error);
+                Outcome::Failed(error)
+            }
+            (outcome, _) => outcome,
+        };
         self.promise.settle(outcome);
         queue.order().leave(ticket);
         drop(queue);
         self.promise.tell();
     }
+}
+
+/// Lets go of a command. What a task holds may panic as it goes.
+fn without(prepared: Prepared) -> Result<()> {
+    caught(TASK, || {
+        drop(prepared);
+        Ok(())
+    })
 }
 
 thread_local! {

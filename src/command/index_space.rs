@@ -1,6 +1,6 @@
 //! The check of an index space against what a kernel and its device take.
 
-use super::NdRange;
+use super::{NdRange, Range};
 use crate::driver::Limits;
 use crate::driver::launch::WorkSize;
 use crate::program::ReadyKernel;
@@ -28,14 +28,14 @@ pub(super) fn check(range: &NdRange, kernel: &ReadyKernel) -> Result<Option<Work
 fn check_against(range: &NdRange, demands: Demands, limits: &Limits) -> Result<Option<WorkSize>> {
     let global = range.global();
     let dimensions = global.dimensions();
-    for (what, sizes) in [("work-group", range.local()), ("offset", range.offset())] {
-        if let Some(sizes) = sizes.filter(|sizes| sizes.dimensions() != dimensions) {
-            return Err(bad(format!(
-                "the range has {dimensions} dimensions, its {what} has {}",
-                sizes.dimensions()
-            )));
+    let same_dimensions = |what: &str, sizes: Option<Range>| match sizes {
+        Some(sizes) if sizes.dimensions() != dimensions => {
+            Err(bad(format!("the range has {dimensions} dimensions, its {what} has {}", sizes.dimensions())))
         }
-    }
+        _ => Ok(()),
+    };
+    same_dimensions("work-group", range.local())?;
+    same_dimensions("offset", range.offset())?;
     let local = match (range.local(), demands.required) {
         (Some(local), _) => Some(local.sizes()),
         (None, Some(required)) => Some(required.map(|size| size as usize)),

@@ -9,6 +9,7 @@
 //! ```
 //! A graph prepares its commands once, and executes what was prepared again and again.
 
+mod boxes;
 mod call;
 mod check;
 mod execute;
@@ -220,7 +221,7 @@ impl Command {
     /// [`Queue::native_address`](crate::Queue::native_address).
     ///
     /// The closure is called when the command is put on the driver's queue, on the caller's thread or on one of the library's; it
-    /// must not wait. A graph calls it at each replay.
+    /// must not wait. A panic of it is an error as one that it returns. A graph calls it at each replay.
     ///
     /// ```no_run
     /// # use oclave::{Command, Queue, Result, UsmSlice, native};

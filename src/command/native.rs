@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::task::caught;
 use super::{Argument, KernelCall, Place, launch};
 use crate::driver::kernel::Kernel;
 use crate::driver::native::{
@@ -26,11 +27,12 @@ impl NativeCommand {
     where
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let enqueue = move |to: &Submission<'_>| {
-            enqueue(to).map_err(|error| {
-                crate::Error::new(crate::ErrorKind::Runtime, "raw commands were not put on the queue")
-                    .with_source(error)
-            })
+        let refused =
+            || crate::Error::new(crate::ErrorKind::Runtime, "raw commands were not put on the queue");
+        // Whoever puts it on the queue may be a thread of the library, and holds the memory.
+        let enqueue = move |to: &Submission<'_>| match caught("what puts them there", || Ok(enqueue(to))) {
+            Ok(enqueued) => enqueued.map_err(|error| refused().with_source(error)),
+            Err(panic) => Err(refused().with_source(panic)),
         };
         Self { enqueue: Arc::new(enqueue), uses }
     }

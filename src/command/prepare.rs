@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::call::Value;
 use super::in_rows::InRows;
 use super::task::HostTask;
-use super::{Argument, CommandKind, NativeCommand, launch};
+use super::{Argument, CommandKind, NativeCommand, boxes, launch};
 use crate::driver::copy;
 use crate::driver::host::{HostSink, HostSource};
 use crate::driver::launch::WorkSize;
@@ -67,6 +67,14 @@ pub(crate) struct PreparedKernel {
 impl CommandKind {
     /// Checks the command, and finds what it needs, for the context and device of a queue.
     pub(super) fn prepare(self, queue: &Queue) -> Result<Prepared> {
+        Ok(match self.look_up(queue)? {
+            Prepared::Rows(rows) => boxes::prepare(rows, queue),
+            prepared => prepared,
+        })
+    }
+
+    /// As [`Self::prepare`], with boxes left as such.
+    pub(super) fn look_up(self, queue: &Queue) -> Result<Prepared> {
         Ok(match self {
             Self::Kernel { range, call } => Prepared::Kernel(launch::prepare(queue, &range, call)?),
             Self::Copy { from, to } => {

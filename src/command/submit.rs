@@ -20,11 +20,11 @@ pub(crate) fn submit(queue: &Queue, command: Command, after: &[&Event]) -> Resul
     let requirements = kind.requirements();
     let prepared = kind.prepare(queue)?;
     let run = |more: &[&Event]| {
-        let dependencies = own.iter().chain(after.iter().copied()).chain(more.iter().copied());
-        match prepared {
-            Prepared::Graph(graph) => graph.submit(queue, dependencies),
-            prepared => submit_prepared(queue, prepared, dependencies, None),
-        }
+        let all = own.iter().chain(after.iter().copied()).chain(more.iter().copied());
+        with_slice(all, |all| match prepared {
+            Prepared::Graph(graph) => graph.submit(queue, all.iter().copied()),
+            prepared => submit_prepared(queue, prepared, all.iter().copied(), None),
+        })
     };
     if requirements.is_empty() { run(&[]) } else { buffer::ordered(queue, &requirements, run) }
 }
@@ -45,7 +45,8 @@ pub(crate) fn submit_prepared<'a>(
     }
     let for_driver = !matches!(prepared, Prepared::HostTask(_))
         && queue.order().lets_pass(rank)
-        && both(after.clone(), behind).all(|event| is_for_driver(queue, event));
+        && after.clone().all(|event| is_for_driver(queue, event))
+        && behind.is_none_or(|event| is_for_driver(queue, event));
     if !for_driver {
         return hold_back(queue, prepared, after, behind);
     }
@@ -129,10 +130,8 @@ fn both<'s, 'a: 's>(
 
 /// Calls with items as a slice; on the stack while they are few.
 pub(crate) fn with_slice<T: Copy, R>(mut items: impl Iterator<Item = T>, run: impl FnOnce(&[T]) -> R) -> R {
-    match (items.next(), items.next(), items.next()) {
-        (None, ..) => run(&[]),
-        (Some(a), None, _) => run(&[a]),
-        (Some(a), Some(b), None) => run(&[a, b]),
-        (Some(a), Some(b), Some(c)) => run(&[a, b, c].into_iter().chain(items).collect::<Vec<_>>()),
-    }
+    let Some(a) = items.next() else { return run(&[]) };
+    let Some(b) = items.next() else { return run(&[a]) };
+    let Some(c) = items.next() else { return run(&[a, b]) };
+    run(&[a, b, c].into_iter().chain(items).collect::<Vec<_>>())
 }

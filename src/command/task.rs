@@ -8,6 +8,9 @@ use std::sync::Arc;
 use crate::memory::buffer::{Requirement, TaskAccess};
 use crate::{Context, Error, ErrorKind, Result};
 
+/// A host task in errors.
+pub(super) const TASK: &str = "the host task";
+
 /// What a host task runs, in the queue's context, where its parts have their contents.
 type Task = dyn Fn(&Context) -> Result<()> + Send + Sync;
 
@@ -92,15 +95,18 @@ impl HostTask {
 
     /// Calls the closure, with its parts as they are in a context. A panic is an error.
     pub(crate) fn run(&self, context: &Context) -> Result<()> {
-        caught(|| (self.task)(context))
+        caught(TASK, || (self.task)(context))
     }
 }
 
-/// Calls a closure; a panic is an error.
-fn caught(task: impl FnOnce() -> Result<()>) -> Result<()> {
+/// Calls what a user wrote; a panic of `what` is an error.
+pub(super) fn caught<R>(what: &str, task: impl FnOnce() -> Result<R>) -> Result<R> {
     // What it leaves half done is its author's business, as it is with threads that panic.
     catch_unwind(AssertUnwindSafe(task)).unwrap_or_else(|panic| {
-        Err(Error::new(ErrorKind::HostTask, format!("the host task panicked: {}", message(&*panic))))
+        let error = Error::new(ErrorKind::HostTask, format!("{what} panicked: {}", message(&*panic)));
+        // What was thrown may panic itself as it goes; what that throws is given up.
+        catch_unwind(AssertUnwindSafe(|| drop(panic))).unwrap_or_else(std::mem::forget);
+        Err(error)
     })
 }
 
@@ -122,10 +128,10 @@ mod tests {
 
     #[test]
     fn errors_and_panics_are_the_outcome() {
-        assert!(caught(|| ().into_result()).is_ok());
-        let error = caught(|| Err::<(), _>("no luck").into_result()).unwrap_err();
+        assert!(caught(TASK, || ().into_result()).is_ok());
+        let error = caught(TASK, || Err::<(), _>("no luck").into_result()).unwrap_err();
         assert!(error.to_string().contains("no luck"), "{error}");
-        let error = caught(|| panic!("number {}", 7)).unwrap_err();
+        let error = caught::<()>(TASK, || panic!("number {}", 7)).unwrap_err();
         assert!(error.to_string().contains("number 7"), "{error}");
         assert_eq!(error.kind(), ErrorKind::HostTask);
     }

@@ -6,7 +6,7 @@ use bytemuck::NoUninit;
 
 use super::parameter::Given;
 use super::{Argument, Local, Place, Value};
-use crate::memory::{KernelPointer, KernelPointerMut, Pointer, UsmKind, UsmSlice, pointer};
+use crate::memory::{KernelPointer, KernelPointerMut, Pointer, Region, UsmKind, UsmSlice, pointer};
 use crate::{Error, ErrorKind};
 
 /// What can be passed for a by-value parameter of type `T`: a `T`, a [`RawArgument`], or in graphs a
@@ -64,6 +64,11 @@ impl RawArgument {
     /// A pointer to the start of memory.
     pub fn memory<T, K: UsmKind>(memory: &UsmSlice<T, K>) -> Self {
         Self(Raw::Memory(Place::Usm(memory.region().clone())))
+    }
+
+    /// A pointer to the first byte.
+    pub(super) fn region(region: &Region) -> Self {
+        Self(Raw::Memory(Place::Usm(region.clone())))
     }
 
     /// The null pointer.

@@ -200,7 +200,8 @@ impl Queue {
         size: &WorkSize,
         after: &[&Event],
     ) -> Result<Event> {
-        self.launch_using(kernel, arguments, std::iter::empty(), size, after)
+        let memory = arguments.clone().filter_map(Arg::memory);
+        self.launch_in_use(kernel, arguments, memory, size, after)
     }
 
     /// As [`Queue::launch`], of a kernel that also uses memory that it gets in other ways than as arguments.
@@ -212,10 +213,24 @@ impl Queue {
         size: &WorkSize,
         after: &[&Event],
     ) -> Result<Event> {
+        let all = arguments.clone().filter_map(Arg::memory).chain(memory.map(shortened));
+        self.launch_in_use(kernel, arguments, all, size, after)
+    }
+
+    /// The same, of a kernel that uses this memory and no other.
+    #[inline]
+    fn launch_in_use<'a, 'm>(
+        self: &Arc<Self>,
+        kernel: &mut Kernel,
+        arguments: impl Iterator<Item = Arg<'a>>,
+        memory: impl Iterator<Item = Span<'m>> + Clone,
+        size: &WorkSize,
+        after: &[&Event],
+    ) -> Result<Event> {
         if !Arc::ptr_eq(kernel.program().context(), self.context()) {
             return Err(Error::invalid("the kernel belongs to another context"));
         }
-        self.using(arguments.clone().filter_map(Arg::memory).chain(memory.map(shortened)), || {
+        self.using(memory, || {
             kernel.set_all(arguments)?;
             // SAFETY: queue and events are alive, the arguments were just set, and the memory among them is in use.
             self.submit(after, false, |_, queue, wait, event| unsafe {

@@ -350,17 +350,14 @@ impl Queue {
     ) -> Result<R> {
         self.context.check()?;
         self.context.sweep();
-        let mut begun = 0;
-        let outcome = spans
-            .clone()
-            .enumerate()
-            .try_for_each(|(i, span)| {
-                span.begin_use(self)?;
-                begun = i + 1;
-                Ok(())
-            })
-            .and_then(|()| during());
-        spans.take(begun).for_each(|span| span.end_use());
+        for (begun, span) in spans.clone().enumerate() {
+            if let Err(error) = span.begin_use(self) {
+                spans.take(begun).for_each(|span| span.end_use());
+                return Err(error);
+            }
+        }
+        let outcome = during();
+        spans.for_each(|span| span.end_use());
         outcome
     }
 }

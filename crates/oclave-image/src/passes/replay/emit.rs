@@ -120,6 +120,14 @@ impl<'a, 'm> Body<'a, 'm> {
         self.code.push(Op::Store, &[pointer, value, ALIGNED, align]);
     }
 
+    /// The components of a built-in.
+    pub(super) fn components(&mut self, variable: u32) -> [u32; 3] {
+        let ulong = self.ulong();
+        let vector = self.new.vector_type(ulong, 3);
+        let value = self.value(Op::Load, vector, &[variable]);
+        [0, 1, 2].map(|axis| self.value(Op::CompositeExtract, ulong, &[value, axis]))
+    }
+
     /// The element `index` of an array that `pointer`, of type `ty`, is the start of.
     pub(super) fn element(&mut self, ty: u32, pointer: u32, index: u32) -> u32 {
         self.value(Op::InBoundsPtrAccessChain, ty, &[pointer, index])

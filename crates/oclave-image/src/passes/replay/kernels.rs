@@ -157,7 +157,7 @@ impl Writer<'_, '_> {
         let bytes = self.bytes();
         self.base = self.body.value(Op::Bitcast, bytes, &[list]);
         let [start, step] = [group, groups].map(|input| {
-            let [x, ..] = self.input(input);
+            let [x, ..] = self.body.components(input);
             x
         });
         if let &[id, size] = lanes {
@@ -197,16 +197,8 @@ impl Writer<'_, '_> {
         self.body.end_loop(&tasks);
     }
 
-    /// The components of a built-in.
-    fn input(&mut self, variable: u32) -> [u32; 3] {
-        let ulong = self.body.ulong();
-        let vector = self.body.new.vector_type(ulong, 3);
-        let value = self.body.value(Op::Load, vector, &[variable]);
-        [0, 1, 2].map(|axis| self.body.value(Op::CompositeExtract, ulong, &[value, axis]))
-    }
-
     fn lanes(&mut self, id: u32, size: u32) -> Lanes {
-        let (id, size) = (self.input(id), self.input(size));
+        let (id, size) = (self.body.components(id), self.body.components(size));
         let index = self.linear(id, size);
         let rows = self.body.multiply(size[1], size[2]);
         Lanes { id, index, count: self.body.multiply(size[0], rows) }

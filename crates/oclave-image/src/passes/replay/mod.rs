@@ -16,6 +16,7 @@
 //! | `arguments.rs` | how parameters stand in an argument block |
 //! | `functions.rs` | kernels and what they call become functions, with built-ins as parameters |
 //! | `own_tasks.rs` | copies and fills |
+//! | `box_kernels.rs` | the same as kernels of a module of their own |
 //! | `kernels.rs`, `emit.rs` | the two kernels |
 //! | `layout.rs` | what the host must know |
 //!
@@ -25,6 +26,7 @@
 //! kernels. Each such kernel is left out, with the reason in [`ReplayLayout::excluded`].
 
 mod arguments;
+mod box_kernels;
 mod builtins;
 mod cost;
 mod emit;
@@ -37,6 +39,7 @@ mod survey;
 
 use std::collections::BTreeSet;
 
+pub use box_kernels::{BoxLaunch, box_kernels};
 pub use layout::{
     ExcludedKernel, ReplayArgument, ReplayArgumentKind, ReplayCost, ReplayKernel, ReplayLayout, ReplayUnit,
     TaskRecord,

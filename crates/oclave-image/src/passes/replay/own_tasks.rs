@@ -17,7 +17,7 @@ const BLOCK_ALIGN: usize = 16;
 
 /// One of the library's own tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     /// Copies elements of so many bytes.
     Copy(u32),
     /// Fills with an element of so many bytes.
@@ -25,8 +25,8 @@ enum Kind {
     Churn,
 }
 
-/// In the order of their numbers, those of one kind from wide to narrow.
-const ALL: [Kind; 9] = [
+/// In the order of their numbers, those of one kind from wide to narrow; those that [`BoxLaunch`](super::BoxLaunch) has come first.
+pub(super) const ALL: [Kind; 9] = [
     Kind::Copy(16),
     Kind::Copy(4),
     Kind::Copy(1),
@@ -70,31 +70,20 @@ pub struct OwnTask {
 impl ReplayLayout {
     /// The task that copies bytes from one address to another. They must not overlap.
     pub fn copy(&self, to: u64, from: u64, of: &ByteBox) -> Option<OwnTask> {
-        let places = [to, from, of.extent.first().copied()?];
-        let pitches = [of.to_pitch, of.from_pitch].concat();
-        self.widest(&places, &pitches, |kind, width| kind == Kind::Copy(width)).map(|(kernel, width)| {
-            let mut words = vec![to, from];
-            words.extend(pitches.iter().map(|pitch| pitch / u64::from(width)));
-            OwnTask { kernel, arguments: block(&words), items: items(of, width) }
-        })
+        let (index, width, pitches) = copy_of(to, from, of)?;
+        let words = [&[to, from], pitches.as_slice()].concat();
+        Some(OwnTask { kernel: self.number(index), arguments: block(&words), items: items(of, width) })
     }
 
     /// The task that fills bytes with a pattern again and again; `None` where no task does that with such a pattern, or
     /// where address or extent are no multiples of its length.
     pub fn fill(&self, to: u64, pattern: &[u8], of: &ByteBox) -> Option<OwnTask> {
-        let length = u32::try_from(pattern.len()).ok()?;
-        let places = [to, of.extent.first().copied()?];
-        let (kernel, width) = self.widest(&places, &of.to_pitch, |kind, width| {
-            // A longer element may hold the pattern several times.
-            kind == Kind::Fill(width) && length != 0 && width % length == 0
-        })?;
-        let repeated: Vec<u8> = pattern.iter().copied().cycle().take(width as usize).collect();
-        let mut arguments = bytes(&[to]);
-        arguments.extend(of.to_pitch.iter().flat_map(|pitch| (pitch / u64::from(width)).to_le_bytes()));
+        let (index, width, pitches, element) = fill_of(to, pattern, of)?;
+        let mut arguments = bytes(&[&[to], pitches.as_slice()].concat());
         arguments.resize(arguments.len().next_multiple_of((width as usize).max(8)), 0);
-        arguments.extend(repeated);
+        arguments.extend(element);
         arguments.resize(arguments.len().next_multiple_of(BLOCK_ALIGN), 0);
-        Some(OwnTask { kernel, arguments, items: items(of, width) })
+        Some(OwnTask { kernel: self.number(index), arguments, items: items(of, width) })
     }
 
     /// A task to measure with: `count` items, each of which computes a while and writes 4 bytes at `to`.
@@ -107,27 +96,48 @@ impl ReplayLayout {
         })
     }
 
-    /// The widest task that `fits` for addresses, sizes and pitches that are all multiples of its width.
-    fn widest(
-        &self,
-        places: &[u64],
-        pitches: &[u64],
-        fits: impl Fn(Kind, u32) -> bool,
-    ) -> Option<(u32, u32)> {
-        ALL.iter().enumerate().find_map(|(index, kind)| {
-            let (Kind::Copy(width) | Kind::Fill(width)) = *kind else { return None };
-            let whole = |value: &u64| value.is_multiple_of(width.into());
-            let usable = fits(*kind, width) && places.iter().all(whole) && pitches.iter().all(whole);
-            usable.then(|| (self.number(index), width))
-        })
-    }
-
     fn number(&self, index: usize) -> u32 {
         self.own_tasks.saturating_add(index as u32)
     }
 }
 
-fn items(of: &ByteBox, width: u32) -> [u64; 3] {
+/// The widest copy that there is between such addresses: its place among all, its width, and the pitches in elements, those of
+/// where it writes first.
+pub(super) fn copy_of(to: u64, from: u64, of: &ByteBox) -> Option<(usize, u32, Vec<u64>)> {
+    let places = [to, from, of.extent.first().copied()?];
+    let pitches = [of.to_pitch, of.from_pitch].concat();
+    let (index, width) = widest(&places, &pitches, |kind, width| kind == Kind::Copy(width))?;
+    Some((index, width, in_elements(&pitches, width)))
+}
+
+/// The widest fill that there is, as [`copy_of`], and its element.
+pub(super) fn fill_of(to: u64, pattern: &[u8], of: &ByteBox) -> Option<(usize, u32, Vec<u64>, Vec<u8>)> {
+    let length = u32::try_from(pattern.len()).ok()?;
+    let places = [to, of.extent.first().copied()?];
+    let (index, width) = widest(&places, &of.to_pitch, |kind, width| {
+        // A longer element may hold the pattern several times.
+        kind == Kind::Fill(width) && length != 0 && width % length == 0
+    })?;
+    let element = pattern.iter().copied().cycle().take(width as usize).collect();
+    Some((index, width, in_elements(&of.to_pitch, width), element))
+}
+
+/// The widest task that `fits` for addresses, sizes and pitches that are all multiples of its width.
+fn widest(places: &[u64], pitches: &[u64], fits: impl Fn(Kind, u32) -> bool) -> Option<(usize, u32)> {
+    ALL.iter().enumerate().find_map(|(index, kind)| {
+        let (Kind::Copy(width) | Kind::Fill(width)) = *kind else { return None };
+        let whole = |value: &u64| value.is_multiple_of(width.into());
+        let usable = fits(*kind, width) && places.iter().all(whole) && pitches.iter().all(whole);
+        usable.then_some((index, width))
+    })
+}
+
+fn in_elements(pitches: &[u64], width: u32) -> Vec<u64> {
+    pitches.iter().map(|pitch| pitch / u64::from(width)).collect()
+}
+
+/// The index space of a task that moves elements of a width.
+pub(super) fn items(of: &ByteBox, width: u32) -> [u64; 3] {
     let [row, rows, slices] = of.extent;
     [row / u64::from(width), rows, slices]
 }
@@ -151,38 +161,34 @@ pub(super) fn add(new: &mut Rewriter<'_>) -> Vec<(Case, ReplayKernel)> {
     ALL.into_iter().map(|kind| one(new, kind)).collect()
 }
 
+/// Element type, type of pointers to it, bytes of an element.
+type Types = (u32, u32, u32);
+
 fn one(new: &mut Rewriter<'_>, kind: Kind) -> (Case, ReplayKernel) {
     let function = new.fresh_id();
-    let ulong = new.int_type(64);
-    let width = match kind {
-        Kind::Copy(width) | Kind::Fill(width) => width,
-        Kind::Churn => 4,
-    };
-    let element = element_type(new, width);
-    let pointer = new.pointer_type(StorageClass::CrossWorkgroup, element);
+    let types = kind.types(new);
     let mut block = Block::default();
     let mut list = Vec::new();
-    let mut parameter = |ty: u32, kind: ReplayArgumentKind, align: u32, source: Source| {
+    for ty in kind.parameters(new, types) {
+        let (kind, align, source) = match ty {
+            ty if ty == types.1 => (ReplayArgumentKind::Pointer, 8, Source::Address),
+            ty => {
+                let size_bytes = if ty == types.0 { types.2 } else { 8 };
+                (ReplayArgumentKind::Value { size_bytes }, size_bytes, Source::Value { align: size_bytes })
+            }
+        };
         let offset_bytes = block.place(kind.size_bytes(), align).unwrap_or(0);
         list.push(Parameter { argument: ReplayArgument { offset_bytes, kind }, source, ty });
-    };
-    let value = |size_bytes: u32| ReplayArgumentKind::Value { size_bytes };
-    let pointers = if matches!(kind, Kind::Copy(_)) { 2 } else { 1 };
-    let pitches = match kind {
-        Kind::Copy(_) => 4,
-        Kind::Fill(_) => 2,
-        // How many steps.
-        Kind::Churn => 1,
-    };
-    (0..pointers).for_each(|_| parameter(pointer, ReplayArgumentKind::Pointer, 8, Source::Address));
-    (0..pitches).for_each(|_| parameter(ulong, value(8), 8, Source::Value { align: 8 }));
-    if let Kind::Fill(width) = kind {
-        parameter(element, value(width), width, Source::Value { align: width });
     }
-    let axes = if kind == Kind::Churn { 1 } else { 3 };
+    let axes = kind.axes();
     let needs: Needs =
-        (0..axes).map(|axis| Component { builtin: Builtin::GlobalInvocationId, axis }).collect();
-    write(new, kind, function, &list, (element, pointer, width));
+        (0..axes as u8).map(|axis| Component { builtin: Builtin::GlobalInvocationId, axis }).collect();
+    let ulong = new.int_type(64);
+    let parameters: Vec<u32> =
+        list.iter().map(|parameter| parameter.ty).chain(std::iter::repeat_n(ulong, axes)).collect();
+    let (mut body, ids, _) = Body::new(new, function, &parameters, &[]);
+    kind.write(&mut body, &ids, types);
+    body.finish();
     let (block_bytes, _) = block.finish();
     let arguments = list.iter().map(|parameter| parameter.argument).collect();
     let case = Case {
@@ -211,42 +217,53 @@ fn one(new: &mut Rewriter<'_>, kind: Kind) -> (Case, ReplayKernel) {
     (case, kernel)
 }
 
-fn element_type(new: &mut Rewriter<'_>, width: u32) -> u32 {
-    if width == 16 {
-        let uint = new.int_type(32);
-        new.vector_type(uint, 4)
-    } else {
-        new.int_type(width * 8)
+impl Kind {
+    pub(super) fn types(self, new: &mut Rewriter<'_>) -> Types {
+        let width = match self {
+            Self::Copy(width) | Self::Fill(width) => width,
+            Self::Churn => 4,
+        };
+        let element = if width == 16 {
+            let uint = new.int_type(32);
+            new.vector_type(uint, 4)
+        } else {
+            new.int_type(width * 8)
+        };
+        (element, new.pointer_type(StorageClass::CrossWorkgroup, element), width)
     }
-}
 
-fn write(
-    new: &mut Rewriter<'_>,
-    kind: Kind,
-    function: u32,
-    parameters: &[Parameter],
-    (element, pointer, width): (u32, u32, u32),
-) {
-    let ulong = new.int_type(64);
-    let axes = if kind == Kind::Churn { 1 } else { 3 };
-    let types: Vec<u32> =
-        parameters.iter().map(|parameter| parameter.ty).chain(std::iter::repeat_n(ulong, axes)).collect();
-    let (mut body, ids, _) = Body::new(new, function, &types, &[]);
-    match (kind, ids.as_slice()) {
-        (Kind::Copy(_), &[to, from, to_row, to_slice, from_row, from_slice, x, y, z]) => {
-            let from = place(&mut body, pointer, from, [from_row, from_slice], [x, y, z]);
-            let value = body.load(element, from, width);
-            let to = place(&mut body, pointer, to, [to_row, to_slice], [x, y, z]);
-            body.store(to, value, width);
+    /// The types of its parameters: pointers, pitches or how many steps, the element of a fill.
+    pub(super) fn parameters(self, new: &mut Rewriter<'_>, (element, pointer, _): Types) -> Vec<u32> {
+        let ulong = new.int_type(64);
+        match self {
+            Self::Copy(_) => vec![pointer, pointer, ulong, ulong, ulong, ulong],
+            Self::Fill(_) => vec![pointer, ulong, ulong, element],
+            Self::Churn => vec![pointer, ulong],
         }
-        (Kind::Fill(_), &[to, row, slice, value, x, y, z]) => {
-            let to = place(&mut body, pointer, to, [row, slice], [x, y, z]);
-            body.store(to, value, width);
-        }
-        (Kind::Churn, &[to, steps, x]) => churn(&mut body, element, pointer, [to, steps, x]),
-        _ => {}
     }
-    body.finish();
+
+    /// Of its index space.
+    fn axes(self) -> usize {
+        if self == Self::Churn { 1 } else { 3 }
+    }
+
+    /// Writes what a work-item does: `ids` are those of the parameters, and where it is.
+    pub(super) fn write(self, body: &mut Body<'_, '_>, ids: &[u32], (element, pointer, width): Types) {
+        match (self, ids) {
+            (Self::Copy(_), &[to, from, to_row, to_slice, from_row, from_slice, x, y, z]) => {
+                let from = place(body, pointer, from, [from_row, from_slice], [x, y, z]);
+                let value = body.load(element, from, width);
+                let to = place(body, pointer, to, [to_row, to_slice], [x, y, z]);
+                body.store(to, value, width);
+            }
+            (Self::Fill(_), &[to, row, slice, value, x, y, z]) => {
+                let to = place(body, pointer, to, [row, slice], [x, y, z]);
+                body.store(to, value, width);
+            }
+            (Self::Churn, &[to, steps, x]) => churn(body, element, pointer, [to, steps, x]),
+            _ => {}
+        }
+    }
 }
 
 /// `base + x + row * y + slice * z`.

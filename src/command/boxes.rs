@@ -1,0 +1,88 @@
+//! Boxes of memory, copied and filled by kernels of the library: OpenCL has no such command where memory is USM.
+//!
+//! A command for each row costs the host and the driver what a small kernel costs, so one launch takes its place from
+//! [`ROWS`] rows on. The kernels are built for a context's device when they are first needed, and kept on disk as others are.
+
+use std::sync::LazyLock;
+
+use oclave_image::passes::replay::{BoxLaunch, ByteBox, box_kernels};
+use oclave_image::{PostLinkOptions, SplitMode, TranslationUnit, post_link};
+
+use super::form::{box_of, box_of_copy};
+use super::in_rows::InRows;
+use super::prepare::Prepared;
+use super::{KernelCall, NdRange, RawArgument, launch};
+use crate::{ImageTable, Kernel, Queue};
+
+/// Rows from which on a kernel is faster than a command for each.
+const ROWS: u64 = 8;
+
+/// The name of the kernels' image in messages.
+const NAME: &str = "oclave_boxes";
+
+static CONTAINER: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let make = || {
+        let mut options = PostLinkOptions::default();
+        options.split = SplitMode::Off;
+        post_link(&[TranslationUnit::new(NAME, box_kernels()?)], &options)
+    };
+    match make() {
+        Ok(images) => images.first().map(oclave_image::DeviceImage::to_bytes).unwrap_or_default(),
+        Err(error) => {
+            log::error!("kernels for boxes of memory: {error}");
+            Vec::new()
+        }
+    }
+});
+static CONTAINERS: LazyLock<[&'static [u8]; 1]> = LazyLock::new(|| [&CONTAINER]);
+static IMAGES: LazyLock<ImageTable> = LazyLock::new(|| ImageTable::new(NAME, &*CONTAINERS));
+static KERNELS: LazyLock<[Kernel; BoxLaunch::KERNELS.len()]> =
+    LazyLock::new(|| BoxLaunch::KERNELS.map(|name| Kernel::new(&IMAGES, name)));
+
+/// The command of a box for a queue's context and device: a kernel where that is faster, and can do it.
+pub(super) fn prepare(rows: InRows, queue: &Queue) -> Prepared {
+    let Some((size, call)) = call(&rows) else { return Prepared::Rows(rows) };
+    match launch::prepare(queue, &NdRange::new(size, group(size)), call) {
+        Ok(kernel) => Prepared::Kernel(kernel),
+        Err(error) => {
+            log::debug!("a box of memory is moved row by row: {error}");
+            Prepared::Rows(rows)
+        }
+    }
+}
+
+fn call(rows: &InRows) -> Option<([usize; 3], KernelCall)> {
+    let (launch, memory) = match rows {
+        InRows::Copy { from, to } => {
+            let size = worthwhile(box_of_copy(from, to)?)?;
+            let launch = BoxLaunch::copy(to.region.address(), from.region.address(), &size)?;
+            (launch, [Some(&to.region), Some(&from.region)])
+        }
+        InRows::Fill { to, pattern } => {
+            let size = worthwhile(box_of(to))?;
+            (BoxLaunch::fill(to.region.address(), pattern.bytes(), &size)?, [Some(&to.region), None])
+        }
+        InRows::Write { .. } | InRows::Read { .. } => return None,
+    };
+    let kernel = KERNELS.iter().find(|kernel| kernel.name() == launch.kernel)?;
+    let pointers = memory.into_iter().flatten().map(RawArgument::region);
+    let pitches = launch.pitches.iter().map(|pitch| RawArgument::bytes(&pitch.to_ne_bytes()));
+    let pattern = launch.pattern.as_deref().map(RawArgument::bytes);
+    let call = pointers.chain(pitches).chain(pattern).fold(KernelCall::new(kernel), KernelCall::raw);
+    let [x, y, z] = launch.items.map(usize::try_from);
+    Some(([x.ok()?, y.ok()?, z.ok()?], call))
+}
+
+/// The groups of an index space. They come in few sizes: PoCL compiles a kernel anew for each.
+fn group([columns, rows, _]: [usize; 3]) -> [usize; 3] {
+    let divisor = |size: usize, limit: u32| 1 << size.trailing_zeros().min(limit);
+    match divisor(columns, 6) {
+        few @ 1..8 => [few, divisor(rows, 3), 1],
+        many => [many, 1, 1],
+    }
+}
+
+fn worthwhile(size: ByteBox) -> Option<ByteBox> {
+    let [_, rows, slices] = size.extent;
+    (rows.saturating_mul(slices) >= ROWS).then_some(size)
+}
