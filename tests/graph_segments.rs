@@ -5,6 +5,7 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{call, chain, queues, replay_kernels, undecided};
@@ -287,6 +288,44 @@ fn few_nodes_go_into_a_list_once_they_are_replayed_often() {
     }
     queue.submit_graph(&another).unwrap().wait().unwrap();
     assert_eq!((another.segments().len(), measured.segments().len()), (1, 0));
+}
+
+/// Threads that submit one executable to queues of their own do not notice that its nodes go into a list meanwhile.
+#[test]
+fn threads_submit_few_nodes_before_and_after_they_are_a_list() {
+    const NODES: i32 = 8;
+    let Some(context) = undecided() else { return };
+    let context = without_cache(&context);
+    let bundle = replay_kernels(&context);
+    let memory = context.alloc_shared::<i32>(64).unwrap();
+    memory.write().unwrap().fill(0);
+    let graph = Graph::new(&context, context.device()).unwrap();
+    chain(&graph, (0..NODES).map(|_| bump(&bundle, &memory, 1)));
+    let executable = graph.finalize().unwrap();
+    let begin = Instant::now();
+    let (submissions, after) = (AtomicI32::new(0), AtomicI32::new(0));
+    std::thread::scope(|scope| {
+        for number in 0..3 {
+            let queue = Queue::builder(&context);
+            let queue = if number == 2 { queue.out_of_order() } else { queue }.build().unwrap();
+            let (executable, submissions, after) = (&executable, &submissions, &after);
+            scope.spawn(move || {
+                while after.load(Ordering::Relaxed) < 100 {
+                    assert!(begin.elapsed() < Duration::from_secs(60), "they stay launches");
+                    // Some are on their way together.
+                    for _ in 0..10 {
+                        queue.submit_graph(executable).unwrap();
+                        submissions.fetch_add(1, Ordering::Relaxed);
+                    }
+                    queue.wait().unwrap();
+                    let is_list = !executable.segments().is_empty();
+                    after.fetch_add(i32::from(is_list), Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    let launches = submissions.into_inner() * NODES;
+    assert!(memory.read().unwrap().iter().zip(0..).all(|(value, item)| *value == launches * item));
 }
 
 /// A chain of forty launches that leave `1 + 40 * runs * item` after `runs` replays, in a context that has built nothing yet.

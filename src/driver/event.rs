@@ -372,6 +372,8 @@ impl Event {
         match &self.several {
             None => self.own_profiling(),
             Some(Several::Unmeasured) => Err(Self::unmeasured()),
+            // There was nothing to do: of the marker in its place.
+            Some(Several::Measured(measured)) if measured.events.is_empty() => self.own_profiling(),
             Some(Several::Measured(measured)) => {
                 Self::profiling_of(measured.events.iter().map(Self::own_profiling))
             }

@@ -185,6 +185,28 @@ fn g_prf_001_times_of_copies_and_kernels() {
     }
 }
 
+/// Graphs without a command for the device have times, too.
+#[test]
+fn g_prf_001_times_of_tasks_and_of_nothing() {
+    for way in ways() {
+        let queue = profiling(&way);
+        let [empty, nothing, tasks] = [(); 3].map(|()| way.graph());
+        nothing.add_empty();
+        for _ in 0..2 {
+            let task = Command::host_task(|| std::thread::sleep(Duration::from_millis(2)));
+            tasks.after_all_leaves().add(task).unwrap();
+        }
+        for (graph, least_ns) in [(empty, 0), (nothing, 0), (tasks, 4_000_000)] {
+            let executable = graph.finalizer().profiling().strategy(way.strategy).finalize().unwrap();
+            let event = queue.submit_graph(&executable).unwrap();
+            event.wait().unwrap();
+            let times = event.profiling().unwrap();
+            assert!(times.submitted_ns <= times.started_ns, "{times:?}");
+            assert!(times.started_ns + least_ns <= times.ended_ns, "{times:?}");
+        }
+    }
+}
+
 #[test]
 fn g_prf_003_events_of_a_recording() {
     for way in ways() {
