@@ -243,8 +243,8 @@ fn status_of_all(events: &[RawEvent]) -> Result<Status> {
 /// The commands of an event that stands for more than one.
 #[derive(Clone)]
 pub(crate) enum Several {
-    /// Nobody asked for their times.
-    Unmeasured,
+    /// Nobody asked for their times. The event of the first one, where it has one.
+    Unmeasured(Option<Arc<Event>>),
     /// An event for each.
     Measured(Arc<Measured>),
 }
@@ -252,6 +252,20 @@ pub(crate) enum Several {
 impl Several {
     pub(crate) fn measured(events: Measured) -> Self {
         Self::Measured(Arc::new(events))
+    }
+
+    /// With the event of the first one, where it is not that of the last.
+    pub(crate) fn unmeasured(first: Option<Event>) -> Self {
+        Self::Unmeasured(first.map(Arc::new))
+    }
+
+    /// Whether the first one runs, or has run.
+    fn has_begun(&self) -> bool {
+        let first = match self {
+            Self::Unmeasured(first) => first.as_deref(),
+            Self::Measured(measured) => measured.events.first(),
+        };
+        first.is_some_and(|first| matches!(first.status(), Ok(Status::Running | Status::Complete)))
     }
 }
 
@@ -361,7 +375,14 @@ impl Event {
             Status::Queued => self.one.queue.flush()?,
             _ => {}
         }
-        Ok(status)
+        Ok(match status {
+            Status::Queued | Status::Submitted if self.has_begun() => Status::Running,
+            status => status,
+        })
+    }
+
+    fn has_begun(&self) -> bool {
+        self.several.as_ref().is_some_and(Several::has_begun)
     }
 
     pub(crate) fn profiling(&self) -> Result<Profiling> {
@@ -371,7 +392,7 @@ impl Event {
         }
         match &self.several {
             None => self.own_profiling(),
-            Some(Several::Unmeasured) => Err(Self::unmeasured()),
+            Some(Several::Unmeasured(_)) => Err(Self::unmeasured()),
             // There was nothing to do: of the marker in its place.
             Some(Several::Measured(measured)) if measured.events.is_empty() => self.own_profiling(),
             Some(Several::Measured(measured)) => {

@@ -1,5 +1,5 @@
-//! Putting sequences on queues. On a queue in order the order of the steps is all there is to it, and only the last one
-//! has an event. Out of order, each step has one, and waits for those that it names.
+//! Putting sequences on queues. On a queue in order the order of the steps is all there is to it: the last one has an event,
+//! and the first, which tells when they begin. Out of order, each step has one, and waits for those that it names.
 
 use std::ffi::c_void;
 use std::ops::Range;
@@ -44,7 +44,7 @@ impl Queue {
                 true => self.run_in_order(sequence, steps, after, mode, measured.as_mut()),
                 false => self.run_out_of_order(sequence, steps, after, mode, measured.as_mut()),
             };
-            let event = outcome.inspect_err(|_| {
+            let (event, first) = outcome.inspect_err(|_| {
                 // Steps that were put on the queue are not counted, so nobody else would wait for them.
                 if let Err(error) = self.finish_uncounted() {
                     self.context().keep_error(error);
@@ -52,7 +52,7 @@ impl Queue {
             })?;
             let several = match measured {
                 Some(events) => Several::measured(Measured { sequence: sequence.id(), events }),
-                None => Several::Unmeasured,
+                None => Several::unmeasured(first),
             };
             Ok(event.of_several(several))
         })
@@ -65,6 +65,7 @@ impl Queue {
         Err(Error::invalid("the commands were prepared for another context or device"))
     }
 
+    /// The event, and that of the first step, where another one is the last.
     fn run_in_order(
         self: &Arc<Self>,
         sequence: &Sequence,
@@ -72,13 +73,14 @@ impl Queue {
         after: &[&Event],
         mode: Mode,
         mut measured: Option<&mut Vec<Event>>,
-    ) -> Result<Event> {
+    ) -> Result<(Event, Option<Event>)> {
         let is_join = |index: &usize| sequence.step(*index).is_none_or(Step::is_join);
         let Some(last) = steps.clone().rev().find(|index| !is_join(index)) else {
-            return self.marker(after);
+            return Ok((self.marker(after)?, None));
         };
         let given = WaitList::new(self, after)?;
         let (mut after, mut wait) = (after, given.events());
+        let mut first = None;
         for index in steps.start..last {
             match sequence.step(index).map(|step| &step.work) {
                 None | Some(Work::Join) => continue,
@@ -91,11 +93,14 @@ impl Queue {
                 }
                 Some(work) => {
                     let mut event: cl_event = std::ptr::null_mut();
-                    let place = if measured.is_some() { &mut event } else { std::ptr::null_mut() };
+                    let wanted = measured.is_some() || first.is_none();
+                    let place = if wanted { &mut event } else { std::ptr::null_mut() };
                     self.enqueue(work, self.raw(), wait, place)
                         .map_err(|error| sequence.named(index, error))?;
-                    if let Some(measured) = measured.as_deref_mut() {
-                        measured.extend(self.own_event(event).map(|event| self.uncounted(event)));
+                    let event = self.own_event(event).map(|event| self.uncounted(event));
+                    match measured.as_deref_mut() {
+                        Some(measured) => measured.extend(event),
+                        None => first = first.or(event),
                     }
                 }
             }
@@ -105,9 +110,10 @@ impl Queue {
         if let Some(measured) = measured {
             measured.push(event.clone());
         }
-        Ok(event)
+        Ok((event, first))
     }
 
+    /// As [`Self::run_in_order`].
     fn run_out_of_order(
         self: &Arc<Self>,
         sequence: &Sequence,
@@ -115,7 +121,7 @@ impl Queue {
         after: &[&Event],
         mode: Mode,
         measured: Option<&mut Vec<Event>>,
-    ) -> Result<Event> {
+    ) -> Result<(Event, Option<Event>)> {
         let given = WaitList::new(self, after)?;
         let mut events: Vec<RawEvent> = Vec::with_capacity(steps.len());
         let mut wait = Vec::new();
@@ -156,18 +162,21 @@ impl Queue {
             }
         }
         if events.is_empty() {
-            return self.marker(after);
+            return Ok((self.marker(after)?, None));
         }
+        let first = events.first().filter(|_| !sequence.is_leaf(steps.start, steps.end));
+        let first = first.map(RawEvent::try_clone).transpose()?.map(|first| self.uncounted(first));
         let mut at = steps.clone();
         events.retain(|_| at.next().is_some_and(|index| sequence.is_leaf(index, steps.end)));
         if events.len() <= FEW_LEAVES {
-            return Ok(self.joined(events));
+            return Ok((self.joined(events), first));
         }
         let leaves: Vec<cl_event> = events.iter().map(RawEvent::raw).collect();
         // SAFETY: queue and events are alive.
-        self.submit(&[], mode.measure, |api, queue, _, event| unsafe {
+        let event = self.submit(&[], mode.measure, |api, queue, _, event| unsafe {
             api.clEnqueueMarkerWithWaitList(queue, &leaves, event)
-        })
+        })?;
+        Ok((event, first))
     }
 
     /// Puts a step on the queue as a command of its own.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use oclave::record::{ObjectKind, Session};
-use oclave::{Command, Error, ErrorKind, Event, EventStatus, Graph, Queue};
+use oclave::{Command, Error, ErrorKind, Event, EventStatus, Graph, Queue, ReplayStrategy};
 
 use super::graph_support::{Way, advance, ways};
 use super::kernels::buffers;
@@ -52,6 +52,31 @@ fn g_evt_001_from_queued_to_complete() {
             assert_eq!(done.load(Ordering::SeqCst), usize::from(with_task));
             assert!(event.is_complete().unwrap());
             assert_eq!(way.queue.read(&values).unwrap()[0], 3);
+        }
+    }
+}
+
+/// Section 7.6.4: a graph runs once any of its nodes does, not when the last one does.
+#[test]
+fn g_evt_001_running_from_the_first_node_on() {
+    for way in ways() {
+        let values = way.device(&[0_u32; 8]);
+        let graph = way.graph();
+        graph.add(Command::single_task(buffers::advance_late(&values, 30_000_000, 1))).unwrap();
+        for _ in 0..3 {
+            graph.after_all_leaves().add(advance(&values)).unwrap();
+        }
+        let executable = way.finalize(&graph);
+        way.queue.submit_graph(&executable).unwrap().wait().unwrap();
+        let event = way.queue.submit_graph(&executable).unwrap();
+        let mut running = 0;
+        while !event.is_complete().unwrap() {
+            running += u32::from(event.status().unwrap() == EventStatus::Running);
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        // The event of a command buffer is the driver's: those here tell of its end only.
+        if way.strategy != ReplayStrategy::CommandBuffer {
+            assert!(running > 20, "{:?}: seen running {running} times", way.strategy);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::costs::Costs;
 use crate::Result;
-use crate::driver::event::{Event, Status};
+use crate::driver::event::{Event, Several, Status};
 use crate::driver::queue::{Properties, Queue};
 use crate::driver::run::Mode;
 use crate::driver::sequence::Sequence;
@@ -120,6 +120,7 @@ impl Trial {
         let after: Vec<&Event> = before.as_ref().map_or_else(|| after.to_vec(), |before| vec![before]);
         let event = own.run(sequence, 0..sequence.len(), &after, Mode { measure: true, ..mode })?;
         let end = queue.marker(&[&event])?;
+        let end = end.of_several(Several::unmeasured(Some(event.clone())));
         self.running = Some(event);
         Ok(end)
     }

@@ -104,7 +104,7 @@ impl CommandBuffers {
         self.runs.iter().flatten().filter(|run| run.recordable).all(holds)
     }
 
-    /// Puts the runs on a queue, or on that of the lane, one behind the other.
+    /// Puts the runs on a queue, or on that of the lane, one behind the other. The events of the last and of the first, if it is another one.
     fn put(
         &mut self,
         sequence: &Sequence,
@@ -112,19 +112,20 @@ impl CommandBuffers {
         properties: Properties,
         after: &[&Event],
         held: bool,
-    ) -> Result<Event> {
+    ) -> Result<(Event, Option<Event>)> {
         let (lane, runs) = self.recorded(sequence, properties)?;
         let queue = queue.unwrap_or(&lane.queue);
-        let mut last: Option<Event> = None;
+        let (mut first, mut last): (Option<Event>, Option<Event>) = (None, None);
         for (run, buffer) in runs.iter().zip(&lane.buffers) {
             let before = last.as_ref();
             let after = before.as_ref().map_or(after, std::slice::from_ref);
-            last = Some(match buffer {
+            let event = match buffer {
                 Some(buffer) => queue.run_buffer(buffer, sequence, after, held)?,
                 None => queue.run(sequence, run.steps.clone(), after, Mode { measure: false, held })?,
-            });
+            };
+            first = first.or(last.replace(event));
         }
-        last.map_or_else(|| queue.marker(after), Ok)
+        Ok((last.map_or_else(|| queue.marker(after), Ok)?, first))
     }
 }
 
@@ -161,15 +162,18 @@ impl Replay for CommandBuffers {
         let begin = (measure || aside).then(|| queue.marker(after)).transpose()?;
         let before = begin.as_ref();
         let after = before.as_ref().map_or(after, std::slice::from_ref);
-        let event = self.put(sequence, Some(queue).filter(|_| !aside), properties, after, held)?;
+        let (event, first) = self.put(sequence, Some(queue).filter(|_| !aside), properties, after, held)?;
         match (begin, measure) {
             (Some(begin), true) => {
                 let end = queue.marker(&[&event])?;
                 let measured = Measured { sequence: sequence.id(), events: vec![begin, end.clone()] };
                 Ok(end.of_several(Several::measured(measured)))
             }
-            (Some(_), false) => queue.marker(&[&event]).map(|event| event.of_several(Several::Unmeasured)),
-            (None, _) => Ok(event.of_several(Several::Unmeasured)),
+            (Some(_), false) => {
+                let end = queue.marker(&[&event])?;
+                Ok(end.of_several(Several::unmeasured(Some(first.unwrap_or(event)))))
+            }
+            (None, _) => Ok(event.of_several(Several::unmeasured(first))),
         }
     }
 

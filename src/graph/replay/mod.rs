@@ -29,7 +29,8 @@ pub enum ReplayStrategy {
     /// it there are events.
     Enqueue,
     /// Recorded in command buffers of the driver (`cl_khr_command_buffer`). What they cannot hold, such as copies from and to
-    /// the host, is enqueued between them.
+    /// the host, is enqueued between them. Drivers seen so far do not tell that a command buffer has begun: [`Event::status`](crate::Event::status) goes from
+    /// submitted to complete.
     CommandBuffer,
     /// Runs of small kernels, copies and fills as one launch of a kernel of the library that walks a list of them, at tens of
     /// nanoseconds each; everything else as with `Auto`. Kernels that cannot be run like that are launched as ever
