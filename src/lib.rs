@@ -117,9 +117,10 @@ pub use driver::{
 pub use error::{Error, ErrorKind, Result};
 pub use event::{Event, EventStatus, Profiling};
 pub use graph::{
-    Detail, DynamicCommandGroup, DynamicParameter, DynamicValue, ExecutableGraph, Finalizer, Graph,
-    GraphBuilder, GraphSupport, Handles, Node, NodeBuilder, NodeSource, NodeTimes, NodeType, NotInterpreted,
-    PartitionInfo, QueueState, RecordingGuard, ReplayStrategy, SegmentInfo, Timeline,
+    Detail, DynamicCommandGroup, DynamicParameter, DynamicParameters, DynamicValue, ExecutableGraph,
+    Finalizer, Graph, GraphBuilder, GraphSupport, Handles, Node, NodeBuilder, NodeSource, NodeTimes,
+    NodeType, NotInterpreted, PartitionInfo, QueueState, RecordingGuard, ReplayStrategy, SegmentInfo,
+    Timeline,
 };
 pub use if_device::{EXT_ONEAPI_IF_DEVICE, NotRun, Ran, if_device, if_host};
 pub use image::{ImageTable, Kernel};

@@ -81,14 +81,36 @@ enum Item {
 
 #[derive(Debug, Clone)]
 enum Action {
-    Value { lane: usize, value: u32 },
-    Cell { lane: usize, cell: usize },
-    Range { node: Index, range: usize },
-    Activate { node: Index, which: Index },
-    Replace { node: Index, op: Op },
+    Value {
+        lane: usize,
+        value: u32,
+    },
+    Cell {
+        lane: usize,
+        cell: usize,
+    },
+    Range {
+        node: Index,
+        range: usize,
+    },
+    Activate {
+        node: Index,
+        which: Index,
+    },
+    Replace {
+        node: Index,
+        op: Op,
+    },
     Commit(Vec<Index>),
     CommitAll,
-    Submit { queue: Index, behind_task: bool },
+    /// From the graph itself.
+    Whole,
+    /// Run as a sub-graph of another one.
+    Nest,
+    Submit {
+        queue: Index,
+        behind_task: bool,
+    },
     Wait,
 }
 
@@ -139,6 +161,8 @@ fn action() -> impl Strategy<Value = Action> {
         2 => (any::<Index>(), op()).prop_map(|(node, op)| Action::Replace { node, op }),
         4 => prop::collection::vec(any::<Index>(), 1..6).prop_map(Action::Commit),
         2 => Just(Action::CommitAll),
+        1 => Just(Action::Whole),
+        1 => Just(Action::Nest),
         4 => (any::<Index>(), prop::bool::weighted(0.3))
             .prop_map(|(queue, behind_task)| Action::Submit { queue, behind_task }),
         1 => Just(Action::Wait),
@@ -431,6 +455,22 @@ proptest! {
                             let (lane, op) = nodes.op(node);
                             *fixed = op.resolved(lane, &values, &places);
                         }
+                    }
+                    Action::Whole => {
+                        // Refused where there is more than kernels, or another kernel in a group.
+                        if executable.update_graph(&bench.graph).is_ok() {
+                            for (node, fixed) in committed.iter_mut().enumerate() {
+                                let (lane, op) = nodes.op(node);
+                                *fixed = op.resolved(lane, &values, &places);
+                            }
+                        }
+                    }
+                    Action::Nest => {
+                        let outer = Graph::from_queue(&queues[0]);
+                        outer.add(Command::graph(&executable)).unwrap();
+                        queues.iter().for_each(|queue| queue.wait().unwrap());
+                        queues[0].submit_graph(&outer.finalize().unwrap()).unwrap().wait().unwrap();
+                        committed.iter().for_each(|fixed| fixed.apply(&mut cells, &mut sums));
                     }
                     Action::Submit { queue, behind_task } => {
                         let queue = queue.get(&queues);

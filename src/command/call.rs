@@ -145,8 +145,8 @@ impl KernelCall {
         Self { target, arguments: Vec::with_capacity(8), more: None }
     }
 
-    fn push(mut self, argument: Argument, parameter: Option<Arc<Parameter>>) -> Self {
-        if let Some(parameter) = parameter {
+    fn push(mut self, argument: Argument, parameters: Vec<Arc<Parameter>>) -> Self {
+        for parameter in parameters {
             let argument = self.arguments.len();
             self.more.get_or_insert_default().bindings.push(Binding { argument, parameter });
         }
@@ -156,8 +156,8 @@ impl KernelCall {
 
     /// The next argument, by value: a scalar, a vector, or a `repr(C)` struct; or a [`DynamicParameter`](crate::DynamicParameter) of one.
     pub fn value<T>(self, value: impl KernelValue<T>) -> Self {
-        let Given { argument, parameter } = value.given();
-        self.push(argument, parameter)
+        let Given { argument, parameters } = value.given();
+        self.push(argument, parameters)
     }
 
     /// The next argument, as bytes or memory whose type is not looked at.
@@ -167,20 +167,20 @@ impl KernelCall {
 
     /// The next argument: memory that the kernel reads.
     pub fn pointer<T: 'static>(self, memory: impl KernelPointer<T>) -> Self {
-        let parameter = memory.parameter();
-        self.push(Argument::Pointer(memory.pointer().typed::<T>(Access::Read)), parameter)
+        let parameters = memory.parameters();
+        self.push(Argument::Pointer(memory.pointer().typed::<T>(Access::Read)), parameters)
     }
 
     /// The next argument: memory that the kernel may write.
     pub fn pointer_mut<T: 'static>(self, memory: impl KernelPointerMut<T>) -> Self {
-        let parameter = memory.parameter();
-        self.push(Argument::Pointer(memory.pointer().typed::<T>(Access::ReadWrite)), parameter)
+        let parameters = memory.parameters();
+        self.push(Argument::Pointer(memory.pointer().typed::<T>(Access::ReadWrite)), parameters)
     }
 
     /// The next argument: local memory.
     pub fn local<T: 'static>(self, local: impl KernelLocal<T>) -> Self {
-        let Given { argument, parameter } = local.given();
-        self.push(argument, parameter)
+        let Given { argument, parameters } = local.given();
+        self.push(argument, parameters)
     }
 
     /// Runs the kernel with `constant` set to `value`. Each set of values is a program of its own, built once.

@@ -43,7 +43,7 @@ pub(crate) use form::{Form, KernelForm};
 pub use handler::Handler;
 pub(crate) use native::NativeCommand;
 pub use native::NativeKernel;
-pub(crate) use parameter::{Given, Parameter};
+pub(crate) use parameter::{Binding, Follows, Given, Parameter, newest, newest_of};
 pub use place::{CopyFrom, CopyTo};
 pub(crate) use place::{Place, Placed};
 pub(crate) use prepare::Prepared;

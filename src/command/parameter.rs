@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Argument, CommandKind};
+use super::patch::is_same;
+use super::{Argument, CommandKind, Place};
+use crate::memory::Pointer;
 use crate::{Error, Result};
 
 /// A value that arguments of kernels follow in one graph.
@@ -12,6 +14,8 @@ pub(crate) struct Parameter {
     id: u64,
     graph: u64,
     current: Mutex<Argument>,
+    /// Greater than that of all parameters whose values are older.
+    changed: AtomicU64,
 }
 
 /// An argument of a call that follows a parameter.
@@ -21,17 +25,26 @@ pub(crate) struct Binding {
     pub(crate) parameter: Arc<Parameter>,
 }
 
+/// What of a command follows parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Follows {
+    Nothing,
+    /// Arguments by value, of a kernel that runs.
+    Values,
+    /// More than that.
+    Other,
+}
+
 /// What a call is given for a parameter of its kernel.
 #[derive(Debug)]
 pub struct Given {
     pub(super) argument: Argument,
-    pub(super) parameter: Option<Arc<Parameter>>,
+    pub(super) parameters: Vec<Arc<Parameter>>,
 }
 
 impl Parameter {
     pub(crate) fn new(graph: u64, value: Argument) -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), graph, current: Mutex::new(value) }
+        Self { id: next(), graph, current: Mutex::new(value), changed: AtomicU64::new(next()) }
     }
 
     /// Tells it from all others of the process.
@@ -44,10 +57,52 @@ impl Parameter {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// It as an argument.
-    pub(crate) fn given(self: &Arc<Self>) -> Given {
-        Given { argument: self.current().clone(), parameter: Some(Arc::clone(self)) }
+    /// Gives it a value, and gives the one before.
+    pub(crate) fn set(&self, value: Argument) -> Argument {
+        self.changed.store(next(), Ordering::Relaxed);
+        std::mem::replace(&mut *self.current(), value)
     }
+
+    fn is_newer(&self, than: &Self) -> bool {
+        self.changed.load(Ordering::Relaxed) > than.changed.load(Ordering::Relaxed)
+    }
+}
+
+/// A number greater than all before.
+fn next() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Given {
+    /// What follows no parameter.
+    pub(super) fn fixed(argument: Argument) -> Self {
+        Self { argument, parameters: Vec::new() }
+    }
+
+    /// What follows parameters.
+    pub(crate) fn following(parameters: Vec<Arc<Parameter>>) -> Self {
+        Self { argument: newest(&parameters), parameters }
+    }
+}
+
+/// The value of the parameter that was changed last.
+pub(crate) fn newest(parameters: &[Arc<Parameter>]) -> Argument {
+    let newest = parameters.iter().reduce(|a, b| if b.is_newer(a) { b } else { a });
+    newest.map_or_else(
+        || Argument::Pointer(Pointer::new(Place::Refused(Error::invalid("no parameter to follow")))),
+        |parameter| parameter.current().clone(),
+    )
+}
+
+/// Of the bindings of each argument the one whose parameter was changed last.
+pub(crate) fn newest_of(bindings: &[Binding]) -> impl Iterator<Item = &Binding> {
+    bindings.iter().filter(|binding| {
+        let is_newer = |other: &Binding| {
+            other.argument == binding.argument && other.parameter.is_newer(&binding.parameter)
+        };
+        !bindings.iter().any(is_newer)
+    })
 }
 
 impl fmt::Debug for Parameter {
@@ -85,11 +140,33 @@ impl CommandKind {
         Err(error.at(format!("argument {}", foreign.argument)))
     }
 
+    /// What parameters may change of the command.
+    pub(crate) fn follows(&self) -> Follows {
+        let Self::Kernel { range, call } = self else { return Follows::Nothing };
+        let is_value = |binding: &Binding| match call.arguments().get(binding.argument) {
+            Some(Argument::Value(value)) => !value.is_raw(),
+            _ => false,
+        };
+        match call.bindings() {
+            [] => Follows::Nothing,
+            bindings if bindings.iter().all(is_value) && !range.global().is_empty() => Follows::Values,
+            _ => Follows::Other,
+        }
+    }
+
+    /// Whether an argument that follows a parameter is not what that is now.
+    pub(crate) fn is_behind(&self) -> bool {
+        let Self::Kernel { call, .. } = self else { return false };
+        newest_of(self.bindings()).any(|Binding { argument, parameter }| {
+            call.arguments().get(*argument).is_some_and(|before| !is_same(before, &parameter.current()))
+        })
+    }
+
     /// Gives all arguments that follow a parameter its value.
     pub(crate) fn follow(&mut self) {
+        let followed: Vec<Binding> = newest_of(self.bindings()).cloned().collect();
         if let Self::Kernel { call, .. } = self {
-            let bindings: Vec<Binding> = call.bindings().to_vec();
-            for Binding { argument, parameter } in bindings {
+            for Binding { argument, parameter } in followed {
                 call.set_argument(argument, &parameter.current());
             }
         }

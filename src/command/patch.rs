@@ -1,7 +1,9 @@
 //! Changes of prepared commands that keep their kernel: other arguments, another range.
 
+use std::sync::Arc;
+
 use super::step::is_plain;
-use super::{Argument, CommandKind, Place, launch};
+use super::{Argument, CommandKind, Place, Value, launch};
 use crate::driver::launch::{Arg, WorkSize};
 use crate::{Context, Device, NdRange, Result};
 
@@ -68,6 +70,24 @@ impl CommandKind {
         *old = *range;
     }
 
+    /// Gives an argument by value other bytes.
+    pub(crate) fn set_value(&mut self, index: usize, bytes: &[u8]) {
+        if let Self::Kernel { call, .. } = self
+            && let Some(Argument::Value(before)) = call.arguments().get(index)
+        {
+            let value = Argument::Value(Value::of_bytes(before.ty, bytes));
+            call.set_argument(index, &value);
+        }
+    }
+
+    /// The bytes of an argument by value.
+    pub(crate) fn value(&self, index: usize) -> Option<&[u8]> {
+        match self.call_arguments().get(index)? {
+            Argument::Value(value) => Some(value.bytes()),
+            _ => None,
+        }
+    }
+
     /// The range of a kernel.
     pub(crate) fn range(&self) -> Option<&NdRange> {
         match self {
@@ -86,7 +106,7 @@ impl CommandKind {
 }
 
 /// Whether a kernel sees no difference. Of places that must be looked up that is not known.
-fn is_same(from: &Argument, to: &Argument) -> bool {
+pub(super) fn is_same(from: &Argument, to: &Argument) -> bool {
     match (from, to) {
         (Argument::Value(from), Argument::Value(to)) => from.bytes() == to.bytes(),
         (Argument::Local { size_bytes: from, .. }, Argument::Local { size_bytes: to, .. }) => from == to,
@@ -94,6 +114,7 @@ fn is_same(from: &Argument, to: &Argument) -> bool {
             (Place::Null, Place::Null) => true,
             // Both are alive, so an address is that of one allocation.
             (Place::Usm(from), Place::Usm(to)) => from.address() == to.address(),
+            (Place::Accessor(from), Place::Accessor(to)) => Arc::ptr_eq(from, to),
             _ => false,
         },
         _ => false,

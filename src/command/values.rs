@@ -10,7 +10,7 @@ use crate::memory::{KernelPointer, KernelPointerMut, Pointer, Region, UsmKind, U
 use crate::{Error, ErrorKind};
 
 /// What can be passed for a by-value parameter of type `T`: a `T`, a [`RawArgument`], or in graphs a
-/// [`DynamicParameter`](crate::DynamicParameter) of one.
+/// [`DynamicParameter`](crate::DynamicParameter) of one, or [several](crate::DynamicParameters).
 #[diagnostic::on_unimplemented(
     message = "a kernel's parameter of type `{T}` cannot be given `{Self}`",
     label = "the kernel takes `{T}` here"
@@ -20,7 +20,7 @@ pub trait KernelValue<T> {
     fn given(self) -> Given;
 }
 
-/// What can be passed for a `local T *` parameter: [`Local<T>`](Local), or in graphs a [`DynamicParameter`](crate::DynamicParameter) of one.
+/// What can be passed for a `local T *` parameter: [`Local<T>`](Local), or in graphs a [`DynamicParameter`](crate::DynamicParameter) of one, or several.
 #[diagnostic::on_unimplemented(
     message = "local memory of `{T}` cannot be given as `{Self}`",
     label = "the kernel takes `Local<{T}>` here"
@@ -32,13 +32,13 @@ pub trait KernelLocal<T> {
 
 impl<T: NoUninit> KernelValue<T> for T {
     fn given(self) -> Given {
-        Given { argument: Argument::Value(Value::new(&self)), parameter: None }
+        Given::fixed(Argument::Value(Value::new(&self)))
     }
 }
 
 impl<T: 'static> KernelLocal<T> for Local<T> {
     fn given(self) -> Given {
-        Given { argument: self.argument(), parameter: None }
+        Given::fixed(self.argument())
     }
 }
 
@@ -86,7 +86,7 @@ impl RawArgument {
 
 impl<T> KernelValue<T> for RawArgument {
     fn given(self) -> Given {
-        Given { argument: self.argument(), parameter: None }
+        Given::fixed(self.argument())
     }
 }
 

@@ -53,7 +53,7 @@ impl Patches {
 
     /// Notes a step with the arguments since the last one, and its index space before if that is another one now. Without
     /// either there is nothing to note.
-    pub(super) fn end_step(&mut self, step: u32, size: Option<WorkSize>) {
+    pub(crate) fn end_step(&mut self, step: u32, size: Option<WorkSize>) {
         let arguments_end = self.arguments.len() as u32;
         if size.is_some() || self.patches.last().map_or(0, |last| last.arguments_end) != arguments_end {
             self.patches.push(Patch { step, arguments_end, size: size.map(Box::new) });

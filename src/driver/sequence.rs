@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Device;
 use super::context::Context;
-use super::launch::{Arg, Kept, WorkSize};
+use super::launch::{Arg, Bytes, Kept, WorkSize};
 use super::mutable::Patches;
 use super::step::{Launch, Step, Work};
 use super::usm::{Allocation, Span};
@@ -140,14 +140,11 @@ impl Sequence {
         size: Option<&WorkSize>,
         patches: &mut Patches,
     ) -> Result<()> {
-        let entry = self.entries.get_mut(index);
-        let Some(Entry { step: Step { work: Work::Kernel(launch), .. }, .. }) = entry else {
-            return Err(no_step(index));
-        };
         let is_foreign = |span: Span<'_>| !Arc::ptr_eq(span.allocation().context(), &self.context);
         if arguments.clone().filter_map(Arg::memory).any(is_foreign) {
             return Err(of_another_context());
         }
+        let launch = launch_mut(&mut self.entries, index)?;
         for (number, (place, argument)) in (0..).zip(launch.arguments.iter_mut().zip(arguments)) {
             if place.is(argument) {
                 continue;
@@ -160,6 +157,25 @@ impl Sequence {
         let before = size.filter(|size| **size != launch.size);
         let before = before.map(|size| std::mem::replace(&mut launch.size, *size));
         patches.end_step(index as u32, before);
+        Ok(())
+    }
+
+    /// Gives an argument by value of a step that is a kernel other bytes, as many as it has. If it changes, it is noted in `patches`, as
+    /// one of the step that comes next. What was put on queues before is not changed.
+    pub(crate) fn set_value(
+        &mut self,
+        index: usize,
+        argument: usize,
+        value: &[u8],
+        patches: &mut Patches,
+    ) -> Result<()> {
+        match launch_mut(&mut self.entries, index)?.arguments.get_mut(argument) {
+            Some(Kept::Value(bytes)) if **bytes != *value => {
+                *bytes = Bytes::new(value);
+                patches.add_argument(argument as u32);
+            }
+            _ => {}
+        }
         Ok(())
     }
 
@@ -203,6 +219,14 @@ impl Sequence {
         }
     }
 
+    /// The bytes that a kernel is given for an argument by value.
+    pub(crate) fn value(&self, index: usize, argument: usize) -> Option<&[u8]> {
+        match self.launch(index)?.arguments.get(argument)? {
+            Kept::Value(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
     pub(crate) fn label(&self, index: usize) -> Option<u32> {
         self.entries.get(index).map(|entry| entry.label)
     }
@@ -241,6 +265,14 @@ impl Sequence {
     /// Whether no step before `end` waits for it.
     pub(super) fn is_leaf(&self, index: usize, end: usize) -> bool {
         self.entries.get(index).is_some_and(|entry| entry.first_successor as usize >= end)
+    }
+}
+
+/// The launch of a step that is a kernel.
+fn launch_mut(entries: &mut [Entry], index: usize) -> Result<&mut Launch> {
+    match entries.get_mut(index) {
+        Some(Entry { step: Step { work: Work::Kernel(launch), .. }, .. }) => Ok(launch),
+        _ => Err(no_step(index)),
     }
 }
 

@@ -28,7 +28,9 @@ impl Graph {
     /// The nodes and edges in DOT, the language of Graphviz. Also while a queue records to the graph, and for a graph with
     /// a cycle.
     pub fn to_dot(&self, detail: Detail) -> String {
-        self.inner().state().dot(self.id(), detail)
+        let mut state = self.inner().state();
+        state.follow_all();
+        state.dot(self.id(), detail)
     }
 
     /// Writes a drawing to a file, which replaces what was there: DOT to `*.dot`, a picture to `*.svg`. For pictures the
@@ -48,7 +50,7 @@ impl ExecutableGraph {
     pub fn to_dot(&self, detail: Detail) -> String {
         let mut dot = format!("digraph executable_{} {{\n    node [shape=box];\n", self.id());
         let segments = self.segments_of_flat();
-        let flat = &*self.flat();
+        let flat = &*self.settled();
         let mut framed = vec![false; flat.len()];
         for (number, (segment, nodes)) in segments.into_iter().enumerate() {
             let _ = write!(dot, "    subgraph cluster_{number} {{\n    label=\"segment {number}: ");

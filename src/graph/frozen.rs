@@ -47,7 +47,8 @@ impl GraphInner {
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) for a cycle, which only a graph without cycle checks can have.
     pub(crate) fn freeze(&self) -> Result<Frozen> {
-        let state = self.state();
+        let mut state = self.state();
+        state.follow_all();
         let order = state.structure.topological().map_err(|cycle| {
             let message = format!("the graph has a cycle: {}", state.cycle(&cycle));
             self.at(

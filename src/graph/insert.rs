@@ -115,7 +115,6 @@ impl State {
         named: bool,
         origin: Origin,
     ) -> NodeId {
-        kind.follow();
         let role = Role::of(&kind);
         let track = match origin {
             Origin::Explicit { all_leaves } => {

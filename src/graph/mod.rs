@@ -52,4 +52,4 @@ pub use record::{QueueState, RecordingGuard};
 pub use replay::ReplayStrategy;
 pub use support::GraphSupport;
 pub use timeline::{NodeTimes, Timeline};
-pub use update::{DynamicCommandGroup, DynamicParameter, DynamicValue, NodeSource};
+pub use update::{DynamicCommandGroup, DynamicParameter, DynamicParameters, DynamicValue, NodeSource};

@@ -23,8 +23,8 @@ pub trait KernelPointer<T>: sealed::Sealed {
     /// What the argument follows.
     #[doc(hidden)]
     #[allow(private_interfaces, reason = "of a sealed trait")]
-    fn parameter(&self) -> Option<Arc<Parameter>> {
-        None
+    fn parameters(&self) -> Vec<Arc<Parameter>> {
+        Vec::new()
     }
 }
 
@@ -109,8 +109,8 @@ impl<T, P: KernelPointer<T>> KernelPointer<T> for Option<P> {
     }
 
     #[allow(private_interfaces, reason = "of a sealed trait")]
-    fn parameter(&self) -> Option<Arc<Parameter>> {
-        self.as_ref().and_then(KernelPointer::parameter)
+    fn parameters(&self) -> Vec<Arc<Parameter>> {
+        self.as_ref().map(KernelPointer::parameters).unwrap_or_default()
     }
 }
 impl<T, P: KernelPointerMut<T>> KernelPointerMut<T> for Option<P> {}

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::command::CommandKind;
+use crate::command::{CommandKind, Follows};
 use crate::graph::frozen::Frozen;
 use crate::{Error, Result};
 
@@ -22,7 +22,11 @@ pub(crate) struct Flat {
 
 #[derive(Debug)]
 struct FlatNode {
+    /// Shared with the graph while nothing but values of its parameters has changed since.
     command: Arc<CommandKind>,
+    follows: Follows,
+    /// Values that followed parameters since are only in what was prepared for it.
+    is_behind: bool,
     /// The number of the graph's node that it is, or is a part of.
     origin: u32,
     waits_end: u32,
@@ -44,7 +48,7 @@ impl Flat {
                 predecessors.filter_map(|node| flat.exits.get(node.index()).copied()).collect();
             let exit = match &**command {
                 CommandKind::Graph(sub) => {
-                    let commands = sub.flat();
+                    let commands = sub.settled();
                     let inside: BTreeSet<u64> = commands.inside.iter().copied().chain([sub.id()]).collect();
                     waits.extend(inside.iter().filter_map(|id| before.get(id)));
                     waits.sort_unstable();
@@ -69,7 +73,8 @@ impl Flat {
         else {
             return Err(Error::invalid("more nodes or edges than 2³² − 1"));
         };
-        self.nodes.push(FlatNode { command, origin, waits_end });
+        let follows = command.follows();
+        self.nodes.push(FlatNode { command, follows, is_behind: false, origin, waits_end });
         Ok(id)
     }
 
@@ -111,8 +116,41 @@ impl Flat {
         self.nodes.get(index).map(|node| &node.command)
     }
 
-    pub(crate) fn command_mut(&mut self, index: usize) -> Option<&mut Arc<CommandKind>> {
-        self.nodes.get_mut(index).map(|node| &mut node.command)
+    /// Gives a kernel the arguments and the range of another command of it, and gives the command before if it was replaced. One
+    /// whose parameters are values is shared with the graph from now on, any other changed where it is.
+    pub(crate) fn patch(&mut self, index: usize, to: &Arc<CommandKind>) -> Option<Arc<CommandKind>> {
+        if to.follows() == Follows::Values {
+            return self.replace(index, Arc::clone(to));
+        }
+        Arc::make_mut(&mut self.nodes.get_mut(index)?.command).patch(to);
+        None
+    }
+
+    /// Gives an argument by value other bytes.
+    pub(crate) fn set_value(&mut self, index: usize, argument: usize, bytes: &[u8]) {
+        if let Some(node) = self.nodes.get_mut(index)
+            && node.command.value(argument) != Some(bytes)
+        {
+            Arc::make_mut(&mut node.command).set_value(argument, bytes);
+        }
+    }
+
+    /// Puts another command in the place of one, and gives the one before.
+    pub(crate) fn replace(&mut self, index: usize, command: Arc<CommandKind>) -> Option<Arc<CommandKind>> {
+        let node = self.nodes.get_mut(index)?;
+        (node.follows, node.is_behind) = (command.follows(), false);
+        Some(std::mem::replace(&mut node.command, command))
+    }
+
+    /// What of a node may have changed when this is its command in the graph; `None`: anything.
+    pub(crate) fn shares(&self, index: usize, command: &Arc<CommandKind>) -> Option<Follows> {
+        let node = self.nodes.get(index)?;
+        Arc::ptr_eq(&node.command, command).then_some(node.follows)
+    }
+
+    /// Whether values of the command are only in what was prepared for it; and notes that they are, or are not any more.
+    pub(crate) fn set_behind(&mut self, index: usize, is_behind: bool) -> bool {
+        self.nodes.get_mut(index).is_some_and(|node| std::mem::replace(&mut node.is_behind, is_behind))
     }
 
     /// Where the first command of a sub-graph is.

@@ -1,5 +1,6 @@
 //! The tasks of a partition: its lists' one piece of memory, and what nodes are in it.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use oclave_image::passes::replay::{OwnTask, ReplayArgumentKind, ReplayKernel, TaskRecord};
@@ -33,7 +34,7 @@ pub(super) struct SegmentOf {
     pub(super) shape: Shape,
     /// Groups that share the tasks.
     pub(super) groups: u32,
-    pub(super) tasks: std::ops::Range<u32>,
+    pub(super) tasks: Range<u32>,
     /// As estimated.
     pub(super) cost_ns: f64,
     /// That launches get.
@@ -189,6 +190,21 @@ impl Tasks {
         Ok(takes && Machine { always: self.always, ..machine }.is_small(&candidate))
     }
 
+    /// To change values of several tasks.
+    pub(crate) fn values(&self) -> TaskValues<'_> {
+        TaskValues { tasks: self, list: lock(&self.list) }
+    }
+
+    /// Where the block of a task has an argument, in bytes of the list.
+    fn argument(&self, task: u32, argument: usize) -> Option<Range<usize>> {
+        let entry = self.entries.get(task as usize)?;
+        let segment = self.segments.get(entry.segment as usize)?;
+        let kernel = self.programs.get(segment.program as usize)?.layout().kernel(entry.kernel)?;
+        let place = kernel.arguments.get(argument)?;
+        let start = entry.block as usize + place.offset_bytes as usize;
+        Some(start..start + place.kind.size_bytes() as usize)
+    }
+
     /// Puts another command that [fits](Self::fits) in the place of a task's. Replays on their way keep what they began with.
     ///
     /// # Errors
@@ -204,13 +220,10 @@ impl Tasks {
         let entry = self.entries.get(task as usize).copied().ok_or_else(lost)?;
         let segment = self.segments.get(entry.segment as usize).ok_or_else(lost)?;
         if before.differs_in_values(command) {
-            let layout = self.programs.get(segment.program as usize).ok_or_else(lost)?.layout();
-            let kernel = layout.kernel(entry.kernel).ok_or_else(lost)?;
-            let mut list = lock(&self.list);
-            return before.changed_values(command).try_for_each(|(index, value)| {
-                let place = kernel.arguments.get(index).ok_or_else(lost)?;
-                list.write(entry.block as usize + place.offset_bytes as usize, value)
-            });
+            let mut values = self.values();
+            return before
+                .changed_values(command)
+                .try_for_each(|(index, value)| values.set(task, index, value));
         }
         let program = self.program(segment.program)?;
         let draft = self.draft(&program, command, queue)?.ok_or_else(lost)?;
@@ -341,6 +354,24 @@ impl Tasks {
             local_bytes,
             memory,
         })
+    }
+}
+
+/// Values of arguments of tasks.
+pub(crate) struct TaskValues<'a> {
+    tasks: &'a Tasks,
+    list: MutexGuard<'a, TaskList>,
+}
+
+impl TaskValues<'_> {
+    /// Changes a value. Replays on their way keep what they began with.
+    pub(crate) fn set(&mut self, task: u32, argument: usize, value: &[u8]) -> Result<()> {
+        let place = self.tasks.argument(task, argument).ok_or_else(lost)?;
+        self.list.write(place.start, value)
+    }
+
+    pub(crate) fn get(&self, task: u32, argument: usize) -> Option<&[u8]> {
+        self.list.bytes().get(self.tasks.argument(task, argument)?)
     }
 }
 

@@ -3,15 +3,25 @@
 use std::sync::{Arc, PoisonError};
 
 use super::compare;
-use crate::command::CommandKind;
+use crate::command::{CommandKind, Follows};
 use crate::driver::launch::WorkSize;
 use crate::driver::step::Step;
 use crate::graph::device_part::DevicePart;
 use crate::graph::executable::{ExecutableGraph, State};
 use crate::graph::finalize::flatten::Flat;
 use crate::graph::finalize::steps::{Place, Steps};
+use crate::graph::graph::{self, GraphInner};
 use crate::graph::interpreter::Tasks;
 use crate::{Error, Graph, Handles, Node, NodeType, Queue, Result};
+
+/// What is to be done for nodes, by their places in the flat graph.
+#[derive(Default)]
+struct Chosen {
+    /// Nothing but the values of their parameters has changed.
+    values: Vec<u32>,
+    /// What their commands shall be.
+    changes: Vec<(usize, Arc<CommandKind>)>,
+}
 
 /// A command of the flat graph that is replaced.
 struct Change {
@@ -54,40 +64,56 @@ impl ExecutableGraph {
     /// As there.
     pub fn update_nodes<'a>(&self, nodes: impl Handles<'a, Node>) -> Result<()> {
         self.check_updatable()?;
-        let nodes = nodes.handles();
-        let mut commands = Vec::with_capacity(nodes.size_hint().0);
-        let mut nodes = nodes.peekable();
-        if let Some(first) = nodes.peek() {
-            let graph = Arc::clone(first.graph());
-            let state = graph.state();
-            for node in nodes {
-                if !Arc::ptr_eq(node.graph(), &graph) || graph.id() != self.inner().graph {
-                    let message = format!("node {} is of graph {}", node.index(), node.graph().id());
-                    return Err(self.at(Error::invalid(message)));
-                }
-                let command = state.structure.payload(node.id()).map(|data| Arc::clone(&data.command));
-                commands.extend(command.map(|command| (node.index(), command)));
-            }
+        let mut nodes = nodes.handles().peekable();
+        let Some(first) = nodes.peek() else { return Ok(()) };
+        let graph = first.graph();
+        if graph.id() != self.inner().graph {
+            return Err(self.at(foreign(first)));
         }
-        let changes = {
-            let flat = self.flat();
-            let place = |(node, command): (usize, Arc<CommandKind>)| {
-                let refuse = |error: Error| Err(self.at(error.at(format!("node {node}"))));
-                let ty = NodeType::of(&command);
-                match flat.position(node) {
-                    Some(_) if !ty.is_updatable() => {
-                        refuse(Error::invalid(format!("a {ty} cannot be updated")))
-                    }
-                    Some(position) => Ok((position as usize, command)),
-                    None => refuse(
-                        Error::invalid("the node was added after the graph was finalized")
-                            .remedy("finalize the graph once more"),
-                    ),
-                }
+        self.locked(|state| {
+            let mut source = graph.state();
+            let chosen = self.choose(state, &mut source, graph, nodes)?;
+            self.commit(state, chosen)
+        })
+    }
+
+    /// What is to be done for nodes.
+    fn choose<'a>(
+        &self,
+        state: &State,
+        source: &mut graph::State,
+        graph: &Arc<GraphInner>,
+        nodes: impl Iterator<Item = &'a Node>,
+    ) -> Result<Chosen> {
+        let (flat, places) = (self.flat(), self.places());
+        let mut chosen = Chosen::default();
+        chosen.values.reserve(nodes.size_hint().0);
+        for node in nodes {
+            if !Arc::ptr_eq(node.graph(), graph) {
+                return Err(foreign(node));
+            }
+            let named = |error: Error| error.at(format!("node {}", node.index()));
+            let Some(position) = flat.position(node.index()) else {
+                return Err(named(
+                    Error::invalid("the node was added after the graph was finalized")
+                        .remedy("finalize the graph once more"),
+                ));
             };
-            commands.into_iter().map(place).collect::<Result<_>>()?
-        };
-        self.commit(changes)
+            let command = source.structure.payload(node.id()).map(|data| &data.command);
+            let follows = command.and_then(|command| flat.shares(position as usize, command));
+            if follows == Some(Follows::Values) && takes_values(state, &places, position) {
+                chosen.values.push(position);
+                continue;
+            }
+            source.follow(node.id());
+            let Some(data) = source.structure.payload(node.id()) else { continue };
+            let ty = NodeType::of(&data.command);
+            if !ty.is_updatable() {
+                return Err(named(Error::invalid(format!("a {ty} cannot be updated"))));
+            }
+            chosen.changes.push((position as usize, Arc::clone(&data.command)));
+        }
+        Ok(chosen)
     }
 
     /// Updates all nodes from a graph with the same nodes and edges, made in the same order: arguments and ranges of its kernels become
@@ -104,12 +130,16 @@ impl ExecutableGraph {
             let message = format!("graph {} is of another context or device", source.id());
             return Err(self.at(Error::invalid(message)));
         }
-        let changes = {
-            let state = self.state();
-            let Some(target) = &state.frozen else { return Ok(()) };
-            compare::whole(target, &self.flat(), &frozen).map_err(|error| self.at(error))?
-        };
-        self.commit(changes)
+        for command in frozen.commands() {
+            if let CommandKind::Graph(sub) = &**command {
+                drop(sub.settled());
+            }
+        }
+        self.locked(|state| {
+            let Some(target) = &state.frozen else { return Ok(Vec::new()) };
+            let changes = compare::whole(target, &self.flat(), &frozen)?;
+            self.commit(state, Chosen { changes, values: Vec::new() })
+        })
     }
 
     fn check_updatable(&self) -> Result<()> {
@@ -120,26 +150,37 @@ impl ExecutableGraph {
             .remedy("finalize it with `graph.finalizer().updatable().finalize()`")))
     }
 
-    /// Replaces commands, by their places in the flat graph.
-    fn commit(&self, mut changes: Vec<(usize, Arc<CommandKind>)>) -> Result<()> {
-        changes.sort_by_key(|(node, _)| *node);
-        changes.dedup_by_key(|(node, _)| *node);
-        // A submission is either before all of this or behind.
+    /// Changes what submissions to come run, and drops the commands that are replaced. A submission is either before all of this or behind.
+    fn locked(&self, change: impl FnOnce(&mut State) -> Result<Vec<Arc<CommandKind>>>) -> Result<()> {
         let turn = self.inner().turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.state();
-        let plan = {
-            let (flat, places) = (self.flat(), self.places());
-            let mut plan = Vec::with_capacity(changes.len());
-            for change in changes {
-                plan.extend(self.plan(&state, &flat, &places, change).map_err(|error| self.at(error))?);
-            }
-            plan
-        };
-        let before = self.apply(&mut state, plan).map_err(|error| self.at(error))?;
+        let State { queue, device, .. } = &mut *state;
+        for part in device.iter_mut().flatten().filter(|part| !part.pending.must_wait()) {
+            // What waited for submissions that are gone now.
+            part.bring_to(u64::MAX, self, queue)?;
+        }
+        let before = change(&mut state).map_err(|error| self.at(error))?;
         drop((state, turn));
         // Memory and closures are dropped without a lock.
         drop(before);
         Ok(())
+    }
+
+    /// Makes changes, all of them or none, and gives the commands that were there before.
+    fn commit(&self, state: &mut State, chosen: Chosen) -> Result<Vec<Arc<CommandKind>>> {
+        let Chosen { values, mut changes } = chosen;
+        changes.sort_by_key(|(node, _)| *node);
+        changes.dedup_by_key(|(node, _)| *node);
+        self.settle(state, changes.iter().map(|(node, _)| *node));
+        let plan = {
+            let (flat, places) = (self.flat(), self.places());
+            let mut plan = Vec::with_capacity(changes.len());
+            for change in changes {
+                plan.extend(self.plan(state, &flat, &places, change)?);
+            }
+            plan
+        };
+        self.apply(state, plan, &values)
     }
 
     /// Prepares a change; `None` when the command is what it was.
@@ -222,9 +263,7 @@ impl ExecutableGraph {
                     let Some(before) = flat.command(*node) else { continue };
                     match part.pending.must_wait() {
                         true => part.pending.add_task(*task, before, command, queue)?,
-                        false => part
-                            .bring_to(u64::MAX, self, queue)
-                            .and_then(|()| part.set_task(*task, before, command, queue))?,
+                        false => part.set_task(*task, before, command, queue)?,
                     }
                 }
                 _ => {}
@@ -233,35 +272,35 @@ impl ExecutableGraph {
         Ok(())
     }
 
-    /// Makes changes, and gives the commands that were there before.
-    fn apply(&self, state: &mut State, mut plan: Vec<Change>) -> Result<Vec<Arc<CommandKind>>> {
+    /// Makes changes, and gives nodes the values of their parameters.
+    fn apply(
+        &self,
+        state: &mut State,
+        mut plan: Vec<Change>,
+        values: &[u32],
+    ) -> Result<Vec<Arc<CommandKind>>> {
         let State { queue, device, patches, .. } = state;
+        let mut before = Vec::new();
         for (partition, part) in device.iter_mut().enumerate() {
             let Some(part) = part else { continue };
             part.stop_learning();
             self.apply_tasks(part, partition, queue, &plan)?;
             patches.clear();
             let mut flat = self.flat_mut();
+            part.set_values(partition as u32, values, &mut flat, &self.places(), patches)?;
             for change in &mut plan {
                 match &mut change.how {
                     How::Replace { partition: of, step, new } if *of == partition => {
                         let new = std::mem::replace(&mut **new, Step::join());
                         match part.pending.must_wait() {
                             true => part.pending.add(*step, new),
-                            // What waited for submissions that are gone now is older.
-                            false => part
-                                .bring_to(u64::MAX, self, queue)
-                                .and_then(|()| part.set_step(*step, new))?,
+                            false => part.set_step(*step, new)?,
                         }
                     }
                     How::Patch { partition: of, step, size } if *of == partition => {
-                        part.bring_to(u64::MAX, self, queue)?;
                         let arguments = change.command.driver_arguments();
                         part.sequence.set_kernel(*step, arguments, size.as_deref(), patches)?;
-                        // In place, so that the next update finds the graph's command its own, too.
-                        if let Some(command) = flat.command_mut(change.node) {
-                            Arc::make_mut(command).patch(&change.command);
-                        }
+                        before.extend(flat.patch(change.node, &change.command));
                     }
                     _ => {}
                 }
@@ -270,22 +309,20 @@ impl ExecutableGraph {
                 part.replay.patch(&part.sequence, patches);
             }
         }
-        let mut before = Vec::new();
         let mut buffers = false;
         let mut flat = self.flat_mut();
         for Change { node, command, how } in plan {
-            let (How::Host | How::Task { .. } | How::Anew { .. } | How::Replace { .. }, Some(place)) =
-                (&how, flat.command_mut(node))
-            else {
-                continue;
-            };
-            if matches!(how, How::Task { .. }) && place.differs_in_values(&command) {
-                // In place, as a patch.
-                Arc::make_mut(place).patch(&command);
-                continue;
+            let Some(now) = flat.command(node) else { continue };
+            match how {
+                How::Patch { .. } => {}
+                How::Task { .. } if now.differs_in_values(&command) => {
+                    before.extend(flat.patch(node, &command));
+                }
+                How::Host | How::Task { .. } | How::Anew { .. } | How::Replace { .. } => {
+                    buffers |= !command.requirements().is_empty() || !now.requirements().is_empty();
+                    before.extend(flat.replace(node, command));
+                }
             }
-            buffers |= !command.requirements().is_empty() || !place.requirements().is_empty();
-            before.push(std::mem::replace(place, command));
         }
         drop(flat);
         if buffers {
@@ -293,4 +330,15 @@ impl ExecutableGraph {
         }
         Ok(before)
     }
+}
+
+/// Whether what was prepared for a node can be given other values at once.
+fn takes_values(state: &State, places: &[Option<Place>], node: u32) -> bool {
+    let Some(Some(Place { partition, step })) = places.get(node as usize) else { return false };
+    let part = state.device.get(*partition as usize).and_then(Option::as_ref);
+    !matches!(step, Steps::Left(_)) && part.is_some_and(|part| part.pending.is_idle())
+}
+
+fn foreign(node: &Node) -> Error {
+    Error::invalid(format!("node {} is of graph {}", node.index(), node.graph().id()))
 }

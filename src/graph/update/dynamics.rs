@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::command::{Argument, CommandKind};
+use crate::command::CommandKind;
 use crate::graph::graph::State;
 use crate::graph::structure::NodeId;
 use crate::memory::buffer::Requirement;
@@ -144,17 +144,18 @@ impl State {
         }
     }
 
-    /// Lets all arguments that follow a parameter have a value.
-    pub(super) fn set_all(&mut self, parameter: u64, value: &Argument) {
-        let Some(sites) = self.dynamics.sites.remove(&parameter) else { return };
-        for site in &sites {
-            self.change(site.owner, |command| {
-                if let CommandKind::Kernel { call, .. } = command {
-                    call.set_argument(site.argument, value);
-                }
-            });
+    /// Gives the arguments of a node that follow parameters the values of now. Commands follow when they are read, not when a
+    /// parameter changes, which any number of nodes may follow.
+    pub(super) fn follow(&mut self, node: NodeId) {
+        let owner = self.owner(node);
+        if self.command_of(owner).is_some_and(|command| command.is_behind()) {
+            self.change(owner, CommandKind::follow);
         }
-        self.dynamics.sites.insert(parameter, sites);
+    }
+
+    /// As [`follow`](Self::follow), of all nodes.
+    pub(in crate::graph) fn follow_all(&mut self) {
+        self.structure.ids().for_each(|node| self.follow(node));
     }
 
     /// Puts another command in the place of a node's, and gives the one before.

@@ -54,7 +54,7 @@ impl DynamicCommandGroup {
         let mut alternatives: Vec<Alternative> = Vec::new();
         let mut ty = None;
         for (index, command) in commands.into_iter().enumerate() {
-            let (mut kind, events) = command.into_parts();
+            let (kind, events) = command.into_parts();
             let own = NodeType::of(&kind);
             if !matches!(own, NodeType::Kernel | NodeType::HostTask) {
                 return Err(refuse(format!("command {index} is a {own}, which no group can hold")));
@@ -67,14 +67,13 @@ impl DynamicCommandGroup {
             graph.check(&kind, &parts, false, Origin::Explicit { all_leaves: false }).map_err(named)?;
             let after =
                 events.iter().map(|event| graph.node_of(event)).collect::<Result<_>>().map_err(named)?;
-            kind.follow();
             alternatives.push(Alternative { command: Arc::new(kind), after, parts });
         }
         let len = alternatives.len();
         if len == 0 {
             return Err(refuse("there is no command".to_owned()));
         }
-        let id = graph.state().add_group(alternatives);
+        let id = graph.state().dynamics.add_group(alternatives);
         Ok(Self { graph: Arc::clone(graph), id, len })
     }
 
@@ -105,14 +104,6 @@ impl DynamicCommandGroup {
 }
 
 impl State {
-    /// A new group, with the values that its parameters have now.
-    fn add_group(&mut self, mut alternatives: Vec<Alternative>) -> GroupId {
-        for alternative in &mut alternatives {
-            Arc::make_mut(&mut alternative.command).follow();
-        }
-        self.dynamics.add_group(alternatives)
-    }
-
     fn insert_group(
         &mut self,
         id: GroupId,

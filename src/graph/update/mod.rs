@@ -6,6 +6,7 @@
 //! node.rs        Node::update_range, update_nd_range, update_command
 //! dynamics.rs    what a graph knows of them: who follows what; the only place where commands of nodes change
 //! commit.rs      ExecutableGraph::update: from nodes to what was prepared
+//! values.rs      values of parameters, straight to what was prepared
 //! pending.rs     updates that wait for submissions which are held back, and steps that are behind
 //! compare.rs     whether two graphs differ in more than parameters and ranges
 //! ```
@@ -18,8 +19,9 @@ mod group;
 mod node;
 mod parameter;
 mod pending;
+mod values;
 
 pub(super) use dynamics::{Dynamics, GroupId, Owner};
 pub use group::{DynamicCommandGroup, NodeSource};
-pub use parameter::{DynamicParameter, DynamicValue};
+pub use parameter::{DynamicParameter, DynamicParameters, DynamicValue};
 pub(super) use pending::Pending;

@@ -62,7 +62,9 @@ impl Node {
                     to.global().dimensions()
                 )));
             }
-            CommandKind::Kernel { range: to, call: call.clone() }.check(graph.context(), graph.device())?;
+            let mut new = CommandKind::Kernel { range: to, call: call.clone() };
+            new.follow();
+            new.check(graph.context(), graph.device())?;
             state.change(owner, |command| {
                 if let CommandKind::Kernel { range, .. } = command {
                     *range = to;
@@ -85,7 +87,7 @@ impl Node {
     /// [`Graph::add`](crate::Graph::add) refuses. The node has not changed then.
     pub fn update_command(&self, command: Command) -> Result<()> {
         let graph = self.graph();
-        let (mut kind, events) = command.into_parts();
+        let (kind, events) = command.into_parts();
         let replace = || {
             let (ty, now) = (NodeType::of(&kind), self.node_type());
             if ty != now {
@@ -104,7 +106,6 @@ impl Node {
                 return Err(Error::invalid("the node's command comes from a dynamic command group")
                     .remedy("make another command of the group active"));
             }
-            kind.follow();
             let before = state.replace(self.id(), kind);
             drop(state);
             drop(before);

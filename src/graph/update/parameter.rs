@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytemuck::NoUninit;
 
-use crate::command::{Argument, CommandKind, Given, Parameter, Place, Value};
+use crate::command::{Argument, CommandKind, Given, Parameter, Place, Value, newest};
 use crate::graph::graph::GraphInner;
 use crate::graph::insert::check_part;
 use crate::memory::{KernelPointer, KernelPointerMut, Pointer, UsmKind, pointer};
@@ -16,7 +16,7 @@ use crate::{AccessKind, Accessor, Graph, KernelLocal, KernelValue, Local, RawArg
 /// A value that arguments of kernels in a graph follow.
 ///
 /// It is passed by reference wherever a kernel takes an argument of its type: a scalar or struct, USM, a buffer's accessor, local memory
-/// ([`Local`]), or [raw](RawArgument) bytes and memory. Any number of arguments of any number of nodes may follow it. When it is
+/// ([`Local`]), or [raw](RawArgument) bytes and memory. Any number of arguments of any number of nodes may follow it, and an argument [several](Self::and) parameters. When it is
 /// [updated](Self::update), the nodes of the graph have the new value at once; executables get it with the nodes that they are updated with.
 ///
 /// Edges stay as they are: two nodes that are ordered because they share a buffer should both follow the same parameter.
@@ -75,10 +75,10 @@ impl<V: DynamicValue> DynamicParameter<V> {
     /// node has changed then.
     pub fn update(&self, value: impl Borrow<V>) -> Result<()> {
         let value = value.borrow().argument();
-        let mut state = self.graph.state();
+        // Commands that are committed at once get their values at once, too.
+        let state = self.graph.state();
         self.check(&state, &value).map_err(|error| self.graph.at(error.at("dynamic parameter")))?;
-        state.set_all(self.parameter.id(), &value);
-        let before = std::mem::replace(&mut *self.parameter.current(), value);
+        let before = self.parameter.set(value);
         drop(state);
         drop(before);
         Ok(())
@@ -94,6 +94,7 @@ impl<V: DynamicValue> DynamicParameter<V> {
         for site in state.dynamics.sites(self.parameter.id()).iter().filter(|_| V::MAY_NOT_FIT) {
             let Some(command) = state.command_of(site.owner) else { continue };
             let mut command = CommandKind::clone(command);
+            command.follow();
             if let CommandKind::Kernel { call, .. } = &mut command {
                 call.set_argument(site.argument, value);
             }
@@ -147,36 +148,101 @@ impl DynamicValue for RawArgument {
     }
 }
 
+impl<V> DynamicParameter<V> {
+    /// For an argument that follows this and another parameter: it has the value of the one that was updated last, or made last while
+    /// none was updated. The specification has this, and leaves the first value open.
+    pub fn and(&self, other: &Self) -> DynamicParameters<V> {
+        self.alone().and(other)
+    }
+
+    fn alone(&self) -> DynamicParameters<V> {
+        DynamicParameters { parameters: vec![Arc::clone(&self.parameter)], ty: PhantomData }
+    }
+}
+
+/// Several parameters that an argument follows; from [`DynamicParameter::and`].
+///
+/// It is passed wherever one of them could be: `saxpy(alpha.and(&beta), &x, &y)`.
+#[derive(Debug)]
+#[must_use = "parameters do nothing until an argument follows them"]
+pub struct DynamicParameters<V> {
+    parameters: Vec<Arc<Parameter>>,
+    ty: PhantomData<fn(V)>,
+}
+
+impl<V> DynamicParameters<V> {
+    /// With one more.
+    pub fn and(mut self, other: &DynamicParameter<V>) -> Self {
+        self.parameters.push(Arc::clone(&other.parameter));
+        self
+    }
+
+    fn given(self) -> Given {
+        Given::following(self.parameters)
+    }
+}
+
 impl<T: NoUninit> KernelValue<T> for &DynamicParameter<T> {
     fn given(self) -> Given {
-        self.parameter.given()
+        self.alone().given()
+    }
+}
+
+impl<T: NoUninit> KernelValue<T> for DynamicParameters<T> {
+    fn given(self) -> Given {
+        self.given()
     }
 }
 
 impl<T> KernelValue<T> for &DynamicParameter<RawArgument> {
     fn given(self) -> Given {
-        self.parameter.given()
+        self.alone().given()
+    }
+}
+
+impl<T> KernelValue<T> for DynamicParameters<RawArgument> {
+    fn given(self) -> Given {
+        self.given()
     }
 }
 
 impl<T: 'static> KernelLocal<T> for &DynamicParameter<Local<T>> {
     fn given(self) -> Given {
-        self.parameter.given()
+        self.alone().given()
+    }
+}
+
+impl<T: 'static> KernelLocal<T> for DynamicParameters<Local<T>> {
+    fn given(self) -> Given {
+        self.given()
     }
 }
 
 impl<V> pointer::sealed::Sealed for &DynamicParameter<V> {}
 impl<T, V: KernelPointer<T>> KernelPointer<T> for &DynamicParameter<V> {
     fn pointer(self) -> Pointer {
-        self.parameter.current().clone().into_pointer()
+        self.alone().pointer()
     }
 
     #[allow(private_interfaces, reason = "of a sealed trait")]
-    fn parameter(&self) -> Option<Arc<Parameter>> {
-        Some(Arc::clone(&self.parameter))
+    fn parameters(&self) -> Vec<Arc<Parameter>> {
+        self.alone().parameters
     }
 }
 impl<T, V: KernelPointerMut<T>> KernelPointerMut<T> for &DynamicParameter<V> {}
+
+impl<V> pointer::sealed::Sealed for DynamicParameters<V> {}
+impl<T, V: KernelPointer<T>> KernelPointer<T> for DynamicParameters<V> {
+    fn pointer(self) -> Pointer {
+        newest(&self.parameters).into_pointer()
+    }
+
+    #[allow(private_interfaces, reason = "of a sealed trait")]
+    fn parameters(&self) -> Vec<Arc<Parameter>> {
+        self.parameters.clone()
+    }
+}
+impl<T, V: KernelPointerMut<T>> KernelPointerMut<T> for DynamicParameters<V> {}
 
 impl<V> Clone for DynamicParameter<V> {
     fn clone(&self) -> Self {

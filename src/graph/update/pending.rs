@@ -59,6 +59,11 @@ impl Pending {
         self.held_back > 0
     }
 
+    /// Whether changes are made at once, to the steps that there are.
+    pub(super) fn is_idle(&self) -> bool {
+        self.held_back == 0 && self.later.is_empty() && !self.plan_anew
+    }
+
     /// Keeps a step for the submissions to come. One that nobody has used is replaced.
     pub(super) fn add(&mut self, step: usize, new: Step) {
         if let Some(changes) = self.changes() {
@@ -181,14 +186,13 @@ impl DevicePart {
 impl ExecutableGraph {
     /// Makes the steps of a partition anew, if a command does not fit where it was; for submissions from the next one on.
     pub(in crate::graph) fn plan_anew(&self, state: &mut State, index: usize) -> Result<()> {
-        let State { queue, device, .. } = state;
-        let (Some(Some(part)), Some(partition)) = (device.get_mut(index), self.inner().partitions.get(index))
-        else {
-            return Ok(());
-        };
-        if !part.pending.plan_anew {
+        let Some(partition) = self.inner().partitions.get(index) else { return Ok(()) };
+        if !matches!(state.device.get(index), Some(Some(part)) if part.pending.plan_anew) {
             return Ok(());
         }
+        self.settle(state, partition.nodes.iter().map(|node| *node as usize));
+        let State { queue, device, .. } = state;
+        let Some(Some(part)) = device.get_mut(index) else { return Ok(()) };
         let new = {
             let flat = self.flat();
             let mut places = vec![None; flat.len()];

@@ -67,6 +67,11 @@ impl TaskList {
         self.write(list_bytes(index), bytemuck::cast_slice(&record.to_words()))
     }
 
+    /// What launches to come will see.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.words)
+    }
+
     /// Changes bytes, of an argument block for example, for launches to come.
     ///
     /// # Errors
@@ -75,11 +80,13 @@ impl TaskList {
         let end = offset_bytes.saturating_add(bytes.len());
         let all: &mut [u8] = bytemuck::cast_slice_mut(&mut self.words);
         let length = all.len();
-        all.get_mut(offset_bytes..end)
-            .ok_or_else(|| {
-                Error::invalid(format!("bytes {offset_bytes} to {end} of a list of {length} bytes"))
-            })?
-            .copy_from_slice(bytes);
+        let room = all.get_mut(offset_bytes..end).ok_or_else(|| {
+            Error::invalid(format!("bytes {offset_bytes} to {end} of a list of {length} bytes"))
+        })?;
+        if *room == *bytes {
+            return Ok(());
+        }
+        room.copy_from_slice(bytes);
         for half in &mut self.halves {
             half.stale = match half.stale.is_empty() {
                 true => offset_bytes..end,

@@ -1,0 +1,114 @@
+//! Values that follow parameters, straight to what was prepared.
+//!
+//! While nothing of a node has changed but values of its parameters, an executable shares the node's command with the graph, and a commit
+//! takes the values from the parameters: it neither reads nor copies the command's own. They are in the prepared step or the block of the task
+//! then, and come into the command when somebody reads it there.
+
+use std::sync::{Arc, MutexGuard, RwLockReadGuard};
+
+use crate::Result;
+use crate::command::{Argument, Binding, Parameter, newest_of};
+use crate::driver::mutable::Patches;
+use crate::graph::device_part::DevicePart;
+use crate::graph::executable::{ExecutableGraph, State};
+use crate::graph::finalize::flatten::Flat;
+use crate::graph::finalize::steps::{Place, Steps};
+
+/// Reads parameters, which are locked no more often than another one comes.
+#[derive(Default)]
+struct Reader<'a>(Option<(&'a Arc<Parameter>, MutexGuard<'a, Argument>)>);
+
+impl<'a> Reader<'a> {
+    fn value(&mut self, parameter: &'a Arc<Parameter>) -> Option<&[u8]> {
+        if !self.0.as_ref().is_some_and(|(last, _)| Arc::ptr_eq(last, parameter)) {
+            // One at a time.
+            self.0 = None;
+            self.0 = Some((parameter, parameter.current()));
+        }
+        match self.0.as_ref().map(|(_, current)| &**current) {
+            Some(Argument::Value(value)) => Some(value.bytes()),
+            _ => None,
+        }
+    }
+}
+
+impl DevicePart {
+    /// Gives what was prepared for those nodes that are in this partition the values that their parameters have now.
+    pub(super) fn set_values(
+        &mut self,
+        partition: u32,
+        nodes: &[u32],
+        flat: &mut Flat,
+        places: &[Option<Place>],
+        patches: &mut Patches,
+    ) -> Result<()> {
+        let place = |node: &u32| {
+            let place = places.get(*node as usize)?.as_ref()?;
+            (place.partition == partition).then_some((*node as usize, &place.step))
+        };
+        for (node, _) in nodes.iter().filter_map(place) {
+            flat.set_behind(node, true);
+        }
+        // Found in a loop of its own, as processors then fetch many commands at once.
+        let mut found = Vec::with_capacity(nodes.len());
+        found.extend(
+            nodes
+                .iter()
+                .filter_map(place)
+                .filter_map(|(node, step)| Some((step, flat.command(node)?.bindings()))),
+        );
+        let mut reader = Reader::default();
+        let mut tasks = self.tasks.as_ref().map(|tasks| tasks.values());
+        for (step, bindings) in found {
+            for Binding { argument, parameter } in newest_of(bindings) {
+                let Some(value) = reader.value(parameter) else { continue };
+                match (step, &mut tasks) {
+                    (Steps::One(step), _) => {
+                        self.sequence.set_value(*step as usize, *argument, value, patches)?
+                    }
+                    (Steps::Task { task, .. }, Some(tasks)) => tasks.set(*task, *argument, value)?,
+                    _ => {}
+                }
+            }
+            if let Steps::One(step) = step {
+                patches.end_step(*step, None);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ExecutableGraph {
+    /// The commands with the values that were committed last.
+    pub(crate) fn settled(&self) -> RwLockReadGuard<'_, Flat> {
+        if self.is_updatable() {
+            self.settle(&self.state(), 0..self.len());
+        }
+        self.flat()
+    }
+
+    /// Brings commands up to the values of what was prepared for them.
+    pub(in crate::graph) fn settle(&self, state: &State, nodes: impl Iterator<Item = usize>) {
+        let (mut flat, places) = (self.flat_mut(), self.places());
+        for node in nodes {
+            if !flat.set_behind(node, false) {
+                continue;
+            }
+            let (Some(Some(place)), Some(command)) = (places.get(node), flat.command(node).cloned()) else {
+                continue;
+            };
+            let Some(Some(part)) = state.device.get(place.partition as usize) else { continue };
+            let tasks = part.tasks.as_ref().map(|tasks| tasks.values());
+            for Binding { argument, .. } in command.bindings() {
+                let value = match (&place.step, &tasks) {
+                    (Steps::One(step), _) => part.sequence.value(*step as usize, *argument),
+                    (Steps::Task { task, .. }, Some(tasks)) => tasks.get(*task, *argument),
+                    _ => None,
+                };
+                if let Some(value) = value {
+                    flat.set_value(node, *argument, value);
+                }
+            }
+        }
+    }
+}
