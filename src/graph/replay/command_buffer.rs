@@ -73,7 +73,9 @@ impl CommandBuffers {
 
     /// The lane for queues like this, and the runs; with what is missing recorded.
     fn recorded(&mut self, sequence: &Sequence, properties: Properties) -> Result<(&Lane, &[Run])> {
-        let limit = self.context.driver().quirks().commands_per_buffer;
+        let quirks = self.context.driver().quirks();
+        let limit =
+            if self.updatable { quirks.commands_per_updatable_buffer } else { quirks.commands_per_buffer };
         if std::mem::take(&mut self.changed) && !self.fits(sequence) {
             self.runs = None;
             self.lanes.clear();
