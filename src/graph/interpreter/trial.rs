@@ -25,7 +25,7 @@ pub(crate) struct Trial {
     subjects: Vec<Subject>,
     may_change: bool,
     queue: Option<Arc<Queue>>,
-    running: Option<Event>,
+    running: Option<Running>,
     /// Of the subject that is its turn.
     rounds: u32,
 }
@@ -35,6 +35,12 @@ pub(super) enum Subject {
     Costs(Costs),
     /// Launches of all nodes, and the best time so far of the steps that there are and of these, in nanoseconds.
     Launches(Sequence, [f64; 2]),
+}
+
+/// A replay on its way: where it begins, if steps are not measured one by one, and its end.
+struct Running {
+    begin: Option<Event>,
+    end: Event,
 }
 
 /// What came of it.
@@ -57,13 +63,15 @@ impl Subject {
     }
 
     /// Looks at the times of a round.
-    fn note(&mut self, round: u32, event: &Event) {
+    fn note(&mut self, round: u32, Running { begin, end }: &Running) {
         match self {
-            Self::Costs(costs) => costs.note(event),
+            Self::Costs(costs) => costs.note(end),
             Self::Launches(_, [lists, launches]) => {
                 let best = if round.is_multiple_of(2) { lists } else { launches };
-                if let Ok(times) = event.profiling() {
-                    *best = best.min(times.ended_ns.saturating_sub(times.queued_ns) as f64);
+                if let Some(Ok(begin)) = begin.as_ref().map(Event::profiling)
+                    && let Ok(end) = end.profiling()
+                {
+                    *best = best.min(end.ended_ns.saturating_sub(begin.ended_ns) as f64);
                 }
             }
         }
@@ -102,12 +110,12 @@ impl Trial {
         after: &[&Event],
         mode: Mode,
     ) -> Result<Event> {
-        let (sequence, out_of_order) = match self.subjects.last() {
-            Some(Subject::Launches(launches, _)) => {
-                (if self.rounds.is_multiple_of(2) { sequence } else { launches }, !queue.is_in_order())
-            }
-            _ => (sequence, false),
+        let (sequence, steps) = match self.subjects.last() {
+            Some(Subject::Launches(launches, _)) if !self.rounds.is_multiple_of(2) => (launches, false),
+            Some(Subject::Launches(..)) => (sequence, false),
+            _ => (sequence, true),
         };
+        let out_of_order = !steps && !queue.is_in_order();
         let own = match &self.queue {
             Some(own) if own.is_in_order() != out_of_order => Arc::clone(own),
             _ => {
@@ -118,10 +126,19 @@ impl Trial {
         };
         let before = (queue.is_in_order()).then(|| queue.marker(after)).transpose()?;
         let after: Vec<&Event> = before.as_ref().map_or_else(|| after.to_vec(), |before| vec![before]);
-        let event = own.run(sequence, 0..sequence.len(), &after, Mode { measure: true, ..mode })?;
-        let end = queue.marker(&[&event])?;
-        let end = end.of_several(Several::unmeasured(Some(event.clone())));
-        self.running = Some(event);
+        let (event, running) = if steps {
+            let end = own.run(sequence, 0..sequence.len(), &after, Mode { measure: true, ..mode })?;
+            (end.clone(), Running { begin: None, end })
+        } else {
+            // Measuring each step would cost launches more than lists.
+            let begin = own.marker(&after)?;
+            let event = own.run(sequence, 0..sequence.len(), &[&begin], Mode { measure: false, ..mode })?;
+            let end = own.marker(&[&event])?;
+            (event, Running { begin: Some(begin), end })
+        };
+        let end = queue.marker(&[&running.end])?;
+        let end = end.of_several(Several::unmeasured(Some(event)));
+        self.running = Some(running);
         Ok(end)
     }
 
@@ -129,7 +146,7 @@ impl Trial {
     pub(crate) fn wants_another(&mut self) -> bool {
         let Some(subject) = self.subjects.last_mut() else { return false };
         if let Some(running) = self.running.take() {
-            match running.status() {
+            match running.end.status() {
                 Ok(Status::Complete) => {
                     subject.note(self.rounds, &running);
                     self.rounds += 1;
