@@ -16,7 +16,9 @@ impl Prepared {
     /// When the host accesses the memory, or the driver refuses. Host tasks are not for the driver.
     pub(crate) fn execute(&self, queue: &Arc<Queue>, after: &[&Event], held: bool) -> Result<Event> {
         match self {
-            Self::Kernel(kernel) => kernel.execute(queue, after, held),
+            Self::Kernel(PreparedKernel { kernel, arguments, size }) => {
+                launch::execute(queue, kernel, arguments, size.as_ref(), after, held)
+            }
             Self::Copy { from, to } => queue.copy(from.held_span(held)?, to.held_span(held)?, after),
             Self::Write { from, to } => queue.write_later(from, to.held_span(held)?, after),
             Self::Read { from, to } => queue.read_later(from.held_span(held)?, to, after),
@@ -35,16 +37,5 @@ impl Prepared {
                 Err(Error::invalid("host tasks and graphs are no commands of a device"))
             }
         }
-    }
-}
-
-impl PreparedKernel {
-    fn execute(&self, queue: &Arc<Queue>, after: &[&Event], held: bool) -> Result<Event> {
-        let arguments = self.arguments.iter().map(|argument| launch::argument(argument, held));
-        match &self.size {
-            Some(size) => queue.launch(&mut self.kernel.lock(), arguments, size, after),
-            None => queue.launch_nothing(arguments, after),
-        }
-        .map_err(|error| launch::named(error, &self.kernel.signature().name))
     }
 }

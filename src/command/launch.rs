@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::index_space;
 use super::prepare::PreparedKernel;
 use super::{Argument, KernelCall, NdRange, Place};
-use crate::driver::Device;
+use crate::driver::event::Event;
 use crate::driver::launch::{Arg, WorkSize};
+use crate::driver::{self, Device};
 use crate::program::ReadyKernel;
 use crate::{Context, Error, ErrorKind, Queue, Result};
 
@@ -71,6 +72,23 @@ pub(super) fn resolve(arguments: &mut [Argument], queue: &Queue) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Puts a kernel on a queue, with arguments that fit it and whose places are resolved. No size: nothing runs.
+pub(super) fn execute(
+    queue: &Arc<driver::queue::Queue>,
+    kernel: &ReadyKernel,
+    arguments: &[Argument],
+    size: Option<&WorkSize>,
+    after: &[&Event],
+    held: bool,
+) -> Result<Event> {
+    let arguments = arguments.iter().map(|each| argument(each, held));
+    match size {
+        Some(size) => queue.launch(&mut kernel.lock(), arguments, size, after),
+        None => queue.launch_nothing(arguments, after),
+    }
+    .map_err(|error| named(error, &kernel.signature().name))
 }
 
 /// An argument whose place is resolved, as the driver takes it.

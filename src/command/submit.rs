@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::held::hold_back;
-use super::{Command, Prepared, Recorder};
+use super::step::is_plain;
+use super::{Command, CommandKind, Prepared, Recorder, launch};
 use crate::driver::event as driver;
 use crate::event::{Known, Promise};
 use crate::memory::buffer;
@@ -17,6 +18,9 @@ pub(crate) fn submit(queue: &Queue, command: Command, after: &[&Event]) -> Resul
     }
     let Command { kind, after: own } = command;
     kind.check_bindings(None)?;
+    if let Some(outcome) = launch_at_once(queue, &kind, own.iter().chain(after.iter().copied())) {
+        return outcome;
+    }
     let requirements = kind.requirements();
     let prepared = kind.prepare(queue)?;
     let run = |more: &[&Event]| {
@@ -27,6 +31,32 @@ pub(crate) fn submit(queue: &Queue, command: Command, after: &[&Event]) -> Resul
         })
     };
     if requirements.is_empty() { run(&[]) } else { buffer::ordered(queue, &requirements, run) }
+}
+
+/// Puts a kernel on the queue if its arguments can be given to the driver as they are and nothing holds it back: the common case, in
+/// which nothing of the command needs to be kept.
+fn launch_at_once<'a>(
+    queue: &Queue,
+    kind: &CommandKind,
+    after: impl Iterator<Item = &'a Event> + Clone,
+) -> Option<Result<Event>> {
+    let CommandKind::Kernel { range, call } = kind else { return None };
+    let passes = call.arguments().iter().all(is_plain)
+        && queue.order().lets_pass(Rank::Plain)
+        && after.clone().all(|event| is_for_driver(queue, event));
+    if !passes {
+        return None;
+    }
+    let launch = || {
+        let (kernel, size) = launch::find(queue.context(), queue.device(), range, call)?;
+        with_slice(after.filter_map(Event::native_event), |after| {
+            launch::execute(queue.driver(), &kernel, call.arguments(), size.as_ref(), after, false)
+        })
+    };
+    match launch() {
+        Err(error) if error.is_busy_in_task() => None,
+        outcome => Some(outcome.map(Event::native)),
+    }
 }
 
 /// Puts a command that was prepared for the queue's context and device on the queue. It comes behind `behind`, too, whether
