@@ -3,15 +3,15 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use oclave_image::passes::replay::{OwnTask, ReplayArgumentKind, ReplayKernel, TaskRecord};
+use oclave_image::passes::replay::{ReplayKernel, TaskRecord};
 
 use super::classify;
+use super::draft::{Draft, local_bytes, lost, memory_of};
 use super::run::Run;
 use super::segments::{Kind, Machine};
-use crate::command::{Argument, CommandKind, Form, KernelForm, Place};
+use crate::command::{CommandKind, Form};
 use crate::driver::sequence::Sequence;
 use crate::driver::step::Step;
-use crate::driver::usm::Allocation;
 use crate::program::{ReplayProgram, ReplaySegment, Shape, Source, TaskList, Work};
 use crate::{Error, Queue, Result};
 
@@ -49,17 +49,6 @@ struct Entry {
     capacity: u32,
     kernel: u32,
     segment: u32,
-}
-
-/// A task to be written: everything but its block, which is in the scratch.
-struct Draft {
-    kernel: u32,
-    dimensions: u32,
-    global: [u64; 3],
-    offset: [u64; 3],
-    local: [u64; 3],
-    local_bytes: usize,
-    memory: Vec<Arc<Allocation>>,
 }
 
 impl Tasks {
@@ -106,7 +95,7 @@ impl Tasks {
         let mut numbering = run.numbering();
         for (origin, command) in commands {
             let named = |error: Error| error.at(format!("node {origin}"));
-            let draft = self.draft(&program, command, queue).map_err(named)?;
+            let draft = Draft::of(&program, command, queue, &mut self.scratch).map_err(named)?;
             let place = numbering.place(draft.is_some());
             tasks.push(place.map(|place| first as u32 + place));
             let (Some(draft), Some(place)) = (draft, place) else { continue };
@@ -226,7 +215,7 @@ impl Tasks {
                 .try_for_each(|(index, value)| values.set(task, index, value));
         }
         let program = self.program(segment.program)?;
-        let draft = self.draft(&program, command, queue)?.ok_or_else(lost)?;
+        let draft = Draft::of(&program, command, queue, &mut self.scratch)?.ok_or_else(lost)?;
         let kernel = program.layout().kernel(draft.kernel).ok_or_else(lost)?;
         let released = memory_of(before, queue)?;
         draft.memory.iter().try_for_each(|memory| sequence.keep(memory))?;
@@ -259,102 +248,6 @@ impl Tasks {
         list.write(entry.block as usize, &self.scratch)?;
         list.set(index, &record)
     }
-
-    /// A command as a task, its block in the scratch; `None` if it does nothing.
-    fn draft(
-        &mut self,
-        program: &ReplayProgram,
-        command: &CommandKind,
-        queue: &Queue,
-    ) -> Result<Option<Draft>> {
-        let layout = program.layout();
-        match command.form(queue)? {
-            Form::Kernel(form) => self.draft_kernel(program, &form, queue).map(Some),
-            Form::Copy { from, to, size } => {
-                let task = layout.copy(to.address(), from.address(), &size).ok_or_else(lost)?;
-                let memory = vec![Arc::clone(from.allocation()), Arc::clone(to.allocation())];
-                Ok(Some(self.draft_own(task, memory)))
-            }
-            Form::Fill { to, size, pattern } => {
-                let task = layout.fill(to.address(), &pattern, &size).ok_or_else(lost)?;
-                Ok(Some(self.draft_own(task, vec![Arc::clone(to.allocation())])))
-            }
-            Form::Nothing => Ok(None),
-            Form::Other(_) => Err(lost()),
-        }
-    }
-
-    fn draft_own(&mut self, task: OwnTask, memory: Vec<Arc<Allocation>>) -> Draft {
-        self.scratch = task.arguments;
-        Draft {
-            kernel: task.kernel,
-            dimensions: 3,
-            global: task.items,
-            offset: [0; 3],
-            local: [1; 3],
-            local_bytes: 0,
-            memory,
-        }
-    }
-
-    fn draft_kernel(
-        &mut self,
-        program: &ReplayProgram,
-        form: &KernelForm<'_>,
-        queue: &Queue,
-    ) -> Result<Draft> {
-        let name = &form.kernel.signature().name;
-        let number = program.layout().kernel_index(name).ok_or_else(lost)?;
-        let kernel = program.layout().kernel(number).ok_or_else(lost)?;
-        let arguments = form.arguments(queue)?;
-        self.scratch.clear();
-        self.scratch.resize(kernel.block_bytes as usize, 0);
-        let (mut local_bytes, mut memory) = (0_usize, Vec::new());
-        let mut given = arguments.iter();
-        for place in &kernel.arguments {
-            let small;
-            let bytes: &[u8] = match (place.kind, given.next()) {
-                (ReplayArgumentKind::Value { .. }, Some(Argument::Value(value))) => value.bytes(),
-                (ReplayArgumentKind::Pointer, Some(Argument::Pointer(pointer))) => {
-                    small = match pointer.place() {
-                        Place::Usm(region) => {
-                            memory.push(Arc::clone(region.allocation()));
-                            region.address().to_ne_bytes()
-                        }
-                        _ => [0; 8],
-                    };
-                    &small
-                }
-                (ReplayArgumentKind::Local, Some(Argument::Local { size_bytes, .. })) => {
-                    let offset = local_bytes.next_multiple_of(super::LOCAL_ALIGN);
-                    local_bytes = offset + size_bytes;
-                    small = (offset as u64).to_ne_bytes();
-                    &small
-                }
-                (ReplayArgumentKind::Pointer, None) => {
-                    let table = program.hidden().ok_or_else(lost)?;
-                    small = (table.address().addr() as u64).to_ne_bytes();
-                    &small
-                }
-                _ => return Err(lost()),
-            };
-            let start = place.offset_bytes as usize;
-            match self.scratch.get_mut(start..start + place.kind.size_bytes() as usize) {
-                Some(room) if room.len() == bytes.len() => room.copy_from_slice(bytes),
-                _ => return Err(lost()),
-            }
-        }
-        let wide = |sizes: [usize; 3]| sizes.map(|size| size as u64);
-        Ok(Draft {
-            kernel: number,
-            dimensions: form.size.dimensions,
-            global: wide(form.size.global),
-            offset: form.size.offset.map_or([0; 3], wide),
-            local: form.size.local.map_or([1; 3], wide),
-            local_bytes,
-            memory,
-        })
-    }
 }
 
 /// Values of arguments of tasks.
@@ -384,34 +277,6 @@ impl std::fmt::Debug for Tasks {
 /// What a kernel's blocks must be multiples of, in bytes.
 fn align_of(kernel: &ReplayKernel) -> u64 {
     u64::from(kernel.block_align).max(8)
-}
-
-/// Local memory that a kernel is given.
-fn local_bytes(arguments: &[Argument]) -> usize {
-    arguments.iter().fold(0, |all, argument| match argument {
-        Argument::Local { size_bytes, .. } => all.next_multiple_of(super::LOCAL_ALIGN) + size_bytes,
-        _ => all,
-    })
-}
-
-/// The memory that a task of this command puts into the sequence.
-pub(crate) fn memory_of(command: &CommandKind, queue: &Queue) -> Result<Vec<Arc<Allocation>>> {
-    Ok(match command.form(queue)? {
-        Form::Kernel(form) => {
-            let arguments = form.arguments(queue)?;
-            let regions = arguments.iter().filter_map(|argument| match argument {
-                Argument::Pointer(pointer) => match pointer.place() {
-                    Place::Usm(region) => Some(Arc::clone(region.allocation())),
-                    _ => None,
-                },
-                _ => None,
-            });
-            regions.collect()
-        }
-        Form::Copy { from, to, .. } => vec![Arc::clone(from.allocation()), Arc::clone(to.allocation())],
-        Form::Fill { to, .. } => vec![Arc::clone(to.allocation())],
-        Form::Nothing | Form::Other(_) => Vec::new(),
-    })
 }
 
 /// The step of a segment.
@@ -458,10 +323,6 @@ impl Names {
             more => format!("nodes {} and {more} more", first.join(", ")),
         }
     }
-}
-
-fn lost() -> Error {
-    Error::invalid("a task that does not fit its replay program")
 }
 
 fn lock(list: &Mutex<TaskList>) -> MutexGuard<'_, TaskList> {

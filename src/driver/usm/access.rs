@@ -1,0 +1,224 @@
+//! Who may touch the bytes of an allocation.
+//!
+//! Commands begin a use of the allocation before they are enqueued and end it when they are: in between, and while the
+//! queue is not idle, commands may read and write. Host access (a [`HostAccess`]) first refuses new uses, then waits for
+//! the queues that used the memory; both sides meet in one atomic word, so none misses the other.
+//! Device memory has no host access.
+//!
+//! A command that is held back holds its memory from its submission on, when it is refused under host access as others
+//! are. Host access waits for it. Only host tasks do not wait for what is held back, as that may wait for them; and
+//! while a host task has access, commands are not refused, but held back until it ends.
+
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use bytemuck::Pod;
+
+use super::{Allocation, Kind};
+use crate::driver::queue::Queue;
+use crate::error::{Error, Result};
+
+/// The fields of [`Allocation::access`]. Counts are of threads and guards, but for `HELD`, which is of commands; each is far from
+/// its limit.
+mod word {
+    /// One use being enqueued.
+    pub(super) const USE: u64 = 1;
+    pub(super) const USES: u64 = HELD - 1;
+    /// One command held back.
+    pub(super) const HELD: u64 = 1 << 12;
+    pub(super) const ALL_HELD: u64 = READ - HELD;
+    /// One reader on the host.
+    pub(super) const READ: u64 = 1 << 40;
+    /// One reader inside a host task.
+    pub(super) const TASK_READ: u64 = 1 << 50;
+    /// A writer inside a host task.
+    pub(super) const TASK_WRITE: u64 = 1 << 62;
+    pub(super) const TASKS: u64 = WRITE - TASK_READ;
+    /// A writer on the host.
+    pub(super) const WRITE: u64 = 1 << 63;
+    pub(super) const WRITERS: u64 = WRITE | TASK_WRITE;
+    pub(super) const HOST: u64 = !(READ - 1);
+}
+
+/// Where those sleep who wait for a change of an access word.
+static ACCESS_CHANGED: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
+
+impl Allocation {
+    /// Notes that a command uses the memory. Until [`Self::end_use`], no host access begins.
+    pub(super) fn begin_use(&self) -> Result<()> {
+        if self.kind == Kind::Device { Ok(()) } else { self.enter(word::USE, word::HOST) }
+    }
+
+    pub(super) fn end_use(&self) {
+        if self.kind != Kind::Device {
+            self.leave(word::USE);
+        }
+    }
+
+    /// Holds the memory for a command that is held back.
+    ///
+    /// # Errors
+    /// As [`Span::begin_use`].
+    pub(crate) fn hold(&self, queue: &Queue) -> Result<()> {
+        self.check(queue.context(), queue.device())?;
+        if self.kind == Kind::Device { Ok(()) } else { self.enter(word::HELD, word::HOST & !word::TASKS) }
+    }
+
+    /// Takes [`Allocation::hold`] back.
+    pub(crate) fn release(&self) {
+        if self.kind != Kind::Device {
+            self.leave(word::HELD);
+        }
+    }
+
+    /// Turns a hold into a use, unless a host task has access.
+    pub(crate) fn try_use_held(&self) -> bool {
+        if self.kind == Kind::Device {
+            return true;
+        }
+        let turn = |word: u64| (word & word::TASKS == 0).then(|| word - word::HELD + word::USE);
+        self.access.fetch_update(Ordering::SeqCst, Ordering::SeqCst, turn).is_ok()
+    }
+
+    /// Turns such a use into a hold again.
+    pub(crate) fn hold_used(&self) {
+        if self.kind != Kind::Device {
+            self.access.fetch_add(word::HELD - word::USE, Ordering::SeqCst);
+        }
+    }
+
+    /// Ends such a use.
+    pub(crate) fn end_held_use(&self) {
+        if self.kind != Kind::Device {
+            self.leave(word::USE);
+        }
+    }
+
+    /// Waits until no host task has access.
+    pub(crate) fn wait_for_tasks(&self) {
+        self.wait_for_access(|word| word & word::TASKS == 0);
+    }
+
+    /// Counts a use or a hold, unless one of `against` has access.
+    fn enter(&self, step: u64, against: u64) -> Result<()> {
+        let before = self.access.fetch_add(step, Ordering::SeqCst);
+        if before & against == 0 {
+            return Ok(());
+        }
+        self.leave(step);
+        if before & word::HOST & !word::TASKS == 0 {
+            return Err(Error::busy_in_task());
+        }
+        Err(Error::invalid(format!("the {} memory is being accessed by the host", self.kind.name()))
+            .remedy("drop the guard of `read` or `write` first"))
+    }
+
+    fn leave(&self, step: u64) {
+        let before = self.access.fetch_sub(step, Ordering::SeqCst);
+        // Somebody may wait: the host for commands, or held commands for the host.
+        if before & word::HOST != 0 {
+            drop(ACCESS_CHANGED.0.lock().unwrap_or_else(PoisonError::into_inner));
+            ACCESS_CHANGED.1.notify_all();
+        }
+    }
+
+    fn wait_for_access(&self, allowed: impl Fn(u64) -> bool) {
+        // Enqueues that began before take microseconds.
+        for _ in 0..100 {
+            if allowed(self.access.load(Ordering::SeqCst)) {
+                return;
+            }
+            std::thread::yield_now();
+        }
+        let mut guard = ACCESS_CHANGED.0.lock().unwrap_or_else(PoisonError::into_inner);
+        while !allowed(self.access.load(Ordering::SeqCst)) {
+            guard = ACCESS_CHANGED.1.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Waits for the queues that used the memory.
+    pub(super) fn wait_for_commands(&self) -> Result<()> {
+        self.context.slots().finish(self.used_by.load(Ordering::SeqCst))?;
+        self.context.sweep_all();
+        Ok(())
+    }
+}
+
+/// Host access to memory that the host can address. Commands that would use it are refused while it lasts.
+pub(crate) struct HostAccess {
+    allocation: Arc<Allocation>,
+    write: bool,
+    /// What it counts for in the access word.
+    step: u64,
+}
+
+impl HostAccess {
+    /// Begins host access and waits for the commands that use the memory; `in_task`: but not for those that are held back.
+    /// Several readers, or one writer.
+    pub(crate) fn begin(allocation: &Arc<Allocation>, write: bool, in_task: bool) -> Result<Self> {
+        allocation.context.check()?;
+        let allowed = |word: u64| if write { word & word::HOST == 0 } else { word & word::WRITERS == 0 };
+        let step = match (write, in_task) {
+            (false, false) => word::READ,
+            (true, false) => word::WRITE,
+            (false, true) => word::TASK_READ,
+            (true, true) => word::TASK_WRITE,
+        };
+        allocation
+            .access
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |word| allowed(word).then(|| word + step))
+            .map_err(|_| {
+                Error::invalid("the host accesses this memory already").remedy("drop the other guard first")
+            })?;
+        let access = Self { allocation: Arc::clone(allocation), write, step };
+        // New uses are refused from here on.
+        let busy = if in_task { word::USES } else { word::USES | word::ALL_HELD };
+        allocation.wait_for_access(|word| word & busy == 0);
+        allocation.wait_for_commands()?;
+        Ok(access)
+    }
+
+    /// Refuses what [`HostAccess::slice`] would find empty.
+    pub(crate) fn check<T: Pod>(&self, offset_bytes: usize, len: usize) -> Result<()> {
+        self.start::<T>(offset_bytes, len).map(drop)
+    }
+
+    /// `len` elements from `offset_bytes` on; none where [`HostAccess::check`] fails.
+    pub(crate) fn slice<T: Pod>(&self, offset_bytes: usize, len: usize) -> &[T] {
+        match self.start::<T>(offset_bytes, len) {
+            // SAFETY: within the allocation, aligned, host-addressable, any bytes are a `T`; no command and no writer
+            // touches it while `self` lives.
+            Ok(start) => unsafe { std::slice::from_raw_parts(start.as_ptr(), len) },
+            Err(_) => &[],
+        }
+    }
+
+    /// As [`HostAccess::slice`]; none where the access is not for writing.
+    pub(crate) fn slice_mut<T: Pod>(&mut self, offset_bytes: usize, len: usize) -> &mut [T] {
+        match self.start::<T>(offset_bytes, len) {
+            // SAFETY: within the allocation, aligned, host-addressable, any bytes are a `T`; no command, no reader and no
+            // other writer touches it while `self` is borrowed.
+            Ok(start) if self.write => unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), len) },
+            _ => &mut [],
+        }
+    }
+
+    fn start<T>(&self, offset_bytes: usize, len: usize) -> Result<NonNull<T>> {
+        let size_bytes = len.saturating_mul(size_of::<T>());
+        let span = self.allocation.span(offset_bytes, size_bytes)?;
+        // Without bytes any aligned address will do.
+        let start = NonNull::new(span.address().cast::<T>()).filter(|_| size_bytes != 0);
+        match start {
+            None if size_bytes == 0 => Ok(NonNull::dangling()),
+            Some(start) if start.is_aligned() && self.allocation.kind != Kind::Device => Ok(start),
+            _ => Err(Error::invalid("the host cannot address this memory as elements of that type")),
+        }
+    }
+}
+
+impl Drop for HostAccess {
+    fn drop(&mut self) {
+        self.allocation.leave(self.step);
+    }
+}
