@@ -5,11 +5,9 @@
 
 mod common;
 
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::Arc;
 
-use common::{bundle, call, context};
+use common::{bundle, call, context, gate};
 use oclave::record::Session;
 use oclave::{
     Advice, Command, Context, ErrorKind, Event, EventStatus, HostTarget, KernelBundle, KernelCall, Queue,
@@ -18,16 +16,6 @@ use oclave::{
 
 fn bump(bundle: &KernelBundle, value: &UsmSlice<i32>, step: i32) -> KernelCall {
     call(bundle, "bump_by").pointer_mut::<i32>(value).value(step)
-}
-
-/// A host task that ends when the sender is used.
-fn gate(queue: &Queue) -> (Event, Sender<()>) {
-    let (open, wait) = channel::<()>();
-    let wait: Mutex<Receiver<()>> = Mutex::new(wait);
-    let task = queue.host_task(move || {
-        wait.lock().unwrap().recv_timeout(Duration::from_secs(60)).map_err(|_| "the gate stayed shut")
-    });
-    (task.unwrap(), open)
 }
 
 fn out_of_order(context: &Context) -> Option<Queue> {

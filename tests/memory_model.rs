@@ -7,10 +7,9 @@ mod common;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use common::context;
+use common::{context, gate};
 use oclave::{Buffer, Command, Context, ErrorKind, Event, EventStatus, HostTarget, Queue};
 
 mod kernels {
@@ -24,16 +23,6 @@ fn queues(context: &Context) -> Vec<Queue> {
     queues.extend(Queue::builder(context).discard_events().build());
     queues.extend(Queue::builder(context).out_of_order().build());
     queues
-}
-
-/// A host task that runs until it is told.
-fn gate(queue: &Queue) -> (Event, Sender<()>) {
-    let (open, closed) = channel();
-    let closed = std::sync::Mutex::new(closed);
-    let wait = move || {
-        let _ = closed.lock().unwrap().recv();
-    };
-    (queue.host_task(wait).unwrap(), open)
 }
 
 #[test]

@@ -54,10 +54,7 @@ impl Bench {
 
 fn each(test: impl Fn(&Bench)) {
     let Some(context) = common::context() else { return };
-    let support = Graph::support(context.device());
-    let buffers = support.command_buffers.then_some(ReplayStrategy::CommandBuffer);
-    let lists = support.interpreter.then_some(ReplayStrategy::Interpreter);
-    for strategy in [Some(ReplayStrategy::Enqueue), buffers, lists].into_iter().flatten() {
+    for strategy in common::strategies(context.device()) {
         println!("{strategy:?} on {}", context.device().name());
         test(&Bench::new(&context, strategy));
     }

@@ -63,7 +63,7 @@ impl RawArgument {
 
     /// A pointer to the start of memory.
     pub fn memory<T, K: UsmKind>(memory: &UsmSlice<T, K>) -> Self {
-        Self(Raw::Memory(Place::Usm(memory.region().clone())))
+        Self::region(memory.region())
     }
 
     /// A pointer to the first byte.

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use super::context::Context;
 use super::event::{Event, RawEvent};
 use super::kernel::Kernel;
-
 use super::native::{
     ContextHandle, DeviceHandle, Enqueue, EventHandle, KernelHandle, ProgramHandle, QueueHandle, Submission,
     UsmHandle,

@@ -85,7 +85,7 @@ impl Context {
             quirks,
             slots: Slots::default(),
             retired: Retired::default(),
-            spare: (!quirks.rest_of_freed_memory.is_zero()).then(|| Spare::new(quirks.rest_of_freed_memory)),
+            spare: quirks.rest_of_freed_memory.map(Spare::new),
             has_error: AtomicBool::new(false),
             first_error: Mutex::new(None),
             faults: Faults::default(),

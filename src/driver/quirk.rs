@@ -31,7 +31,7 @@ pub(crate) struct Quirks {
     /// Seen as CL_INVALID_SPEC_ID for a constant that the module has (7.1, sixteen programs by eight threads beside other
     /// builds: once in 20 runs). So: one thread of the process at a time.
     pub(crate) one_module_at_a_time: bool,
-    /// How long USM rests, to be given out again, before the driver gets it back (`spare.rs`); zero: not at all.
+    /// How long USM rests, to be given out again, before the driver gets it back (`spare.rs`); `None`: not at all.
     ///
     /// PoCL 7.1 has a record of the address of each allocation, beside the one that `clMemFreeINTEL` takes away, which goes when the last
     /// command that used the memory lets go of it: some time after that command's event is complete. Memory that is freed in between
@@ -42,7 +42,7 @@ pub(crate) struct Quirks {
     ///
     /// PoCL 6.0 never takes the second record away: each allocation leaves 0.6 KiB, and makes later ones slower (256 bytes allocated and
     /// freed, microseconds: 38 at first, 641 after 30,000 times; 0.2 on PoCL 7.1). So memory seldom goes back there.
-    pub(crate) rest_of_freed_memory: Duration,
+    pub(crate) rest_of_freed_memory: Option<Duration>,
     /// PoCL 6.0 lays the program-scope variables of a program out in an order that differs from build to build of the same
     /// module (by addresses inside the compiler), and keeps compiled kernels on disk under a key that does not know the
     /// order. Kernels compiled by different builds then disagree where a variable is, and read and write another one.
@@ -96,13 +96,10 @@ fn is_intel_cpu_runtime(device: &Device) -> bool {
     device.kind() == DeviceKind::Cpu && device.platform().vendor().contains("Intel")
 }
 
-fn rest_of_freed_memory(device: &Device) -> Duration {
-    match (is_pocl(device), is_pocl_before_7(device)) {
-        (true, true) => Duration::from_secs(60),
-        // The driver's thread needs microseconds, or as long as it gets no processor.
-        (true, false) => Duration::from_secs(1),
-        (false, _) => Duration::ZERO,
-    }
+fn rest_of_freed_memory(device: &Device) -> Option<Duration> {
+    // PoCL 7's thread needs microseconds, or as long as it gets no processor.
+    let seconds = if is_pocl_before_7(device) { 60 } else { 1 };
+    is_pocl(device).then(|| Duration::from_secs(seconds))
 }
 
 fn is_pocl_before_7(device: &Device) -> bool {

@@ -3,10 +3,15 @@
 // Each program uses a part of this.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
 use oclave::mask::Mask;
 use oclave::record::{ObjectKind, Session};
 use oclave::{
-    Aspects, Command, Context, Device, Graph, KernelBundle, KernelCall, ProgramCache, Queue, ReplayStrategy,
+    Aspects, Command, Context, Device, Event, Graph, KernelBundle, KernelCall, ProgramCache, Queue,
+    ReplayStrategy,
 };
 
 /// The selected device, or `None` after saying why.
@@ -54,6 +59,16 @@ pub(crate) fn freed(session: &Session, context: &Context) -> u64 {
 /// How many allocations there are besides those that were freed.
 pub(crate) fn allocated(session: &Session, context: &Context) -> usize {
     session.live().get(&ObjectKind::Usm).copied().unwrap_or(0) - context.spare_memory().blocks
+}
+
+/// A host task that ends when the sender is used.
+pub(crate) fn gate(queue: &Queue) -> (Event, Sender<()>) {
+    let (open, wait) = channel::<()>();
+    let wait: Mutex<Receiver<()>> = Mutex::new(wait);
+    let task = queue.host_task(move || {
+        wait.lock().unwrap().recv_timeout(Duration::from_secs(60)).map_err(|_| "the gate stayed shut")
+    });
+    (task.unwrap(), open)
 }
 
 /// Runs a kernel once.
