@@ -127,8 +127,7 @@ impl Bench {
         let queue = Queue::builder(&self.context);
         let queue = if shape.in_order { queue } else { queue.out_of_order() }.build().unwrap();
         let run = |executable: &ExecutableGraph| {
-            queue.submit_graph(executable).unwrap();
-            queue.wait().unwrap();
+            queue.submit_graph(executable).unwrap().wait().unwrap();
         };
         let auto = graph.finalize().unwrap();
         // Its estimates are corrected twice at most: what they are from lists, and what was launched because of that. Then lists and

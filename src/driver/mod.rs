@@ -35,6 +35,7 @@ pub mod mask;
 pub(crate) mod mem;
 pub(crate) mod mutable;
 pub mod native;
+mod patience;
 mod platform;
 pub(crate) mod program;
 mod query;

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::event::{RawEvent, Status};
+use super::event::RawEvent;
 use super::queue::QueueCore;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -41,7 +41,7 @@ impl Slots {
     pub(super) fn open(&self, core: impl FnOnce(u32) -> Arc<QueueCore>) -> Arc<QueueCore> {
         let mut slots = self.lock();
         for entries in slots.iter_mut() {
-            entries.retain(|entry| !matches!(entry, Entry::Closed(event) if ended(event)));
+            entries.retain(|entry| !matches!(entry, Entry::Closed(event) if event.has_ended()));
         }
         if slots.len() < SLOTS && slots.iter().all(|entries| !entries.is_empty()) {
             slots.push(Vec::new());
@@ -62,7 +62,7 @@ impl Slots {
         let Some(entries) = slots.get_mut(core.slot() as usize) else { return };
         entries.retain(|entry| match entry {
             Entry::Open(open) => !Arc::ptr_eq(open, core),
-            Entry::Closed(event) => !ended(event),
+            Entry::Closed(event) => !event.has_ended(),
             Entry::Lost => true,
         });
         match leave() {
@@ -85,7 +85,7 @@ impl Slots {
             match entry {
                 Entry::Open(core) if core.is_idle() => {}
                 Entry::Open(core) => events.push(core.marker(&[])?),
-                Entry::Closed(event) if ended(event) => {}
+                Entry::Closed(event) if event.has_ended() => {}
                 Entry::Closed(event) => events.push(event.try_clone()?),
                 Entry::Lost => return Err(lost()),
             }
@@ -109,17 +109,13 @@ impl Slots {
         }
         open.iter().filter(|core| !core.is_idle()).try_for_each(|core| core.finish())?;
         // How such a command ended is not this caller's concern, only that it did.
-        closed.iter().filter(|event| !ended(event)).try_for_each(RawEvent::wait_for_end)
+        closed.iter().filter(|event| !event.has_ended()).try_for_each(RawEvent::wait_for_end)
     }
 
     /// Releases what is left.
     pub(super) fn clear(&self) {
         self.lock().clear();
     }
-}
-
-fn ended(event: &RawEvent) -> bool {
-    matches!(event.status(), Ok(Status::Complete | Status::Failed(_)))
 }
 
 fn lost() -> Error {

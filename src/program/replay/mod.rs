@@ -190,7 +190,7 @@ impl Builder<'_> {
             learned: Learned::default(),
             free_local_bytes: local_bytes.saturating_sub(taken),
         };
-        let key = self.cache_key(image, device, specs, "replay rates 4");
+        let key = self.cache_key(image, device, specs, "replay rates 5");
         replay.rates = rates::known_or_measured(self, device, &key, &replay)?;
         let key = self.cache_key(image, device, specs, "replay corrections 3");
         replay.learned =

@@ -129,6 +129,17 @@ impl Rate {
     fn time(&self, work: Work) -> f64 {
         self.task * work.tasks + self.step * work.steps
     }
+
+    /// Whether both say about the same.
+    fn is_like(&self, other: &Self) -> bool {
+        let alike = |a: f64, b: f64| (1.0 / ALIKE..ALIKE).contains(&(a / b));
+        alike(self.task, other.task) && alike(self.step, other.step)
+    }
+
+    /// What was disturbed less.
+    fn least(self, other: Self) -> Self {
+        Self { task: self.task.min(other.task), step: self.step.min(other.step), ..self }
+    }
 }
 
 /// Local sizes to try; 0 stands for [`Shape::Seq`].
@@ -138,8 +149,12 @@ const TASKS: usize = 512;
 /// Tasks with work, and items of each.
 const BUSY: usize = 16;
 const ITEMS: u64 = 256;
-const ROUNDS: usize = 15;
-/// How often a shape is measured anew where differences vanish.
+/// Of a pass over all shapes, the best of which counts. In each all shapes take their turns, so that what else the machine does hits all
+/// of them, or is over before the next round.
+const ROUNDS: usize = 8;
+/// Two passes that differ by less agree: something else on the machine would hardly do the same to both.
+const ALIKE: f64 = 1.5;
+/// How often passes that do not agree are made anew.
 const ATTEMPTS: usize = 4;
 /// Nanoseconds that a task without work, and a step of an item, are taken to cost where they could not be measured.
 const LEAST_TASK: f64 = 5.0;
@@ -167,30 +182,31 @@ pub(super) fn known_or_measured(
     Ok(rates)
 }
 
-/// The rates, and whether each was measured: where other work of the machine hid one, its place is taken by the least that is
-/// plausible.
+/// The rates, and whether they can be relied on: what other work of the machine disturbed is not kept.
 fn measure(builder: &Builder<'_>, device: &DeviceState, program: &ReplayProgram) -> Result<(Rates, bool)> {
-    let queue = device.queue(builder.context)?;
+    let context = builder.context;
+    let properties = Properties { profiling: true, internal: true, ..Properties::default() };
     let bytes = BUSY * ITEMS as usize * 4;
-    let memory = Allocation::new(builder.context, Some(device.device()), Kind::Device, bytes, 16)?;
+    let memory = Allocation::new(context, Some(device.device()), Kind::Device, bytes, 16)?;
     let mut list = list(program, memory.address().addr() as u64)?;
-    list.prepare(builder.context, device.device())?;
+    list.prepare(context, device.device())?;
     let steps = program.layout().kernels().last().map_or(1.0, |churn| f64::from(churn.cost.steps));
-    let mut measuring = Measuring { program, queue: &queue, memory: &memory, list };
+    let limit = device.device().capabilities().limits.max_work_group_size;
+    let shape = |local| if local == 0 { Shape::Seq } else { Shape::Wi([local, 1, 1]) };
+    let shapes = CANDIDATES.into_iter().filter(|local| *local <= limit).map(shape).collect();
+    let queue = device.queue(context)?;
+    let timed = Queue::new(context, device.device(), properties)?;
+    let mut measuring = Measuring { program, queue, timed, memory, list, steps, shapes };
     let enqueue = measuring.enqueue()?;
     let launched = measuring.launched()?;
-    let limit = device.device().capabilities().limits.max_work_group_size;
-    let mut shapes = Vec::new();
-    let mut sound = true;
-    for local in CANDIDATES.into_iter().filter(|local| *local <= limit) {
-        let shape = if local == 0 { Shape::Seq } else { Shape::Wi([local, 1, 1]) };
-        let (rate, measured) = measuring.rate(shape, steps)?;
-        sound &= measured;
-        shapes.push(rate);
-    }
+    let (shapes, is_sound) = measuring.rates()?;
     let rates = Rates { enqueue, launched, shapes };
-    log::debug!("replay on `{}`: {rates:?}", device.device().name());
-    Ok((rates, sound))
+    log::debug!(
+        "replay on `{}`: {rates:?}{}",
+        device.device().name(),
+        if is_sound { "" } else { ", disturbed" }
+    );
+    Ok((rates, is_sound))
 }
 
 /// Tasks that fill four bytes, and behind them some that compute.
@@ -216,20 +232,26 @@ fn list(program: &ReplayProgram, address: u64) -> Result<TaskList> {
 
 struct Measuring<'a> {
     program: &'a ReplayProgram,
-    queue: &'a Arc<Queue>,
-    memory: &'a Arc<Allocation>,
+    queue: Arc<Queue>,
+    /// Tells when commands began and ended on the device: what they take from the host's point of view says more of how fast threads
+    /// are woken.
+    timed: Arc<Queue>,
+    memory: Arc<Allocation>,
     list: TaskList,
+    /// Of an item of the tasks with work.
+    steps: f64,
+    shapes: Vec<Shape>,
 }
 
 impl Measuring<'_> {
     /// Nanoseconds of one of many launches of no tasks.
     fn enqueue(&mut self) -> Result<f64> {
-        best_of(ROUNDS, || {
+        best_of(LAUNCHES, || {
             let start = Instant::now();
             let mut last = None;
             for _ in 0..LAUNCHES {
                 let none = std::iter::empty();
-                last = Some(self.list.launch(self.program, self.queue, &NO_TASKS, none, &[])?);
+                last = Some(self.list.launch(self.program, &self.queue, &NO_TASKS, none, &[])?);
             }
             last.map_or(Ok(()), |last| last.wait())?;
             Ok(start.elapsed().as_nanos() as f64 / LAUNCHES as f64)
@@ -238,41 +260,54 @@ impl Measuring<'_> {
 
     /// Nanoseconds from start to end of a launch of no tasks: as others are measured.
     fn launched(&mut self) -> Result<f64> {
-        let properties = Properties { profiling: true, internal: true, ..Properties::default() };
-        let queue = Queue::new(self.queue.context(), self.queue.device(), properties)?;
-        best_of(LAUNCHES, || {
-            let event = self.list.launch(self.program, &queue, &NO_TASKS, std::iter::empty(), &[])?;
-            event.wait()?;
-            let times = event.profiling()?;
-            Ok(times.ended_ns.saturating_sub(times.started_ns) as f64)
-        })
+        best_of(LAUNCHES, || self.time(Shape::Seq, 0, 0))
     }
 
-    /// What one shape costs, and whether it was measured. Differences of launches that other work of the machine disturbed can
-    /// be nothing, or less: they are measured again.
-    fn rate(&mut self, shape: Shape, steps: f64) -> Result<(Rate, bool)> {
-        for _ in 0..ATTEMPTS {
-            let launch = self.best(shape, 0, 0)?;
-            let empty = self.best(shape, 0, TASKS)? - launch;
-            let busy = self.best(shape, TASKS, BUSY)? - launch;
-            let task = empty / TASKS as f64;
-            let step = (busy - task * BUSY as f64) / (BUSY as f64 * ITEMS as f64 * steps);
-            if task > 0.0 && step > 0.0 {
-                return Ok((Rate { shape, task, step }, true));
+    /// What the shapes cost, and whether two passes agreed.
+    fn rates(&mut self) -> Result<(Vec<Rate>, bool)> {
+        for attempt in 1.. {
+            let passes = [self.pass()?, self.pass()?];
+            let [first, second] = &passes;
+            let both = || first.iter().zip(second);
+            let agree = both().all(|(a, b)| a.zip(*b).is_some_and(|(a, b)| a.is_like(&b)));
+            if agree || attempt == ATTEMPTS {
+                let rate = |(shape, (a, b)): (&Shape, (&Option<Rate>, &Option<Rate>))| {
+                    let none = Rate { shape: *shape, task: LEAST_TASK, step: LEAST_STEP };
+                    a.zip(*b).map(|(a, b)| a.least(b)).or(*a).or(*b).unwrap_or(none)
+                };
+                return Ok((self.shapes.iter().zip(both()).map(rate).collect(), agree));
             }
         }
-        Ok((Rate { shape, task: LEAST_TASK, step: LEAST_STEP }, false))
+        Ok((Vec::new(), false))
     }
 
-    /// Nanoseconds of a launch.
-    fn best(&mut self, shape: Shape, first: usize, count: usize) -> Result<f64> {
+    /// What each shape costs; `None` where the differences that tell were nothing, or less.
+    fn pass(&mut self) -> Result<Vec<Option<Rate>>> {
+        let mut best = vec![[f64::INFINITY; 3]; self.shapes.len()];
+        for _ in 0..ROUNDS {
+            for (at, best) in best.iter_mut().enumerate() {
+                let Some(shape) = self.shapes.get(at).copied() else { continue };
+                for (best, (first, count)) in best.iter_mut().zip([(0, 0), (0, TASKS), (TASKS, BUSY)]) {
+                    *best = best.min(self.time(shape, first, count)?);
+                }
+            }
+        }
+        let rate = |(shape, [launch, empty, busy]): (&Shape, [f64; 3])| {
+            let task = (empty - launch) / TASKS as f64;
+            let step = (busy - launch - task * BUSY as f64) / (BUSY as f64 * ITEMS as f64 * self.steps);
+            (task > 0.0 && step > 0.0).then_some(Rate { shape: *shape, task, step })
+        };
+        Ok(self.shapes.iter().zip(best).map(rate).collect())
+    }
+
+    /// Nanoseconds that tasks take on the device.
+    fn time(&mut self, shape: Shape, first: usize, count: usize) -> Result<f64> {
         let segment = Segment { first: first as u64, count: count as u64, shape, ..NO_TASKS };
-        best_of(ROUNDS, || {
-            let start = Instant::now();
-            let memory = std::iter::once(self.memory.tail(0));
-            self.list.launch(self.program, self.queue, &segment, memory, &[])?.wait()?;
-            Ok(start.elapsed().as_nanos() as f64)
-        })
+        let memory = std::iter::once(self.memory.tail(0));
+        let event = self.list.launch(self.program, &self.timed, &segment, memory, &[])?;
+        event.wait()?;
+        let times = event.profiling()?;
+        Ok(times.ended_ns.saturating_sub(times.started_ns) as f64)
     }
 }
 
@@ -307,6 +342,14 @@ mod tests {
     #[test]
     fn groups_take_as_long_as_the_most_alike_that_were_measured() {
         assert_eq!(rates().of_groups(64, Work { tasks: 10.0, steps: 100.0 }), 510.0);
+    }
+
+    #[test]
+    fn passes_agree_when_neither_was_disturbed() {
+        let rate = |task, step| Rate { shape: Shape::Seq, task, step };
+        assert!(rate(10.0, 1.0).is_like(&rate(12.0, 0.8)));
+        assert!(!rate(10.0, 1.0).is_like(&rate(10.0, 6.0)) && !rate(40.0, 1.0).is_like(&rate(10.0, 1.0)));
+        assert_eq!(rate(12.0, 0.8).least(rate(10.0, 1.0)), rate(10.0, 0.8));
     }
 
     #[test]

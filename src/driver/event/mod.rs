@@ -1,182 +1,18 @@
 //! Events: waiting, status, profiling.
 
-use std::ffi::c_void;
+mod raw;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+pub(crate) use self::raw::{Ended, RawEvent, Status, Then};
+use super::patience;
 use super::queue::Queue;
 use super::sys::{
-    CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, CL_PROFILING_COMMAND_END, CL_PROFILING_COMMAND_QUEUED,
-    CL_PROFILING_COMMAND_START, CL_PROFILING_COMMAND_SUBMIT, CL_QUEUED, CL_RUNNING, CL_SUBMITTED, cl_event,
-    cl_int, cl_profiling_info,
+    CL_PROFILING_COMMAND_END, CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_START,
+    CL_PROFILING_COMMAND_SUBMIT,
 };
-use super::{Api, info};
 use crate::error::{Error, ErrorKind, Result};
-
-/// Where a command is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Status {
-    Queued,
-    Submitted,
-    Running,
-    Complete,
-    /// Ended with this (negative) code.
-    Failed(i32),
-}
-
-/// One reference to a `cl_event`.
-pub(crate) struct RawEvent {
-    api: &'static Api,
-    raw: cl_event,
-}
-
-// SAFETY: OpenCL's functions on events are thread-safe (specification, appendix A.2); the handle is only read.
-unsafe impl Send for RawEvent {}
-// SAFETY: as above.
-unsafe impl Sync for RawEvent {}
-
-impl RawEvent {
-    /// # Safety
-    /// `raw` is an event, one reference to which passes to the result.
-    pub(crate) unsafe fn new(api: &'static Api, raw: cl_event) -> Self {
-        Self { api, raw }
-    }
-
-    pub(crate) fn raw(&self) -> cl_event {
-        self.raw
-    }
-
-    pub(crate) fn try_clone(&self) -> Result<Self> {
-        // SAFETY: the event is alive.
-        unsafe { self.api.clRetainEvent(self.raw) }?;
-        Ok(Self { api: self.api, raw: self.raw })
-    }
-
-    pub(crate) fn status(&self) -> Result<Status> {
-        let status: cl_int = info::value(|size, value, ret| {
-            // SAFETY: the event is alive; `value` has room for `size` bytes.
-            unsafe { self.api.clGetEventInfo(self.raw, CL_EVENT_COMMAND_EXECUTION_STATUS, size, value, ret) }
-        })?;
-        Ok(match status {
-            CL_COMPLETE => Status::Complete,
-            CL_RUNNING => Status::Running,
-            CL_SUBMITTED => Status::Submitted,
-            CL_QUEUED => Status::Queued,
-            code if code < 0 => Status::Failed(code),
-            _ => Status::Submitted,
-        })
-    }
-
-    /// How it has ended; `None` while it has not.
-    pub(crate) fn outcome(&self) -> Result<Option<Result<()>>> {
-        Ok(match self.status()? {
-            Status::Complete => Some(Ok(())),
-            Status::Failed(code) => Some(Err(failed(code))),
-            _ => None,
-        })
-    }
-
-    /// Blocks until the command has ended.
-    pub(crate) fn wait(&self) -> Result<()> {
-        // SAFETY: the event is alive.
-        let waited = unsafe { self.api.clWaitForEvents(&[self.raw]) };
-        // The wait only says that something failed; the event says how.
-        match self.status() {
-            Ok(Status::Failed(code)) => Err(failed(code)),
-            _ => waited,
-        }
-    }
-
-    /// Blocks until the command has ended, however it ended.
-    ///
-    /// # Errors
-    /// When the driver does not say. Every way to ask has been tried then.
-    pub(crate) fn wait_for_end(&self) -> Result<()> {
-        let ended = |event: &Self| {
-            event.status().map(|status| matches!(status, Status::Complete | Status::Failed(_)))
-        };
-        if self.wait().is_ok() || matches!(ended(self), Ok(true)) {
-            return Ok(());
-        }
-        while !ended(self)? {
-            std::thread::sleep(std::time::Duration::from_micros(100));
-        }
-        Ok(())
-    }
-
-    fn profile(&self, name: cl_profiling_info) -> Result<u64> {
-        info::value(|size, value, ret| {
-            // SAFETY: the event is alive; `value` has room for `size` bytes.
-            unsafe { self.api.clGetEventProfilingInfo(self.raw, name, size, value, ret) }
-        })
-    }
-}
-
-impl Drop for RawEvent {
-    fn drop(&mut self) {
-        // SAFETY: the reference is this object's own.
-        if let Err(error) = unsafe { self.api.clReleaseEvent(self.raw) } {
-            log::error!("an event was not released: {error}");
-        }
-    }
-}
-
-/// How a command ended, with the event: it is released when this is dropped, and not inside the driver's callback.
-pub(crate) struct Ended {
-    outcome: Result<()>,
-    event: Option<RawEvent>,
-}
-
-impl Ended {
-    /// How it ended. Asks the event itself, too: PoCL (6.0, 7.1) tells callbacks that all is well of user events that failed.
-    pub(crate) fn outcome(self) -> Result<()> {
-        match self.event.as_ref().map(RawEvent::status) {
-            Some(Ok(Status::Failed(code))) if self.outcome.is_ok() => Err(failed(code)),
-            _ => self.outcome,
-        }
-    }
-}
-
-/// Called, on a thread of the driver, when a command has ended. It must neither wait nor call OpenCL.
-pub(crate) type Then = Box<dyn FnOnce(Ended) + Send>;
-
-struct Callback {
-    then: Then,
-    event: RawEvent,
-}
-
-impl RawEvent {
-    /// Calls `then` once, when the command has ended; at once when the driver refuses.
-    pub(crate) fn when_ended(&self, then: Then) {
-        let event = match self.try_clone() {
-            Ok(event) => event,
-            Err(error) => return then(Ended { outcome: Err(error), event: None }),
-        };
-        let data = Box::into_raw(Box::new(Callback { then, event })).cast::<c_void>();
-        // SAFETY: the event is alive, and so is its reference in the box, which goes to `ended` or is taken back below.
-        let set = unsafe { self.api.clSetEventCallback(self.raw, CL_COMPLETE, Some(ended), data) };
-        if let Err(error) = set {
-            // SAFETY: the box was made above, and the driver did not take the callback.
-            let callback = unsafe { Box::from_raw(data.cast::<Callback>()) };
-            (callback.then)(Ended { outcome: Err(error), event: Some(callback.event) });
-        }
-    }
-}
-
-/// What drivers call.
-unsafe extern "C" fn ended(_: cl_event, status: cl_int, data: *mut c_void) {
-    // SAFETY: `data` is the box that `RawEvent::when_ended` gave away; drivers call once for each registration
-    // (specification of clSetEventCallback).
-    let callback = unsafe { Box::from_raw(data.cast::<Callback>()) };
-    let outcome = if status < 0 { Err(failed(status)) } else { Ok(()) };
-    (callback.then)(Ended { outcome, event: Some(callback.event) });
-}
-
-fn failed(code: i32) -> Error {
-    Error::cl("clWaitForEvents", code)
-        .with_kind(ErrorKind::Kernel)
-        .with_message("a command, or one that it depends on, failed while it ran")
-}
 
 /// Times of a command on the device's clock, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -222,7 +58,7 @@ struct Submitted {
     marker: OnceLock<RawEvent>,
     /// The commands behind all of which it is complete, which end independently of each other; instead of `own`.
     joined: Vec<RawEvent>,
-    /// Whether a wait has seen all of `joined` end.
+    /// Whether a wait has seen it end.
     seen: AtomicBool,
 }
 
@@ -336,17 +172,22 @@ impl Event {
     }
 
     pub(crate) fn wait(&self) -> Result<()> {
-        if !self.one.joined.is_empty() {
-            self.one.joined.iter().map(RawEvent::wait).fold(Ok(()), Result::and)?;
-            self.one.seen.store(true, Ordering::Release);
-            return self.one.queue.check_faults();
-        }
-        let Some(raw) = self.known() else {
-            return if self.one.queue.is_complete(self.one.count) { Ok(()) } else { self.one.queue.finish() };
+        let Submitted { queue, count, covers, joined, seen, .. } = &*self.one;
+        let events = match (joined.as_slice(), self.known()) {
+            ([], Some(raw)) => std::slice::from_ref(raw),
+            ([], None) if queue.is_complete(*count) => return Ok(()),
+            ([], None) => return queue.finish(),
+            (joined, _) => joined,
         };
-        raw.wait()?;
-        self.one.queue.completed(self.one.covers);
-        self.one.queue.check_faults()
+        let patience = queue.context().quirks().patience;
+        if patience.is_some() {
+            queue.flush_once()?;
+        }
+        let has_ended = || events.iter().all(RawEvent::has_ended);
+        patience::wait(patience, has_ended, || events.iter().map(RawEvent::wait).fold(Ok(()), Result::and))?;
+        seen.store(true, Ordering::Release);
+        queue.completed(*covers);
+        queue.check_faults()
     }
 
     /// Calls `then` when the command has ended; see [`RawEvent::when_ended`].
