@@ -1,8 +1,9 @@
-//! Updates of executable graphs: one scalar, in one node and in all, against raw OpenCL, alternating in one process.
+//! Updates of executable graphs, of one node and of all, against raw OpenCL, alternating in one process.
 //!
-//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes that change, of a graph of 1000. `update_in_place` compares a commit
-//! (`update_nodes`) with `clUpdateMutableCommandsKHR` for the same change, `update_set` with `clSetKernelArg`, where commands are enqueued; so does
-//! `update_task`, where they are tasks of a list.
+//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes that change, of a graph of 1000, by one scalar if the name does not say `pointer`,
+//! `range` or `local`. `update_in_place` compares a commit (`update_nodes`) with `clUpdateMutableCommandsKHR` for a scalar, `update_set` with `clSetKernelArg`
+//! for a scalar, where commands are enqueued; so does `update_task`, where they are tasks of a list, and `update_parts`, where a host task is between
+//! each two kernels, so that each is a partition of its own.
 //! `update_record_anew` is a commit of one node and the recording that it causes, against a raw recording of the same commands.
 //! `update_rebuild` is the change of the parameter and the commit, against building and finalizing the graph, which is the only way elsewhere.
 
@@ -19,7 +20,7 @@ use std::time::Instant;
 
 use oclave::mask::Mask;
 use oclave::{
-    Command, Context, Device, DynamicParameter, ExecutableGraph, Graph, Node, Queue, ReplayStrategy,
+    Command, Context, Device, DynamicParameter, ExecutableGraph, Graph, Local, Node, Queue, ReplayStrategy,
     UsmSlice, usm,
 };
 use opencl_sys::{
@@ -34,9 +35,9 @@ use raw::{Raw, check};
 mod kernels {
     oclave::include_kernels!("bench");
 }
-use kernels::bump::bump_by;
+use kernels::bump::{bump_by, bump_local};
 
-/// `kernels/bench/bump.cl`, as the build script compiles it too.
+/// `bump` and `bump_by` of `kernels/bench/bump.cl`, as the build script compiles them too.
 const SPIRV: &[u8] = include_bytes!("kernels/bump.spv");
 const NODES: usize = 1000;
 const ROUNDS: usize = 101;
@@ -45,30 +46,30 @@ fn main() {
     let Some(device) = measure::device() else { return };
     let reference = Reference::new(&device);
     let kernels: Vec<cl_kernel> = (0..NODES).map(|_| reference.kernel()).collect();
-    let enqueued = Ours::new(&device, ReplayStrategy::Enqueue);
-    for n in [1, NODES] {
-        enqueued.commit("update_set", n, |value| {
-            kernels[..n].iter().for_each(|kernel| reference.set(*kernel, value))
-        });
+    let set = |value, n: usize| kernels[..n].iter().for_each(|kernel| reference.set(*kernel, value));
+    for what in What::ALL {
+        let enqueued = Ours::new(&device, ReplayStrategy::Enqueue, what);
+        enqueued.commits("update_set", set);
+        if what == What::Value {
+            enqueued.rebuild("update_rebuild_enqueue");
+        }
+        Ours::new(&device, ReplayStrategy::Interpreter, what).commits("update_task", set);
     }
-    enqueued.rebuild("update_rebuild_enqueue");
-    let listed = Ours::new(&device, ReplayStrategy::Interpreter);
-    for n in [1, NODES] {
-        listed.commit("update_task", n, |value| {
-            kernels[..n].iter().for_each(|kernel| reference.set(*kernel, value))
-        });
-    }
+    Ours::new(&device, ReplayStrategy::Enqueue, What::Parts).commits("update", set);
     let Some(buffers) = CommandBuffers::of(&reference.raw, &device) else { return };
     if Graph::support(&device).updates_in_place {
-        let ours = Ours::new(&device, ReplayStrategy::CommandBuffer);
         let recorded = reference.record(&buffers, &kernels, true);
-        for n in [1, NODES] {
-            ours.commit("update_in_place", n, |value| reference.update(&buffers, &recorded, n, value));
+        for what in What::ALL {
+            let ours = Ours::new(&device, ReplayStrategy::CommandBuffer, what);
+            ours.commits("update_in_place", |value, n| reference.update(&buffers, &recorded, n, value));
+            if what == What::Value {
+                ours.rebuild("update_rebuild_in_place");
+            }
         }
-        ours.rebuild("update_rebuild_in_place");
         buffers.release(recorded.buffer);
     }
-    let masked = Ours::new(&device.masked(Mask::MUTABLE_DISPATCH), ReplayStrategy::CommandBuffer);
+    let masked =
+        Ours::new(&device.masked(Mask::MUTABLE_DISPATCH), ReplayStrategy::CommandBuffer, What::Value);
     let last = Cell::new(reference.record(&buffers, &kernels, false));
     masked.record_anew("update_record_anew", || {
         let before = last.replace(reference.record(&buffers, &kernels, false));
@@ -76,101 +77,166 @@ fn main() {
     });
 }
 
+/// What changes.
+#[derive(Clone, Copy, PartialEq)]
+enum What {
+    Value,
+    Pointer,
+    Range,
+    Local,
+    /// A value; with host tasks between the kernels.
+    Parts,
+}
+
+impl What {
+    const ALL: [Self; 4] = [Self::Value, Self::Pointer, Self::Range, Self::Local];
+
+    /// The end of names of rows.
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::Value => "",
+            Self::Pointer => "_pointer",
+            Self::Range => "_range",
+            Self::Local => "_local",
+            Self::Parts => "_parts",
+        }
+    }
+}
+
 /// A chain of kernels, all of which follow one parameter.
 struct Ours {
     context: Context,
     queue: Queue,
-    cell: UsmSlice<i32, usm::Device>,
+    cells: [UsmSlice<i32, usm::Device>; 2],
     strategy: ReplayStrategy,
-    step: DynamicParameter<i32>,
-    nodes: Vec<Node>,
-    executable: ExecutableGraph,
+    what: What,
+    graph: Built,
     value: Cell<i32>,
 }
 
 impl Ours {
-    fn new(device: &Device, strategy: ReplayStrategy) -> Self {
+    fn new(device: &Device, strategy: ReplayStrategy, what: What) -> Self {
         let context = Context::new(device).unwrap();
         let queue = Queue::new(&context).unwrap();
-        let cell = context.alloc_device::<i32>(1).unwrap();
-        let (step, nodes, executable) = build(&context, &cell, strategy, NODES);
-        queue.submit_graph(&executable).unwrap().wait().unwrap();
-        Self { context, queue, cell, strategy, step, nodes, executable, value: Cell::new(1) }
+        let cells = [(); 2].map(|()| context.alloc_device::<i32>(2).unwrap());
+        let graph = Built::new(&context, &cells, strategy, what, NODES);
+        queue.submit_graph(&graph.executable).unwrap().wait().unwrap();
+        Self { context, queue, cells, strategy, what, graph, value: Cell::new(1) }
     }
 
-    /// Another value for the nodes of the graph.
-    fn change(&self) -> i32 {
+    /// Another value for nodes of the graph.
+    fn change(&self, n: usize) -> i32 {
         let value = self.value.get() + 1;
         self.value.set(value);
-        self.step.update(value).unwrap();
+        self.graph.change(&self.cells, value, n);
         value
     }
 
-    /// Commits, each after a change that is not measured, in turns with the same by other means.
-    fn commit(&self, name: &str, n: usize, reference: impl Fn(i32)) {
-        let mut times = (Vec::new(), Vec::new());
-        let repeat = if n == 1 { 50 } else { 2 };
-        for round in 0..ROUNDS + 3 {
-            let (mut a, mut b) = (0.0, 0.0);
-            for _ in 0..repeat {
-                let value = self.change();
-                let start = Instant::now();
-                self.executable.update_nodes(&self.nodes[..n]).unwrap();
-                a += start.elapsed().as_secs_f64() * 1e6;
-                let start = Instant::now();
-                reference(value);
-                b += start.elapsed().as_secs_f64() * 1e6;
+    /// Commits of one node and of all, each after a change that is not measured, in turns with the same by other means.
+    fn commits(&self, name: &str, reference: impl Fn(i32, usize)) {
+        for n in [1, NODES] {
+            let mut times = (Vec::new(), Vec::new());
+            let repeat = if n == 1 { 50 } else { 2 };
+            for round in 0..ROUNDS + 3 {
+                let (mut a, mut b) = (0.0, 0.0);
+                for _ in 0..repeat {
+                    let value = self.change(n);
+                    let start = Instant::now();
+                    self.graph.executable.update_nodes(&self.graph.nodes[..n]).unwrap();
+                    a += start.elapsed().as_secs_f64() * 1e6;
+                    let start = Instant::now();
+                    reference(value, n);
+                    b += start.elapsed().as_secs_f64() * 1e6;
+                }
+                if round >= 3 {
+                    times.0.push(a / f64::from(repeat));
+                    times.1.push(b / f64::from(repeat));
+                }
             }
-            if round >= 3 {
-                times.0.push(a / f64::from(repeat));
-                times.1.push(b / f64::from(repeat));
-            }
+            measure::row(&format!("{name}{}", self.what.suffix()), n, times);
         }
-        measure::row(name, n, times);
     }
 
     fn rebuild(&self, name: &str) {
-        let build = || build(&self.context, &self.cell, self.strategy, 1);
-        let (step, nodes, executable) = build();
+        let build = || Built::new(&self.context, &self.cells, self.strategy, self.what, 1);
+        let graph = build();
         let ours = || {
             self.value.set(self.value.get() + 1);
-            step.update(self.value.get()).unwrap();
-            executable.update(&nodes[0]).unwrap();
+            graph.change(&self.cells, self.value.get(), 1);
+            graph.executable.update(&graph.nodes[0]).unwrap();
         };
         measure::pair(name, 1, 15, 1, ours, || drop(build()));
     }
 
     fn record_anew(&self, name: &str, reference: impl Fn()) {
         let ours = || {
-            self.change();
-            self.executable.update(&self.nodes[0]).unwrap();
-            assert!(!self.executable.native_command_buffers(&self.queue).unwrap().is_empty());
+            self.change(1);
+            self.graph.executable.update(&self.graph.nodes[0]).unwrap();
+            assert!(!self.graph.executable.native_command_buffers(&self.queue).unwrap().is_empty());
         };
         measure::pair(name, NODES, 31, 1, ours, reference);
     }
 }
 
 /// A chain of kernels, of which the first ones follow a parameter.
-fn build(
-    context: &Context,
-    cell: &UsmSlice<i32, usm::Device>,
-    strategy: ReplayStrategy,
-    followers: usize,
-) -> (DynamicParameter<i32>, Vec<Node>, ExecutableGraph) {
-    let graph = Graph::new(context, context.device()).unwrap();
-    let step = DynamicParameter::new(&graph, 1);
-    let mut nodes: Vec<Node> = Vec::with_capacity(NODES);
-    for at in 0..NODES {
-        let call = if at < followers { bump_by(cell, &step) } else { bump_by(cell, 1) };
-        let command = Command::parallel_for(1, call);
-        let node = match nodes.last() {
-            Some(last) => graph.after(last).add(command),
-            None => graph.add(command),
+struct Built {
+    what: What,
+    step: DynamicParameter<i32>,
+    cell: DynamicParameter<UsmSlice<i32, usm::Device>>,
+    local: DynamicParameter<Local<i32>>,
+    /// The kernels.
+    nodes: Vec<Node>,
+    executable: ExecutableGraph,
+}
+
+impl Built {
+    fn new(
+        context: &Context,
+        cells: &[UsmSlice<i32, usm::Device>; 2],
+        strategy: ReplayStrategy,
+        what: What,
+        followers: usize,
+    ) -> Self {
+        let graph = Graph::new(context, context.device()).unwrap();
+        let step = DynamicParameter::new(&graph, 1);
+        let cell = DynamicParameter::new(&graph, cells[0].clone());
+        let local = DynamicParameter::new(&graph, Local::new(1));
+        let mut nodes: Vec<Node> = Vec::with_capacity(NODES);
+        let mut last: Option<Node> = None;
+        let mut add = |command: Command| {
+            let node = match &last {
+                Some(last) => graph.after(last).add(command),
+                None => graph.add(command),
+            };
+            last = Some(node.unwrap());
+            last.clone().unwrap()
         };
-        nodes.push(node.unwrap());
+        for at in 0..NODES {
+            let call = match what {
+                What::Value | What::Parts if at < followers => bump_by(&cells[0], &step),
+                What::Pointer => bump_by(&cell, 1),
+                What::Local => bump_local(&cells[0], &local),
+                _ => bump_by(&cells[0], 1),
+            };
+            if what == What::Parts && at > 0 {
+                add(Command::host_task(|| {}));
+            }
+            nodes.push(add(Command::parallel_for(1, call)));
+        }
+        let executable = graph.finalizer().updatable().strategy(strategy).finalize().unwrap();
+        Self { what, step, cell, local, nodes, executable }
     }
-    let executable = graph.finalizer().updatable().strategy(strategy).finalize().unwrap();
-    (step, nodes, executable)
+
+    /// Gives the first nodes another value.
+    fn change(&self, cells: &[UsmSlice<i32, usm::Device>; 2], value: i32, n: usize) {
+        let other = value as usize % 2;
+        match self.what {
+            What::Value | What::Parts => self.step.update(value).unwrap(),
+            What::Pointer => self.cell.update(&cells[other]).unwrap(),
+            What::Local => self.local.update(Local::new(1 + other)).unwrap(),
+            What::Range => self.nodes[..n].iter().for_each(|node| node.update_range(1 + other).unwrap()),
+        }
+    }
 }
 
 /// A command buffer, and what updates name its commands by.

@@ -7,8 +7,10 @@ mod kernels {
     oclave::include_kernels!("tests");
 }
 
+use common::freed;
 use kernels::arguments::group_sum;
 use kernels::buffers::{advance, number};
+use oclave::record::Session;
 use oclave::{
     Command, Context, Detail, DynamicCommandGroup, DynamicParameter, ErrorKind, ExecutableGraph, Graph,
     Local, NdRange, Node, Queue, ReplayStrategy, UsmSlice, usm,
@@ -252,6 +254,33 @@ fn parameters_whose_handles_are_gone_keep_their_values() {
         drop((first, graph));
         executable.update(&node).unwrap();
         assert_eq!(bench.run(&executable), 90);
+    });
+}
+
+/// An executable keeps the memory that its nodes use now, and lets go of what they do not use any more.
+#[test]
+fn memory_comes_and_goes_with_commits() {
+    each(|bench| {
+        let session = Session::start();
+        let [old, new] = [(); 2].map(|()| bench.context.alloc_device::<u32>(LEN).unwrap());
+        let graph = Graph::new(&bench.context, bench.context.device()).unwrap();
+        let memory = DynamicParameter::new(&graph, old.clone());
+        let a = graph.add(Command::parallel_for(LEN, number(&memory, 7))).unwrap();
+        let b = graph.after(&a).add(Command::parallel_for(LEN, advance(&memory, 1, 3))).unwrap();
+        let executable = bench.finalize(&graph);
+        bench.queue.submit_graph(&executable).unwrap().wait().unwrap();
+        memory.update(&new).unwrap();
+        executable.update(&a).unwrap();
+        bench.queue.submit_graph(&executable).unwrap().wait().unwrap();
+        assert_eq!(bench.queue.read(&new).unwrap()[0], 7);
+        assert_eq!(bench.queue.read(&old).unwrap()[0], 13);
+        let before = freed(&session, &bench.context);
+        drop(old);
+        assert_eq!(freed(&session, &bench.context), before, "the second node uses it");
+        executable.update(&b).unwrap();
+        assert_eq!(freed(&session, &bench.context), before + 1);
+        bench.queue.submit_graph(&executable).unwrap().wait().unwrap();
+        assert_eq!(bench.queue.read(&new).unwrap()[0], 10);
     });
 }
 

@@ -8,3 +8,9 @@ kernel void bump_by(global int *value, int step)
 {
     value[get_global_id(0)] += step;
 }
+
+kernel void bump_local(global int *value, local int *part)
+{
+    part[get_local_id(0)] = 1;
+    value[get_global_id(0)] += part[get_local_id(0)];
+}

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use bytemuck::NoUninit;
 use oclave_image::Access;
 
-use super::parameter::{Binding, Given, Parameter};
+use super::Place;
+use super::parameter::{Binding, Given, Parameter, newest_of};
 use super::values::{KernelLocal, KernelValue, RawArgument};
 use crate::driver::launch::Bytes;
 use crate::memory::buffer::Requirement;
-use crate::memory::{KernelPointer, KernelPointerMut, Pointer};
+use crate::memory::{KernelPointer, KernelPointerMut, Pointer, Region};
 use crate::program::SpecValue;
 use crate::{BundleKernel, Kernel, SpecConstant, SpecType};
 
@@ -59,6 +60,27 @@ pub(crate) enum Argument {
     Pointer(Pointer),
     /// Local memory of so many bytes per work-group; `ty` is the element's type.
     Local { size_bytes: usize, ty: TypeId },
+}
+
+impl Argument {
+    /// What a pointer points to, if it is not null; where that needs not be looked up, or was.
+    pub(crate) fn region(&self) -> Option<&Region> {
+        match self {
+            Self::Pointer(pointer) => match pointer.place() {
+                Place::Usm(region) => Some(region),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Changes it to a value of the same kind: a pointer stays one to the same element, with the same access.
+    fn set(&mut self, to: &Self) {
+        match (self, to) {
+            (Self::Pointer(pointer), Self::Pointer(to)) => pointer.set_place(to.place().clone()),
+            (argument, to) => *argument = to.clone(),
+        }
+    }
 }
 
 /// The bytes of a by-value argument: on the spot when they are few.
@@ -210,14 +232,20 @@ impl KernelCall {
         self.more.as_ref().map_or(&[], |more| &more.bindings)
     }
 
-    /// Changes an argument to a value of the same kind: a pointer stays one to the same element, with the same access.
+    /// Changes an argument to a value of the same kind.
     pub(crate) fn set_argument(&mut self, index: usize, to: &Argument) {
-        match (self.arguments.get_mut(index), to) {
-            (Some(Argument::Pointer(pointer)), Argument::Pointer(to)) => {
-                pointer.set_place(to.place().clone())
+        if let Some(argument) = self.arguments.get_mut(index) {
+            argument.set(to);
+        }
+    }
+
+    /// Gives all arguments that follow a parameter its value.
+    pub(super) fn follow(&mut self) {
+        let Some(more) = &self.more else { return };
+        for Binding { argument, parameter } in newest_of(&more.bindings) {
+            if let Some(argument) = self.arguments.get_mut(*argument) {
+                argument.set(&parameter.current());
             }
-            (Some(argument), to) => *argument = to.clone(),
-            (None, _) => {}
         }
     }
 

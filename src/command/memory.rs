@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::Argument;
 use super::prepare::Prepared;
-use super::{Argument, Place};
 use crate::Result;
 use crate::driver::queue::Queue;
 use crate::driver::usm::Allocation;
@@ -13,17 +13,9 @@ impl Prepared {
     /// The memory that it names; once for each time.
     pub(super) fn allocations(&self) -> Vec<&Arc<Allocation>> {
         match self {
-            Self::Kernel(kernel) => kernel
-                .arguments
-                .iter()
-                .filter_map(|argument| match argument {
-                    Argument::Pointer(pointer) => match pointer.place() {
-                        Place::Usm(region) => Some(region.allocation()),
-                        _ => None,
-                    },
-                    _ => None,
-                })
-                .collect(),
+            Self::Kernel(kernel) => {
+                kernel.arguments.iter().filter_map(Argument::region).map(Region::allocation).collect()
+            }
             Self::Copy { from, to } => vec![from.allocation(), to.allocation()],
             Self::Write { to: memory, .. }
             | Self::Read { from: memory, .. }

@@ -164,11 +164,8 @@ impl CommandKind {
 
     /// Gives all arguments that follow a parameter its value.
     pub(crate) fn follow(&mut self) {
-        let followed: Vec<Binding> = newest_of(self.bindings()).cloned().collect();
         if let Self::Kernel { call, .. } = self {
-            for Binding { argument, parameter } in followed {
-                call.set_argument(argument, &parameter.current());
-            }
+            call.follow();
         }
     }
 }

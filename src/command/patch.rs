@@ -33,8 +33,8 @@ impl CommandKind {
         self.call_arguments().iter().map(|argument| launch::argument(argument, false))
     }
 
-    /// Whether the other command differs from this one in values of arguments at most: same kernel, range and memory.
-    pub(crate) fn differs_in_values(&self, to: &Self) -> bool {
+    /// Whether the other command differs from this one in values and addresses at most: same kernel, range and sizes of local memory.
+    pub(crate) fn differs_in_arguments(&self, to: &Self) -> bool {
         let (Self::Kernel { range: old, call: from }, Self::Kernel { range, call: to }) = (self, to) else {
             return false;
         };
@@ -43,21 +43,23 @@ impl CommandKind {
             && from.same_kernel(to)
             && pairs.all(|pair| match pair {
                 (Argument::Value(from), Argument::Value(to)) => from.bytes().len() == to.bytes().len(),
+                (Argument::Pointer(_), Argument::Pointer(_)) if is_plain(pair.0) && is_plain(pair.1) => true,
                 (from, to) => is_same(from, to),
             })
     }
 
-    /// The values that are others in a command that [differs in values](Self::differs_in_values), with their places among the arguments.
-    pub(crate) fn changed_values<'a>(&self, to: &'a Self) -> impl Iterator<Item = (usize, &'a [u8])> {
-        let pairs = self.call_arguments().iter().zip(to.call_arguments());
-        pairs.enumerate().filter_map(|(index, (from, to))| match to {
-            Argument::Value(value) if !is_same(from, to) => Some((index, value.bytes())),
-            _ => None,
-        })
+    /// The arguments that are others in a command that [differs in them](Self::differs_in_arguments): each one's place, what it was, and
+    /// what it is there.
+    pub(crate) fn changed_arguments<'a>(
+        &'a self,
+        to: &'a Self,
+    ) -> impl Iterator<Item = (usize, &'a Argument, &'a Argument)> {
+        let pairs = self.call_arguments().iter().zip(to.call_arguments()).enumerate();
+        pairs.filter_map(|(index, (from, to))| (!is_same(from, to)).then_some((index, from, to)))
     }
 
     /// Takes the range, and those arguments that are others, of a command that [patches](Self::is_patched_by) this one or
-    /// [differs in values](Self::differs_in_values).
+    /// [differs in arguments](Self::differs_in_arguments).
     pub(crate) fn patch(&mut self, to: &Self) {
         let (Self::Kernel { range: old, call: from }, Self::Kernel { range, call: to }) = (self, to) else {
             return;

@@ -1,7 +1,6 @@
 //! Sequences: prepared commands, each behind those that it waits for.
 
-use std::collections::HashMap;
-use std::collections::hash_map;
+use std::collections::{BTreeMap, btree_map};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +29,7 @@ pub(crate) struct Sequence {
 
 /// The allocations that steps use, by id, with how many steps do.
 #[derive(Default)]
-struct Uses(HashMap<u64, (Arc<Allocation>, u32)>);
+struct Uses(BTreeMap<u64, (Arc<Allocation>, u32)>);
 
 struct Entry {
     step: Step,
@@ -45,13 +44,13 @@ struct Entry {
 impl Uses {
     fn begin(&mut self, memory: &Arc<Allocation>) {
         match self.0.entry(memory.id()) {
-            hash_map::Entry::Occupied(mut entry) => entry.get_mut().1 += 1,
-            hash_map::Entry::Vacant(entry) => drop(entry.insert((Arc::clone(memory), 1))),
+            btree_map::Entry::Occupied(mut entry) => entry.get_mut().1 += 1,
+            btree_map::Entry::Vacant(entry) => drop(entry.insert((Arc::clone(memory), 1))),
         }
     }
 
     fn end(&mut self, memory: &Allocation) {
-        if let hash_map::Entry::Occupied(mut entry) = self.0.entry(memory.id()) {
+        if let btree_map::Entry::Occupied(mut entry) = self.0.entry(memory.id()) {
             entry.get_mut().1 -= 1;
             if entry.get().1 == 0 {
                 entry.remove();

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use oclave_image::passes::replay::{OwnTask, ReplayArgumentKind};
 
-use crate::command::{Argument, CommandKind, Form, KernelForm, Place};
+use crate::command::{Argument, CommandKind, Form, KernelForm};
 use crate::driver::usm::Allocation;
+use crate::memory::Region;
 use crate::program::ReplayProgram;
 use crate::{Error, Queue, Result};
 
@@ -76,14 +77,9 @@ impl Draft {
             let small;
             let bytes: &[u8] = match (place.kind, given.next()) {
                 (ReplayArgumentKind::Value { .. }, Some(Argument::Value(value))) => value.bytes(),
-                (ReplayArgumentKind::Pointer, Some(Argument::Pointer(pointer))) => {
-                    small = match pointer.place() {
-                        Place::Usm(region) => {
-                            memory.push(Arc::clone(region.allocation()));
-                            region.address().to_ne_bytes()
-                        }
-                        _ => [0; 8],
-                    };
+                (ReplayArgumentKind::Pointer, Some(argument @ Argument::Pointer(_))) => {
+                    memory.extend(argument.region().map(|region| Arc::clone(region.allocation())));
+                    small = address(argument);
                     &small
                 }
                 (ReplayArgumentKind::Local, Some(Argument::Local { size_bytes, .. })) => {
@@ -118,6 +114,11 @@ impl Draft {
     }
 }
 
+/// A pointer as blocks have it.
+pub(super) fn address(argument: &Argument) -> [u8; 8] {
+    argument.region().map_or(0, Region::address).to_ne_bytes()
+}
+
 /// Local memory that a kernel is given.
 pub(super) fn local_bytes(arguments: &[Argument]) -> usize {
     arguments.iter().fold(0, |all, argument| match argument {
@@ -131,14 +132,8 @@ pub(crate) fn memory_of(command: &CommandKind, queue: &Queue) -> Result<Vec<Arc<
     Ok(match command.form(queue)? {
         Form::Kernel(form) => {
             let arguments = form.arguments(queue)?;
-            let regions = arguments.iter().filter_map(|argument| match argument {
-                Argument::Pointer(pointer) => match pointer.place() {
-                    Place::Usm(region) => Some(Arc::clone(region.allocation())),
-                    _ => None,
-                },
-                _ => None,
-            });
-            regions.collect()
+            let memory = arguments.iter().filter_map(Argument::region).map(Region::allocation);
+            memory.cloned().collect()
         }
         Form::Copy { from, to, .. } => vec![Arc::clone(from.allocation()), Arc::clone(to.allocation())],
         Form::Fill { to, .. } => vec![Arc::clone(to.allocation())],

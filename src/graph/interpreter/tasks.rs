@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use oclave_image::passes::replay::{ReplayKernel, TaskRecord};
 
 use super::classify;
-use super::draft::{Draft, local_bytes, lost, memory_of};
+use super::draft::{Draft, address, local_bytes, lost, memory_of};
 use super::run::Run;
 use super::segments::{Kind, Machine};
-use crate::command::{CommandKind, Form};
+use crate::command::{Argument, CommandKind, Form};
 use crate::driver::sequence::Sequence;
 use crate::driver::step::Step;
 use crate::program::{ReplayProgram, ReplaySegment, Shape, Source, TaskList, Work};
@@ -153,7 +153,7 @@ impl Tasks {
         command: &CommandKind,
         queue: &Queue,
     ) -> Result<bool> {
-        if before.differs_in_values(command) {
+        if before.differs_in_arguments(command) {
             return Ok(true);
         }
         let entry = self.entries.get(task as usize).ok_or_else(lost)?;
@@ -208,11 +208,8 @@ impl Tasks {
     ) -> Result<()> {
         let entry = self.entries.get(task as usize).copied().ok_or_else(lost)?;
         let segment = self.segments.get(entry.segment as usize).ok_or_else(lost)?;
-        if before.differs_in_values(command) {
-            let mut values = self.values();
-            return before
-                .changed_values(command)
-                .try_for_each(|(index, value)| values.set(task, index, value));
+        if before.differs_in_arguments(command) {
+            return self.set_arguments(task, before, command, sequence);
         }
         let program = self.program(segment.program)?;
         let draft = Draft::of(&program, command, queue, &mut self.scratch)?.ok_or_else(lost)?;
@@ -233,6 +230,29 @@ impl Tasks {
         self.write(task as usize, &entry, &draft)?;
         if let Some(place) = self.entries.get_mut(task as usize) {
             *place = entry;
+        }
+        Ok(())
+    }
+
+    /// Writes what [differs](CommandKind::differs_in_arguments) into the block of a task.
+    fn set_arguments(
+        &self,
+        task: u32,
+        before: &CommandKind,
+        command: &CommandKind,
+        sequence: &mut Sequence,
+    ) -> Result<()> {
+        let mut values = self.values();
+        for changed in before.changed_arguments(command) {
+            match changed {
+                (index, _, Argument::Value(value)) => values.set(task, index, value.bytes())?,
+                (index, from, to @ Argument::Pointer(_)) => {
+                    to.region().map_or(Ok(()), |region| sequence.keep(region.allocation()))?;
+                    values.set(task, index, &address(to))?;
+                    from.region().into_iter().for_each(|region| sequence.release(region.allocation()));
+                }
+                (_, _, Argument::Local { .. }) => {}
+            }
         }
         Ok(())
     }

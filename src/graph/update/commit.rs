@@ -3,8 +3,10 @@
 use std::sync::{Arc, PoisonError};
 
 use super::compare;
+use super::values::Follower;
 use crate::command::{CommandKind, Follows};
 use crate::driver::launch::WorkSize;
+use crate::driver::mutable::Patches;
 use crate::driver::step::Step;
 use crate::graph::device_part::DevicePart;
 use crate::graph::executable::{ExecutableGraph, State};
@@ -18,7 +20,7 @@ use crate::{Error, Graph, Handles, Node, NodeType, Queue, Result};
 #[derive(Default)]
 struct Chosen {
     /// Nothing but the values of their parameters has changed.
-    values: Vec<u32>,
+    values: Vec<Follower>,
     /// What their commands shall be.
     changes: Vec<(usize, Arc<CommandKind>)>,
 }
@@ -27,21 +29,23 @@ struct Chosen {
 struct Change {
     node: usize,
     command: Arc<CommandKind>,
+    /// `None`: a host task, for which nothing was prepared, as submissions take it from the command.
+    partition: Option<u32>,
     how: How,
 }
 
 /// What becomes of the step that was prepared for it.
 enum How {
-    /// There is none: a host task, which submissions take from the command.
+    /// There is none.
     Host,
     /// The same kernel gets other arguments, and another index space if it is given.
-    Patch { partition: usize, step: usize, size: Option<Box<WorkSize>> },
+    Patch { step: usize, size: Option<Box<WorkSize>> },
     /// The task of a list gets other arguments, another range or another kernel.
-    Task { partition: usize, task: u32 },
+    Task(u32),
     /// It does not fit where it is: the partition is planned anew.
-    Anew { partition: usize },
+    Anew,
     /// Another step.
-    Replace { partition: usize, step: usize, new: Box<Step> },
+    Replace { step: usize, new: Box<Step> },
 }
 
 impl ExecutableGraph {
@@ -101,8 +105,10 @@ impl ExecutableGraph {
             };
             let command = source.structure.payload(node.id()).map(|data| &data.command);
             let follows = command.and_then(|command| flat.shares(position as usize, command));
-            if follows == Some(Follows::Values) && takes_values(state, &places, position) {
-                chosen.values.push(position);
+            if follows == Some(Follows::Values)
+                && let Some(partition) = takes_values(state, &places, position)
+            {
+                chosen.values.push(Follower { node: position, partition });
                 continue;
             }
             source.follow(node.id());
@@ -180,7 +186,7 @@ impl ExecutableGraph {
             }
             plan
         };
-        self.apply(state, plan, &values)
+        self.apply(state, plan, values)
     }
 
     /// Prepares a change; `None` when the command is what it was.
@@ -200,25 +206,25 @@ impl ExecutableGraph {
         let part = now.and_then(|place| state.device.get(place.partition as usize)?.as_ref());
         let newest = part.and_then(|part| part.pending.newest());
         let place = newest.map_or(now, |(_, places)| places.get(node).and_then(Option::as_ref));
-        let how = match place.map(|place| (place.partition as usize, &place.step)) {
+        let how = match place.map(|place| &place.step) {
             None => How::Host,
             // What did nothing may be given something to do.
-            Some((partition, Steps::Left(_))) => match NodeType::of(&command).is_updatable() {
-                true => self.anew(state, partition, &command).map_err(named)?,
+            Some(Steps::Left(_)) => match NodeType::of(&command).is_updatable() {
+                true => anew(state, &command).map_err(named)?,
                 false => return Ok(None),
             },
-            Some((partition, _)) if part.is_some_and(|part| part.pending.is_planned_anew()) => {
-                self.anew(state, partition, &command).map_err(named)?
+            Some(_) if part.is_some_and(|part| part.pending.is_planned_anew()) => {
+                anew(state, &command).map_err(named)?
             }
-            Some((partition, Steps::Task { task, .. })) => {
+            Some(Steps::Task { task, .. }) => {
                 let part = newest.map(|(part, _)| part).or(part);
                 let fits = |tasks: &Tasks| tasks.fits(*task, current, &command, &state.queue);
                 match part.and_then(|part| part.tasks.as_ref()).map(fits).transpose().map_err(named)? {
-                    Some(true) => How::Task { partition, task: *task },
-                    _ => self.anew(state, partition, &command).map_err(named)?,
+                    Some(true) => How::Task(*task),
+                    _ => anew(state, &command).map_err(named)?,
                 }
             }
-            Some((partition, Steps::One(step))) => {
+            Some(Steps::One(step)) => {
                 let step = *step as usize;
                 let waits = part.is_some_and(|part| part.pending.must_wait());
                 match !waits && current.is_patched_by(&command) {
@@ -228,103 +234,67 @@ impl ExecutableGraph {
                         } else {
                             command.work_size(self.context(), self.device()).map_err(named)?
                         };
-                        How::Patch { partition, step, size: size.map(Box::new) }
+                        How::Patch { step, size: size.map(Box::new) }
                     }
-                    false => How::Replace {
-                        partition,
-                        step,
-                        new: Box::new(command.step(&state.queue).map_err(named)?),
-                    },
+                    false => How::Replace { step, new: Box::new(command.step(&state.queue).map_err(named)?) },
                 }
             }
         };
-        Ok(Some(Change { node, command, how }))
+        Ok(Some(Change { node, command, partition: place.map(|place| place.partition), how }))
     }
 
-    /// Checks a command for a partition that will be planned anew.
-    fn anew(&self, state: &State, partition: usize, command: &CommandKind) -> Result<How> {
-        command.step(&state.queue)?;
-        Ok(How::Anew { partition })
-    }
-
-    /// Makes the changes of tasks of a partition.
-    fn apply_tasks(
-        &self,
-        part: &mut DevicePart,
-        partition: usize,
-        queue: &Queue,
-        plan: &[Change],
-    ) -> Result<()> {
-        let flat = self.flat();
-        for Change { node, command, how } in plan {
-            match how {
-                How::Anew { partition: of } if *of == partition => part.pending.plan_anew(),
-                How::Task { partition: of, task } if *of == partition => {
-                    let Some(before) = flat.command(*node) else { continue };
-                    match part.pending.must_wait() {
-                        true => part.pending.add_task(*task, before, command, queue)?,
-                        false => part.set_task(*task, before, command, queue)?,
-                    }
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Makes changes, and gives nodes the values of their parameters.
+    /// Makes changes, and gives nodes the values of their parameters; partition by partition, so that the driver is told of all that
+    /// changes in one in one call.
     fn apply(
         &self,
         state: &mut State,
         mut plan: Vec<Change>,
-        values: &[u32],
+        mut values: Vec<Follower>,
     ) -> Result<Vec<Arc<CommandKind>>> {
         let State { queue, device, patches, .. } = state;
-        let mut before = Vec::new();
-        for (partition, part) in device.iter_mut().enumerate() {
-            let Some(part) = part else { continue };
-            part.stop_learning();
-            self.apply_tasks(part, partition, queue, &plan)?;
+        let (mut flat, places) = (self.flat_mut(), self.places());
+        let (mut before, mut buffers) = (Vec::new(), false);
+        // Most often there is one partition, so that they are sorted.
+        plan.sort_by_key(|change| change.partition);
+        values.sort_by_key(|follower| follower.partition);
+        let (mut plan, mut values) = (plan.into_iter(), values.as_slice());
+        loop {
+            let change = plan.as_slice().first().map(|change| change.partition);
+            let value = values.first().map(Follower::part);
+            let Some(partition) = [change, value].into_iter().flatten().min() else { break };
+            let of_others = values.iter().position(|follower| follower.part() != partition);
+            let (own, others) = values.split_at(of_others.unwrap_or(values.len()));
+            values = others;
+            let mut part = partition.and_then(|partition| device.get_mut(partition as usize)?.as_mut());
             patches.clear();
-            let mut flat = self.flat_mut();
-            part.set_values(partition as u32, values, &mut flat, &self.places(), patches)?;
-            for change in &mut plan {
-                match &mut change.how {
-                    How::Replace { partition: of, step, new } if *of == partition => {
-                        let new = std::mem::replace(&mut **new, Step::join());
-                        match part.pending.must_wait() {
-                            true => part.pending.add(*step, new),
-                            false => part.set_step(*step, new)?,
-                        }
-                    }
-                    How::Patch { partition: of, step, size } if *of == partition => {
-                        let arguments = change.command.driver_arguments();
-                        part.sequence.set_kernel(*step, arguments, size.as_deref(), patches)?;
-                        before.extend(flat.patch(change.node, &change.command));
-                    }
-                    _ => {}
-                }
+            if let Some(part) = &mut part {
+                part.stop_learning();
+                part.set_values(own, &mut flat, &places, patches)?;
             }
-            if !patches.is_empty() {
+            while plan.as_slice().first().is_some_and(|change| change.partition == partition) {
+                let Some(Change { node, command, how, .. }) = plan.next() else { break };
+                let Some(now) = flat.command(node) else { continue };
+                let is_patch = match &how {
+                    How::Patch { .. } => true,
+                    How::Task(_) => now.differs_in_arguments(&command),
+                    How::Host | How::Anew | How::Replace { .. } => false,
+                };
+                if let Some(part) = &mut part {
+                    part.change(now, &command, how, queue, patches)?;
+                }
+                before.extend(match is_patch {
+                    true => flat.patch(node, &command),
+                    false => {
+                        buffers |= !command.requirements().is_empty() || !now.requirements().is_empty();
+                        flat.replace(node, command)
+                    }
+                });
+            }
+            if let Some(part) = part.filter(|_| !patches.is_empty()) {
                 part.replay.patch(&part.sequence, patches);
             }
         }
-        let mut buffers = false;
-        let mut flat = self.flat_mut();
-        for Change { node, command, how } in plan {
-            let Some(now) = flat.command(node) else { continue };
-            match how {
-                How::Patch { .. } => {}
-                How::Task { .. } if now.differs_in_values(&command) => {
-                    before.extend(flat.patch(node, &command));
-                }
-                How::Host | How::Task { .. } | How::Anew { .. } | How::Replace { .. } => {
-                    buffers |= !command.requirements().is_empty() || !now.requirements().is_empty();
-                    before.extend(flat.replace(node, command));
-                }
-            }
-        }
-        drop(flat);
+        drop((flat, places));
         if buffers {
             self.find_requirements();
         }
@@ -332,11 +302,48 @@ impl ExecutableGraph {
     }
 }
 
-/// Whether what was prepared for a node can be given other values at once.
-fn takes_values(state: &State, places: &[Option<Place>], node: u32) -> bool {
-    let Some(Some(Place { partition, step })) = places.get(node as usize) else { return false };
-    let part = state.device.get(*partition as usize).and_then(Option::as_ref);
-    !matches!(step, Steps::Left(_)) && part.is_some_and(|part| part.pending.is_idle())
+impl DevicePart {
+    /// Changes what was prepared for a command, or has it changed before the submissions to come.
+    fn change(
+        &mut self,
+        before: &Arc<CommandKind>,
+        command: &Arc<CommandKind>,
+        how: How,
+        queue: &Queue,
+        patches: &mut Patches,
+    ) -> Result<()> {
+        let must_wait = self.pending.must_wait();
+        match how {
+            How::Host => Ok(()),
+            How::Anew => {
+                self.pending.plan_anew();
+                Ok(())
+            }
+            How::Task(task) if must_wait => self.pending.add_task(task, before, command, queue),
+            How::Task(task) => self.set_task(task, before, command, queue),
+            How::Replace { step, new } if must_wait => {
+                self.pending.add(step, *new);
+                Ok(())
+            }
+            How::Replace { step, new } => self.set_step(step, *new),
+            How::Patch { step, size } => {
+                self.sequence.set_kernel(step, command.driver_arguments(), size.as_deref(), patches)
+            }
+        }
+    }
+}
+
+/// Checks a command for a partition that will be planned anew.
+fn anew(state: &State, command: &CommandKind) -> Result<How> {
+    command.step(&state.queue)?;
+    Ok(How::Anew)
+}
+
+/// The partition of a node, if what was prepared for the node can be given other values at once.
+fn takes_values(state: &State, places: &[Option<Place>], node: u32) -> Option<u32> {
+    let Place { partition, step } = places.get(node as usize)?.as_ref()?;
+    let part = state.device.get(*partition as usize)?.as_ref()?;
+    (!matches!(step, Steps::Left(_)) && part.pending.is_idle()).then_some(*partition)
 }
 
 fn foreign(node: &Node) -> Error {

@@ -14,6 +14,20 @@ use crate::graph::executable::{ExecutableGraph, State};
 use crate::graph::finalize::flatten::Flat;
 use crate::graph::finalize::steps::{Place, Steps};
 
+/// A node of the flat graph that gets the values of its parameters, and the partition that it is in.
+#[derive(Clone, Copy)]
+pub(super) struct Follower {
+    pub(super) node: u32,
+    pub(super) partition: u32,
+}
+
+impl Follower {
+    /// The partition, as changes of what may be in none have it.
+    pub(super) fn part(&self) -> Option<u32> {
+        Some(self.partition)
+    }
+}
+
 /// Reads parameters, which are locked no more often than another one comes.
 #[derive(Default)]
 struct Reader<'a>(Option<(&'a Arc<Parameter>, MutexGuard<'a, Argument>)>);
@@ -33,30 +47,23 @@ impl<'a> Reader<'a> {
 }
 
 impl DevicePart {
-    /// Gives what was prepared for those nodes that are in this partition the values that their parameters have now.
+    /// Gives what was prepared for nodes of this partition the values that their parameters have now.
     pub(super) fn set_values(
         &mut self,
-        partition: u32,
-        nodes: &[u32],
+        nodes: &[Follower],
         flat: &mut Flat,
         places: &[Option<Place>],
         patches: &mut Patches,
     ) -> Result<()> {
-        let place = |node: &u32| {
-            let place = places.get(*node as usize)?.as_ref()?;
-            (place.partition == partition).then_some((*node as usize, &place.step))
-        };
-        for (node, _) in nodes.iter().filter_map(place) {
-            flat.set_behind(node, true);
+        for Follower { node, .. } in nodes {
+            flat.set_behind(*node as usize, true);
         }
         // Found in a loop of its own, as processors then fetch many commands at once.
         let mut found = Vec::with_capacity(nodes.len());
-        found.extend(
-            nodes
-                .iter()
-                .filter_map(place)
-                .filter_map(|(node, step)| Some((step, flat.command(node)?.bindings()))),
-        );
+        found.extend(nodes.iter().filter_map(|Follower { node, .. }| {
+            let place = places.get(*node as usize)?.as_ref()?;
+            Some((&place.step, flat.command(*node as usize)?.bindings()))
+        }));
         let mut reader = Reader::default();
         let mut tasks = self.tasks.as_ref().map(|tasks| tasks.values());
         for (step, bindings) in found {

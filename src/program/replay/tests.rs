@@ -7,8 +7,8 @@ use oclave_image::passes::replay::{ByteBox, ReplayArgumentKind, ReplayUnit, Task
 use proptest::prelude::*;
 
 use super::{ReplayProgram, Segment, Shape, TaskList};
-use crate::command::{Argument, Place};
-use crate::memory::{Pointer, Region};
+use crate::command::Argument;
+use crate::memory::Region;
 use crate::vector::{Float3, Float4, Int2, Uchar16};
 use crate::{
     Context, Device, KernelBundle, KernelCall, Local, NdRange, Queue, Range, SpecConstant, UsmSlice, usm,
@@ -69,24 +69,10 @@ impl Fixture {
         let segment = Segment { first: 0, count: calls.len() as u64, groups: 1, shape, local_bytes: local };
         list.prepare(self.context.driver(), self.context.device()).unwrap();
         let memory: Vec<_> =
-            calls.iter().flat_map(|(_, call)| call.arguments()).filter_map(memory_of).collect();
+            calls.iter().flat_map(|(_, call)| call.arguments()).filter_map(Argument::region).collect();
         let program = program.unwrap();
-        let memory = memory.iter().map(|memory| memory.tail(0));
+        let memory = memory.iter().map(|region| region.allocation().tail(0));
         list.launch(&program, self.queue.driver(), &segment, memory, &[]).unwrap().wait().unwrap();
-    }
-}
-
-fn memory_of(argument: &Argument) -> Option<Arc<crate::driver::usm::Allocation>> {
-    match argument {
-        Argument::Pointer(pointer) => region(pointer).map(|region| Arc::clone(region.allocation())),
-        _ => None,
-    }
-}
-
-fn region(pointer: &Pointer) -> Option<&Region> {
-    match pointer.place() {
-        Place::Usm(region) => Some(region),
-        _ => None,
     }
 }
 
@@ -108,8 +94,8 @@ fn add(
                 assert_eq!(value.bytes().len(), size_bytes as usize);
                 value.bytes().to_vec()
             }
-            (ReplayArgumentKind::Pointer, Argument::Pointer(pointer)) => {
-                region(pointer).map_or(0, |region| region.address()).to_ne_bytes().to_vec()
+            (ReplayArgumentKind::Pointer, Argument::Pointer(_)) => {
+                argument.region().map_or(0, Region::address).to_ne_bytes().to_vec()
             }
             (ReplayArgumentKind::Local, Argument::Local { size_bytes, .. }) => {
                 let offset = local.next_multiple_of(128);
