@@ -40,28 +40,35 @@ fn try_find(
     range: &NdRange,
     call: &KernelCall,
 ) -> Result<(Arc<ReadyKernel>, Option<WorkSize>)> {
-    let kernel = context.programs().kernel(device, call.target(), call.specs())?;
-    crate::program::check_arguments(kernel.signature(), call.arguments())?;
-    check_local_memory(device, call)?;
+    let kernel = kernel_of(context, device, call)?;
     let size = index_space::check(range, &kernel)?;
     Ok((kernel, size))
 }
 
+/// The kernel of a call, whose arguments it takes.
+fn kernel_of(context: &Context, device: &Device, call: &KernelCall) -> Result<Arc<ReadyKernel>> {
+    let kernel = context.programs().kernel(device, call.target(), call.specs())?;
+    crate::program::check_arguments(kernel.signature(), call.arguments())?;
+    check_local_memory(device, call)?;
+    Ok(kernel)
+}
+
 fn try_prepare(queue: &Queue, range: &NdRange, call: &mut KernelCall) -> Result<PreparedKernel> {
     let (kernel, size) = try_find(queue.context(), queue.device(), range, call)?;
-    let mut arguments = call.take_arguments();
-    resolve(&mut arguments, queue)?;
-    Ok(PreparedKernel { kernel, arguments, size })
+    Ok(PreparedKernel { kernel, arguments: resolved(call, queue)?, size })
 }
 
 /// The kernel of a call, with arguments that fit it, for no range in particular.
 pub(super) fn bind(queue: &Queue, mut call: KernelCall) -> Result<(Arc<ReadyKernel>, Vec<Argument>)> {
-    let kernel = queue.context().programs().kernel(queue.device(), call.target(), call.specs())?;
-    crate::program::check_arguments(kernel.signature(), call.arguments())?;
-    check_local_memory(queue.device(), &call)?;
+    let kernel = kernel_of(queue.context(), queue.device(), &call)?;
+    Ok((kernel, resolved(&mut call, queue)?))
+}
+
+/// The arguments of a call, with their places looked up.
+fn resolved(call: &mut KernelCall, queue: &Queue) -> Result<Vec<Argument>> {
     let mut arguments = call.take_arguments();
     resolve(&mut arguments, queue)?;
-    Ok((kernel, arguments))
+    Ok(arguments)
 }
 
 /// Looks up the places in arguments.
