@@ -58,6 +58,7 @@ pub(crate) mod task_memory;
 pub(crate) mod usm;
 mod variable;
 mod version;
+mod wait_list;
 
 pub(crate) use adopt::UserEvent;
 pub(crate) use api::Api;

@@ -22,6 +22,7 @@ use super::sys::{
     cl_event, cl_queue_properties,
 };
 use super::usm::Span;
+use super::wait_list::WaitList;
 use super::{Api, Device};
 use crate::error::{Error, Result};
 
@@ -387,56 +388,5 @@ impl fmt::Debug for Queue {
             .field("device", &self.device)
             .field("properties", &self.properties)
             .finish_non_exhaustive()
-    }
-}
-
-/// The events of a wait list as handles; on the stack when they are few.
-pub(super) struct WaitList {
-    few: [cl_event; Self::FEW],
-    many: Vec<cl_event>,
-    length: usize,
-}
-
-impl WaitList {
-    const FEW: usize = 8;
-
-    /// What a command of `queue` must wait for. Events of the same in-order queue are left out.
-    #[inline]
-    pub(super) fn new(queue: &Queue, after: &[&Event]) -> Result<Self> {
-        let mut list = Self { few: [std::ptr::null_mut(); Self::FEW], many: Vec::new(), length: 0 };
-        for event in after {
-            list.add(queue, event)?;
-        }
-        Ok(list)
-    }
-
-    fn add(&mut self, queue: &Queue, event: &Event) -> Result<()> {
-        let other = event.queue();
-        if Arc::ptr_eq(&other.core, &queue.core) {
-            if queue.core.in_order {
-                return Ok(());
-            }
-        } else if Arc::ptr_eq(&other.context, &queue.context) {
-            // An event that another queue waits for must be flushed by its own (specification, section 5.15).
-            other.flush_once()?;
-        } else {
-            return Err(Error::invalid("a command cannot wait for an event of another context"));
-        }
-        let raw = event.raw()?.raw();
-        match self.few.get_mut(self.length).filter(|_| self.many.is_empty()) {
-            Some(place) => *place = raw,
-            None => {
-                if self.many.is_empty() {
-                    self.many.extend_from_slice(&self.few);
-                }
-                self.many.push(raw);
-            }
-        }
-        self.length += 1;
-        Ok(())
-    }
-
-    pub(super) fn events(&self) -> &[cl_event] {
-        if self.many.is_empty() { self.few.get(..self.length).unwrap_or(&[]) } else { &self.many }
     }
 }

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use super::event::{Event, Measured, RawEvent, Several};
 use super::launch::Kept;
-use super::queue::{Queue, WaitList};
+use super::queue::Queue;
 use super::sequence::Sequence;
 use super::step::{Launch, Step, Work};
 use super::sys::{CL_FALSE, cl_command_queue, cl_event};
+use super::wait_list::WaitList;
 use crate::error::{Error, Result};
 
 /// So many events are kept for those who ask; more get a marker behind them at once.
