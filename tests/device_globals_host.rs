@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use oclave::record::Session;
 use oclave::{
-    Context, Device, DeviceGlobal, ErrorKind, Event, HostAccess, ImageTable, KernelBundle, Queue, Readback,
+    Context, DeviceGlobal, ErrorKind, Event, HostAccess, ImageTable, KernelBundle, Queue, Readback,
     host_access,
 };
 use oclave_image::{DeviceGlobalInfo, DeviceImage};
@@ -21,13 +21,6 @@ use kernels::{globals_define as define, globals_pointers as pointers, globals_ty
 
 const ACCESS_IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tests.globals_access.oclimg"));
 const DEFINE_IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tests.globals_define.oclimg"));
-
-/// In order and out of order, where the device has it.
-fn queues(device: &Device) -> Vec<Queue> {
-    let one = queue(device);
-    let other = Queue::builder(one.context()).out_of_order().build();
-    std::iter::once(one).chain(other.ok()).collect()
-}
 
 /// A variable that only its image knows.
 fn made_up(name: &str, size_bytes: u32, scope: bool) -> &'static ImageTable {
@@ -45,7 +38,7 @@ fn made_up(name: &str, size_bytes: u32, scope: bool) -> &'static ImageTable {
 #[test]
 fn every_form_with_no_one_and_many_dependencies() {
     for device in common::variable_devices() {
-        for queue in queues(&device) {
+        for queue in common::queues(queue(&device).context()) {
             let other = Queue::new(queue.context()).unwrap();
             for count in [0, 1, 12] {
                 let events: Vec<Event> = (0..count)

@@ -7,7 +7,7 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{bundle, call, context, gate};
+use common::{bundle, call, context, gate, queues, queues_with};
 use oclave::record::Session;
 use oclave::{
     Advice, Command, Context, ErrorKind, Event, EventStatus, HostTarget, KernelBundle, KernelCall, Queue,
@@ -140,19 +140,13 @@ impl Scene {
             ("empty", Command::empty()),
         ]
     }
-
-    /// In order, and out of order where the device has it, with more properties.
-    fn queues(&self, with: impl Fn(QueueBuilder) -> QueueBuilder) -> Vec<Queue> {
-        let builders = [Queue::builder(&self.context), Queue::builder(&self.context).out_of_order()];
-        builders.into_iter().filter_map(|builder| with(builder).build().ok()).collect()
-    }
 }
 
 #[test]
 fn every_command_waits_for_none_one_and_many() {
     let Some(scene) = Scene::new() else { return };
     let context = &scene.context;
-    for queue in scene.queues(|builder| builder) {
+    for queue in queues(&scene.context) {
         for (name, command) in scene.commands() {
             queue.submit(command.clone()).unwrap().wait().unwrap();
             // Of another queue, of another context, and tasks.
@@ -181,7 +175,7 @@ fn every_command_waits_for_none_one_and_many() {
 fn failures_reach_whoever_waits_for_any_command() {
     let Some(scene) = Scene::new() else { return };
     let Scene { bundle, x, .. } = &scene;
-    for queue in scene.queues(|builder| builder) {
+    for queue in queues(&scene.context) {
         for (name, command) in scene.commands() {
             let failed = queue.host_task(|| Err::<(), _>("this one")).unwrap();
             let behind = queue.submit(command.after(&failed)).unwrap();
@@ -212,7 +206,7 @@ fn failures_reach_whoever_waits_for_any_command() {
 #[test]
 fn states_and_times() {
     let Some(scene) = Scene::new() else { return };
-    for queue in scene.queues(QueueBuilder::profiling) {
+    for queue in queues_with(&scene.context, QueueBuilder::profiling) {
         for (name, command) in scene.commands() {
             let event = queue.submit(command).unwrap();
             event.wait().unwrap();
@@ -230,7 +224,7 @@ fn states_and_times() {
 fn queues_without_events_keep_every_rule() {
     let Some(scene) = Scene::new() else { return };
     let Scene { context, bundle, x, y } = &scene;
-    for queue in scene.queues(QueueBuilder::discard_events) {
+    for queue in queues_with(&scene.context, QueueBuilder::discard_events) {
         let session = Session::start();
         queue.single_task(bump(bundle, x, 1)).unwrap();
         queue.copy(x, y).unwrap();

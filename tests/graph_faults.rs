@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{queues, undecided};
+use common::{queues_and_measuring, undecided};
 use oclave::{Aspects, Command, Context, ErrorKind, Graph, Queue, ReplayStrategy, UsmSlice, usm};
 
 mod levels {
@@ -49,7 +49,7 @@ fn a_fault_within_a_segment_is_told_once_by_the_next_wait_with_its_kernel() {
     let Some(context) = undecided() else { return };
     let memory = prices(&context);
     let out = context.alloc_shared::<i32>(4 * (2 * NODES + 1)).unwrap();
-    for queue in queues(&context, context.device()) {
+    for queue in queues_and_measuring(&context) {
         for strategy in STRATEGIES {
             let finalize = |fault| {
                 let graph = graph(&queue, &memory, &out, fault);

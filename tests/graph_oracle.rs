@@ -9,7 +9,7 @@ mod common;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use common::{bundle, call, graph_devices, queues, strategies};
+use common::{bundle, call, graph_devices, queues_and_measuring, strategies};
 use oclave::{
     Buffer, Command, Context, CopyFrom, CopyTo, Event, ExecutableGraph, Graph, HostTarget, KernelBundle,
     Node, Queue, ReplayStrategy, UsmSlice, usm,
@@ -293,7 +293,7 @@ proptest! {
         for device in graph_devices() {
             let context = Context::new(&device).unwrap();
             let bench = Bench::new(&context);
-            let queues = queues(&context, &device);
+            let queues = queues_and_measuring(&context);
             let what = || format!("on {} (mask {:?})", device.name(), device.mask());
             // At once.
             for queue in &queues {

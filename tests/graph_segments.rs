@@ -8,7 +8,7 @@ mod common;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{call, chain, queues, replay_kernels, undecided};
+use common::{call, chain, queues_and_measuring, replay_kernels, undecided};
 use oclave::record::Session;
 use oclave::{
     Buffer, Command, Context, DynamicParameter, ExecutableGraph, Graph, KernelBundle, Node, ProgramCache,
@@ -433,7 +433,7 @@ fn lists_and_launches_take_turns_until_one_was_seen_to_be_faster() {
     // What it finds is not kept for other tests.
     let context = without_cache(&context);
     let bundle = replay_kernels(&context);
-    for queue in queues(&context, context.device()) {
+    for queue in queues_and_measuring(&context) {
         for items in [256, 4096, 32_768] {
             let memory = context.alloc_shared::<i32>(items).unwrap();
             memory.write().unwrap().fill(1);

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::time::Duration;
 
-use common::{bundle, call, context};
+use common::{bundle, call, context, queues};
 use oclave::record::Session;
 use oclave::{
     Command, Context, ErrorKind, Event, EventStatus, HostTarget, KernelBundle, KernelCall, Queue, UsmSlice,
@@ -40,12 +40,6 @@ fn gated(queue: &Queue, gate: &Gate) -> Event {
 
 fn bump(bundle: &KernelBundle, value: &UsmSlice<i32, impl oclave::UsmKind>, step: i32) -> KernelCall {
     call(bundle, "bump_by").pointer_mut::<i32>(value).value(step)
-}
-
-fn queues(context: &Context) -> Vec<Queue> {
-    let mut queues = vec![Queue::new(context).unwrap()];
-    queues.extend(Queue::builder(context).out_of_order().build().ok());
-    queues
 }
 
 #[test]

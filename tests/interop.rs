@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use common::{bundle, call, context, device, freed};
+use common::{bundle, call, context, device, freed, queues_and_eventless};
 use oclave::native::{
     ContextHandle, DeviceHandle, EventHandle, MemHandle, QueueHandle, UsmHandle, cl_command_queue,
     cl_context, cl_event, cl_kernel, cl_mem,
@@ -105,13 +105,6 @@ fn own(event: cl_event) -> EventHandle {
 
 fn bump(bundle: &KernelBundle, value: &UsmSlice<i32, impl oclave::UsmKind>, step: i32) -> oclave::KernelCall {
     call(bundle, "bump_by").pointer_mut::<i32>(value).value(step)
-}
-
-fn queues(context: &Context) -> Vec<Queue> {
-    let mut queues = vec![Queue::new(context).unwrap()];
-    queues.push(Queue::builder(context).discard_events().build().unwrap());
-    queues.extend(Queue::builder(context).out_of_order().build().ok());
-    queues
 }
 
 #[test]
@@ -285,7 +278,7 @@ fn user_events_hold_what_depends_on_them_and_nothing_else() {
     let Some(context) = context() else { return };
     let raw = Raw::new(context.device().name(), false);
     let bundle = bundle(&context);
-    for queue in queues(&context) {
+    for queue in queues_and_eventless(&context) {
         let value = context.alloc_device::<i32>(1).unwrap();
         let free = context.alloc_device::<i32>(1).unwrap();
         let filled = queue.fill(&value, 1).unwrap();
@@ -322,7 +315,7 @@ fn user_events_that_fail() {
     let Some(context) = context() else { return };
     let raw = Raw::new(context.device().name(), false);
     let bundle = bundle(&context);
-    for queue in queues(&context) {
+    for queue in queues_and_eventless(&context) {
         let value = context.alloc_device::<i32>(1).unwrap();
         let filled = queue.fill(&value, 1).unwrap();
         let gate = user_event(&raw, context.native());
@@ -361,7 +354,7 @@ fn raw_commands_wait_for_events_of_every_kind() {
         // SAFETY: the event is alive.
         unsafe { (raw.cl.clWaitForEvents)(1, list.as_ptr()) }
     };
-    for queue in queues(&context) {
+    for queue in queues_and_eventless(&context) {
         let value = context.alloc_device::<i32>(1).unwrap();
         // A command of the context: its own event, with one reference more.
         let filled = queue.fill(&value, 1).unwrap();
@@ -496,7 +489,7 @@ fn native_bump(shared: &Arc<Shared>, value: &UsmSlice<i32, impl oclave::UsmKind>
 fn native_commands_take_their_place() {
     let Some(context) = context() else { return };
     let bundle = bundle(&context);
-    for queue in queues(&context) {
+    for queue in queues_and_eventless(&context) {
         let value = context.alloc_shared::<i32>(1).unwrap();
         let shared = raw_bump(&context, value.native(), 10);
         let mut last = queue.fill(&value, 0).unwrap();
@@ -523,7 +516,7 @@ fn native_commands_take_their_place() {
 #[test]
 fn native_commands_on_buffers_and_in_graphs() {
     let Some(context) = context() else { return };
-    for queue in queues(&context) {
+    for queue in queues_and_eventless(&context) {
         // In its place by what it does to the buffer.
         let buffer = Buffer::<i32>::from_vec(vec![1]).unwrap();
         let address = queue.native_address(&buffer.read_write()).unwrap();
@@ -557,7 +550,7 @@ fn native_commands_on_buffers_and_in_graphs() {
 #[test]
 fn native_commands_that_fail() {
     let Some(context) = context() else { return };
-    for queue in queues(&context) {
+    for queue in queues_and_eventless(&context) {
         let fail = || Command::native(&[], |_| Err::<EventHandle, _>("the raw side is out of order"));
         let error = queue.submit(fail()).unwrap_err();
         assert!(error.to_string().contains("the raw side is out of order"), "{error}");
@@ -623,7 +616,7 @@ fn buffers_of_memory_objects() {
     let bundle = bundle(&context);
     let side = Queue::new(&context).unwrap();
     let look = |memory| elements::<4>(&raw, side.native(), memory);
-    for queue in queues(&context) {
+    for queue in queues_and_eventless(&context) {
         let memory = mem(&raw, context.native(), &mut [1, 2, 3, 4], 0);
         // SAFETY: the memory is alive.
         let handle = || unsafe { MemHandle::retain(memory) }.unwrap();
@@ -714,7 +707,7 @@ fn contents_go_out_as_memory_objects() {
     let Some(context) = context() else { return };
     let bundle = bundle(&context);
     let other = Context::new(context.device()).unwrap();
-    for queue in queues(&context) {
+    for queue in queues_and_eventless(&context) {
         let session = Session::start();
         let buffer = Buffer::<i32>::from_vec(vec![1, 2, 3, 4]).unwrap();
         queue.single_task(bump_first(&bundle, &buffer, 100)).unwrap();
@@ -772,7 +765,7 @@ fn storms_with_user_events() {
     let Some(context) = context() else { return };
     let raw = Raw::new(context.device().name(), false);
     let bundle = bundle(&context);
-    for queue in queues(&context) {
+    for queue in queues_and_eventless(&context) {
         let done = AtomicU32::new(0);
         std::thread::scope(|scope| {
             for _ in 0..4 {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use common::{allocated, bundle, call, context, freed, queues, strategies};
+use common::{allocated, bundle, call, context, freed, queues_and_measuring, strategies};
 use oclave::record::{ObjectKind, Session};
 use oclave::{Command, Context, Graph, Queue, Readback};
 use proptest::prelude::*;
@@ -56,7 +56,7 @@ fn measured_replays_leave_nothing() {
     for strategy in strategies(&device) {
         let context = Context::new(&device).unwrap();
         let memory = context.alloc_device::<u32>(16).unwrap();
-        for queue in queues(&context, &device) {
+        for queue in queues_and_measuring(&context) {
             let graph = Graph::from_queue(&queue);
             (0..3)
                 .for_each(|value| drop(graph.after_all_leaves().add(Command::fill(&memory, value)).unwrap()));

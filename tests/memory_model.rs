@@ -9,21 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use common::{context, gate};
+use common::{context, gate, queues_and_eventless};
 use oclave::{Buffer, Command, Context, ErrorKind, Event, EventStatus, HostTarget, Queue};
 
 mod kernels {
     oclave::include_kernels!("tests");
 }
 use kernels::buffers::advance;
-
-/// Of all kinds.
-fn queues(context: &Context) -> Vec<Queue> {
-    let mut queues = vec![Queue::new(context).unwrap()];
-    queues.extend(Queue::builder(context).discard_events().build());
-    queues.extend(Queue::builder(context).out_of_order().build());
-    queues
-}
 
 #[test]
 fn additions_from_everywhere_are_all_there() {
@@ -32,7 +24,8 @@ fn additions_from_everywhere_are_all_there() {
     let Some(first) = context() else { return };
     let second = Context::new(first.device()).unwrap();
     let buffer = Buffer::from_vec(vec![1_u32; 32]).unwrap();
-    let queues: Vec<Queue> = queues(&first).into_iter().chain(queues(&second)).collect();
+    let queues: Vec<Queue> =
+        queues_and_eventless(&first).into_iter().chain(queues_and_eventless(&second)).collect();
     let (rounds, queues) = (30, &queues);
     std::thread::scope(|scope| {
         for thread in 0..4 {
@@ -61,7 +54,7 @@ fn additions_from_everywhere_are_all_there() {
 #[test]
 fn contents_go_back_with_the_last_handle_whatever_it_is() {
     let Some(context) = context() else { return };
-    for queue in queues(&context) {
+    for queue in queues_and_eventless(&context) {
         let target = HostTarget::from_vec(vec![1_u32; 4096]);
         let buffer = Buffer::with_host_data(4096, &target).unwrap();
         let half = buffer.sub_buffer(2048, 2048).unwrap();
@@ -122,7 +115,7 @@ fn final_data_is_what_was_said_last() {
 #[test]
 fn a_write_that_fails_leaves_what_was_there() {
     let Some(context) = context() else { return };
-    for queue in queues(&context) {
+    for queue in queues_and_eventless(&context) {
         let target = HostTarget::from_vec(vec![7_u32; 64]);
         let buffer = Buffer::with_host_data(64, &target).unwrap();
         queue.parallel_for(64, advance(buffer.read_write(), 1, 1)).unwrap();
@@ -156,7 +149,7 @@ impl Drop for Bomb {
 #[test]
 fn panics_of_any_kind_stay_in_their_event() {
     let Some(context) = context() else { return };
-    for queue in queues(&context) {
+    for queue in queues_and_eventless(&context) {
         let odd = queue.host_task(|| -> () { std::panic::panic_any(Box::new(3.5_f32)) }).unwrap();
         assert_eq!(odd.wait().unwrap_err().kind(), ErrorKind::HostTask);
         assert!(matches!(odd.status().unwrap(), EventStatus::Failed(_)));
@@ -208,11 +201,11 @@ fn panics_of_any_kind_stay_in_their_event() {
 fn events_outlive_queues_and_contexts() {
     let Some(other) = context() else { return };
     let waiting = Queue::new(&other).unwrap();
-    for kind in 0..3 {
+    for kind in 0..queues_and_eventless(&other).len() {
         let buffer = Buffer::<u32>::new(256).unwrap();
         let (events, open) = {
             let context = Context::new(other.device()).unwrap();
-            let queue = queues(&context).remove(kind);
+            let queue = queues_and_eventless(&context).remove(kind);
             let (held, open) = gate(&queue);
             let kernel = queue.after(&[&held]).parallel_for(256, advance(buffer.read_write(), 1, 3)).unwrap();
             ([held, kernel], open)
@@ -263,7 +256,7 @@ fn times_follow_the_order() {
 #[test]
 fn boxes_of_many_rows_keep_every_rule() {
     let Some(context) = context() else { return };
-    for queue in queues(&context) {
+    for queue in queues_and_eventless(&context) {
         let memory = context.alloc_shared::<u32>(32 * 32).unwrap();
         let zero = queue.fill(&memory, 0).unwrap();
         let half = memory.rect([32, 32]).unwrap().part([0, 0], [32, 16]).unwrap();

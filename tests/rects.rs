@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::context;
+use common::{context, queues_and_eventless};
 use oclave::record::Session;
 use oclave::{
     Buffer, Command, Context, CopyFrom, CopyTo, ErrorKind, Event, Graph, HostTarget, Queue, Result, UsmRect,
@@ -12,15 +12,6 @@ use oclave::{
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-
-/// Of all kinds.
-fn queues(context: &Context) -> Vec<Queue> {
-    let mut queues = vec![Queue::new(context).unwrap()];
-    queues.push(Queue::builder(context).discard_events().build().unwrap());
-    queues.extend(Queue::builder(context).out_of_order().build().ok());
-    queues.extend(Queue::builder(context).out_of_order().discard_events().build().ok());
-    queues
-}
 
 fn counted(queue: &Queue, len: usize) -> UsmSlice<u32> {
     let memory = queue.context().alloc_device::<u32>(len).unwrap();
@@ -31,7 +22,7 @@ fn counted(queue: &Queue, len: usize) -> UsmSlice<u32> {
 #[test]
 fn boxes_of_two_and_three_dimensions() {
     let Some(context) = context() else { return };
-    for queue in queues(&context) {
+    for queue in queues_and_eventless(&context) {
         let x = counted(&queue, 60);
         let y = context.alloc_shared::<u32>(60).unwrap();
         let zero = queue.fill(&y, 0).unwrap();
@@ -64,7 +55,7 @@ fn boxes_of_two_and_three_dimensions() {
 #[test]
 fn fills_and_host_data() {
     let Some(context) = context() else { return };
-    for queue in queues(&context) {
+    for queue in queues_and_eventless(&context) {
         let memory = context.alloc_device::<u32>(8 * 8).unwrap();
         let zero = queue.fill(&memory, 0).unwrap();
         let part = memory.rect([8, 8]).unwrap().part([2, 2], [4, 4]).unwrap();
@@ -102,7 +93,7 @@ fn fills_and_host_data() {
 #[test]
 fn parts_of_buffers() {
     let Some(context) = context() else { return };
-    for queue in queues(&context) {
+    for queue in queues_and_eventless(&context) {
         let image = Buffer::with_data([6, 8], (0..48_u32).collect::<Vec<_>>()).unwrap();
         let tile = Buffer::<u32>::new([2, 3]).unwrap();
         // Ordered by what they do to the buffers, without any event.
@@ -193,7 +184,7 @@ fn rules_of_boxes() {
 #[test]
 fn behind_host_tasks_and_under_guards() {
     let Some(context) = context() else { return };
-    for queue in queues(&context) {
+    for queue in queues_and_eventless(&context) {
         let memory = context.alloc_shared::<u32>(36).unwrap();
         let zero = queue.fill(&memory, 0).unwrap();
         let part = memory.rect([6, 6]).unwrap().part([1, 1], [4, 4]).unwrap();
@@ -225,7 +216,7 @@ fn graphs_take_them() {
     assert_eq!(error.unwrap_err().kind(), ErrorKind::Invalid);
     assert_eq!(graph.add(Command::copy(&left, &x)).unwrap_err().kind(), ErrorKind::Invalid);
     let executable = graph.finalize().unwrap();
-    for queue in queues(&context) {
+    for queue in queues_and_eventless(&context) {
         let zero = queue.fill(&x, 0).unwrap();
         let ran = queue.after(&[&zero]).submit_graph(&executable).unwrap();
         assert_eq!(queue.after(&[&ran]).read(&x).unwrap(), [4; 24]);
@@ -235,7 +226,7 @@ fn graphs_take_them() {
 #[test]
 fn a_driver_that_fails_in_the_middle() {
     let Some(context) = context() else { return };
-    for queue in queues(&context) {
+    for queue in queues_and_eventless(&context) {
         let x = counted(&queue, 60);
         let part = x.rect([6, 10]).unwrap().part([0, 3], [6, 4]).unwrap();
         let session = Session::start();
@@ -309,7 +300,7 @@ fn many_rows_of_any_width_against_a_model() {
         let extent = [planes, rows, columns];
         (shape(extent), shape(extent))
     });
-    for queue in queues(&context) {
+    for queue in queues_and_eventless(&context) {
         for run in [
             many_rows::<[u8; 1]>,
             many_rows::<[u8; 2]>,
@@ -417,7 +408,7 @@ fn run(queue: &Queue, case: &Case) -> Result<()> {
 #[test]
 fn random_boxes_against_a_model() {
     let Some(context) = context() else { return };
-    for queue in queues(&context) {
+    for queue in queues_and_eventless(&context) {
         let config = Config { cases: 60, failure_persistence: None, ..Config::default() };
         TestRunner::new(config)
             .run(&case(), |case| run(&queue, &case).map_err(|error| TestCaseError::fail(error.to_string())))

@@ -7,7 +7,7 @@ mod common;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use common::{bundle, call, context, queues, strategies};
+use common::{bundle, call, context, queues_and_measuring, strategies};
 use oclave::record::{ObjectKind, Session};
 use oclave::{
     Command, Context, ErrorKind, EventStatus, ExecutableGraph, Graph, HostTarget, Node, Queue,
@@ -226,7 +226,7 @@ fn host_tasks_run_between_what_they_wait_for_and_what_waits_for_them() {
     let Some(context) = context() else { return };
     let bundle = bundle(&context);
     for strategy in strategies(context.device()) {
-        for queue in queues(&context, context.device()) {
+        for queue in queues_and_measuring(&context) {
             let value = context.alloc_device::<i32>(1).unwrap();
             let target = HostTarget::<i32>::new(1).unwrap();
             let seen = Arc::new(AtomicI32::new(0));
@@ -284,7 +284,7 @@ fn a_host_task_that_fails_fails_the_submission() {
 fn a_submission_that_fails_does_not_fail_the_next() {
     let Some(context) = context() else { return };
     let value = context.alloc_shared::<i32>(1).unwrap();
-    for queue in queues(&context, context.device()) {
+    for queue in queues_and_measuring(&context) {
         value.write().unwrap()[0] = 0;
         let runs = Arc::new(AtomicI32::new(0));
         let graph = Graph::from_queue(&queue);
@@ -341,7 +341,7 @@ fn independent_nodes_are_one_event() {
         .into_iter()
         .flat_map(|count| strategies(context.device()).into_iter().map(move |strategy| (count, strategy)))
     {
-        for queue in queues(&context, context.device()) {
+        for queue in queues_and_measuring(&context) {
             let values = context.alloc_device::<i32>(count).unwrap();
             queue.fill(&values, 0).unwrap().wait().unwrap();
             let graph = Graph::from_queue(&queue);

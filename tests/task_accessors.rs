@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
 use std::time::Duration;
 
-use common::{context, queues, strategies};
+use common::{context, queues_and_measuring, strategies};
 use oclave::{
     Buffer, Command, Context, DynamicCommandGroup, ErrorKind, Event, EventStatus, Graph, HostTarget, Queue,
 };
@@ -25,11 +25,6 @@ fn numbers(first: u32) -> Vec<u32> {
     (first..first + LEN as u32).collect()
 }
 
-/// Queues of a context, in order and out of order.
-fn all_queues(context: &Context) -> Vec<Queue> {
-    queues(context, context.device())
-}
-
 fn negate(buffer: &Buffer<u32>) -> Command {
     Command::host_task_with(buffer.read_write(), |x| x.iter_mut().for_each(|x| *x = x.wrapping_neg()))
 }
@@ -37,7 +32,7 @@ fn negate(buffer: &Buffer<u32>) -> Command {
 #[test]
 fn tasks_take_their_place_by_their_accessors() {
     let Some(context) = context() else { return };
-    for queue in all_queues(&context) {
+    for queue in queues_and_measuring(&context) {
         let (x, sum) = (Buffer::<u32>::new(LEN).unwrap(), Buffer::<u32>::new(1).unwrap());
         queue.parallel_for(LEN, number(x.write().no_init(), 1)).unwrap();
         queue.submit(negate(&x)).unwrap();
@@ -59,7 +54,7 @@ fn tasks_take_their_place_by_their_accessors() {
 #[test]
 fn reads_and_parts_apart_are_not_ordered() {
     let Some(context) = context() else { return };
-    let Some(queue) = all_queues(&context).into_iter().find(Queue::is_out_of_order) else {
+    let Some(queue) = queues_and_measuring(&context).into_iter().find(Queue::is_out_of_order) else {
         return println!("skipped: no out-of-order queues");
     };
     let x = Buffer::with_data(LEN, numbers(0)).unwrap();
@@ -91,7 +86,8 @@ fn contents_follow_between_contexts() {
     let Some(context) = context() else { return };
     let other = Context::new(context.device()).unwrap();
     let x = Buffer::with_data(LEN, numbers(0)).unwrap();
-    let queues: Vec<Queue> = all_queues(&context).into_iter().chain(all_queues(&other)).collect();
+    let queues: Vec<Queue> =
+        queues_and_measuring(&context).into_iter().chain(queues_and_measuring(&other)).collect();
     let mut expected = numbers(0);
     for round in 0..20_usize {
         let (kernel, task) = (&queues[round % queues.len()], &queues[(round + 2) % queues.len()]);
@@ -141,7 +137,7 @@ fn tasks_get_boxes_side_by_side_and_as_many_accessors_as_they_ask_for() {
 #[test]
 fn what_a_failed_task_wrote_is_not_seen() {
     let Some(context) = context() else { return };
-    for queue in all_queues(&context) {
+    for queue in queues_and_measuring(&context) {
         let x = Buffer::with_data(LEN, numbers(0)).unwrap();
         let error = |x: &mut [u32]| {
             x.fill(1);
@@ -228,7 +224,7 @@ fn told(queue: &Queue, task: impl Fn() -> ErrorKind + Send + Sync + 'static) -> 
 #[test]
 fn a_task_that_waits_for_itself_is_told() {
     let Some(context) = context() else { return };
-    for queue in all_queues(&context) {
+    for queue in queues_and_measuring(&context) {
         let x = Buffer::with_data(LEN, numbers(0)).unwrap();
         // For its own buffer.
         let (own, (sender, seen)) = (x.clone(), mpsc::channel());
@@ -284,7 +280,7 @@ fn tasks_that_wait_for_each_other_are_told() {
 #[test]
 fn tasks_may_wait_for_what_does_not_wait_for_them() {
     let Some(context) = context() else { return };
-    for queue in all_queues(&context) {
+    for queue in queues_and_measuring(&context) {
         let (x, y) = (Buffer::with_data(LEN, numbers(0)).unwrap(), Buffer::<u32>::new(LEN).unwrap());
         let other = Queue::new(&context).unwrap();
         let source = x.clone();
@@ -304,7 +300,7 @@ fn graphs_order_tasks_by_their_accessors() {
     let Some(context) = context() else { return };
     let device = context.device();
     for strategy in strategies(device) {
-        for queue in all_queues(&context) {
+        for queue in queues_and_measuring(&context) {
             let (x, y) = (Buffer::<u32>::new(LEN).unwrap(), Buffer::<u32>::new(LEN).unwrap());
             let commands = [
                 Command::parallel_for(LEN, advance(x.read_write(), 3, 1)),

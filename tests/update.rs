@@ -380,14 +380,6 @@ fn contexts() -> Vec<(Context, ReplayStrategy)> {
     devices.into_iter().flat_map(ways).collect()
 }
 
-fn queues(context: &Context) -> Vec<Queue> {
-    let mut queues = vec![Queue::new(context).unwrap()];
-    if context.device().capabilities().out_of_order_queues {
-        queues.push(Queue::builder(context).out_of_order().build().unwrap());
-    }
-    queues
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
     #[test]
@@ -399,7 +391,7 @@ proptest! {
             let bench = Bench::new(&context);
             let mut nodes = Nodes::build(&bench, &items);
             let executable = bench.graph.finalizer().updatable().strategy(strategy).finalize().unwrap();
-            let queues = queues(&context);
+            let queues = common::queues(&context);
             bench.cells.iter().flatten().for_each(|cell| queues[0].copy_to_device(&[1; LEN], cell).unwrap());
             let (mut cells, mut sums): (Cells, _) = ([[[1; LEN]; CELLS]; LANES], [0_u32; LANES]);
             let (mut values, mut places) = ([1_u32; LANES], [0_usize; LANES]);

@@ -11,7 +11,7 @@ use oclave::mask::Mask;
 use oclave::record::{ObjectKind, Session};
 use oclave::{
     Aspects, Command, Context, Device, Event, Graph, KernelBundle, KernelCall, ProgramCache, Queue,
-    ReplayStrategy,
+    QueueBuilder, ReplayStrategy,
 };
 
 /// The selected device, or `None` after saying why.
@@ -147,12 +147,30 @@ pub(crate) fn strategies(device: &Device) -> Vec<ReplayStrategy> {
     all
 }
 
-/// In order, and where the device has them out of order, without and with profiling.
-pub(crate) fn queues(context: &Context, device: &Device) -> Vec<Queue> {
-    let mut queues = vec![Queue::new(context).unwrap()];
-    if device.capabilities().out_of_order_queues {
-        queues.push(Queue::builder(context).out_of_order().build().unwrap());
-        queues.push(Queue::builder(context).out_of_order().profiling().build().unwrap());
+/// In order, and where the device has it out of order.
+pub(crate) fn queues(context: &Context) -> Vec<Queue> {
+    queues_with(context, |builder| builder)
+}
+
+/// The same with a property more.
+pub(crate) fn queues_with(context: &Context, with: impl Fn(QueueBuilder) -> QueueBuilder) -> Vec<Queue> {
+    let mut builders = vec![Queue::builder(context)];
+    if context.device().capabilities().out_of_order_queues {
+        builders.push(Queue::builder(context).out_of_order());
     }
+    builders.into_iter().map(|builder| with(builder).build().unwrap()).collect()
+}
+
+/// Of each order those whose commands have events, and those whose commands have none.
+pub(crate) fn queues_and_eventless(context: &Context) -> Vec<Queue> {
+    let mut queues = queues(context);
+    queues.extend(queues_with(context, QueueBuilder::discard_events));
+    queues
+}
+
+/// Of each order those that do not measure, and those that do.
+pub(crate) fn queues_and_measuring(context: &Context) -> Vec<Queue> {
+    let mut queues = queues(context);
+    queues.extend(queues_with(context, QueueBuilder::profiling));
     queues
 }
