@@ -189,7 +189,9 @@ fn ranges_change_within_their_kind_and_dimensions() {
     invalid(fill.update_range(8), "only kernels");
     drop(graph.add(Command::empty()).unwrap());
     assert!(shown(&graph).starts_with(before.split("  ").next().unwrap()));
-    assert_eq!(count(&graph, "[8, 2"), 0, "replaced by the second update");
+    assert_eq!(count(&graph, "8 × 2 work-items"), 0, "replaced by the second update");
+    assert_eq!(count(&graph, "2 × 2 work-items, ids from 1 × 0 on"), 1, "{}", shown(&graph));
+    assert_eq!(count(&graph, "32 work-items, groups of 4, ids from 3 on"), 1, "{}", shown(&graph));
     groups.update_command(Command::parallel_for(64, positions(&out))).unwrap();
     groups.update_range(16).unwrap();
 }
@@ -257,12 +259,12 @@ fn one_command_of_a_group_is_active() {
     assert_eq!(count(&graph, ": 55"), 0, "not active");
     invalid(a.update_range(8), "given size");
     a.update_nd_range(NdRange::new([8, 8], [2, 2])).unwrap();
-    assert_eq!(count(&graph, "[8, 8"), 2, "all nodes of the group: {}", shown(&graph));
+    assert_eq!(count(&graph, "8 × 8 work-items"), 2, "all nodes of the group: {}", shown(&graph));
     group.set_active_index(0).unwrap();
     b.update_range(16).unwrap();
     assert_eq!((count(&graph, ": 55"), count(&graph, "kernel number")), (2, 2));
     group.set_active_index(1).unwrap();
-    assert_eq!(count(&graph, "[8, 8"), 2, "a range stays as it was last set");
+    assert_eq!(count(&graph, "8 × 8 work-items"), 2, "a range stays as it was last set");
     group.set_active_index(1).unwrap();
     invalid(group.set_active_index(3), "command 3");
     assert_eq!(group.active_index(), 1);

@@ -1,5 +1,7 @@
 //! Index spaces of a launch: how many work-items, in which groups, from where.
 
+use std::fmt;
+
 /// How many work-items a launch has in each of one to three dimensions.
 ///
 /// The first dimension is `get_global_id(0)`. A range may be empty: such a launch runs nothing, and still takes its
@@ -49,6 +51,15 @@ impl Range {
     }
 }
 
+/// `512 × 600`.
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut sizes = self.sizes.iter().take(self.dimensions());
+        sizes.next().map_or(Ok(()), |first| write!(f, "{first}"))?;
+        sizes.try_for_each(|size| write!(f, " × {size}"))
+    }
+}
+
 impl From<usize> for Range {
     fn from(x: usize) -> Self {
         Self::d1(x)
@@ -80,6 +91,7 @@ impl From<[usize; 3]> for Range {
 ///
 /// let range = NdRange::new([1024, 768], [16, 16]).with_offset([0, 8]);
 /// assert_eq!(range.local().map(|l| l.sizes()), Some([16, 16, 1]));
+/// assert_eq!(range.to_string(), "1024 × 768 work-items, groups of 16 × 16, ids from 0 × 8 on");
 /// ```
 ///
 /// Without a work-group size the kernel's required size is taken where it has one, else the driver chooses.
@@ -125,6 +137,15 @@ impl NdRange {
     /// Where global ids start; `None`: at 0.
     pub const fn offset(&self) -> Option<Range> {
         self.offset
+    }
+}
+
+/// `512 × 600 work-items, groups of 16 × 16, ids from 0 × 8 on`.
+impl fmt::Display for NdRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} work-items", self.global)?;
+        self.local.map_or(Ok(()), |local| write!(f, ", groups of {local}"))?;
+        self.offset.map_or(Ok(()), |offset| write!(f, ", ids from {offset} on"))
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) fn details(command: &CommandKind) -> Vec<String> {
         CommandKind::Kernel { range, call } => {
             let arguments = call.arguments().iter().enumerate();
             let arguments = arguments.map(|(index, argument)| format!("argument {index}: {}", of(argument)));
-            std::iter::once(format!("range {range:?}")).chain(arguments).collect()
+            std::iter::once(range.to_string()).chain(arguments).collect()
         }
         CommandKind::Copy { from, to } => vec![format!("from {}", at(from)), format!("to {}", at(to))],
         CommandKind::Write { from, to } => vec![format!("from {from:?}"), format!("to {}", at(to))],
