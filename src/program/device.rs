@@ -127,7 +127,9 @@ fn target(device: &Device) -> DeviceTarget {
     }
     target.aspects = capabilities.aspects;
     target.address_bits = capabilities.address_bits;
-    target.mad_is_called = Quirks::of(device).mad_is_called;
+    let quirks = Quirks::of(device);
+    target.mad_is_called = quirks.mad_is_called;
+    target.items_take_turns = quirks.items_take_turns;
     if let Some(queries) = &capabilities.spirv_queries {
         target.capabilities = Some(queries.capabilities.iter().copied().collect());
         target.extensions = Some(queries.extensions.iter().cloned().collect());

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use oclave_image::spirv::Module;
-use oclave_image::{DeviceImage, disassemble, passes};
+use oclave_image::{DeviceImage, DeviceTarget, disassemble, passes};
 
 use crate::Failure;
 
@@ -48,7 +48,7 @@ fn replayed(image: &DeviceImage) -> String {
             [] => module,
             globals => passes::lower_globals_to_hidden_argument(&module, globals)?.module,
         };
-        passes::replay::replay(&module, u64::MAX)
+        passes::replay::replay(&module, &DeviceTarget::default(), u64::MAX)
     });
     let layout = match made {
         Ok(made) => made.layout,

@@ -3,6 +3,7 @@
 
 mod support;
 
+use oclave_image::DeviceTarget;
 use oclave_image::passes::replay::{
     REPLAY_SEQ, REPLAY_WI, ReplayArgumentKind, ReplayLayout, ReplayUnit, replay,
 };
@@ -12,9 +13,19 @@ use support::{assemble, assert_valid, with_string};
 
 const LOCAL_MEMORY: u64 = 32 << 10;
 
+/// The replay module for devices whose work-items run side by side; that for those where they take turns has the same layout.
 fn replayed(name: &str, module: &Module) -> (Module, ReplayLayout) {
+    let [side_by_side, in_turn] = [false, true].map(|items_take_turns| {
+        let target = DeviceTarget { items_take_turns, ..DeviceTarget::default() };
+        replayed_for(name, module, &target)
+    });
+    assert_eq!(side_by_side.1, in_turn.1, "{name}");
+    side_by_side
+}
+
+fn replayed_for(name: &str, module: &Module, target: &DeviceTarget) -> (Module, ReplayLayout) {
     let stripped = strip::strip(module, |_| true).unwrap();
-    let replay = replay(&stripped, LOCAL_MEMORY).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let replay = replay(&stripped, target, LOCAL_MEMORY).unwrap_or_else(|error| panic!("{name}: {error}"));
     check::check(&replay.module).unwrap_or_else(|error| panic!("{name}: {error}"));
     // What llvm-spirv writes does not always please the validator to begin with.
     if support::is_valid(&stripped) == Some(true) {
@@ -34,7 +45,8 @@ fn the_corpus_can_be_replayed() {
     for (name, bytes) in support::corpus() {
         let module = Module::from_bytes(&bytes).unwrap();
         if name.contains("physical32") {
-            let error = replay(&strip::strip(&module, |_| true).unwrap(), LOCAL_MEMORY).unwrap_err();
+            let stripped = strip::strip(&module, |_| true).unwrap();
+            let error = replay(&stripped, &DeviceTarget::default(), LOCAL_MEMORY).unwrap_err();
             assert!(error.to_string().contains("64 bits"), "{error}");
             continue;
         }
@@ -179,6 +191,44 @@ fn what_cannot_be_replayed_has_a_reason() {
         "{:?}",
         images.excluded()
     );
+}
+
+/// The instructions of a function of a module, from the entry point of this name.
+fn instructions_of(module: &Module, entry: &str) -> Vec<Op> {
+    let entries = module.instructions().filter(|i| i.is(Op::EntryPoint));
+    let function = entries.filter(|i| i.string(2).unwrap() == entry).find_map(|i| i.operand(1));
+    let from = module.instructions().skip_while(|i| !(i.is(Op::Function) && i.result_id() == function));
+    from.take_while(|i| !i.is(Op::FunctionEnd)).filter_map(|i| i.op()).collect()
+}
+
+#[test]
+fn the_first_work_item_runs_tasks_without_groups_where_work_items_take_turns() {
+    let stores = [
+        (Op::Load, vec![4, 30, 10]),
+        (Op::CompositeExtract, vec![2, 31, 30, 0]),
+        (Op::Store, vec![21, 31]),
+        (Op::ControlBarrier, vec![12, 12, 12]),
+    ];
+    // Without its barrier, and with it.
+    for (body, groups) in [(&stores[..3], 0), (&stores[..], 1)] {
+        let module = with_body(GLOBAL_ID, true, body);
+        let target = |items_take_turns| DeviceTarget { items_take_turns, ..DeviceTarget::default() };
+        let (side_by_side, layout) = replayed_for("side by side", &module, &target(false));
+        let (in_turn, _) = replayed_for("in turn", &module, &target(true));
+        let count = |module: &Module, entry: &str, op: Op| {
+            instructions_of(module, entry).into_iter().filter(|other| *other == op).count()
+        };
+        // Each of their cases begins with the question for the first one, and nothing else asks for it.
+        let alone = layout.kernels().iter().filter(|kernel| !kernel.needs_groups).count();
+        assert_eq!(layout.kernels().len() - alone, groups);
+        assert_eq!(count(&in_turn, REPLAY_WI, Op::IEqual), alone);
+        assert_eq!(count(&side_by_side, REPLAY_WI, Op::IEqual), 0);
+        // All of them meet behind a task, and where groups do.
+        for module in [&side_by_side, &in_turn] {
+            assert_eq!(count(module, REPLAY_WI, Op::ControlBarrier), 1 + groups);
+        }
+        assert_eq!(instructions_of(&side_by_side, REPLAY_SEQ), instructions_of(&in_turn, REPLAY_SEQ));
+    }
 }
 
 #[test]

@@ -210,7 +210,7 @@ fn legal_words(image: &LoadedImage, device: &DeviceState) -> Result<(Vec<u32>, R
             [] => module,
             globals => passes::lower_globals_to_hidden_argument(&module, globals)?.module,
         };
-        let Replay { module, layout: made } = replay(&module, local)?;
+        let Replay { module, layout: made } = replay(&module, device.target(), local)?;
         layout = made;
         Ok(module)
     };

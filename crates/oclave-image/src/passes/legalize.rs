@@ -28,6 +28,9 @@ pub struct DeviceTarget {
     /// Whether the device calls a function for `mad`, which it does not inline: then it gets a multiplication and an
     /// addition instead, which are as good (OpenCL leaves open how often `mad` rounds).
     pub mad_is_called: bool,
+    /// Whether the device runs the work-items of a group one after the other, each up to the next barrier: then one of them
+    /// alone does what they need not share in [`replay`](super::replay) modules, in loops that its compiler vectorises.
+    pub items_take_turns: bool,
 }
 
 impl Default for DeviceTarget {
@@ -41,6 +44,7 @@ impl Default for DeviceTarget {
             instruction_sets: None,
             address_bits: 64,
             mad_is_called: false,
+            items_take_turns: false,
         }
     }
 }

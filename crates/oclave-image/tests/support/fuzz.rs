@@ -39,7 +39,10 @@ pub(crate) fn everything(bytes: &[u8]) {
 
     still_sound("linking", link_modules(&[part("fuzz", &module), part("library", library())], |_| true));
     let _ = link_modules(&[part("fuzz", &module), part("itself", &module)], |_| true);
-    still_sound("replay", replay::replay(&module, 1 << 20).map(|replay| replay.module));
+    for items_take_turns in [false, true] {
+        let target = DeviceTarget { items_take_turns, ..DeviceTarget::default() };
+        still_sound("replay", replay::replay(&module, &target, 1 << 20).map(|replay| replay.module));
+    }
 
     let _ = signatures(&module);
     let image = DeviceImage { spirv: module.words().to_vec(), ..DeviceImage::default() };

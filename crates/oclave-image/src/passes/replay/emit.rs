@@ -106,6 +106,11 @@ impl<'a, 'm> Body<'a, 'm> {
         self.value(Op::ULessThan, bool, &[a, b])
     }
 
+    pub(super) fn equal(&mut self, a: u32, b: u32) -> u32 {
+        let bool = self.new.bool_type();
+        self.value(Op::IEqual, bool, &[a, b])
+    }
+
     pub(super) fn minimum(&mut self, a: u32, b: u32) -> u32 {
         let less = self.less(a, b);
         let ulong = self.ulong();

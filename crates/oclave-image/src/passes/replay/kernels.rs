@@ -8,10 +8,11 @@
 //! ```
 //! `seq` runs every work-item of a task in turn. In `wi` the work-items of the launch's group take those of a row in turns,
 //! so that compilers which vectorise over work-items do; all of them go through every loop equally often. Kernels whose
-//! work-items wait for each other have the launch's work-items for their own.
+//! work-items wait for each other have the launch's work-items for their own. Where a device runs the work-items of a group one
+//! after the other, the first of them runs all tasks without such kernels, as `seq` does, and the others go on to the barrier.
 
 use super::arguments::{Parameter, Source};
-use super::builtins::{Builtin, Component, Needs};
+use super::builtins::Needs;
 use super::emit::{Body, Loop, builtin_variable, module_variables};
 use super::layout::{Field, ReplayUnit, TaskRecord};
 use super::modes::FloatModes;
@@ -31,15 +32,19 @@ pub(super) struct Case {
     pub(super) needs: Needs,
     pub(super) unit: ReplayUnit,
     pub(super) needs_groups: bool,
-    /// Whether `seq` runs rows in parts: see [`Writer::row_in_parts`].
+    /// Whether one work-item runs rows in parts: see `Writer::row_in_parts`.
     pub(super) in_parts: bool,
 }
 
-/// Which of the two kernels.
+/// How a kernel runs tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
+    /// By one work-item.
     Seq,
+    /// By the work-items of a group, side by side.
     Wi,
+    /// By the work-items of a group, which take turns: the first one alone runs what they need not share.
+    WiInTurn,
 }
 
 /// The built-ins that the kernels themselves ask for: `seq` the first two.
@@ -65,7 +70,7 @@ pub(super) fn add(
     let ulong = new.int_type(64);
     let list = new.pointer_type(StorageClass::CrossWorkgroup, ulong);
     let mut parameters = vec![list, ulong, ulong];
-    if mode == Mode::Wi {
+    if mode != Mode::Seq {
         let byte = new.int_type(8);
         parameters.push(new.pointer_type(StorageClass::Workgroup, byte));
     }
@@ -98,7 +103,7 @@ pub(super) fn add(
 
 impl Mode {
     fn runs(self, case: &Case) -> bool {
-        self == Self::Wi || !case.needs_groups
+        self != Self::Seq || !case.needs_groups
     }
 }
 
@@ -108,8 +113,8 @@ fn struct_types(case: &Case) -> impl Iterator<Item = u32> {
     structs.map(|parameter| parameter.ty)
 }
 
-struct Writer<'a, 'm> {
-    body: Body<'a, 'm>,
+pub(super) struct Writer<'a, 'm> {
+    pub(super) body: Body<'a, 'm>,
     mode: Mode,
     /// Type of pointers to tasks.
     list: u32,
@@ -117,36 +122,17 @@ struct Writer<'a, 'm> {
     base: u32,
     /// The launch's local memory.
     local: Option<u32>,
-    lanes: Option<Lanes>,
+    /// Those that share a task; `None` where one work-item runs it.
+    pub(super) lanes: Option<Lanes>,
 }
 
 /// The work-items of a `wi` launch's group.
 #[derive(Clone, Copy)]
-struct Lanes {
-    id: [u32; 3],
+pub(super) struct Lanes {
+    pub(super) id: [u32; 3],
     /// The work-item's number in the group, and how many there are.
-    index: u32,
-    count: u32,
-}
-
-/// What a task says of its index space, three ids each; zeroes for what its kernel does not need.
-#[derive(Default, Clone, Copy)]
-struct Space {
-    dimensions: u32,
-    size: [u32; 3],
-    offset: [u32; 3],
-    local: [u32; 3],
-    groups: [u32; 3],
-}
-
-/// Where a work-item is; zeroes for what its kernel does not need.
-#[derive(Default, Clone, Copy)]
-struct Position {
-    /// In the index space, from 0.
-    item: [u32; 3],
-    group: [u32; 3],
-    group_size: [u32; 3],
-    local: [u32; 3],
+    pub(super) index: u32,
+    pub(super) count: u32,
 }
 
 impl Writer<'_, '_> {
@@ -156,17 +142,16 @@ impl Writer<'_, '_> {
         };
         let bytes = self.bytes();
         self.base = self.body.value(Op::Bitcast, bytes, &[list]);
-        let [start, step] = [group, groups].map(|input| {
+        let groups = [group, groups].map(|input| {
             let [x, ..] = self.body.components(input);
             x
         });
         if let &[id, size] = lanes {
             self.lanes = Some(self.lanes(id, size));
         }
-        let (start, end) = (self.body.add(first, start), self.body.add(first, count));
-        let tasks = self.body.begin_loop(start, end, step);
+        let (tasks, number) = self.numbers([first, count], groups);
         let words = self.body.constant(TaskRecord::WORDS as u64);
-        let offset = self.body.multiply(tasks.index, words);
+        let offset = self.body.multiply(number, words);
         let task = self.body.element(self.list, list, offset);
 
         let kernel = self.field(task, Field::Kernel, 0);
@@ -186,15 +171,51 @@ impl Writer<'_, '_> {
         for (case, label) in cases.iter().zip(labels) {
             if self.mode.runs(case) {
                 self.body.label(label);
-                self.case(case, task, &mut structs);
-                self.body.branch(done);
+                self.case(case, task, done, &mut structs);
             }
         }
         self.body.label(done);
-        if self.mode == Mode::Wi {
+        if self.mode != Mode::Seq {
             self.barrier();
         }
         self.body.end_loop(&tasks);
+    }
+
+    /// A loop over the tasks of the launch's group, and the number of the one that it is at.
+    fn numbers(&mut self, [first, count]: [u32; 2], [group, groups]: [u32; 2]) -> (Loop, u32) {
+        let start = self.body.add(first, group);
+        if self.mode != Mode::WiInTurn {
+            let end = self.body.add(first, count);
+            let tasks = self.body.begin_loop(start, end, groups);
+            let number = tasks.index;
+            return (tasks, number);
+        }
+        // PoCL takes a counter to be the same for all work-items if it goes from 0 in steps of 1, and then what is loaded from
+        // the task, too: it keeps neither for each of them from barrier to barrier.
+        let one = self.body.constant(1);
+        let last = self.body.arithmetic(Op::ISub, groups, one);
+        let rest = self.body.arithmetic(Op::ISub, last, group);
+        let count = self.body.add(count, rest);
+        let rounds = self.body.arithmetic(Op::UDiv, count, groups);
+        let tasks = self.count(rounds);
+        let later = self.body.multiply(tasks.index, groups);
+        let number = self.body.add(start, later);
+        (tasks, number)
+    }
+
+    /// Runs a task, and goes on at `done`.
+    fn case(&mut self, case: &Case, task: u32, done: u32, structs: &mut impl Iterator<Item = u32>) {
+        let all = self.lanes;
+        if let (Mode::WiInTurn, false, Some(lanes)) = (self.mode, case.needs_groups, all) {
+            let zero = self.body.constant(0);
+            let is_first = self.body.equal(lanes.index, zero);
+            self.body.branch_unless(is_first, done);
+            self.lanes = None;
+        }
+        let arguments = self.arguments(case, task, structs);
+        self.index_space(case, task, &arguments);
+        self.lanes = all;
+        self.body.branch(done);
     }
 
     fn lanes(&mut self, id: u32, size: u32) -> Lanes {
@@ -204,223 +225,21 @@ impl Writer<'_, '_> {
         Lanes { id, index, count: self.body.multiply(size[0], rows) }
     }
 
-    /// `(z * size.y + y) * size.x + x`.
-    fn linear(&mut self, [x, y, z]: [u32; 3], size: [u32; 3]) -> u32 {
-        let slices = self.body.multiply(z, size[1]);
-        let rows = self.body.add(slices, y);
-        let rows = self.body.multiply(rows, size[0]);
-        self.body.add(rows, x)
-    }
-
-    fn field(&mut self, task: u32, field: Field, axis: u64) -> u32 {
+    pub(super) fn field(&mut self, task: u32, field: Field, axis: u64) -> u32 {
         let index = self.body.constant(field as u64 + axis);
         let place = self.body.element(self.list, task, index);
         let ulong = self.body.ulong();
         self.body.load(ulong, place, 8)
     }
 
-    fn fields(&mut self, task: u32, field: Field) -> [u32; 3] {
+    pub(super) fn fields(&mut self, task: u32, field: Field) -> [u32; 3] {
         [0, 1, 2].map(|axis| self.field(task, field, axis))
     }
 
-    fn barrier(&mut self) {
+    pub(super) fn barrier(&mut self) {
         let [scope, semantics] =
             [SCOPE_WORKGROUP, ALL_MEMORY].map(|value| self.body.new.int_constant(32, value));
         self.body.push(Op::ControlBarrier, &[scope, scope, semantics]);
-    }
-
-    fn case(&mut self, case: &Case, task: u32, structs: &mut impl Iterator<Item = u32>) {
-        let arguments = self.arguments(case, task, structs);
-        let space = self.space(case, task);
-        let mut position = Position::default();
-        match (case.unit, case.needs_groups) {
-            (ReplayUnit::Items, _) => {
-                let outer = self.outer(space.size, &mut position.item);
-                if case.in_parts && self.lanes.is_none() {
-                    self.row_in_parts(case, &arguments, &space, &mut position);
-                } else {
-                    self.items_of_row(case, &arguments, &space, &mut position);
-                }
-                self.close(outer);
-            }
-            (ReplayUnit::Groups, groups) => {
-                let outer = self.outer(space.groups, &mut position.group);
-                let row = self.count(space.groups[0]);
-                position.group[0] = row.index;
-                if groups {
-                    self.whole_group(case, &arguments, &space, &mut position);
-                } else {
-                    self.items_of_group(case, &arguments, &space, &mut position);
-                }
-                self.body.end_loop(&row);
-                self.close(outer);
-            }
-        }
-    }
-
-    fn items_of_row(&mut self, case: &Case, arguments: &[u32], space: &Space, position: &mut Position) {
-        let row = self.row(space.size[0]);
-        position.item[0] = row.1;
-        self.call(case, arguments, space, position);
-        self.body.end_loop(&row.0);
-    }
-
-    /// A row whose global ids begin at 0, as they mostly do, in three parts: its first item, those between, and its last one.
-    /// Stencils compare their global id with 0 and with the global size; for the items between, compilers know the answers
-    /// and vectorise what they would not with them open.
-    fn row_in_parts(&mut self, case: &Case, arguments: &[u32], space: &Space, position: &mut Position) {
-        let [zero, one] = [0, 1].map(|value| self.body.constant(value));
-        let [elsewhere, done] = [(); 2].map(|()| self.body.new.fresh_id());
-        let bool = self.body.new.bool_type();
-        let from_zero = self.body.value(Op::IEqual, bool, &[space.offset[0], zero]);
-        self.body.branch_unless(from_zero, elsewhere);
-        let [_, y, z] = space.offset;
-        let known = Space { offset: [zero, y, z], ..*space };
-        let mut part = |writer: &mut Self, item: u32| {
-            position.item[0] = item;
-            writer.call(case, arguments, &known, position);
-        };
-        let any = self.body.less(zero, space.size[0]);
-        self.body.branch_unless(any, done);
-        part(self, zero);
-        let between = self.body.begin_loop_before_last(one, space.size[0]);
-        part(self, between.index);
-        self.body.end_loop(&between);
-        let more = self.body.less(one, space.size[0]);
-        self.body.branch_unless(more, done);
-        let last = self.body.arithmetic(Op::ISub, space.size[0], one);
-        part(self, last);
-        self.body.branch(done);
-        self.body.label(elsewhere);
-        self.items_of_row(case, arguments, space, position);
-        self.body.branch(done);
-        self.body.label(done);
-    }
-
-    /// Loops over slices and rows.
-    fn outer(&mut self, end: [u32; 3], index: &mut [u32; 3]) -> [Loop; 2] {
-        let slices = self.count(end[2]);
-        let rows = self.count(end[1]);
-        (index[2], index[1]) = (slices.index, rows.index);
-        [slices, rows]
-    }
-
-    /// A loop from 0 to `end`.
-    fn count(&mut self, end: u32) -> Loop {
-        let [zero, one] = [0, 1].map(|value| self.body.constant(value));
-        self.body.begin_loop(zero, end, one)
-    }
-
-    fn close(&mut self, [slices, rows]: [Loop; 2]) {
-        self.body.end_loop(&rows);
-        self.body.end_loop(&slices);
-    }
-
-    /// A loop over a row, and the item that it is at. In `wi` the work-items take turns; those beyond the end skip the rest.
-    fn row(&mut self, end: u32) -> (Loop, u32) {
-        match self.lanes {
-            None => {
-                let row = self.count(end);
-                let item = row.index;
-                (row, item)
-            }
-            Some(lanes) => {
-                let zero = self.body.constant(0);
-                let row = self.body.begin_loop(zero, end, lanes.count);
-                let item = self.body.add(row.index, lanes.index);
-                let within = self.body.less(item, end);
-                self.body.branch_unless(within, row.latch());
-                (row, item)
-            }
-        }
-    }
-
-    /// The work-items of a group that do not depend on each other.
-    fn items_of_group(&mut self, case: &Case, arguments: &[u32], space: &Space, position: &mut Position) {
-        let base = self.group_size(space, position);
-        let outer = self.outer(position.group_size, &mut position.local);
-        let row = self.row(position.group_size[0]);
-        position.local[0] = row.1;
-        for (item, (base, local)) in position.item.iter_mut().zip(base.into_iter().zip(position.local)) {
-            *item = self.body.add(base, local);
-        }
-        self.call(case, arguments, space, position);
-        self.body.end_loop(&row.0);
-        self.close(outer);
-    }
-
-    /// The work-items of a group are those of the launch.
-    fn whole_group(&mut self, case: &Case, arguments: &[u32], space: &Space, position: &mut Position) {
-        let base = self.group_size(space, position);
-        position.local = self.lanes.map(|lanes| lanes.id).unwrap_or_default();
-        for (item, (base, local)) in position.item.iter_mut().zip(base.into_iter().zip(position.local)) {
-            *item = self.body.add(base, local);
-        }
-        self.call(case, arguments, space, position);
-        // The next group uses the same local memory.
-        self.barrier();
-    }
-
-    /// Finds how many work-items the group has, the last ones being smaller, and gives its first one.
-    fn group_size(&mut self, space: &Space, position: &mut Position) -> [u32; 3] {
-        let mut base = [0; 3];
-        for (axis, base) in base.iter_mut().enumerate() {
-            let of = |ids: &[u32; 3]| ids.get(axis).copied().unwrap_or(0);
-            *base = self.body.multiply(of(&position.group), of(&space.local));
-            let rest = self.body.arithmetic(Op::ISub, of(&space.size), *base);
-            let size = self.body.minimum(of(&space.local), rest);
-            if let Some(place) = position.group_size.get_mut(axis) {
-                *place = size;
-            }
-        }
-        base
-    }
-
-    fn space(&mut self, case: &Case, task: u32) -> Space {
-        let (needs, groups) = (case.needs, case.unit == ReplayUnit::Groups);
-        let mut space = Space::default();
-        if needs.any(&[Builtin::WorkDim]) {
-            space.dimensions = self.field(task, Field::Dimensions, 0);
-        }
-        space.size = self.fields(task, Field::GlobalSize);
-        if needs.any(&[Builtin::GlobalOffset, Builtin::GlobalInvocationId]) {
-            space.offset = self.fields(task, Field::GlobalOffset);
-        }
-        if groups || needs.any(&[Builtin::EnqueuedWorkgroupSize]) {
-            space.local = self.fields(task, Field::LocalSize);
-        }
-        if groups || needs.any(&[Builtin::NumWorkgroups]) {
-            space.groups = self.fields(task, Field::Groups);
-        }
-        space
-    }
-
-    fn call(&mut self, case: &Case, arguments: &[u32], space: &Space, position: &Position) {
-        let mut operands = vec![case.function];
-        operands.extend(arguments);
-        for component in case.needs.iter() {
-            let value = self.builtin(component, space, position);
-            operands.push(value);
-        }
-        let void = self.body.new.void_type();
-        self.body.value(Op::FunctionCall, void, &operands);
-    }
-
-    fn builtin(&mut self, component: Component, space: &Space, position: &Position) -> u32 {
-        let of = |ids: &[u32; 3]| ids.get(usize::from(component.axis)).copied().unwrap_or(0);
-        match component.builtin {
-            Builtin::WorkDim => space.dimensions,
-            Builtin::GlobalSize => of(&space.size),
-            Builtin::GlobalOffset => of(&space.offset),
-            Builtin::GlobalInvocationId => self.body.add(of(&space.offset), of(&position.item)),
-            Builtin::GlobalLinearId => self.linear(position.item, space.size),
-            Builtin::LocalInvocationId => of(&position.local),
-            Builtin::LocalInvocationIndex => self.linear(position.local, position.group_size),
-            Builtin::WorkgroupId => of(&position.group),
-            Builtin::NumWorkgroups => of(&space.groups),
-            Builtin::WorkgroupSize => of(&position.group_size),
-            Builtin::EnqueuedWorkgroupSize => of(&space.local),
-        }
     }
 
     /// Type of pointers to bytes of global memory.

@@ -31,6 +31,7 @@ mod builtins;
 mod cost;
 mod emit;
 mod functions;
+mod index_space;
 mod kernels;
 mod layout;
 mod modes;
@@ -52,7 +53,7 @@ use super::dce::{self, Root};
 use crate::spirv::{
     AddressingModel, Capability, Definitions, ExecutionMode, Instruction, Module, Op, Rewriter, TypeTable,
 };
-use crate::{ImageError, Result};
+use crate::{DeviceTarget, ImageError, Result};
 
 /// Name of the kernel that runs the work-items of a task in turn.
 pub const REPLAY_SEQ: &str = "__oclave_replay_seq";
@@ -75,13 +76,14 @@ pub struct Replay {
 ///
 /// Device globals must be in the hidden argument ([`lower_globals_to_hidden_argument`](super::lower_globals_to_hidden_argument)):
 /// variables of a replay module would not be those of the program. All local memory of all kernels in the module adds up;
-/// kernels that no longer fit into `local_memory_bytes` are left out.
+/// kernels that no longer fit into `local_memory_bytes` are left out. Of the device, how it runs work-items matters
+/// ([`DeviceTarget::items_take_turns`]).
 ///
 /// A module of which no kernel can be replayed still gives a layout, with the reasons.
 ///
 /// # Errors
 /// [`ImageError::Unsupported`] for addresses of 32 bits; [`ImageError::Spirv`] for modules that are not sound.
-pub fn replay(module: &Module, local_memory_bytes: u64) -> Result<Replay> {
+pub fn replay(module: &Module, target: &DeviceTarget, local_memory_bytes: u64) -> Result<Replay> {
     refuse_narrow_addresses(module)?;
     let module = &without_debug_information(module)?;
     let definitions = Definitions::new(module);
@@ -91,7 +93,8 @@ pub fn replay(module: &Module, local_memory_bytes: u64) -> Result<Replay> {
     let names: BTreeSet<&str> = included.iter().map(|kernel| kernel.name.as_str()).collect();
     let reduced =
         dce::eliminate(module, |root| matches!(root, Root::EntryPoint(name) if names.contains(name)))?;
-    write(&reduced, excluded, modes::contraction_off(module))
+    let wi = if target.items_take_turns { Mode::WiInTurn } else { Mode::Wi };
+    write(&reduced, excluded, modes::contraction_off(module), wi)
 }
 
 fn refuse_narrow_addresses(module: &Module) -> Result<()> {
@@ -159,7 +162,7 @@ fn choose(all: Vec<Kernel>, local_memory_bytes: u64) -> (Vec<Kernel>, Vec<Exclud
 }
 
 /// Writes the module of kernels that can all be in it.
-fn write(module: &Module, excluded: Vec<ExcludedKernel>, contraction_off: bool) -> Result<Replay> {
+fn write(module: &Module, excluded: Vec<ExcludedKernel>, contraction_off: bool, wi: Mode) -> Result<Replay> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
     let survey = Survey::new(&definitions, &types);
@@ -207,7 +210,7 @@ fn write(module: &Module, excluded: Vec<ExcludedKernel>, contraction_off: bool) 
         modes.push(vec![ExecutionMode::ContractionOff as u32]);
     }
     let inputs = kernels::inputs(&mut new);
-    for kernel in [(REPLAY_SEQ, Mode::Seq), (REPLAY_WI, Mode::Wi)] {
+    for kernel in [(REPLAY_SEQ, Mode::Seq), (REPLAY_WI, wi)] {
         kernels::add(&mut new, kernel, inputs, &cases, &modes);
     }
     Ok(Replay { module: new.finish()?, layout })
