@@ -1,4 +1,4 @@
-//! Linking of virtual calls: the generated dispatchers, levels, the report of faults. Modules as `tests/virtual_linking.rs`
+//! Linking of virtual calls: the generated dispatchers, levels, the report of faults. Modules as `tests/virtual_linking`
 //! of the runtime runs them on devices.
 
 #![allow(clippy::unwrap_used, clippy::panic)]

@@ -2,24 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod programs;
+mod reports;
 
-use common::{call, chain, replay_kernels, undecided, variable_devices};
+use common::{call, chain, replay_kernels, undecided};
 use oclave::record::Session;
 use oclave::{
-    Command, Context, Detail, ExecutableGraph, Graph, KernelBundle, Local, NdRange, Node, ProgramCache,
-    Queue, Range, ReplayStrategy, UsmSlice, usm,
+    Command, Context, ExecutableGraph, Graph, KernelBundle, Local, NdRange, Node, Queue, ReplayStrategy,
+    UsmSlice, usm,
 };
-
-mod kernels {
-    oclave::include_kernels!("tests");
-}
-mod optimised {
-    oclave::include_kernels!("virtual_functions");
-}
-mod unoptimised {
-    oclave::include_kernels!("virtual_functions_o0");
-}
 
 const N: usize = 96;
 
@@ -153,43 +146,6 @@ fn groups_with_barriers_and_local_memory_run_in_segments_of_their_size() {
 }
 
 #[test]
-fn what_no_list_can_run_is_launched_and_the_reason_is_told() {
-    let Some(context) = undecided() else { return };
-    let bundle = replay_kernels(&context);
-    let queue = Queue::new(&context).unwrap();
-    let value = context.alloc_shared::<i32>(N).unwrap();
-    value.write().unwrap().fill(1);
-    let out = context.alloc_shared::<u64>(N * 4).unwrap();
-    let bump = |factor: i32| {
-        Command::parallel_for(N, call(&bundle, "chained").pointer_mut::<i32>(&value).value(factor))
-    };
-    let graph = Graph::from_queue(&queue);
-    // Groups of the driver's choice.
-    let ids = Command::parallel_for(N, call(&bundle, "group_ids").pointer_mut::<u64>(&out));
-    let write = Command::write(vec![5; 4], &value.slice(0..4).unwrap());
-    chain(&graph, [bump(2), bump(3), ids, bump(4), bump(5), write, bump(1), bump(1)]);
-    let executable = finalize(&graph, ReplayStrategy::Interpreter);
-    let told = executable.not_interpreted();
-    let told: Vec<_> = told.iter().map(|not| (not.nodes.as_slice(), not.reason.as_str())).collect();
-    let nodes: Vec<_> = executable.segments().into_iter().map(|segment| segment.nodes).collect();
-    assert_eq!(nodes, [vec![0, 1], vec![3, 4], vec![6, 7]]);
-    let expected = [
-        (&[5][..], "a copy from or to memory of the host"),
-        (&[2][..], "kernel `group_ids` uses work-groups, and is launched without their size"),
-    ];
-    assert_eq!(told, expected);
-    queue.submit_graph(&executable).unwrap().wait().unwrap();
-    let expected: Vec<i32> = (0..N as i32)
-        .map(|i| {
-            let value = [2, 3, 4, 5].iter().fold(1, |x, factor| x * factor + i);
-            let value = if i < 4 { 5 } else { value };
-            value + 2 * i
-        })
-        .collect();
-    assert_eq!(*value.read().unwrap(), *expected);
-}
-
-#[test]
 fn nodes_that_do_not_depend_on_each_other_are_shared_by_groups() {
     // Some hundred microseconds of work, so that a second core is worth its wakening, however slow that was when it was measured.
     const NODES: usize = 2000;
@@ -256,95 +212,6 @@ fn sub_graphs_run_where_they_are() {
 }
 
 #[test]
-fn device_globals_are_those_of_all_programs() {
-    use kernels::{globals_define as define, globals_use as using};
-    for device in variable_devices() {
-        if device.capabilities().usm.is_none() {
-            println!("skipped: the device has no USM");
-            continue;
-        }
-        let context =
-            Context::builder(std::slice::from_ref(&device)).graph_interpreter(Some(true)).build().unwrap();
-        let queue = Queue::new(&context).unwrap();
-        let graph = Graph::builder(&context, &device).allow_device_globals().build().unwrap();
-        let count = context.alloc_shared::<i32>(1).unwrap();
-        let bins = context.alloc_shared::<u32>(8).unwrap();
-        for i in 0..20 {
-            chain(
-                &graph,
-                [Command::single_task(define::count_up(i)), Command::single_task(define::add_to_bin(3))],
-            );
-        }
-        chain(
-            &graph,
-            [
-                Command::single_task(using::double_shared()),
-                Command::single_task(using::read_shared(&count, &bins)),
-            ],
-        );
-        let executable = graph.finalize().unwrap();
-        let nodes: Vec<_> = executable.segments().iter().map(|segment| segment.nodes.len()).collect();
-        // Two images: two programs.
-        assert_eq!(nodes, [40, 2], "{:?}", executable.not_interpreted());
-        queue.copy_to_global(&define::COUNTER, &1000).unwrap();
-        queue.submit_graph(&executable).unwrap().wait().unwrap();
-        assert_eq!(*count.read().unwrap(), [2 * 1190]);
-        assert_eq!(*bins.read().unwrap(), [2, 4, 6, 40, 0, 0, 0, 0]);
-        assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 2 * 1190);
-        queue.single_task(define::count_up(1)).unwrap();
-        queue.submit_graph(&executable).unwrap();
-        assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 2 * (2 * 1190 + 1 + 190));
-    }
-}
-
-/// A test for kernels that the optimiser saw, and that it did not.
-macro_rules! virtual_functions {
-    ($name:ident, $kernels:ident) => {
-        #[test]
-        fn $name() {
-            let Some(context) = undecided() else { return };
-            let queue = Queue::new(&context).unwrap();
-            let [shapes, steps] = [32 * 12, 8].map(|bytes| context.alloc_shared::<i8>(bytes).unwrap());
-            let outs: Vec<_> = (0..4).map(|_| context.alloc_shared::<i32>(16).unwrap()).collect();
-            let mut results = Vec::new();
-            for strategy in [ReplayStrategy::Enqueue, ReplayStrategy::Interpreter] {
-                shapes.write().unwrap().fill(0);
-                outs.iter().for_each(|out| out.write().unwrap().fill(-1));
-                let graph = Graph::from_queue(&queue);
-                chain(
-                    &graph,
-                    [
-                        Command::parallel_for(Range::d1(12), $kernels::basic::make_shapes(&shapes)),
-                        Command::parallel_for(12, $kernels::basic::use_shapes(&shapes, &outs[0])),
-                        Command::parallel_for(12, $kernels::basic::private_shapes(&outs[1])),
-                        Command::parallel_for(NdRange::new(12, 6), $kernels::basic::local_shapes(&outs[2])),
-                        Command::single_task($kernels::basic::make_step(&steps, 1)),
-                        Command::parallel_for(
-                            NdRange::new(16, 8),
-                            $kernels::basic::exchange_values(&steps, &outs[3], Local::new(8)),
-                        ),
-                    ],
-                );
-                let executable = finalize(&graph, strategy);
-                for _ in 0..2 {
-                    queue.submit_graph(&executable).unwrap();
-                }
-                queue.wait().unwrap();
-                if strategy == ReplayStrategy::Interpreter {
-                    assert_eq!(executable.not_interpreted(), []);
-                    assert!(!executable.segments().is_empty());
-                }
-                results.push(outs.iter().map(|out| out.read().unwrap().to_vec()).collect::<Vec<_>>());
-            }
-            assert!(results[0] == results[1], "{results:?}");
-            assert!(results[0].iter().all(|out| out[0] != -1));
-        }
-    };
-}
-virtual_functions!(virtual_calls_reach_the_same_functions, optimised);
-virtual_functions!(virtual_calls_of_unoptimised_kernels_reach_the_same_functions, unoptimised);
-
-#[test]
 fn replays_on_their_way_and_queues_of_every_kind_keep_their_order() {
     let Some(context) = undecided() else { return };
     let bundle = replay_kernels(&context);
@@ -374,92 +241,6 @@ fn replays_on_their_way_and_queues_of_every_kind_keep_their_order() {
     queues.iter().for_each(|queue| queue.wait().unwrap());
     // from[0] + 3 · from[0] each time.
     assert_eq!(value.read().unwrap()[0], 4_i32.pow(12));
-}
-
-#[test]
-fn a_timeline_shows_segments() {
-    let Some(context) = undecided() else { return };
-    let bundle = replay_kernels(&context);
-    let queue = Queue::builder(&context).profiling().build().unwrap();
-    let [x, y] = [(); 2].map(|()| context.alloc_shared::<i32>(N).unwrap());
-    let graph = Graph::from_queue(&queue);
-    chain(&graph, mixed(&bundle, [&x, &y], 50));
-    chain(&graph, [Command::write(vec![1; N], &x)]);
-    chain(&graph, mixed(&bundle, [&x, &y], 50));
-    let executable = graph.finalizer().profiling().strategy(ReplayStrategy::Interpreter).finalize().unwrap();
-    let event = queue.submit_graph(&executable).unwrap();
-    event.wait().unwrap();
-    let timeline = executable.timeline(&event).unwrap();
-    let seen: Vec<_> = timeline.nodes().iter().map(|node| (node.name.as_str(), node.nodes.len())).collect();
-    if seen != [("command buffers", 101)] {
-        assert_eq!(seen, [("segment of 50 nodes", 50), ("memcpy", 1), ("segment of 50 nodes", 50)]);
-    }
-}
-
-#[test]
-fn a_launch_that_fails_names_the_nodes_of_its_segment() {
-    let Some(context) = undecided() else { return };
-    let bundle = replay_kernels(&context);
-    let queue = Queue::new(&context).unwrap();
-    let [x, y] = [(); 2].map(|()| context.alloc_shared::<i32>(N).unwrap());
-    let graph = Graph::from_queue(&queue);
-    chain(&graph, mixed(&bundle, [&x, &y], 50));
-    let executable = finalize(&graph, ReplayStrategy::Interpreter);
-    const OUT_OF_RESOURCES: i32 = -5;
-    let session = Session::start();
-    session.fail("clEnqueueNDRangeKernel", 1, OUT_OF_RESOURCES);
-    let error = queue.submit_graph(&executable).unwrap_err().to_string();
-    assert!(error.contains("nodes 0, 1, 2, 3, 4, 5, 6, 7 and 42 more"), "{error}");
-    drop(session);
-    queue.submit_graph(&executable).unwrap().wait().unwrap();
-}
-
-/// Where the replay program does not build, all nodes are launched.
-#[test]
-fn a_module_that_cannot_be_built_is_launched() {
-    let Some(context) = undecided() else { return };
-    let context = Context::builder(context.devices())
-        .program_cache(&ProgramCache::Off)
-        .graph_interpreter(None)
-        .build()
-        .unwrap();
-    let queue = Queue::new(&context).unwrap();
-    let value = context.alloc_shared::<i32>(1).unwrap();
-    value.write().unwrap()[0] = 0;
-    let session = Session::start();
-    // The first program that is built from now on is the replay program.
-    let bundle = replay_kernels(&context);
-    let bump = call(&bundle, "chained").pointer_mut::<i32>(&value).value(1_i32);
-    queue.single_task(bump.clone()).unwrap().wait().unwrap();
-    session.fail("clBuildProgram", 1, -11);
-    let graph = Graph::from_queue(&queue);
-    chain(&graph, (0..5).map(|_| Command::single_task(bump.clone())));
-    let executable = finalize(&graph, ReplayStrategy::Interpreter);
-    let [not] = executable.not_interpreted().try_into().unwrap();
-    assert!(not.reason.contains("CL_BUILD_PROGRAM_FAILURE") && not.nodes.len() == 5, "{not:?}");
-    queue.submit_graph(&executable).unwrap().wait().unwrap();
-    assert_eq!(*value.read().unwrap(), [0]);
-}
-
-#[test]
-fn a_drawing_has_frames_around_segments() {
-    let Some(context) = undecided() else { return };
-    let bundle = replay_kernels(&context);
-    let queue = Queue::new(&context).unwrap();
-    let [x, y] = [(); 2].map(|()| context.alloc_shared::<i32>(N).unwrap());
-    let graph = Graph::from_queue(&queue);
-    chain(&graph, mixed(&bundle, [&x, &y], 4));
-    chain(&graph, [Command::write(vec![1; N], &x)]);
-    chain(&graph, mixed(&bundle, [&x, &y], 3));
-    let dot = finalize(&graph, ReplayStrategy::Interpreter).to_dot(Detail::Brief);
-    let frames: Vec<&str> = dot.split("subgraph cluster_").collect();
-    assert_eq!(frames.len(), 3, "{dot}");
-    let nodes = |frame: &str| frame.split("    }\n").next().unwrap().matches("[label=").count();
-    assert_eq!((nodes(frames[1]), nodes(frames[2])), (4, 3), "{dot}");
-    assert!(frames[1].starts_with("0 {\n    label=\"segment 0: 4 nodes, 1 × "), "{dot}");
-    assert_eq!((dot.matches(" -> ").count(), dot.matches("[label=").count()), (7, 8), "{dot}");
-    let plain = finalize(&graph, ReplayStrategy::Enqueue).to_dot(Detail::Verbose);
-    assert!(!plain.contains("cluster") && plain.contains("4 memcpy"), "{plain}");
 }
 
 /// What fits is written into the list; else the lists are made anew, when the graph is submitted.

@@ -3,157 +3,21 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::collections::BTreeSet;
+#[path = "../common/mod.rs"]
+mod common;
+mod images;
+mod refusals;
 
+use common::{device, queue};
+use images::{
+    ADD, APPLY, HALF, MUL, TREE, apply, call, construct, expected, half, kernels, load, names, set, sum, tree,
+};
 use oclave::mask::Mask;
 use oclave::record::Session;
 use oclave::{
-    Aspects, BundleKernel, Context, Device, ErrorKind, ImageTable, Kernel, KernelBundle, KernelCall,
-    ProgramCache, Queue, UsmSlice,
+    Aspects, Context, ErrorKind, ImageTable, Kernel, KernelBundle, KernelCall, ProgramCache, Queue,
 };
-use oclave_image::passes::{signatures, strip::strip};
-use oclave_image::spirv::Module;
-use oclave_image::{
-    DeviceImage, Dispatcher, Requirements, SlotKey, VirtualFunction, VirtualFunctions, VirtualSlot,
-};
-
-mod common;
-use common::{device, queue};
-
-/// Codes of classes, as hashes would be.
-const ADD: u64 = 0x1111_2222_3333_0000;
-const MUL: u64 = 0x4444_5555_6666_0000;
-const HALF: u64 = 0x7777_8888_9999_0000;
-const TREE: u64 = 0xaaaa_bbbb_cccc_0000;
-
-const APPLY: (&str, u32) = ("i32_p8_i32", 0);
-const OTHER: (&str, u32) = ("i32_p8", 1);
-
-fn image(name: &str, spirv: &[u8]) -> DeviceImage {
-    let module = Module::from_bytes(spirv).unwrap();
-    let kernels = signatures(&module).unwrap();
-    let spirv = strip(&module, |_| false).unwrap().into_words();
-    DeviceImage { name: name.to_owned(), spirv, kernels, ..DeviceImage::default() }
-}
-
-fn dispatcher((signature, slot): (&str, u32)) -> Dispatcher {
-    Dispatcher::new(signature.parse().unwrap(), SlotKey { slot: Some(slot), class: None })
-}
-
-fn names(sets: &[&str]) -> BTreeSet<String> {
-    sets.iter().map(|set| (*set).to_owned()).collect()
-}
-
-/// The kernels, calling these sets.
-fn kernels(calls: &[&str]) -> DeviceImage {
-    let mut image = image("kernels", include_bytes!("fixtures/virtual/kernels.spv"));
-    image.set_virtual_functions(&VirtualFunctions {
-        calls: names(calls),
-        creates: names(&["sum", "half"]),
-        dispatchers: vec![dispatcher(OTHER), dispatcher(APPLY)],
-        ..VirtualFunctions::default()
-    });
-    image
-}
-
-/// One function of a set: name, wrapper, dispatcher, code of the slot, dispatchers that it calls.
-type Function<'a> = (&'a str, &'a str, (&'a str, u32), u64, &'a [(&'a str, u32)]);
-
-fn set(name: &str, image_name: &str, spirv: &[u8], functions: &[Function<'_>]) -> DeviceImage {
-    let mut image = image(image_name, spirv);
-    let mut all = VirtualFunctions { provides: Some(name.to_owned()), ..VirtualFunctions::default() };
-    for (name, wrapper, (signature, slot), code, calls) in functions {
-        all.functions.push(VirtualFunction {
-            name: (*name).to_owned(),
-            code: code | 0xffff,
-            wrapper: (*wrapper).to_owned(),
-            signature: signature.parse().unwrap(),
-            calls: calls.iter().map(|call| dispatcher(*call).name).collect(),
-        });
-        all.slots.push(VirtualSlot {
-            code: code + 8 * u64::from(*slot),
-            function: (*name).to_owned(),
-            slot: Some(*slot),
-            classes: Vec::new(),
-        });
-        all.dispatchers.extend(calls.iter().map(|call| dispatcher(*call)));
-    }
-    image.set_virtual_functions(&all);
-    image
-}
-
-fn sum() -> DeviceImage {
-    set(
-        "sum",
-        "sum",
-        include_bytes!("fixtures/virtual/set_sum.spv"),
-        &[
-            ("add", "__vfw_sum_add", APPLY, ADD, &[]),
-            ("mul", "__vfw_sum_mul", APPLY, MUL, &[]),
-            ("size", "__vfw_sum_size", OTHER, ADD, &[]),
-        ],
-    )
-}
-
-fn half() -> DeviceImage {
-    let mut image = set(
-        "half",
-        "half",
-        include_bytes!("fixtures/virtual/set_half.spv"),
-        &[("half", "__vfw_half_half", APPLY, HALF, &[])],
-    );
-    image.set_requirements(&Requirements { aspects: Aspects::FP64 });
-    image
-}
-
-fn tree(depth: Option<u32>) -> DeviceImage {
-    let mut image = set(
-        "tree",
-        "tree",
-        include_bytes!("fixtures/virtual/set_tree.spv"),
-        &[("tree_sum", "__vfw_tree_sum", APPLY, TREE, &[APPLY])],
-    );
-    let mut all = image.virtual_functions().unwrap();
-    all.depth = depth;
-    image.set_virtual_functions(&all);
-    image
-}
-
-fn load(queue: &Queue, image: &DeviceImage) -> KernelBundle {
-    KernelBundle::from_image(queue.context(), &image.to_bytes()).unwrap()
-}
-
-/// Objects of these classes, constructed by the kernel.
-fn construct(queue: &Queue, kernels: &KernelBundle, classes: &[u64]) -> UsmSlice<u64> {
-    let objects = queue.context().alloc_device::<u64>(3 * classes.len()).unwrap();
-    let codes = queue.context().alloc_device::<u64>(classes.len()).unwrap();
-    queue.copy_to_device(classes, &codes).unwrap();
-    let call = kernels.kernel("construct").unwrap().call().pointer_mut(&objects).pointer(&codes);
-    queue.parallel_for(classes.len(), call).unwrap();
-    objects
-}
-
-fn call(kernel: &BundleKernel, objects: &UsmSlice<u64>, out: &UsmSlice<i32>) -> KernelCall {
-    kernel.call().pointer_mut(objects).pointer_mut(out)
-}
-
-fn apply(queue: &Queue, kernels: &KernelBundle, objects: &UsmSlice<u64>) -> oclave::Result<Vec<i32>> {
-    let count = objects.len() / 3;
-    let out = queue.context().alloc_device::<i32>(count).unwrap();
-    queue.parallel_for(count, call(&kernels.kernel("apply").unwrap(), objects, &out))?.wait()?;
-    queue.read(&out)
-}
-
-/// What `apply` gives for objects of a class, the first of which is number `at`.
-fn expected(class: u64, at: usize) -> i32 {
-    let (value, i) = (at as i32 + 1, at as i32);
-    match class {
-        ADD => value + i,
-        MUL => value * i,
-        HALF => value * i / 2,
-        _ => 0,
-    }
-}
+use oclave_image::DeviceImage;
 
 #[test]
 fn sets_of_other_bundles_are_linked_once() {
@@ -388,71 +252,12 @@ fn of_two_providers_of_one_function_the_first_serves() {
     let other = set(
         "sum",
         "other",
-        include_bytes!("fixtures/virtual/set_tree.spv"),
+        include_bytes!("../fixtures/virtual/set_tree.spv"),
         &[("add", "__vfw_tree_sum", APPLY, ADD, &[APPLY])],
     );
     let _other = load(&queue, &other);
     let objects = construct(&queue, &kernels, &[ADD, ADD]);
     assert_eq!(apply(&queue, &kernels, &objects).unwrap(), [1, 3]);
-}
-
-fn refused(device: &Device, images: &[DeviceImage]) -> String {
-    let queue = queue(device);
-    let kernels = load(&queue, &kernels(&["sum"]));
-    let _bundles: Vec<KernelBundle> = images.iter().map(|image| load(&queue, image)).collect();
-    let out = queue.context().alloc_device::<i32>(1).unwrap();
-    let call = kernels.kernel("plain").unwrap().call().pointer_mut(&out);
-    let error = queue.parallel_for(1, call).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Build, "{error}");
-    error.to_string()
-}
-
-#[test]
-fn two_functions_of_one_code_are_an_error_that_names_both() {
-    let Some(device) = device() else { return };
-    let collides = set(
-        "sum",
-        "collides",
-        include_bytes!("fixtures/virtual/set_tree.spv"),
-        &[("other_function", "__vfw_tree_sum", APPLY, ADD, &[APPLY])],
-    );
-    let text = refused(&device, &[sum(), collides]);
-    for part in ["`add`", "`other_function`", "`sum`", "`collides`", "1111222233330000"] {
-        assert!(text.contains(part), "{part} in {text}");
-    }
-}
-
-#[test]
-fn a_wrapper_that_two_images_export_is_an_error_that_names_both() {
-    let Some(device) = device() else { return };
-    let mut copy = sum();
-    copy.name = "copy".to_owned();
-    let text = refused(&device, &[sum(), copy]);
-    assert!(text.contains("`__vfw_sum_") && text.contains("`sum`") && text.contains("`copy`"), "{text}");
-}
-
-#[test]
-fn a_wrapper_that_is_missing_is_an_error_that_names_it() {
-    let Some(device) = device() else { return };
-    let hollow = set(
-        "sum",
-        "hollow",
-        include_bytes!("fixtures/virtual/set_half.spv"),
-        &[("add", "__vfw_nowhere", APPLY, ADD, &[])],
-    );
-    let text = refused(&device, &[hollow]);
-    assert!(text.contains("`__vfw_nowhere`"), "{text}");
-}
-
-#[test]
-fn images_of_another_version_are_refused() {
-    let Some(device) = device() else { return };
-    let queue = queue(&device);
-    let mut image = sum();
-    image.properties.insert("oclave/virtual calls", "abi", oclave_image::PropertyValue::U32(99));
-    let error = KernelBundle::from_image(queue.context(), &image.to_bytes()).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Image);
-    assert!(error.to_string().contains("version 99"), "{error}");
 }
 
 #[test]

@@ -1,0 +1,178 @@
+//! Events from outside, and the library's for others.
+
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use crate::common::{bundle, context, queues_and_eventless};
+use crate::opencl::{bump, event_info, own, set_status, status, user_event};
+use crate::raw::{Raw, check};
+use oclave::native::EventHandle;
+use oclave::{Context, ErrorKind, Event, EventStatus, Graph, Queue};
+use opencl_sys::{CL_EVENT_REFERENCE_COUNT, cl_uint};
+
+#[test]
+fn user_events_hold_what_depends_on_them_and_nothing_else() {
+    let Some(context) = context() else { return };
+    let raw = Raw::new(context.device().name(), false);
+    let bundle = bundle(&context);
+    for queue in queues_and_eventless(&context) {
+        let value = context.alloc_device::<i32>(1).unwrap();
+        let free = context.alloc_device::<i32>(1).unwrap();
+        let filled = queue.fill(&value, 1).unwrap();
+        let zero = queue.fill(&free, 0).unwrap();
+        let gate = user_event(&raw, context.native());
+        // SAFETY: the event is alive.
+        let given = Event::from_native(unsafe { EventHandle::retain(gate) }.unwrap()).unwrap();
+        assert_eq!(given.status().unwrap(), EventStatus::Queued);
+        let behind = queue.after(&[&given, &filled]).single_task(bump(&bundle, &value, 2)).unwrap();
+        let further = queue.after(&[&behind]).single_task(bump(&bundle, &value, 4)).unwrap();
+        // On another queue, and on this one when it is out of order.
+        let other = if queue.is_out_of_order() { queue.clone() } else { Queue::new(&context).unwrap() };
+        other.after(&[&zero]).single_task(bump(&bundle, &free, 9)).unwrap().wait().unwrap();
+        assert_eq!(behind.status().unwrap(), EventStatus::Queued);
+        assert_eq!(further.status().unwrap(), EventStatus::Queued);
+        // Waits from several threads.
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| further.wait().unwrap());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+            set_status(&raw, gate, 0);
+        });
+        assert_eq!(given.status().unwrap(), EventStatus::Complete);
+        given.wait().unwrap();
+        assert_eq!(queue.after(&[&further]).read(&value).unwrap(), [7]);
+        assert_eq!(given.profiling().unwrap_err().kind(), ErrorKind::Profiling);
+        raw.release(gate);
+    }
+}
+
+#[test]
+fn user_events_that_fail() {
+    let Some(context) = context() else { return };
+    let raw = Raw::new(context.device().name(), false);
+    let bundle = bundle(&context);
+    for queue in queues_and_eventless(&context) {
+        let value = context.alloc_device::<i32>(1).unwrap();
+        let filled = queue.fill(&value, 1).unwrap();
+        let gate = user_event(&raw, context.native());
+        // SAFETY: the event is alive.
+        let given = Event::from_native(unsafe { EventHandle::retain(gate) }.unwrap()).unwrap();
+        let behind = queue.after(&[&given]).single_task(bump(&bundle, &value, 2)).unwrap();
+        set_status(&raw, gate, -77);
+        let error = given.wait().unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Kernel, Some(-77)), "{error}");
+        let error = behind.wait().unwrap_err();
+        assert!(error.to_string().contains("depends on"), "{error}");
+        // The queue goes on.
+        let last = queue.after(&[&filled]).single_task(bump(&bundle, &value, 4)).unwrap();
+        assert_eq!(queue.after(&[&last]).read(&value).unwrap(), [5]);
+        raw.release(gate);
+    }
+}
+
+#[test]
+fn raw_commands_wait_for_events_of_every_kind() {
+    let Some(context) = context() else { return };
+    let raw = Raw::new(context.device().name(), false);
+    let other = Context::new(context.device()).unwrap();
+    // The raw queue is of the context, and nobody else's.
+    let side = Queue::new(&context).unwrap();
+    let marker = |wait: &EventHandle| {
+        let (mut event, list) = (null_mut(), [wait.raw()]);
+        // SAFETY: queue and event are alive.
+        check(unsafe { (raw.cl.clEnqueueMarkerWithWaitList)(side.native(), 1, list.as_ptr(), &mut event) });
+        // SAFETY: as above.
+        check(unsafe { (raw.cl.clFlush)(side.native()) });
+        own(event)
+    };
+    let wait = |event: &EventHandle| {
+        let list = [event.raw()];
+        // SAFETY: the event is alive.
+        unsafe { (raw.cl.clWaitForEvents)(1, list.as_ptr()) }
+    };
+    for queue in queues_and_eventless(&context) {
+        let value = context.alloc_device::<i32>(1).unwrap();
+        // A command of the context: its own event, with one reference more.
+        let filled = queue.fill(&value, 1).unwrap();
+        let handle = filled.to_native(&context).unwrap();
+        let references: cl_uint = event_info(&raw, handle.raw(), CL_EVENT_REFERENCE_COUNT);
+        let again = handle.try_clone().unwrap();
+        assert_eq!(event_info::<cl_uint>(&raw, handle.raw(), CL_EVENT_REFERENCE_COUNT), references + 1);
+        raw.release(again.into_raw());
+        assert_eq!(event_info::<cl_uint>(&raw, handle.raw(), CL_EVENT_REFERENCE_COUNT), references);
+        assert_eq!(wait(&marker(&handle)), 0);
+
+        // A host task, and what is behind it.
+        let (open, opened) = mpsc::channel::<()>();
+        let opened = std::sync::Mutex::new(opened);
+        let task = queue.host_task(move || opened.lock().unwrap().recv()).unwrap();
+        let behind = queue.after(&[&task]).fill(&value, 2).unwrap();
+        let handles = [&task, &behind].map(|event| event.to_native(&context).unwrap());
+        let markers = handles.each_ref().map(marker);
+        std::thread::sleep(Duration::from_millis(5));
+        assert!(markers.iter().all(|marker| status(&raw, marker.raw()) > 0));
+        open.send(()).unwrap();
+        assert!(markers.iter().all(|marker| wait(marker) == 0));
+
+        // Another context.
+        let there = Queue::new(&other).unwrap();
+        let far = there.fill(&other.alloc_device::<i32>(9).unwrap(), 3).unwrap();
+        assert_eq!(wait(&marker(&far.to_native(&context).unwrap())), 0);
+
+        // What has ended already, and what has failed.
+        task.wait().unwrap();
+        assert_eq!(status(&raw, task.to_native(&context).unwrap().raw()), 0);
+        let failed = queue.host_task(|| Err::<(), _>("no")).unwrap();
+        let early = failed.to_native(&context).unwrap();
+        assert!(failed.wait().is_err());
+        assert!(status(&raw, failed.to_native(&context).unwrap().raw()) < 0);
+        while status(&raw, early.raw()) > 0 {
+            std::thread::yield_now();
+        }
+        assert!(status(&raw, early.raw()) < 0);
+        assert!(queue.wait().is_err());
+    }
+    let graph = Graph::new(&context, context.device()).unwrap();
+    let queue = Queue::new(&context).unwrap();
+    graph.begin_recording(&queue).unwrap();
+    let recorded = queue.fill(&context.alloc_device::<i32>(1).unwrap(), 1).unwrap();
+    assert_eq!(recorded.to_native(&context).unwrap_err().kind(), ErrorKind::Invalid);
+}
+
+#[test]
+fn storms_with_user_events() {
+    let Some(context) = context() else { return };
+    let raw = Raw::new(context.device().name(), false);
+    let bundle = bundle(&context);
+    for queue in queues_and_eventless(&context) {
+        let done = AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let value = context.alloc_device::<i32>(1).unwrap();
+                    let mut last = queue.fill(&value, 0).unwrap();
+                    for round in 0..30 {
+                        let gate = user_event(&raw, context.native());
+                        // SAFETY: the event is alive.
+                        let given =
+                            Event::from_native(unsafe { EventHandle::retain(gate) }.unwrap()).unwrap();
+                        last = queue.after(&[&last, &given]).single_task(bump(&bundle, &value, 1)).unwrap();
+                        set_status(&raw, gate, 0);
+                        raw.release(gate);
+                        match round % 10 {
+                            3 => last.wait().unwrap(),
+                            7 => queue.wait().unwrap(),
+                            _ => {}
+                        }
+                    }
+                    assert_eq!(queue.after(&[&last]).read(&value).unwrap(), [30]);
+                    done.fetch_add(1, Ordering::Relaxed);
+                });
+            }
+        });
+        assert_eq!(done.into_inner(), 4);
+    }
+}

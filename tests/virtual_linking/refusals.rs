@@ -1,0 +1,65 @@
+//! Images that cannot be linked, and what is said of them.
+
+use crate::common::{device, queue};
+use crate::images::{ADD, APPLY, kernels, load, set, sum};
+use oclave::{Device, ErrorKind, KernelBundle};
+use oclave_image::DeviceImage;
+
+fn refused(device: &Device, images: &[DeviceImage]) -> String {
+    let queue = queue(device);
+    let kernels = load(&queue, &kernels(&["sum"]));
+    let _bundles: Vec<KernelBundle> = images.iter().map(|image| load(&queue, image)).collect();
+    let out = queue.context().alloc_device::<i32>(1).unwrap();
+    let call = kernels.kernel("plain").unwrap().call().pointer_mut(&out);
+    let error = queue.parallel_for(1, call).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Build, "{error}");
+    error.to_string()
+}
+
+#[test]
+fn two_functions_of_one_code_are_an_error_that_names_both() {
+    let Some(device) = device() else { return };
+    let collides = set(
+        "sum",
+        "collides",
+        include_bytes!("../fixtures/virtual/set_tree.spv"),
+        &[("other_function", "__vfw_tree_sum", APPLY, ADD, &[APPLY])],
+    );
+    let text = refused(&device, &[sum(), collides]);
+    for part in ["`add`", "`other_function`", "`sum`", "`collides`", "1111222233330000"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[test]
+fn a_wrapper_that_two_images_export_is_an_error_that_names_both() {
+    let Some(device) = device() else { return };
+    let mut copy = sum();
+    copy.name = "copy".to_owned();
+    let text = refused(&device, &[sum(), copy]);
+    assert!(text.contains("`__vfw_sum_") && text.contains("`sum`") && text.contains("`copy`"), "{text}");
+}
+
+#[test]
+fn a_wrapper_that_is_missing_is_an_error_that_names_it() {
+    let Some(device) = device() else { return };
+    let hollow = set(
+        "sum",
+        "hollow",
+        include_bytes!("../fixtures/virtual/set_half.spv"),
+        &[("add", "__vfw_nowhere", APPLY, ADD, &[])],
+    );
+    let text = refused(&device, &[hollow]);
+    assert!(text.contains("`__vfw_nowhere`"), "{text}");
+}
+
+#[test]
+fn images_of_another_version_are_refused() {
+    let Some(device) = device() else { return };
+    let queue = queue(&device);
+    let mut image = sum();
+    image.properties.insert("oclave/virtual calls", "abi", oclave_image::PropertyValue::U32(99));
+    let error = KernelBundle::from_image(queue.context(), &image.to_bytes()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Image);
+    assert!(error.to_string().contains("version 99"), "{error}");
+}
