@@ -384,14 +384,19 @@ fn lists_change_between_launches_and_groups_share_them() {
     let factor_at = super::list_bytes(TASKS) + kernel.arguments[1].offset_bytes as usize;
     f.queue.fill(&x, 1).unwrap().wait().unwrap();
     let segment = Segment { first: 0, count: TASKS as u64, groups: 7, shape: Shape::Seq, local_bytes: 0 };
+    // More than there are tasks, too.
+    let groups = [7, 1, 3, 64, 40];
     let mut expected = 1;
-    for round in 0..20 {
-        let factor = round % 3 + 1;
+    for (round, (groups, shape)) in
+        groups.into_iter().flat_map(|groups| SHAPES.map(|s| (groups, s))).enumerate()
+    {
+        let factor = round as i32 % 3 + 1;
         for index in 0..TASKS {
             list.write(factor_at + index * kernel.block_bytes as usize, &i32::to_ne_bytes(factor)).unwrap();
         }
         list.prepare(f.context.driver(), f.context.device()).unwrap();
         let memory = std::iter::once(x.region().span().unwrap());
+        let segment = Segment { groups, shape, ..segment };
         list.launch(&program, f.queue.driver(), &segment, memory, &[]).unwrap();
         expected *= factor;
     }
