@@ -1,5 +1,5 @@
 //! How graphs are cut into segments for the interpreter, and what it learns from them, on the selected device: chains side by side,
-//! boxes, buffers, programs built in the background, estimates that were wrong or close.
+//! boxes, buffers, programs built in the background.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -8,11 +8,11 @@ mod common;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{call, chain, queues_and_measuring, replay_kernels, undecided};
+use common::{call, chain, replay_kernels, undecided, without_cache};
 use oclave::record::Session;
 use oclave::{
-    Buffer, Command, Context, DynamicParameter, ExecutableGraph, Graph, KernelBundle, Node, ProgramCache,
-    Queue, ReplayStrategy, UsmSlice, usm,
+    Buffer, Command, Context, DynamicParameter, ExecutableGraph, Graph, KernelBundle, Node, Queue,
+    ReplayStrategy, UsmSlice, usm,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -200,14 +200,6 @@ fn nodes_with_buffers_are_tasks() {
     assert!(results[..2] == results[2..], "{results:?}");
 }
 
-fn without_cache(context: &Context) -> Context {
-    Context::builder(context.devices())
-        .program_cache(&ProgramCache::Off)
-        .graph_interpreter(None)
-        .build()
-        .unwrap()
-}
-
 /// Nodes are launched until the replay program is there, and run from lists then: the same results, whichever way.
 #[test]
 fn programs_built_in_the_background_are_used_when_they_are_there() {
@@ -391,65 +383,5 @@ fn what_is_being_built_may_be_dropped() {
         events.iter().for_each(|event| event.wait().unwrap());
         let done = 40 * events.len() as i32;
         assert!(memory.read().unwrap().iter().zip(0..).all(|(value, item)| *value == 1 + done * item));
-    }
-}
-
-/// A loop whose length nobody knows: what its first replays take tells that lists are no good for it.
-#[test]
-fn estimates_that_are_wrong_are_corrected_by_the_first_replays() {
-    let Some(context) = undecided() else { return };
-    let cores = context.device().capabilities().compute_units;
-    if cores < 2 {
-        return println!("skipped: the device has one compute unit");
-    }
-    let context = without_cache(&context);
-    let queue = Queue::new(&context).unwrap();
-    let bundle = replay_kernels(&context);
-    let input = context.alloc_shared::<f32>(256).unwrap();
-    let out = context.alloc_shared::<u64>(64 * 4).unwrap();
-    let graph = Graph::from_queue(&queue);
-    let call = call(&bundle, "looped").pointer_mut::<u64>(&out).pointer::<f32>(&input).value(50_000_i32);
-    chain(&graph, (0..40).map(|_| Command::parallel_for(64, call.clone())));
-    let executable = graph.finalize().unwrap();
-    let before = executable.segments();
-    assert_eq!(before.iter().map(|segment| segment.nodes.len()).sum::<usize>(), 40, "{before:?}");
-    for _ in 0..8 {
-        queue.submit_graph(&executable).unwrap().wait().unwrap();
-    }
-    for executable in [executable, graph.finalize().unwrap()] {
-        assert_eq!(executable.segments(), []);
-        let [not] = executable.not_interpreted().try_into().unwrap();
-        assert_eq!(not.reason, "launches of their own are faster for its nodes");
-        queue.submit_graph(&executable).unwrap().wait().unwrap();
-    }
-}
-
-/// Where estimates are close, lists and launches take turns until one was seen to be faster; whichever runs, each replay runs each
-/// node once, in order, and the executable comes to rest.
-#[test]
-fn lists_and_launches_take_turns_until_one_was_seen_to_be_faster() {
-    const NODES: i32 = 40;
-    let Some(context) = undecided() else { return };
-    // What it finds is not kept for other tests.
-    let context = without_cache(&context);
-    let bundle = replay_kernels(&context);
-    for queue in queues_and_measuring(&context) {
-        for items in [256, 4096, 32_768] {
-            let memory = context.alloc_shared::<i32>(items).unwrap();
-            memory.write().unwrap().fill(1);
-            let graph = Graph::from_queue(&queue);
-            chain(&graph, (0..NODES).map(|_| bump(&bundle, &memory, 1)));
-            let executable = graph.finalize().unwrap();
-            let mut plans = Vec::new();
-            for runs in 1..=32 {
-                queue.submit_graph(&executable).unwrap().wait().unwrap();
-                let memory = memory.read().unwrap();
-                let expected = (0..).map(|item: i32| 1 + runs * NODES * item);
-                assert!(memory.iter().zip(expected).all(|(value, expected)| *value == expected), "{runs}");
-                plans.push(executable.segments());
-            }
-            // Estimates are corrected twice, by four replays each, and then there are six turns.
-            assert!(plans[20..].iter().all(|plan| *plan == plans[20]), "{plans:?}");
-        }
     }
 }

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use super::finalize::steps::{self, Place, Source};
-use super::interpreter::{self, Build, Lessons, Occasion, Outcome, Tasks, Trial, Verdict, Wish};
+use super::finalize::steps::{Place, PreparedPart, Source, prepare};
+use super::interpreter::{
+    self, Build, Lessons, NotListed, Occasion, Outcome, Rival, Tasks, Trial, Verdict, Way, Wish,
+};
 use super::replay::{self, Replay, ReplayStrategy};
 use super::update::Pending;
 use crate::Result;
@@ -28,22 +30,13 @@ pub(super) struct DevicePart {
     build: Option<Build>,
     /// What is being learned from its replays.
     trial: Option<Trial>,
-    /// What that has shown, for steps to come.
-    decided: Option<Wish>,
+    /// The steps that were seen to be faster, until they take the place of these.
+    winner: Option<Box<Rival>>,
     /// Replays until it counts as one that is replayed often, where that matters.
     replays_left: Option<usize>,
     /// The event of its last run.
     last: Option<Event>,
     pub(super) pending: Pending,
-}
-
-/// Why nodes are in no list of tasks.
-#[derive(Debug, Clone)]
-pub(super) enum NotListed {
-    /// None is, for this reason.
-    All(String),
-    /// These are not, by number.
-    Some(Vec<(u32, String)>),
 }
 
 impl DevicePart {
@@ -52,74 +45,81 @@ impl DevicePart {
     /// # Errors
     /// What a queue would refuse a command for, with the node.
     pub(super) fn new(source: Source<'_>, places: &mut [Option<Place>]) -> Result<Self> {
-        Self::planned(source, places, None, false)
+        Self::planned(source, places, false)
     }
 
-    /// Another one for its nodes, as they are now.
+    /// Another one for its nodes, as they are now, and where these are in it: with steps that were seen to be faster, if some were.
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub(super) fn anew(&mut self, source: Source<'_>, places: &mut [Option<Place>]) -> Result<Self> {
-        Self::planned(source, places, self.decided.take(), self.replays_left == Some(0))
+    pub(super) fn anew(&mut self, source: Source<'_>) -> Result<(Self, Vec<Option<Place>>)> {
+        if let Some(rival) = self.winner.take() {
+            let Rival { steps, places } = *rival;
+            return Ok((Self { replays_left: self.replays_left, ..Self::of(source, steps) }, places));
+        }
+        let mut places = vec![None; source.flat.len()];
+        let new = Self::planned(source, &mut places, self.replays_left == Some(0))?;
+        Ok((new, places))
     }
 
-    fn planned(
-        source: Source<'_>,
-        places: &mut [Option<Place>],
-        decided: Option<Wish>,
-        is_frequent: bool,
-    ) -> Result<Self> {
+    fn planned(source: Source<'_>, places: &mut [Option<Place>], is_frequent: bool) -> Result<Self> {
         let Source { flat, nodes, queue, options, .. } = source;
-        let (context, device) = (queue.context(), queue.device());
-        let replay = replay::choose(context, device, options);
-        let wish = match (options.strategy, context.graph_interpreter()) {
+        let wish = match (options.strategy, queue.context().graph_interpreter()) {
             (_, Some(false)) => Wish::Never("it is switched off"),
             (ReplayStrategy::Interpreter, _) | (ReplayStrategy::Auto, Some(true)) => Wish::Always,
-            (ReplayStrategy::Auto, None) => decided.unwrap_or_default(),
+            (ReplayStrategy::Auto, None) => Wish::Faster,
             (ReplayStrategy::Enqueue | ReplayStrategy::CommandBuffer, _) => {
                 Wish::Never("another strategy was asked for")
             }
         };
         let in_background = options.in_background || is_frequent;
         let occasion = Occasion { wish, is_frequent, in_background };
-        let mut launches = |reason: &str, lessons: Lessons| -> Result<_> {
-            Ok((steps::sequence(source, places)?, None, NotListed::All(reason.to_owned()), lessons))
-        };
         let mut build = None;
         let mut replays_left = is_frequent.then_some(0);
-        let (sequence, tasks, not_listed, lessons) = match interpreter::plan(flat, nodes, queue, occasion)? {
-            Outcome::Lists(mut plan) => {
-                let refused = NotListed::Some(std::mem::take(&mut plan.refused));
-                let lessons = std::mem::take(&mut plan.lessons);
-                let (sequence, tasks) = steps::planned(source, places, plan)?;
-                (sequence, Some(tasks), refused, lessons)
-            }
-            Outcome::Launches(reason, lessons) => launches(&reason, lessons)?,
+        let launches = |reason: &str| (Way::Launches(reason.to_owned()), Lessons::default());
+        let (way, lessons) = match interpreter::plan(flat, nodes, queue, occasion)? {
+            Outcome::Planned(way, lessons) => (*way, lessons),
             Outcome::Later(started) => {
                 build = Some(started);
-                launches("its replay program is being built", Lessons::default())?
+                launches("its replay program is being built")
             }
             Outcome::Few(replays) => {
                 // What is measured node by node stays as it is.
                 replays_left = (!options.profiling).then_some(replays);
-                launches(if options.profiling { FEW_MEASURED } else { FEW }, Lessons::default())?
+                launches(if options.profiling { FEW_MEASURED } else { FEW })
             }
         };
+        let steps = prepare(source, places, way)?;
         // What is measured node by node is measured as it is.
         let trial = match wish == Wish::Faster && !options.profiling {
-            true => lessons.trial(source, &sequence, places)?,
+            true => lessons.trial(source, &steps.sequence, places)?,
             false => None,
         };
-        let pending = Pending::default();
-        let (decided, last) = (None, None);
-        Ok(Self { sequence, replay, tasks, not_listed, build, trial, decided, replays_left, last, pending })
+        Ok(Self { build, trial, replays_left, ..Self::of(source, steps) })
+    }
+
+    /// With steps that nothing is to be learned from.
+    fn of(source: Source<'_>, PreparedPart { sequence, tasks, not_listed }: PreparedPart) -> Self {
+        let Source { queue, options, .. } = source;
+        Self {
+            sequence,
+            replay: replay::choose(queue.context(), queue.device(), options),
+            tasks,
+            not_listed,
+            build: None,
+            trial: None,
+            winner: None,
+            replays_left: None,
+            last: None,
+            pending: Pending::default(),
+        }
     }
 
     /// Takes the steps of another one that was made for the same nodes.
     pub(super) fn replace_steps(&mut self, new: Self) {
         let Self { sequence, replay, tasks, not_listed, build, trial, replays_left, .. } = new;
         (self.sequence, self.replay, self.tasks, self.not_listed) = (sequence, replay, tasks, not_listed);
-        (self.build, self.trial, self.replays_left) = (build, trial, replays_left);
+        (self.build, self.trial, self.winner, self.replays_left) = (build, trial, None, replays_left);
     }
 
     /// Whether there may be better steps for the next replay: what was being built is, what was estimated was wrong, or it is
@@ -128,19 +128,24 @@ impl DevicePart {
         let built = self.build.take_if(|build| build.is_over()).is_some();
         let verdict = self.trial.as_mut().map_or(Verdict::Keep, Trial::verdict);
         self.trial.take_if(|trial| trial.is_over());
-        if verdict == Verdict::Launch {
-            self.decided = Some(Wish::Never("launches of their own were seen to be faster for its nodes"));
-        }
+        let has_better = match verdict {
+            Verdict::Keep => false,
+            Verdict::PlanAnew => true,
+            Verdict::Replace(rival) => {
+                self.winner = Some(rival);
+                true
+            }
+        };
         let is_frequent = self.replays_left.as_mut().filter(|left| **left > 0).is_some_and(|left| {
             *left -= 1;
             *left == 0
         });
-        built || verdict != Verdict::Keep || is_frequent
+        built || has_better || is_frequent
     }
 
     /// Its nodes are not what they were: what their times tell is not known.
     pub(super) fn stop_learning(&mut self) {
-        (self.trial, self.decided) = (None, None);
+        (self.trial, self.winner) = (None, None);
     }
 
     /// How it is put on queues.

@@ -100,6 +100,15 @@ pub(crate) fn undecided() -> Option<Context> {
     Some(Context::builder(context.devices()).graph_interpreter(None).build().unwrap())
 }
 
+/// Such a context that has built nothing yet, and learned nothing of its kernels.
+pub(crate) fn without_cache(context: &Context) -> Context {
+    Context::builder(context.devices())
+        .program_cache(&ProgramCache::Off)
+        .graph_interpreter(None)
+        .build()
+        .unwrap()
+}
+
 /// Adds commands to a graph, each behind all that are there.
 pub(crate) fn chain(graph: &Graph, commands: impl IntoIterator<Item = Command>) {
     for command in commands {

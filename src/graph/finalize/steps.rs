@@ -3,7 +3,7 @@
 use super::Options;
 use super::flatten::Flat;
 use crate::driver::sequence::{NO_LABEL, Sequence};
-use crate::graph::interpreter::{Plan, Run, Segment, Tasks};
+use crate::graph::interpreter::{NotListed, Plan, Run, Segment, Tasks, Way};
 use crate::{NodeType, Queue, Result};
 
 /// Joins are left out where that makes at most so many edges more.
@@ -38,34 +38,41 @@ pub(crate) struct Source<'a> {
     pub(crate) options: Options,
 }
 
-/// The prepared commands of nodes for the device, each with the steps that it waits for.
+/// The nodes of a partition as steps.
+pub(crate) struct PreparedPart {
+    pub(crate) sequence: Sequence,
+    /// The nodes that are in lists of tasks, if there are any.
+    pub(crate) tasks: Option<Tasks>,
+    /// Why others are not.
+    pub(crate) not_listed: NotListed,
+}
+
+/// The prepared commands of nodes for the device, each with the steps that it waits for, and the lists of a plan as one step each.
+/// `places` tells where the nodes went.
 ///
 /// Nodes that do nothing become no step, unless they replace many edges: between a hundred nodes and a hundred others, one
 /// join is cheaper than ten thousand edges.
 ///
 /// # Errors
 /// What a queue would refuse a command for, with the node.
-pub(crate) fn sequence(source: Source<'_>, places: &mut [Option<Place>]) -> Result<Sequence> {
+pub(crate) fn prepare(source: Source<'_>, places: &mut [Option<Place>], way: Way) -> Result<PreparedPart> {
     let mut steps = Builder::new(source, places);
-    source.nodes.iter().try_for_each(|node| steps.add(*node))?;
-    Ok(steps.sequence)
-}
-
-/// As [`sequence`], with the lists of a plan as one step each.
-pub(crate) fn planned(
-    source: Source<'_>,
-    places: &mut [Option<Place>],
-    plan: Plan,
-) -> Result<(Sequence, Tasks)> {
-    let mut steps = Builder::new(source, places);
-    let mut tasks = plan.tasks;
-    for segment in &plan.segments {
-        match segment {
-            Segment::Launch(node) => steps.add(*node)?,
-            Segment::List(run) => steps.add_list(run, &mut tasks)?,
+    let (tasks, not_listed) = match way {
+        Way::Launches(reason) => {
+            source.nodes.iter().try_for_each(|node| steps.add(*node))?;
+            (None, NotListed::All(reason))
         }
-    }
-    Ok((steps.sequence, tasks))
+        Way::Lists(Plan { segments, mut tasks, refused }) => {
+            for segment in &segments {
+                match segment {
+                    Segment::Launch(node) => steps.add(*node)?,
+                    Segment::List(run) => steps.add_list(run, &mut tasks)?,
+                }
+            }
+            (Some(tasks), NotListed::Some(refused))
+        }
+    };
+    Ok(PreparedPart { sequence: steps.sequence, tasks, not_listed })
 }
 
 /// A sequence that is being made.

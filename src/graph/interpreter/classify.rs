@@ -18,6 +18,8 @@ pub(crate) struct Classes {
     pub(super) candidates: Vec<Candidate>,
     pub(super) programs: Vec<Arc<ReplayProgram>>,
     pub(super) machine: Machine,
+    /// Whether some costs are not known, and are set so that the first replays tell them.
+    pub(super) is_guessed: bool,
     /// Of each node, what it does.
     nodes: Vec<Node>,
     /// Why a node runs by itself whatever its size: an index into `reasons`.
@@ -134,6 +136,7 @@ impl<'q> Classifier<'q> {
         };
         let cores = f64::from(machine.cores.max(1));
         let mut samples: HashMap<Place, u32> = HashMap::new();
+        let mut is_guessed = false;
         let mut candidate = |node: &Node| {
             let none = Candidate { cost_ns: 0.0, launch_ns: machine.launch_ns, kind: node.kind };
             let (program, local) = match node.kind {
@@ -153,21 +156,27 @@ impl<'q> Classifier<'q> {
                 let is_known = |source: Source| program_of.is_known(kernel, source, node.items);
                 if !is_known(Source::List) {
                     // A list tells what it costs there.
-                    launch_ns = TRIED_LAUNCHES * machine.launch_ns;
+                    let tried_ns = TRIED_LAUNCHES * machine.launch_ns;
+                    if cost_ns < tried_ns {
+                        launch_ns = tried_ns;
+                        is_guessed = true;
+                    }
                 } else if !is_known(Source::Launch) && cost_ns > machine.launch_ns / 2.0 && !self.is_final {
                     // Some launches tell what they cost.
                     let count = samples.entry((program, kernel)).or_default();
                     if *count < SAMPLES {
                         *count += 1;
                         cost_ns = f64::INFINITY;
+                        is_guessed = true;
                     }
                 }
             }
             Candidate { cost_ns, launch_ns, kind: node.kind }
         };
-        let candidates = self.nodes.iter().map(&mut candidate);
+        let candidates = self.nodes.iter().map(&mut candidate).collect();
         let classes = Classes {
-            candidates: candidates.collect(),
+            candidates,
+            is_guessed,
             programs: self.programs,
             machine,
             nodes: self.nodes,

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::ExecutableGraph;
-use crate::graph::device_part::{DevicePart, NotListed};
 use crate::graph::finalize::steps::Steps;
 use crate::program::Shape;
 
@@ -92,7 +91,7 @@ impl ExecutableGraph {
                 for node in all {
                     if let Some(Steps::One(_)) = self.place(*node) {
                         let origin = self.flat().origin(*node as usize);
-                        nodes.entry(part.why_not_listed(origin)).or_default().push(origin as usize);
+                        nodes.entry(part.not_listed.reason(origin)).or_default().push(origin as usize);
                     }
                 }
             });
@@ -107,11 +106,20 @@ impl ExecutableGraph {
     }
 }
 
-impl DevicePart {
-    fn why_not_listed(&self, origin: u32) -> String {
-        match &self.not_listed {
-            NotListed::All(reason) => reason.clone(),
-            NotListed::Some(refused) => match refused.binary_search_by_key(&origin, |(node, _)| *node) {
+/// Why nodes are in no list of tasks.
+#[derive(Debug, Clone)]
+pub(crate) enum NotListed {
+    /// None is, for this reason.
+    All(String),
+    /// These are not, by number.
+    Some(Vec<(u32, String)>),
+}
+
+impl NotListed {
+    fn reason(&self, origin: u32) -> String {
+        match self {
+            Self::All(reason) => reason.clone(),
+            Self::Some(refused) => match refused.binary_search_by_key(&origin, |(node, _)| *node) {
                 Ok(at) => refused.get(at).map(|(_, reason)| reason.clone()).unwrap_or_default(),
                 Err(_) => "a launch of its own is faster".to_owned(),
             },

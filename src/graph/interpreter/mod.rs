@@ -6,6 +6,8 @@
 //!
 //! ```text
 //! classify.rs   node → program, estimated cost, or the reason why no list runs it
+//! planner.rs    nodes of a partition → a plan, and others that may be faster
+//! rivals.rs     which ones these are; pure
 //! segments.rs   → runs of nodes for one launch each; pure
 //! waiting.rs    which nodes are ready; pure
 //! run.rs        a run, and the places of its tasks; pure
@@ -13,16 +15,20 @@
 //! tasks.rs      → records and argument blocks; updates are writes into them
 //! trial.rs      what the first replays are used for
 //! costs.rs      what kernels cost, from times
+//! contest.rs    which steps are the fastest, in turns
 //! background.rs replay programs that are built meanwhile
 //! info.rs       what users can ask
 //! ```
 
 mod background;
 mod classify;
+mod contest;
 mod costs;
 mod divide;
 mod draft;
 mod info;
+mod planner;
+mod rivals;
 mod run;
 mod segments;
 mod tasks;
@@ -30,10 +36,14 @@ mod trial;
 mod waiting;
 
 pub(crate) use background::Build;
-use classify::{Classes, Classifier};
+use classify::Classifier;
+use contest::Contest;
+pub(crate) use contest::Rival;
 use costs::{Costs, Work};
 pub(crate) use draft::memory_of;
+pub(crate) use info::NotListed;
 pub use info::{NotInterpreted, SegmentInfo};
+use planner::Planner;
 pub(crate) use run::{Run, Segment};
 pub(crate) use tasks::Tasks;
 use trial::Subject;
@@ -42,7 +52,7 @@ pub(crate) use trial::{Trial, Verdict};
 use std::sync::Arc;
 
 use super::finalize::flatten::Flat;
-use super::finalize::steps::{self, Place, Source};
+use super::finalize::steps::{Place, Source};
 use crate::command::CommandKind;
 use crate::driver::sequence::Sequence;
 use crate::program::ReplayProgram;
@@ -57,18 +67,15 @@ const MANY_NODES: usize = 32;
 const MANY_LAUNCHES: usize = 4096;
 /// Partitions of more keep the steps that they have: a submission must not take long.
 const MOST_NODES: usize = 10_000;
-/// Launches that are estimated to take so many times what lists take are not tried.
-const CONTESTED: f64 = 1.5;
 /// Work-items of a kernel that may be small.
 const MANY_ITEMS: usize = 1 << 16;
 
 /// Whether a graph's nodes go into lists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wish {
     /// For this reason.
     Never(&'static str),
     /// Where it is faster, as far as known.
-    #[default]
     Faster,
     /// Wherever it can be.
     Always,
@@ -85,13 +92,28 @@ pub(crate) fn switch_of_environment() -> Option<bool> {
 
 /// What came of planning a partition.
 pub(crate) enum Outcome {
-    Lists(Plan),
-    /// All nodes are launched as ever, for this reason.
-    Launches(String, Lessons),
-    /// They are launched until replay programs are built.
+    Planned(Box<Way>, Lessons),
+    /// Nodes are launched until replay programs are built.
     Later(Build),
     /// They are few, and are launched until that was done in so many replays.
     Few(usize),
+}
+
+/// How the nodes of a partition run.
+pub(crate) enum Way {
+    /// Some by lists.
+    Lists(Plan),
+    /// All are launched as ever, for this reason.
+    Launches(String),
+}
+
+/// Which nodes lists run.
+pub(crate) struct Plan {
+    /// In order, with numbers of the flat graph.
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) tasks: Tasks,
+    /// Nodes that no list can run, with the reason.
+    pub(crate) refused: Vec<(u32, String)>,
 }
 
 /// What can be learned from the first replays.
@@ -99,8 +121,8 @@ pub(crate) enum Outcome {
 pub(crate) struct Lessons {
     programs: Vec<Arc<ReplayProgram>>,
     works: Vec<Work>,
-    /// Whether launches of all nodes might be faster.
-    is_contested: bool,
+    /// Other ways, which may be faster.
+    rivals: Vec<Way>,
 }
 
 impl Lessons {
@@ -114,25 +136,11 @@ impl Lessons {
         sequence: &Sequence,
         places: &[Option<Place>],
     ) -> Result<Option<Trial>> {
-        let mut subjects = Vec::new();
-        let may_change = source.nodes.len() <= MOST_NODES;
-        if self.is_contested && may_change {
-            let launches = steps::sequence(source, &mut vec![None; places.len()])?;
-            subjects.push(Subject::Launches(launches, [f64::INFINITY; 2]));
-        }
-        subjects.extend(Costs::new(self.programs, self.works, sequence, places).map(Subject::Costs));
-        Ok(Trial::new(subjects, may_change))
+        let rivals = self.rivals.into_iter().map(|way| Rival::new(source, way));
+        let contest = Contest::new(rivals.collect::<Result<_>>()?).map(Subject::Contest);
+        let costs = Costs::new(self.programs, self.works, sequence, places).map(Subject::Costs);
+        Ok(Trial::new(contest.into_iter().chain(costs).collect(), source.nodes.len() <= MOST_NODES))
     }
-}
-
-/// How the nodes of a partition run.
-pub(crate) struct Plan {
-    /// In order, with numbers of the flat graph.
-    pub(crate) segments: Vec<Segment>,
-    pub(crate) tasks: Tasks,
-    /// Nodes that no list can run, with the reason.
-    pub(crate) refused: Vec<(u32, String)>,
-    pub(crate) lessons: Lessons,
 }
 
 /// When a partition is cut, and what for.
@@ -155,7 +163,8 @@ pub(crate) fn plan(
     queue: &Queue,
     Occasion { wish, is_frequent, in_background }: Occasion,
 ) -> Result<Outcome> {
-    let launches = |reason: &str| Outcome::Launches(reason.to_owned(), Lessons::default());
+    let launches =
+        |reason: &str| Outcome::Planned(Box::new(Way::Launches(reason.to_owned())), Lessons::default());
     if queue.device().capabilities().usm.is_none() {
         return Ok(launches("the device has no USM"));
     }
@@ -181,43 +190,11 @@ pub(crate) fn plan(
         return Ok(Outcome::Later(Build::start(queue.context(), queue.device(), wanted)));
     }
     let (classes, reasons) = classifier.finish();
-    let Some(mut classes) = classes else {
+    let Some(classes) = classes else {
         return Ok(launches(reasons.first().map_or("there is no kernel", |reason| reason)));
     };
-    classes.machine.always = wish == Wish::Always;
-    let before = Local::new(flat, nodes);
-    let mut segments = segments::cut(&classes.candidates, |node| before.waits(node), &classes.machine);
-    let number = |node: u32| nodes.get(node as usize).copied().unwrap_or(u32::MAX);
-    let mut lessons =
-        Lessons { programs: classes.programs.clone(), works: classes.works(&segments), is_contested: false };
-    for work in &mut lessons.works {
-        work.node = number(work.node);
-    }
-    let count = |segment: &Segment| match segment {
-        Segment::List(run) => {
-            let mut numbering = run.numbering();
-            for node in &run.nodes {
-                numbering.place(classes.does(*node));
-            }
-            numbering.count()
-        }
-        Segment::Launch(_) => 0,
-    };
-    let count = segments.iter().map(count).sum();
-    if count == 0 {
-        return Ok(Outcome::Launches("launches of their own are faster for its nodes".to_owned(), lessons));
-    }
-    lessons.is_contested = classes.is_contested(&segments);
-    let origin = |node: &u32| nodes.get(*node as usize).map_or(u32::MAX, |node| flat.origin(*node as usize));
-    let reason = |at: &u32| classes.reasons.get(*at as usize).cloned().unwrap_or_default();
-    let mut refused: Vec<(u32, String)> =
-        classes.alone.iter().map(|(node, at)| (origin(node), reason(at))).collect();
-    refused.sort_unstable();
-    for node in segments.iter_mut().flat_map(Segment::nodes_mut) {
-        *node = number(*node);
-    }
-    let tasks = Tasks::new(classes.programs, count, wish == Wish::Always);
-    Ok(Outcome::Lists(Plan { segments, tasks, refused, lessons }))
+    let (way, lessons) = Planner::new(flat, nodes, classes).plan(wish == Wish::Always);
+    Ok(Outcome::Planned(Box::new(way), lessons))
 }
 
 /// How many kernels are small by their range, as far as that matters.
@@ -230,56 +207,4 @@ fn small_kernels(flat: &Flat, nodes: &[u32]) -> usize {
         _ => false,
     };
     nodes.iter().filter(is_small).take(MANY_NODES).count()
-}
-
-/// The edges within a partition, by places in it.
-struct Local {
-    ends: Vec<u32>,
-    waits: Vec<u32>,
-}
-
-impl Local {
-    fn new(flat: &Flat, nodes: &[u32]) -> Self {
-        let mut places = vec![u32::MAX; flat.len()];
-        let mut local = Self { ends: Vec::with_capacity(nodes.len()), waits: Vec::new() };
-        for (place, node) in (0_u32..).zip(nodes) {
-            let waits = flat.waits(*node as usize).iter();
-            let inside = waits.filter_map(|wait| places.get(*wait as usize).copied());
-            local.waits.extend(inside.filter(|place| *place != u32::MAX));
-            local.ends.push(local.waits.len() as u32);
-            if let Some(at) = places.get_mut(*node as usize) {
-                *at = place;
-            }
-        }
-        local
-    }
-
-    fn waits(&self, node: u32) -> &[u32] {
-        let end = |node: u32| self.ends.get(node as usize).map_or(0, |end| *end as usize);
-        let start = node.checked_sub(1).map_or(0, end);
-        self.waits.get(start..end(node)).unwrap_or(&[])
-    }
-}
-
-impl Classes {
-    /// Whether launches of all nodes might be faster than segments. On a queue out of order they are side by side at best, which
-    /// estimates do not know of.
-    fn is_contested(&self, segments: &[Segment]) -> bool {
-        let cores = f64::from(self.machine.cores.max(1));
-        let launch_ns = |node: u32| self.candidates.get(node as usize).map_or(0.0, |node| node.launch_ns);
-        let segment = |segment: &Segment| match segment {
-            Segment::List(run) => {
-                run.cost_ns / f64::from(run.groups).clamp(1.0, cores) + self.machine.launch_ns
-            }
-            Segment::Launch(node) => launch_ns(*node),
-        };
-        let all = (0..self.candidates.len() as u32).filter(|node| self.does(*node));
-        let launches: f64 = all.map(launch_ns).sum();
-        launches < CONTESTED * cores * segments.iter().map(segment).sum::<f64>()
-    }
-
-    /// Whether a node does something.
-    fn does(&self, node: u32) -> bool {
-        self.candidates.get(node as usize).is_some_and(|candidate| candidate.kind != segments::Kind::Nothing)
-    }
 }

@@ -1,10 +1,11 @@
 //! What the first replays of an executable are used for: they run on a queue of the library's own that measures them.
 //!
 //! With kernels that this process did not measure yet, they tell what these [cost](super::costs); the executable is planned anew if the
-//! estimates were wrong. Where after that lists and launches are close, both run in turns, and the faster one stays.
+//! estimates were wrong. Where after that other steps may be faster, these and the [rivals](super::contest) run in turns, and the fastest stay.
 
 use std::sync::Arc;
 
+use super::contest::{Contest, Rival};
 use super::costs::Costs;
 use crate::Result;
 use crate::driver::event::{Event, Several, Status};
@@ -14,10 +15,6 @@ use crate::driver::sequence::Sequence;
 
 /// Replays that tell what kernels cost.
 const ROUNDS: u32 = 4;
-/// Replays of two rivals, of each as many.
-const TURNS: u32 = 6;
-/// Rivals that are faster by less do not win: times are not better than that.
-const FASTER: f64 = 0.97;
 
 /// Some replays that are measured.
 pub(crate) struct Trial {
@@ -33,8 +30,8 @@ pub(crate) struct Trial {
 pub(super) enum Subject {
     /// What kernels cost.
     Costs(Costs),
-    /// Launches of all nodes, and the best time so far of the steps that there are and of these, in nanoseconds.
-    Launches(Sequence, [f64; 2]),
+    /// Which steps are the fastest.
+    Contest(Contest),
 }
 
 /// A replay on its way: where it begins, if steps are not measured one by one, and its end.
@@ -44,21 +41,20 @@ struct Running {
 }
 
 /// What came of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The steps are good.
     Keep,
     /// Others may be better, by what is known now.
     PlanAnew,
-    /// Launches of all nodes are faster.
-    Launch,
+    /// These are faster.
+    Replace(Box<Rival>),
 }
 
 impl Subject {
     fn rounds(&self) -> u32 {
         match self {
             Self::Costs(_) => ROUNDS,
-            Self::Launches(..) => TURNS,
+            Self::Contest(contest) => contest.rounds(),
         }
     }
 
@@ -66,12 +62,11 @@ impl Subject {
     fn note(&mut self, round: u32, Running { begin, end }: &Running) {
         match self {
             Self::Costs(costs) => costs.note(end),
-            Self::Launches(_, [lists, launches]) => {
-                let best = if round.is_multiple_of(2) { lists } else { launches };
+            Self::Contest(contest) => {
                 if let Some(Ok(begin)) = begin.as_ref().map(Event::profiling)
                     && let Ok(end) = end.profiling()
                 {
-                    *best = best.min(end.ended_ns.saturating_sub(begin.ended_ns) as f64);
+                    contest.note(round, end.ended_ns.saturating_sub(begin.ended_ns) as f64);
                 }
             }
         }
@@ -80,16 +75,12 @@ impl Subject {
     /// What it has shown. Estimates are corrected.
     fn verdict(self) -> Verdict {
         match self {
-            Self::Costs(costs) => {
-                if costs.learn() {
-                    Verdict::PlanAnew
-                } else {
-                    Verdict::Keep
-                }
-            }
-            Self::Launches(_, [lists, launches]) => {
-                log::debug!("lists took {lists} ns, launches {launches}");
-                if launches < FASTER * lists { Verdict::Launch } else { Verdict::Keep }
+            Self::Costs(costs) => match costs.learn() {
+                true => Verdict::PlanAnew,
+                false => Verdict::Keep,
+            },
+            Self::Contest(contest) => {
+                contest.winner().map_or(Verdict::Keep, |rival| Verdict::Replace(Box::new(rival)))
             }
         }
     }
@@ -102,7 +93,7 @@ impl Trial {
         (!new.is_over()).then_some(new)
     }
 
-    /// Puts the sequence, or its rival, on a queue that measures it, behind events and, on a queue in order, what is there.
+    /// Puts the sequence, or a rival, on a queue that measures it, behind events and, on a queue in order, what is there.
     pub(crate) fn run(
         &mut self,
         sequence: &Sequence,
@@ -111,8 +102,7 @@ impl Trial {
         mode: Mode,
     ) -> Result<Event> {
         let (sequence, steps) = match self.subjects.last() {
-            Some(Subject::Launches(launches, _)) if !self.rounds.is_multiple_of(2) => (launches, false),
-            Some(Subject::Launches(..)) => (sequence, false),
+            Some(Subject::Contest(contest)) => (contest.sequence(self.rounds).unwrap_or(sequence), false),
             _ => (sequence, true),
         };
         let out_of_order = !steps && !queue.is_in_order();

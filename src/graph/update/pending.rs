@@ -141,6 +141,8 @@ impl DevicePart {
         while self.pending.later.front().is_some_and(|later| later.from <= submission) {
             match self.pending.later.pop_front().map(|later| later.what) {
                 Some(What::Changes(Changes { steps, tasks })) => {
+                    // Steps that were made anew for an earlier submission have rivals without these changes.
+                    self.stop_learning();
                     for (index, step) in steps {
                         self.set_step(index, step)?;
                     }
@@ -195,12 +197,10 @@ impl ExecutableGraph {
         let Some(Some(part)) = device.get_mut(index) else { return Ok(()) };
         let new = {
             let flat = self.flat();
-            let mut places = vec![None; flat.len()];
             let options = self.inner().options;
             let nodes = partition.nodes.as_slice();
             let source = Source { flat: &flat, nodes, partition: index as u32, queue, options };
-            let new = part.anew(source, &mut places).map_err(|error| self.at(error))?;
-            Box::new((new, places))
+            Box::new(part.anew(source).map_err(|error| self.at(error))?)
         };
         let from = part.pending.submissions;
         // Changes for this submission are in it.

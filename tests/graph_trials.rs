@@ -1,0 +1,210 @@
+//! What executables learn from their first replays, on the selected device: estimates that were wrong, and lists and launches that are
+//! close and take turns.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::{call, chain, gate, queues_and_measuring, replay_kernels, undecided, without_cache};
+use oclave::record::Session;
+use oclave::{
+    Command, Context, Event, ExecutableGraph, Graph, KernelBundle, NdRange, Node, Queue, UsmSlice, usm,
+};
+
+const NODES: usize = 40;
+/// Replays after which an executable rests: estimates are corrected twice, by four replays each, and then there are three turns of
+/// each of three ways at most.
+const REST: usize = 4 + 4 + 9;
+/// What a work-item writes.
+const WORDS: usize = 4;
+
+/// A loop whose length nobody knows: what its first replays take tells that lists are no good for it.
+#[test]
+fn estimates_that_are_wrong_are_corrected_by_the_first_replays() {
+    let Some(context) = undecided() else { return };
+    let cores = context.device().capabilities().compute_units;
+    if cores < 2 {
+        return println!("skipped: the device has one compute unit");
+    }
+    let context = without_cache(&context);
+    let queue = Queue::new(&context).unwrap();
+    let bundle = replay_kernels(&context);
+    let input = context.alloc_shared::<f32>(256).unwrap();
+    let out = context.alloc_shared::<u64>(64 * 4).unwrap();
+    let graph = Graph::from_queue(&queue);
+    let call = call(&bundle, "looped").pointer_mut::<u64>(&out).pointer::<f32>(&input).value(50_000_i32);
+    chain(&graph, (0..NODES).map(|_| Command::parallel_for(64, call.clone())));
+    let executable = graph.finalize().unwrap();
+    let before = executable.segments();
+    assert_eq!(before.iter().map(|segment| segment.nodes.len()).sum::<usize>(), NODES, "{before:?}");
+    for _ in 0..8 {
+        queue.submit_graph(&executable).unwrap().wait().unwrap();
+    }
+    for executable in [executable, graph.finalize().unwrap()] {
+        assert_eq!(executable.segments(), []);
+        let [not] = executable.not_interpreted().try_into().unwrap();
+        assert_eq!(not.reason, "launches of their own are faster for its nodes");
+        queue.submit_graph(&executable).unwrap().wait().unwrap();
+    }
+}
+
+/// A chain of kernels that lists and launches take about the same for: long loops of a few work-items. Behind a copy of other memory.
+struct Loops {
+    bundle: KernelBundle,
+    graph: Graph,
+    copy: Node,
+    nodes: Vec<Node>,
+    input: UsmSlice<f32, usm::Shared>,
+    out: UsmSlice<u64, usm::Shared>,
+    copied: UsmSlice<i32, usm::Shared>,
+    /// Of each node.
+    items: usize,
+    /// Of each loop. What a node writes tells.
+    lengths: Vec<usize>,
+}
+
+impl Loops {
+    fn new(context: &Context, items: usize) -> Self {
+        let bundle = replay_kernels(context);
+        let input = context.alloc_shared::<f32>(256).unwrap();
+        input.write().unwrap().iter_mut().zip(0_u8..=255).for_each(|(value, at)| *value = at.into());
+        let out = context.alloc_shared::<u64>(NODES * items * WORDS).unwrap();
+        let [from, copied] = [(); 2].map(|()| context.alloc_shared::<i32>(8).unwrap());
+        from.write().unwrap().fill(1);
+        let graph = Graph::new(context, context.device()).unwrap();
+        let copy = graph.add(Command::copy(&from, &copied)).unwrap();
+        let lengths = (0..NODES).map(|node| 40_000 / items + node).collect();
+        let mut new = Self { bundle, graph, copy, nodes: Vec::new(), input, out, copied, items, lengths };
+        for node in 0..NODES {
+            new.nodes.push(new.graph.after_all_leaves().add(new.command(node)).unwrap());
+        }
+        new
+    }
+
+    fn command(&self, node: usize) -> Command {
+        let out = self.out.slice(node * self.items * WORDS..(node + 1) * self.items * WORDS).unwrap();
+        let call = call(&self.bundle, "looped").pointer_mut::<u64>(&out).pointer::<f32>(&self.input);
+        // A group for each, which launches can run side by side.
+        Command::parallel_for(NdRange::new(self.items, 1), call.value(self.lengths[node] as i32))
+    }
+
+    /// Gives a node another length in the graph.
+    fn lengthen(&mut self, node: usize) -> &Node {
+        self.lengths[node] += 1;
+        self.nodes[node].update_command(self.command(node)).unwrap();
+        &self.nodes[node]
+    }
+
+    /// Makes executables know what the kernel costs: they begin with the turns.
+    fn learn(&self, queue: &Queue) {
+        let executable = self.graph.finalize().unwrap();
+        (0..REST).for_each(|_| queue.submit_graph(&executable).unwrap().wait().unwrap());
+    }
+
+    /// Runs an executable, checks what each node wrote, and gives the launches that it took.
+    #[track_caller]
+    fn run(&self, queue: &Queue, executable: &ExecutableGraph) -> u64 {
+        self.out.write().unwrap().fill(7);
+        let session = Session::start();
+        queue.submit_graph(executable).unwrap().wait().unwrap();
+        self.check();
+        session.count("clEnqueueNDRangeKernel")
+    }
+
+    #[track_caller]
+    fn check(&self) {
+        let expected: Vec<u64> = (self.lengths.iter())
+            .flat_map(|length| {
+                (0..self.items).flat_map(|item| [sum(item, *length).to_bits().into(), 0, 0, 0])
+            })
+            .collect();
+        assert_eq!(*self.out.read().unwrap(), expected);
+    }
+}
+
+/// What a work-item writes; all but the last terms are lost to rounding.
+fn sum(item: usize, length: usize) -> f32 {
+    (length - 256..length).fold(0.0, |sum, i| sum * 0.5 + ((item + i) & 255) as f32)
+}
+
+/// Whichever of lists and launches was chosen, the other is tried where it is close, in turns with it; each replay runs each node, and the
+/// executable comes to rest with the one that was faster.
+#[test]
+fn lists_and_launches_take_turns_until_one_was_seen_to_be_faster() {
+    let Some(context) = undecided() else { return };
+    let mut turns = 0;
+    for items in [2, 4, 16] {
+        // What else is busy may spoil what one context learns.
+        let context = without_cache(&context);
+        for queue in queues_and_measuring(&context) {
+            let loops = Loops::new(&context, items);
+            for _ in 0..2 {
+                let executable = loops.graph.finalize().unwrap();
+                // How many nodes are in lists, and the launches of the replay.
+                let mut replays = Vec::new();
+                for _ in 0..REST + 4 {
+                    let launches = loops.run(&queue, &executable);
+                    let listed: usize = executable.segments().iter().map(|list| list.nodes.len()).sum();
+                    replays.push((listed, launches));
+                }
+                // The same plan, and not the same launches.
+                let took_turns = |pair: &&[(usize, u64)]| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1;
+                turns += replays.windows(2).filter(took_turns).count();
+                let (listed, launches) = replays[REST];
+                assert!(replays[REST..].iter().all(|replay| *replay == (listed, launches)), "{replays:?}");
+                assert_eq!(launches < NODES as u64, listed > 0);
+            }
+        }
+    }
+    assert!(turns >= 5, "{turns}");
+}
+
+/// An update ends the turns, whenever it comes: no replay runs what the node was before.
+#[test]
+fn updates_are_seen_by_all_that_take_turns() {
+    let Some(context) = undecided() else { return };
+    let context = without_cache(&context);
+    let queue = Queue::new(&context).unwrap();
+    let mut loops = Loops::new(&context, 2);
+    loops.learn(&queue);
+    for before in 0..8 {
+        let executable = loops.graph.finalizer().updatable().finalize().unwrap();
+        (0..before).for_each(|_| assert_ne!(loops.run(&queue, &executable), 0));
+        for node in [3, 4] {
+            executable.update(loops.lengthen(node)).unwrap();
+            (0..3).for_each(|_| assert_ne!(loops.run(&queue, &executable), 0));
+        }
+    }
+}
+
+/// Two updates while submissions are held back behind host tasks: for the first the steps are made anew, and the second changes these
+/// before they have run.
+#[test]
+fn updates_behind_submissions_that_are_held_back_are_seen_by_all_that_take_turns() {
+    let Some(context) = undecided() else { return };
+    let context = without_cache(&context);
+    let queues = [(); 2].map(|()| Queue::new(&context).unwrap());
+    let mut loops = Loops::new(&context, 2);
+    loops.learn(&queues[0]);
+    for _ in 0..2 {
+        let executable = loops.graph.finalizer().updatable().finalize().unwrap();
+        let gates = [0, 1].map(|queue| gate(&queues[queue]).1);
+        let submit = |queue: usize| -> Event { queues[queue].submit_graph(&executable).unwrap() };
+        submit(0);
+        // No list can have it.
+        loops.copy.update_command(Command::write(vec![5; 8], &loops.copied)).unwrap();
+        executable.update(&loops.copy).unwrap();
+        let second = submit(0);
+        executable.update(loops.lengthen(3)).unwrap();
+        let third = submit(1);
+        gates[0].send(()).unwrap();
+        second.wait().unwrap();
+        gates[1].send(()).unwrap();
+        third.wait().unwrap();
+        loops.check();
+        assert_eq!(*loops.copied.read().unwrap(), [5; 8]);
+        (0..REST).for_each(|_| assert_ne!(loops.run(&queues[0], &executable), 0));
+        let from = context.alloc_shared::<i32>(8).unwrap();
+        loops.copy.update_command(Command::copy(&from, &loops.copied)).unwrap();
+    }
+}
