@@ -1,10 +1,10 @@
 //! A thousand small nodes replayed by the interpreter, against the faster of raw enqueues and a raw command buffer, in turns in one
 //! process: the whole library, from submitting the graph to the end of the wait.
 //!
-//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes, times are medians of whole replays, submit to end of wait. Each is
-//! measured behind another one of its own kind; rows `…_first` are of replays that come behind a thousand raw launches, with what
-//! those leave behind in caches and in the driver's threads. `one_node` is a replay of one node of one item by the interpreter,
-//! against a raw launch of the same: what a replay takes at least.
+//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes, times are medians of whole replays, submit to end of wait. Each side
+//! replays in a loop when it is its turn (`measure::steady`); rows `…_first` are of single replays that come behind a thousand
+//! raw launches, with what those leave behind in caches, in the driver's threads and in the operating system. `one_node` is a replay of
+//! one node of one item by the interpreter, against a raw launch of the same: what a replay takes at least.
 //!
 //! The reference has a kernel object for each node, its arguments set once, and no events. Before anything is
 //! measured, all ways must have computed the same numbers.
@@ -271,7 +271,7 @@ fn measure_row(ours: &Ours, reference: &Reference<'_>, command_buffers: Option<&
         Some(recorded) if buffer_time.is_some_and(|time| time < eager_time) => &|| buffered(recorded),
         _ => &eager,
     };
-    measure::settled(row.name, count, 41, replay, fastest);
+    measure::steady(row.name, count, 5, replay, fastest);
     measure::pair(&format!("{}_first", row.name), count, 21, 1, replay, fastest);
 }
 

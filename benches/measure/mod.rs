@@ -3,7 +3,7 @@
 // Each program uses a part of this.
 #![allow(dead_code, unreachable_pub)]
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use oclave::Device;
 
@@ -27,23 +27,32 @@ pub(crate) fn plan(size_bytes: usize) -> (usize, usize) {
     }
 }
 
-/// As [`pair`] with one repetition, but each side runs once unmeasured before it is measured: what is measured is a replay behind
-/// a replay, not what the other side left behind in caches and in the driver's threads.
-pub(crate) fn settled(
+/// How long a turn of [`steady`] lasts, and how much of it is measured, at the end.
+const TURN: Duration = Duration::from_millis(300);
+const MEASURED: Duration = Duration::from_millis(150);
+
+/// As [`pair`] with one repetition, but each turn lasts as long, in which a side runs again and again, and only the second half of it is
+/// measured: work that is done in a loop, without what the other side left behind in caches, in the driver's threads and in
+/// the operating system, which takes some tens of milliseconds to settle. The time of a round is the median of its runs.
+pub(crate) fn steady(
     name: &str,
     n: usize,
     rounds: usize,
     mut ours: impl FnMut(),
     mut reference: impl FnMut(),
 ) {
-    let mut times = (Vec::new(), Vec::new());
-    for _ in 0..rounds {
-        ours();
-        times.0.push(time(1, &mut ours));
-        reference();
-        times.1.push(time(1, &mut reference));
-    }
-    row(name, n, times);
+    let turn = |mut work: &mut dyn FnMut()| {
+        let start = Instant::now();
+        let mut times = Vec::new();
+        while start.elapsed() < TURN || times.is_empty() {
+            let is_measured = start.elapsed() + MEASURED >= TURN;
+            let time = time(1, &mut work);
+            times.extend(is_measured.then_some(time));
+        }
+        median(&mut times)
+    };
+    let times = (0..rounds).map(|_| (turn(&mut ours), turn(&mut reference)));
+    row(name, n, times.unzip());
 }
 
 /// Runs both in turns and prints a row: the medians, in microseconds for one repetition, and the median of the rounds'

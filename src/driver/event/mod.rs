@@ -183,8 +183,11 @@ impl Event {
         if patience.is_some() {
             queue.flush_once()?;
         }
-        let has_ended = || events.iter().all(RawEvent::has_ended);
-        patience::wait(patience, has_ended, || events.iter().map(RawEvent::wait).fold(Ok(()), Result::and))?;
+        // `None` while one of them has not, or the driver does not say.
+        let ended =
+            || events.iter().map(|event| event.outcome().ok()?).reduce(|all, one| Some(all?.and(one?)))?;
+        let sleep = || events.iter().map(RawEvent::wait).fold(Ok(()), Result::and);
+        patience::wait(patience, ended, sleep)?;
         seen.store(true, Ordering::Release);
         queue.completed(*covers);
         queue.check_faults()
