@@ -130,9 +130,9 @@ impl Bench {
             queue.submit_graph(executable).unwrap().wait().unwrap();
         };
         let auto = graph.finalize().unwrap();
-        // Its estimates are corrected twice at most: what they are from lists, and what was launched because of that. Then lists and
-        // launches may take turns.
-        (0..20).for_each(|_| run(&auto));
+        // Its estimates are corrected three times at most: what they are from lists, what others are that were launched, and what was launched
+        // because of that. Then lists and launches may take turns.
+        (0..24).for_each(|_| run(&auto));
         let mut others = vec![ReplayStrategy::Enqueue, ReplayStrategy::Interpreter];
         others.extend(Graph::support(device).command_buffers.then_some(ReplayStrategy::CommandBuffer));
         let mut ways = vec![auto];

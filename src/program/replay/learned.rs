@@ -62,8 +62,14 @@ impl Learned {
         both.and_then(|both| both.get(source as usize)).copied().unwrap_or_default()
     }
 
-    pub(super) fn factor(&self, kernel: u32, source: Source) -> Option<f64> {
-        self.of(kernel, source).factor
+    /// What was seen there, or else elsewhere: static estimates are wrong by more than that.
+    pub(super) fn nearest(&self, kernel: u32, source: Source) -> f64 {
+        let elsewhere = match source {
+            Source::List => Source::Launch,
+            Source::Launch => Source::List,
+        };
+        let factor = |source: Source| self.of(kernel, source).factor;
+        factor(source).or_else(|| factor(elsewhere)).unwrap_or(1.0)
     }
 
     /// Whether nodes of so many work-items have a factor.
@@ -109,11 +115,18 @@ mod tests {
         learned.set(0, 3.0, Source::List, 64.0);
         learned.set(1, f64::INFINITY, Source::Launch, 64.0);
         learned.set(7, 2.0, Source::List, 64.0);
-        assert_eq!((learned.factor(0, Source::List), learned.factor(0, Source::Launch)), (Some(3.0), None));
+        assert_eq!((learned.nearest(0, Source::List), learned.nearest(0, Source::Launch)), (3.0, 3.0));
         assert!(learned.is_measured(0, Source::List, 64.0) && !learned.is_measured(0, Source::Launch, 64.0));
         // Larger nodes may be another matter, smaller ones are not.
         assert!(learned.is_known(0, Source::List, 1.0) && !learned.is_known(0, Source::List, 1024.0));
-        assert_eq!(learned.factor(1, Source::Launch), Some(*PLAUSIBLE.end()));
-        assert_eq!(learned.factor(7, Source::List), None);
+        // What was only launched is known better than what nobody saw.
+        assert_eq!(learned.nearest(1, Source::List), *PLAUSIBLE.end());
+        assert!(!learned.is_known(1, Source::List, 64.0));
+        learned.set(1, 2.0, Source::List, 64.0);
+        assert_eq!(
+            (learned.nearest(1, Source::List), learned.nearest(1, Source::Launch)),
+            (2.0, *PLAUSIBLE.end())
+        );
+        assert_eq!(learned.nearest(7, Source::List), 1.0);
     }
 }

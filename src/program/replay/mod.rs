@@ -78,11 +78,10 @@ impl ReplayProgram {
         &self.rates
     }
 
-    /// Steps of a work-item of a kernel: the static estimate, corrected by what was seen there, or else in lists.
+    /// Steps of a work-item of a kernel: the static estimate, corrected by what was seen there, or else elsewhere.
     pub(crate) fn steps(&self, kernel: u32, source: Source) -> f64 {
         let estimate = self.layout.kernel(kernel).map_or(1, |kernel| kernel.cost.steps.max(1));
-        let seen = self.learned.factor(kernel, source).or_else(|| self.learned.factor(kernel, Source::List));
-        f64::from(estimate) * seen.unwrap_or(1.0)
+        f64::from(estimate) * self.learned.nearest(kernel, source)
     }
 
     /// Whether something is known of what nodes of so many work-items cost there, from this process or an earlier one.
@@ -97,9 +96,7 @@ impl ReplayProgram {
 
     /// Corrects the steps of a kernel: in nodes of so many work-items they took so much more than [`Self::steps`] says.
     pub(crate) fn correct(&self, kernel: u32, by: f64, source: Source, items: f64) {
-        let factor =
-            self.learned.factor(kernel, source).or_else(|| self.learned.factor(kernel, Source::List));
-        self.learned.set(kernel, factor.unwrap_or(1.0) * by, source, items);
+        self.learned.set(kernel, self.learned.nearest(kernel, source) * by, source, items);
     }
 
     /// Keeps the corrections in the cache of programs.
