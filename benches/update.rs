@@ -20,8 +20,8 @@ use std::time::Instant;
 
 use oclave::mask::Mask;
 use oclave::{
-    Command, Context, Device, DynamicParameter, ExecutableGraph, Graph, Local, Node, Queue, ReplayStrategy,
-    UsmSlice, usm,
+    Command, Context, Device, DynamicParameter, ExecutableGraph, Graph, Local, NdRange, Node, Queue,
+    ReplayStrategy, UsmSlice, usm,
 };
 use opencl_sys::{
     CL_COMMAND_BUFFER_FLAGS_KHR, CL_COMMAND_BUFFER_MUTABLE_KHR, CL_MUTABLE_DISPATCH_ARGUMENTS_KHR,
@@ -221,9 +221,16 @@ impl Built {
             if what == What::Parts && at > 0 {
                 add(Command::host_task(|| {}));
             }
-            nodes.push(add(Command::parallel_for(1, call)));
+            // What has local memory is in a list only with groups of a given size.
+            nodes.push(add(match what {
+                What::Local => Command::parallel_for(NdRange::new(1, 1), call),
+                _ => Command::parallel_for(1, call),
+            }));
         }
         let executable = graph.finalizer().updatable().strategy(strategy).finalize().unwrap();
+        if strategy == ReplayStrategy::Interpreter {
+            assert_eq!(executable.not_interpreted(), []);
+        }
         Self { what, step, cell, local, nodes, executable }
     }
 

@@ -10,18 +10,25 @@ use crate::{Context, Device, NdRange, Result};
 impl CommandKind {
     /// Whether what was prepared for this serves for the other command, too, with its arguments and its range.
     pub(crate) fn is_patched_by(&self, to: &Self) -> bool {
-        let (Self::Kernel { range: old, call: from }, Self::Kernel { range, call: to }) = (self, to) else {
+        let (Self::Kernel { call: from, .. }, Self::Kernel { call, .. }) = (self, to) else {
             return false;
         };
         // Kinds and sizes of arguments are the kernel's.
-        !old.global().is_empty()
-            && !range.global().is_empty()
-            && from.same_kernel(to)
-            && from.arguments().iter().chain(to.arguments()).all(is_plain)
+        from.same_kernel(call) && self.plain_arguments().is_some() && to.plain_arguments().is_some()
+    }
+
+    /// The arguments of a kernel that runs, unless a place in them must be looked up.
+    pub(crate) fn plain_arguments(&self) -> Option<&[Argument]> {
+        match self {
+            Self::Kernel { range, call } if !range.global().is_empty() => {
+                Some(call.arguments()).filter(|arguments| arguments.iter().all(is_plain))
+            }
+            _ => None,
+        }
     }
 
     /// The arguments of a kernel.
-    fn call_arguments(&self) -> &[Argument] {
+    pub(crate) fn arguments(&self) -> &[Argument] {
         match self {
             Self::Kernel { call, .. } => call.arguments(),
             _ => &[],
@@ -30,7 +37,7 @@ impl CommandKind {
 
     /// The arguments of a kernel as the driver takes them.
     pub(crate) fn driver_arguments(&self) -> impl Iterator<Item = Arg<'_>> + Clone {
-        self.call_arguments().iter().map(|argument| launch::argument(argument, false))
+        self.arguments().iter().map(|argument| launch::argument(argument, false))
     }
 
     /// Whether the other command differs from this one in values and addresses at most: same kernel, range and sizes of local memory.
@@ -54,7 +61,7 @@ impl CommandKind {
         &'a self,
         to: &'a Self,
     ) -> impl Iterator<Item = (usize, &'a Argument, &'a Argument)> {
-        let pairs = self.call_arguments().iter().zip(to.call_arguments()).enumerate();
+        let pairs = self.arguments().iter().zip(to.arguments()).enumerate();
         pairs.filter_map(|(index, (from, to))| (!is_same(from, to)).then_some((index, from, to)))
     }
 
@@ -84,7 +91,7 @@ impl CommandKind {
 
     /// The bytes of an argument by value.
     pub(crate) fn value(&self, index: usize) -> Option<&[u8]> {
-        match self.call_arguments().get(index)? {
+        match self.arguments().get(index)? {
             Argument::Value(value) => Some(value.bytes()),
             _ => None,
         }

@@ -129,12 +129,14 @@ pub(super) fn local_bytes(arguments: &[Argument]) -> usize {
 
 /// The memory that a task of this command puts into the sequence.
 pub(crate) fn memory_of(command: &CommandKind, queue: &Queue) -> Result<Vec<Arc<Allocation>>> {
+    let of = |arguments: &[Argument]| {
+        arguments.iter().filter_map(Argument::region).map(Region::allocation).cloned().collect()
+    };
+    if let Some(arguments) = command.plain_arguments() {
+        return Ok(of(arguments));
+    }
     Ok(match command.form(queue)? {
-        Form::Kernel(form) => {
-            let arguments = form.arguments(queue)?;
-            let memory = arguments.iter().filter_map(Argument::region).map(Region::allocation);
-            memory.cloned().collect()
-        }
+        Form::Kernel(form) => of(&form.arguments(queue)?),
         Form::Copy { from, to, .. } => vec![Arc::clone(from.allocation()), Arc::clone(to.allocation())],
         Form::Fill { to, .. } => vec![Arc::clone(to.allocation())],
         Form::Nothing | Form::Other(_) => Vec::new(),

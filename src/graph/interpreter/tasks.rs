@@ -9,7 +9,7 @@ use super::classify;
 use super::draft::{Draft, address, local_bytes, lost, memory_of};
 use super::run::Run;
 use super::segments::{Kind, Machine};
-use crate::command::{Argument, CommandKind, Form};
+use crate::command::{Argument, CommandKind};
 use crate::driver::sequence::Sequence;
 use crate::driver::step::Step;
 use crate::program::{ReplayProgram, ReplaySegment, Shape, Source, TaskList, Work};
@@ -158,10 +158,7 @@ impl Tasks {
         }
         let entry = self.entries.get(task as usize).ok_or_else(lost)?;
         let segment = self.segments.get(entry.segment as usize).ok_or_else(lost)?;
-        let form = command.form(queue)?;
-        if let Form::Kernel(form) = &form
-            && local_bytes(form.call.arguments()) > segment.local_bytes
-        {
+        if local_bytes(command.arguments()) > segment.local_bytes {
             return Ok(false);
         }
         if before.is_patched_by(command) && before.range() == command.range() {
