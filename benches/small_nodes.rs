@@ -262,10 +262,12 @@ fn measure_row(ours: &Ours, reference: &Reference<'_>, command_buffers: Option<&
     };
     let eager_time = trial(eager);
     let buffer_time = recorded.as_ref().map(|recorded| trial(|| buffered(recorded)));
+    let lists: Vec<String> =
+        graph.segments().iter().map(|list| format!("{} x {}", list.groups, list.group_size)).collect();
     eprintln!(
-        "{}: eager {eager_time:.1} us, command buffer {buffer_time:.1?}; {:?}",
+        "{}: eager {eager_time:.1} us, command buffer {buffer_time:.1?}; lists by {} work-items",
         row.name,
-        graph.segments()
+        lists.join(", ")
     );
     let fastest: &dyn Fn() = match &recorded {
         Some(recorded) if buffer_time.is_some_and(|time| time < eager_time) => &|| buffered(recorded),
