@@ -279,13 +279,6 @@ fn measure_row(ours: &Ours, reference: &Reference<'_>, command_buffers: Option<&
 
 /// The median of a few, in microseconds.
 fn trial(mut work: impl FnMut()) -> f64 {
-    let mut times: Vec<f64> = (0..12)
-        .map(|_| {
-            let start = std::time::Instant::now();
-            work();
-            start.elapsed().as_secs_f64() * 1e6
-        })
-        .skip(3)
-        .collect();
-    measure::median(&mut times)
+    (0..3).for_each(|_| work());
+    measure::median(&mut (0..9).map(|_| measure::time(1, &mut work)).collect::<Vec<_>>())
 }

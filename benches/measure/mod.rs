@@ -122,7 +122,8 @@ pub(crate) fn shown_device() -> String {
     std::env::var("OCLAVE_CI_DEVICE").unwrap_or_else(|_| "device".to_owned())
 }
 
-fn time(repeat: usize, work: &mut impl FnMut()) -> f64 {
+/// Microseconds of one of some repetitions.
+pub(crate) fn time(repeat: usize, work: &mut impl FnMut()) -> f64 {
     let start = Instant::now();
     for _ in 0..repeat {
         work();

@@ -217,8 +217,7 @@ fn queues<'a, T>(queue: &Arc<Queue>, buffer: &CommandBuffer, raw: &'a T) -> &'a 
 impl Drop for CommandBuffer {
     fn drop(&mut self) {
         let last = self.last.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        let running =
-            last.filter(|event| !matches!(event.status(), Ok(Status::Complete | Status::Failed(_))));
+        let running = last.filter(|event| !event.status().is_ok_and(Status::is_over));
         let context = self.queue.context();
         let keep = Keep::CommandBuffer(self.table, self.raw);
         match running.as_ref().map(|event| event.raw().and_then(RawEvent::try_clone)) {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytemuck::Pod;
 
 use super::context::Context;
-use super::event::{Event, RawEvent, Status};
+use super::event::{Event, RawEvent};
 use super::retired::{Keep, leak};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -161,7 +161,7 @@ impl<T: Pod> Writable for Mutex<Landing<T>> {
         match event.raw().and_then(RawEvent::try_clone) {
             Ok(writer) => {
                 if landing.writers.len() >= MANY {
-                    landing.writers.retain(|writer| !ended(writer));
+                    landing.writers.retain(|writer| !writer.has_ended());
                 }
                 landing.writers.push(writer);
             }
@@ -172,10 +172,6 @@ impl<T: Pod> Writable for Mutex<Landing<T>> {
         }
         Ok(event)
     }
-}
-
-fn ended(event: &RawEvent) -> bool {
-    matches!(event.status(), Ok(Status::Complete | Status::Failed(_)))
 }
 
 impl HostSink {

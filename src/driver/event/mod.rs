@@ -66,7 +66,7 @@ struct Submitted {
 fn status_of_all(events: &[RawEvent]) -> Result<Status> {
     let all = events.iter().map(RawEvent::status).collect::<Result<Vec<_>>>()?;
     let has_begun = |status: &Status| !matches!(status, Status::Queued | Status::Submitted);
-    let is_over = all.iter().all(|status| matches!(status, Status::Complete | Status::Failed(_)));
+    let is_over = all.iter().all(|status| status.is_over());
     Ok(match all.iter().find(|status| matches!(status, Status::Failed(_))) {
         Some(failed) if is_over => *failed,
         None if is_over => Status::Complete,
@@ -184,8 +184,8 @@ impl Event {
             queue.flush_once()?;
         }
         // `None` while one of them has not, or the driver does not say.
-        let ended =
-            || events.iter().map(|event| event.outcome().ok()?).reduce(|all, one| Some(all?.and(one?)))?;
+        let both = |all: Result<()>, event: &RawEvent| Some(all.and(event.outcome().ok()??));
+        let ended = || events.iter().try_fold(Ok(()), both);
         let sleep = || events.iter().map(RawEvent::wait).fold(Ok(()), Result::and);
         patience::wait(patience, ended, sleep)?;
         seen.store(true, Ordering::Release);

@@ -21,6 +21,13 @@ pub(crate) enum Status {
     Failed(i32),
 }
 
+impl Status {
+    /// Whether the command has ended, however it did.
+    pub(crate) fn is_over(self) -> bool {
+        matches!(self, Self::Complete | Self::Failed(_))
+    }
+}
+
 /// One reference to a `cl_event`.
 pub(crate) struct RawEvent {
     api: &'static Api,
@@ -75,7 +82,7 @@ impl RawEvent {
 
     /// Whether it has ended, however it did, as far as the driver says.
     pub(crate) fn has_ended(&self) -> bool {
-        matches!(self.status(), Ok(Status::Complete | Status::Failed(_)))
+        self.status().is_ok_and(Status::is_over)
     }
 
     /// Blocks until the command has ended.
@@ -94,13 +101,10 @@ impl RawEvent {
     /// # Errors
     /// When the driver does not say. Every way to ask has been tried then.
     pub(crate) fn wait_for_end(&self) -> Result<()> {
-        let ended = |event: &Self| {
-            event.status().map(|status| matches!(status, Status::Complete | Status::Failed(_)))
-        };
-        if self.wait().is_ok() || matches!(ended(self), Ok(true)) {
+        if self.wait().is_ok() || self.has_ended() {
             return Ok(());
         }
-        while !ended(self)? {
+        while !self.status()?.is_over() {
             std::thread::sleep(Duration::from_micros(100));
         }
         Ok(())

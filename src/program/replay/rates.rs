@@ -265,7 +265,8 @@ impl Measuring<'_> {
 
     /// What the shapes cost, and whether two passes agreed.
     fn rates(&mut self) -> Result<(Vec<Rate>, bool)> {
-        for attempt in 1.. {
+        let mut attempt = 1;
+        loop {
             let passes = [self.pass()?, self.pass()?];
             let [first, second] = &passes;
             let both = || first.iter().zip(second);
@@ -277,18 +278,18 @@ impl Measuring<'_> {
                 };
                 return Ok((self.shapes.iter().zip(both()).map(rate).collect(), agree));
             }
+            attempt += 1;
         }
-        Ok((Vec::new(), false))
     }
 
     /// What each shape costs; `None` where the differences that tell were nothing, or less.
     fn pass(&mut self) -> Result<Vec<Option<Rate>>> {
-        let mut best = vec![[f64::INFINITY; 3]; self.shapes.len()];
+        let shapes = self.shapes.clone();
+        let mut best = vec![[f64::INFINITY; 3]; shapes.len()];
         for _ in 0..ROUNDS {
-            for (at, best) in best.iter_mut().enumerate() {
-                let Some(shape) = self.shapes.get(at).copied() else { continue };
+            for (shape, best) in shapes.iter().zip(&mut best) {
                 for (best, (first, count)) in best.iter_mut().zip([(0, 0), (0, TASKS), (TASKS, BUSY)]) {
-                    *best = best.min(self.time(shape, first, count)?);
+                    *best = best.min(self.time(*shape, first, count)?);
                 }
             }
         }
@@ -297,7 +298,7 @@ impl Measuring<'_> {
             let step = (busy - launch - task * BUSY as f64) / (BUSY as f64 * ITEMS as f64 * self.steps);
             (task > 0.0 && step > 0.0).then_some(Rate { shape: *shape, task, step })
         };
-        Ok(self.shapes.iter().zip(best).map(rate).collect())
+        Ok(shapes.iter().zip(best).map(rate).collect())
     }
 
     /// Nanoseconds that tasks take on the device.
