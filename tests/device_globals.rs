@@ -257,6 +257,9 @@ fn a_variable_that_images_declare_differently_is_refused() {
 
 /// Every OpenCL call from a fresh context to a finished kernel, failed once: an error, nothing left over, and the same
 /// context works when the call works again.
+///
+/// On PoCL a wait asks for a while before it sleeps, so that how often it asks, and whether it sleeps, is up to the command's time.
+/// There these two calls may be fewer than they were when they were counted. (Intel's waits make the same calls each time.)
 #[test]
 fn every_call_may_fail_once() {
     for device in devices() {
@@ -272,6 +275,8 @@ fn every_call_may_fail_once() {
             assert_eq!(run(&queue).unwrap(), 2);
             session.counts()
         };
+        let of_waits = ["clGetEventInfo", "clWaitForEvents"];
+        let asks = !device.platform().vendor().contains("Intel");
         let mut failures = 0;
         for (call, count) in calls {
             for nth in 1..=count {
@@ -279,7 +284,11 @@ fn every_call_may_fail_once() {
                 let queue = queue(&device);
                 session.fail(call, nth, -5);
                 let outcome = run(&queue);
-                assert_eq!(session.pending_faults(), 0, "{call} {nth} was not reached");
+                if session.pending_faults() > 0 {
+                    assert!(asks && of_waits.contains(&call), "{call} {nth} was not reached");
+                    assert_eq!(outcome.unwrap(), 2, "without the failure of {call} {nth}");
+                    continue;
+                }
                 match outcome {
                     Ok(value) => assert_eq!(value, 2, "{call} {nth}"),
                     Err(error) => {
