@@ -8,7 +8,8 @@ mod common;
 use common::{call, chain, gate, queues_and_measuring, replay_kernels, undecided, without_cache};
 use oclave::record::Session;
 use oclave::{
-    Command, Context, Event, ExecutableGraph, Graph, KernelBundle, NdRange, Node, Queue, UsmSlice, usm,
+    Command, Context, DynamicParameter, Event, ExecutableGraph, Graph, KernelBundle, KernelPointer,
+    KernelValue, NdRange, Node, Queue, UsmSlice, usm,
 };
 
 const NODES: usize = 40;
@@ -54,6 +55,8 @@ struct Loops {
     graph: Graph,
     copy: Node,
     nodes: Vec<Node>,
+    /// The first number of the input.
+    first: u8,
     input: UsmSlice<f32, usm::Shared>,
     out: UsmSlice<u64, usm::Shared>,
     copied: UsmSlice<i32, usm::Shared>,
@@ -66,15 +69,15 @@ struct Loops {
 impl Loops {
     fn new(context: &Context, items: usize) -> Self {
         let bundle = replay_kernels(context);
-        let input = context.alloc_shared::<f32>(256).unwrap();
-        input.write().unwrap().iter_mut().zip(0_u8..=255).for_each(|(value, at)| *value = at.into());
+        let (first, input) = (0, input(context, 0));
         let out = context.alloc_shared::<u64>(NODES * items * WORDS).unwrap();
         let [from, copied] = [(); 2].map(|()| context.alloc_shared::<i32>(8).unwrap());
         from.write().unwrap().fill(1);
         let graph = Graph::new(context, context.device()).unwrap();
         let copy = graph.add(Command::copy(&from, &copied)).unwrap();
         let lengths = (0..NODES).map(|node| 40_000 / items + node).collect();
-        let mut new = Self { bundle, graph, copy, nodes: Vec::new(), input, out, copied, items, lengths };
+        let mut new =
+            Self { bundle, graph, copy, nodes: Vec::new(), first, input, out, copied, items, lengths };
         for node in 0..NODES {
             new.nodes.push(new.graph.after_all_leaves().add(new.command(node)).unwrap());
         }
@@ -82,10 +85,26 @@ impl Loops {
     }
 
     fn command(&self, node: usize) -> Command {
+        self.command_with(node, &self.input, self.lengths[node] as i32)
+    }
+
+    fn command_with(
+        &self,
+        node: usize,
+        input: impl KernelPointer<f32>,
+        length: impl KernelValue<i32>,
+    ) -> Command {
         let out = self.out.slice(node * self.items * WORDS..(node + 1) * self.items * WORDS).unwrap();
-        let call = call(&self.bundle, "looped").pointer_mut::<u64>(&out).pointer::<f32>(&self.input);
+        let call = call(&self.bundle, "looped").pointer_mut::<u64>(&out).pointer::<f32>(input);
         // A group for each, which launches can run side by side.
-        Command::parallel_for(NdRange::new(self.items, 1), call.value(self.lengths[node] as i32))
+        Command::parallel_for(NdRange::new(self.items, 1), call.value(length))
+    }
+
+    /// Has all nodes read other memory.
+    fn turn_input(&mut self, context: &Context) {
+        self.first = 1 - self.first;
+        self.input = input(context, self.first);
+        (0..NODES).for_each(|node| self.nodes[node].update_command(self.command(node)).unwrap());
     }
 
     /// Gives a node another length in the graph.
@@ -111,20 +130,39 @@ impl Loops {
         session.count("clEnqueueNDRangeKernel")
     }
 
+    /// What a work-item writes; all but the last terms are lost to rounding.
+    fn sum(&self, item: usize, length: usize) -> f32 {
+        let first = f32::from(self.first);
+        (length - 256..length).fold(0.0, |sum, i| sum * 0.5 + (first + ((item + i) & 255) as f32))
+    }
+
     #[track_caller]
     fn check(&self) {
         let expected: Vec<u64> = (self.lengths.iter())
             .flat_map(|length| {
-                (0..self.items).flat_map(|item| [sum(item, *length).to_bits().into(), 0, 0, 0])
+                (0..self.items).flat_map(|item| [self.sum(item, *length).to_bits().into(), 0, 0, 0])
             })
             .collect();
         assert_eq!(*self.out.read().unwrap(), expected);
     }
 }
 
-/// What a work-item writes; all but the last terms are lost to rounding.
-fn sum(item: usize, length: usize) -> f32 {
-    (length - 256..length).fold(0.0, |sum, i| sum * 0.5 + ((item + i) & 255) as f32)
+/// 256 numbers from a first one on.
+fn input(context: &Context, first: u8) -> UsmSlice<f32, usm::Shared> {
+    let input = context.alloc_shared::<f32>(256).unwrap();
+    input
+        .write()
+        .unwrap()
+        .iter_mut()
+        .zip(0_u8..=255)
+        .for_each(|(value, at)| *value = f32::from(first) + f32::from(at));
+    input
+}
+
+/// How often replays, of which it is known how many nodes were in lists, and their launches, had the same plan and not the same
+/// launches.
+fn took_turns(replays: &[(usize, u64)]) -> usize {
+    replays.windows(2).filter(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1).count()
 }
 
 /// Whichever of lists and launches was chosen, the other is tried where it is close, in turns with it; each replay runs each node, and the
@@ -147,9 +185,7 @@ fn lists_and_launches_take_turns_until_one_was_seen_to_be_faster() {
                     let listed: usize = executable.segments().iter().map(|list| list.nodes.len()).sum();
                     replays.push((listed, launches));
                 }
-                // The same plan, and not the same launches.
-                let took_turns = |pair: &&[(usize, u64)]| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1;
-                turns += replays.windows(2).filter(took_turns).count();
+                turns += took_turns(&replays);
                 let (listed, launches) = replays[REST];
                 assert!(replays[REST..].iter().all(|replay| *replay == (listed, launches)), "{replays:?}");
                 assert_eq!(launches < NODES as u64, listed > 0);
@@ -159,7 +195,52 @@ fn lists_and_launches_take_turns_until_one_was_seen_to_be_faster() {
     assert!(turns >= 5, "{turns}");
 }
 
-/// An update ends the turns, whenever it comes: no replay runs what the node was before.
+/// Values, by parameters and by commands, and memory that are updated between all replays reach all that take turns, and do not end it: the
+/// executable comes to rest as others do.
+#[test]
+fn what_is_updated_before_each_replay_learns_as_well() {
+    let Some(context) = undecided() else { return };
+    let mut turns = 0;
+    for what in ["a parameter", "a value", "memory"] {
+        for items in [2, 16] {
+            let context = without_cache(&context);
+            let queue = Queue::new(&context).unwrap();
+            let mut loops = Loops::new(&context, items);
+            let length = DynamicParameter::new(&loops.graph, loops.lengths[5] as i32);
+            let follower = loops.command_with(5, &loops.input, &length);
+            loops.nodes[5].update_command(follower).unwrap();
+            let executable = loops.graph.finalizer().updatable().finalize().unwrap();
+            let mut replays = Vec::new();
+            for _ in 0..REST + 4 {
+                match what {
+                    "a parameter" => {
+                        loops.lengths[5] += 1;
+                        length.update(loops.lengths[5] as i32).unwrap();
+                        executable.update(&loops.nodes[5]).unwrap();
+                    }
+                    "a value" => executable.update(loops.lengthen(3)).unwrap(),
+                    _ => {
+                        loops.turn_input(&context);
+                        executable.update_nodes(&loops.nodes).unwrap();
+                    }
+                }
+                let launches = loops.run(&queue, &executable);
+                let listed: usize = executable.segments().iter().map(|list| list.nodes.len()).sum();
+                replays.push((listed, launches));
+            }
+            turns += took_turns(&replays);
+            let (listed, launches) = replays[REST];
+            assert!(
+                replays[REST..].iter().all(|replay| *replay == (listed, launches)),
+                "{what}: {replays:?}"
+            );
+            assert_eq!(launches < NODES as u64, listed > 0);
+        }
+    }
+    assert!(turns >= 5, "{turns}");
+}
+
+/// Whenever an update comes, no replay runs what the node was before.
 #[test]
 fn updates_are_seen_by_all_that_take_turns() {
     let Some(context) = undecided() else { return };

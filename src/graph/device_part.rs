@@ -3,16 +3,14 @@
 use std::sync::Arc;
 
 use super::finalize::steps::{Place, PreparedPart, Source, prepare};
-use super::interpreter::{
-    self, Build, Lessons, NotListed, Occasion, Outcome, Rival, Tasks, Trial, Verdict, Way, Wish,
-};
+use super::interpreter::{self, Build, Lessons, Occasion, Outcome, Rival, Trial, Verdict, Way, Wish};
 use super::replay::{self, Replay, ReplayStrategy};
 use super::update::Pending;
 use crate::Result;
 use crate::driver::event::Event;
+use crate::driver::mutable::Patches;
 use crate::driver::queue;
 use crate::driver::run::Mode;
-use crate::driver::sequence::Sequence;
 
 /// Why a list is not thought of.
 const FEW: &str = "there are fewer than 32 small kernels, which were not launched often yet";
@@ -20,12 +18,8 @@ const FEW_MEASURED: &str = "there are fewer than 32 small kernels, which are mea
 
 /// A partition for the device.
 pub(super) struct DevicePart {
-    pub(super) sequence: Sequence,
+    pub(super) steps: PreparedPart,
     pub(super) replay: Box<dyn Replay>,
-    /// The nodes that are in lists of tasks, if there are any.
-    pub(super) tasks: Option<Tasks>,
-    /// Why nodes are in no list: all of them, or those that the interpreter could not have.
-    pub(super) not_listed: NotListed,
     /// Replay programs that it waits for.
     build: Option<Build>,
     /// What is being learned from its replays.
@@ -99,13 +93,11 @@ impl DevicePart {
     }
 
     /// With steps that nothing is to be learned from.
-    fn of(source: Source<'_>, PreparedPart { sequence, tasks, not_listed }: PreparedPart) -> Self {
+    fn of(source: Source<'_>, steps: PreparedPart) -> Self {
         let Source { queue, options, .. } = source;
         Self {
-            sequence,
+            steps,
             replay: replay::choose(queue.context(), queue.device(), options),
-            tasks,
-            not_listed,
             build: None,
             trial: None,
             winner: None,
@@ -117,8 +109,8 @@ impl DevicePart {
 
     /// Takes the steps of another one that was made for the same nodes.
     pub(super) fn replace_steps(&mut self, new: Self) {
-        let Self { sequence, replay, tasks, not_listed, build, trial, replays_left, .. } = new;
-        (self.sequence, self.replay, self.tasks, self.not_listed) = (sequence, replay, tasks, not_listed);
+        let Self { steps, replay, build, trial, replays_left, .. } = new;
+        (self.steps, self.replay) = (steps, replay);
         (self.build, self.trial, self.winner, self.replays_left) = (build, trial, None, replays_left);
     }
 
@@ -148,9 +140,36 @@ impl DevicePart {
         (self.trial, self.winner) = (None, None);
     }
 
+    /// Gives its nodes other values and memory in its own steps, and in those that run in turns with them, by a function that gets the
+    /// steps and where nodes are in them.
+    ///
+    /// # Errors
+    /// When its own steps do not take them. Others that do not are dropped.
+    pub(super) fn set_arguments(
+        &mut self,
+        places: &[Option<Place>],
+        patches: &mut Patches,
+        set: impl Fn(&mut PreparedPart, &[Option<Place>], &mut Patches) -> Result<()>,
+    ) -> Result<()> {
+        set(&mut self.steps, places, patches)?;
+        // Nothing of these is recorded.
+        let set = |rival: &mut Rival| set(&mut rival.steps, &rival.places, &mut Patches::default());
+        let taken = self.rivals().try_for_each(set);
+        if let Err(error) = taken {
+            log::warn!("other steps are given up, as they do not take an update: {error}");
+            self.stop_learning();
+        }
+        Ok(())
+    }
+
+    /// Other steps for its nodes.
+    fn rivals(&mut self) -> impl Iterator<Item = &mut Rival> {
+        self.trial.iter_mut().flat_map(Trial::rivals).chain(self.winner.as_deref_mut())
+    }
+
     /// How it is put on queues.
     pub(super) fn strategy(&self) -> ReplayStrategy {
-        if self.tasks.is_some() { ReplayStrategy::Interpreter } else { self.replay.strategy() }
+        if self.steps.tasks.is_some() { ReplayStrategy::Interpreter } else { self.replay.strategy() }
     }
 
     /// Puts it on a queue, behind events and its last run.
@@ -160,8 +179,8 @@ impl DevicePart {
         let all: Vec<&Event> = after.iter().copied().chain(&last).collect();
         let is_measured = self.trial.as_mut().is_some_and(Trial::wants_another);
         let event = match &mut self.trial {
-            Some(trial) if is_measured => trial.run(&self.sequence, queue, &all, mode),
-            _ => self.replay.replay(&self.sequence, queue, &all, mode),
+            Some(trial) if is_measured => trial.run(&self.steps.sequence, queue, &all, mode),
+            _ => self.replay.replay(&self.steps.sequence, queue, &all, mode),
         };
         match event {
             Ok(event) => {

@@ -171,7 +171,7 @@ impl ExecutableGraph {
         let flat = self.flat();
         let info = |(partition, part): (&Partition, &Option<DevicePart>)| {
             let origin = |node: &u32| flat.origin(*node as usize) as usize;
-            let sequence = part.as_ref().map(|part| &part.sequence);
+            let sequence = part.as_ref().map(|part| &part.steps.sequence);
             let linear = sequence.is_none_or(Sequence::is_linear);
             let commands = sequence.map_or(0, Sequence::commands);
             PartitionInfo {
@@ -200,7 +200,7 @@ impl ExecutableGraph {
         (0..self.0.partitions.len()).try_for_each(|part| self.plan_anew(&mut state, part))?;
         let mut handles = Vec::new();
         for part in state.device.iter_mut().flatten() {
-            handles.extend(part.replay.native(&part.sequence, queue.driver())?);
+            handles.extend(part.replay.native(&part.steps.sequence, queue.driver())?);
         }
         Ok(handles)
     }
@@ -270,7 +270,7 @@ impl ExecutableGraph {
     /// The allocations that a part uses.
     pub(super) fn memory(&self, index: usize) -> Vec<Arc<Allocation>> {
         match self.state().device.get(index) {
-            Some(Some(part)) => part.sequence.memory().chain(part.pending.memory()).cloned().collect(),
+            Some(Some(part)) => part.steps.sequence.memory().chain(part.pending.memory()).cloned().collect(),
             _ => Vec::new(),
         }
     }
@@ -310,7 +310,8 @@ impl ExecutableGraph {
         let nodes =
             self.0.partitions.get(index).map(|partition| partition.nodes.as_slice()).unwrap_or_default();
         let flat = self.flat();
-        let mut steps: Vec<(Vec<usize>, String)> = vec![(Vec::new(), String::new()); part.sequence.len()];
+        let mut steps: Vec<(Vec<usize>, String)> =
+            vec![(Vec::new(), String::new()); part.steps.sequence.len()];
         for node in nodes {
             let (Some(Steps::One(step) | Steps::Task { step, .. }), Some(command)) =
                 (self.place(*node), flat.command(*node as usize))
@@ -325,9 +326,9 @@ impl ExecutableGraph {
                 };
             }
         }
-        let is_join = |index: usize| part.sequence.step(index).is_none_or(Step::is_join);
+        let is_join = |index: usize| part.steps.sequence.step(index).is_none_or(Step::is_join);
         let steps = steps.into_iter().enumerate().filter(|(index, _)| !is_join(*index));
-        (part.sequence.id(), steps.map(|(_, step)| step).collect())
+        (part.steps.sequence.id(), steps.map(|(_, step)| step).collect())
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {

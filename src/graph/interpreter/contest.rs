@@ -29,7 +29,7 @@ impl Rival {
 
 /// The steps that there are, and their rivals.
 pub(super) struct Contest {
-    rivals: Vec<Rival>,
+    pub(super) rivals: Vec<Rival>,
     /// The best times so far in nanoseconds, of the steps that there are and of each rival.
     best: Vec<f64>,
 }

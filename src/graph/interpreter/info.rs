@@ -52,7 +52,7 @@ impl ExecutableGraph {
         for (partition, nodes) in self.inner().partitions.iter().map(|partition| &partition.nodes).enumerate()
         {
             self.with_part(partition, |part| {
-                let Some(tasks) = &part.tasks else { return };
+                let Some(tasks) = &part.steps.tasks else { return };
                 let first = all.len();
                 all.extend(tasks.segments().iter().map(|segment| {
                     let info = SegmentInfo {
@@ -91,7 +91,7 @@ impl ExecutableGraph {
                 for node in all {
                     if let Some(Steps::One(_)) = self.place(*node) {
                         let origin = self.flat().origin(*node as usize);
-                        nodes.entry(part.not_listed.reason(origin)).or_default().push(origin as usize);
+                        nodes.entry(part.steps.not_listed.reason(origin)).or_default().push(origin as usize);
                     }
                 }
             });

@@ -231,8 +231,11 @@ impl Tasks {
         Ok(())
     }
 
-    /// Writes what [differs](CommandKind::differs_in_arguments) into the block of a task.
-    fn set_arguments(
+    /// Writes what [differs](CommandKind::differs_in_arguments) into the block of a task. Replays on their way keep what they began with.
+    ///
+    /// # Errors
+    /// For memory of another context.
+    pub(crate) fn set_arguments(
         &self,
         task: u32,
         before: &CommandKind,

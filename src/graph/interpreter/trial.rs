@@ -162,6 +162,14 @@ impl Trial {
         }
     }
 
+    /// The rivals that run in turns, or will.
+    pub(crate) fn rivals(&mut self) -> impl Iterator<Item = &mut Rival> {
+        self.subjects.iter_mut().flat_map(|subject| match subject {
+            Subject::Contest(contest) => contest.rivals.as_mut_slice(),
+            Subject::Costs(_) => &mut [],
+        })
+    }
+
     /// Whether it has shown everything.
     pub(crate) fn is_over(&self) -> bool {
         self.subjects.is_empty()

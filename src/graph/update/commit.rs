@@ -38,6 +38,8 @@ struct Change {
 enum How {
     /// There is none.
     Host,
+    /// The same kernel gets other values and memory, at once.
+    Arguments,
     /// The same kernel gets other arguments, and another index space if it is given.
     Patch { step: usize, size: Option<Box<WorkSize>> },
     /// The task of a list gets other arguments, another range or another kernel.
@@ -206,6 +208,7 @@ impl ExecutableGraph {
         let part = now.and_then(|place| state.device.get(place.partition as usize)?.as_ref());
         let newest = part.and_then(|part| part.pending.newest());
         let place = newest.map_or(now, |(_, places)| places.get(node).and_then(Option::as_ref));
+        let waits = part.is_some_and(|part| part.pending.must_wait());
         let how = match place.map(|place| &place.step) {
             None => How::Host,
             // What did nothing may be given something to do.
@@ -216,17 +219,21 @@ impl ExecutableGraph {
             Some(_) if part.is_some_and(|part| part.pending.is_planned_anew()) => {
                 anew(state, &command).map_err(named)?
             }
+            Some(_)
+                if !waits && current.is_patched_by(&command) && current.differs_in_arguments(&command) =>
+            {
+                How::Arguments
+            }
             Some(Steps::Task { task, .. }) => {
                 let part = newest.map(|(part, _)| part).or(part);
                 let fits = |tasks: &Tasks| tasks.fits(*task, current, &command, &state.queue);
-                match part.and_then(|part| part.tasks.as_ref()).map(fits).transpose().map_err(named)? {
+                match part.and_then(|part| part.steps.tasks.as_ref()).map(fits).transpose().map_err(named)? {
                     Some(true) => How::Task(*task),
                     _ => anew(state, &command).map_err(named)?,
                 }
             }
             Some(Steps::One(step)) => {
                 let step = *step as usize;
-                let waits = part.is_some_and(|part| part.pending.must_wait());
                 match !waits && current.is_patched_by(&command) {
                     true => {
                         let size = if current.range() == command.range() {
@@ -268,19 +275,18 @@ impl ExecutableGraph {
             let mut part = partition.and_then(|partition| device.get_mut(partition as usize)?.as_mut());
             patches.clear();
             if let Some(part) = &mut part {
-                part.stop_learning();
                 part.set_values(own, &mut flat, &places, patches)?;
             }
             while plan.as_slice().first().is_some_and(|change| change.partition == partition) {
                 let Some(Change { node, command, how, .. }) = plan.next() else { break };
                 let Some(now) = flat.command(node) else { continue };
                 let is_patch = match &how {
-                    How::Patch { .. } => true,
+                    How::Arguments | How::Patch { .. } => true,
                     How::Task(_) => now.differs_in_arguments(&command),
                     How::Host | How::Anew | How::Replace { .. } => false,
                 };
                 if let Some(part) = &mut part {
-                    part.change(now, &command, how, queue, patches)?;
+                    part.change((node, now, &command), how, queue, &places, patches)?;
                 }
                 before.extend(match is_patch {
                     true => flat.patch(node, &command),
@@ -291,7 +297,7 @@ impl ExecutableGraph {
                 });
             }
             if let Some(part) = part.filter(|_| !patches.is_empty()) {
-                part.replay.patch(&part.sequence, patches);
+                part.replay.patch(&part.steps.sequence, patches);
             }
         }
         drop((flat, places));
@@ -306,15 +312,21 @@ impl DevicePart {
     /// Changes what was prepared for a command, or has it changed before the submissions to come.
     fn change(
         &mut self,
-        before: &Arc<CommandKind>,
-        command: &Arc<CommandKind>,
+        (node, before, command): (usize, &Arc<CommandKind>, &Arc<CommandKind>),
         how: How,
         queue: &Queue,
+        places: &[Option<Place>],
         patches: &mut Patches,
     ) -> Result<()> {
+        if !matches!(how, How::Arguments) {
+            self.stop_learning();
+        }
         let must_wait = self.pending.must_wait();
         match how {
             How::Host => Ok(()),
+            How::Arguments => self.set_arguments(places, patches, |steps, places, patches| {
+                steps.set_arguments(places.get(node), before, command, patches)
+            }),
             How::Anew => {
                 self.pending.plan_anew();
                 Ok(())
@@ -327,7 +339,7 @@ impl DevicePart {
             }
             How::Replace { step, new } => self.set_step(step, *new),
             How::Patch { step, size } => {
-                self.sequence.set_kernel(step, command.driver_arguments(), size.as_deref(), patches)
+                self.steps.sequence.set_kernel(step, command.driver_arguments(), size.as_deref(), patches)
             }
         }
     }

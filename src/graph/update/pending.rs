@@ -14,7 +14,7 @@ use crate::driver::step::Step;
 use crate::driver::usm::Allocation;
 use crate::graph::device_part::DevicePart;
 use crate::graph::executable::{ExecutableGraph, State};
-use crate::graph::finalize::steps::{Place, Source};
+use crate::graph::finalize::steps::{Place, PreparedPart, Source};
 use crate::graph::interpreter::memory_of;
 
 /// What a partition must do before it runs, or after.
@@ -124,7 +124,7 @@ impl Pending {
                 What::Changes(Changes { steps, tasks }) => Box::new(
                     steps.values().flat_map(Step::memory).chain(tasks.values().flat_map(|task| &task.memory)),
                 ),
-                What::Anew(new) => Box::new(new.0.sequence.memory()),
+                What::Anew(new) => Box::new(new.0.steps.sequence.memory()),
             }
         })
     }
@@ -171,15 +171,13 @@ impl DevicePart {
         command: &CommandKind,
         queue: &crate::Queue,
     ) -> Result<()> {
-        match &mut self.tasks {
-            Some(tasks) => tasks.update(task, before, command, queue, &mut self.sequence),
-            None => Ok(()),
-        }
+        let PreparedPart { tasks, sequence, .. } = &mut self.steps;
+        tasks.as_mut().map_or(Ok(()), |tasks| tasks.update(task, before, command, queue, sequence))
     }
 
     /// Replaces a step.
     pub(super) fn set_step(&mut self, index: usize, step: Step) -> Result<()> {
-        self.sequence.replace(index, step)?;
+        self.steps.sequence.replace(index, step)?;
         self.replay.changed(&[index]);
         Ok(())
     }

@@ -7,12 +7,12 @@
 use std::sync::{Arc, MutexGuard, RwLockReadGuard};
 
 use crate::Result;
-use crate::command::{Argument, Binding, Parameter, newest_of};
+use crate::command::{Argument, Binding, CommandKind, Parameter, newest_of};
 use crate::driver::mutable::Patches;
 use crate::graph::device_part::DevicePart;
 use crate::graph::executable::{ExecutableGraph, State};
 use crate::graph::finalize::flatten::Flat;
-use crate::graph::finalize::steps::{Place, Steps};
+use crate::graph::finalize::steps::{Place, PreparedPart, Steps};
 
 /// A node of the flat graph that gets the values of its parameters, and the partition that it is in.
 #[derive(Clone, Copy)]
@@ -58,6 +58,41 @@ impl DevicePart {
         for Follower { node, .. } in nodes {
             flat.set_behind(*node as usize, true);
         }
+        let flat = &*flat;
+        self.set_arguments(places, patches, |steps, places, patches| {
+            steps.set_values(nodes, flat, places, patches)
+        })
+    }
+}
+
+impl PreparedPart {
+    /// Gives a node that is at this place the values and the memory of another command that
+    /// [differs in nothing else](CommandKind::differs_in_arguments).
+    pub(super) fn set_arguments(
+        &mut self,
+        place: Option<&Option<Place>>,
+        before: &CommandKind,
+        command: &CommandKind,
+        patches: &mut Patches,
+    ) -> Result<()> {
+        match (place.and_then(Option::as_ref).map(|place| &place.step), &self.tasks) {
+            (Some(Steps::One(step)), _) => {
+                self.sequence.set_kernel(*step as usize, command.driver_arguments(), None, patches)
+            }
+            (Some(Steps::Task { task, .. }), Some(tasks)) => {
+                tasks.set_arguments(*task, before, command, &mut self.sequence)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn set_values(
+        &mut self,
+        nodes: &[Follower],
+        flat: &Flat,
+        places: &[Option<Place>],
+        patches: &mut Patches,
+    ) -> Result<()> {
         // Found in a loop of its own, as processors then fetch many commands at once.
         let mut found = Vec::with_capacity(nodes.len());
         found.extend(nodes.iter().filter_map(|Follower { node, .. }| {
@@ -105,10 +140,10 @@ impl ExecutableGraph {
                 continue;
             };
             let Some(Some(part)) = state.device.get(place.partition as usize) else { continue };
-            let tasks = part.tasks.as_ref().map(|tasks| tasks.values());
+            let tasks = part.steps.tasks.as_ref().map(|tasks| tasks.values());
             for Binding { argument, .. } in command.bindings() {
                 let value = match (&place.step, &tasks) {
-                    (Steps::One(step), _) => part.sequence.value(*step as usize, *argument),
+                    (Steps::One(step), _) => part.steps.sequence.value(*step as usize, *argument),
                     (Steps::Task { task, .. }, Some(tasks)) => tasks.get(*task, *argument),
                     _ => None,
                 };
