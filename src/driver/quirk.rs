@@ -80,6 +80,10 @@ pub(crate) struct Quirks {
     /// own in kernels that have both. So the first of them alone runs the tasks of a list that do not need groups. (A list of 1000
     /// tasks of 64 items in such a kernel: 255 and 234 µs on 6.0 and 7.1 if all share them, 110 and 120 so.)
     pub(crate) items_take_turns: bool,
+    /// PoCL (6.0 and 7.1) runs what only the first work-item of a group reaches twice, if the kernel has barriers on some of its ways and the
+    /// group has one work-item in the first dimension. (Tasks without groups in lists of groups: 6.0 with 1 × n and 1 × 1 × n work-items from
+    /// three on, 7.1 with one work-item, too.)
+    pub(crate) first_item_runs_twice: bool,
 }
 
 impl Quirks {
@@ -98,6 +102,7 @@ impl Quirks {
             mad_is_called: is_pocl_before_7(device),
             patience: is_pocl(device).then_some(Duration::from_micros(100)),
             items_take_turns: is_pocl(device) && device.kind() == DeviceKind::Cpu,
+            first_item_runs_twice: is_pocl(device) && device.kind() == DeviceKind::Cpu,
             slow_command_buffers: is_intel_cpu_runtime(device) || is_pocl(device),
             commands_per_buffer: if is_pocl(device) { 1000 } else { 1 << 16 },
             commands_per_updatable_buffer: if is_pocl(device) { 256 } else { 1 << 16 },

@@ -120,8 +120,10 @@ impl ExecutableGraph {
     /// When each command ran in the submission that the event is of, which must have ended. With
     /// [`ReplayStrategy::Enqueue`](super::ReplayStrategy::Enqueue) node by node, with command buffers from their begin to their end.
     ///
+    /// Ask before the next submission: that may be of other segments, made after an update, or with a replay program that was being built.
+    ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) when the event is of something else; [`Profiling`](crate::ErrorKind::Profiling) when the graph was finalized
+    /// [`Invalid`](crate::ErrorKind::Invalid) when the event is of something else, or the segments are others by now; [`Profiling`](crate::ErrorKind::Profiling) when the graph was finalized
     /// without [`profiling`](super::Finalizer::profiling), the queue was built without it, or the submission has not ended.
     pub fn timeline(&self, event: &Event) -> Result<Timeline> {
         let partitions = self.partitions();
@@ -183,7 +185,8 @@ impl ExecutableGraph {
     }
 
     fn not_of_this(&self) -> Error {
-        self.at(Error::invalid("the event is not of a submission of this graph"))
+        self.at(Error::invalid("the event is not of a submission of this graph as it is prepared now")
+            .remedy("ask for the timeline of a submission before the graph is updated or submitted again"))
     }
 }
 

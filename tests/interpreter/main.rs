@@ -145,6 +145,45 @@ fn groups_with_barriers_and_local_memory_run_in_segments_of_their_size() {
     assert!(results[0] == results[1], "{results:?}");
 }
 
+/// Whatever the shape of a list's groups is, nodes without groups run once. (PoCL runs them twice in groups with one work-item in the first
+/// dimension, which are launched there.)
+#[test]
+fn nodes_beside_groups_of_every_shape_run_once() {
+    let Some(context) = undecided() else { return };
+    let bundle = replay_kernels(&context);
+    let queue = Queue::new(&context).unwrap();
+    let [input, value] = [(); 2].map(|()| context.alloc_shared::<i32>(256).unwrap());
+    input.write().unwrap().fill(1);
+    let sums = context.alloc_shared::<u64>(64 * 4).unwrap();
+    for shape in [[1, 1, 1], [1, 4, 1], [1, 1, 4], [2, 1, 1], [2, 2, 2], [3, 1, 1], [16, 1, 1]] {
+        let [x, y, z] = shape;
+        let size = x * y * z;
+        let sum = call(&bundle, "group_sums").pointer::<i32>(&input).pointer_mut::<u64>(&sums);
+        let sum = sum.local(Local::<i32>::new(size)).local(Local::<u8>::new(size));
+        let sum = Command::parallel_for(NdRange::new([3 * x, y, z], shape), sum);
+        let chained = call(&bundle, "chained").pointer_mut::<i32>(&value).value(3_i32);
+        let chained = Command::parallel_for(64, chained);
+        value.write().unwrap().fill(1);
+        let graph = Graph::from_queue(&queue);
+        chain(&graph, [chained.clone(), sum, chained]);
+        let executable = finalize(&graph, ReplayStrategy::Interpreter);
+        queue.submit_graph(&executable).unwrap().wait().unwrap();
+        let seen = value.read().unwrap();
+        assert!(seen.iter().zip(0..64).all(|(value, item)| *value == 9 + 4 * item), "{shape:?}: {seen:?}");
+        if size.is_power_of_two() {
+            assert_eq!(sums.read().unwrap()[0], size as u64, "{shape:?}");
+        }
+        match executable.not_interpreted().as_slice() {
+            [] => assert_eq!(executable.segments().len(), 1),
+            [left] => {
+                assert!(x == 1 && left.nodes == [1], "{left:?}");
+                assert!(left.reason.contains("groups of one work-item in the first dimension"), "{left:?}");
+            }
+            more => panic!("{more:?}"),
+        }
+    }
+}
+
 #[test]
 fn nodes_that_do_not_depend_on_each_other_are_shared_by_groups() {
     // Some hundred microseconds of work, so that a second core is worth its wakening, however slow that was when it was measured.

@@ -52,7 +52,8 @@ fn a_timeline_shows_segments() {
     chain(&graph, mixed(&bundle, [&x, &y], 50));
     chain(&graph, [Command::write(vec![1; N], &x)]);
     chain(&graph, mixed(&bundle, [&x, &y], 50));
-    let executable = graph.finalizer().profiling().strategy(ReplayStrategy::Interpreter).finalize().unwrap();
+    let finalizer = graph.finalizer().profiling().updatable().strategy(ReplayStrategy::Interpreter);
+    let executable = finalizer.finalize().unwrap();
     let event = queue.submit_graph(&executable).unwrap();
     event.wait().unwrap();
     let timeline = executable.timeline(&event).unwrap();
@@ -60,6 +61,14 @@ fn a_timeline_shows_segments() {
     if seen != [("command buffers", 101)] {
         assert_eq!(seen, [("segment of 50 nodes", 50), ("memcpy", 1), ("segment of 50 nodes", 50)]);
     }
+    // For what no list can run others are made.
+    let copy = &graph.nodes()[3];
+    copy.update_command(Command::write(vec![9; 10], &y.slice(30..40).unwrap())).unwrap();
+    executable.update(copy).unwrap();
+    assert_eq!(executable.timeline(&event).unwrap().nodes().len(), seen.len());
+    queue.submit_graph(&executable).unwrap().wait().unwrap();
+    let refused = executable.timeline(&event).unwrap_err().to_string();
+    assert!(refused.contains("before the graph is updated or submitted again"), "{refused}");
 }
 
 #[test]

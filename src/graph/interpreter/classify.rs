@@ -328,12 +328,8 @@ pub(super) fn fits(
         return Err(format!("{} shares local memory in work-groups that are not whole", name()));
     }
     let bytes = form.call.arguments().iter().map(local_bytes).fold(0, u64::saturating_add);
-    if !program.takes(local.iter().product(), bytes) {
-        return Err(format!(
-            "{} has {} work-items in a group and {bytes} bytes of local memory, too many for the replay module",
-            name(),
-            local.iter().product::<usize>()
-        ));
+    if let Some(reason) = program.refusal(local, bytes) {
+        return Err(format!("{} has {reason}", name()));
     }
     Ok(Some(local.map(|size| size as u32)))
 }

@@ -50,6 +50,8 @@ pub(crate) struct ReplayProgram {
     learned: Learned,
     /// Work-items of the largest group that the device runs it with.
     max_group: usize,
+    /// Work-items of a group in the first dimension, from which on the device runs lists of groups rightly.
+    least_width: usize,
     /// Local memory that variables of its kernels leave.
     free_local_bytes: u64,
 }
@@ -109,9 +111,18 @@ impl ReplayProgram {
         self.hidden.as_ref()
     }
 
-    /// Whether it runs groups of so many work-items with so much local memory for their arguments.
-    pub(crate) fn takes(&self, work_items: usize, local_bytes: u64) -> bool {
-        work_items <= self.max_group && local_bytes <= self.free_local_bytes
+    /// Why it does not run groups of this size with so much local memory for their arguments, if it does not.
+    pub(crate) fn refusal(&self, local: [usize; 3], local_bytes: u64) -> Option<String> {
+        let [width, ..] = local;
+        let work_items: usize = local.iter().product();
+        if width < self.least_width {
+            let reason = "groups of one work-item in the first dimension, in lists of which the driver runs other nodes twice";
+            return Some(reason.to_owned());
+        }
+        let takes = work_items <= self.max_group && local_bytes <= self.free_local_bytes;
+        (!takes).then(|| {
+            format!("{work_items} work-items in a group and {local_bytes} bytes of local memory, too many for the replay module")
+        })
     }
 
     /// Runs tasks. `memory` is what they use through their arguments.
@@ -181,6 +192,7 @@ impl Builder<'_> {
             layout,
             seq: Mutex::new(kernel(REPLAY_SEQ)?),
             max_group: wi.max_work_group_size()?,
+            least_width: if self.context.quirks().first_item_runs_twice { 2 } else { 1 },
             wi: Mutex::new(wi),
             hidden,
             rates: Rates::default(),
