@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{call, chain, gate, queues_and_measuring, replay_kernels, undecided, without_cache};
+use common::{call, chain, gate, queues, queues_and_measuring, replay_kernels, undecided, without_cache};
 use oclave::record::Session;
 use oclave::{
     Command, Context, DynamicParameter, Event, ExecutableGraph, Graph, KernelBundle, KernelPointer,
@@ -287,5 +287,31 @@ fn updates_behind_submissions_that_are_held_back_are_seen_by_all_that_take_turns
         (0..REST).for_each(|_| assert_ne!(loops.run(&queues[0], &executable), 0));
         let from = context.alloc_shared::<i32>(8).unwrap();
         loops.copy.update_command(Command::copy(&from, &loops.copied)).unwrap();
+    }
+}
+
+/// A replay that the driver refuses a part of, on whichever of the queues that it takes while it is measured, is over when that is told;
+/// the next ones are right.
+#[test]
+fn measured_replays_that_fail_are_over() {
+    let Some(context) = undecided() else { return };
+    // With one marker behind it on a queue out of order, with one more before it on a queue in order.
+    for nth in 1..=2 {
+        let context = without_cache(&context);
+        let loops = Loops::new(&context, 2);
+        for queue in queues(&context) {
+            let executable = loops.graph.finalize().unwrap();
+            for _ in 0..REST / 2 {
+                let session = Session::start();
+                session.fail("clEnqueueMarkerWithWaitList", nth, -5);
+                if let Err(error) = queue.submit_graph(&executable) {
+                    assert!(error.to_string().contains("CL_OUT_OF_RESOURCES"), "{error}");
+                    let begun = session.count("clEnqueueNDRangeKernel") > 0;
+                    assert!(!begun || session.count("clFinish") > 0, "{:?}", session.counts());
+                }
+                drop(session);
+                assert_ne!(loops.run(&queue, &executable), 0);
+            }
+        }
     }
 }

@@ -116,20 +116,32 @@ impl Trial {
         };
         let before = (queue.is_in_order()).then(|| queue.marker(after)).transpose()?;
         let after: Vec<&Event> = before.as_ref().map_or_else(|| after.to_vec(), |before| vec![before]);
-        let (event, running) = if steps {
-            let end = own.run(sequence, 0..sequence.len(), &after, Mode { measure: true, ..mode })?;
-            (end.clone(), Running { begin: None, end })
-        } else {
-            // Measuring each step would cost launches more than lists.
-            let begin = own.marker(&after)?;
-            let event = own.run(sequence, 0..sequence.len(), &[&begin], Mode { measure: false, ..mode })?;
-            let end = own.marker(&[&event])?;
-            (event, Running { begin: Some(begin), end })
-        };
-        let end = queue.marker(&[&running.end])?;
-        let end = end.of_several(Several::unmeasured(Some(event)));
+        let mode = Mode { measure: steps, ..mode };
+        let outcome = Self::put(&own, sequence, &after, mode).and_then(|(event, running)| {
+            let end = queue.marker(&[&running.end])?;
+            Ok((end.of_several(Several::unmeasured(Some(event))), running))
+        });
+        let (end, running) = outcome.inspect_err(|_| {
+            // Nobody else would wait for what is there already.
+            if let Err(error) = own.finish() {
+                own.context().keep_error(error);
+            }
+        })?;
         self.running = Some(running);
         Ok(end)
+    }
+
+    /// Puts a sequence on a queue that measures it: each step, or what is around it, as measuring steps would cost launches more than lists.
+    fn put(own: &Arc<Queue>, sequence: &Sequence, after: &[&Event], mode: Mode) -> Result<(Event, Running)> {
+        let steps = 0..sequence.len();
+        if mode.measure {
+            let end = own.run(sequence, steps, after, mode)?;
+            return Ok((end.clone(), Running { begin: None, end }));
+        }
+        let begin = own.marker(after)?;
+        let event = own.run(sequence, steps, &[&begin], mode)?;
+        let end = own.marker(&[&event])?;
+        Ok((event, Running { begin: Some(begin), end }))
     }
 
     /// Looks at the times of the last round, if it has ended; whether another one is to be measured.
