@@ -8,7 +8,7 @@ mod common;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{call, chain, replay_kernels, undecided, without_cache};
+use common::{call, chain, replay_kernels, undecided, unmeasured, without_cache};
 use oclave::record::Session;
 use oclave::{
     Buffer, Command, Context, DynamicParameter, ExecutableGraph, Graph, KernelBundle, Node, Queue,
@@ -43,11 +43,13 @@ fn chains_side_by_side_run_as_wholes_without_synchronisation() {
     let mut ends: Vec<Node> = vec![first; CHAINS];
     for factor in 0..LENGTH as i32 {
         for (end, part) in ends.iter_mut().zip(&parts) {
-            *end = graph.after(&[&*end]).add(bump(&bundle, part, factor % 5 - 2)).unwrap();
+            let bump = unmeasured(&bundle, "chained").pointer_mut::<i32>(part).value(factor % 5 - 2);
+            *end = graph.after(&[&*end]).add(Command::parallel_for(ITEMS, bump)).unwrap();
         }
     }
     let ends: Vec<&Node> = ends.iter().collect();
-    graph.after(&ends).add(bump(&bundle, &memory, 3)).unwrap();
+    let bump = unmeasured(&bundle, "chained").pointer_mut::<i32>(&memory).value(3_i32);
+    graph.after(&ends).add(Command::parallel_for(memory.len(), bump)).unwrap();
     let mut results = Vec::new();
     for queue in [Queue::new(&context).unwrap(), Queue::builder(&context).out_of_order().build().unwrap()] {
         for strategy in [ReplayStrategy::Enqueue, ReplayStrategy::Interpreter] {

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use std::{fs, io};
 
 use oclave::record::Session;
-use oclave::{Context, Device, ProgramCache, Queue};
+use oclave::{Context, Device, Graph, ProgramCache, Queue};
 
 mod common;
 mod kernels {
@@ -107,6 +107,44 @@ fn damaged_entries_are_rebuilt() {
         assert_eq!(run(&device, &at(&directory)).unwrap(), Origin::Compiled, "{what}");
         assert_eq!(run(&device, &at(&directory)).unwrap(), Origin::Cached, "after {what}");
     }
+}
+
+/// Graphs that run from lists have entries more: the program that does it, and what that costs.
+#[test]
+fn damaged_entries_of_lists_are_made_anew() {
+    let Some(device) = device() else { return };
+    if device.capabilities().usm.is_none() {
+        return println!("skipped: the device has no USM");
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let replay = |what: &str| {
+        let context = Context::builder(std::slice::from_ref(&device)).program_cache(&at(&directory));
+        let context = context.graph_interpreter(Some(true)).build().unwrap();
+        let queue = Queue::new(&context).unwrap();
+        let memory = context.alloc_shared::<i32>(8).unwrap();
+        memory.write().unwrap().fill(1);
+        let bundle = common::bundle(&context);
+        let call = common::call(&bundle, "bump_by").pointer_mut::<i32>(&memory).value(1_i32);
+        let graph = Graph::from_queue(&queue);
+        common::chain(&graph, vec![oclave::Command::parallel_for(8, call); 5]);
+        let executable = graph.finalize().unwrap();
+        assert_eq!(executable.segments().len(), 1, "{what}: {:?}", executable.not_interpreted());
+        queue.submit_graph(&executable).unwrap().wait().unwrap();
+        assert_eq!(*memory.read().unwrap(), [6; 8], "{what}");
+    };
+    replay("none");
+    let paths = entries(directory.path());
+    assert!(paths.len() >= 2, "{paths:?}");
+    for path in &paths {
+        let bytes = fs::read(path).unwrap();
+        fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+    }
+    replay("halves");
+    for path in &paths {
+        fs::remove_file(path).unwrap();
+        fs::create_dir(path).unwrap();
+    }
+    replay("folders");
 }
 
 #[test]

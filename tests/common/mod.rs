@@ -11,7 +11,7 @@ use oclave::mask::Mask;
 use oclave::record::{ObjectKind, Session};
 use oclave::{
     Aspects, Command, Context, Device, Event, Graph, KernelBundle, KernelCall, ProgramCache, Queue,
-    QueueBuilder, ReplayStrategy,
+    QueueBuilder, ReplayStrategy, SpecConstant,
 };
 
 /// The selected device, or `None` after saying why.
@@ -92,6 +92,13 @@ pub(crate) fn call(bundle: &KernelBundle, name: &str) -> KernelCall {
 /// The kernels of `tests/fixtures/replay.cl`.
 pub(crate) fn replay_kernels(context: &Context) -> KernelBundle {
     KernelBundle::from_spirv(context, include_bytes!("../fixtures/replay.spv")).unwrap()
+}
+
+/// A call of one of them in a program of its own, for tests that ask how lists are divided: what its kernels cost is as estimated, as
+/// neither this process nor an earlier one, which the cache knows of, has measured them. Only for graphs that are told their strategy.
+pub(crate) fn unmeasured(bundle: &KernelBundle, name: &str) -> KernelCall {
+    static CONSTANT: SpecConstant<i32> = SpecConstant::new("CONSTANT", 7);
+    call(bundle, name).spec(&CONSTANT, 1)
 }
 
 /// A context in which the environment does not say how graphs are replayed; or `None` after saying why.

@@ -9,6 +9,7 @@ mod kernels {
 }
 mod model;
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use kernels::buffers::{advance, advance_late, number};
@@ -310,6 +311,58 @@ fn updates_do_not_wait_and_do_not_reach_what_was_submitted() {
             expected += 10 * i;
         }
         assert_eq!(queue.read(&value).unwrap(), [expected], "{strategy:?}");
+    }
+}
+
+/// Threads that update all nodes at once, while these and others submit: each replay runs what one of the updates brought, and nothing of
+/// another.
+#[test]
+fn replays_see_whole_updates_of_whatever_thread() {
+    const NODES: usize = 40;
+    const UPDATES: usize = 60;
+    const THREADS: usize = 3;
+    const SLOTS: usize = THREADS * UPDATES;
+    for (context, strategy) in contexts() {
+        let graph = Graph::new(&context, context.device()).unwrap();
+        let cells = context.alloc_device::<u32>(NODES).unwrap();
+        let seen = context.alloc_shared::<u32>(NODES * SLOTS).unwrap();
+        seen.write().unwrap().fill(u32::MAX);
+        let slot = |slot: usize| seen.slice(slot * NODES..(slot + 1) * NODES).unwrap();
+        let value = DynamicParameter::new(&graph, 0_u32);
+        let cell = |at: usize| Command::parallel_for(1, number(cells.slice(at..).unwrap(), &value));
+        let mut nodes: Vec<Node> = (0..NODES).map(|at| graph.add(cell(at)).unwrap()).collect();
+        nodes.push(graph.after_all_leaves().add(Command::copy(&cells, &slot(0))).unwrap());
+        let executable = graph.finalizer().updatable().strategy(strategy).finalize().unwrap();
+        let (next, queues) = (Mutex::new(0), common::queues(&context));
+        std::thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let queue = queues[thread % queues.len()].clone();
+                let (next, executable, nodes, value, cells) = (&next, &executable, &nodes, &value, &cells);
+                let slot = &slot;
+                scope.spawn(move || {
+                    for _ in 0..UPDATES {
+                        let mut next = next.lock().unwrap();
+                        value.update(*next as u32).unwrap();
+                        nodes[NODES].update_command(Command::copy(cells, &slot(*next))).unwrap();
+                        executable.update_nodes(nodes).unwrap();
+                        *next += 1;
+                        drop(next);
+                        // Another thread's update may come first.
+                        queue.submit_graph(executable).unwrap();
+                    }
+                    queue.wait().unwrap();
+                });
+            }
+        });
+        let seen = seen.read().unwrap();
+        for (slot, cells) in seen.chunks(NODES).enumerate().filter(|(_, cells)| *cells != [u32::MAX; NODES]) {
+            assert_eq!(cells, [slot as u32; NODES], "{strategy:?}");
+        }
+        assert_eq!(
+            seen[NODES * (SLOTS - 1)],
+            SLOTS as u32 - 1,
+            "the last one is submitted by whoever made it"
+        );
     }
 }
 
