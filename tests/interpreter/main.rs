@@ -4,6 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod kernels;
 mod programs;
 mod random;
 mod reports;

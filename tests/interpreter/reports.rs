@@ -42,6 +42,26 @@ fn what_no_list_can_run_is_launched_and_the_reason_is_told() {
     assert_eq!(*value.read().unwrap(), *expected);
 }
 
+/// The number and the size of groups count as asking for them, too.
+#[test]
+fn kernels_that_ask_for_groups_of_the_drivers_choice_are_launched() {
+    let Some(context) = undecided() else { return };
+    let bundle = replay_kernels(&context);
+    let queue = Queue::new(&context).unwrap();
+    let [launched, replayed] = [(); 2].map(|()| context.alloc_shared::<u64>(N * 4).unwrap());
+    let sizes = |out| Command::parallel_for(N, call(&bundle, "sizes").pointer_mut::<u64>(out));
+    let graph = Graph::from_queue(&queue);
+    chain(&graph, [sizes(&replayed), sizes(&replayed)]);
+    let executable = finalize(&graph, ReplayStrategy::Interpreter);
+    let [told] = executable.not_interpreted().try_into().unwrap();
+    assert_eq!(told.reason, "kernel `sizes` uses work-groups, and is launched without their size");
+    assert_eq!(told.nodes, [0, 1]);
+    queue.submit_graph(&executable).unwrap();
+    queue.submit(sizes(&launched)).unwrap();
+    queue.wait().unwrap();
+    assert_eq!(*replayed.read().unwrap(), *launched.read().unwrap());
+}
+
 #[test]
 fn a_timeline_shows_segments() {
     let Some(context) = undecided() else { return };

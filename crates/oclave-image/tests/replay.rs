@@ -137,7 +137,9 @@ fn odd_uses_of_built_ins() {
         (true, vec![load(4), store(11)]),
     ];
     for (index, (vector, body)) in bodies.into_iter().enumerate() {
-        let (_, layout) = replayed(&format!("body {index}"), &with_body(GLOBAL_ID, vector, &body));
+        let (module, layout) = replayed(&format!("body {index}"), &with_body(GLOBAL_ID, vector, &body));
+        // Which would be undefined beyond the third component.
+        assert!(module.instructions().all(|i| !i.is(Op::VectorExtractDynamic)));
         assert_eq!(layout.module_kernels(), 1, "{:?}", layout.excluded());
         assert_eq!(layout.kernels()[0].unit, ReplayUnit::Items);
     }
@@ -157,6 +159,24 @@ fn odd_uses_of_built_ins() {
         let (_, layout) = replayed("looped", &with_body(number, false, &looped));
         assert_eq!(layout.kernels()[0].unit, unit);
         assert!(layout.kernels()[0].cost.has_loops);
+    }
+}
+
+#[test]
+fn kernels_that_ask_for_their_groups_run_by_groups() {
+    // Number of groups, their size, which one it is; the size of the index space, where it begins.
+    for (number, unit) in [24, 25, 26, 32]
+        .map(|number| (number, ReplayUnit::Groups))
+        .into_iter()
+        .chain([31, 33].map(|number| (number, ReplayUnit::Items)))
+    {
+        let body = [
+            (Op::Load, vec![4, 30, 10]),
+            (Op::CompositeExtract, vec![2, 31, 30, 0]),
+            (Op::Store, vec![21, 31]),
+        ];
+        let (_, layout) = replayed("groups", &with_body(number, true, &body));
+        assert_eq!(layout.kernels()[0].unit, unit, "built-in {number}");
     }
 }
 

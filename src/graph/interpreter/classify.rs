@@ -238,6 +238,12 @@ impl<'q> Classifier<'q> {
 }
 
 impl Classes {
+    /// Why none of the nodes can be in a list, if no kernel can.
+    pub(super) fn refusal(&self) -> Option<&str> {
+        let can = self.candidates.iter().any(|candidate| matches!(candidate.kind, Kind::Of(..)));
+        self.reasons.first().filter(|_| !can).map(String::as_str)
+    }
+
     /// What the steps of a plan run, as far as something can be learned from it; the nodes still by their place in the partition.
     pub(super) fn works(&self, segments: &[Segment]) -> Vec<costs::Work> {
         let is_to_learn = |node: &Node, source: Source| match node.kind {

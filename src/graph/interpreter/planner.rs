@@ -28,7 +28,8 @@ impl<'a> Planner<'a> {
         works.iter_mut().for_each(|work| work.node = self.number(work.node));
         let rivals = if always { Vec::new() } else { self.rivals(&segments) };
         let lessons = Lessons { programs: self.classes.programs.clone(), works, rivals };
-        let launches = || Way::Launches("launches of their own are faster for its nodes".to_owned());
+        let reason = self.classes.refusal().unwrap_or("launches of their own are faster for its nodes");
+        let launches = || Way::Launches(reason.to_owned());
         (self.with_tasks(segments, always).map_or_else(launches, Way::Lists), lessons)
     }
 

@@ -176,7 +176,9 @@ impl Builder<'_> {
             let what = format!("no kernel can be replayed ({})", reasons.join("; "));
             return Err(Error::new(ErrorKind::KernelNotSupported, what));
         }
-        let program = self.program_of(image, device, specs, "replay", || Ok(words))?;
+        // A binary in the cache is of these very words: whoever changes how they are written gets another one.
+        let form = format!("replay {}", blake3::hash(bytemuck::cast_slice(&words)));
+        let program = self.program_of(image, device, specs, &form, || Ok(words))?;
         let hidden = attach::table_of(self, image, device, original)?;
         let kernel = |name: &str| -> Result<Kernel> {
             let mut kernel = Kernel::new(&program, name)?;

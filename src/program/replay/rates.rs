@@ -191,9 +191,9 @@ fn measure(builder: &Builder<'_>, device: &DeviceState, program: &ReplayProgram)
     let mut list = list(program, memory.address().addr() as u64)?;
     list.prepare(context, device.device())?;
     let steps = program.layout().kernels().last().map_or(1.0, |churn| f64::from(churn.cost.steps));
-    let limit = device.device().capabilities().limits.max_work_group_size;
     let shape = |local| if local == 0 { Shape::Seq } else { Shape::Wi([local, 1, 1]) };
-    let shapes = CANDIDATES.into_iter().filter(|local| *local <= limit).map(shape).collect();
+    let runs = |local: &usize| *local == 0 || program.refusal([*local, 1, 1], 0).is_none();
+    let shapes = CANDIDATES.into_iter().filter(runs).map(shape).collect();
     let queue = device.queue(context)?;
     let timed = Queue::new(context, device.device(), properties)?;
     let mut measuring = Measuring { program, queue, timed, memory, list, steps, shapes };

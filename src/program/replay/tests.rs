@@ -186,6 +186,20 @@ fn built_ins_are_those_of_a_launch() {
     });
 }
 
+/// A launch is not asked: what PoCL gives there is nothing.
+#[test]
+fn built_ins_have_the_values_of_opencl_c_beyond_the_third_dimension() {
+    let Some(f) = fixture() else { return };
+    for dimension in [3_u32, 7, u32::MAX] {
+        for shape in SHAPES {
+            let out = f.shared(6 * 4, 77);
+            let call = f.call("any_dimension").pointer_mut::<u64>(&out).value(dimension);
+            f.replay(&[(NdRange::new([3, 2], [3, 1]).with_offset([4, 5]), call)], shape);
+            assert_eq!(*out.read().unwrap(), *[0, 1, 0, 1001].repeat(6), "{dimension} {shape:?}");
+        }
+    }
+}
+
 #[test]
 fn rows_in_parts_have_all_their_items() {
     let Some(f) = fixture() else { return };

@@ -60,6 +60,14 @@ impl Builtin {
         }
     }
 
+    /// What it is in dimensions beyond the third.
+    pub(super) fn beyond(self) -> u64 {
+        match self {
+            Self::GlobalSize | Self::NumWorkgroups | Self::WorkgroupSize | Self::EnqueuedWorkgroupSize => 1,
+            _ => 0,
+        }
+    }
+
     /// All of its components.
     pub(super) fn components(self) -> impl Iterator<Item = Component> {
         (0..self.axes()).map(move |axis| Component { builtin: self, axis })
@@ -118,13 +126,15 @@ impl Needs {
         asks(Builtin::GlobalInvocationId) && asks(Builtin::GlobalSize)
     }
 
-    /// Whether the function asks where in which group it is.
+    /// Whether the function asks how the index space is cut into groups, or where in which group it is.
     pub(super) fn asks_for_group(self) -> bool {
         self.any(&[
             Builtin::LocalInvocationId,
             Builtin::LocalInvocationIndex,
             Builtin::WorkgroupId,
+            Builtin::NumWorkgroups,
             Builtin::WorkgroupSize,
+            Builtin::EnqueuedWorkgroupSize,
         ])
     }
 

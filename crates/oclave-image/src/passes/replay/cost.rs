@@ -1,6 +1,6 @@
 //! A static estimate of what a work-item costs: instructions by weight, more in loops.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::layout::ReplayCost;
 use crate::spirv::{Instruction, Op, is_terminator};
@@ -15,6 +15,11 @@ const MOST_STEPS: usize = 1 << 20;
 pub(super) struct FunctionCost {
     steps: u64,
     has_loops: bool,
+    /// Whether a loop has several entries.
+    pub(super) is_irreducible: bool,
+    /// Whether a loop with several exits has a barrier, and what such loops call.
+    pub(super) leaves_barriers: bool,
+    pub(super) left_calls: Vec<u32>,
     /// Callee and how often it is called.
     calls: Vec<(u32, u64)>,
 }
@@ -23,6 +28,7 @@ pub(super) struct FunctionCost {
 struct Block {
     steps: u64,
     calls: Vec<u32>,
+    has_barrier: bool,
     /// Labels.
     successors: Vec<u32>,
 }
@@ -45,6 +51,7 @@ impl Counter {
         }
         let Some(block) = self.blocks.last_mut() else { return };
         block.steps += weight(op, instruction);
+        block.has_barrier |= op == Op::ControlBarrier;
         if op == Op::FunctionCall {
             block.calls.extend(instruction.operand(0));
         }
@@ -69,9 +76,13 @@ impl Counter {
                 block.successors.iter().filter_map(|label| self.labels.get(label).copied()).collect()
             })
             .collect();
-        let depths = loop_depths(&successors);
-        let mut cost =
-            FunctionCost { has_loops: depths.iter().any(|depth| *depth > 0), ..FunctionCost::default() };
+        let Loops { depths, is_irreducible, several_exits } = loops(&successors);
+        let has_loops = depths.iter().any(|depth| *depth > 0);
+        let mut cost = FunctionCost { has_loops, is_irreducible, ..FunctionCost::default() };
+        for block in several_exits.iter().filter_map(|block| self.blocks.get(*block)) {
+            cost.leaves_barriers |= block.has_barrier;
+            cost.left_calls.extend(&block.calls);
+        }
         for (block, depth) in self.blocks.into_iter().zip(depths) {
             let times = ReplayCost::LOOP_TRIPS.pow(depth.min(DEEPEST));
             cost.steps = cost.steps.saturating_add(block.steps.saturating_mul(times));
@@ -99,8 +110,19 @@ fn weight(op: Op, instruction: &Instruction<'_>) -> u64 {
     }
 }
 
-/// How many loops each block is in. Block 0 is where the function begins.
-fn loop_depths(successors: &[Vec<usize>]) -> Vec<u32> {
+/// The loops of a function, as far as they are looked at.
+#[derive(Debug, Default, PartialEq)]
+struct Loops {
+    /// How many each block is in.
+    depths: Vec<u32>,
+    /// Whether one has several entries.
+    is_irreducible: bool,
+    /// The blocks of those that are left in several places.
+    several_exits: BTreeSet<usize>,
+}
+
+/// Block 0 is where the function begins.
+fn loops(successors: &[Vec<usize>]) -> Loops {
     let count = successors.len();
     let mut predecessors = vec![Vec::new(); count];
     for (from, tos) in successors.iter().enumerate() {
@@ -120,8 +142,9 @@ fn loop_depths(successors: &[Vec<usize>]) -> Vec<u32> {
                 }
             }
         }
-        return depths;
+        return Loops { depths, ..Loops::default() };
     }
+    let (mut is_irreducible, mut several_exits) = (false, BTreeSet::new());
     for (header, tails) in loops {
         // The natural loop: what reaches a tail without passing the header.
         let mut inside = vec![false; count];
@@ -140,11 +163,21 @@ fn loop_depths(successors: &[Vec<usize>]) -> Vec<u32> {
                 open.extend(predecessors.get(block).into_iter().flatten());
             }
         }
-        for (depth, inside) in depths.iter_mut().zip(inside) {
-            *depth += u32::from(inside);
+        // What reaches a tail from the beginning does not pass the header.
+        is_irreducible |= header != 0 && inside.first() == Some(&true);
+        let blocks = || inside.iter().enumerate().filter(|(_, inside)| **inside).map(|(block, _)| block);
+        let is_exit = |block: &usize| {
+            let mut next = successors.get(*block).into_iter().flatten();
+            next.any(|to| inside.get(*to) == Some(&false))
+        };
+        if blocks().filter(is_exit).count() > 1 {
+            several_exits.extend(blocks());
+        }
+        for (depth, inside) in depths.iter_mut().zip(&inside) {
+            *depth += u32::from(*inside);
         }
     }
-    depths
+    Loops { depths, is_irreducible, several_exits }
 }
 
 /// Header → the blocks that jump back to it.
@@ -218,14 +251,26 @@ pub(super) fn total(costs: &BTreeMap<u32, FunctionCost>, function: u32) -> Repla
 
 #[cfg(test)]
 mod tests {
-    use super::loop_depths;
+    use super::loops;
 
     #[test]
     fn nested_loops_count_twice() {
         // 0 → 1 → 2 ⇄ 3, 2 → 4 → 1, 4 → 5
         let successors = [vec![1], vec![2], vec![3, 4], vec![2], vec![1, 5], vec![]];
-        assert_eq!(loop_depths(&successors), [0, 1, 2, 2, 1, 0]);
-        assert_eq!(loop_depths(&[vec![0]]), [1]);
-        assert_eq!(loop_depths(&[]), [0; 0]);
+        assert_eq!(loops(&successors).depths, [0, 1, 2, 2, 1, 0]);
+        assert_eq!(loops(&[vec![0]]).depths, [1]);
+        assert_eq!(loops(&[]).depths, [0; 0]);
+    }
+
+    #[test]
+    fn loops_tell_their_entries_and_exits() {
+        // 0 → 1 → 2 → 1, 1 → 3
+        let plain = loops(&[vec![1], vec![2, 3], vec![1], vec![]]);
+        assert!(!plain.is_irreducible && plain.several_exits.is_empty());
+        // The same, with 2 → 3.
+        let left = loops(&[vec![1], vec![2, 3], vec![1, 3], vec![]]);
+        assert_eq!(left.several_exits.into_iter().collect::<Vec<_>>(), [1, 2]);
+        // 0 → 1 ⇄ 2, 0 → 2
+        assert!(loops(&[vec![1, 2], vec![2, 3], vec![1], vec![]]).is_irreducible);
     }
 }

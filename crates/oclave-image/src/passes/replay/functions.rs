@@ -210,8 +210,41 @@ impl Rewriting<'_, '_> {
             }
         } else if self.survey.chains.contains(&result) {
             self.chain(function, instruction);
+        } else if let Some(component) = self.component_at(instruction) {
+            self.select(function, instruction, component);
         } else {
             self.other(function, instruction);
+        }
+    }
+
+    /// The built-in of which an instruction extracts a component by an index that is computed.
+    fn component_at(&self, instruction: &Instruction<'_>) -> Option<BuiltinVariable> {
+        let vector = instruction.operand(0).filter(|_| instruction.is(Op::VectorExtractDynamic))?;
+        self.survey.variables.get(&self.survey.loads.get(&vector)?.variable).copied()
+    }
+
+    /// Selects the component. What OpenCL C says of dimensions beyond the third, and drivers make of such an instruction, holds, too.
+    fn select(&mut self, function: &Function, instruction: &Instruction<'_>, variable: BuiltinVariable) {
+        let words = self.mapped(function, instruction);
+        let (&[ty, result, _, index], Some(builtin)) = (words.as_slice(), variable.builtin) else { return };
+        let index_bits = match instruction
+            .operand(1)
+            .and_then(|index| self.survey.definitions().type_of(index))
+            .and_then(|ty| self.types.ty(ty))
+        {
+            Some(Type::Int { width }) => width,
+            _ => 64,
+        };
+        let bool = self.new.bool_type();
+        let mut value = self.new.int_constant(variable.width, builtin.beyond());
+        for component in builtin.components() {
+            let axis = self.new.int_constant(index_bits, component.axis.into());
+            let [is_axis, next] = [(); 2].map(|()| self.new.fresh_id());
+            let next = if component.axis == 2 { result } else { next };
+            let parameter = self.narrowed(&variable, function.parameter(component));
+            self.new.push(Op::IEqual, &[bool, is_axis, index, axis]);
+            self.new.push(Op::Select, &[ty, next, is_axis, parameter, value]);
+            value = next;
         }
     }
 

@@ -22,8 +22,9 @@
 //!
 //! # What cannot be replayed
 //! Sub-groups, operations of whole groups, images, samplers, pipes, queues of the device, functions that are not in the
-//! module, program-scope variables that kernels write (the replay module would have its own), floating-point modes other than those of most
-//! kernels. Each such kernel is left out, with the reason in [`ReplayLayout::excluded`].
+//! module, program-scope variables that are not constant (the replay module would have its own), floating-point modes other than those of most
+//! kernels; loops with several entries, and on devices whose work-items run side by side loops with barriers that are left in several
+//! places: drivers crash on the ones, and make wrong code of the others. Each such kernel is left out, with the reason in [`ReplayLayout::excluded`].
 
 mod arguments;
 mod box_kernels;
@@ -89,7 +90,7 @@ pub fn replay(module: &Module, target: &DeviceTarget, local_memory_bytes: u64) -
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
     let all = Survey::new(&definitions, &types).kernels(&types);
-    let (included, excluded) = choose(all, local_memory_bytes);
+    let (included, excluded) = choose(all, target, local_memory_bytes);
     let names: BTreeSet<&str> = included.iter().map(|kernel| kernel.name.as_str()).collect();
     let reduced =
         dce::eliminate(module, |root| matches!(root, Root::EntryPoint(name) if names.contains(name)))?;
@@ -133,7 +134,11 @@ fn without_debug_information(module: &Module) -> Result<Module> {
 }
 
 /// The kernels that can be in the module, and the others with the reason.
-fn choose(all: Vec<Kernel>, local_memory_bytes: u64) -> (Vec<Kernel>, Vec<ExcludedKernel>) {
+fn choose(
+    all: Vec<Kernel>,
+    target: &DeviceTarget,
+    local_memory_bytes: u64,
+) -> (Vec<Kernel>, Vec<ExcludedKernel>) {
     let usable = all.iter().filter(|kernel| kernel.parameters.is_ok());
     let modes = modes::most_common(usable.map(|kernel| &kernel.float_modes));
     let mut local = 0_u64;
@@ -144,6 +149,10 @@ fn choose(all: Vec<Kernel>, local_memory_bytes: u64) -> (Vec<Kernel>, Vec<Exclud
             Err(reason) => reason.clone(),
             Ok(_) if kernel.float_modes != modes => {
                 "it has other floating-point modes than most kernels of its module".to_owned()
+            }
+            // Intel's compiler has work-items leave such loops at different times, if it cannot see that they all leave together.
+            Ok(_) if kernel.leaves_barriers && !target.items_take_turns => {
+                "it leaves a loop with barriers in several places".to_owned()
             }
             Ok(_) if needed > local_memory_bytes => {
                 format!(

@@ -56,6 +56,8 @@ pub(super) struct Kernel {
     /// The parameters, or the reason why it cannot be replayed.
     pub(super) parameters: Result<(Vec<Parameter>, Block), String>,
     pub(super) needs_groups: bool,
+    /// Whether a loop with barriers is left in several places.
+    pub(super) leaves_barriers: bool,
     pub(super) static_local_bytes: u64,
     pub(super) float_modes: FloatModes,
     pub(super) cost: ReplayCost,
@@ -251,7 +253,12 @@ impl<'m> Survey<'m> {
                 list.iter().any(|p| matches!(p.source, arguments::Source::LocalOffset))
             });
             let in_barrier = |id: &u32| self.functions.get(id).is_some_and(|facts| facts.barrier);
+            let leaves_barriers = reachable.iter().filter_map(|id| self.costs.get(id)).any(|cost| {
+                let calls_barrier = |callee: &u32| references.reachable(*callee).iter().any(in_barrier);
+                cost.leaves_barriers || cost.left_calls.iter().any(calls_barrier)
+            });
             Kernel {
+                leaves_barriers,
                 name: entry.name.clone(),
                 function: entry.function,
                 parameters: match refused.or_else(|| self.refusal(&reachable, types)) {
@@ -294,6 +301,10 @@ impl<'m> Survey<'m> {
             let name = self.facts.name(*id);
             if let Some(reason) = &facts.refusal {
                 return Some(reason.clone());
+            }
+            if self.costs.get(id).is_some_and(|cost| cost.is_irreducible) {
+                // PoCL 6.0 overflows the stack when it compiles them beside barriers.
+                return Some("it has a loop with several entries".to_owned());
             }
             if !facts.has_body {
                 return Some(format!("it calls `{name}`, which is not in the module"));
