@@ -14,6 +14,11 @@ use oclave::{
     ReplayStrategy, UsmSlice, usm,
 };
 
+mod kernels {
+    oclave::include_kernels!("tests");
+}
+use kernels::buffers::combine;
+
 fn chain(context: &Context, value: &UsmSlice<i32, usm::Device>, length: usize) -> Graph {
     let bundle = bundle(context);
     let graph = Graph::new(context, context.device()).unwrap();
@@ -422,5 +427,36 @@ fn threads_run_graphs_of_the_same_kernel_with_their_own_arguments() {
                 });
             }
         });
+    }
+}
+
+/// Replays on two queues are one behind the other, also where a graph begins with what does nothing, and goes on with what no command
+/// buffer holds: what waits for the first replay is not lost with it.
+#[test]
+fn replays_that_begin_with_nothing_wait_for_the_one_before() {
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    for strategy in strategies(context.device()) {
+        let queues = [(); 2].map(|()| Queue::new(&context).unwrap());
+        let [cell, seen, total] = [(); 3].map(|()| context.alloc_device::<u32>(64).unwrap());
+        for memory in [&cell, &seen, &total] {
+            queues[0].fill(memory, 0).unwrap();
+        }
+        let graph = Graph::new(&context, context.device()).unwrap();
+        // Two rows are a command each.
+        let [from, to] =
+            [&cell, &seen].map(|memory| memory.rect([8, 8]).unwrap().part([0, 0], [2, 2]).unwrap());
+        let nothing = Command::parallel_for(0, combine(&seen, &total, 0));
+        for command in
+            [nothing, Command::copy(&from, &to), Command::parallel_for(1, combine(&seen, &total, 10))]
+        {
+            graph.after_all_leaves().add(command).unwrap();
+        }
+        let executable = graph.finalizer().updatable().strategy(strategy).finalize().unwrap();
+        let slow = call(&bundle, "slow").pointer_mut::<u32>(&cell).value(30_000_000_u32);
+        queues[0].single_task(slow).unwrap();
+        queues.iter().for_each(|queue| drop(queue.submit_graph(&executable).unwrap()));
+        queues.iter().for_each(|queue| queue.wait().unwrap());
+        assert_eq!(queues[0].read(&total.slice(..1).unwrap()).unwrap(), [11], "{strategy:?}");
     }
 }

@@ -27,6 +27,8 @@ pub(crate) struct CommandBuffer {
     /// That it was recorded for. Intel's runtime does not keep it.
     queue: Arc<Queue>,
     steps: Range<usize>,
+    /// Whether it has no command.
+    is_empty: bool,
     /// By step: what updates name it by; null for what cannot be updated. Empty unless it is updatable.
     handles: Vec<cl_mutable_command_khr>,
     simultaneous: bool,
@@ -69,6 +71,7 @@ impl CommandBuffer {
             raw,
             queue: Arc::clone(queue),
             steps: steps.clone(),
+            is_empty: true,
             handles: Vec::new(),
             simultaneous,
             last: Mutex::new(None),
@@ -88,6 +91,7 @@ impl CommandBuffer {
             let step = sequence.step(index).map(|step| &step.work);
             let recorded = step.map_or(Ok(()), |work| buffer.add(recorder, work, &wait, place, fields));
             recorded.map_err(|error| sequence.named(index, error))?;
+            buffer.is_empty &= step.is_none_or(|work| !ordered && matches!(work, Work::Join));
             points.push(point);
         }
         // SAFETY: the buffer is alive, and not finalized yet.
@@ -150,6 +154,11 @@ impl CommandBuffer {
     /// The driver's handle, which this keeps alive.
     pub(crate) fn native(&self) -> cl_command_buffer_khr {
         self.raw
+    }
+
+    /// Whether it has no command. PoCL 6.0 does not have one wait for anything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.is_empty
     }
 
     pub(crate) fn steps(&self) -> Range<usize> {
