@@ -31,7 +31,7 @@ fn odd_kernels_compute_the_same_from_lists() {
     input.write().unwrap().iter_mut().enumerate().for_each(|(i, word)| *word = random(i));
 
     let (items, groups) = (NdRange::from(100), NdRange::new(64, 16));
-    let kernels: [(&str, NdRange, &[Given]); 14] = [
+    let kernels: [(&str, NdRange, &[Given]); 16] = [
         ("returns_early", items, &[Count(13)]),
         ("duff", items, &[]),
         ("jumps", items, &[]),
@@ -49,6 +49,8 @@ fn odd_kernels_compute_the_same_from_lists() {
         ),
         ("tables", items, &[Memory]),
         ("two_results", items, &[]),
+        ("large", items, &[]),
+        ("reversed", NdRange::new(1024, 1024), &[Room(4096)]),
         // Once more, behind all those with other groups.
         ("group_loop", NdRange::new([16, 4], [4, 4]), &[Count(7)]),
     ];
@@ -76,10 +78,13 @@ fn odd_kernels_compute_the_same_from_lists() {
         for told in executable.not_interpreted() {
             let several = match *name {
                 "duff" | "jumps" => "it has a loop with several entries",
+                "large" => "its private variables have 32",
+                "reversed" => "1024 work-items in a group and 4096 bytes of local memory, too many",
                 "group_loop" => "it leaves a loop with barriers in several places",
                 _ => panic!("{name}: {}", told.reason),
             };
             assert!(told.reason.contains(several), "{name}: {}", told.reason);
+            println!("{}", told.reason);
         }
         queue.submit_graph(&executable).unwrap().wait().unwrap();
         let replayed = out.read().unwrap().to_vec();

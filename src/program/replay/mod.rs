@@ -121,7 +121,10 @@ impl ReplayProgram {
         }
         let takes = work_items <= self.max_group && local_bytes <= self.free_local_bytes;
         (!takes).then(|| {
-            format!("{work_items} work-items in a group and {local_bytes} bytes of local memory, too many for the replay module")
+            format!(
+                "{work_items} work-items in a group and {local_bytes} bytes of local memory, too many for the replay module, which takes {} and {}",
+                self.max_group, self.free_local_bytes
+            )
         })
     }
 
@@ -190,10 +193,11 @@ impl Builder<'_> {
         let taken =
             layout.kernels().iter().map(|kernel| kernel.static_local_bytes).fold(0, u64::saturating_add);
         let local_bytes = device.device().capabilities().limits.local_memory_bytes;
+        let max_group = wi.max_work_group_size()?.min(most_items(&layout));
         let mut replay = ReplayProgram {
             layout,
             seq: Mutex::new(kernel(REPLAY_SEQ)?),
-            max_group: wi.max_work_group_size()?,
+            max_group,
             least_width: if self.context.quirks().first_item_runs_twice { 2 } else { 1 },
             wi: Mutex::new(wi),
             hidden,
@@ -208,6 +212,15 @@ impl Builder<'_> {
             Learned::new(replay.layout.module_kernels(), self.disk.cloned().map(|disk| (disk, key)));
         Ok(Arc::new(replay))
     }
+}
+
+/// Private memory of a group that drivers keep on the stack, in bytes: they may keep some of it several times.
+const MOST_GROUP_BYTES: u64 = 1 << 20;
+
+/// Work-items of the largest group whose private memory does not overflow a stack.
+fn most_items(layout: &ReplayLayout) -> usize {
+    let private = layout.kernels().iter().map(|kernel| kernel.private_bytes).fold(0, u64::saturating_add);
+    MOST_GROUP_BYTES.checked_div(private).map_or(usize::MAX, |items| items as usize)
 }
 
 /// The replay module as the device takes it.

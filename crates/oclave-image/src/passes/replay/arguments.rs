@@ -80,6 +80,15 @@ pub(super) fn parameters(
     if list.len() == parameters.len() { Ok((list, block)) } else { Err(missing()) }
 }
 
+/// How large the structs among parameters are.
+pub(super) fn struct_bytes(parameters: &[Parameter]) -> u64 {
+    let sizes = parameters.iter().map(|parameter| match parameter.source {
+        Source::Struct { size, .. } => u64::from(size),
+        _ => 0,
+    });
+    sizes.sum()
+}
+
 fn one(
     types: &TypeTable<'_>,
     ty: u32,

@@ -72,6 +72,8 @@ pub struct ReplayKernel {
     pub needs_groups: bool,
     /// Bytes of the kernel's own local memory (variables, not arguments).
     pub static_local_bytes: u64,
+    /// Bytes that the kernel's variables take for each work-item, and structs that it is given by value.
+    pub private_bytes: u64,
     /// What one work-item costs.
     pub cost: ReplayCost,
 }

@@ -133,6 +133,10 @@ fn without_debug_information(module: &Module) -> Result<Module> {
     new.finish()
 }
 
+/// More private variables a kernel must not have: where all kernels are one, drivers may keep those of each for all work-items of a group.
+/// (PoCL 6.0 and 7.1 overflow their stacks.)
+const MOST_PRIVATE_BYTES: u64 = 8192;
+
 /// The kernels that can be in the module, and the others with the reason.
 fn choose(
     all: Vec<Kernel>,
@@ -153,6 +157,9 @@ fn choose(
             // Intel's compiler has work-items leave such loops at different times, if it cannot see that they all leave together.
             Ok(_) if kernel.leaves_barriers && !target.items_take_turns => {
                 "it leaves a loop with barriers in several places".to_owned()
+            }
+            Ok(_) if kernel.private_bytes > MOST_PRIVATE_BYTES => {
+                format!("its private variables have {} bytes", kernel.private_bytes)
             }
             Ok(_) if needed > local_memory_bytes => {
                 format!(
@@ -198,6 +205,7 @@ fn write(module: &Module, excluded: Vec<ExcludedKernel>, contraction_off: bool, 
             unit,
             needs_groups: kernel.needs_groups,
             static_local_bytes: kernel.static_local_bytes,
+            private_bytes: kernel.private_bytes,
             cost: kernel.cost,
         });
         modes = kernel.float_modes;

@@ -212,6 +212,7 @@ fn one(new: &mut Rewriter<'_>, kind: Kind) -> (Case, ReplayKernel) {
         unit: ReplayUnit::Items,
         needs_groups: false,
         static_local_bytes: 0,
+        private_bytes: 0,
         cost: ReplayCost { steps, has_loops: kind == Kind::Churn },
     };
     (case, kernel)

@@ -46,6 +46,8 @@ pub(super) struct FunctionFacts {
     refusal: Option<String>,
     calls: BTreeSet<u32>,
     has_body: bool,
+    /// The types of its variables, which are pointers.
+    variables: Vec<u32>,
 }
 
 /// A kernel, and whether it can be replayed.
@@ -59,6 +61,8 @@ pub(super) struct Kernel {
     /// Whether a loop with barriers is left in several places.
     pub(super) leaves_barriers: bool,
     pub(super) static_local_bytes: u64,
+    /// Of its functions' variables and of structs that it is given.
+    pub(super) private_bytes: u64,
     pub(super) float_modes: FloatModes,
     pub(super) cost: ReplayCost,
 }
@@ -144,6 +148,9 @@ impl<'m> Survey<'m> {
             }
             if instruction.is(Op::FunctionCall) {
                 facts.calls.extend(instruction.operand(0));
+            }
+            if instruction.is(Op::Variable) {
+                facts.variables.extend(instruction.result_type());
             }
             self.uses(&instruction, facts);
             if instruction.is(Op::FunctionEnd)
@@ -249,6 +256,8 @@ impl<'m> Survey<'m> {
             let parameters = arguments::parameters(self.definitions, types, &by_value, entry.function);
             let (float_modes, refused) = modes.get(&entry.function).cloned().unwrap_or_default();
             let (local, static_local_bytes) = self.local_memory(&reachable, types);
+            let private_bytes = self.private_bytes(&reachable, types)
+                + parameters.as_ref().map_or(0, |(list, _)| arguments::struct_bytes(list));
             let has_local_argument = parameters.as_ref().is_ok_and(|(list, _)| {
                 list.iter().any(|p| matches!(p.source, arguments::Source::LocalOffset))
             });
@@ -267,6 +276,7 @@ impl<'m> Survey<'m> {
                 },
                 needs_groups: local || has_local_argument || reachable.iter().any(in_barrier),
                 static_local_bytes,
+                private_bytes,
                 float_modes,
                 cost: cost::total(&self.costs, entry.function),
             }
@@ -282,6 +292,16 @@ impl<'m> Survey<'m> {
             let size = types.size_bytes(pointee).unwrap_or(0).checked_next_multiple_of(128);
             (true, size.map_or(u64::MAX, |size| sum.saturating_add(size)))
         })
+    }
+
+    /// How large the variables of these functions are together.
+    fn private_bytes(&self, reachable: &BTreeSet<u32>, types: &TypeTable<'_>) -> u64 {
+        let functions = reachable.iter().filter_map(|id| self.functions.get(id));
+        let sizes = functions.flat_map(|facts| &facts.variables).map(|ty| match types.ty(*ty) {
+            Some(Type::Pointer { pointee, .. }) => types.size_bytes(pointee).unwrap_or(0),
+            _ => 0,
+        });
+        sizes.fold(0, u64::saturating_add)
     }
 
     /// The pointee of a module-scope variable of a storage class.
