@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use common::{call, chain, replay_kernels, undecided, unmeasured, without_cache};
 use oclave::record::Session;
 use oclave::{
-    Buffer, Command, Context, DynamicParameter, ExecutableGraph, Graph, KernelBundle, Node, Queue,
-    ReplayStrategy, UsmSlice, usm,
+    Buffer, Command, Context, DynamicParameter, ExecutableGraph, Graph, KernelBundle, KernelCall, Node,
+    Queue, ReplayStrategy, UsmSlice, usm,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -22,7 +22,11 @@ fn finalize(graph: &Graph, strategy: ReplayStrategy) -> ExecutableGraph {
 }
 
 fn bump(bundle: &KernelBundle, memory: &UsmSlice<i32, usm::Shared>, factor: i32) -> Command {
-    Command::parallel_for(memory.len(), call(bundle, "chained").pointer_mut::<i32>(memory).value(factor))
+    bump_by(call(bundle, "chained"), memory, factor)
+}
+
+fn bump_by(call: KernelCall, memory: &UsmSlice<i32, usm::Shared>, factor: i32) -> Command {
+    Command::parallel_for(memory.len(), call.pointer_mut::<i32>(memory).value(factor))
 }
 
 /// Nodes in chains that share nothing, between one that all begin with and one that all end with.
@@ -41,15 +45,14 @@ fn chains_side_by_side_run_as_wholes_without_synchronisation() {
     let graph = Graph::new(&context, context.device()).unwrap();
     let first = graph.add(Command::fill(&memory, 1)).unwrap();
     let mut ends: Vec<Node> = vec![first; CHAINS];
+    let bump = |memory, factor| bump_by(unmeasured(&bundle, "chained"), memory, factor);
     for factor in 0..LENGTH as i32 {
         for (end, part) in ends.iter_mut().zip(&parts) {
-            let bump = unmeasured(&bundle, "chained").pointer_mut::<i32>(part).value(factor % 5 - 2);
-            *end = graph.after(&[&*end]).add(Command::parallel_for(ITEMS, bump)).unwrap();
+            *end = graph.after(&[&*end]).add(bump(part, factor % 5 - 2)).unwrap();
         }
     }
     let ends: Vec<&Node> = ends.iter().collect();
-    let bump = unmeasured(&bundle, "chained").pointer_mut::<i32>(&memory).value(3_i32);
-    graph.after(&ends).add(Command::parallel_for(memory.len(), bump)).unwrap();
+    graph.after(&ends).add(bump(&memory, 3)).unwrap();
     let mut results = Vec::new();
     for queue in [Queue::new(&context).unwrap(), Queue::builder(&context).out_of_order().build().unwrap()] {
         for strategy in [ReplayStrategy::Enqueue, ReplayStrategy::Interpreter] {

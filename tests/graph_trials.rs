@@ -130,6 +130,29 @@ impl Loops {
         session.count("clEnqueueNDRangeKernel")
     }
 
+    /// Runs an executable until it rests, and on, with something done before each replay. How often it took turns.
+    #[track_caller]
+    fn come_to_rest(
+        &mut self,
+        queue: &Queue,
+        executable: &ExecutableGraph,
+        mut before: impl FnMut(&mut Self),
+    ) -> usize {
+        // How many nodes are in lists, and the launches of the replay.
+        let mut replays = Vec::new();
+        for _ in 0..REST + 4 {
+            before(self);
+            let launches = self.run(queue, executable);
+            let listed: usize = executable.segments().iter().map(|list| list.nodes.len()).sum();
+            replays.push((listed, launches));
+        }
+        let (listed, launches) = replays[REST];
+        assert!(replays[REST..].iter().all(|replay| *replay == (listed, launches)), "{replays:?}");
+        assert_eq!(launches < NODES as u64, listed > 0);
+        // The same plan, and not the same launches.
+        replays.windows(2).filter(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1).count()
+    }
+
     /// What a work-item writes; all but the last terms are lost to rounding.
     fn sum(&self, item: usize, length: usize) -> f32 {
         let first = f32::from(self.first);
@@ -159,12 +182,6 @@ fn input(context: &Context, first: u8) -> UsmSlice<f32, usm::Shared> {
     input
 }
 
-/// How often replays, of which it is known how many nodes were in lists, and their launches, had the same plan and not the same
-/// launches.
-fn took_turns(replays: &[(usize, u64)]) -> usize {
-    replays.windows(2).filter(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1).count()
-}
-
 /// Whichever of lists and launches was chosen, the other is tried where it is close, in turns with it; each replay runs each node, and the
 /// executable comes to rest with the one that was faster.
 #[test]
@@ -175,20 +192,10 @@ fn lists_and_launches_take_turns_until_one_was_seen_to_be_faster() {
         // What else is busy may spoil what one context learns.
         let context = without_cache(&context);
         for queue in queues_and_measuring(&context) {
-            let loops = Loops::new(&context, items);
+            let mut loops = Loops::new(&context, items);
             for _ in 0..2 {
                 let executable = loops.graph.finalize().unwrap();
-                // How many nodes are in lists, and the launches of the replay.
-                let mut replays = Vec::new();
-                for _ in 0..REST + 4 {
-                    let launches = loops.run(&queue, &executable);
-                    let listed: usize = executable.segments().iter().map(|list| list.nodes.len()).sum();
-                    replays.push((listed, launches));
-                }
-                turns += took_turns(&replays);
-                let (listed, launches) = replays[REST];
-                assert!(replays[REST..].iter().all(|replay| *replay == (listed, launches)), "{replays:?}");
-                assert_eq!(launches < NODES as u64, listed > 0);
+                turns += loops.come_to_rest(&queue, &executable, |_| {});
             }
         }
     }
@@ -210,31 +217,19 @@ fn what_is_updated_before_each_replay_learns_as_well() {
             let follower = loops.command_with(5, &loops.input, &length);
             loops.nodes[5].update_command(follower).unwrap();
             let executable = loops.graph.finalizer().updatable().finalize().unwrap();
-            let mut replays = Vec::new();
-            for _ in 0..REST + 4 {
-                match what {
-                    "a parameter" => {
-                        loops.lengths[5] += 1;
-                        length.update(loops.lengths[5] as i32).unwrap();
-                        executable.update(&loops.nodes[5]).unwrap();
-                    }
-                    "a value" => executable.update(loops.lengthen(3)).unwrap(),
-                    _ => {
-                        loops.turn_input(&context);
-                        executable.update_nodes(&loops.nodes).unwrap();
-                    }
+            println!("{what} is updated, {items} work-items");
+            turns += loops.come_to_rest(&queue, &executable, |loops| match what {
+                "a parameter" => {
+                    loops.lengths[5] += 1;
+                    length.update(loops.lengths[5] as i32).unwrap();
+                    executable.update(&loops.nodes[5]).unwrap();
                 }
-                let launches = loops.run(&queue, &executable);
-                let listed: usize = executable.segments().iter().map(|list| list.nodes.len()).sum();
-                replays.push((listed, launches));
-            }
-            turns += took_turns(&replays);
-            let (listed, launches) = replays[REST];
-            assert!(
-                replays[REST..].iter().all(|replay| *replay == (listed, launches)),
-                "{what}: {replays:?}"
-            );
-            assert_eq!(launches < NODES as u64, listed > 0);
+                "a value" => executable.update(loops.lengthen(3)).unwrap(),
+                _ => {
+                    loops.turn_input(&context);
+                    executable.update_nodes(&loops.nodes).unwrap();
+                }
+            });
         }
     }
     assert!(turns >= 5, "{turns}");

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::event::{Event, RawEvent, Status};
+use super::event::{Event, RawEvent};
 use super::ext::command_buffer::{CommandBuffer as Table, Recorder};
 use super::launch::Kept;
 use super::queue::Queue;
@@ -226,7 +226,7 @@ fn queues<'a, T>(queue: &Arc<Queue>, buffer: &CommandBuffer, raw: &'a T) -> &'a 
 impl Drop for CommandBuffer {
     fn drop(&mut self) {
         let last = self.last.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        let running = last.filter(|event| !event.status().is_ok_and(Status::is_over));
+        let running = last.filter(|event| !event.has_ended());
         let context = self.queue.context();
         let keep = Keep::CommandBuffer(self.table, self.raw);
         match running.as_ref().map(|event| event.raw().and_then(RawEvent::try_clone)) {

@@ -93,6 +93,7 @@ impl Quirks {
         if std::env::var_os("OCLAVE_WITHOUT_WORKAROUNDS").is_some() {
             return Self::default();
         }
+        let is_pocl_on_cpu = is_pocl(device) && device.kind() == DeviceKind::Cpu;
         Self {
             in_order_only: is_intel_cpu_runtime(device),
             one_module_at_a_time: is_pocl(device),
@@ -101,8 +102,8 @@ impl Quirks {
             failures_are_silent: is_pocl_before_7(device),
             mad_is_called: is_pocl_before_7(device),
             patience: is_pocl(device).then_some(Duration::from_micros(100)),
-            items_take_turns: is_pocl(device) && device.kind() == DeviceKind::Cpu,
-            first_item_runs_twice: is_pocl(device) && device.kind() == DeviceKind::Cpu,
+            items_take_turns: is_pocl_on_cpu,
+            first_item_runs_twice: is_pocl_on_cpu,
             slow_command_buffers: is_intel_cpu_runtime(device) || is_pocl(device),
             commands_per_buffer: if is_pocl(device) { 1000 } else { 1 << 16 },
             commands_per_updatable_buffer: if is_pocl(device) { 256 } else { 1 << 16 },

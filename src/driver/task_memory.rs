@@ -77,7 +77,7 @@ impl TaskMemory {
             Some(reader) => *reader = event.clone(),
             None => {
                 if self.readers.len() >= MANY {
-                    self.readers.retain(|reader| !reader.status().is_ok_and(Status::is_over));
+                    self.readers.retain(|reader| !reader.has_ended());
                 }
                 self.readers.push(event.clone());
             }

@@ -225,6 +225,11 @@ impl Event {
         })
     }
 
+    /// Whether it has ended, however it did, as far as the driver says.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.status().is_ok_and(Status::is_over)
+    }
+
     fn has_begun(&self) -> bool {
         self.several.as_ref().is_some_and(Several::has_begun)
     }

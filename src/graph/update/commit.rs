@@ -208,7 +208,8 @@ impl ExecutableGraph {
         let part = now.and_then(|place| state.device.get(place.partition as usize)?.as_ref());
         let newest = part.and_then(|part| part.pending.newest());
         let place = newest.map_or(now, |(_, places)| places.get(node).and_then(Option::as_ref));
-        let waits = part.is_some_and(|part| part.pending.must_wait());
+        let is_patched =
+            !part.is_some_and(|part| part.pending.must_wait()) && current.is_patched_by(&command);
         let how = match place.map(|place| &place.step) {
             None => How::Host,
             // What did nothing may be given something to do.
@@ -219,11 +220,7 @@ impl ExecutableGraph {
             Some(_) if part.is_some_and(|part| part.pending.is_planned_anew()) => {
                 anew(state, &command).map_err(named)?
             }
-            Some(_)
-                if !waits && current.is_patched_by(&command) && current.differs_in_arguments(&command) =>
-            {
-                How::Arguments
-            }
+            Some(_) if is_patched && current.differs_in_arguments(&command) => How::Arguments,
             Some(Steps::Task { task, .. }) => {
                 let part = newest.map(|(part, _)| part).or(part);
                 let fits = |tasks: &Tasks| tasks.fits(*task, current, &command, &state.queue);
@@ -234,7 +231,7 @@ impl ExecutableGraph {
             }
             Some(Steps::One(step)) => {
                 let step = *step as usize;
-                match !waits && current.is_patched_by(&command) {
+                match is_patched {
                     true => {
                         let size = if current.range() == command.range() {
                             None

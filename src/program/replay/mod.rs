@@ -14,7 +14,9 @@ mod tests;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use oclave_image::ImageError;
-use oclave_image::passes::replay::{REPLAY_SEQ, REPLAY_WI, Replay, ReplayLayout, TaskRecord, replay};
+use oclave_image::passes::replay::{
+    REPLAY_SEQ, REPLAY_WI, Replay, ReplayKernel, ReplayLayout, TaskRecord, replay,
+};
 use oclave_image::passes::{self, legalize_with};
 
 use self::learned::Learned;
@@ -190,10 +192,11 @@ impl Builder<'_> {
             Ok(kernel)
         };
         let wi = kernel(REPLAY_WI)?;
-        let taken =
-            layout.kernels().iter().map(|kernel| kernel.static_local_bytes).fold(0, u64::saturating_add);
+        let sum =
+            |bytes: fn(&ReplayKernel) -> u64| layout.kernels().iter().map(bytes).fold(0, u64::saturating_add);
+        let (local, private) = (sum(|kernel| kernel.static_local_bytes), sum(|kernel| kernel.private_bytes));
         let local_bytes = device.device().capabilities().limits.local_memory_bytes;
-        let max_group = wi.max_work_group_size()?.min(most_items(&layout));
+        let max_group = wi.max_work_group_size()?.min(most_items(private));
         let mut replay = ReplayProgram {
             layout,
             seq: Mutex::new(kernel(REPLAY_SEQ)?),
@@ -203,7 +206,7 @@ impl Builder<'_> {
             hidden,
             rates: Rates::default(),
             learned: Learned::default(),
-            free_local_bytes: local_bytes.saturating_sub(taken),
+            free_local_bytes: local_bytes.saturating_sub(local),
         };
         let key = self.cache_key(image, device, specs, "replay rates 5");
         replay.rates = rates::known_or_measured(self, device, &key, &replay)?;
@@ -217,10 +220,9 @@ impl Builder<'_> {
 /// Private memory of a group that drivers keep on the stack, in bytes: they may keep some of it several times.
 const MOST_GROUP_BYTES: u64 = 1 << 20;
 
-/// Work-items of the largest group whose private memory does not overflow a stack.
-fn most_items(layout: &ReplayLayout) -> usize {
-    let private = layout.kernels().iter().map(|kernel| kernel.private_bytes).fold(0, u64::saturating_add);
-    MOST_GROUP_BYTES.checked_div(private).map_or(usize::MAX, |items| items as usize)
+/// Work-items of the largest group that does not overflow a stack, if each has so many bytes of private memory.
+fn most_items(private_bytes: u64) -> usize {
+    MOST_GROUP_BYTES.checked_div(private_bytes).map_or(usize::MAX, |items| items as usize)
 }
 
 /// The replay module as the device takes it.

@@ -256,8 +256,8 @@ impl<'m> Survey<'m> {
             let parameters = arguments::parameters(self.definitions, types, &by_value, entry.function);
             let (float_modes, refused) = modes.get(&entry.function).cloned().unwrap_or_default();
             let (local, static_local_bytes) = self.local_memory(&reachable, types);
-            let private_bytes = self.private_bytes(&reachable, types)
-                + parameters.as_ref().map_or(0, |(list, _)| arguments::struct_bytes(list));
+            let struct_bytes = parameters.as_ref().map_or(0, |(list, _)| arguments::struct_bytes(list));
+            let private_bytes = self.private_bytes(&reachable, types).saturating_add(struct_bytes);
             let has_local_argument = parameters.as_ref().is_ok_and(|(list, _)| {
                 list.iter().any(|p| matches!(p.source, arguments::Source::LocalOffset))
             });
@@ -297,20 +297,15 @@ impl<'m> Survey<'m> {
     /// How large the variables of these functions are together.
     fn private_bytes(&self, reachable: &BTreeSet<u32>, types: &TypeTable<'_>) -> u64 {
         let functions = reachable.iter().filter_map(|id| self.functions.get(id));
-        let sizes = functions.flat_map(|facts| &facts.variables).map(|ty| match types.ty(*ty) {
-            Some(Type::Pointer { pointee, .. }) => types.size_bytes(pointee).unwrap_or(0),
-            _ => 0,
-        });
-        sizes.fold(0, u64::saturating_add)
+        let pointees = functions.flat_map(|facts| &facts.variables);
+        let pointees = pointees.filter_map(|ty| pointee(types, *ty, StorageClass::Function));
+        pointees.filter_map(|ty| types.size_bytes(ty)).fold(0, u64::saturating_add)
     }
 
     /// The pointee of a module-scope variable of a storage class.
     fn variable_in(&self, id: u32, class: StorageClass, types: &TypeTable<'_>) -> Option<u32> {
         let variable = self.definitions.instruction(id).filter(|i| i.is(Op::Variable))?;
-        match types.ty(variable.result_type()?)? {
-            Type::Pointer { class: of, pointee } if of == class as u32 => Some(pointee),
-            _ => None,
-        }
+        pointee(types, variable.result_type()?, class)
     }
 
     /// Why a kernel that reaches these cannot be replayed.
@@ -390,6 +385,14 @@ fn builtin_variables(definitions: &Definitions<'_>, types: &TypeTable<'_>) -> BT
 
 pub(super) fn is_chain(op: Op) -> bool {
     matches!(op, Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain)
+}
+
+/// What a type points to, if it is a pointer of this storage class.
+fn pointee(types: &TypeTable<'_>, ty: u32, class: StorageClass) -> Option<u32> {
+    match types.ty(ty)? {
+        Type::Pointer { class: of, pointee } if of == class as u32 => Some(pointee),
+        _ => None,
+    }
 }
 
 /// Why an instruction cannot run from a task list. Notes work-group barriers.
