@@ -1,20 +1,32 @@
 //! SPIR-V device images: the flat SPIR-V view, the passes over it, property sets, kernel signatures and the
 //! container that build scripts write and the `oclave` runtime loads. No OpenCL here.
+//!
+//! The modules `passes` and `spirv` are internal: they are hidden from the documentation and not part of the semver promise.
 #![forbid(unsafe_code)]
 
+mod analysis;
 mod aspects;
+mod build;
+mod check;
 mod container;
 mod disassemble;
 mod dump;
 mod error;
 mod image;
+mod interpreter;
+mod link;
+mod load;
+#[doc(hidden)]
 pub mod passes;
 mod post_link;
 mod profile;
 mod properties;
 mod signature;
+#[doc(hidden)]
 pub mod spirv;
+mod transform;
 mod typed_properties;
+mod unit;
 mod virtual_functions;
 
 pub use aspects::Aspects;
@@ -26,7 +38,7 @@ pub use image::{
     SpecConstantInfo,
 };
 pub use passes::{DeviceTarget, legalize, legalize_with};
-pub use post_link::{PostLinkOptions, SplitMode, TranslationUnit, post_link};
+pub use post_link::{PostLinkOptions, SplitMode, post_link};
 pub use profile::{DeviceProfile, Needs};
 pub use properties::{
     DEVICE_GLOBAL_ADDRESSES, DEVICE_GLOBAL_HOST_ACCESS, DEVICE_GLOBAL_IMPLEMENT_IN_CSR,
@@ -37,7 +49,7 @@ pub use properties::{
 pub use signature::{
     Access, AddressSpace, Field, KernelSignature, Parameter, ParameterKind, Scalar, StructType, ValueType,
 };
-
+pub use unit::TranslationUnit;
 pub use virtual_functions::{
     CallSignature, CallType, DEFAULT_SET, Dispatcher, OFFSET_DISPATCHER, SlotKey, VIRTUAL_ABI,
     VirtualFunction, VirtualFunctions, VirtualOffset, VirtualSlot, find_cycle,

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Program, WantedSet};
-use crate::passes::references::References;
-use crate::passes::split::Part;
-use crate::passes::virtual_functions::demangle::readable;
+use crate::analysis::references::References;
+use crate::build::split::Part;
+use crate::link::virtual_functions::demangle::readable;
 use crate::virtual_functions::Sets;
 use crate::{
     DEFAULT_SET, DeviceGlobalInfo, DeviceImage, ImageError, Result, VirtualFunctions, VirtualSlot, find_cycle,

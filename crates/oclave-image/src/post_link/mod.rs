@@ -6,46 +6,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use checks::{check_agreement, check_scopes, check_virtual_calls};
 
-use crate::passes::aspects::FunctionAspects;
-use crate::passes::class_globals;
-use crate::passes::dce::{self, Root};
-use crate::passes::declared_globals::{DeclaredGlobal, VariableFacts, declared_globals};
-use crate::passes::device_globals;
-use crate::passes::global_decorations;
-use crate::passes::if_device;
-use crate::passes::linkage::{check_imports, plain_variables, remove_exports};
-use crate::passes::markers::Markers;
-use crate::passes::passthrough::remove_calls;
-use crate::passes::references::References;
-use crate::passes::signatures::signatures_with;
-use crate::passes::spec_constants::{SpecNames, spec_constants, spec_names};
-use crate::passes::split::{PARTING, Part, split};
-use crate::passes::virtual_functions::images::{SetFacts, Virtual, is_plain};
-use crate::passes::virtual_functions::wrappers::Callable;
-use crate::passes::virtual_functions::{dummy, lower};
+use crate::analysis::aspects::FunctionAspects;
+use crate::analysis::declared_globals::{DeclaredGlobal, VariableFacts, declared_globals};
+use crate::analysis::references::References;
+use crate::build::class_globals;
+use crate::build::device_globals;
+use crate::build::if_device;
+use crate::build::markers::Markers;
+use crate::build::passthrough::remove_calls;
+use crate::build::signatures::signatures_with;
+use crate::build::spec_constants::{SpecNames, spec_constants, spec_names};
+use crate::build::split::{PARTING, Part, split};
+use crate::link::linkage::{check_imports, plain_variables, remove_exports};
+use crate::link::virtual_functions::images::{SetFacts, Virtual, is_plain};
+use crate::link::virtual_functions::wrappers::Callable;
+use crate::link::virtual_functions::{dummy, lower};
+use crate::load::global_decorations;
 use crate::spirv::{Definitions, Module, TypeTable};
-use crate::{DeviceImage, ImageError, KernelSignature, Requirements, Result, Side};
-
-/// One linked module and what is known about its sources.
-#[derive(Debug, Clone)]
-pub struct TranslationUnit {
-    /// Stem of the source, or of the program when several sources are linked: the first part of its images' names.
-    pub name: String,
-    /// The translator's output, annotations included.
-    pub module: Module,
-    /// Kernel → stem of the source that defines it. Kernels that are not listed belong to the source `name`.
-    pub kernel_sources: BTreeMap<String, String>,
-    /// Where `llvm-link` made the module of several sources: what the translator makes of each. Linking takes structs that
-    /// look alike for one type, and loses the names of classes. Only needed where there are virtual functions.
-    pub sources: Vec<Module>,
-}
-
-impl TranslationUnit {
-    /// A unit made from one source of stem `name`.
-    pub fn new(name: impl Into<String>, module: Module) -> Self {
-        Self { name: name.into(), module, kernel_sources: BTreeMap::new(), sources: Vec::new() }
-    }
-}
+use crate::transform::dce::{self, Root};
+use crate::{DeviceImage, ImageError, KernelSignature, Requirements, Result, Side, TranslationUnit};
 
 /// How kernels are distributed over images. In every mode kernels of different aspects end in different images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

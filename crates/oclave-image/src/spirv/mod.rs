@@ -1,5 +1,7 @@
 //! A flat view over the words of a SPIR-V module: read, look up, rewrite.
 //!
+//! Internal: the other crates of oclave use this module. It is not part of the semver promise.
+//!
 //! | type | what for |
 //! |---|---|
 //! | [`Module`] | words, checked to be a stream of instructions; byte-exact round trip |

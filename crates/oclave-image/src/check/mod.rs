@@ -1,0 +1,120 @@
+//! The rules of SPIR-V whose breach makes drivers crash.
+//!
+//! Intel's runtime dies with a segmentation fault, and PoCL with an assertion, on modules that break the rules, so
+//! nothing that was not checked may reach `clCreateProgramWithIL`. Looked at are:
+//!
+//! - the layout: sections in order, functions of blocks, blocks with one terminator (`layout.rs`);
+//! - ids: below the bound, defined once, used where they are defined (`layout.rs`, `flow.rs`);
+//! - types, constants, module-scope variables (`types.rs`);
+//! - memory model, entry points, decorations (`annotations.rs`);
+//! - control flow: branch targets, predecessors of phis, dominance, no recursion (`flow.rs`);
+//! - the types of operands (`values.rs`, `memory.rs`).
+//!
+//! What `llvm-spirv` writes passes, although it is not in all points what the specification says: blocks stand in any
+//! order, loop merges anywhere in their block. Its annotations' strings do not pass: [`strip`](crate::transform::strip) first.
+//! Operands of instructions of extensions are only checked to exist. Time and memory are linear in the module's size,
+//! dominance aside, which is nearly so.
+
+mod annotations;
+mod dominators;
+mod flow;
+mod layout;
+mod memory;
+mod opencl;
+mod types;
+mod values;
+
+use crate::spirv::{Definitions, IdMap, Instruction, Module, Op, Type, TypeTable};
+use crate::{ImageError, Result};
+
+/// Checks a kernel module.
+///
+/// # Errors
+/// [`ImageError::Spirv`] with the first instruction that breaks a rule.
+pub fn check(module: &Module) -> Result<()> {
+    let definitions = Definitions::new(module);
+    let layout = layout::read(module, &definitions)?;
+    let types = TypeTable::new(&definitions);
+    let mut context = Context {
+        module,
+        definitions: &definitions,
+        types: &types,
+        canonical: IdMap::new(module, 0),
+        value_types: None,
+    };
+    types::check(&mut context)?;
+    context.value_types = Some(value_types(&context));
+    annotations::check(&context, &layout)?;
+    flow::check(&context, &layout)
+}
+
+/// What all rules look at.
+struct Context<'a, 'm> {
+    module: &'m Module,
+    definitions: &'a Definitions<'m>,
+    types: &'a TypeTable<'m>,
+    /// Type → the first equal type. Equal scalars, vectors, pointers and function types are one type.
+    canonical: IdMap<u32>,
+    /// Value → its canonical type; 0 for what is no value. There once the types are checked.
+    value_types: Option<IdMap<u32>>,
+}
+
+impl<'m> Context<'_, 'm> {
+    /// The type of the value `id`; `None` where `id` is not a value.
+    #[inline]
+    fn value_type(&self, id: u32) -> Option<u32> {
+        if let Some(types) = &self.value_types {
+            return Some(types.value(id)).filter(|&ty| ty != 0);
+        }
+        let definition = self.definitions.instruction(id)?;
+        if definition.is(Op::Function) {
+            return None;
+        }
+        Some(self.same(definition.result_type()?))
+    }
+
+    /// The one type that stands for all that are equal to `ty`.
+    #[inline]
+    fn same(&self, ty: u32) -> u32 {
+        match self.canonical.value(ty) {
+            0 => ty,
+            first => first,
+        }
+    }
+
+    #[inline]
+    fn ty(&self, id: u32) -> Option<Type<'m>> {
+        self.types.ty(id)
+    }
+
+    /// Storage class and pointee of the type of the pointer `id`.
+    fn pointer(&self, id: u32) -> Option<(u32, u32)> {
+        match self.ty(self.value_type(id)?)? {
+            Type::Pointer { class, pointee } => Some((class, self.same(pointee))),
+            _ => None,
+        }
+    }
+}
+
+fn value_types(context: &Context<'_, '_>) -> IdMap<u32> {
+    let mut types = IdMap::new(context.module, 0);
+    for instruction in context.module.instructions().filter(|i| !i.is(Op::Function)) {
+        if let (Some(id), Some(ty)) = (instruction.result_id(), instruction.result_type()) {
+            types.insert(id, context.same(ty));
+        }
+    }
+    types
+}
+
+/// The error for an instruction.
+fn broken(instruction: &Instruction<'_>, what: impl std::fmt::Display) -> ImageError {
+    let name = match instruction.op() {
+        Some(op) => format!("Op{op:?}"),
+        None => format!("opcode {}", instruction.opcode),
+    };
+    let what = match instruction.result_id() {
+        Some(id) => format!("{name} %{id}: {what}"),
+        None => format!("{name}: {what}"),
+    };
+    ImageError::Spirv { word: instruction.at, what }
+}

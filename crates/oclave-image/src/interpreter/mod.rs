@@ -1,0 +1,234 @@
+//! The replay module: many small launches of a module's kernels in one.
+//!
+//! A launch costs 3 to 10 µs on a CPU, whoever makes it. A replay module holds the kernels of a module as functions, and two
+//! kernels of its own that walk a list of [`TaskRecord`]s in memory and call them: a task costs tens of nanoseconds then.
+//!
+//! ```text
+//! kernel void __oclave_replay_seq(global ulong *tasks, ulong first, ulong count)                      // groups of 1
+//! kernel void __oclave_replay_wi(global ulong *tasks, ulong first, ulong count, local uchar *local)   // groups of any size
+//! ```
+//! A launch of one group runs the tasks `first` to `first + count` in order, each sees what those before it wrote. Of
+//! several groups each takes every so-manieth task, and tasks must not depend on each other.
+//!
+//! | file | job |
+//! |---|---|
+//! | `survey.rs`, `modes.rs`, `cost.rs` | what functions and kernels do, which kernels can be in the module, what they cost |
+//! | `arguments.rs` | how parameters stand in an argument block |
+//! | `functions.rs` | kernels and what they call become functions, with built-ins as parameters |
+//! | `own_tasks.rs` | copies and fills |
+//! | `box_kernels.rs` | the same as kernels of a module of their own |
+//! | `kernels.rs`, `emit.rs` | the two kernels |
+//! | `layout.rs` | what the host must know |
+//!
+//! # What cannot be replayed
+//! Sub-groups, operations of whole groups, images, samplers, pipes, queues of the device, functions that are not in the
+//! module, program-scope variables that are not constant (the replay module would have its own), floating-point modes other than those of most
+//! kernels; loops with several entries, and on devices whose work-items run side by side loops with barriers that are left in several
+//! places: drivers crash on the ones, and make wrong code of the others. Each such kernel is left out, with the reason in [`ReplayLayout::excluded`].
+
+mod arguments;
+mod box_kernels;
+mod builtins;
+mod cost;
+mod emit;
+mod functions;
+mod index_space;
+mod kernels;
+mod layout;
+mod modes;
+mod own_tasks;
+mod survey;
+
+use std::collections::BTreeSet;
+
+pub use box_kernels::{BoxLaunch, box_kernels};
+pub use layout::{
+    ExcludedKernel, ReplayArgument, ReplayArgumentKind, ReplayCost, ReplayKernel, ReplayLayout, ReplayUnit,
+    TaskRecord,
+};
+pub use own_tasks::{ByteBox, OwnTask};
+
+use self::kernels::{Case, Mode};
+use self::survey::{Kernel, Survey};
+use crate::spirv::{
+    AddressingModel, Capability, Definitions, ExecutionMode, Instruction, Module, Op, Rewriter, TypeTable,
+};
+use crate::transform::dce::{self, Root};
+use crate::{DeviceTarget, ImageError, Result};
+
+/// Name of the kernel that runs the work-items of a task in turn.
+pub const REPLAY_SEQ: &str = "__oclave_replay_seq";
+/// Name of the kernel whose work-items share those of a task.
+pub const REPLAY_WI: &str = "__oclave_replay_wi";
+
+/// Kernels of more steps are not written several times.
+const PARTED_STEPS: u32 = 200;
+
+/// What [`replay`] makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replay {
+    /// The module with the two kernels.
+    pub module: Module,
+    /// What it holds.
+    pub layout: ReplayLayout,
+}
+
+/// Makes the replay module of a whole module that passes [`check`](crate::check::check).
+///
+/// Device globals must be in the hidden argument ([`lower_globals_to_hidden_argument`](crate::load::hidden_argument::lower_globals_to_hidden_argument)):
+/// variables of a replay module would not be those of the program. All local memory of all kernels in the module adds up;
+/// kernels that no longer fit into `local_memory_bytes` are left out. Of the device, how it runs work-items matters
+/// ([`DeviceTarget::items_take_turns`]).
+///
+/// A module of which no kernel can be replayed still gives a layout, with the reasons.
+///
+/// # Errors
+/// [`ImageError::Unsupported`] for addresses of 32 bits; [`ImageError::Spirv`] for modules that are not sound.
+pub fn replay(module: &Module, target: &DeviceTarget, local_memory_bytes: u64) -> Result<Replay> {
+    refuse_narrow_addresses(module)?;
+    let module = &without_debug_information(module)?;
+    let definitions = Definitions::new(module);
+    let types = TypeTable::new(&definitions);
+    let all = Survey::new(&definitions, &types).kernels(&types);
+    let (included, excluded) = choose(all, target, local_memory_bytes);
+    let names: BTreeSet<&str> = included.iter().map(|kernel| kernel.name.as_str()).collect();
+    let reduced =
+        dce::eliminate(module, |root| matches!(root, Root::EntryPoint(name) if names.contains(name)))?;
+    let wi = if target.items_take_turns { Mode::WiInTurn } else { Mode::Wi };
+    write(&reduced, excluded, modes::contraction_off(module), wi)
+}
+
+fn refuse_narrow_addresses(module: &Module) -> Result<()> {
+    let model = module.instructions().take_while(|i| !i.is(Op::Function)).find(|i| i.is(Op::MemoryModel));
+    match model.and_then(|i| i.operand(0)) {
+        Some(model) if model == AddressingModel::Physical64 as u32 => Ok(()),
+        _ => Err(ImageError::Unsupported("replay needs addresses of 64 bits".to_owned())),
+    }
+}
+
+/// Drops debug information: it describes functions by parameters that they no longer have, and names built-ins.
+fn without_debug_information(module: &Module) -> Result<Module> {
+    let is_import = |instruction: &Instruction<'_>| {
+        let name = instruction.string(0).unwrap_or_default();
+        instruction.is(Op::ExtInstImport) && (name.contains("DebugInfo") || name.starts_with("NonSemantic."))
+    };
+    let before = module.instructions().take_while(|i| !i.is(Op::Function));
+    let sets: BTreeSet<u32> = before.filter(is_import).filter_map(|i| i.result_id()).collect();
+    let of_sets = module.instructions().filter(|i| i.is(Op::ExtInst));
+    let gone: BTreeSet<u32> = of_sets
+        .filter(|i| i.operand(0).is_some_and(|set| sets.contains(&set)))
+        .filter_map(|i| i.result_id())
+        .chain(sets.iter().copied())
+        .collect();
+    let definitions = Definitions::new(module);
+    let mut new = Rewriter::new(&definitions);
+    for instruction in module.instructions() {
+        let named = matches!(instruction.op(), Some(Op::Name | Op::Decorate)).then(|| instruction.operand(0));
+        let id = named.unwrap_or(instruction.result_id());
+        let line = matches!(instruction.op(), Some(Op::Line | Op::NoLine));
+        if !line && !id.is_some_and(|id| gone.contains(&id)) {
+            new.copy(&instruction);
+        }
+    }
+    new.finish()
+}
+
+/// More private variables a kernel must not have: where all kernels are one, drivers may keep those of each for all work-items of a group.
+/// (PoCL 6.0 and 7.1 overflow their stacks.)
+const MOST_PRIVATE_BYTES: u64 = 8192;
+
+/// The kernels that can be in the module, and the others with the reason.
+fn choose(
+    all: Vec<Kernel>,
+    target: &DeviceTarget,
+    local_memory_bytes: u64,
+) -> (Vec<Kernel>, Vec<ExcludedKernel>) {
+    let usable = all.iter().filter(|kernel| kernel.parameters.is_ok());
+    let modes = modes::most_common(usable.map(|kernel| &kernel.float_modes));
+    let mut local = 0_u64;
+    let (mut included, mut excluded) = (Vec::new(), Vec::new());
+    for kernel in all {
+        let needed = local.saturating_add(kernel.static_local_bytes);
+        let reason = match &kernel.parameters {
+            Err(reason) => reason.clone(),
+            Ok(_) if kernel.float_modes != modes => {
+                "it has other floating-point modes than most kernels of its module".to_owned()
+            }
+            // Intel's compiler has work-items leave such loops at different times, if it cannot see that they all leave together.
+            Ok(_) if kernel.leaves_barriers && !target.items_take_turns => {
+                "it leaves a loop with barriers in several places".to_owned()
+            }
+            Ok(_) if kernel.private_bytes > MOST_PRIVATE_BYTES => {
+                format!("its private variables have {} bytes", kernel.private_bytes)
+            }
+            Ok(_) if needed > local_memory_bytes => {
+                format!(
+                    "the module's kernels together have more than {local_memory_bytes} bytes of local memory"
+                )
+            }
+            Ok(_) => {
+                local = needed;
+                included.push(kernel);
+                continue;
+            }
+        };
+        excluded.push(ExcludedKernel { name: kernel.name, reason });
+    }
+    (included, excluded)
+}
+
+/// Writes the module of kernels that can all be in it.
+fn write(module: &Module, excluded: Vec<ExcludedKernel>, contraction_off: bool, wi: Mode) -> Result<Replay> {
+    let definitions = Definitions::new(module);
+    let types = TypeTable::new(&definitions);
+    let survey = Survey::new(&definitions, &types);
+    let mut layout = ReplayLayout { excluded, ..ReplayLayout::default() };
+    let mut cases = Vec::new();
+    let mut modes = modes::FloatModes::default();
+    for kernel in survey.kernels(&types) {
+        let needs = survey.functions.get(&kernel.function).map(|facts| facts.needs).unwrap_or_default();
+        let (parameters, block) = kernel
+            .parameters
+            .map_err(|reason| ImageError::Unsupported(format!("kernel `{}`: {reason}", kernel.name)))?;
+        let unit = if kernel.needs_groups || needs.asks_for_group() {
+            ReplayUnit::Groups
+        } else {
+            ReplayUnit::Items
+        };
+        let (block_bytes, block_align) = block.finish();
+        layout.by_name.insert(kernel.name.clone(), cases.len() as u32);
+        layout.kernels.push(ReplayKernel {
+            name: kernel.name,
+            arguments: parameters.iter().map(|parameter| parameter.argument).collect(),
+            block_bytes,
+            block_align,
+            unit,
+            needs_groups: kernel.needs_groups,
+            static_local_bytes: kernel.static_local_bytes,
+            private_bytes: kernel.private_bytes,
+            cost: kernel.cost,
+        });
+        modes = kernel.float_modes;
+        let (function, needs_groups) = (kernel.function, kernel.needs_groups);
+        let in_parts = needs.compares_ends() && !kernel.cost.has_loops && kernel.cost.steps <= PARTED_STEPS;
+        cases.push(Case { function, parameters, needs, unit, needs_groups, in_parts });
+    }
+    layout.own_tasks = cases.len() as u32;
+
+    let mut new = Rewriter::new(&definitions);
+    functions::rewrite(&mut new, &types, &survey)?;
+    for (case, kernel) in own_tasks::add(&mut new) {
+        cases.push(case);
+        layout.kernels.push(kernel);
+    }
+    new.capability(Capability::Kernel);
+    new.capability(Capability::Addresses);
+    if contraction_off {
+        modes.push(vec![ExecutionMode::ContractionOff as u32]);
+    }
+    let inputs = kernels::inputs(&mut new);
+    for kernel in [(REPLAY_SEQ, Mode::Seq), (REPLAY_WI, wi)] {
+        kernels::add(&mut new, kernel, inputs, &cases, &modes);
+    }
+    Ok(Replay { module: new.finish()?, layout })
+}

@@ -1,0 +1,97 @@
+//! Types, constants, instruction sets and built-in variables that several parts have.
+
+use std::collections::HashMap;
+
+use super::Part;
+use crate::spirv::{Instruction, Op, Rewriter, is_constant, is_type};
+use crate::transform::dce::is_continuation;
+use crate::{ImageError, Result};
+
+/// What the parts so far have, and by which id.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    ids: HashMap<Vec<u32>, u32>,
+    /// `SpecId` → opcode, type and default, and the part that declares it.
+    specs: HashMap<u32, (Vec<u32>, String)>,
+}
+
+impl Shared {
+    /// Gives the sharable definitions of a part their ids; those that are there already are dropped from the part.
+    pub(super) fn share(&mut self, part: &mut Part<'_>, new: &mut Rewriter<'_>) -> Result<()> {
+        let mut instructions = part.module().instructions().take_while(|i| !i.is(Op::Function)).peekable();
+        while let Some(instruction) = instructions.next() {
+            let continued = instructions.peek().and_then(|next| next.op()).is_some_and(is_continuation);
+            if instruction.is(Op::TypeForwardPointer) {
+                part.words(&instruction, new)?;
+            }
+            let Some(id) = instruction.result_id() else { continue };
+            // What was named before it is defined has its id already.
+            if part.map.value(id) != 0
+                || part.dropped.contains(&id)
+                || continued
+                || !is_sharable(part, &instruction, id)
+            {
+                continue;
+            }
+            let Some(key) = self.key(part, &instruction, id, new)? else { continue };
+            match self.ids.get(&key) {
+                Some(&there) => {
+                    part.map.insert(id, there);
+                    part.dropped.insert(id);
+                }
+                None => {
+                    let fresh = part.mapped(id, new);
+                    self.ids.insert(key, fresh);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What two definitions must have in common to be one; `None` where nothing else can be the same.
+    fn key(
+        &mut self,
+        part: &mut Part<'_>,
+        instruction: &Instruction<'_>,
+        id: u32,
+        new: &mut Rewriter<'_>,
+    ) -> Result<Option<Vec<u32>>> {
+        let mut key = part.translate(instruction, new, |_, _, _| 0)?;
+        if let Some(spec_id) = part.facts.spec_id(id) {
+            self.check_spec(part, spec_id, &key)?;
+        }
+        let Some(decorations) = part.facts.decorations(id) else { return Ok(None) };
+        for decoration in decorations {
+            key.push(decoration.len() as u32);
+            key.extend_from_slice(decoration);
+        }
+        if instruction.is(Op::TypeStruct) {
+            key.push(u32::MAX);
+            key.extend_from_slice(part.facts.name(id));
+        }
+        Ok(Some(key))
+    }
+
+    fn check_spec(&mut self, part: &Part<'_>, spec_id: u32, value: &[u32]) -> Result<()> {
+        let (there, owner) =
+            self.specs.entry(spec_id).or_insert_with(|| (value.to_vec(), part.name.to_owned()));
+        if there == value {
+            return Ok(());
+        }
+        Err(ImageError::Link(format!(
+            "specialization constant {spec_id} has another type or default in module `{}` than in module `{owner}`",
+            part.name
+        )))
+    }
+}
+
+fn is_sharable(part: &Part<'_>, instruction: &Instruction<'_>, id: u32) -> bool {
+    match instruction.op() {
+        Some(Op::ExtInstImport | Op::Undef) => true,
+        Some(Op::Variable) => part.facts.is_builtin(id),
+        // Each is memory of its own.
+        Some(Op::ConstantPipeStorage) => false,
+        Some(op) => is_type(op) || is_constant(op),
+        None => false,
+    }
+}

@@ -1,0 +1,449 @@
+//! The module without vtables and function pointers, instruction by instruction.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::call_classes::ARGUMENT_ATTRIBUTE;
+use super::calls::Dispatchers;
+use super::demangle::readable;
+use super::symbols::{Symbols, constant, is_access_chain};
+use super::types::{CodeType, CodeTypes};
+use super::vtables::{Names, Vtables};
+use crate::build::markers::is_user_semantic;
+use crate::spirv::{
+    Capability, Definitions, FunctionControl, Instruction, Module, Op, Rewriter, Section, StorageClass, Type,
+    TypeTable, string_words,
+};
+use crate::{ImageError, Result};
+
+const EXTENSION: &str = "SPV_INTEL_function_pointers";
+const SLOT_BYTES: i64 = 8;
+
+/// What is known of the module as it was.
+#[derive(Clone, Copy)]
+pub(super) struct Old<'a, 'm> {
+    pub(super) definitions: &'a Definitions<'m>,
+    pub(super) types: &'a TypeTable<'m>,
+    pub(super) code_types: &'a CodeTypes,
+    pub(super) names: &'a Names,
+    pub(super) vtables: &'a Vtables,
+    pub(super) symbols: &'a Symbols,
+    /// Call → the class that it goes through, where it is known.
+    pub(super) call_classes: &'a HashMap<u32, String>,
+}
+
+impl<'m> Old<'_, 'm> {
+    /// The kind of the type that a value had.
+    pub(super) fn kind(&self, id: u32) -> CodeType {
+        self.definitions.type_of(id).map_or(CodeType::None, |ty| self.code_types.kind(ty))
+    }
+
+    pub(super) fn is_code(&self, id: u32) -> bool {
+        self.kind(id) != CodeType::None
+    }
+
+    /// The instruction behind an id and its casts.
+    pub(super) fn uncast(&self, id: u32) -> Option<Instruction<'m>> {
+        let mut instruction = self.definitions.instruction(id)?;
+        // In sound code casts form no cycle; the limit ends those of other code.
+        for _ in 0..64 {
+            match (instruction.op(), instruction.operands()) {
+                (Some(Op::Bitcast | Op::CopyObject), &[operand]) => {
+                    instruction = self.definitions.instruction(operand)?;
+                }
+                _ => break,
+            }
+        }
+        Some(instruction)
+    }
+
+    fn width(&self, id: u32) -> Option<u32> {
+        match self.types.ty(self.definitions.type_of(id)?)? {
+            Type::Int { width } => Some(width),
+            _ => None,
+        }
+    }
+
+    /// The operand that takes the place of a result, where an instruction leaves nothing else to do.
+    fn forwards(&self, instruction: &Instruction<'_>) -> Option<u32> {
+        let result = instruction.result_id()?;
+        let (op, operands) = (instruction.op()?, instruction.operands());
+        let &first = operands.first()?;
+        let forwards = match op {
+            Op::Load => self.kind(first) == CodeType::Slot,
+            Op::Bitcast | Op::CopyObject | Op::PtrCastToGeneric | Op::GenericCastToPtr => {
+                self.is_code(first) && self.is_code(result)
+            }
+            Op::ConvertPtrToU => self.is_code(first) && self.width(result) == Some(64),
+            Op::ConvertUToPtr => self.is_code(result) && self.width(first) == Some(64),
+            _ if is_access_chain(op) => {
+                let zero = |&index: &u32| constant(self.definitions, index) == Some(0);
+                self.kind(first) == CodeType::Slot && operands.iter().skip(1).all(zero)
+            }
+            _ => false,
+        };
+        forwards.then_some(first)
+    }
+}
+
+/// The module on its way.
+pub(super) struct Rewrite<'a, 'm> {
+    pub(super) old: Old<'a, 'm>,
+    pub(super) new: Rewriter<'a>,
+    /// What is gone → what takes its place.
+    map: HashMap<u32, u32>,
+    /// Constants that are codes → code.
+    pub(super) codes: BTreeMap<u32, u64>,
+    pub(super) dispatchers: Dispatchers,
+    pub(super) ulong: u32,
+    function: u32,
+}
+
+impl<'a, 'm> Rewrite<'a, 'm> {
+    pub(super) fn new(old: Old<'a, 'm>, definitions: &'a Definitions<'a>) -> Self {
+        let mut new = Rewriter::new(definitions);
+        for capability in [Capability::Int64, Capability::Int8, Capability::Linkage] {
+            new.capability(capability);
+        }
+        let ulong = new.int_type(64);
+        let mut rewrite = Self {
+            old,
+            new,
+            map: HashMap::new(),
+            codes: BTreeMap::new(),
+            dispatchers: Dispatchers::default(),
+            ulong,
+            function: 0,
+        };
+        rewrite.replace_symbols();
+        rewrite.replace_results();
+        rewrite
+    }
+
+    /// What stands for an id.
+    pub(super) fn mapped(&self, id: u32) -> u32 {
+        self.map.get(&id).copied().unwrap_or(id)
+    }
+
+    /// An error of the function that is being rewritten.
+    pub(super) fn problem(&self, what: impl std::fmt::Display) -> ImageError {
+        problem(self.old.names, self.function, what)
+    }
+
+    /// A constant for every symbol: an integer, or a pointer made of one where a pointer is wanted.
+    fn replace_symbols(&mut self) {
+        let Old { definitions, types, code_types, symbols, .. } = self.old;
+        let mut numbers: BTreeMap<u64, u32> = BTreeMap::new();
+        let mut pointers: BTreeMap<(u32, u64), u32> = BTreeMap::new();
+        let ordered: BTreeMap<u32, u64> = symbols.iter().map(|(&id, &code)| (id, code)).collect();
+        for (id, code) in ordered {
+            let number = *numbers.entry(code).or_insert_with(|| {
+                let number = self.new.fresh_id();
+                let words = [self.ulong, number, code as u32, (code >> 32) as u32];
+                self.new.push_in(Section::Types, Op::Constant, &words);
+                number
+            });
+            self.codes.insert(number, code);
+            let ty = definitions.type_of(id).unwrap_or(0);
+            let is_pointer = matches!(types.ty(ty), Some(Type::Pointer { .. }));
+            let stands = if is_pointer && !code_types.contains(ty) {
+                *pointers.entry((ty, code)).or_insert_with(|| {
+                    let pointer = self.new.fresh_id();
+                    let words = [ty, pointer, Op::ConvertUToPtr as u32, number];
+                    self.new.push_in(Section::Types, Op::SpecConstantOp, &words);
+                    pointer
+                })
+            } else {
+                number
+            };
+            self.map.insert(id, stands);
+        }
+    }
+
+    /// Results that are operands, and types that are integers.
+    fn replace_results(&mut self) {
+        let Old { definitions, code_types, .. } = self.old;
+        let mut forwarded: HashMap<u32, u32> = HashMap::new();
+        for instruction in definitions.module().instructions() {
+            let Some(id) = instruction.result_id() else { continue };
+            if code_types.contains(id) {
+                self.map.insert(id, self.ulong);
+            } else if !self.map.contains_key(&id)
+                && let Some(operand) = self.old.forwards(&instruction)
+            {
+                forwarded.insert(id, operand);
+            }
+        }
+        for (&id, &operand) in &forwarded {
+            let mut last = operand;
+            for _ in 0..forwarded.len() {
+                match forwarded.get(&last) {
+                    Some(&next) => last = next,
+                    None => break,
+                }
+            }
+            self.map.insert(id, self.mapped(last));
+        }
+    }
+
+    pub(super) fn run(&mut self, module: &Module) -> Result<()> {
+        let mut in_function = false;
+        for instruction in module.instructions() {
+            if instruction.is(Op::Function) {
+                in_function = true;
+                self.function = instruction.result_id().unwrap_or(0);
+            }
+            if in_function {
+                self.in_function(&instruction)?;
+            } else {
+                self.at_module_scope(&instruction)?;
+            }
+            in_function &= !instruction.is(Op::FunctionEnd);
+        }
+        Ok(())
+    }
+
+    fn at_module_scope(&mut self, instruction: &Instruction<'_>) -> Result<()> {
+        let (op, operands) = (instruction.op(), instruction.operands());
+        let is_gone = |id: Option<u32>| id.is_some_and(|id| self.map.contains_key(&id));
+        let first = operands.first().copied();
+        let gone = match op {
+            Some(Op::Capability) => first.is_some_and(|c| {
+                c == Capability::FunctionPointersINTEL as u32
+                    || c == Capability::IndirectReferencesINTEL as u32
+            }),
+            Some(Op::Extension) => instruction.string_is(0, EXTENSION),
+            Some(Op::Name | Op::MemberName | Op::DecorateId | Op::DecorateString) => is_gone(first),
+            Some(Op::Decorate) => {
+                is_gone(first)
+                    || operands.get(1) == Some(&ARGUMENT_ATTRIBUTE)
+                    || is_user_semantic(operands) && self.is_our_marker(instruction)
+            }
+            _ => is_gone(instruction.result_id()),
+        };
+        if gone {
+            return Ok(());
+        }
+        match op {
+            Some(Op::EntryPoint) => {
+                if let (&[model, function, ..], Some(name), Some(interface)) =
+                    (operands, instruction.string(2), instruction.after_string(2))
+                {
+                    let mut operands = vec![model, function];
+                    operands.extend(string_words(&name));
+                    operands.extend(interface.iter().filter(|id| !self.map.contains_key(id)));
+                    self.new.replace(instruction, Op::EntryPoint, &operands);
+                }
+            }
+            Some(op) if Section::of_op(op) == Some(Section::Types) => {
+                self.module_scope_type(instruction, op)?
+            }
+            _ => self.new.copy(instruction),
+        }
+        Ok(())
+    }
+
+    fn is_our_marker(&self, instruction: &Instruction<'_>) -> bool {
+        let text = instruction.string(2).unwrap_or_default();
+        text.starts_with("oclave:indirectly_callable") || text.starts_with("oclave:calls_indirectly")
+    }
+
+    fn module_scope_type(&mut self, instruction: &Instruction<'_>, op: Op) -> Result<()> {
+        let holds_function = |ty: &u32| self.old.code_types.kind(*ty) == CodeType::Function;
+        let member = match op {
+            Op::TypeStruct => instruction.operands().iter().any(holds_function),
+            Op::TypeArray | Op::TypeVector => instruction.operand(0).as_ref().is_some_and(holds_function),
+            _ => false,
+        };
+        if member {
+            let name = instruction.result_id().map(|id| self.old.names.plain(id)).unwrap_or_default();
+            let name = name.trim_start_matches("struct.").trim_start_matches("class.");
+            let what = if name.is_empty() { "an array".to_owned() } else { format!("type `{name}`") };
+            return Err(ImageError::Diagnostic(format!(
+                "{what} holds pointers to functions, which devices do not have; use virtual functions"
+            )));
+        }
+        let mut words = instruction.words.get(1..).unwrap_or_default().to_vec();
+        instruction.visit_ids(self.old.definitions, |index, _| {
+            if let Some(word) = index.checked_sub(1).and_then(|index| words.get_mut(index)) {
+                *word = self.map.get(word).copied().unwrap_or(*word);
+            }
+        });
+        // In this way types and constants are sorted: what takes the place of an id stands behind all others so far.
+        self.new.replace(instruction, op, &words);
+        Ok(())
+    }
+
+    fn in_function(&mut self, instruction: &Instruction<'_>) -> Result<()> {
+        let Some(op) = instruction.op() else {
+            self.new.copy(instruction);
+            return Ok(());
+        };
+        self.refuse_function_pointers(instruction, op)?;
+        if instruction.result_id().is_some_and(|id| self.map.contains_key(&id)) {
+            return Ok(());
+        }
+        let (operands, result, ty) =
+            (instruction.operands(), instruction.result_id(), instruction.result_type());
+        let is_code = |index: usize| operands.get(index).is_some_and(|&id| self.old.is_code(id));
+        let result_is_code = result.is_some_and(|id| self.old.is_code(id));
+        match (op, operands, result, ty) {
+            // At -O0 clang marks every function, and drivers have bugs with those that they must not inline.
+            (Op::Function, &[control, of], Some(id), Some(ty)) => {
+                let control = control & !FunctionControl::DONT_INLINE.bits();
+                let (ty, of) = (self.mapped(ty), self.mapped(of));
+                self.new.replace(instruction, op, &[ty, id, control, of]);
+            }
+            (Op::FunctionPointerCallINTEL, &[pointer, ref arguments @ ..], Some(id), Some(ty)) => {
+                self.call(id, ty, pointer, arguments)?;
+            }
+            (Op::Load, &[pointer, ..], Some(id), Some(_)) if self.is_offset_load(pointer, id) => {
+                self.offset_load(id, pointer)?;
+            }
+            (_, &[base, index], Some(id), _)
+                if is_access_chain(op) && self.old.kind(base) == CodeType::Slot =>
+            {
+                self.slot_address(id, base, index);
+            }
+            (Op::Bitcast, &[operand], Some(id), Some(ty)) if is_code(0) != result_is_code => {
+                let conversion = if is_code(0) { Op::ConvertUToPtr } else { Op::ConvertPtrToU };
+                let (ty, operand) = (self.mapped(ty), self.mapped(operand));
+                self.new.push(conversion, &[ty, id, operand]);
+            }
+            (Op::ConvertPtrToU | Op::ConvertUToPtr, &[operand], Some(id), Some(ty))
+                if is_code(0) || result_is_code =>
+            {
+                let (ty, operand) = (self.mapped(ty), self.mapped(operand));
+                self.new.push(Op::UConvert, &[ty, id, operand]);
+            }
+            (Op::PtrEqual | Op::PtrNotEqual, &[a, b], Some(id), Some(ty)) if is_code(0) => {
+                let op = if op == Op::PtrEqual { Op::IEqual } else { Op::INotEqual };
+                let (a, b) = (self.mapped(a), self.mapped(b));
+                self.new.push(op, &[ty, id, a, b]);
+            }
+            _ => {
+                let map = &self.map;
+                self.new.copy_mapped(instruction, |id| map.get(&id).copied().unwrap_or(id));
+            }
+        }
+        Ok(())
+    }
+
+    /// The code of the slot `index` behind `base`.
+    fn slot_address(&mut self, id: u32, base: u32, index: u32) {
+        let base = self.mapped(base);
+        let ulong = self.ulong;
+        let bytes = match constant(self.old.definitions, index) {
+            Some(index) => self.new.int_constant(64, index.wrapping_mul(SLOT_BYTES).cast_unsigned()),
+            None => {
+                let mut wide = self.mapped(index);
+                if self.old.width(index) != Some(64) {
+                    let converted = self.new.fresh_id();
+                    self.new.push(Op::SConvert, &[ulong, converted, wide]);
+                    wide = converted;
+                }
+                let eight = self.new.int_constant(64, SLOT_BYTES.cast_unsigned());
+                let product = self.new.fresh_id();
+                self.new.push(Op::IMul, &[ulong, product, wide, eight]);
+                product
+            }
+        };
+        self.new.push(Op::IAdd, &[ulong, id, base, bytes]);
+    }
+
+    /// What can only come from pointers to functions that are no virtual ones.
+    fn refuse_function_pointers(&self, instruction: &Instruction<'_>, op: Op) -> Result<()> {
+        let kind = instruction.result_type().map_or(CodeType::None, |ty| self.old.code_types.kind(ty));
+        let operand = instruction.operand(0);
+        let is_symbol = instruction.result_id().is_some_and(|id| self.old.symbols.contains_key(&id));
+        let what = match (op, kind) {
+            (Op::Variable, CodeType::Slot) | (Op::FunctionParameter, CodeType::Function | CodeType::Slot) => {
+                "holds a pointer to a function"
+            }
+            (Op::ConvertUToPtr, CodeType::Function) if !is_symbol => {
+                "calls through a pointer to a member function"
+            }
+            (Op::Load, CodeType::Function)
+                if operand.is_some_and(|id| {
+                    self.old.kind(id) != CodeType::Slot && !self.old.symbols.contains_key(&id)
+                }) =>
+            {
+                "loads a pointer to a function"
+            }
+            _ => return Ok(()),
+        };
+        Err(self.problem(format!(
+            "it {what}. Devices have no pointers to functions and to member functions; use virtual functions"
+        )))
+    }
+
+    /// Whether a load reads a vcall or vbase offset: 64 bits in front of where a vptr leads.
+    fn is_offset_load(&self, pointer: u32, result: u32) -> bool {
+        self.old.width(result) == Some(64)
+            && (self.old.symbols.contains_key(&pointer) || self.offset_place(pointer).is_some())
+    }
+
+    /// The vptr, and how many bytes from where it leads, of a pointer to an offset in a vtable.
+    fn offset_place(&self, pointer: u32) -> Option<(u32, i64)> {
+        let Old { definitions, types, .. } = self.old;
+        let cast = definitions.instruction(pointer).filter(|i| i.is(Op::Bitcast))?;
+        let chain = definitions.instruction(cast.operand(0)?)?;
+        let &[vptr, index] = chain.operands() else { return None };
+        if !chain.op().is_some_and(is_access_chain) {
+            return None;
+        }
+        let is_byte_pointer = match types.ty(definitions.type_of(vptr)?)? {
+            Type::Pointer { class, pointee } => {
+                class == StorageClass::Function as u32 && types.ty(pointee) == Some(Type::Int { width: 8 })
+            }
+            _ => false,
+        };
+        let offset = constant(definitions, index).filter(|o| *o < 0 && o % SLOT_BYTES == 0)?;
+        (is_byte_pointer && self.is_vptr(vptr)).then_some((vptr, offset))
+    }
+
+    /// Whether a pointer to bytes is a vptr: clang loads it through a cast pointer to the object. Others that are loaded
+    /// come from variables and members of their own type.
+    fn is_vptr(&self, id: u32) -> bool {
+        if self.old.symbols.contains_key(&id) {
+            return true;
+        }
+        let Some(value) = self.old.uncast(id) else { return false };
+        let address = || self.old.definitions.instruction(value.operand(0)?)?.op();
+        match value.op() {
+            Some(Op::Load) => {
+                value.result_type().is_some_and(|ty| self.old.code_types.contains(ty))
+                    || matches!(address(), Some(Op::Bitcast | Op::PtrCastToGeneric))
+            }
+            Some(Op::Phi | Op::Select) => {
+                value.result_type().is_some_and(|ty| self.old.code_types.contains(ty))
+            }
+            _ => false,
+        }
+    }
+
+    fn offset_load(&mut self, id: u32, pointer: u32) -> Result<()> {
+        let ulong = self.ulong;
+        let code = match (self.old.symbols.get(&pointer), self.offset_place(pointer)) {
+            (Some(&code), _) => self.new.int_constant(64, code),
+            (None, Some((vptr, offset))) => {
+                let (address, sum) = (self.new.fresh_id(), self.new.fresh_id());
+                let vptr = self.mapped(vptr);
+                let offset = self.new.int_constant(64, offset.cast_unsigned());
+                self.new.push(Op::ConvertPtrToU, &[ulong, address, vptr]);
+                self.new.push(Op::IAdd, &[ulong, sum, address, offset]);
+                sum
+            }
+            (None, None) => {
+                return Err(self.problem("it reads a table of virtual functions in an unknown way"));
+            }
+        };
+        let function = self.dispatchers.offsets(&mut self.new);
+        self.new.push(Op::FunctionCall, &[ulong, id, function, code]);
+        Ok(())
+    }
+}
+
+/// An error of a function.
+pub(super) fn problem(names: &Names, function: u32, what: impl std::fmt::Display) -> ImageError {
+    ImageError::Diagnostic(format!("function `{}`: {what}", readable(names.plain(function))))
+}

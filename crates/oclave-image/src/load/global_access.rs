@@ -1,0 +1,98 @@
+//! A kernel that gives the host access to a program's device globals, for devices without
+//! `clEnqueueWriteGlobalVariableINTEL`.
+
+use std::collections::BTreeMap;
+
+use crate::build::device_globals::{ALIGNED, is_pointer_variable};
+use crate::spirv::{
+    Capability, Code, Decoration, Definitions, ExecutionModel, LinkageType, Module, Op, Rewriter, Section,
+    StorageClass, TypeTable, Version, string_words,
+};
+use crate::{DeviceGlobalInfo, ImageError, Result};
+
+/// Name of the kernel that [`add_global_access_kernel`] adds.
+pub const GLOBAL_ACCESS_KERNEL: &str = "__oclave_access_device_globals";
+
+/// Adds the kernel `void __oclave_access_device_globals(global ulong *table)`, for a launch of one work-item.
+///
+/// `table[i]` belongs to `globals[i]`, which is what [`DeviceImage::device_globals`](crate::DeviceImage::device_globals)
+/// gives. Where the variable is shared by all images the kernel *reads* its USM address there and stores it into the
+/// program's pointer variable; where it has `device_image_scope` the kernel *writes* the variable's own address there,
+/// so that the host can copy to and from it. Entries are 64 bits wide on any device.
+///
+/// # Errors
+/// [`ImageError::Unsupported`] where the module has no variable of a global's unique id.
+pub fn add_global_access_kernel(module: &Module, globals: &[DeviceGlobalInfo]) -> Result<Module> {
+    let definitions = Definitions::new(module);
+    let types = TypeTable::new(&definitions);
+    let exported = exported_variables(module);
+    let mut new = Rewriter::new(&definitions);
+    module.instructions().for_each(|instruction| new.copy(&instruction));
+
+    let void = new.void_type();
+    let ulong = new.int_type(64);
+    let address = new.int_type(types.pointer_bytes().saturating_mul(8));
+    let table_type = new.pointer_type(StorageClass::CrossWorkgroup, ulong);
+    let function_type = new.function_type(void, &[table_type]);
+    let [function, table, label] = [(); 3].map(|()| new.fresh_id());
+
+    let mut code = Code::new();
+    code.push(Op::Function, &[void, function, 0, function_type]);
+    code.push(Op::FunctionParameter, &[table_type, table]);
+    code.push(Op::Label, &[label]);
+    let mut interface = Vec::new();
+    for (index, global) in (0_u64..).zip(globals) {
+        let missing = |what: &str| ImageError::Unsupported(format!("device global `{}`: {what}", global.id));
+        let variable = *exported.get(&global.id).ok_or_else(|| missing("the module has no such variable"))?;
+        let pointer = definitions.type_of(variable).ok_or_else(|| missing("its variable has no type"))?;
+        interface.push(variable);
+        let index = new.int_constant(64, index);
+        let [entry, wide, narrow, value] = [(); 4].map(|()| new.fresh_id());
+        code.push(Op::InBoundsPtrAccessChain, &[table_type, entry, table, index]);
+        if global.device_image_scope {
+            code.push(Op::ConvertPtrToU, &[address, narrow, variable]);
+            if address != ulong {
+                code.push(Op::UConvert, &[ulong, wide, narrow]);
+            }
+            let wide = if address == ulong { narrow } else { wide };
+            code.push(Op::Store, &[entry, wide, ALIGNED, 8]);
+        } else {
+            let target = is_pointer_variable(&types, pointer)
+                .ok_or_else(|| missing("its variable is no pointer; it was not rewritten by post-link"))?;
+            code.push(Op::Load, &[ulong, wide, entry, ALIGNED, 8]);
+            if address != ulong {
+                code.push(Op::UConvert, &[address, narrow, wide]);
+            }
+            let narrow = if address == ulong { wide } else { narrow };
+            code.push(Op::ConvertUToPtr, &[target, value, narrow]);
+            code.push(Op::Store, &[variable, value, ALIGNED, types.pointer_bytes()]);
+        }
+    }
+    code.push(Op::Return, &[]);
+    code.push(Op::FunctionEnd, &[]);
+    new.add_function(code);
+
+    let mut entry_point = vec![ExecutionModel::Kernel as u32, function];
+    entry_point.extend(string_words(GLOBAL_ACCESS_KERNEL));
+    if module.version() >= Version::V1_4 {
+        interface.sort_unstable();
+        interface.dedup();
+        entry_point.extend(interface);
+    }
+    new.push_in(Section::EntryPoints, Op::EntryPoint, &entry_point);
+    new.capability(Capability::Int64);
+    new.finish()
+}
+
+/// Linkage name → module-scope variable.
+pub(crate) fn exported_variables(module: &Module) -> BTreeMap<String, u32> {
+    let exports = module.instructions().take_while(|i| !i.is(Op::Function)).filter_map(|instruction| {
+        let &[id, decoration, ..] = instruction.operands() else { return None };
+        let linkage = *instruction.after_string(2)?.first()?;
+        let is_export = instruction.is(Op::Decorate)
+            && decoration == Decoration::LinkageAttributes as u32
+            && linkage == LinkageType::Export as u32;
+        is_export.then(|| Some((instruction.string(2)?.into_owned(), id))).flatten()
+    });
+    exports.collect()
+}

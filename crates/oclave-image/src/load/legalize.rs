@@ -1,0 +1,218 @@
+//! A device image as the device takes it.
+
+use std::collections::BTreeSet;
+
+use crate::analysis::declared_globals::VariableFacts;
+use crate::check;
+use crate::load::global_decorations;
+use crate::load::multiply_add;
+use crate::load::version;
+use crate::spirv::{
+    AddressingModel, Capability, Definitions, Module, Op, StorageClass, Type, TypeTable, Version,
+};
+use crate::transform::capabilities;
+use crate::transform::strip;
+use crate::{Aspects, DeviceImage, ImageError, Result};
+
+/// What a device takes, as the runtime found by asking it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceTarget {
+    /// The highest version of SPIR-V that the device takes (`CL_DEVICE_IL_VERSION`).
+    pub spirv_version: Version,
+    /// Optional features that the device has.
+    pub aspects: Aspects,
+    /// SPIR-V capabilities that the device takes (`CL_DEVICE_SPIRV_CAPABILITIES_KHR`); `None` where it does not tell:
+    /// then capabilities are judged by `aspects`, and those of vendors' extensions are refused.
+    pub capabilities: Option<BTreeSet<u32>>,
+    /// SPIR-V extensions that the device takes (`CL_DEVICE_SPIRV_EXTENSIONS_KHR`); `None` where it does not tell.
+    pub extensions: Option<BTreeSet<String>>,
+    /// Extended instruction sets (`CL_DEVICE_SPIRV_EXTENDED_INSTRUCTION_SETS_KHR`); `None` where it does not tell.
+    pub instruction_sets: Option<BTreeSet<String>>,
+    /// Width of the device's addresses in bits (`CL_DEVICE_ADDRESS_BITS`).
+    pub address_bits: u32,
+    /// Whether the device calls a function for `mad`, which it does not inline: then it gets a multiplication and an
+    /// addition instead, which are as good (OpenCL leaves open how often `mad` rounds).
+    pub mad_is_called: bool,
+    /// Whether the device runs the work-items of a group one after the other, each up to the next barrier: then one of them
+    /// alone does what they need not share in interpreter modules, in loops that its compiler vectorises.
+    pub items_take_turns: bool,
+}
+
+impl Default for DeviceTarget {
+    /// A 64-bit device with SPIR-V 1.2 and no optional feature, of which no more is known.
+    fn default() -> Self {
+        Self {
+            spirv_version: Version::V1_2,
+            aspects: Aspects::empty(),
+            capabilities: None,
+            extensions: None,
+            instruction_sets: None,
+            address_bits: 64,
+            mad_is_called: false,
+            items_take_turns: false,
+        }
+    }
+}
+
+/// The words to hand to the device: checked, without what it does not take and does not need, in its version of SPIR-V.
+///
+/// # Errors
+/// [`ImageError::DeviceLacks`] where the image needs a feature, capability, extension or version that the device does
+/// not have; [`ImageError::Unsupported`] where this library cannot lower something; [`ImageError::Spirv`] where the
+/// module breaks a rule of SPIR-V.
+pub fn legalize(image: &DeviceImage, target: &DeviceTarget) -> Result<Vec<u32>> {
+    legalize_with(image, target, Ok)
+}
+
+/// As [`legalize`], with a pass of the caller between: it sees the module without annotations and hints, still in its
+/// own version of SPIR-V, and what it returns is lowered and checked with the rest.
+///
+/// # Errors
+/// As [`legalize`], and those of `pass`.
+pub fn legalize_with(
+    image: &DeviceImage,
+    target: &DeviceTarget,
+    pass: impl FnOnce(Module) -> Result<Module>,
+) -> Result<Vec<u32>> {
+    let aspects = image.kernels.iter().fold(Aspects::empty(), |all, kernel| all | kernel.aspects);
+    let missing = aspects - target.aspects;
+    if !missing.is_empty() {
+        return Err(lacks(format!("{missing}, which image \"{}\" needs", image.name)));
+    }
+    let module = Module::from_words(image.spirv.clone())?;
+    let takes = |c: u32| target.capabilities.as_ref().is_some_and(|all| all.contains(&c));
+    let renumbered = global_decorations::for_device(&module, takes)?;
+    let stripped = strip::strip(renumbered.as_ref().unwrap_or(&module), takes)?;
+    let expanded = if target.mad_is_called { multiply_add::expand(&stripped)? } else { None };
+    let module = pass(expanded.unwrap_or(stripped))?;
+    // Lowering reads operands by their places: what it gets must be sound.
+    check::check(&module)?;
+    let lowered = version::lower(&module, target.spirv_version).map_err(|error| match error {
+        ImageError::Unsupported(what) => {
+            lacks(format!("SPIR-V {}, and of image \"{}\" {what}", module.version(), image.name))
+        }
+        other => other,
+    })?;
+    if lowered != module {
+        check::check(&lowered)?;
+    }
+    refuse_what_it_lacks(&lowered, target, &image.name)?;
+    Ok(lowered.into_words())
+}
+
+fn refuse_what_it_lacks(module: &Module, target: &DeviceTarget, image: &str) -> Result<()> {
+    let refuse = |what: String| Err(lacks(format!("{what}, which image \"{image}\" needs")));
+    for capability in capabilities::declared(module) {
+        let taken = match &target.capabilities {
+            Some(all) => all.contains(&capability) || is_basic(capability),
+            None => match aspect(capability) {
+                Some(aspect) => target.aspects.contains(aspect),
+                None => is_basic(capability),
+            },
+        };
+        if !taken {
+            return refuse(format!("SPIR-V capability {}", capabilities::name(capability)));
+        }
+    }
+    for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+        let name = || instruction.string(0).unwrap_or_default();
+        match instruction.op() {
+            Some(Op::Extension) if target.extensions.as_ref().is_some_and(|all| !all.contains(&*name())) => {
+                return refuse(format!("SPIR-V extension {}", name()));
+            }
+            Some(Op::ExtInstImport)
+                if !name().starts_with("NonSemantic.")
+                    && target.instruction_sets.as_ref().is_some_and(|all| !all.contains(&*name())) =>
+            {
+                return refuse(format!("the instruction set {}", name()));
+            }
+            Some(Op::MemoryModel) => {
+                let bits = match instruction.operand(0) {
+                    Some(model) if model == AddressingModel::Physical32 as u32 => 32,
+                    _ => 64,
+                };
+                if bits != target.address_bits {
+                    return refuse(format!("{bits}-bit addresses"));
+                }
+            }
+            _ => {}
+        }
+    }
+    if !target.aspects.contains(Aspects::PROGRAM_SCOPE_VARIABLES)
+        && let Some(variable) = global_variable(module)
+    {
+        return refuse(format!("program-scope variables ({variable} is one)"));
+    }
+    Ok(())
+}
+
+/// A module-scope variable in global memory that has to persist. Pointers to imported ones count, too; constants do not:
+/// PoCL 7.1 has no program-scope variables and takes constant tables.
+fn global_variable(module: &Module) -> Option<String> {
+    let definitions = Definitions::new(module);
+    let types = TypeTable::new(&definitions);
+    let facts = VariableFacts::new(&definitions);
+    let variable = module.instructions().take_while(|i| !i.is(Op::Function)).find(|i| {
+        i.is(Op::Variable)
+            && !i.result_id().is_some_and(|id| facts.constant.contains(&id))
+            && i.result_type().and_then(|ty| types.ty(ty)).is_some_and(
+                |ty| matches!(ty, Type::Pointer { class, .. } if class == StorageClass::CrossWorkgroup as u32),
+            )
+    })?;
+    let id = variable.result_id()?;
+    Some(module.names().find(|(named, _)| *named == id).map_or_else(|| format!("%{id}"), |(_, name)| name))
+}
+
+/// Capabilities that every OpenCL device with SPIR-V has.
+fn is_basic(capability: u32) -> bool {
+    use Capability as C;
+    Capability::from_u32(capability).is_some_and(|c| {
+        matches!(
+            c,
+            C::Matrix
+                | C::Addresses
+                | C::Linkage
+                | C::Kernel
+                | C::Vector16
+                | C::Float16Buffer
+                | C::Int64
+                | C::Int16
+                | C::Int8
+                | C::Groups
+        )
+    })
+}
+
+/// The aspect that stands for a capability.
+fn aspect(capability: u32) -> Option<Aspects> {
+    use Capability as C;
+    Some(match Capability::from_u32(capability)? {
+        C::Float64 => Aspects::FP64,
+        C::Float16 => Aspects::FP16,
+        C::Int64Atomics => Aspects::ATOMIC64,
+        C::ImageBasic
+        | C::LiteralSampler
+        | C::Sampled1D
+        | C::Image1D
+        | C::SampledBuffer
+        | C::ImageBuffer
+        | C::ImageMipmap => Aspects::IMAGE,
+        C::ImageReadWrite => Aspects::IMAGE_READ_WRITE,
+        C::Pipes | C::PipeStorage => Aspects::PIPES,
+        C::DeviceEnqueue => Aspects::DEVICE_ENQUEUE,
+        C::GenericPointer => Aspects::GENERIC_POINTER,
+        c if capabilities::OF_SUB_GROUPS.contains(&c) => Aspects::SUB_GROUPS,
+        C::AtomicFloat32AddEXT
+        | C::AtomicFloat64AddEXT
+        | C::AtomicFloat16AddEXT
+        | C::AtomicFloat32MinMaxEXT
+        | C::AtomicFloat64MinMaxEXT
+        | C::AtomicFloat16MinMaxEXT => Aspects::ATOMIC_FLOAT,
+        C::FunctionPointersINTEL | C::IndirectReferencesINTEL => Aspects::FUNCTION_POINTERS,
+        _ => return None,
+    })
+}
+
+fn lacks(what: String) -> ImageError {
+    ImageError::DeviceLacks { what }
+}

@@ -1,0 +1,8 @@
+//! Passes that run when an image is loaded: they adapt a module to a device.
+
+pub(crate) mod global_access;
+pub(crate) mod global_decorations;
+pub(crate) mod hidden_argument;
+pub(crate) mod legalize;
+pub(crate) mod multiply_add;
+pub mod version;

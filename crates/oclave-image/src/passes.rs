@@ -1,0 +1,34 @@
+//! The passes that the other crates of oclave call. Internal: not part of the semver promise.
+//!
+//! They live in folders by when they run: `build`, `load`, `link`, `interpreter`. `check` runs before every driver call;
+//! `analysis` and `transform` are what several of them use.
+
+pub use crate::build::signatures::signatures;
+pub use crate::link::ahead_of_time::ahead_of_time;
+pub use crate::link::dispatch::{
+    DEFAULT_DEPTH, DispatchPlan, VIRTUAL_FAULT, VIRTUAL_FAULT_BYTES, VirtualProgram, fault_id,
+    needs_dispatchers,
+};
+pub use crate::link::linker::{self as link, LinkInput, link_modules};
+pub use crate::link::virtual_functions;
+pub use crate::load::global_access::{GLOBAL_ACCESS_KERNEL, add_global_access_kernel};
+pub use crate::load::hidden_argument::{
+    HiddenArgument, image_scope_initial_values, lower_globals_to_hidden_argument,
+};
+pub use crate::load::legalize::{DeviceTarget, legalize, legalize_with};
+pub use crate::load::version;
+pub use crate::transform::{capabilities, dce, strip};
+
+/// The rules whose breach makes drivers crash.
+pub mod check {
+    pub use crate::check::check;
+}
+
+/// Modules that run many small launches of other modules' kernels.
+pub mod replay {
+    pub use crate::interpreter::{
+        BoxLaunch, ByteBox, ExcludedKernel, OwnTask, REPLAY_SEQ, REPLAY_WI, Replay, ReplayArgument,
+        ReplayArgumentKind, ReplayCost, ReplayKernel, ReplayLayout, ReplayUnit, TaskRecord, box_kernels,
+        replay,
+    };
+}

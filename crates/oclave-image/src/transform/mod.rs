@@ -1,0 +1,7 @@
+//! Changes that several phases make to a module.
+
+pub mod capabilities;
+pub mod dce;
+pub(crate) mod hints;
+pub(crate) mod localize;
+pub mod strip;
