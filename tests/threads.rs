@@ -73,7 +73,7 @@ fn ends_well(test: &str, workarounds: bool, limit: Duration) -> bool {
     false
 }
 
-/// The proof that `in_order_only` of `src/driver/quirk.rs` is needed: without it the same work does not end.
+/// The proof that `in_order_only` of `src/driver/facts/quirk.rs` is needed: without it the same work does not end.
 #[test]
 fn without_the_workaround_it_hangs() {
     let Some(context) = context() else { return };
@@ -129,7 +129,7 @@ fn one_queue_takes_commands_and_waits_of_many_threads() {
 }
 
 /// Memory is allocated, used by commands and given back by threads that know nothing of each other. (PoCL 7.1 aborts the process when the
-/// records it keeps of allocations overlap: `one_allocation_at_a_time` in `src/driver/quirk.rs`.)
+/// records it keeps of allocations overlap: `one_allocation_at_a_time` in `src/driver/facts/quirk.rs`.)
 #[test]
 fn memory_comes_and_goes_in_many_threads() {
     let Some(context) = context() else { return };
@@ -196,7 +196,7 @@ fn long_coming_and_going() {
     come_and_go(&context, 20_000);
 }
 
-/// The proof that `rest_of_freed_memory` of `src/driver/quirk.rs` is needed: without it PoCL 7.1 aborts.
+/// The proof that `rest_of_freed_memory` of `src/driver/facts/quirk.rs` is needed: without it PoCL 7.1 aborts.
 #[test]
 fn without_the_workaround_it_aborts() {
     let Some(context) = context() else { return };

@@ -1,76 +1,43 @@
 //! The only layer that talks to OpenCL, and the only one with `unsafe`.
 //!
 //! ```text
-//! loader   finds and opens libOpenCL, once per process
-//! table    the macro that turns declarations into tables of function pointers with checked, recorded methods
-//! api      the core functions; ext/ one table per extension and platform
-//! hook     where every call passes; does nothing unless the feature `record` is on
-//! record   (feature `record`) counts, live objects, fault injection
+//! ffi       tables of OpenCL's functions, the loader, the hook that every call passes
+//! objects   contexts, queues, events, programs, kernels, memory objects; handles from and for outside
+//! lifetime  allocations and host memory, and how long they live
+//! prepared  steps, sequences, command buffers
+//! facts     platforms, devices, capabilities, faults of drivers
 //! ```
 //!
 //! Handles are raw pointers here. Whoever stores one owns one reference and releases it; nothing in this layer panics.
 #![allow(unsafe_code)]
 
 #[macro_use]
-pub(crate) mod table;
+mod ffi;
+mod facts;
+mod lifetime;
+mod objects;
+mod prepared;
 
-mod adopt;
-pub(crate) mod api;
-mod capabilities;
-pub(crate) mod command_buffer;
-pub(crate) mod context;
-pub(crate) mod copy;
-mod device;
-pub(crate) mod event;
-pub(crate) mod ext;
-mod fault;
-mod global_access;
-pub(crate) mod hook;
-pub(crate) mod host;
-pub(crate) mod info;
-pub(crate) mod kernel;
-pub(crate) mod launch;
-pub(crate) mod loader;
-pub mod mask;
-pub(crate) mod mem;
-pub(crate) mod mutable;
-pub mod native;
-mod patience;
-mod platform;
-pub(crate) mod program;
-mod query;
-pub(crate) mod queue;
-pub(crate) mod quirk;
-#[cfg(feature = "record")]
-pub mod record;
-mod retired;
-pub(crate) mod rows;
-pub(crate) mod run;
-mod select;
-pub(crate) mod sequence;
-mod shared;
-#[cfg(test)]
-mod signatures;
-mod slots;
-pub(crate) mod spare;
-pub(crate) mod step;
-pub(crate) mod task_memory;
-pub(crate) mod usm;
-mod variable;
-mod version;
-mod wait_list;
-
-pub(crate) use adopt::UserEvent;
-pub(crate) use api::Api;
-pub use capabilities::{
+pub use facts::capabilities::{
     Capabilities, CommandBufferSupport, Limits, MutableDispatchSupport, SvmSupport, UsmSupport,
 };
-pub use device::{Device, DeviceKind};
-pub use ext::spirv_queries::SpirvQueries;
-pub use global_access::DeviceGlobalAccess;
-pub(crate) use loader::api;
-pub use platform::{Platform, loader_name};
-pub use version::Version;
+pub use facts::device::{Device, DeviceKind};
+pub use facts::global_access::DeviceGlobalAccess;
+pub use facts::mask;
+pub use facts::platform::{Platform, loader_name};
+pub(crate) use facts::quirk;
+pub use facts::version::Version;
+pub(crate) use ffi::api::Api;
+pub use ffi::ext::spirv_queries::SpirvQueries;
+pub(crate) use ffi::loader::api;
+#[cfg(feature = "record")]
+pub use ffi::record;
+pub(crate) use ffi::{ext, hook, info, loader, table};
+pub(crate) use lifetime::{fault, host, retired, slots, spare, task_memory, usm};
+pub(crate) use objects::adopt::UserEvent;
+pub use objects::native;
+pub(crate) use objects::{context, event, kernel, mem, patience, program, queue, wait_list};
+pub(crate) use prepared::{command_buffer, copy, launch, mutable, rows, run, sequence, step};
 
 /// OpenCL's types and constants, extensions included. Only declarations: nothing of that crate links or calls OpenCL.
 pub(crate) mod sys {

@@ -1,0 +1,207 @@
+//! Objects of the library around handles that came from outside, and handles for outside.
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use super::context::Context;
+use super::event::{Event, RawEvent};
+use super::kernel::Kernel;
+use super::native::{
+    ContextHandle, DeviceHandle, Enqueue, EventHandle, KernelHandle, ProgramHandle, QueueHandle, Submission,
+    UsmHandle,
+};
+use super::queue::{Properties, Queue};
+use crate::driver::quirk::Quirks;
+use crate::driver::sys::{
+    CL_COMPLETE, CL_CONTEXT_DEVICES, CL_EVENT_COMMAND_QUEUE, CL_EVENT_CONTEXT, CL_MEM_ALLOC_DEVICE_INTEL,
+    CL_MEM_ALLOC_TYPE_INTEL, CL_MEM_TYPE_DEVICE_INTEL, CL_MEM_TYPE_HOST_INTEL, CL_MEM_TYPE_SHARED_INTEL,
+    CL_QUEUE_CONTEXT, CL_QUEUE_DEVICE, CL_QUEUE_ON_DEVICE, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE,
+    CL_QUEUE_PROFILING_ENABLE, CL_QUEUE_PROPERTIES, cl_command_queue, cl_context, cl_device_id, cl_int,
+    cl_mem_info_intel, cl_uint,
+};
+use crate::driver::usm::{Allocation, Kind, Span};
+use crate::driver::{Device, api, info};
+use crate::error::{Error, Result};
+
+/// `CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST`: what user events end with whose command failed.
+const FAILED: cl_int = -14;
+
+impl Context {
+    /// A context from outside. Its reference is released with the result.
+    pub(crate) fn of_native(handle: ContextHandle) -> Result<Arc<Self>> {
+        let devices = devices_of(handle.raw())?;
+        Self::own(api()?, handle, &devices)
+    }
+}
+
+/// The devices of a context, which is alive.
+fn devices_of(context: cl_context) -> Result<Vec<Device>> {
+    let api = api()?;
+    let ids: Vec<cl_device_id> = info::list(|size, value, ret| {
+        // SAFETY: the context is alive; `value` has room for `size` bytes.
+        unsafe { api.clGetContextInfo(context, CL_CONTEXT_DEVICES, size, value, ret) }
+    })?;
+    let device = |id| {
+        // SAFETY: a context's devices are alive.
+        Device::from_native(unsafe { DeviceHandle::retain(id) }?)
+    };
+    ids.into_iter().map(device).collect()
+}
+
+impl Queue {
+    /// A queue from outside, of a context. Its reference is released with the result.
+    pub(crate) fn of_native(context: &Arc<Context>, handle: QueueHandle) -> Result<Arc<Self>> {
+        let api = context.api();
+        let raw = handle.raw();
+        let of: cl_context = info::value(|size, value, ret| {
+            // SAFETY: the handle is alive; `value` has room for `size` bytes.
+            unsafe { api.clGetCommandQueueInfo(raw, CL_QUEUE_CONTEXT, size, value, ret) }
+        })?;
+        let id: cl_device_id = info::value(|size, value, ret| {
+            // SAFETY: as above.
+            unsafe { api.clGetCommandQueueInfo(raw, CL_QUEUE_DEVICE, size, value, ret) }
+        })?;
+        let flags: u64 = info::value(|size, value, ret| {
+            // SAFETY: as above.
+            unsafe { api.clGetCommandQueueInfo(raw, CL_QUEUE_PROPERTIES, size, value, ret) }
+        })?;
+        let device = context.devices().iter().find(|device| device.id() == id);
+        let Some(device) = device.filter(|_| of == context.raw()) else {
+            return Err(Error::invalid("the queue belongs to another context")
+                .remedy("make the context with `Context::from_native`"));
+        };
+        if flags & CL_QUEUE_ON_DEVICE != 0 {
+            return Err(Error::invalid("a queue on the device takes no commands of the host"));
+        }
+        let out_of_order = flags & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0;
+        if out_of_order && context.quirks().in_order_only {
+            return Err(device.lacks("out-of-order queues that threads can share", "an in-order queue"));
+        }
+        let profiling = flags & CL_QUEUE_PROFILING_ENABLE != 0;
+        let properties = Properties { out_of_order, profiling, ..Properties::default() };
+        Ok(Self::own(context, device, properties, !out_of_order, handle.into_raw()))
+    }
+
+    /// Raw commands, in the place of one.
+    pub(crate) fn native<'a>(
+        self: &Arc<Self>,
+        enqueue: &Enqueue,
+        memory: impl Iterator<Item = Span<'a>> + Clone,
+        after: &[&Event],
+    ) -> Result<Event> {
+        self.using(memory, || {
+            self.submit(after, true, |_, queue, wait, event| {
+                let last = enqueue(&Submission { queue, wait })?;
+                // SAFETY: `submit` gives room for an event, which was asked for, and takes the reference.
+                unsafe { *event = last.into_raw() };
+                Ok(())
+            })
+        })
+    }
+}
+
+impl Event {
+    /// Another reference to the driver's event, the command of which is on its way.
+    pub(crate) fn native(&self) -> Result<EventHandle> {
+        let raw = self.raw()?.raw();
+        self.queue().flush_once()?;
+        // SAFETY: the event is alive.
+        unsafe { EventHandle::retain(raw) }
+    }
+}
+
+impl RawEvent {
+    /// An event from outside, the command of which is sent on its way, if it is one of a queue.
+    pub(crate) fn of_native(handle: EventHandle) -> Result<Self> {
+        let api = api()?;
+        let queue: cl_command_queue = info::value(|size, value, ret| {
+            // SAFETY: the handle is alive; `value` has room for `size` bytes.
+            unsafe { api.clGetEventInfo(handle.raw(), CL_EVENT_COMMAND_QUEUE, size, value, ret) }
+        })?;
+        if !queue.is_null() {
+            // SAFETY: an event keeps its queue alive.
+            unsafe { api.clFlush(queue) }?;
+        }
+        // SAFETY: the handle gives its reference.
+        Ok(unsafe { Self::new(api, handle.into_raw()) })
+    }
+
+    /// Whether its driver may not tell when it fails.
+    pub(crate) fn may_fail_silently(&self) -> Result<bool> {
+        let api = api()?;
+        let context: cl_context = info::value(|size, value, ret| {
+            // SAFETY: the event is alive; `value` has room for `size` bytes.
+            unsafe { api.clGetEventInfo(self.raw(), CL_EVENT_CONTEXT, size, value, ret) }
+        })?;
+        let devices = devices_of(context)?;
+        Ok(devices.first().is_some_and(|device| Quirks::of(device).failures_are_silent))
+    }
+}
+
+/// An event for raw commands that depend on what the driver does not know.
+pub(crate) struct UserEvent(EventHandle);
+
+impl UserEvent {
+    pub(crate) fn new(context: &Context) -> Result<Self> {
+        // SAFETY: the context is alive; the call gives a reference.
+        unsafe { EventHandle::from_raw(context.api().clCreateUserEvent(context.raw())?) }.map(Self)
+    }
+
+    /// Another reference.
+    pub(crate) fn handle(&self) -> Result<EventHandle> {
+        self.0.try_clone()
+    }
+
+    /// It ends in this way.
+    pub(crate) fn end(self, outcome: &Result<()>) {
+        let status = if outcome.is_ok() { CL_COMPLETE } else { FAILED };
+        // SAFETY: the event is alive, and its status was not set before.
+        let set = api().and_then(|api| unsafe { api.clSetUserEventStatus(self.0.raw(), status) });
+        if let Err(error) = set {
+            log::error!("a user event stays as it is: {error}");
+        }
+    }
+}
+
+impl Kernel {
+    /// Another reference.
+    pub(crate) fn handle(&self) -> Result<KernelHandle> {
+        // SAFETY: the kernel is alive.
+        unsafe { KernelHandle::retain(self.raw()) }
+    }
+
+    /// A reference to its program.
+    pub(crate) fn program_handle(&self) -> Result<ProgramHandle> {
+        // SAFETY: the kernel keeps its program alive.
+        unsafe { ProgramHandle::retain(self.program().raw()) }
+    }
+}
+
+impl Allocation {
+    /// Memory from outside.
+    pub(crate) fn of_native(context: &Arc<Context>, kind: Kind, memory: UsmHandle) -> Result<Arc<Self>> {
+        let Some(start) = NonNull::new(memory.pointer) else {
+            return Err(Error::invalid("memory at a null pointer"));
+        };
+        let usm = context.usm()?;
+        let ask = |name: cl_mem_info_intel, size, value: *mut c_void, ret| {
+            // SAFETY: the context is alive, the pointer is only looked up; `value` has room for `size` bytes.
+            unsafe { usm.clGetMemAllocInfoINTEL(context.raw(), start.as_ptr(), name, size, value, ret) }
+        };
+        let found: cl_uint = info::value(|size, value, ret| ask(CL_MEM_ALLOC_TYPE_INTEL, size, value, ret))?;
+        let expected = match kind {
+            Kind::Device => CL_MEM_TYPE_DEVICE_INTEL,
+            Kind::Host => CL_MEM_TYPE_HOST_INTEL,
+            Kind::Shared => CL_MEM_TYPE_SHARED_INTEL,
+        };
+        if found != expected as cl_uint {
+            return Err(Error::invalid("the memory is of another kind, or of another context")
+                .remedy("give memory that was allocated as device, host or shared memory of this context"));
+        }
+        let id: cl_device_id =
+            info::value(|size, value, ret| ask(CL_MEM_ALLOC_DEVICE_INTEL, size, value, ret))?;
+        let device = context.devices().iter().find(|device| device.id() == id).cloned();
+        Ok(Self::outside(context, device, kind, start, &memory))
+    }
+}

@@ -1,0 +1,251 @@
+//! Contexts: the devices of one platform that share memory and programs, and what the objects of a context have in
+//! common: the slots of its queues, memory that waits to be freed, the first error of a `Drop`.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::native::ContextHandle;
+use crate::driver::ext::usm::Usm;
+use crate::driver::fault::Faults;
+use crate::driver::quirk::Quirks;
+use crate::driver::retired::{Keep, Retired, leak};
+use crate::driver::slots::Slots;
+use crate::driver::spare::{Class, Spare, SpareMemory};
+use crate::driver::sys::{CL_CONTEXT_PLATFORM, cl_context, cl_context_properties};
+use crate::driver::{Api, Device, api};
+use crate::error::{Error, ErrorKind, Result};
+
+/// A `cl_context`. Owns one reference.
+pub(crate) struct Context {
+    api: &'static Api,
+    raw: cl_context,
+    devices: Vec<Device>,
+    first: Device,
+    /// Absent where a device of the context has no USM.
+    usm: Option<&'static Usm>,
+    quirks: Quirks,
+    slots: Slots,
+    retired: Retired,
+    /// Where freed memory must not go back to the driver at once.
+    spare: Option<Spare>,
+    /// The fast path to `first_error`.
+    has_error: AtomicBool,
+    first_error: Mutex<Option<Error>>,
+    faults: Faults,
+}
+
+// SAFETY: OpenCL's functions on contexts are thread-safe (specification, appendix A.2); the handle is only read.
+unsafe impl Send for Context {}
+// SAFETY: as above; everything else in it is Sync by itself.
+unsafe impl Sync for Context {}
+
+impl Context {
+    /// A context of these devices, which must be of one platform.
+    pub(crate) fn new(devices: &[Device]) -> Result<Arc<Self>> {
+        let Some(first) = devices.first() else {
+            return Err(Error::invalid("a context needs a device"));
+        };
+        let platform = first.platform();
+        if let Some(foreign) = devices.iter().find(|device| device.platform() != platform) {
+            return Err(Error::invalid(format!(
+                "devices of two platforms in one context: `{}` and `{}`",
+                first.name(),
+                foreign.name()
+            ))
+            .remedy("make a context for each platform"));
+        }
+        let api = api()?;
+        let raw_devices: Vec<_> = devices.iter().map(Device::id).collect();
+        let properties: [cl_context_properties; 3] =
+            [CL_CONTEXT_PLATFORM as cl_context_properties, platform.id() as cl_context_properties, 0];
+        // SAFETY: the devices are alive, the list of properties ends in 0, and there is no callback.
+        let raw =
+            unsafe { api.clCreateContext(properties.as_ptr(), &raw_devices, None, std::ptr::null_mut()) }?;
+        // SAFETY: the call gave a reference.
+        let handle = unsafe { ContextHandle::from_raw(raw) }?;
+        Self::own(api, handle, devices)
+    }
+
+    /// The context of a handle, which has these devices.
+    pub(in crate::driver) fn own(
+        api: &'static Api,
+        handle: ContextHandle,
+        devices: &[Device],
+    ) -> Result<Arc<Self>> {
+        let Some(first) = devices.first() else {
+            return Err(Error::invalid("a context without devices"));
+        };
+        let usm = first.usm().ok().filter(|_| devices.iter().all(|device| device.usm().is_ok()));
+        let quirks = Quirks::of(first);
+        Ok(Arc::new(Self {
+            api,
+            raw: handle.into_raw(),
+            devices: devices.to_vec(),
+            first: first.clone(),
+            usm,
+            quirks,
+            slots: Slots::default(),
+            retired: Retired::default(),
+            spare: quirks.rest_of_freed_memory.map(Spare::new),
+            has_error: AtomicBool::new(false),
+            first_error: Mutex::new(None),
+            faults: Faults::default(),
+        }))
+    }
+
+    pub(crate) fn api(&self) -> &'static Api {
+        self.api
+    }
+
+    pub(crate) fn raw(&self) -> cl_context {
+        self.raw
+    }
+
+    pub(crate) fn devices(&self) -> &[Device] {
+        &self.devices
+    }
+
+    /// The first of the devices, of which there is at least one.
+    pub(crate) fn first_device(&self) -> &Device {
+        &self.first
+    }
+
+    pub(crate) fn quirks(&self) -> Quirks {
+        self.quirks
+    }
+
+    pub(in crate::driver) fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    /// The USM functions.
+    ///
+    /// # Errors
+    /// [`ErrorKind::FeatureNotSupported`] where a device has no USM. (Coarse-grained SVM could serve as the second
+    /// implementation: the functions of `queue` and `usm` are the only ones that ask for this table.)
+    pub(crate) fn usm(&self) -> Result<&'static Usm> {
+        match self.usm {
+            Some(usm) => Ok(usm),
+            None => {
+                self.devices.iter().try_fold(None, |_, device| device.usm().map(Some))?.ok_or_else(|| {
+                    Error::new(ErrorKind::FeatureNotSupported, "the context has no unified shared memory")
+                })
+            }
+        }
+    }
+
+    /// Stores the first error of something that cannot return it.
+    pub(crate) fn keep_error(&self, error: Error) {
+        log::error!("{error}");
+        let mut first = self.first_error.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert(error);
+        self.has_error.store(true, Ordering::Release);
+    }
+
+    /// Gives a stored error, once.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.has_error.load(Ordering::Relaxed) { self.take_error() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn take_error(&self) -> Result<()> {
+        let mut first = self.first_error.lock().unwrap_or_else(PoisonError::into_inner);
+        self.has_error.store(false, Ordering::Relaxed);
+        match first.take() {
+            Some(error) => Err(error.at("an earlier operation that could not report it")),
+            None => Ok(()),
+        }
+    }
+
+    pub(in crate::driver) fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    pub(in crate::driver) fn retired(&self) -> &Retired {
+        &self.retired
+    }
+
+    /// Frees some of what waits for commands that are complete by now.
+    #[inline]
+    pub(crate) fn sweep(&self) {
+        self.retired.sweep(|keep| self.free(keep));
+    }
+
+    /// Frees all of what waits for commands that are complete by now.
+    pub(crate) fn sweep_all(&self) {
+        self.retired.sweep_all(|keep| self.free(keep));
+    }
+
+    /// Memory: of the bytes with which `allocate` asks the driver, or freed before.
+    pub(in crate::driver) fn allocate(
+        &self,
+        wanted: Class,
+        allocate: impl Fn(usize) -> Result<Option<NonNull<c_void>>>,
+    ) -> Result<Option<NonNull<c_void>>> {
+        match &self.spare {
+            Some(spare) => spare.allocate(wanted, allocate, |pointer| self.give_back(pointer)),
+            None => allocate(wanted.size_bytes),
+        }
+    }
+
+    pub(crate) fn spare_memory(&self) -> SpareMemory {
+        self.spare.as_ref().map(Spare::memory).unwrap_or_default()
+    }
+
+    /// Frees memory that no command uses any more.
+    pub(in crate::driver) fn free(&self, keep: Keep) {
+        match keep {
+            Keep::Usm(pointer) => match &self.spare {
+                Some(spare) => spare.free(pointer, |pointer| self.give_back(pointer)),
+                None => self.give_back(pointer),
+            },
+            Keep::Host(buffer) => drop(buffer),
+            Keep::CommandBuffer(table, buffer) => {
+                // SAFETY: the reference is the `Keep`'s own.
+                if let Err(error) = unsafe { table.clReleaseCommandBufferKHR(buffer) } {
+                    self.keep_error(error);
+                }
+            }
+            Keep::Program(program) => {
+                // SAFETY: the reference is the `Keep`'s own.
+                if let Err(error) = unsafe { self.api.clReleaseProgram(program) } {
+                    self.keep_error(error);
+                }
+            }
+        }
+    }
+
+    /// Gives the driver a USM pointer back.
+    fn give_back(&self, pointer: NonNull<c_void>) {
+        let Some(usm) = self.usm else { return leak(Keep::Usm(pointer)) };
+        // SAFETY: the pointer is an allocation of this context, whose last handle is gone and whose commands are complete; it came out
+        // of its only `Keep`, and of the spare memory if it was there.
+        if let Err(error) = unsafe { usm.clMemFreeINTEL(self.raw, pointer.as_ptr()) } {
+            self.keep_error(error);
+        }
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // Queues and allocations hold the context, so what is left are commands of queues that are gone.
+        self.retired.drain(|keep| self.free(keep));
+        self.spare.iter().flat_map(Spare::drain).for_each(|pointer| self.give_back(pointer));
+        self.slots.clear();
+        self.stop_watching();
+        // SAFETY: the reference is this object's own.
+        if let Err(error) = unsafe { self.api.clReleaseContext(self.raw) } {
+            log::error!("a context was not released: {error}");
+        }
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("devices", &self.devices).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,287 @@
+//! Events: waiting, status, profiling.
+
+mod raw;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+pub(crate) use self::raw::{Ended, RawEvent, Status, Then};
+use crate::driver::patience;
+use crate::driver::queue::Queue;
+use crate::driver::sys::{
+    CL_PROFILING_COMMAND_END, CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_START,
+    CL_PROFILING_COMMAND_SUBMIT,
+};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Times of a command on the device's clock, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Profiling {
+    /// When the host put it on the queue.
+    pub queued_ns: u64,
+    /// When the host handed it to the device.
+    pub submitted_ns: u64,
+    /// When it began to run.
+    pub started_ns: u64,
+    /// When it had run.
+    pub ended_ns: u64,
+}
+
+impl Profiling {
+    /// How long it ran.
+    pub fn duration(&self) -> std::time::Duration {
+        std::time::Duration::from_nanos(self.ended_ns.saturating_sub(self.started_ns))
+    }
+}
+
+/// A command of a queue: the driver's event, or its place in the queue when it was submitted without one. Clones share it, so that
+/// cloning makes no call.
+///
+/// Without an event, and where one is needed after all, a marker behind everything that was submitted until then
+/// serves: it completes no earlier than the command.
+#[derive(Clone)]
+pub(crate) struct Event {
+    one: Arc<Submitted>,
+    /// Of an event that stands for several commands. Not shared: one of those may be `one` itself.
+    several: Option<Several>,
+}
+
+struct Submitted {
+    queue: Arc<Queue>,
+    /// When this event is complete, so are all commands of the queue that were counted up to here.
+    covers: u64,
+    /// Complete when `queue.is_complete(count)`; for events without `own`.
+    count: u64,
+    own: Option<RawEvent>,
+    /// Stands in for `own` once one was needed.
+    marker: OnceLock<RawEvent>,
+    /// The commands behind all of which it is complete, which end independently of each other; instead of `own`.
+    joined: Vec<RawEvent>,
+    /// Whether a wait has seen it end.
+    seen: AtomicBool,
+}
+
+/// The least that can be said of all of them.
+fn status_of_all(events: &[RawEvent]) -> Result<Status> {
+    let all = events.iter().map(RawEvent::status).collect::<Result<Vec<_>>>()?;
+    let has_begun = |status: &Status| !matches!(status, Status::Queued | Status::Submitted);
+    let is_over = all.iter().all(|status| status.is_over());
+    Ok(match all.iter().find(|status| matches!(status, Status::Failed(_))) {
+        Some(failed) if is_over => *failed,
+        None if is_over => Status::Complete,
+        _ if all.contains(&Status::Queued) => Status::Queued,
+        _ if all.iter().any(has_begun) => Status::Running,
+        _ => Status::Submitted,
+    })
+}
+
+/// The commands of an event that stands for more than one.
+#[derive(Clone)]
+pub(crate) enum Several {
+    /// Nobody asked for their times. The event of the first one, where it has one.
+    Unmeasured(Option<Arc<Event>>),
+    /// An event for each.
+    Measured(Arc<Measured>),
+}
+
+impl Several {
+    pub(crate) fn measured(events: Measured) -> Self {
+        Self::Measured(Arc::new(events))
+    }
+
+    /// With the event of the first one, where it is not that of the last.
+    pub(crate) fn unmeasured(first: Option<Event>) -> Self {
+        Self::Unmeasured(first.map(Arc::new))
+    }
+
+    /// Whether the first one runs, or has run.
+    fn has_begun(&self) -> bool {
+        let first = match self {
+            Self::Unmeasured(first) => first.as_deref(),
+            Self::Measured(measured) => measured.events.first(),
+        };
+        first.is_some_and(|first| matches!(first.status(), Ok(Status::Running | Status::Complete)))
+    }
+}
+
+/// The events of the commands of a sequence.
+pub(crate) struct Measured {
+    /// [`Sequence::id`](crate::driver::sequence::Sequence::id).
+    pub(crate) sequence: u64,
+    pub(crate) events: Vec<Event>,
+}
+
+impl Event {
+    /// The event of a command that is counted `count`, and that covers `covers` (see [`Queue`]).
+    pub(crate) fn new(queue: Arc<Queue>, raw: Option<RawEvent>, count: u64, covers: u64) -> Self {
+        Self::make(queue, (covers, count), raw, Vec::new())
+    }
+
+    /// An event that is complete when all of these are, counted `count`.
+    pub(in crate::driver) fn joined(queue: Arc<Queue>, events: Vec<RawEvent>, count: u64) -> Self {
+        Self::make(queue, (0, count), None, events)
+    }
+
+    fn make(
+        queue: Arc<Queue>,
+        (covers, count): (u64, u64),
+        own: Option<RawEvent>,
+        joined: Vec<RawEvent>,
+    ) -> Self {
+        let (marker, seen) = (OnceLock::new(), AtomicBool::new(false));
+        let one = Submitted { queue, covers, count, own, marker, joined, seen };
+        Self { one: Arc::new(one), several: None }
+    }
+
+    /// Whether a wait has proven that it has ended, so that nothing must be asked.
+    pub(crate) fn is_behind(&self) -> bool {
+        let Submitted { queue, count, own, seen, .. } = &*self.one;
+        seen.load(Ordering::Acquire) || own.is_none() && queue.is_complete(*count)
+    }
+
+    /// The event of several commands, the last of which it was.
+    pub(crate) fn of_several(mut self, several: Several) -> Self {
+        self.several = Some(several);
+        self
+    }
+
+    /// The events of the commands that it stands for, when they are measured.
+    pub(crate) fn measured(&self) -> Option<&Measured> {
+        match &self.several {
+            Some(Several::Measured(measured)) => Some(measured),
+            _ => None,
+        }
+    }
+
+    fn known(&self) -> Option<&RawEvent> {
+        self.one.own.as_ref().or_else(|| self.one.marker.get())
+    }
+
+    pub(crate) fn queue(&self) -> &Arc<Queue> {
+        &self.one.queue
+    }
+
+    /// The driver's event; made when there is none.
+    pub(crate) fn raw(&self) -> Result<&RawEvent> {
+        if let Some(raw) = self.known() {
+            return Ok(raw);
+        }
+        let marker = self.one.queue.marker_event(&self.one.joined)?;
+        Ok(self.one.marker.get_or_init(|| marker))
+    }
+
+    pub(crate) fn wait(&self) -> Result<()> {
+        let Submitted { queue, count, covers, joined, seen, .. } = &*self.one;
+        let events = match (joined.as_slice(), self.known()) {
+            ([], Some(raw)) => std::slice::from_ref(raw),
+            ([], None) if queue.is_complete(*count) => return Ok(()),
+            ([], None) => return queue.finish(),
+            (joined, _) => joined,
+        };
+        let patience = queue.context().quirks().patience;
+        if patience.is_some() {
+            queue.flush_once()?;
+        }
+        // `None` while one of them has not, or the driver does not say.
+        let both = |all: Result<()>, event: &RawEvent| Some(all.and(event.outcome().ok()??));
+        let ended = || events.iter().try_fold(Ok(()), both);
+        let sleep = || events.iter().map(RawEvent::wait).fold(Ok(()), Result::and);
+        patience::wait(patience, ended, sleep)?;
+        seen.store(true, Ordering::Release);
+        queue.completed(*covers);
+        queue.check_faults()
+    }
+
+    /// Calls `then` when the command has ended; see [`RawEvent::when_ended`].
+    pub(crate) fn when_ended(&self, then: Then) {
+        match self.raw() {
+            Ok(raw) => raw.when_ended(then),
+            Err(error) => return then(Ended { outcome: Err(error), event: None }),
+        }
+        // What was never flushed may stay queued for ever.
+        if let Err(error) = self.one.queue.flush_once() {
+            self.one.queue.context().keep_error(error);
+        }
+    }
+
+    pub(crate) fn status(&self) -> Result<Status> {
+        if self.known().is_none() && self.one.queue.is_complete(self.one.count) {
+            return Ok(Status::Complete);
+        }
+        let status = match self.one.joined.as_slice() {
+            [] => self.raw()?.status()?,
+            events => status_of_all(events)?,
+        };
+        match status {
+            Status::Complete => self.one.queue.completed(self.one.covers),
+            // What was never flushed may stay queued for ever.
+            Status::Queued => self.one.queue.flush()?,
+            _ => {}
+        }
+        Ok(match status {
+            Status::Queued | Status::Submitted if self.has_begun() => Status::Running,
+            status => status,
+        })
+    }
+
+    /// Whether it has ended, however it did, as far as the driver says.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.status().is_ok_and(Status::is_over)
+    }
+
+    fn has_begun(&self) -> bool {
+        self.several.as_ref().is_some_and(Several::has_begun)
+    }
+
+    pub(crate) fn profiling(&self) -> Result<Profiling> {
+        if !self.one.queue.properties().profiling {
+            return Err(Error::new(ErrorKind::Profiling, "the queue was built without profiling")
+                .remedy("build it with `Queue::builder(&context).profiling()`"));
+        }
+        match &self.several {
+            None => self.own_profiling(),
+            Some(Several::Unmeasured(_)) => Err(Self::unmeasured()),
+            // There was nothing to do: of the marker in its place.
+            Some(Several::Measured(measured)) if measured.events.is_empty() => self.own_profiling(),
+            Some(Several::Measured(measured)) => {
+                Self::profiling_of(measured.events.iter().map(Self::own_profiling))
+            }
+        }
+    }
+
+    /// Of a graph the times of which nobody asked for.
+    pub(crate) fn unmeasured() -> Error {
+        Error::new(ErrorKind::Profiling, "the graph was finalized without profiling")
+            .remedy("finalize it with `graph.finalizer().profiling()`")
+    }
+
+    /// From the first start to the last end.
+    pub(crate) fn profiling_of(mut times: impl Iterator<Item = Result<Profiling>>) -> Result<Profiling> {
+        let none = || Error::new(ErrorKind::Profiling, "the graph put no command on a device");
+        let first = times.next().ok_or_else(none)??;
+        times.try_fold(first, |all, one| {
+            let one = one?;
+            Ok(Profiling {
+                queued_ns: all.queued_ns.min(one.queued_ns),
+                submitted_ns: all.submitted_ns.min(one.submitted_ns),
+                started_ns: all.started_ns.min(one.started_ns),
+                ended_ns: all.ended_ns.max(one.ended_ns),
+            })
+        })
+    }
+
+    fn own_profiling(&self) -> Result<Profiling> {
+        let Some(raw) = &self.one.own else {
+            return Err(Error::new(ErrorKind::Profiling, "the queue discards events")
+                .remedy("build it without `discard_events()`"));
+        };
+        let profile = |name| raw.profile(name).map_err(|error| error.with_kind(ErrorKind::Profiling));
+        Ok(Profiling {
+            queued_ns: profile(CL_PROFILING_COMMAND_QUEUED)?,
+            submitted_ns: profile(CL_PROFILING_COMMAND_SUBMIT)?,
+            started_ns: profile(CL_PROFILING_COMMAND_START)?,
+            ended_ns: profile(CL_PROFILING_COMMAND_END)?,
+        })
+    }
+}

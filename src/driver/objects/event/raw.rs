@@ -1,0 +1,185 @@
+//! The driver's events: references to them, what they tell, and callbacks.
+
+use std::ffi::c_void;
+use std::time::Duration;
+
+use crate::driver::sys::{
+    CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, CL_QUEUED, CL_RUNNING, CL_SUBMITTED, cl_event, cl_int,
+    cl_profiling_info,
+};
+use crate::driver::{Api, info};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Where a command is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Status {
+    Queued,
+    Submitted,
+    Running,
+    Complete,
+    /// Ended with this (negative) code.
+    Failed(i32),
+}
+
+impl Status {
+    /// Whether the command has ended, however it did.
+    pub(crate) fn is_over(self) -> bool {
+        matches!(self, Self::Complete | Self::Failed(_))
+    }
+}
+
+/// One reference to a `cl_event`.
+pub(crate) struct RawEvent {
+    api: &'static Api,
+    raw: cl_event,
+}
+
+// SAFETY: OpenCL's functions on events are thread-safe (specification, appendix A.2); the handle is only read.
+unsafe impl Send for RawEvent {}
+// SAFETY: as above.
+unsafe impl Sync for RawEvent {}
+
+impl RawEvent {
+    /// # Safety
+    /// `raw` is an event, one reference to which passes to the result.
+    pub(crate) unsafe fn new(api: &'static Api, raw: cl_event) -> Self {
+        Self { api, raw }
+    }
+
+    pub(crate) fn raw(&self) -> cl_event {
+        self.raw
+    }
+
+    pub(crate) fn try_clone(&self) -> Result<Self> {
+        // SAFETY: the event is alive.
+        unsafe { self.api.clRetainEvent(self.raw) }?;
+        Ok(Self { api: self.api, raw: self.raw })
+    }
+
+    pub(crate) fn status(&self) -> Result<Status> {
+        let status: cl_int = info::value(|size, value, ret| {
+            // SAFETY: the event is alive; `value` has room for `size` bytes.
+            unsafe { self.api.clGetEventInfo(self.raw, CL_EVENT_COMMAND_EXECUTION_STATUS, size, value, ret) }
+        })?;
+        Ok(match status {
+            CL_COMPLETE => Status::Complete,
+            CL_RUNNING => Status::Running,
+            CL_SUBMITTED => Status::Submitted,
+            CL_QUEUED => Status::Queued,
+            code if code < 0 => Status::Failed(code),
+            _ => Status::Submitted,
+        })
+    }
+
+    /// How it has ended; `None` while it has not.
+    pub(crate) fn outcome(&self) -> Result<Option<Result<()>>> {
+        Ok(match self.status()? {
+            Status::Complete => Some(Ok(())),
+            Status::Failed(code) => Some(Err(failed(code))),
+            _ => None,
+        })
+    }
+
+    /// Whether it has ended, however it did, as far as the driver says.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.status().is_ok_and(Status::is_over)
+    }
+
+    /// Blocks until the command has ended.
+    pub(crate) fn wait(&self) -> Result<()> {
+        // SAFETY: the event is alive.
+        let waited = unsafe { self.api.clWaitForEvents(&[self.raw]) };
+        // The wait only says that something failed; the event says how.
+        match self.status() {
+            Ok(Status::Failed(code)) => Err(failed(code)),
+            _ => waited,
+        }
+    }
+
+    /// Blocks until the command has ended, however it ended.
+    ///
+    /// # Errors
+    /// When the driver does not say. Every way to ask has been tried then.
+    pub(crate) fn wait_for_end(&self) -> Result<()> {
+        if self.wait().is_ok() || self.has_ended() {
+            return Ok(());
+        }
+        while !self.status()?.is_over() {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        Ok(())
+    }
+
+    pub(super) fn profile(&self, name: cl_profiling_info) -> Result<u64> {
+        info::value(|size, value, ret| {
+            // SAFETY: the event is alive; `value` has room for `size` bytes.
+            unsafe { self.api.clGetEventProfilingInfo(self.raw, name, size, value, ret) }
+        })
+    }
+}
+
+impl Drop for RawEvent {
+    fn drop(&mut self) {
+        // SAFETY: the reference is this object's own.
+        if let Err(error) = unsafe { self.api.clReleaseEvent(self.raw) } {
+            log::error!("an event was not released: {error}");
+        }
+    }
+}
+
+/// How a command ended, with the event: it is released when this is dropped, and not inside the driver's callback.
+pub(crate) struct Ended {
+    pub(super) outcome: Result<()>,
+    pub(super) event: Option<RawEvent>,
+}
+
+impl Ended {
+    /// How it ended. Asks the event itself, too: PoCL (6.0, 7.1) tells callbacks that all is well of user events that failed.
+    pub(crate) fn outcome(self) -> Result<()> {
+        match self.event.as_ref().map(RawEvent::status) {
+            Some(Ok(Status::Failed(code))) if self.outcome.is_ok() => Err(failed(code)),
+            _ => self.outcome,
+        }
+    }
+}
+
+/// Called, on a thread of the driver, when a command has ended. It must neither wait nor call OpenCL.
+pub(crate) type Then = Box<dyn FnOnce(Ended) + Send>;
+
+struct Callback {
+    then: Then,
+    event: RawEvent,
+}
+
+impl RawEvent {
+    /// Calls `then` once, when the command has ended; at once when the driver refuses.
+    pub(crate) fn when_ended(&self, then: Then) {
+        let event = match self.try_clone() {
+            Ok(event) => event,
+            Err(error) => return then(Ended { outcome: Err(error), event: None }),
+        };
+        let data = Box::into_raw(Box::new(Callback { then, event })).cast::<c_void>();
+        // SAFETY: the event is alive, and so is its reference in the box, which goes to `ended` or is taken back below.
+        let set = unsafe { self.api.clSetEventCallback(self.raw, CL_COMPLETE, Some(ended), data) };
+        if let Err(error) = set {
+            // SAFETY: the box was made above, and the driver did not take the callback.
+            let callback = unsafe { Box::from_raw(data.cast::<Callback>()) };
+            (callback.then)(Ended { outcome: Err(error), event: Some(callback.event) });
+        }
+    }
+}
+
+/// What drivers call.
+unsafe extern "C" fn ended(_: cl_event, status: cl_int, data: *mut c_void) {
+    // SAFETY: `data` is the box that `RawEvent::when_ended` gave away; drivers call once for each registration
+    // (specification of clSetEventCallback).
+    let callback = unsafe { Box::from_raw(data.cast::<Callback>()) };
+    let outcome = if status < 0 { Err(failed(status)) } else { Ok(()) };
+    (callback.then)(Ended { outcome, event: Some(callback.event) });
+}
+
+fn failed(code: i32) -> Error {
+    Error::cl("clWaitForEvents", code)
+        .with_kind(ErrorKind::Kernel)
+        .with_message("a command, or one that it depends on, failed while it ran")
+}

@@ -1,0 +1,209 @@
+//! Kernel objects: arguments, indirect access, and what the device says about launching them.
+
+use std::ffi::{CString, c_void};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::program::Program;
+use crate::driver::sys::{
+    CL_KERNEL_NUM_ARGS, CL_KERNEL_WORK_GROUP_SIZE, CL_TRUE, cl_bool, cl_kernel, cl_kernel_exec_info,
+    cl_kernel_work_group_info,
+};
+use crate::driver::usm::{Allocation, Span};
+use crate::driver::{Api, info};
+use crate::error::{Error, Result};
+
+// cl_intel_unified_shared_memory
+const CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL: cl_kernel_exec_info = 0x4200;
+const CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL: cl_kernel_exec_info = 0x4201;
+const CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL: cl_kernel_exec_info = 0x4202;
+
+/// A `cl_kernel`. Owns one reference, and keeps its program.
+///
+/// Setting arguments takes `&mut self`: OpenCL does not let two threads set arguments of one kernel object at once.
+#[derive(Debug)]
+pub(crate) struct Kernel {
+    raw: cl_kernel,
+    program: Arc<Program>,
+    /// Memory that the kernel points to by an argument that launches do not name.
+    held: Option<Arc<Allocation>>,
+    /// By index, what each argument was last set to; it stays that until it is set again (specification, clSetKernelArg).
+    set: Vec<Set>,
+}
+
+/// A kernel object whose arguments several set, and which they enqueue, in turns.
+#[derive(Debug)]
+pub(crate) struct SharedKernel {
+    program: Arc<Program>,
+    kernel: Mutex<Kernel>,
+}
+
+impl SharedKernel {
+    pub(crate) fn new(kernel: Kernel) -> Self {
+        Self { program: Arc::clone(kernel.program()), kernel: Mutex::new(kernel) }
+    }
+
+    pub(crate) fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// The object, for setting arguments and enqueueing as one step.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Kernel> {
+        self.kernel.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a kernel argument is set to, as far as setting it again would change nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Set {
+    Unknown,
+    /// So many bytes of the array, the others zero.
+    Value([u8; REMEMBERED_BYTES], usize),
+    Local(usize),
+    /// An address in an allocation of this id. Ids are not used again, so the memory was not freed in between: a driver may
+    /// have looked up more than the address when the argument was set.
+    Memory(u64, usize),
+    Null,
+}
+
+/// Larger values are set each time.
+const REMEMBERED_BYTES: usize = 16;
+
+// SAFETY: functions that are not thread-safe on one kernel (setting arguments, enqueueing in between) need `&mut self`.
+unsafe impl Send for Kernel {}
+// SAFETY: the functions on `&self` only query, which is thread-safe.
+unsafe impl Sync for Kernel {}
+
+impl Kernel {
+    /// The kernel `name` of a built program.
+    pub(crate) fn new(program: &Arc<Program>, name: &str) -> Result<Self> {
+        let c_name = CString::new(name).map_err(|_| {
+            Error::invalid(format!("kernel name `{}` has a NUL in it", name.escape_default()))
+        })?;
+        // SAFETY: the program is alive, the name ends in NUL.
+        let raw = unsafe { program.context().api().clCreateKernel(program.raw(), c_name.as_ptr()) }?;
+        Ok(Self { raw, program: Arc::clone(program), held: None, set: Vec::new() })
+    }
+
+    /// Keeps memory as long as the kernel.
+    pub(crate) fn hold(&mut self, memory: &Arc<Allocation>) {
+        self.held = Some(Arc::clone(memory));
+    }
+
+    fn api(&self) -> &'static Api {
+        self.program.context().api()
+    }
+
+    /// Sets an argument, unless it is set to the same already.
+    fn set(&mut self, index: u32, to: Set, set: impl FnOnce(&Self) -> Result<()>) -> Result<()> {
+        let place = index as usize;
+        if to != Set::Unknown && self.set.get(place) == Some(&to) {
+            return Ok(());
+        }
+        if self.set.len() <= place {
+            self.set.resize(place + 1, Set::Unknown);
+        }
+        let outcome = set(self);
+        if let Some(last) = self.set.get_mut(place) {
+            *last = if outcome.is_ok() { to } else { Set::Unknown };
+        }
+        outcome
+    }
+
+    /// Sets an argument by value.
+    pub(crate) fn set_value(&mut self, index: u32, value: &[u8]) -> Result<()> {
+        let mut bytes = [0; REMEMBERED_BYTES];
+        let to = match bytes.get_mut(..value.len()) {
+            Some(room) => {
+                room.copy_from_slice(value);
+                Set::Value(bytes, value.len())
+            }
+            None => Set::Unknown,
+        };
+        // SAFETY: the kernel is alive, the driver copies as many bytes as `value` has; `&mut` keeps other threads off.
+        self.set(index, to, |kernel| unsafe {
+            kernel.api().clSetKernelArg(kernel.raw, index, value.len(), value.as_ptr().cast::<c_void>())
+        })
+    }
+
+    /// Gives a local-memory argument its size in bytes.
+    pub(crate) fn set_local(&mut self, index: u32, size_bytes: usize) -> Result<()> {
+        // SAFETY: the kernel is alive; a null value with a size is how local memory is asked for.
+        self.set(index, Set::Local(size_bytes), |kernel| unsafe {
+            kernel.api().clSetKernelArg(kernel.raw, index, size_bytes, std::ptr::null())
+        })
+    }
+
+    /// Gives a pointer argument the start of a span of USM, or null.
+    pub(in crate::driver) fn set_pointer(&mut self, index: u32, to: Option<Span<'_>>) -> Result<()> {
+        let address = to.map_or(std::ptr::null_mut(), |span| span.address());
+        let to = to.map_or(Set::Null, |span| Set::Memory(span.allocation().id(), address.addr()));
+        self.set(index, to, |kernel| {
+            let usm = kernel.program.context().usm()?;
+            // SAFETY: the kernel is alive; an address is only a value until the kernel runs, and `Queue::launch` keeps
+            // the memory in use from before this until then.
+            unsafe { usm.clSetKernelArgMemPointerINTEL(kernel.raw, index, address) }
+        })
+    }
+
+    /// Says that the kernel follows USM pointers that are not among its arguments.
+    pub(crate) fn set_indirect_access(&mut self) -> Result<()> {
+        let yes: cl_bool = CL_TRUE;
+        for info in [
+            CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL,
+            CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
+            CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
+        ] {
+            // SAFETY: the kernel is alive; the value is one cl_bool that lives through the call.
+            unsafe {
+                self.api().clSetKernelExecInfo(
+                    self.raw,
+                    info,
+                    size_of::<cl_bool>(),
+                    (&raw const yes).cast::<c_void>(),
+                )
+            }?;
+        }
+        Ok(())
+    }
+
+    /// How many arguments the driver knows, hidden ones included.
+    pub(crate) fn argument_count(&self) -> Result<u32> {
+        let api = self.api();
+        info::value(|size, value, ret| {
+            // SAFETY: the kernel is alive; `value` has room for `size` bytes.
+            unsafe { api.clGetKernelInfo(self.raw, CL_KERNEL_NUM_ARGS, size, value, ret) }
+        })
+    }
+
+    /// Work-items that one work-group of this kernel may have on its device.
+    pub(crate) fn max_work_group_size(&self) -> Result<usize> {
+        self.work_group_info(CL_KERNEL_WORK_GROUP_SIZE)
+    }
+
+    fn work_group_info(&self, name: cl_kernel_work_group_info) -> Result<usize> {
+        let api = self.api();
+        info::value(|size, value, ret| {
+            // SAFETY: kernel and device are alive; `value` has room for `size` bytes.
+            unsafe {
+                api.clGetKernelWorkGroupInfo(self.raw, self.program.device().id(), name, size, value, ret)
+            }
+        })
+    }
+
+    pub(crate) fn raw(&self) -> cl_kernel {
+        self.raw
+    }
+
+    pub(crate) fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        // SAFETY: the reference is this object's own.
+        if let Err(error) = unsafe { self.api().clReleaseKernel(self.raw) } {
+            self.program.context().keep_error(error.at("dropping a kernel"));
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! OpenCL's objects: contexts, queues, events, programs, kernels and memory objects, and their handles from and for outside.
+
+pub(crate) mod adopt;
+pub(crate) mod context;
+pub(crate) mod event;
+pub(crate) mod kernel;
+pub(crate) mod mem;
+pub mod native;
+pub(crate) mod patience;
+pub(crate) mod program;
+pub(crate) mod queue;
+pub(crate) mod variable;
+pub(crate) mod wait_list;

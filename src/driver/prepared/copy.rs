@@ -1,0 +1,209 @@
+//! Copies and fills of USM.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use crate::driver::event::Event;
+use crate::driver::host::{HostSink, HostSource};
+use crate::driver::queue::Queue;
+use crate::driver::sys::{CL_FALSE, CL_TRUE};
+use crate::driver::usm::Span;
+use crate::error::{Error, Result};
+
+/// Checks that a copy fits.
+pub(crate) fn same_size(from: usize, to: usize) -> Result<()> {
+    if from == to {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("a copy from {from} bytes to {to} bytes"))
+        .remedy("copy between slices of one length"))
+}
+
+/// Checks a copy within a context.
+pub(crate) fn check(from: &Span<'_>, to: &Span<'_>) -> Result<()> {
+    same_size(from.size_bytes(), to.size_bytes())?;
+    if from.overlaps(to) { Err(overlapping()) } else { Ok(()) }
+}
+
+#[cold]
+pub(in crate::driver) fn overlapping() -> Error {
+    Error::invalid("a copy between overlapping parts of one allocation")
+        .remedy("copy through another allocation")
+}
+
+/// Checks the pattern of a fill: 1, 2, 4, … 128 bytes that divide the span and to which the span is aligned.
+pub(in crate::driver) fn check_pattern(to: &Span<'_>, size: usize) -> Result<()> {
+    if size.is_power_of_two()
+        && size <= 128
+        && to.size_bytes().is_multiple_of(size)
+        && to.address().addr().is_multiple_of(size)
+    {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("a fill of {} bytes with a pattern of {size}", to.size_bytes())))
+}
+
+impl Queue {
+    /// Copies from the host, and waits.
+    pub(crate) fn write(self: &Arc<Self>, from: &[u8], to: Span<'_>, after: &[&Event]) -> Result<()> {
+        same_size(from.len(), to.size_bytes())?;
+        self.copy_blocking(to.address(), from.as_ptr().cast(), to, after)
+    }
+
+    /// Copies to the host, and waits.
+    pub(crate) fn read(self: &Arc<Self>, from: Span<'_>, to: &mut [u8], after: &[&Event]) -> Result<()> {
+        same_size(from.size_bytes(), to.len())?;
+        self.copy_blocking(to.as_mut_ptr().cast(), from.address(), from, after)
+    }
+
+    /// One of `to` and `from` is `span`, the other is host memory of the same size, borrowed by the caller.
+    fn copy_blocking(
+        self: &Arc<Self>,
+        to: *mut c_void,
+        from: *const c_void,
+        span: Span<'_>,
+        after: &[&Event],
+    ) -> Result<()> {
+        let usm = self.context().usm()?;
+        self.using([span].into_iter(), || {
+            if span.size_bytes() == 0 {
+                return after.iter().try_for_each(|event| event.wait());
+            }
+            // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's stay borrowed until the
+            // call returns, which is when the command has ended, or was not enqueued.
+            self.submit_blocking(after, |_, queue, wait| unsafe {
+                usm.clEnqueueMemcpyINTEL(
+                    queue,
+                    CL_TRUE,
+                    to,
+                    from,
+                    span.size_bytes(),
+                    wait,
+                    std::ptr::null_mut(),
+                )
+            })
+        })
+    }
+
+    /// Copies from host memory, which is kept until the copy has ended.
+    pub(crate) fn write_later(
+        self: &Arc<Self>,
+        from: &HostSource,
+        to: Span<'_>,
+        after: &[&Event],
+    ) -> Result<Event> {
+        let bytes = from.bytes();
+        same_size(bytes.len(), to.size_bytes())?;
+        if bytes.is_empty() {
+            return self.using([to].into_iter(), || self.marker(after));
+        }
+        let usm = self.context().usm()?;
+        let source = bytes.as_ptr().cast::<c_void>();
+        let event = self.using([to].into_iter(), || {
+            // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's live until the event is
+            // complete: below, they go to the retired, or are given up.
+            self.submit(after, true, |_, queue, wait, event| unsafe {
+                usm.clEnqueueMemcpyINTEL(queue, CL_FALSE, to.address(), source, to.size_bytes(), wait, event)
+            })
+        })?;
+        from.keep_until(self.context(), &event);
+        Ok(event)
+    }
+
+    /// Copies to host memory, which is kept, and out of the host's reach, until the copy has ended.
+    pub(crate) fn read_later(
+        self: &Arc<Self>,
+        from: Span<'_>,
+        to: &HostSink,
+        after: &[&Event],
+    ) -> Result<Event> {
+        same_size(from.size_bytes(), to.size_bytes())?;
+        if from.size_bytes() == 0 {
+            return self.using([from].into_iter(), || self.marker(after));
+        }
+        let usm = self.context().usm()?;
+        to.write(self.context(), |target| {
+            self.using([from].into_iter(), || {
+                // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's live, and nobody looks
+                // at them, until the event is complete (`HostSink::write`).
+                self.submit(after, true, |_, queue, wait, event| unsafe {
+                    usm.clEnqueueMemcpyINTEL(
+                        queue,
+                        CL_FALSE,
+                        target,
+                        from.address(),
+                        from.size_bytes(),
+                        wait,
+                        event,
+                    )
+                })
+            })
+        })
+    }
+
+    /// Copies within the context.
+    pub(crate) fn copy(self: &Arc<Self>, from: Span<'_>, to: Span<'_>, after: &[&Event]) -> Result<Event> {
+        check(&from, &to)?;
+        let usm = self.context().usm()?;
+        self.using([from, to].into_iter(), || {
+            if to.size_bytes() == 0 {
+                return self.marker(after);
+            }
+            // SAFETY: queue and events are alive, both ends have `size_bytes` bytes, do not overlap and are in use.
+            self.submit(after, false, |_, queue, wait, event| unsafe {
+                usm.clEnqueueMemcpyINTEL(
+                    queue,
+                    CL_FALSE,
+                    to.address(),
+                    from.address(),
+                    to.size_bytes(),
+                    wait,
+                    event,
+                )
+            })
+        })
+    }
+
+    /// Fills with a pattern of 1, 2, 4, … 128 bytes that divides the span and to which the span is aligned.
+    pub(crate) fn fill(self: &Arc<Self>, to: Span<'_>, pattern: &[u8], after: &[&Event]) -> Result<Event> {
+        let size = pattern.len();
+        check_pattern(&to, size)?;
+        let usm = self.context().usm()?;
+        self.using([to].into_iter(), || {
+            if to.size_bytes() == 0 {
+                return self.marker(after);
+            }
+            let start = pattern.as_ptr().cast::<c_void>();
+            // SAFETY: queue and events are alive, the span is in use; the driver copies the pattern in the call.
+            self.submit(after, false, |_, queue, wait, event| unsafe {
+                usm.clEnqueueMemFillINTEL(queue, to.address(), start, size, to.size_bytes(), wait, event)
+            })
+        })
+    }
+
+    /// Moves memory to the device ahead of its use, where the driver can; else a marker.
+    pub(crate) fn prefetch(self: &Arc<Self>, span: Span<'_>, after: &[&Event]) -> Result<Event> {
+        let usm = self.context().usm()?;
+        self.using([span].into_iter(), || {
+            if span.size_bytes() == 0 || usm.clEnqueueMigrateMemINTEL.is_none() {
+                return self.marker(after);
+            }
+            // Flags of 0 mean the device of the queue.
+            // SAFETY: queue and events are alive, the span is in use.
+            let submitted = self.submit(after, false, |_, queue, wait, event| unsafe {
+                usm.clEnqueueMigrateMemINTEL(queue, span.address(), span.size_bytes(), 0, wait, event)
+            });
+            // Intel's CPU runtime answers CL_INVALID_VALUE to every such call. Nothing is lost without a hint.
+            submitted.or_else(|error| {
+                log::debug!("memory is not prefetched: {error}");
+                self.marker(after)
+            })
+        })
+    }
+
+    /// Keeps the place of an advice in the order, and makes the same checks. `clEnqueueMemAdviseINTEL` is not called: its
+    /// extension gives no meaning to any value of advice.
+    pub(crate) fn advise(self: &Arc<Self>, span: Span<'_>, after: &[&Event]) -> Result<Event> {
+        self.using([span].into_iter(), || self.marker(after))
+    }
+}

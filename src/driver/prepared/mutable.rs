@@ -1,0 +1,212 @@
+//! Changes of recorded kernels in place (`cl_khr_command_buffer_mutable_dispatch`, 0.9.2 and later).
+
+use std::ffi::c_void;
+
+use super::command_buffer::CommandBuffer;
+use super::launch::{Arg, Kept, WorkSize};
+use super::sequence::Sequence;
+use crate::driver::sys::{
+    CL_STRUCTURE_TYPE_MUTABLE_DISPATCH_CONFIG_KHR, cl_command_buffer_update_type_khr,
+    cl_mutable_dispatch_arg_khr, cl_mutable_dispatch_config_khr,
+};
+use crate::driver::{Device, MutableDispatchSupport};
+use crate::error::{Error, Result};
+
+/// Which kernels of a sequence have got other arguments or index spaces. Used again and again, as its room is kept.
+#[derive(Default)]
+pub(crate) struct Patches {
+    /// Indices of the arguments that are others now.
+    arguments: Vec<u32>,
+    patches: Vec<Patch>,
+    room: Room,
+}
+
+struct Patch {
+    step: u32,
+    /// The end of its part of the arguments.
+    arguments_end: u32,
+    /// Before, if it is another one now.
+    size: Option<Box<WorkSize>>,
+}
+
+/// Room for what the driver is given.
+#[derive(Default)]
+struct Room {
+    values: Vec<cl_mutable_dispatch_arg_khr>,
+    pointers: Vec<cl_mutable_dispatch_arg_khr>,
+    configs: Vec<cl_mutable_dispatch_config_khr>,
+    types: Vec<cl_command_buffer_update_type_khr>,
+    starts: Vec<*const c_void>,
+}
+
+// SAFETY: the pointers in it are only read by the call that they were written for.
+unsafe impl Send for Room {}
+
+impl Patches {
+    /// More room than for so many steps is given back.
+    const KEPT: usize = 4096;
+
+    /// Notes an argument of the step that comes next.
+    pub(in crate::driver) fn add_argument(&mut self, index: u32) {
+        self.arguments.push(index);
+    }
+
+    /// Notes a step with the arguments since the last one, and its index space before if that is another one now. Without
+    /// either there is nothing to note.
+    pub(crate) fn end_step(&mut self, step: u32, size: Option<WorkSize>) {
+        let arguments_end = self.arguments.len() as u32;
+        if size.is_some() || self.patches.last().map_or(0, |last| last.arguments_end) != arguments_end {
+            self.patches.push(Patch { step, arguments_end, size: size.map(Box::new) });
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.patches.is_empty()
+    }
+
+    /// Forgets all.
+    pub(crate) fn clear(&mut self) {
+        if self.patches.capacity() > Self::KEPT {
+            *self = Self::default();
+        }
+        self.arguments.clear();
+        self.patches.clear();
+    }
+
+    /// The steps.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = usize> {
+        self.patches.iter().map(|patch| patch.step as usize)
+    }
+}
+
+impl Patch {
+    /// Whether a device that can change this much can change the index space to this one.
+    fn takes_size(&self, to: &WorkSize, support: &MutableDispatchSupport) -> bool {
+        self.size.as_ref().is_none_or(|from| {
+            from.dimensions == to.dimensions
+                && (from.global == to.global || support.global_size)
+                && (from.local == to.local || support.local_size && to.local.is_some())
+                && (from.offset == to.offset || support.global_offset)
+        })
+    }
+}
+
+impl CommandBuffer {
+    /// Brings those of the steps that it holds to what the sequence has, in one call. The next time that it is put on a queue it is
+    /// as if it had been recorded so; what was put on queues before is not changed.
+    ///
+    /// # Errors
+    /// When the device or the driver cannot; what it holds is not known then, and it must be recorded anew.
+    pub(crate) fn update(&self, device: &Device, sequence: &Sequence, patches: &mut Patches) -> Result<()> {
+        let support = device.capabilities().mutable_dispatch.filter(MutableDispatchSupport::updates_as_array);
+        let support = support.ok_or_else(impossible)?;
+        let Patches { arguments, patches, room } = patches;
+        room.clear();
+        let mut start = 0;
+        for patch in patches.iter() {
+            let end = patch.arguments_end as usize;
+            let changed = arguments.get(start..end).unwrap_or_default();
+            start = end;
+            let step = patch.step as usize;
+            if !self.steps().contains(&step) {
+                continue;
+            }
+            let launch = sequence.launch(step).ok_or_else(impossible)?;
+            let command = self.handle(step).ok_or_else(impossible)?;
+            if !changed.is_empty() && !support.arguments || !patch.takes_size(&launch.size, &support) {
+                return Err(impossible());
+            }
+            let (values, pointers) = (room.values.len(), room.pointers.len());
+            for index in changed {
+                room.add(*index, launch.arguments.get(*index as usize).ok_or_else(impossible)?)?;
+            }
+            let size = patch.size.as_ref().map(|from| (&**from, &launch.size));
+            room.configs.push(cl_mutable_dispatch_config_khr {
+                command,
+                num_args: (room.values.len() - values) as u32,
+                num_svm_args: (room.pointers.len() - pointers) as u32,
+                num_exec_infos: 0,
+                work_dim: size.map_or(0, |(_, to)| to.dimensions),
+                arg_list: std::ptr::null(),
+                arg_svm_list: std::ptr::null(),
+                exec_info_list: std::ptr::null(),
+                global_work_offset: size.map_or(std::ptr::null(), |(from, to)| offset(from, to)),
+                global_work_size: size.map_or(std::ptr::null(), |(_, to)| to.global.as_ptr()),
+                local_work_size: size.map_or(std::ptr::null(), |(_, to)| to.local_pointer()),
+            });
+        }
+        if room.configs.is_empty() {
+            return Ok(());
+        }
+        self.give(device, room)
+    }
+
+    fn give(&self, device: &Device, room: &mut Room) -> Result<()> {
+        let (mut values, mut pointers) = (room.values.as_slice(), room.pointers.as_slice());
+        for config in &mut room.configs {
+            config.arg_list = take(&mut values, config.num_args);
+            config.arg_svm_list = take(&mut pointers, config.num_svm_args);
+        }
+        room.types.resize(room.configs.len(), CL_STRUCTURE_TYPE_MUTABLE_DISPATCH_CONFIG_KHR);
+        room.starts.extend(room.configs.iter().map(|config| std::ptr::from_ref(config).cast::<c_void>()));
+        let table = &device.tables().mutable_dispatch;
+        // SAFETY: the buffer is alive and finalized, and the commands are its own; there are as many types and pointers as
+        // configurations, whose lists live through the call; addresses are those of USM that the sequence keeps.
+        unsafe {
+            table.clUpdateMutableCommandsKHR(
+                self.native(),
+                room.types.len() as u32,
+                room.types.as_ptr(),
+                room.starts.as_mut_ptr(),
+            )
+        }
+    }
+}
+
+impl Room {
+    fn clear(&mut self) {
+        self.values.clear();
+        self.pointers.clear();
+        self.configs.clear();
+        self.types.clear();
+        self.starts.clear();
+    }
+
+    /// Adds an argument of the configuration that comes next.
+    fn add(&mut self, index: u32, argument: &Kept) -> Result<()> {
+        let entry =
+            |size, value| cl_mutable_dispatch_arg_khr { arg_index: index, arg_size: size, arg_value: value };
+        match argument.arg() {
+            Arg::Value(bytes) => self.values.push(entry(bytes.len(), bytes.as_ptr().cast())),
+            Arg::Local(size_bytes) => self.values.push(entry(size_bytes, std::ptr::null())),
+            Arg::Memory(span) => self.pointers.push(entry(0, span.address().cast_const())),
+            // A null pointer is no value of an argument for SVM.
+            Arg::Null => return Err(impossible()),
+        }
+        Ok(())
+    }
+}
+
+fn impossible() -> Error {
+    Error::invalid("a change that cannot be made to recorded commands")
+}
+
+/// From 0 where there was an offset and is none any more.
+fn offset(from: &WorkSize, to: &WorkSize) -> *const usize {
+    static ZERO: [usize; 3] = [0; 3];
+    match (from.offset, &to.offset) {
+        (Some(_), None) => ZERO.as_ptr(),
+        _ => to.offset_pointer(),
+    }
+}
+
+/// The first so many, and leaves the others.
+fn take<T>(from: &mut &[T], count: u32) -> *const T {
+    match from.split_at_checked(count as usize) {
+        Some((first, rest)) if !first.is_empty() => {
+            *from = rest;
+            first.as_ptr()
+        }
+        _ => std::ptr::null(),
+    }
+}

@@ -1,0 +1,109 @@
+//! Steps: commands that were prepared once, to be put on queues again and again.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use super::copy;
+use super::launch::{Arg, Kept, WorkSize};
+use crate::driver::event::Event;
+use crate::driver::kernel::SharedKernel;
+use crate::driver::queue::Queue;
+use crate::driver::usm::{Allocation, Span};
+use crate::error::Result;
+
+/// A command that was prepared: a kernel with its arguments, a copy, a fill.
+pub(crate) struct Step {
+    pub(in crate::driver) work: Work,
+    /// The memory that it uses, but for a kernel's arguments.
+    memory: Box<[Arc<Allocation>]>,
+}
+
+pub(in crate::driver) enum Work {
+    Kernel(Box<Launch>),
+    Copy { from: *const c_void, to: *mut c_void, size_bytes: usize },
+    Fill { to: *mut c_void, pattern: Box<[u8]>, size_bytes: usize },
+    Join,
+    Other(Enqueue),
+}
+
+/// A launch. The kernel object is shared, so the arguments are set whenever the step is put on a queue or recorded; what
+/// the object has already is not set again.
+pub(in crate::driver) struct Launch {
+    pub(in crate::driver) kernel: Arc<SharedKernel>,
+    pub(in crate::driver) arguments: Box<[Kept]>,
+    pub(in crate::driver) size: WorkSize,
+}
+
+/// Puts a command on a queue, after events; as [`Mode::held`](super::run::Mode::held) says.
+pub(crate) type Enqueue = Box<dyn Fn(&Arc<Queue>, &[&Event], bool) -> Result<Event> + Send + Sync>;
+
+// SAFETY: the addresses are only handed to the driver, while the sequence keeps their allocations.
+unsafe impl Send for Step {}
+// SAFETY: as above.
+unsafe impl Sync for Step {}
+
+impl Step {
+    /// A launch. The arguments are as many as the kernel has, of its kinds and sizes.
+    pub(crate) fn kernel<'a>(
+        kernel: &Arc<SharedKernel>,
+        arguments: impl Iterator<Item = Arg<'a>>,
+        size: &WorkSize,
+    ) -> Self {
+        let arguments = arguments.map(Kept::from).collect();
+        let launch = Launch { kernel: Arc::clone(kernel), arguments, size: *size };
+        Self::new(Work::Kernel(Box::new(launch)), [])
+    }
+
+    /// A copy within a context.
+    pub(crate) fn copy(from: Span<'_>, to: Span<'_>) -> Result<Self> {
+        copy::check(&from, &to)?;
+        let work = match to.size_bytes() {
+            0 => Work::Join,
+            size_bytes => Work::Copy { from: from.address(), to: to.address(), size_bytes },
+        };
+        Ok(Self::new(work, [Arc::clone(from.allocation()), Arc::clone(to.allocation())]))
+    }
+
+    /// A fill with a pattern of 1, 2, 4, … 128 bytes that divides the span and to which the span is aligned.
+    pub(crate) fn fill(to: Span<'_>, pattern: &[u8]) -> Result<Self> {
+        copy::check_pattern(&to, pattern.len())?;
+        let work = match to.size_bytes() {
+            0 => Work::Join,
+            size_bytes => Work::Fill { to: to.address(), pattern: pattern.into(), size_bytes },
+        };
+        Ok(Self::new(work, [Arc::clone(to.allocation())]))
+    }
+
+    /// Nothing: complete when what it waits for is. On a queue in order it costs nothing.
+    pub(crate) fn join() -> Self {
+        Self::new(Work::Join, [])
+    }
+
+    /// Any other command, which no command buffer holds, with the memory that it uses.
+    pub(crate) fn other(memory: Vec<Arc<Allocation>>, enqueue: Enqueue) -> Self {
+        Self::new(Work::Other(enqueue), memory)
+    }
+
+    fn new(work: Work, memory: impl Into<Box<[Arc<Allocation>]>>) -> Self {
+        Self { work, memory: memory.into() }
+    }
+
+    /// The memory that it uses.
+    pub(crate) fn memory(&self) -> impl Iterator<Item = &Arc<Allocation>> + Clone {
+        let arguments = match &self.work {
+            Work::Kernel(launch) => &*launch.arguments,
+            _ => &[],
+        };
+        arguments.iter().filter_map(Kept::memory).chain(&self.memory)
+    }
+
+    /// Whether it is nothing.
+    pub(crate) fn is_join(&self) -> bool {
+        matches!(self.work, Work::Join)
+    }
+
+    /// Whether command buffers can hold it.
+    pub(crate) fn is_recordable(&self) -> bool {
+        !matches!(self.work, Work::Other(_))
+    }
+}
