@@ -2,7 +2,8 @@
 
 /// Programs, the folders of their sources, and the compiler's optimisation level.
 #[cfg(feature = "test-kernels")]
-const PROGRAMS: [(&str, &str, u32); 8] = [
+const PROGRAMS: [(&str, &str, u32); 9] = [
+    ("guide", "kernels/guide", 2),
     ("tests", "kernels/tests", 2),
     ("filters", "kernels/examples/filters", 2),
     ("planets", "kernels/examples/planets", 2),

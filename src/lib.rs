@@ -81,6 +81,8 @@ mod driver;
 mod error;
 mod event;
 mod graph;
+#[cfg(doctest)]
+mod guide;
 mod if_device;
 mod image;
 mod include_kernels;

@@ -1,0 +1,30 @@
+//! The programs of `docs/guide`, compiled as doc tests.
+
+macro_rules! pages {
+    ($($page:ident = $path:literal),+ $(,)?) => {
+        $(
+            #[doc = include_str!(concat!("../docs/guide/", $path))]
+            mod $page {}
+        )+
+    };
+}
+
+pages! {
+    buffers = "buffers.md",
+    commands = "commands.md",
+    device_globals = "device-globals.md",
+    devices = "devices.md",
+    errors = "errors.md",
+    graphs = "graphs.md",
+    host_tasks = "host-tasks.md",
+    if_device = "if-device.md",
+    interop = "interop.md",
+    interpreter = "interpreter.md",
+    kernels = "kernels.md",
+    memory = "memory.md",
+    optional_features = "optional-features.md",
+    programs = "programs.md",
+    setup = "setup.md",
+    updating_graphs = "updating-graphs.md",
+    virtual_functions = "virtual-functions.md",
+}
