@@ -1,4 +1,5 @@
 //! The kernels that `docs/guide` shows are those of `kernels/guide`, which its programs run.
+#![allow(clippy::expect_used)]
 
 use std::fs;
 use std::path::Path;
