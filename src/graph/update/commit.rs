@@ -8,12 +8,13 @@ use crate::command::{CommandKind, Follows};
 use crate::driver::launch::WorkSize;
 use crate::driver::mutable::Patches;
 use crate::driver::step::Step;
-use crate::graph::device_part::DevicePart;
-use crate::graph::executable::{ExecutableGraph, State};
-use crate::graph::finalize::flatten::Flat;
-use crate::graph::finalize::steps::{Place, Steps};
-use crate::graph::graph::{self, GraphInner};
-use crate::graph::interpreter::Tasks;
+use crate::graph::exec::executable::{ExecutableGraph, State};
+use crate::graph::exec::list::Tasks;
+use crate::graph::exec::partition::DevicePart;
+use crate::graph::exec::prepare::{Place, Steps};
+use crate::graph::model::graph;
+use crate::graph::model::graph::GraphInner;
+use crate::graph::plan::flatten::Flat;
 use crate::{Error, Graph, Handles, Node, NodeType, Queue, Result};
 
 /// What is to be done for nodes, by their places in the flat graph.

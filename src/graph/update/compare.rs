@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::command::{Argument, CommandKind, KernelCall};
-use crate::graph::describe::title;
-use crate::graph::finalize::flatten::Flat;
-use crate::graph::frozen::Frozen;
-use crate::graph::structure::NodeId;
+use crate::graph::model::describe::title;
+use crate::graph::model::snapshot::Frozen;
+use crate::graph::model::structure::NodeId;
+use crate::graph::plan::flatten::Flat;
 use crate::{Error, NodeType, Result};
 
 /// Nodes with their commands and edges, by number.

@@ -3,18 +3,18 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::dynamics::{Alternative, GroupId};
 use crate::command::{Command, CommandKind};
-use crate::graph::graph::{GraphInner, State};
-use crate::graph::insert::Origin;
-use crate::graph::node::{Node, NodeData};
-use crate::graph::structure::NodeId;
+use crate::graph::model::dynamics::{Alternative, GroupId};
+use crate::graph::model::graph::{GraphInner, State};
+use crate::graph::model::insert::Origin;
+use crate::graph::model::node::{Node, NodeData};
+use crate::graph::model::structure::NodeId;
 use crate::{Error, Graph, NodeType, Result};
 
 /// Commands of which one, the active one, is that of the nodes to which the group is added.
 ///
 /// All are kernels, or all are host tasks. The kernels may differ in their arguments and ranges; arguments may follow a
-/// [`DynamicParameter`](super::DynamicParameter), which reaches them also while they are not active. All must depend on the same
+/// [`DynamicParameter`](crate::DynamicParameter), which reaches them also while they are not active. All must depend on the same
 /// nodes. What comes behind the node waits for it as if it did what any of the commands does.
 ///
 /// ```no_run
@@ -148,7 +148,7 @@ fn differing(index: usize, first: &[NodeId], other: &[NodeId]) -> Error {
 }
 
 mod sealed {
-    use super::{Arc, GraphInner, Node, NodeId, Origin, Result};
+    use crate::graph::update::group::{Arc, GraphInner, Node, NodeId, Origin, Result};
 
     pub trait Sealed {
         #[doc(hidden)]

@@ -4,24 +4,17 @@
 //! parameter.rs   DynamicParameter: values that arguments of any number of nodes follow
 //! group.rs       DynamicCommandGroup: commands, of which one is active, for any number of nodes
 //! node.rs        Node::update_range, update_nd_range, update_command
-//! dynamics.rs    what a graph knows of them: who follows what; the only place where commands of nodes change
 //! commit.rs      ExecutableGraph::update: from nodes to what was prepared
 //! values.rs      values of parameters, straight to what was prepared
-//! pending.rs     updates that wait for submissions which are held back, and steps that are behind
+//! versions.rs    updates that wait for submissions which are held back, and steps that are behind
 //! compare.rs     whether two graphs differ in more than parameters and ranges
 //! ```
 //! A change is seen in the graph at once, and in what was finalized from it when the executable is told.
 
 mod commit;
 mod compare;
-mod dynamics;
-mod group;
+pub(super) mod group;
 mod node;
-mod parameter;
-mod pending;
+pub(super) mod parameter;
 mod values;
-
-pub(super) use dynamics::{Dynamics, GroupId, Owner};
-pub use group::{DynamicCommandGroup, NodeSource};
-pub use parameter::{DynamicParameter, DynamicParameters, DynamicValue};
-pub(super) use pending::Pending;
+pub(super) mod versions;

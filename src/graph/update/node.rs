@@ -1,14 +1,14 @@
 //! Changes of one node (section 7.4.1), and of its whole command.
 
 use crate::command::{Command, CommandKind};
-use crate::graph::insert::Origin;
+use crate::graph::model::insert::Origin;
 use crate::{Error, NdRange, Node, NodeType, Range, Result};
 
 impl Node {
     /// Gives a kernel that was added with a plain range another one. An offset stays.
     ///
     /// The graph has it at once, executables when they are updated with the node. On a node of a
-    /// [`DynamicCommandGroup`](super::DynamicCommandGroup) it is the range of the active command, in all nodes of the group.
+    /// [`DynamicCommandGroup`](crate::DynamicCommandGroup) it is the range of the active command, in all nodes of the group.
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when the node is no kernel, has work-groups of a given size, or a range of another number of
@@ -83,7 +83,7 @@ impl Node {
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when the command is of another [type](Node::node_type), of one that cannot be updated, or names
-    /// events, and when the node's command comes from a [`DynamicCommandGroup`](super::DynamicCommandGroup); and what
+    /// events, and when the node's command comes from a [`DynamicCommandGroup`](crate::DynamicCommandGroup); and what
     /// [`Graph::add`](crate::Graph::add) refuses. The node has not changed then.
     pub fn update_command(&self, command: Command) -> Result<()> {
         let graph = self.graph();

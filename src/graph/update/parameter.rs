@@ -8,8 +8,8 @@ use std::sync::Arc;
 use bytemuck::NoUninit;
 
 use crate::command::{Argument, CommandKind, Given, Parameter, Place, Value, newest};
-use crate::graph::graph::GraphInner;
-use crate::graph::insert::check_part;
+use crate::graph::model::graph::GraphInner;
+use crate::graph::model::insert::check_part;
 use crate::memory::{KernelPointer, KernelPointerMut, Pointer, UsmKind, pointer};
 use crate::{AccessKind, Accessor, Graph, KernelLocal, KernelValue, Local, RawArgument, Result, UsmSlice};
 
@@ -85,7 +85,7 @@ impl<V: DynamicValue> DynamicParameter<V> {
     }
 
     /// Whether all nodes that follow it take the value.
-    fn check(&self, state: &crate::graph::graph::State, value: &Argument) -> Result<()> {
+    fn check(&self, state: &crate::graph::model::graph::State, value: &Argument) -> Result<()> {
         if let Argument::Pointer(pointer) = value {
             pointer.place().check(self.graph.context(), self.graph.device())?;
             pointer.place().requirement().map_or(Ok(()), |part| check_part(&part))?;

@@ -9,10 +9,10 @@ use std::sync::{Arc, MutexGuard, RwLockReadGuard};
 use crate::Result;
 use crate::command::{Argument, Binding, CommandKind, Parameter, newest_of};
 use crate::driver::mutable::Patches;
-use crate::graph::device_part::DevicePart;
-use crate::graph::executable::{ExecutableGraph, State};
-use crate::graph::finalize::flatten::Flat;
-use crate::graph::finalize::steps::{Place, PreparedPart, Steps};
+use crate::graph::exec::executable::{ExecutableGraph, State};
+use crate::graph::exec::partition::DevicePart;
+use crate::graph::exec::prepare::{Place, PreparedPart, Steps};
+use crate::graph::plan::flatten::Flat;
 
 /// A node of the flat graph that gets the values of its parameters, and the partition that it is in.
 #[derive(Clone, Copy)]

@@ -1,0 +1,369 @@
+//! Executable graphs.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use super::finalizer::Options;
+use super::partition::DevicePart;
+use super::prepare::{Place, Source, Steps};
+use super::strategy::ReplayStrategy;
+use crate::driver::event as driver;
+use crate::driver::mutable::Patches;
+use crate::driver::queue as driver_queue;
+use crate::driver::run::Mode;
+use crate::driver::sequence::Sequence;
+use crate::driver::step::Step;
+use crate::driver::usm::Allocation;
+use crate::graph::model::describe::title;
+use crate::graph::model::snapshot::Frozen;
+use crate::graph::plan::flatten::Flat;
+use crate::graph::plan::partition::{Partition, partition};
+use crate::memory::buffer::{self, Requirement};
+use crate::{Context, Device, Error, Event, Queue, Result};
+
+/// A graph that is ready to run, again and again (section 7.5.1); from [`Graph::finalize`](crate::Graph::finalize).
+///
+/// It is put on a queue like one command: [`Queue::submit_graph`], or [`Command::graph`](crate::Command::graph) for one with
+/// dependencies. On a recording queue, and when it is added to another graph, it becomes a sub-graph.
+/// One instance runs at a time: a submission waits for the one before it, on whatever queue (section 7.6.5).
+///
+/// A handle: clones are of the same executable, and equal. It keeps alive all that its commands use, the graph that it was
+/// made from not needed; it may be dropped while it runs. It may be submitted by many threads.
+#[derive(Clone)]
+#[must_use = "an executable graph does nothing until it is submitted"]
+pub struct ExecutableGraph(Arc<Inner>);
+
+pub(in crate::graph) struct Inner {
+    id: u64,
+    pub(in crate::graph) graph: u64,
+    context: Context,
+    device: Device,
+    pub(in crate::graph) options: Options,
+    flat: RwLock<Flat>,
+    pub(in crate::graph) partitions: Vec<Partition>,
+    requirements: RwLock<Vec<Arc<Requirement>>>,
+    /// Where each node of `flat` went. Changes with the state only.
+    places: RwLock<Vec<Option<Place>>>,
+    state: Mutex<State>,
+    /// For graphs of several partitions: where they are put, and the event of the last submission.
+    pub(in crate::graph) lane: Option<Queue>,
+    pub(in crate::graph) turn: Mutex<Option<Event>>,
+}
+
+/// What submissions and updates take turns at.
+pub(in crate::graph) struct State {
+    /// For commands to be prepared with.
+    pub(in crate::graph) queue: Queue,
+    /// By partition; `None` for host tasks.
+    pub(in crate::graph) device: Vec<Option<DevicePart>>,
+    /// What it was made from; for updates.
+    pub(in crate::graph) frozen: Option<Frozen>,
+    /// For updates.
+    pub(in crate::graph) patches: Patches,
+}
+
+/// A part of an executable graph that is run as one: what is given to the device at once, or a host task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PartitionInfo {
+    /// The numbers of its nodes ([`Node::index`](crate::Node::index)), each behind those that it depends on. Those of a sub-graph have
+    /// its number.
+    pub nodes: Vec<usize>,
+    /// The places in the list of the partitions that it waits for.
+    pub after: Vec<usize>,
+    /// How it is put on queues; `None` for a host task, which runs on a thread of the library.
+    pub strategy: Option<ReplayStrategy>,
+    /// Each node waits for the one before it, so that nothing is tracked between them.
+    pub linear: bool,
+    /// Commands that the device is given.
+    pub commands: usize,
+    /// Points of synchronisation between them, where they may run out of order.
+    pub sync_points: usize,
+}
+
+impl ExecutableGraph {
+    pub(in crate::graph) fn new(frozen: Frozen, options: Options) -> Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let (context, device) = (frozen.context().clone(), frozen.device().clone());
+        let (context, device, graph) = (&context, &device, frozen.graph());
+        if options.strategy == ReplayStrategy::CommandBuffer {
+            device.command_buffer()?;
+        }
+        let queue = Queue::builder(context).device(device).build()?;
+        let flat = Flat::new(&frozen)?;
+        let partitions = partition(&flat);
+        let mut places = vec![None; flat.len()];
+        let mut parts = Vec::with_capacity(partitions.len());
+        for (index, partition) in (0..).zip(&partitions) {
+            let nodes = partition.nodes.as_slice();
+            let source = Source { flat: &flat, nodes, partition: index, queue: &queue, options };
+            parts.push((!partition.host).then(|| DevicePart::new(source, &mut places)).transpose()?);
+        }
+        let requirements = requirements(&flat);
+        let lane = match partitions.as_slice() {
+            [] | [Partition { host: false, .. }] => None,
+            _ => {
+                let lane = Queue::builder(context).device(device);
+                let lane = if device.capabilities().out_of_order_queues { lane.out_of_order() } else { lane };
+                Some(if options.profiling { lane.profiling() } else { lane }.build()?)
+            }
+        };
+        Ok(Self(Arc::new(Inner {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            graph,
+            context: context.clone(),
+            device: device.clone(),
+            options,
+            flat: RwLock::new(flat),
+            partitions,
+            requirements: RwLock::new(requirements),
+            places: RwLock::new(places),
+            state: Mutex::new(State {
+                queue,
+                device: parts,
+                frozen: options.updatable.then(|| frozen.without_commands()),
+                patches: Patches::default(),
+            }),
+            lane,
+            turn: Mutex::new(None),
+        })))
+    }
+
+    /// The context.
+    pub fn context(&self) -> &Context {
+        &self.0.context
+    }
+
+    /// The device that it runs on.
+    pub fn device(&self) -> &Device {
+        &self.0.device
+    }
+
+    /// A number that no other executable graph of the process has, or had.
+    pub fn id(&self) -> u64 {
+        self.0.id
+    }
+
+    /// How many commands there are, those of sub-graphs included.
+    pub fn len(&self) -> usize {
+        self.flat().len()
+    }
+
+    /// Whether there is no command.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether it can be updated.
+    pub fn is_updatable(&self) -> bool {
+        self.0.options.updatable
+    }
+
+    pub(in crate::graph) fn is_measured(&self) -> bool {
+        self.0.options.profiling
+    }
+
+    /// The parts that are run as one, each behind those that it waits for.
+    pub fn partitions(&self) -> Vec<PartitionInfo> {
+        let state = self.state();
+        let flat = self.flat();
+        let info = |(partition, part): (&Partition, &Option<DevicePart>)| {
+            let origin = |node: &u32| flat.origin(*node as usize) as usize;
+            let sequence = part.as_ref().map(|part| &part.steps.sequence);
+            let linear = sequence.is_none_or(Sequence::is_linear);
+            let commands = sequence.map_or(0, Sequence::commands);
+            PartitionInfo {
+                nodes: partition.nodes.iter().map(origin).collect(),
+                after: partition.waits.iter().map(|wait| *wait as usize).collect(),
+                strategy: part.as_ref().map(DevicePart::strategy),
+                linear,
+                commands,
+                sync_points: if linear { 0 } else { sequence.map_or(0, Sequence::len) },
+            }
+        };
+        self.0.partitions.iter().zip(&state.device).map(info).collect()
+    }
+
+    /// The handles (`cl_command_buffer_khr`) of the command buffers that its partitions are recorded in for queues like this one, in
+    /// order; for use with OpenCL directly. None where no command buffer is used.
+    ///
+    /// They stay valid while the executable lives and is not updated, and belong to it: release none. What is enqueued with
+    /// them is not known to the library: keep the executable until it has ended, and order it with its submissions.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) for a queue of another context or device; when the driver refuses to record.
+    pub fn native_command_buffers(&self, queue: &Queue) -> Result<Vec<*mut std::ffi::c_void>> {
+        self.check(queue)?;
+        let mut state = self.state();
+        (0..self.0.partitions.len()).try_for_each(|part| self.plan_anew(&mut state, part))?;
+        let mut handles = Vec::new();
+        for part in state.device.iter_mut().flatten() {
+            handles.extend(part.replay.native(&part.steps.sequence, queue.driver())?);
+        }
+        Ok(handles)
+    }
+
+    pub(crate) fn flat(&self) -> RwLockReadGuard<'_, Flat> {
+        self.0.flat.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// For updates, which have the state.
+    pub(in crate::graph) fn flat_mut(&self) -> RwLockWriteGuard<'_, Flat> {
+        self.0.flat.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What its commands do to parts of buffers.
+    pub(crate) fn requirements(&self) -> Vec<Arc<Requirement>> {
+        self.0.requirements.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Commands with buffers have changed.
+    pub(in crate::graph) fn find_requirements(&self) {
+        let requirements = requirements(&self.flat());
+        *self.0.requirements.write().unwrap_or_else(PoisonError::into_inner) = requirements;
+    }
+
+    /// Checks that a queue can run it.
+    pub(crate) fn check(&self, queue: &Queue) -> Result<()> {
+        self.check_for(queue.context(), queue.device())
+    }
+
+    pub(crate) fn check_for(&self, context: &Context, device: &Device) -> Result<()> {
+        let here = Arc::ptr_eq(context.driver(), self.0.context.driver()) && *device == self.0.device;
+        if here {
+            return Ok(());
+        }
+        Err(self.at(Error::invalid("the queue is of another context or device than the graph")
+            .remedy("submit it to a queue of the context and device that the graph was made for")))
+    }
+
+    /// The inside, for parts.
+    pub(in crate::graph) fn inner(&self) -> &Inner {
+        &self.0
+    }
+
+    /// The first part, where it is all there is and for the device, so that it can be put on a queue at once.
+    pub(in crate::graph) fn is_one_device_part(&self) -> bool {
+        matches!(self.0.partitions.as_slice(), [Partition { host: false, .. }])
+    }
+
+    /// Puts a part for the device on a driver's queue of its context and device, behind events and its last run, as the part was when it
+    /// was submitted.
+    pub(in crate::graph) fn run(
+        &self,
+        index: usize,
+        submission: u64,
+        queue: &Arc<driver_queue::Queue>,
+        after: &[&driver::Event],
+        held: bool,
+    ) -> Result<driver::Event> {
+        let mut state = self.state();
+        let State { queue: own, device, .. } = &mut *state;
+        let Some(Some(part)) = device.get_mut(index) else { return queue.marker(after) };
+        part.bring_to(submission, self, own).map_err(|error| self.at(error))?;
+        let measure = self.0.options.profiling && queue.properties().profiling;
+        part.run(queue, after, Mode { measure, held }).map_err(|error| self.at(error))
+    }
+
+    /// The allocations that a part uses.
+    pub(in crate::graph) fn memory(&self, index: usize) -> Vec<Arc<Allocation>> {
+        match self.state().device.get(index) {
+            Some(Some(part)) => part.steps.sequence.memory().chain(part.pending.memory()).cloned().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Where a node of the flat graph went.
+    pub(in crate::graph) fn place(&self, node: u32) -> Option<Steps> {
+        self.places().get(node as usize)?.as_ref().map(|place| place.step.clone())
+    }
+
+    pub(in crate::graph) fn places(&self) -> RwLockReadGuard<'_, Vec<Option<Place>>> {
+        self.0.places.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// For updates, which have the state.
+    pub(in crate::graph) fn places_mut(&self) -> RwLockWriteGuard<'_, Vec<Option<Place>>> {
+        self.0.places.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at a partition, if it is one for the device.
+    pub(in crate::graph) fn with_part(&self, index: usize, look: impl FnOnce(&DevicePart)) {
+        if let Some(Some(part)) = self.state().device.get(index) {
+            look(part);
+        }
+    }
+
+    /// Whether each command of a part is measured for itself.
+    pub(in crate::graph) fn measures_steps(&self, index: usize) -> bool {
+        let state = self.state();
+        let part = state.device.get(index).and_then(Option::as_ref);
+        part.is_some_and(|part| part.replay.strategy() == ReplayStrategy::Enqueue)
+    }
+
+    /// The number of a part's sequence, and for each command of it the numbers of its nodes and what it is.
+    pub(in crate::graph) fn commands_of(&self, index: usize) -> (u64, Vec<(Vec<usize>, String)>) {
+        let state = self.state();
+        let Some(Some(part)) = state.device.get(index) else { return (u64::MAX, Vec::new()) };
+        let nodes =
+            self.0.partitions.get(index).map(|partition| partition.nodes.as_slice()).unwrap_or_default();
+        let flat = self.flat();
+        let mut steps: Vec<(Vec<usize>, String)> =
+            vec![(Vec::new(), String::new()); part.steps.sequence.len()];
+        for node in nodes {
+            let (Some(Steps::One(step) | Steps::Task { step, .. }), Some(command)) =
+                (self.place(*node), flat.command(*node as usize))
+            else {
+                continue;
+            };
+            if let Some((nodes, name)) = steps.get_mut(step as usize) {
+                nodes.push(flat.origin(*node as usize) as usize);
+                *name = match nodes.len() {
+                    1 => title(command),
+                    count => format!("segment of {count} nodes"),
+                };
+            }
+        }
+        let is_join = |index: usize| part.steps.sequence.step(index).is_none_or(Step::is_join);
+        let steps = steps.into_iter().enumerate().filter(|(index, _)| !is_join(*index));
+        (part.steps.sequence.id(), steps.map(|(_, step)| step).collect())
+    }
+
+    pub(in crate::graph) fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The error with the graph as its place.
+    pub(in crate::graph) fn at(&self, error: Error) -> Error {
+        error.at(format!("graph {}", self.0.graph))
+    }
+}
+
+/// What the commands do to parts of buffers, each once.
+fn requirements(flat: &Flat) -> Vec<Arc<Requirement>> {
+    let commands = (0..flat.len()).filter_map(|node| flat.command(node));
+    let all: Vec<Arc<Requirement>> = commands.flat_map(|command| command.requirements()).collect();
+    buffer::joined(all.iter())
+}
+
+impl PartialEq for ExecutableGraph {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for ExecutableGraph {}
+
+impl Hash for ExecutableGraph {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.id.hash(state);
+    }
+}
+
+impl fmt::Debug for ExecutableGraph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ExecutableGraph({} of graph {}, {} commands)", self.0.id, self.0.graph, self.len())
+    }
+}

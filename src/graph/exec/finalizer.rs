@@ -1,0 +1,94 @@
+//! From a modifiable graph to an executable one.
+//!
+//! ```text
+//! Frozen --flatten--> Flat: sub-graphs put in --partition--> host tasks, and what lies between them for the device
+//!        --steps----> a Sequence for each device partition --replay::choose--> how it is put on queues
+//! ```
+
+use super::executable::ExecutableGraph;
+use super::strategy::ReplayStrategy;
+use crate::Result;
+use crate::graph::model::graph::Graph;
+
+/// What an executable graph shall be able to do.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Options {
+    pub(crate) updatable: bool,
+    pub(crate) profiling: bool,
+    pub(crate) strategy: ReplayStrategy,
+    pub(crate) in_background: bool,
+}
+
+/// Properties of an executable graph to be made (sections 7.5.3 and 7.5.4); from [`Graph::finalizer`].
+#[must_use = "an executable graph is made by `finalize`"]
+#[derive(Debug)]
+pub struct Finalizer<'a> {
+    graph: &'a Graph,
+    options: Options,
+}
+
+impl Finalizer<'_> {
+    /// The executable can be updated.
+    pub fn updatable(mut self) -> Self {
+        self.options.updatable = true;
+        self
+    }
+
+    /// Submissions to queues with profiling are measured: [`Event::profiling`](crate::Event::profiling) from the first node's
+    /// start to the last node's end, [`ExecutableGraph::timeline`] node by node. It makes them slower.
+    pub fn profiling(mut self) -> Self {
+        self.options.profiling = true;
+        self
+    }
+
+    /// How the graph is put on queues, instead of the way that the library knows to be the fastest on the device.
+    pub fn strategy(mut self, strategy: ReplayStrategy) -> Self {
+        self.options.strategy = strategy;
+        self
+    }
+
+    /// Replay programs that the [interpreter](ReplayStrategy::Interpreter) needs, and that nobody built yet, are built on a thread of the
+    /// library, which takes a second or so where the cache does not have them. Submissions launch nodes one by one until then, and
+    /// the first one after it runs the lists; results are the same. Where the building fails it stays as it was
+    /// ([`ExecutableGraph::not_interpreted`] tells why). Dropping the executable waits for a program that is just being built:
+    /// Intel's driver does not survive the end of a process while it compiles.
+    pub fn build_in_background(mut self) -> Self {
+        self.options.in_background = true;
+        self
+    }
+
+    /// Makes the executable graph.
+    ///
+    /// # Errors
+    /// As [`Graph::finalize`]; [`FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) for command buffers on a device that
+    /// has none.
+    pub fn finalize(self) -> Result<ExecutableGraph> {
+        let frozen = self.graph.inner().freeze()?;
+        let graph = frozen.graph();
+        ExecutableGraph::new(frozen, self.options).map_err(|error| error.at(format!("graph {graph}")))
+    }
+}
+
+impl Graph {
+    /// An executable graph of what is in the graph now (section 7.5.5, `finalize`). Later changes of the graph do not reach it;
+    /// the graph can be changed and finalized again.
+    ///
+    /// Kernels were built when their nodes were added. Everything is checked here that can be, and prepared: submissions
+    /// only put commands on a queue.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) for a cycle, and what a queue would refuse a command for, with the node.
+    pub fn finalize(&self) -> Result<ExecutableGraph> {
+        self.finalizer().finalize()
+    }
+
+    /// To make an executable graph with other properties.
+    pub fn finalizer(&self) -> Finalizer<'_> {
+        Finalizer { graph: self, options: Options::default() }
+    }
+
+    /// How graphs are run on a device (section 7.3).
+    pub fn support(device: &crate::Device) -> crate::graph::inspect::support::GraphSupport {
+        crate::graph::inspect::support::GraphSupport::of(device)
+    }
+}

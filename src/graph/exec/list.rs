@@ -1,0 +1,350 @@
+//! The tasks of a partition: its lists' one piece of memory, and what nodes are in it.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use oclave_image::passes::replay::{ReplayKernel, TaskRecord};
+
+use super::draft::{Draft, address, local_bytes, lost, memory_of};
+use crate::command::{Argument, CommandKind};
+use crate::driver::sequence::Sequence;
+use crate::driver::step::Step;
+use crate::graph::plan::eligibility;
+use crate::graph::plan::run::Run;
+use crate::graph::plan::segments::{Kind, Machine};
+use crate::program::{ReplayProgram, ReplaySegment, Shape, Source, TaskList, Work};
+use crate::{Error, Queue, Result};
+
+/// What nodes of a partition became tasks, in segments that are steps of its sequence.
+pub(crate) struct Tasks {
+    list: Arc<Mutex<TaskList>>,
+    programs: Vec<Arc<ReplayProgram>>,
+    segments: Vec<SegmentOf>,
+    entries: Vec<Entry>,
+    /// For blocks that are being made.
+    scratch: Vec<u8>,
+    always: bool,
+}
+
+/// A segment.
+#[derive(Debug, Clone)]
+pub(in crate::graph) struct SegmentOf {
+    /// Into the programs.
+    program: u32,
+    pub(in crate::graph) shape: Shape,
+    /// Groups that share the tasks.
+    pub(in crate::graph) groups: u32,
+    pub(in crate::graph) tasks: Range<u32>,
+    /// As estimated.
+    pub(in crate::graph) cost_ns: f64,
+    /// That launches get.
+    local_bytes: usize,
+}
+
+/// A task's place.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    /// Of its argument block, in bytes.
+    block: u64,
+    capacity: u32,
+    kernel: u32,
+    segment: u32,
+}
+
+impl Tasks {
+    /// Room for `count` tasks. `always`: whether all that can be a task shall be one, whatever is faster.
+    pub(in crate::graph) fn new(programs: Vec<Arc<ReplayProgram>>, count: usize, always: bool) -> Self {
+        Self {
+            list: Arc::new(Mutex::new(TaskList::new(count))),
+            programs,
+            segments: Vec::new(),
+            entries: Vec::with_capacity(count),
+            scratch: Vec::new(),
+            always,
+        }
+    }
+
+    pub(in crate::graph) fn segments(&self) -> &[SegmentOf] {
+        &self.segments
+    }
+
+    /// A task's segment, and its place there.
+    pub(in crate::graph) fn find(&self, task: u32) -> Option<(usize, usize)> {
+        let segment = self.entries.get(task as usize)?.segment as usize;
+        Some((segment, (task - self.segments.get(segment)?.tasks.start) as usize))
+    }
+
+    /// Writes the nodes of a run, and puts what they use into the sequence. Gives the step, and for each node its task; those that do
+    /// nothing have none.
+    ///
+    /// # Errors
+    /// What a queue would refuse a command for, with the node.
+    pub(crate) fn add<'c>(
+        &mut self,
+        run: &Run,
+        commands: impl Iterator<Item = (u32, &'c CommandKind)>,
+        queue: &Queue,
+        sequence: &mut Sequence,
+    ) -> Result<(Step, Vec<Option<u32>>)> {
+        let number = self.segments.len() as u32;
+        let index = run.program.unwrap_or(0);
+        let program = self.program(index)?;
+        let first = self.entries.len();
+        let (mut names, mut steps, mut local_bytes) = (Names::default(), 0.0, 0);
+        let mut tasks = Vec::with_capacity(run.nodes.len());
+        let mut numbering = run.numbering();
+        for (origin, command) in commands {
+            let named = |error: Error| error.at(format!("node {origin}"));
+            let draft = Draft::of(&program, command, queue, &mut self.scratch).map_err(named)?;
+            let place = numbering.place(draft.is_some());
+            tasks.push(place.map(|place| first as u32 + place));
+            let (Some(draft), Some(place)) = (draft, place) else { continue };
+            let kernel = program.layout().kernel(draft.kernel).ok_or_else(lost)?;
+            let entry = Entry {
+                block: lock(&self.list).add_block(kernel) as u64,
+                capacity: kernel.block_bytes,
+                kernel: draft.kernel,
+                segment: number,
+            };
+            let index = first + place as usize;
+            self.write(index, &entry, &draft)?;
+            if self.entries.len() <= index {
+                self.entries.resize(index + 1, Entry { block: 0, capacity: 0, kernel: 0, segment: number });
+            }
+            if let Some(place) = self.entries.get_mut(index) {
+                *place = entry;
+            }
+            draft.memory.iter().try_for_each(|memory| sequence.keep(memory)).map_err(named)?;
+            let items: u64 = draft.global.iter().product();
+            steps += items as f64 * program.steps(draft.kernel, Source::List);
+            local_bytes = local_bytes.max(draft.local_bytes);
+            names.add(origin);
+        }
+        let count = numbering.count();
+        let shape = program.rates().shape(run.local, Work { tasks: count as f64, steps });
+        let groups = run.groups.min(count as u32).max(1);
+        self.segments.push(SegmentOf {
+            program: index,
+            shape,
+            groups,
+            tasks: first as u32..self.entries.len() as u32,
+            cost_ns: run.cost_ns,
+            local_bytes,
+        });
+        let segment = ReplaySegment {
+            first: first as u64,
+            count: count as u64,
+            groups: groups as usize,
+            shape,
+            local_bytes,
+        };
+        Ok((step(&self.list, &program, segment, names.text()), tasks))
+    }
+
+    /// Whether a command can be put in the place of a task's: its kernel is in the program of the segment, it is small, and it needs no
+    /// other size of groups.
+    ///
+    /// # Errors
+    /// What a queue would refuse the command for.
+    pub(crate) fn fits(
+        &self,
+        task: u32,
+        before: &CommandKind,
+        command: &CommandKind,
+        queue: &Queue,
+    ) -> Result<bool> {
+        if before.differs_in_arguments(command) {
+            return Ok(true);
+        }
+        let entry = self.entries.get(task as usize).ok_or_else(lost)?;
+        let segment = self.segments.get(entry.segment as usize).ok_or_else(lost)?;
+        if local_bytes(command.arguments()) > segment.local_bytes {
+            return Ok(false);
+        }
+        if before.is_patched_by(command) && before.range() == command.range() {
+            return Ok(true);
+        }
+        let program = self.program(segment.program)?;
+        let Some((candidate, machine)) = eligibility::Classifier::only(queue, &program, command)? else {
+            return Ok(false);
+        };
+        let takes = match candidate.kind {
+            Kind::Of(0, None) | Kind::Free => true,
+            Kind::Of(0, Some(local)) => segment.shape == Shape::Wi(local.map(|size| size as usize)),
+            _ => false,
+        };
+        Ok(takes && Machine { always: self.always, ..machine }.is_small(&candidate))
+    }
+
+    /// To change values of several tasks.
+    pub(crate) fn values(&self) -> TaskValues<'_> {
+        TaskValues { tasks: self, list: lock(&self.list) }
+    }
+
+    /// Where the block of a task has an argument, in bytes of the list.
+    fn argument(&self, task: u32, argument: usize) -> Option<Range<usize>> {
+        let entry = self.entries.get(task as usize)?;
+        let segment = self.segments.get(entry.segment as usize)?;
+        let kernel = self.programs.get(segment.program as usize)?.layout().kernel(entry.kernel)?;
+        let place = kernel.arguments.get(argument)?;
+        let start = entry.block as usize + place.offset_bytes as usize;
+        Some(start..start + place.kind.size_bytes() as usize)
+    }
+
+    /// Puts another command that [fits](Self::fits) in the place of a task's. Replays on their way keep what they began with.
+    ///
+    /// # Errors
+    /// When there is no memory. Nothing is changed then.
+    pub(crate) fn update(
+        &mut self,
+        task: u32,
+        before: &CommandKind,
+        command: &CommandKind,
+        queue: &Queue,
+        sequence: &mut Sequence,
+    ) -> Result<()> {
+        let entry = self.entries.get(task as usize).copied().ok_or_else(lost)?;
+        let segment = self.segments.get(entry.segment as usize).ok_or_else(lost)?;
+        if before.differs_in_arguments(command) {
+            return self.set_arguments(task, before, command, sequence);
+        }
+        let program = self.program(segment.program)?;
+        let draft = Draft::of(&program, command, queue, &mut self.scratch)?.ok_or_else(lost)?;
+        let kernel = program.layout().kernel(draft.kernel).ok_or_else(lost)?;
+        let released = memory_of(before, queue)?;
+        draft.memory.iter().try_for_each(|memory| sequence.keep(memory))?;
+        released.iter().for_each(|memory| sequence.release(memory));
+        let entry = match kernel.block_bytes <= entry.capacity && entry.block.is_multiple_of(align_of(kernel))
+        {
+            true => Entry { kernel: draft.kernel, ..entry },
+            false => Entry {
+                block: lock(&self.list).add_block(kernel) as u64,
+                capacity: kernel.block_bytes,
+                kernel: draft.kernel,
+                ..entry
+            },
+        };
+        self.write(task as usize, &entry, &draft)?;
+        if let Some(place) = self.entries.get_mut(task as usize) {
+            *place = entry;
+        }
+        Ok(())
+    }
+
+    /// Writes what [differs](CommandKind::differs_in_arguments) into the block of a task. Replays on their way keep what they began with.
+    ///
+    /// # Errors
+    /// For memory of another context.
+    pub(crate) fn set_arguments(
+        &self,
+        task: u32,
+        before: &CommandKind,
+        command: &CommandKind,
+        sequence: &mut Sequence,
+    ) -> Result<()> {
+        let mut values = self.values();
+        for changed in before.changed_arguments(command) {
+            match changed {
+                (index, _, Argument::Value(value)) => values.set(task, index, value.bytes())?,
+                (index, from, to @ Argument::Pointer(_)) => {
+                    to.region().map_or(Ok(()), |region| sequence.keep(region.allocation()))?;
+                    values.set(task, index, &address(to))?;
+                    from.region().into_iter().for_each(|region| sequence.release(region.allocation()));
+                }
+                (_, _, Argument::Local { .. }) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn program(&self, index: u32) -> Result<Arc<ReplayProgram>> {
+        self.programs.get(index as usize).cloned().ok_or_else(lost)
+    }
+
+    fn write(&mut self, index: usize, entry: &Entry, draft: &Draft) -> Result<()> {
+        let Draft { dimensions, global, offset, local, .. } = *draft;
+        let record = TaskRecord::new(draft.kernel, entry.block, dimensions, global, offset, local);
+        let mut list = lock(&self.list);
+        list.write(entry.block as usize, &self.scratch)?;
+        list.set(index, &record)
+    }
+}
+
+/// Values of arguments of tasks.
+pub(crate) struct TaskValues<'a> {
+    tasks: &'a Tasks,
+    list: MutexGuard<'a, TaskList>,
+}
+
+impl TaskValues<'_> {
+    /// Changes a value. Replays on their way keep what they began with.
+    pub(crate) fn set(&mut self, task: u32, argument: usize, value: &[u8]) -> Result<()> {
+        let place = self.tasks.argument(task, argument).ok_or_else(lost)?;
+        self.list.write(place.start, value)
+    }
+
+    pub(crate) fn get(&self, task: u32, argument: usize) -> Option<&[u8]> {
+        self.list.bytes().get(self.tasks.argument(task, argument)?)
+    }
+}
+
+impl std::fmt::Debug for Tasks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} tasks in {} segments", self.entries.len(), self.segments.len())
+    }
+}
+
+/// What a kernel's blocks must be multiples of, in bytes.
+fn align_of(kernel: &ReplayKernel) -> u64 {
+    u64::from(kernel.block_align).max(8)
+}
+
+/// The step of a segment.
+fn step(
+    list: &Arc<Mutex<TaskList>>,
+    program: &Arc<ReplayProgram>,
+    segment: ReplaySegment,
+    names: String,
+) -> Step {
+    let (list, program) = (Arc::clone(list), Arc::clone(program));
+    // The sequence keeps what the tasks use, and has begun its use.
+    Step::other(
+        Vec::new(),
+        Box::new(move |queue, after, _| {
+            let mut list = lock(&list);
+            list.prepare(queue.context(), queue.device())
+                .and_then(|()| list.launch(&program, queue, &segment, std::iter::empty(), after))
+                .map_err(|error| error.at(names.clone()))
+        }),
+    )
+}
+
+/// Names of nodes for messages: the first and how many.
+#[derive(Default)]
+struct Names {
+    first: Vec<u32>,
+    count: usize,
+}
+
+impl Names {
+    const SHOWN: usize = 8;
+
+    fn add(&mut self, node: u32) {
+        self.count += 1;
+        if self.first.len() < Self::SHOWN {
+            self.first.push(node);
+        }
+    }
+
+    fn text(&self) -> String {
+        let first: Vec<String> = self.first.iter().map(u32::to_string).collect();
+        match self.count.saturating_sub(self.first.len()) {
+            0 => format!("nodes {}", first.join(", ")),
+            more => format!("nodes {} and {more} more", first.join(", ")),
+        }
+    }
+}
+
+fn lock(list: &Mutex<TaskList>) -> MutexGuard<'_, TaskList> {
+    list.lock().unwrap_or_else(PoisonError::into_inner)
+}

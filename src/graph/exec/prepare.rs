@@ -1,0 +1,190 @@
+//! From the nodes of a partition to a sequence of prepared steps.
+
+use super::finalizer::Options;
+use super::list::Tasks;
+use crate::driver::sequence::{NO_LABEL, Sequence};
+use crate::graph::inspect::segments::NotListed;
+use crate::graph::plan::flatten::Flat;
+use crate::graph::plan::interpreter::{Plan, Way};
+use crate::graph::plan::run::{Run, Segment};
+use crate::{NodeType, Queue, Result};
+
+/// Joins are left out where that makes at most so many edges more.
+const FEW_EDGES: usize = 64;
+
+/// Where a node went.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) partition: u32,
+    pub(crate) step: Steps,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Steps {
+    /// To a step of the partition's sequence.
+    One(u32),
+    /// To a task of the list that a step runs.
+    Task { step: u32, task: u32 },
+    /// Nowhere: it does nothing. What waits for it waits for these steps.
+    Left(Box<[u32]>),
+}
+
+/// The nodes of a partition, and what they are prepared for.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) flat: &'a Flat,
+    pub(crate) nodes: &'a [u32],
+    /// The number of the partition.
+    pub(crate) partition: u32,
+    /// Of the context and device.
+    pub(crate) queue: &'a Queue,
+    pub(crate) options: Options,
+}
+
+/// The nodes of a partition as steps.
+pub(crate) struct PreparedPart {
+    pub(crate) sequence: Sequence,
+    /// The nodes that are in lists of tasks, if there are any.
+    pub(crate) tasks: Option<Tasks>,
+    /// Why others are not.
+    pub(crate) not_listed: NotListed,
+}
+
+/// The prepared commands of nodes for the device, each with the steps that it waits for, and the lists of a plan as one step each.
+/// `places` tells where the nodes went.
+///
+/// Nodes that do nothing become no step, unless they replace many edges: between a hundred nodes and a hundred others, one
+/// join is cheaper than ten thousand edges.
+///
+/// # Errors
+/// What a queue would refuse a command for, with the node.
+pub(crate) fn prepare(source: Source<'_>, places: &mut [Option<Place>], way: Way) -> Result<PreparedPart> {
+    let mut steps = Builder::new(source, places);
+    let (tasks, not_listed) = match way {
+        Way::Launches(reason) => {
+            source.nodes.iter().try_for_each(|node| steps.add(*node))?;
+            (None, NotListed::All(reason))
+        }
+        Way::Lists(Plan { segments, mut tasks, refused }) => {
+            for segment in &segments {
+                match segment {
+                    Segment::Launch(node) => steps.add(*node)?,
+                    Segment::List(run) => steps.add_list(run, &mut tasks)?,
+                }
+            }
+            (Some(tasks), NotListed::Some(refused))
+        }
+    };
+    Ok(PreparedPart { sequence: steps.sequence, tasks, not_listed })
+}
+
+/// A sequence that is being made.
+struct Builder<'a> {
+    source: Source<'a>,
+    /// By place among the nodes: how many of them wait for it.
+    successors: Vec<u32>,
+    places: &'a mut [Option<Place>],
+    sequence: Sequence,
+    /// Scratch.
+    waits: Vec<u32>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(source: Source<'a>, places: &'a mut [Option<Place>]) -> Self {
+        let sequence = Sequence::new(source.queue.context().driver(), source.queue.device());
+        let successors = successors(source);
+        Self { source, successors, places, sequence, waits: Vec::new() }
+    }
+
+    fn add(&mut self, node: u32) -> Result<()> {
+        let index = node as usize;
+        let Some(command) = self.source.flat.command(index) else { return Ok(()) };
+        let origin = self.source.flat.origin(index);
+        let step = command.step(self.source.queue).map_err(|error| error.at(format!("node {origin}")))?;
+        self.find_waits(&[node], None);
+        let behind = find(self.source.nodes, node).and_then(|at| self.successors.get(at));
+        let behind = behind.copied().unwrap_or(0) as usize;
+        // What runs nothing now may be given something to run.
+        let may_grow = self.source.options.updatable && NodeType::of(command).is_updatable();
+        let place = match step.is_join() && !may_grow && is_left_out(self.waits.len(), behind) {
+            true => Steps::Left(self.waits.as_slice().into()),
+            false => Steps::One(self.sequence.push(step, &self.waits, origin)?),
+        };
+        self.put(node, place);
+        Ok(())
+    }
+
+    fn add_list(&mut self, run: &Run, tasks: &mut Tasks) -> Result<()> {
+        let id = self.sequence.len() as u32;
+        let flat = self.source.flat;
+        let commands = run.nodes.iter().filter_map(|node| {
+            let command = flat.command(*node as usize)?;
+            Some((flat.origin(*node as usize), &**command))
+        });
+        let (step, tasks) = tasks.add(run, commands, self.source.queue, &mut self.sequence)?;
+        for (node, task) in run.nodes.iter().zip(tasks) {
+            self.put(
+                *node,
+                task.map_or_else(|| Steps::Left([id].into()), |task| Steps::Task { step: id, task }),
+            );
+        }
+        self.find_waits(&run.nodes, Some(id));
+        self.sequence.push(step, &self.waits, NO_LABEL)?;
+        Ok(())
+    }
+
+    /// The steps that nodes wait for, but for one that they are all in.
+    fn find_waits(&mut self, nodes: &[u32], own: Option<u32>) {
+        let waits = &mut self.waits;
+        waits.clear();
+        let mut tidy_at = 64;
+        for wait in nodes.iter().flat_map(|node| self.source.flat.waits(*node as usize)) {
+            let place = self.places.get(*wait as usize).and_then(Option::as_ref);
+            let steps =
+                match place.filter(|place| place.partition == self.source.partition).map(|place| &place.step)
+                {
+                    Some(Steps::One(step) | Steps::Task { step, .. }) => std::slice::from_ref(step),
+                    Some(Steps::Left(steps)) => steps,
+                    None => &[],
+                };
+            waits.extend(steps.iter().filter(|step| Some(**step) != own));
+            if waits.len() > tidy_at {
+                tidy(waits);
+                tidy_at = 64 + 2 * waits.len();
+            }
+        }
+        tidy(waits);
+    }
+
+    fn put(&mut self, node: u32, step: Steps) {
+        if let Some(entry) = self.places.get_mut(node as usize) {
+            *entry = Some(Place { partition: self.source.partition, step });
+        }
+    }
+}
+
+fn tidy(waits: &mut Vec<u32>) {
+    waits.sort_unstable();
+    waits.dedup();
+}
+
+fn is_left_out(waits: usize, successors: usize) -> bool {
+    waits <= 1 || successors <= 1 || waits.saturating_mul(successors) <= FEW_EDGES
+}
+
+/// By place among the nodes, how many of them wait for each.
+fn successors(Source { flat, nodes, .. }: Source<'_>) -> Vec<u32> {
+    let mut successors = vec![0_u32; nodes.len()];
+    for wait in nodes.iter().flat_map(|node| flat.waits(*node as usize)) {
+        if let Some(successors) = find(nodes, *wait).and_then(|at| successors.get_mut(at)) {
+            *successors += 1;
+        }
+    }
+    successors
+}
+
+/// The place of a node among others, which are in order; most often they are without gaps.
+fn find(nodes: &[u32], node: u32) -> Option<usize> {
+    let at = node.checked_sub(*nodes.first()?)? as usize;
+    if nodes.get(at) == Some(&node) { Some(at) } else { nodes.binary_search(&node).ok() }
+}

@@ -1,0 +1,173 @@
+//! Drawing a graph: DOT, the language of Graphviz, and SVG by way of it.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command as Process, Stdio};
+
+use crate::command::CommandKind;
+use crate::graph::exec::executable::ExecutableGraph;
+use crate::graph::model::describe::{details, title};
+use crate::graph::model::graph::{Graph, State};
+use crate::graph::model::structure::NodeId;
+use crate::graph::plan::flatten::Flat;
+use crate::{Error, ErrorKind, Result};
+
+/// How much a drawing says about a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Detail {
+    /// Its number, its type, and the kernel's name.
+    #[default]
+    Brief,
+    /// Also the range and arguments of a kernel, and the memory of copies and fills.
+    Verbose,
+}
+
+impl Graph {
+    /// The nodes and edges in DOT, the language of Graphviz. Also while a queue records to the graph, and for a graph with
+    /// a cycle.
+    pub fn to_dot(&self, detail: Detail) -> String {
+        let mut state = self.inner().state();
+        state.follow_all();
+        state.dot(self.id(), detail)
+    }
+
+    /// Writes a drawing to a file, which replaces what was there: DOT to `*.dot`, a picture to `*.svg`. For pictures the
+    /// program `dot` of Graphviz has to be on the machine.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) for other endings, and when the file cannot be written;
+    /// [`FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) for pictures without Graphviz.
+    pub fn print(&self, path: impl AsRef<Path>, detail: Detail) -> Result<()> {
+        print(path.as_ref(), || self.to_dot(detail)).map_err(|error| self.inner().at(error))
+    }
+}
+
+impl ExecutableGraph {
+    /// The commands and their order in DOT, those of sub-graphs included; with a frame around the nodes that one launch of the interpreter
+    /// runs ([`segments`](Self::segments)). Numbers are those of the nodes of the graph that it was made from.
+    pub fn to_dot(&self, detail: Detail) -> String {
+        let mut dot = format!("digraph executable_{} {{\n    node [shape=box];\n", self.id());
+        let segments = self.segments_of_flat();
+        let flat = &*self.settled();
+        let mut framed = vec![false; flat.len()];
+        for (number, (segment, nodes)) in segments.into_iter().enumerate() {
+            let _ = write!(dot, "    subgraph cluster_{number} {{\n    label=\"segment {number}: ");
+            let micros = segment.estimated_ns / 1000.0;
+            let (groups, size) = (segment.groups, segment.group_size);
+            let _ =
+                writeln!(dot, "{} nodes, {groups} × {size} work-items, about {micros:.0} µs\";", nodes.len());
+            for node in nodes {
+                if let Some(framed) = framed.get_mut(node as usize) {
+                    *framed = true;
+                }
+                flat_node(&mut dot, flat, node as usize, detail);
+            }
+            dot.push_str("    }\n");
+        }
+        let others = framed.iter().enumerate().filter(|(_, framed)| !**framed);
+        others.for_each(|(node, _)| flat_node(&mut dot, flat, node, detail));
+        for node in 0..flat.len() {
+            dot.extend(flat.waits(node).iter().map(|wait| format!("    n{wait} -> n{node};\n")));
+        }
+        dot.push_str("}\n");
+        dot
+    }
+
+    /// Writes a drawing to a file, as [`Graph::print`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn print(&self, path: impl AsRef<Path>, detail: Detail) -> Result<()> {
+        print(path.as_ref(), || self.to_dot(detail)).map_err(|error| self.at(error))
+    }
+}
+
+fn flat_node(dot: &mut String, flat: &Flat, node: usize, detail: Detail) {
+    if let Some(command) = flat.command(node) {
+        node_line(dot, (node, flat.origin(node) as usize), command, detail);
+    }
+}
+
+/// A node by its name, with its number on it.
+fn node_line(dot: &mut String, (name, number): (usize, usize), command: &CommandKind, detail: Detail) {
+    let _ = write!(dot, "    n{name} [label=\"{number} ");
+    label(dot, &title(command));
+    if detail == Detail::Verbose {
+        details(command).iter().for_each(|line| label(dot, line));
+    }
+    dot.push_str("\"];\n");
+}
+
+fn print(path: &Path, dot: impl FnOnce() -> String) -> Result<()> {
+    let place = |error: Error| error.at(format!("printing to {}", path.display()));
+    let bytes = match path.extension().and_then(|ending| ending.to_str()) {
+        Some("dot") => dot().into_bytes(),
+        Some("svg") => svg(dot().into_bytes()).map_err(place)?,
+        _ => return Err(place(Error::invalid("the file is neither .dot nor .svg"))),
+    };
+    std::fs::write(path, bytes)
+        .map_err(|error| place(Error::invalid("the file cannot be written").with_source(error)))
+}
+
+impl State {
+    fn dot(&self, graph: u64, detail: Detail) -> String {
+        let mut dot = format!("digraph graph_{graph} {{\n    node [shape=box];\n");
+        for node in self.structure.ids() {
+            let Some(data) = self.structure.payload(node) else { continue };
+            node_line(&mut dot, (node.index(), node.index()), &data.command, detail);
+        }
+        for node in self.structure.ids() {
+            let edge = |to: &NodeId| format!("    n{} -> n{};\n", node.index(), to.index());
+            dot.extend(self.structure.successors(node).iter().map(edge));
+        }
+        dot.push_str("}\n");
+        dot
+    }
+}
+
+/// A line of a label, aligned to the left.
+fn label(dot: &mut String, line: &str) {
+    for c in line.chars() {
+        match c {
+            '"' | '\\' => dot.extend(['\\', c]),
+            c if c.is_control() => dot.push(' '),
+            c => dot.push(c),
+        }
+    }
+    dot.push_str("\\l");
+}
+
+/// Lets Graphviz draw.
+fn svg(dot: Vec<u8>) -> Result<Vec<u8>> {
+    let missing = |error| {
+        Error::new(
+            ErrorKind::FeatureNotSupported,
+            "pictures are drawn by Graphviz, and its program `dot` does not start",
+        )
+        .with_source(error)
+        .remedy("install Graphviz, or write a .dot file")
+    };
+    let failed = |error| Error::new(ErrorKind::Io, "Graphviz was not heard out").with_source(error);
+    let pipe = || Stdio::piped();
+    let mut process = Process::new("dot")
+        .arg("-Tsvg")
+        .stdin(pipe())
+        .stdout(pipe())
+        .stderr(pipe())
+        .spawn()
+        .map_err(missing)?;
+    // It reads all before it writes, but it may complain while it reads.
+    let writer = process.stdin.take().map(|mut input| std::thread::spawn(move || input.write_all(&dot)));
+    let output = process.wait_with_output().map_err(failed)?;
+    if let Some(writer) = writer {
+        // Where it failed, the program has ended early, and tells why.
+        let _ = writer.join();
+    }
+    match output.status.success() {
+        true => Ok(output.stdout),
+        false => Err(Error::new(ErrorKind::Io, "Graphviz failed")
+            .with_build_log(String::from_utf8_lossy(&output.stderr))),
+    }
+}

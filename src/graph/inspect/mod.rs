@@ -1,0 +1,6 @@
+//! What users can see of graphs.
+
+pub(super) mod dot;
+pub(super) mod segments;
+pub(super) mod support;
+pub(super) mod timeline;

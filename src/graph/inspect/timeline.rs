@@ -1,0 +1,257 @@
+//! Timelines: when the nodes of a graph ran.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use crate::graph::exec::executable::{ExecutableGraph, PartitionInfo};
+use crate::{Error, Event, Profiling, Result};
+
+/// When the commands of one submission of a graph ran; from [`ExecutableGraph::timeline`].
+#[derive(Debug, Clone)]
+pub struct Timeline {
+    graph: u64,
+    nodes: Vec<NodeTimes>,
+    /// From the host's clock to the device's, about.
+    host_shift_ns: i64,
+}
+
+/// When a node ran, or a command buffer with several.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct NodeTimes {
+    /// The numbers of the nodes ([`Node::index`](crate::Node::index)), those of a sub-graph by its number: one, unless they are in a
+    /// command buffer or a segment of the interpreter, inside which nothing is measured.
+    pub nodes: Vec<usize>,
+    /// What it is: `kernel saxpy`, `memcpy`.
+    pub name: String,
+    /// The partition that it is in.
+    pub partition: usize,
+    /// Whether it is a host task.
+    pub on_host: bool,
+    /// When. Host tasks are measured on the host's clock, all else on the device's.
+    pub times: Profiling,
+}
+
+impl Timeline {
+    /// The nodes, partition by partition.
+    pub fn nodes(&self) -> &[NodeTimes] {
+        &self.nodes
+    }
+
+    /// As a Chrome trace in JSON, which `chrome://tracing` and Perfetto show: an event for each node on the track of its
+    /// partition, or on a further one of it while others run there. Times are microseconds since the first start. As host and
+    /// device have different clocks, host tasks are drawn as early as they can have run: one of them right behind what it waited for.
+    pub fn to_chrome_trace(&self) -> String {
+        let origin = self.nodes.iter().map(|node| self.start(node)).min().unwrap_or(0);
+        let micros = |ns: u64| ns as f64 / 1000.0;
+        let graph = self.graph;
+        let lanes = self.lanes();
+        let tracks: BTreeSet<(usize, usize)> =
+            self.nodes.iter().zip(&lanes).map(|(node, lane)| (node.partition, *lane)).collect();
+        let mut events = vec![format!(
+            "{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":{graph},\"args\":{{\"name\":\"graph {graph}\"}}}}"
+        )];
+        events.extend(tracks.iter().enumerate().map(|(track, (partition, lane))| {
+            let beside = if *lane == 0 { String::new() } else { format!(", beside ({lane})") };
+            format!(
+                "{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{graph},\"tid\":{track},\"args\":{{\"name\":\"partition {partition}{beside}\"}}}}"
+            )
+        }));
+        let numbers: BTreeMap<_, usize> = tracks.iter().zip(0..).collect();
+        events.extend(self.nodes.iter().zip(&lanes).map(|(node, lane)| {
+            format!(
+                "{{\"name\":\"{}\",\"cat\":\"graph {graph}\",\"ph\":\"X\",\"pid\":{graph},\"tid\":{},\"ts\":{:.3},\"dur\":{:.3},\"args\":{{\"nodes\":{:?}}}}}",
+                escaped(&node.name),
+                numbers.get(&(node.partition, *lane)).copied().unwrap_or(0),
+                micros(self.start(node).saturating_sub(origin)),
+                micros(node.times.ended_ns.saturating_sub(node.times.started_ns)),
+                node.nodes,
+            )
+        }));
+        format!("{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{}\n]}}\n", events.join(",\n"))
+    }
+
+    /// When a node began, on the device's clock.
+    fn start(&self, node: &NodeTimes) -> u64 {
+        let shift = if node.on_host { self.host_shift_ns } else { 0 };
+        node.times.started_ns.saturating_add_signed(shift)
+    }
+
+    /// For each node the first lane of its partition where nothing runs while it does.
+    fn lanes(&self) -> Vec<usize> {
+        let mut order: Vec<(usize, &NodeTimes)> = self.nodes.iter().enumerate().collect();
+        order.sort_by_key(|(_, node)| self.start(node));
+        let mut ends: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
+        let mut lanes = vec![0; self.nodes.len()];
+        for (at, node) in order {
+            let ends = ends.entry(node.partition).or_default();
+            let start = self.start(node);
+            let lane = ends.iter().position(|end| *end <= start).unwrap_or_else(|| {
+                ends.push(0);
+                ends.len() - 1
+            });
+            let took = node.times.ended_ns.saturating_sub(node.times.started_ns);
+            if let Some(end) = ends.get_mut(lane) {
+                *end = start.saturating_add(took);
+            }
+            if let Some(place) = lanes.get_mut(at) {
+                *place = lane;
+            }
+        }
+        lanes
+    }
+}
+
+/// Text for the inside of a JSON string.
+fn escaped(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c < ' ' => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c => out.push(c),
+        }
+        out
+    })
+}
+
+impl ExecutableGraph {
+    /// When each command ran in the submission that the event is of, which must have ended. With
+    /// [`ReplayStrategy::Enqueue`](crate::ReplayStrategy::Enqueue) node by node, with command buffers from their begin to their end.
+    ///
+    /// Ask before the next submission: that may be of other segments, made after an update, or with a replay program that was being built.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) when the event is of something else, or the segments are others by now; [`Profiling`](crate::ErrorKind::Profiling) when the graph was finalized
+    /// without [`profiling`](crate::Finalizer::profiling), the queue was built without it, or the submission has not ended.
+    pub fn timeline(&self, event: &Event) -> Result<Timeline> {
+        let partitions = self.partitions();
+        let events: &[Event] = match event.parts_of(self.id()) {
+            Some(parts) => parts,
+            None if self.is_one_device_part() => std::slice::from_ref(event),
+            None if partitions.is_empty() => &[],
+            None => return Err(self.not_of_this()),
+        };
+        // Where the queue that it was submitted to is without profiling, or it has not ended.
+        event.profiling().map_err(|error| self.at(error))?;
+        let waits: Vec<Vec<usize>> = partitions.iter().map(|partition| partition.after.clone()).collect();
+        let mut nodes = Vec::new();
+        for (index, (partition, event)) in partitions.into_iter().zip(events).enumerate() {
+            match partition.strategy {
+                None => nodes.push(NodeTimes {
+                    name: "host_task".to_owned(),
+                    nodes: partition.nodes,
+                    partition: index,
+                    on_host: true,
+                    times: event.profiling()?,
+                }),
+                Some(_) => self.add_measured(index, partition, event, &mut nodes)?,
+            }
+        }
+        Ok(Timeline { graph: self.id(), host_shift_ns: host_shift(&nodes, &waits), nodes })
+    }
+
+    fn add_measured(
+        &self,
+        index: usize,
+        partition: PartitionInfo,
+        event: &Event,
+        nodes: &mut Vec<NodeTimes>,
+    ) -> Result<()> {
+        let (sequence, commands) = self.commands_of(index);
+        if commands.is_empty() {
+            return Ok(());
+        }
+        let Some(measured) = event.measured().filter(|measured| measured.sequence == sequence) else {
+            return Err(self.not_of_this());
+        };
+        match self.measures_steps(index) {
+            true => {
+                for ((of_step, name), event) in commands.into_iter().zip(&measured.events) {
+                    let times = event.profiling()?;
+                    nodes.push(NodeTimes { nodes: of_step, name, partition: index, on_host: false, times });
+                }
+            }
+            false => nodes.push(NodeTimes {
+                name: "command buffers".to_owned(),
+                nodes: partition.nodes,
+                partition: index,
+                on_host: false,
+                times: event.profiling()?,
+            }),
+        }
+        Ok(())
+    }
+
+    fn not_of_this(&self) -> Error {
+        self.at(Error::invalid("the event is not of a submission of this graph as it is prepared now")
+            .remedy("ask for the timeline of a submission before the graph is updated or submitted again"))
+    }
+}
+
+/// What to add to the host's times such that no host task began before the end of what its partition waits for.
+fn host_shift(nodes: &[NodeTimes], waits: &[Vec<usize>]) -> i64 {
+    let between = |from: u64, to: u64| to.wrapping_sub(from) as i64;
+    let on_host = |wanted: bool| nodes.iter().filter(move |node| node.on_host == wanted);
+    let mut ends = vec![None; waits.len()];
+    for node in on_host(false) {
+        if let Some(end) = ends.get_mut(node.partition) {
+            *end = (*end).max(Some(node.times.ended_ns));
+        }
+    }
+    let behind = on_host(true).flat_map(|node| {
+        let waits = waits.get(node.partition).into_iter().flatten();
+        let ends = waits.filter_map(|wait| ends.get(*wait).copied().flatten());
+        ends.map(|end| between(node.times.started_ns, end))
+    });
+    let first = |wanted: bool| on_host(wanted).map(|node| node.times.started_ns).min();
+    let together = || Some(between(first(true)?, first(false)?));
+    behind.max().or_else(together).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(partition: usize, on_host: bool, started_ns: u64, ended_ns: u64) -> NodeTimes {
+        let times = Profiling { queued_ns: 0, submitted_ns: 0, started_ns, ended_ns };
+        NodeTimes { nodes: vec![partition], name: String::new(), partition, on_host, times }
+    }
+
+    #[test]
+    fn host_tasks_are_drawn_behind_what_they_waited_for() {
+        let nodes = [node(0, false, 900_000, 905_000), node(1, true, 20, 30), node(2, true, 50, 60)];
+        assert_eq!(host_shift(&nodes, &[vec![], vec![0], vec![]]), 904_980);
+        assert_eq!(host_shift(&nodes, &[vec![], vec![], vec![]]), 899_980);
+        assert_eq!(host_shift(&nodes[1..], &[vec![], vec![], vec![1]]), 0);
+        let timeline = Timeline { graph: 3, nodes: nodes.into(), host_shift_ns: 904_980 };
+        let trace = timeline.to_chrome_trace();
+        for ts in ["\"ts\":0.000,\"dur\":5.000", "\"ts\":5.000,\"dur\":0.010", "\"ts\":5.030"] {
+            assert!(trace.contains(ts), "{trace}");
+        }
+    }
+
+    #[test]
+    fn what_runs_side_by_side_is_drawn_on_tracks_of_its_own() {
+        let nodes =
+            [node(0, false, 0, 10), node(0, false, 5, 20), node(0, false, 10, 15), node(1, false, 6, 7)];
+        let timeline = Timeline { graph: 3, nodes: nodes.into(), host_shift_ns: 0 };
+        assert_eq!(timeline.lanes(), [0, 1, 0, 0]);
+        let trace = timeline.to_chrome_trace();
+        for track in [
+            "\"tid\":0,\"args\":{\"name\":\"partition 0\"}",
+            "\"tid\":1,\"args\":{\"name\":\"partition 0, beside (1)\"}",
+            "\"tid\":2,\"args\":{\"name\":\"partition 1\"}",
+            "\"tid\":1,\"ts\":0.005,\"dur\":0.015",
+            "\"tid\":2,\"ts\":0.006,\"dur\":0.001",
+        ] {
+            assert!(trace.contains(track), "{trace}");
+        }
+    }
+
+    #[test]
+    fn names_are_escaped() {
+        assert_eq!(escaped("a\"b\\c\nd"), "a\\\"b\\\\c\\u000ad");
+    }
+}

@@ -1,0 +1,66 @@
+//! Adding a node behind others.
+
+use std::sync::Arc;
+
+use super::graph::GraphInner;
+use super::handles::Handles;
+use super::insert::Origin;
+use super::node::Node;
+use super::structure::NodeId;
+use crate::command::Command;
+use crate::graph::update::group::NodeSource;
+use crate::{Error, Graph, Result};
+
+/// What the next node depends on; from [`Graph::after`] and [`Graph::after_all_leaves`] (sections 7.4.4 and 7.4.5).
+#[must_use = "no node is added before `add` or `add_empty`"]
+#[derive(Debug)]
+pub struct NodeBuilder<'a> {
+    graph: &'a Arc<GraphInner>,
+    after: Vec<NodeId>,
+    all_leaves: bool,
+    /// A node of another graph that was named.
+    foreign: Option<Error>,
+}
+
+impl<'a> NodeBuilder<'a> {
+    pub(in crate::graph) fn new(graph: &'a Graph) -> Self {
+        Self { graph: graph.inner(), after: Vec::new(), all_leaves: false, foreign: None }
+    }
+
+    /// Also after these.
+    pub fn after<'b>(mut self, nodes: impl Handles<'b, Node>) -> Self {
+        for node in nodes.handles() {
+            match self.graph.own(node) {
+                Ok(id) => self.after.push(id),
+                Err(error) => self.foreign = self.foreign.or(Some(error)),
+            }
+        }
+        self
+    }
+
+    /// Also after all nodes that nothing depends on when the node is added.
+    pub fn after_all_leaves(mut self) -> Self {
+        self.all_leaves = true;
+        self
+    }
+
+    /// [`Graph::add`].
+    ///
+    /// # Errors
+    /// As there; also [`Invalid`](crate::ErrorKind::Invalid) when a node is of another graph.
+    #[allow(clippy::should_implement_trait, reason = "the name that the graph's own function has")]
+    pub fn add(self, command: impl NodeSource) -> Result<Node> {
+        match self.foreign {
+            Some(error) => Err(error),
+            None => command.add_to(self.graph, self.after, Origin::Explicit { all_leaves: self.all_leaves }),
+        }
+    }
+
+    /// [`Graph::add_empty`].
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) when a node is of another graph.
+    pub fn add_empty(self) -> Result<Node> {
+        self.add(Command::empty())
+    }
+}

@@ -1,0 +1,113 @@
+//! What a node does, in words: for drawings and messages.
+
+use std::any::TypeId;
+use std::fmt::{Debug, Write as _};
+
+use bytemuck::Pod;
+
+use super::node::NodeType;
+use crate::command::{Argument, CommandKind, Place, Value};
+
+impl NodeType {
+    /// Of a node with this command.
+    pub(crate) fn of(command: &CommandKind) -> Self {
+        match command {
+            CommandKind::Kernel { .. } => Self::Kernel,
+            CommandKind::Copy { .. } | CommandKind::Write { .. } | CommandKind::Read { .. } => Self::Memcpy,
+            CommandKind::Fill { .. } => Self::Memfill,
+            CommandKind::Memset { .. } => Self::Memset,
+            CommandKind::Prefetch { .. } => Self::Prefetch,
+            CommandKind::Advise { .. } => Self::MemAdvise,
+            CommandKind::HostTask(_) => Self::HostTask,
+            CommandKind::Native(_) => Self::NativeCommand,
+            CommandKind::Graph(_) => Self::Subgraph,
+            CommandKind::Barrier => Self::Barrier,
+            CommandKind::Marker | CommandKind::Empty => Self::Empty,
+        }
+    }
+}
+
+/// The type, and a kernel's name.
+pub(in crate::graph) fn title(command: &CommandKind) -> String {
+    match command {
+        CommandKind::Kernel { call, .. } => format!("{} {}", NodeType::Kernel, call.kernel_name()),
+        command => NodeType::of(command).to_string(),
+    }
+}
+
+/// What is behind the title, line by line.
+pub(in crate::graph) fn details(command: &CommandKind) -> Vec<String> {
+    match command {
+        CommandKind::Kernel { range, call } => {
+            let arguments = call.arguments().iter().enumerate();
+            let arguments = arguments.map(|(index, argument)| format!("argument {index}: {}", of(argument)));
+            std::iter::once(range.to_string()).chain(arguments).collect()
+        }
+        CommandKind::Copy { from, to } => vec![format!("from {}", at(from)), format!("to {}", at(to))],
+        CommandKind::Write { from, to } => vec![format!("from {from:?}"), format!("to {}", at(to))],
+        CommandKind::Read { from, to } => vec![format!("from {}", at(from)), format!("to {to:?}")],
+        CommandKind::Fill { to, pattern } => {
+            vec![format!("value {}", value(pattern)), format!("to {}", at(to))]
+        }
+        CommandKind::Memset { to, byte } => vec![format!("byte {byte}"), format!("to {}", at(to))],
+        CommandKind::Prefetch { memory } => vec![at(memory)],
+        CommandKind::Native(native) => native.places().iter().map(at).collect(),
+        CommandKind::Advise { memory, advice } => vec![format!("{advice:?}"), at(memory)],
+        CommandKind::Graph(graph) => vec![format!("{graph:?}")],
+        CommandKind::HostTask(task) => task.uses().iter().map(|part| format!("{part:?}")).collect(),
+        CommandKind::Marker | CommandKind::Barrier | CommandKind::Empty => Vec::new(),
+    }
+}
+
+fn of(argument: &Argument) -> String {
+    match argument {
+        Argument::Value(bytes) => value(bytes),
+        Argument::Local { size_bytes, .. } => format!("local memory of {size_bytes} bytes"),
+        Argument::Pointer(pointer) => at(pointer.place()),
+    }
+}
+
+fn at(place: &Place) -> String {
+    match place {
+        Place::Null => "null".to_owned(),
+        Place::Usm(region) => format!("{:#x}, {} bytes", region.address(), region.size_bytes()),
+        Place::Rows(block) => {
+            format!("{:#x}, {} bytes in rows", block.region.address(), block.rows.size_bytes())
+        }
+        Place::Global(global) => format!("{global:?}"),
+        Place::Accessor(accessor) => format!("{accessor:?}"),
+        Place::Refused(error) => error.to_string(),
+    }
+}
+
+/// Scalars as numbers, all else as bytes.
+fn value(value: &Value) -> String {
+    fn scalar<T: Pod + Debug>(value: &Value) -> Option<String> {
+        let scalar = bytemuck::try_pod_read_unaligned::<T>(value.bytes()).ok()?;
+        (value.ty == TypeId::of::<T>()).then(|| format!("{scalar:?}"))
+    }
+    let known = [
+        scalar::<f32>,
+        scalar::<f64>,
+        scalar::<i32>,
+        scalar::<u32>,
+        scalar::<i64>,
+        scalar::<u64>,
+        scalar::<i16>,
+        scalar::<u16>,
+        scalar::<i8>,
+        scalar::<u8>,
+    ];
+    known.iter().find_map(|read| read(value)).unwrap_or_else(|| {
+        const SHOWN: usize = 32;
+        let bytes = value.bytes();
+        let mut text = bytes.iter().take(SHOWN).fold("bytes".to_owned(), |mut text, byte| {
+            let _ = write!(text, " {byte:02x}");
+            text
+        });
+        if bytes.len() > SHOWN {
+            let _ = write!(text, " … ({} bytes)", bytes.len());
+        }
+        text
+    })
+}

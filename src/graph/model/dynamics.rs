@@ -1,0 +1,192 @@
+//! What a graph knows of its parameters and command groups, and how commands of nodes change.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::graph::State;
+use super::structure::NodeId;
+use crate::command::CommandKind;
+use crate::memory::buffer::Requirement;
+
+/// A command group of a graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct GroupId(u32);
+
+/// What has a command that follows a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    Node(NodeId),
+    /// A command of a group, by its place.
+    Alternative(GroupId, usize),
+}
+
+/// An argument that follows a parameter.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::graph) struct Site {
+    pub(in crate::graph) owner: Owner,
+    pub(in crate::graph) argument: usize,
+}
+
+/// The command groups of a graph, and what follows its parameters.
+#[derive(Debug, Default)]
+pub(crate) struct Dynamics {
+    /// By parameter.
+    sites: HashMap<u64, Vec<Site>>,
+    groups: Vec<Group>,
+}
+
+/// Commands of which one is that of the nodes.
+#[derive(Debug)]
+pub(in crate::graph) struct Group {
+    pub(in crate::graph) alternatives: Vec<Alternative>,
+    pub(in crate::graph) active: usize,
+    nodes: Vec<NodeId>,
+}
+
+#[derive(Debug)]
+pub(in crate::graph) struct Alternative {
+    pub(in crate::graph) command: Arc<CommandKind>,
+    /// What the command itself says that it waits for.
+    pub(in crate::graph) after: Vec<NodeId>,
+    pub(in crate::graph) parts: Vec<Arc<Requirement>>,
+}
+
+impl Dynamics {
+    /// Notes that a command follows parameters.
+    pub(crate) fn register(&mut self, command: Option<&CommandKind>, owner: Owner) {
+        for binding in command.map(CommandKind::bindings).unwrap_or_default() {
+            let sites = self.sites.entry(binding.parameter.id()).or_default();
+            sites.push(Site { owner, argument: binding.argument });
+        }
+    }
+
+    /// Notes that it does no more.
+    fn forget(&mut self, command: &CommandKind, owner: Owner) {
+        for binding in command.bindings() {
+            if let Some(sites) = self.sites.get_mut(&binding.parameter.id()) {
+                sites.retain(|site| site.owner != owner);
+            }
+        }
+    }
+
+    /// What follows a parameter.
+    pub(in crate::graph) fn sites(&self, parameter: u64) -> &[Site] {
+        self.sites.get(&parameter).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// A new group, the first command of which is active.
+    pub(in crate::graph) fn add_group(&mut self, alternatives: Vec<Alternative>) -> GroupId {
+        let id = GroupId(self.groups.len() as u32);
+        for (index, alternative) in alternatives.iter().enumerate() {
+            let command = Arc::clone(&alternative.command);
+            self.register(Some(&command), Owner::Alternative(id, index));
+        }
+        self.groups.push(Group { alternatives, active: 0, nodes: Vec::new() });
+        id
+    }
+
+    pub(in crate::graph) fn group(&self, id: GroupId) -> Option<&Group> {
+        self.groups.get(id.0 as usize)
+    }
+
+    /// Notes that a node has its command from a group.
+    pub(in crate::graph) fn join(&mut self, id: GroupId, node: NodeId) {
+        if let Some(group) = self.groups.get_mut(id.0 as usize) {
+            group.nodes.push(node);
+        }
+    }
+}
+
+impl Group {
+    /// The command of the nodes.
+    pub(in crate::graph) fn command(&self) -> Option<&Arc<CommandKind>> {
+        self.alternatives.get(self.active).map(|alternative| &alternative.command)
+    }
+}
+
+impl State {
+    /// The command behind an owner.
+    pub(in crate::graph) fn command_of(&self, owner: Owner) -> Option<&Arc<CommandKind>> {
+        match owner {
+            Owner::Node(node) => self.structure.payload(node).map(|data| &data.command),
+            Owner::Alternative(group, index) => {
+                self.dynamics.group(group)?.alternatives.get(index).map(|alternative| &alternative.command)
+            }
+        }
+    }
+
+    /// Who owns the command of a node.
+    pub(in crate::graph) fn owner(&self, node: NodeId) -> Owner {
+        let group = self.structure.payload(node).and_then(|data| data.group);
+        match group.and_then(|id| Some((id, self.dynamics.group(id)?.active))) {
+            Some((group, active)) => Owner::Alternative(group, active),
+            None => Owner::Node(node),
+        }
+    }
+
+    /// Changes a command, and with that of a group those of its nodes. Executables keep what they have.
+    pub(in crate::graph) fn change(&mut self, owner: Owner, change: impl FnOnce(&mut CommandKind)) {
+        match owner {
+            Owner::Node(node) => {
+                if let Some(data) = self.structure.payload_mut(node) {
+                    change(Arc::make_mut(&mut data.command));
+                }
+            }
+            Owner::Alternative(id, index) => {
+                let Some(group) = self.dynamics.groups.get_mut(id.0 as usize) else { return };
+                if let Some(alternative) = group.alternatives.get_mut(index) {
+                    change(Arc::make_mut(&mut alternative.command));
+                }
+                if group.active == index {
+                    self.distribute(id);
+                }
+            }
+        }
+    }
+
+    /// Gives the arguments of a node that follow parameters the values of now. Commands follow when they are read, not when a
+    /// parameter changes, which any number of nodes may follow.
+    pub(in crate::graph) fn follow(&mut self, node: NodeId) {
+        let owner = self.owner(node);
+        if self.command_of(owner).is_some_and(|command| command.is_behind()) {
+            self.change(owner, CommandKind::follow);
+        }
+    }
+
+    /// As [`follow`](Self::follow), of all nodes.
+    pub(in crate::graph) fn follow_all(&mut self) {
+        self.structure.ids().for_each(|node| self.follow(node));
+    }
+
+    /// Puts another command in the place of a node's, and gives the one before.
+    pub(in crate::graph) fn replace(
+        &mut self,
+        node: NodeId,
+        command: CommandKind,
+    ) -> Option<Arc<CommandKind>> {
+        let data = self.structure.payload_mut(node)?;
+        let before = std::mem::replace(&mut data.command, Arc::new(command));
+        let now = Arc::clone(&data.command);
+        self.dynamics.forget(&before, Owner::Node(node));
+        self.dynamics.register(Some(&now), Owner::Node(node));
+        Some(before)
+    }
+
+    /// Makes a command of a group that of its nodes.
+    pub(in crate::graph) fn activate(&mut self, id: GroupId, index: usize) {
+        if let Some(group) = self.dynamics.groups.get_mut(id.0 as usize) {
+            group.active = index;
+        }
+        self.distribute(id);
+    }
+
+    fn distribute(&mut self, id: GroupId) {
+        let Some(group) = self.dynamics.groups.get(id.0 as usize) else { return };
+        let Some(command) = group.command() else { return };
+        for node in &group.nodes {
+            if let Some(data) = self.structure.payload_mut(*node) {
+                data.command = Arc::clone(command);
+            }
+        }
+    }
+}

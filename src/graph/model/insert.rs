@@ -1,0 +1,180 @@
+//! How a command becomes a node: what both ways of building a graph have in common.
+
+use std::sync::Arc;
+
+use super::dynamics::Owner;
+use super::graph::{GraphInner, State};
+use super::node::{Node, NodeData};
+use super::structure::NodeId;
+use super::tracks::{Role, TrackId};
+use crate::command::{Command, CommandKind};
+use crate::memory::buffer::Requirement;
+use crate::{Error, Event, Result};
+
+/// Where a command comes from.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::graph) enum Origin {
+    /// From `add`.
+    Explicit { all_leaves: bool },
+    /// From a queue.
+    Recorded(Option<TrackId>),
+}
+
+impl GraphInner {
+    /// Adds a command behind the given nodes, the nodes of its events, those that its buffers make it wait for, and those
+    /// that its queue does.
+    pub(in crate::graph) fn insert(
+        self: &Arc<Self>,
+        command: Command,
+        mut predecessors: Vec<NodeId>,
+        origin: Origin,
+    ) -> Result<Node> {
+        let (kind, events) = command.into_parts();
+        let parts = kind.requirements();
+        self.check(&kind, &parts, events.is_empty(), origin)?;
+        for event in &events {
+            predecessors.push(self.node_of(event)?);
+        }
+        let id = self.state().insert(kind, &parts, predecessors, !events.is_empty(), origin);
+        if matches!(origin, Origin::Recorded(_)) {
+            parts.iter().for_each(|part| part.object().recorders().add(&self.recorder()));
+        }
+        Ok(Node::new(Arc::clone(self), id))
+    }
+
+    /// Whether the graph takes the command, apart from its dependencies.
+    pub(in crate::graph) fn check(
+        &self,
+        kind: &CommandKind,
+        parts: &[Arc<Requirement>],
+        free: bool,
+        origin: Origin,
+    ) -> Result<()> {
+        self.try_check(kind, parts, free, origin).map_err(|error| self.at(error))
+    }
+
+    fn try_check(
+        &self,
+        kind: &CommandKind,
+        parts: &[Arc<Requirement>],
+        free: bool,
+        origin: Origin,
+    ) -> Result<()> {
+        kind.check_bindings(Some(self.id()))?;
+        if matches!(origin, Origin::Explicit { .. }) {
+            match Role::of(kind) {
+                Role::Barrier => {
+                    return Err(Error::invalid("a barrier was added, which only means something on a queue")
+                        .remedy("add an empty node: `graph.after_all_leaves().add_empty()`"));
+                }
+                Role::Marker if free => {
+                    return Err(Error::invalid("a marker was added, which only means something on a queue")
+                        .remedy("add an empty node: `graph.after_all_leaves().add_empty()`"));
+                }
+                Role::Marker | Role::Plain => {}
+            }
+        }
+        if kind.copies_device_globals() && !self.takes_device_globals() {
+            return Err(Error::invalid("a copy of a device global was given to a graph (section 7.12.4)")
+                .remedy("put it on a queue, or build the graph with `allow_device_globals`"));
+        }
+        parts.iter().try_for_each(|part| check_part(part))?;
+        kind.check(self.context(), self.device())
+    }
+
+    /// The node behind the event of a command that was recorded to this graph.
+    pub(in crate::graph) fn node_of(&self, event: &Event) -> Result<NodeId> {
+        if let Some(id) = self.recorded(event) {
+            return Ok(id);
+        }
+        Err(match event.recorded() {
+            Some(_) => {
+                self.at(Error::invalid("the command depends on an event that was recorded to another graph"))
+            }
+            None => self
+                .at(Error::invalid("the command depends on an event from outside the graph (section 7.11.1)"))
+                .remedy(
+                    "give the event to the submission of the finalized graph, or record its command, too",
+                ),
+        })
+    }
+
+    /// The node behind an event, when it is of this graph.
+    pub(in crate::graph) fn recorded(&self, event: &Event) -> Option<NodeId> {
+        let recorded = event.recorded()?;
+        recorded.is_of(self).then(|| NodeId::new(recorded.node()))
+    }
+}
+
+impl State {
+    fn insert(
+        &mut self,
+        mut kind: CommandKind,
+        parts: &[Arc<Requirement>],
+        mut predecessors: Vec<NodeId>,
+        named: bool,
+        origin: Origin,
+    ) -> NodeId {
+        let role = Role::of(&kind);
+        let track = match origin {
+            Origin::Explicit { all_leaves } => {
+                if all_leaves {
+                    predecessors.extend(self.structure.leaves());
+                }
+                None
+            }
+            Origin::Recorded(track) => {
+                if let Some(track) = track {
+                    self.tracks.implicit(track, role, named, &self.structure, &mut predecessors);
+                }
+                track
+            }
+        };
+        self.hazards.before(parts, &mut predecessors);
+        if let CommandKind::Kernel { call, .. } = &mut kind {
+            call.shrink();
+        }
+        let data = NodeData { command: Arc::new(kind), track, group: None };
+        let id = self.link(data, parts, &predecessors);
+        let command = self.structure.payload(id).map(|data| Arc::clone(&data.command));
+        self.dynamics.register(command.as_deref(), Owner::Node(id));
+        if let Some(track) = track {
+            self.tracks.note(track, role, named, id);
+        }
+        id
+    }
+}
+
+impl State {
+    /// Adds a node behind others, and notes what it does to parts of buffers.
+    pub(in crate::graph) fn link(
+        &mut self,
+        data: NodeData,
+        parts: &[Arc<Requirement>],
+        predecessors: &[NodeId],
+    ) -> NodeId {
+        let id = self.structure.add(data, predecessors);
+        self.hazards.note(id, parts);
+        id
+    }
+}
+
+/// Refuses buffers that graphs do not take.
+pub(in crate::graph) fn check_part(part: &Requirement) -> Result<()> {
+    if !part.object().writes_back() {
+        return Ok(());
+    }
+    Err(Error::invalid("the buffer writes back to the host when it is dropped (section 7.11.3)")
+        .at(part.object().to_string())
+        .remedy("call `set_write_back(false)` on it, and read it with `Command::read`"))
+}
+
+impl Role {
+    fn of(kind: &CommandKind) -> Self {
+        match kind {
+            CommandKind::Marker => Self::Marker,
+            CommandKind::Barrier => Self::Barrier,
+            _ => Self::Plain,
+        }
+    }
+}

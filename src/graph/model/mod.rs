@@ -1,0 +1,25 @@
+//! Graphs that are being built.
+//!
+//! ```text
+//! graph.rs, node.rs   the handles of users; builder.rs adds nodes behind others
+//! structure/          nodes, edges, an order that is kept while they grow; no OpenCL
+//! insert.rs           command → node: checks, edges from events, buffers (hazards.rs) and queues (tracks.rs)
+//! record.rs           queues that give their commands to a graph
+//! dynamics.rs         what a graph knows of parameters and command groups
+//! snapshot.rs         a graph as it is at one moment
+//! describe.rs         what a node does, in words
+//! ```
+
+pub(super) mod builder;
+pub(super) mod describe;
+pub(super) mod dynamics;
+#[allow(clippy::module_inception, reason = "the graph of the graphs")]
+pub(super) mod graph;
+pub(super) mod handles;
+pub(super) mod hazards;
+pub(super) mod insert;
+pub(super) mod node;
+pub(super) mod record;
+pub(super) mod snapshot;
+pub(super) mod structure;
+pub(super) mod tracks;

@@ -1,0 +1,218 @@
+//! Recording: queues that give their commands to a graph instead of the device (sections 7.6 and 7.11).
+
+use std::any::Any;
+use std::sync::{Arc, Weak};
+
+use super::graph::{Graph, GraphInner};
+use super::handles::Handles;
+use super::insert::Origin;
+use super::tracks::{OtherGraph, TrackId};
+use crate::command::{Command, Recorder};
+use crate::event::Recorded;
+use crate::{Error, Event, Queue, Result};
+
+/// What a queue does with commands (section 7.6.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum QueueState {
+    /// It gives them to the device.
+    Executing,
+    /// It gives them to a graph.
+    Recording,
+}
+
+impl Graph {
+    /// Lets a queue, or several, record: their commands become nodes of this graph instead of being run, until
+    /// [`end_recording`](Self::end_recording), or until the last handle of the graph is dropped. Code that puts commands on
+    /// the queue need not know.
+    ///
+    /// What the commands depend on becomes edges: events of commands recorded to the same graph, buffers that they share,
+    /// the command before on an in-order queue, barriers. A command on another queue that depends on an event of a recorded
+    /// one lets that queue record, too (section 7.6.2).
+    ///
+    /// Whether that changed anything: `false` when all of them record to this graph already.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid), and no queue has changed, when a queue records to another graph, or is of
+    /// another context or device.
+    pub fn begin_recording<'a>(&self, queues: impl Handles<'a, Queue>) -> Result<bool> {
+        self.begin(queues).map(|begun| !begun.is_empty())
+    }
+
+    /// As [`begin_recording`](Self::begin_recording), until the result is dropped. It also ends the recording of queues that
+    /// joined because of events. Queues that recorded to this graph before go on.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn record<'a>(&self, queues: impl Handles<'a, Queue>) -> Result<RecordingGuard<'_>> {
+        self.begin(queues).map(|begun| RecordingGuard { graph: self, begun })
+    }
+
+    /// Ends the recording of all queues to this graph. Whether there was one.
+    pub fn end_recording(&self) -> bool {
+        self.inner().end_all_recording()
+    }
+
+    /// Ends the recording of a queue, or of several. Whether that changed anything.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid), and no queue has changed, when one records to another graph.
+    pub fn end_recording_of<'a>(&self, queues: impl Handles<'a, Queue>) -> Result<bool> {
+        let queues: Vec<&Queue> = queues.handles().collect();
+        for queue in &queues {
+            if let Some(other) = recorded_to(queue)
+                && !Arc::ptr_eq(&other, self.inner())
+            {
+                let message = format!("the queue records to graph {}", other.id());
+                return Err(self.inner().at(Error::invalid(message).at("end of recording")));
+            }
+        }
+        let ids: Vec<TrackId> = {
+            let state = self.inner().state();
+            queues.iter().filter_map(|queue| state.tracks.id_of(queue.recording())).collect()
+        };
+        Ok(self.inner().end_recording(|track, _| ids.contains(&track)))
+    }
+
+    /// Whether a queue records to this graph.
+    pub fn is_recording(&self) -> bool {
+        self.inner().state().tracks.any_recording()
+    }
+
+    /// Those that did not record before.
+    fn begin<'a>(&self, queues: impl Handles<'a, Queue>) -> Result<Vec<TrackId>> {
+        let mut begun = Vec::new();
+        for queue in queues.handles() {
+            match self.inner().begin_recording(queue, None) {
+                Ok(Some(track)) => begun.push(track),
+                Ok(None) => {}
+                Err(error) => {
+                    self.inner().end_recording(|track, _| begun.contains(&track));
+                    return Err(error);
+                }
+            }
+        }
+        Ok(begun)
+    }
+}
+
+impl GraphInner {
+    pub(in crate::graph) fn recorder(self: &Arc<Self>) -> Weak<dyn Recorder> {
+        let weak: Weak<Self> = Arc::downgrade(self);
+        weak
+    }
+
+    /// Lets a queue record; `root` is the queue because of which it does so. `None` when it did before.
+    fn begin_recording(self: &Arc<Self>, queue: &Queue, root: Option<TrackId>) -> Result<Option<TrackId>> {
+        let refuse = |message: String| self.at(Error::invalid(message).at("recording"));
+        if queue.context() != self.context() || queue.device() != self.device() {
+            return Err(refuse(format!(
+                "the queue is of another context or device (`{}`) than the graph (`{}`)",
+                queue.device().name(),
+                self.device().name()
+            )));
+        }
+        let in_order = !queue.is_out_of_order();
+        let begun = self.state().tracks.begin(&self.recorder(), queue.recording(), in_order, root);
+        begun.map_err(|OtherGraph| refuse("the queue already records to another graph".to_owned()))
+    }
+
+    fn end_recording(self: &Arc<Self>, which: impl Fn(TrackId, TrackId) -> bool) -> bool {
+        self.state().tracks.end(&self.recorder(), which)
+    }
+
+    pub(in crate::graph) fn end_all_recording(self: &Arc<Self>) -> bool {
+        self.end_recording(|_, _| true)
+    }
+
+    /// Lets the queue of a command record, as the command depends on a node of this graph (section 7.6.2).
+    fn join(self: &Arc<Self>, queue: &Queue, command: &Command) -> Result<Option<TrackId>> {
+        let root = {
+            let state = self.state();
+            if !state.tracks.any_recording() {
+                return Err(self
+                    .at(Error::invalid(
+                        "the command depends on an event that was recorded, and the recording has ended",
+                    ))
+                    .remedy("let it depend on the event of the submitted graph"));
+            }
+            let cause = command.dependencies().iter().find_map(|event| self.recorded(event));
+            let track = cause.and_then(|id| state.structure.payload(id)).and_then(|data| data.track);
+            track.map(|track| state.tracks.root(track))
+        };
+        self.begin_recording(queue, root)
+    }
+}
+
+impl Recorder for GraphInner {
+    fn record(self: Arc<Self>, queue: &Queue, command: Command) -> Result<Event> {
+        let known = {
+            let state = self.state();
+            state.tracks.id_of(queue.recording()).filter(|id| state.tracks.is_recording(*id))
+        };
+        let joined = if known.is_none() { self.join(queue, &command)? } else { None };
+        // Nobody is known when another thread lets the queue join at the same time.
+        let track = known.or(joined).or_else(|| self.state().tracks.id_of(queue.recording()));
+        let node = match self.insert(command, Vec::new(), Origin::Recorded(track)) {
+            Ok(node) => node,
+            Err(error) => {
+                // A queue that joined because of this command leaves again.
+                self.end_recording(|candidate, _| Some(candidate) == joined);
+                return Err(error);
+            }
+        };
+        Ok(Event::of_node(Recorded::new(self.recorder(), node.id().number())))
+    }
+
+    fn is_recording(&self) -> bool {
+        self.state().tracks.any_recording()
+    }
+
+    fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+}
+
+/// The graph that a queue records to.
+fn recorded_to(queue: &Queue) -> Option<Arc<GraphInner>> {
+    queue.recording().recorder()?.any().downcast().ok()
+}
+
+impl Queue {
+    /// Whether the queue records to a graph. Another thread may have changed it by the time you look.
+    pub fn state(&self) -> QueueState {
+        match self.recording().recorder() {
+            Some(_) => QueueState::Recording,
+            None => QueueState::Executing,
+        }
+    }
+
+    /// The graph that the queue records to.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) when it does not record.
+    pub fn graph(&self) -> Result<Graph> {
+        match recorded_to(self) {
+            Some(graph) => Ok(Graph::of(graph)),
+            None => Err(Error::invalid("the queue records to no graph").remedy("ask `queue.state()` before")),
+        }
+    }
+}
+
+/// Queues that record until this is dropped; from [`Graph::record`].
+#[must_use = "the recording ends when this is dropped"]
+#[derive(Debug)]
+pub struct RecordingGuard<'a> {
+    graph: &'a Graph,
+    begun: Vec<TrackId>,
+}
+
+impl RecordingGuard<'_> {
+    /// Ends the recording, as dropping does.
+    pub fn end(self) {}
+}
+
+impl Drop for RecordingGuard<'_> {
+    fn drop(&mut self) {
+        self.graph.inner().end_recording(|_, root| self.begun.contains(&root));
+    }
+}
