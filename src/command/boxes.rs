@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use oclave_image::passes::replay::{BoxLaunch, ByteBox, box_kernels};
+use oclave_image::passes::interpreter::{BoxLaunch, ByteBox, box_kernels};
 use oclave_image::{PostLinkOptions, SplitMode, TranslationUnit, post_link};
 
 use super::form::{box_of, box_of_copy};

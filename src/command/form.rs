@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use oclave_image::passes::replay::ByteBox;
+use oclave_image::passes::interpreter::ByteBox;
 
 use super::in_rows::InRows;
 use super::prepare::Prepared;

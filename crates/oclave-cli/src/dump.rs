@@ -48,7 +48,7 @@ fn replayed(image: &DeviceImage) -> String {
             [] => module,
             globals => passes::lower_globals_to_hidden_argument(&module, globals)?.module,
         };
-        passes::replay::replay(&module, &DeviceTarget::default(), u64::MAX)
+        passes::interpreter::interpreter_module(&module, &DeviceTarget::default(), u64::MAX)
     });
     let layout = match made {
         Ok(made) => made.layout,

@@ -25,10 +25,10 @@ pub mod check {
 }
 
 /// Modules that run many small launches of other modules' kernels.
-pub mod replay {
+pub mod interpreter {
     pub use crate::interpreter::{
-        BoxLaunch, ByteBox, ExcludedKernel, OwnTask, REPLAY_SEQ, REPLAY_WI, Replay, ReplayArgument,
-        ReplayArgumentKind, ReplayCost, ReplayKernel, ReplayLayout, ReplayUnit, TaskRecord, box_kernels,
-        replay,
+        BoxLaunch, ByteBox, ExcludedKernel, INTERPRETER_SEQ, INTERPRETER_WI, InterpreterArgument,
+        InterpreterArgumentKind, InterpreterCost, InterpreterKernel, InterpreterLayout, InterpreterModule,
+        InterpreterUnit, OwnTask, TaskRecord, box_kernels, interpreter_module,
     };
 }

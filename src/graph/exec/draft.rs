@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use oclave_image::passes::replay::{OwnTask, ReplayArgumentKind};
+use oclave_image::passes::interpreter::{InterpreterArgumentKind, OwnTask};
 
 use crate::command::{Argument, CommandKind, Form, KernelForm};
 use crate::driver::usm::Allocation;
@@ -76,19 +76,19 @@ impl Draft {
         for place in &kernel.arguments {
             let small;
             let bytes: &[u8] = match (place.kind, given.next()) {
-                (ReplayArgumentKind::Value { .. }, Some(Argument::Value(value))) => value.bytes(),
-                (ReplayArgumentKind::Pointer, Some(argument @ Argument::Pointer(_))) => {
+                (InterpreterArgumentKind::Value { .. }, Some(Argument::Value(value))) => value.bytes(),
+                (InterpreterArgumentKind::Pointer, Some(argument @ Argument::Pointer(_))) => {
                     memory.extend(argument.region().map(|region| Arc::clone(region.allocation())));
                     small = address(argument);
                     &small
                 }
-                (ReplayArgumentKind::Local, Some(Argument::Local { size_bytes, .. })) => {
+                (InterpreterArgumentKind::Local, Some(Argument::Local { size_bytes, .. })) => {
                     let offset = local_bytes.next_multiple_of(crate::graph::plan::interpreter::LOCAL_ALIGN);
                     local_bytes = offset + size_bytes;
                     small = (offset as u64).to_ne_bytes();
                     &small
                 }
-                (ReplayArgumentKind::Pointer, None) => {
+                (InterpreterArgumentKind::Pointer, None) => {
                     let table = program.hidden().ok_or_else(lost)?;
                     small = (table.address().addr() as u64).to_ne_bytes();
                     &small

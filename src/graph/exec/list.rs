@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use oclave_image::passes::replay::{ReplayKernel, TaskRecord};
+use oclave_image::passes::interpreter::{InterpreterKernel, TaskRecord};
 
 use super::draft::{Draft, address, local_bytes, lost, memory_of};
 use crate::command::{Argument, CommandKind};
@@ -295,7 +295,7 @@ impl std::fmt::Debug for Tasks {
 }
 
 /// What a kernel's blocks must be multiples of, in bytes.
-fn align_of(kernel: &ReplayKernel) -> u64 {
+fn align_of(kernel: &InterpreterKernel) -> u64 {
     u64::from(kernel.block_align).max(8)
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use oclave_image::passes::replay::{ByteBox, ReplayKernel, ReplayUnit};
+use oclave_image::passes::interpreter::{ByteBox, InterpreterKernel, InterpreterUnit};
 
 use super::run::Segment;
 use super::segments::{Candidate, Kind, Machine};
@@ -315,11 +315,11 @@ fn moved(alignment: u64, size: &ByteBox) -> Node {
 /// Whether a list can run the kernel over its range; with the size of groups that it needs, if it does.
 pub(in crate::graph) fn fits(
     form: &KernelForm<'_>,
-    kernel: &ReplayKernel,
+    kernel: &InterpreterKernel,
     program: &ReplayProgram,
 ) -> Result<Option<[u32; 3]>, String> {
     let name = || format!("kernel `{}`", kernel.name);
-    let asks = kernel.needs_groups || kernel.unit == ReplayUnit::Groups;
+    let asks = kernel.needs_groups || kernel.unit == InterpreterUnit::Groups;
     let Some(local) = form.size.local else {
         return match asks {
             true => Err(format!("{} uses work-groups, and is launched without their size", name())),

@@ -14,8 +14,9 @@ mod tests;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use oclave_image::ImageError;
-use oclave_image::passes::replay::{
-    REPLAY_SEQ, REPLAY_WI, Replay, ReplayKernel, ReplayLayout, TaskRecord, replay,
+use oclave_image::passes::interpreter::{
+    INTERPRETER_SEQ, INTERPRETER_WI, InterpreterKernel, InterpreterLayout, InterpreterModule, TaskRecord,
+    interpreter_module,
 };
 use oclave_image::passes::{self, legalize_with};
 
@@ -43,7 +44,7 @@ pub(crate) type ReplaySlot = OnceLock<Result<Arc<ReplayProgram>>>;
 /// Kernels of a program that run from lists of tasks.
 #[derive(Debug)]
 pub(crate) struct ReplayProgram {
-    layout: ReplayLayout,
+    layout: InterpreterLayout,
     seq: Mutex<Kernel>,
     wi: Mutex<Kernel>,
     /// The table of addresses that kernels with device globals get as their last argument.
@@ -73,7 +74,7 @@ pub(crate) struct Segment {
 
 impl ReplayProgram {
     /// What it holds.
-    pub(crate) fn layout(&self) -> &ReplayLayout {
+    pub(crate) fn layout(&self) -> &InterpreterLayout {
         &self.layout
     }
 
@@ -191,15 +192,16 @@ impl Builder<'_> {
             kernel.set_indirect_access()?;
             Ok(kernel)
         };
-        let wi = kernel(REPLAY_WI)?;
-        let sum =
-            |bytes: fn(&ReplayKernel) -> u64| layout.kernels().iter().map(bytes).fold(0, u64::saturating_add);
+        let wi = kernel(INTERPRETER_WI)?;
+        let sum = |bytes: fn(&InterpreterKernel) -> u64| {
+            layout.kernels().iter().map(bytes).fold(0, u64::saturating_add)
+        };
         let (local, private) = (sum(|kernel| kernel.static_local_bytes), sum(|kernel| kernel.private_bytes));
         let local_bytes = device.device().capabilities().limits.local_memory_bytes;
         let max_group = wi.max_work_group_size()?.min(most_items(private));
         let mut replay = ReplayProgram {
             layout,
-            seq: Mutex::new(kernel(REPLAY_SEQ)?),
+            seq: Mutex::new(kernel(INTERPRETER_SEQ)?),
             max_group,
             least_width: if self.context.quirks().first_item_runs_twice { 2 } else { 1 },
             wi: Mutex::new(wi),
@@ -226,17 +228,17 @@ fn most_items(private_bytes: u64) -> usize {
 }
 
 /// The replay module as the device takes it.
-fn legal_words(image: &LoadedImage, device: &DeviceState) -> Result<(Vec<u32>, ReplayLayout)> {
+fn legal_words(image: &LoadedImage, device: &DeviceState) -> Result<(Vec<u32>, InterpreterLayout)> {
     let globals = image.device_globals();
     let local = device.device().capabilities().limits.local_memory_bytes;
-    let mut layout = ReplayLayout::default();
+    let mut layout = InterpreterLayout::default();
     let pass = |module| {
         passes::check::check(&module)?;
         let module = match globals {
             [] => module,
             globals => passes::lower_globals_to_hidden_argument(&module, globals)?.module,
         };
-        let Replay { module, layout: made } = replay(&module, device.target(), local)?;
+        let InterpreterModule { module, layout: made } = interpreter_module(&module, device.target(), local)?;
         layout = made;
         Ok(module)
     };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use oclave_image::passes::replay::{ByteBox, OwnTask, TaskRecord};
+use oclave_image::passes::interpreter::{ByteBox, OwnTask, TaskRecord};
 
 use super::{ReplayProgram, Segment, TaskList};
 use crate::Result;

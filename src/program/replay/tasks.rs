@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use oclave_image::passes::replay::{ReplayKernel, TaskRecord};
+use oclave_image::passes::interpreter::{InterpreterKernel, TaskRecord};
 
 use super::{ReplayProgram, Segment, list_bytes};
 use crate::driver::Device;
@@ -47,7 +47,7 @@ impl TaskList {
     }
 
     /// Adds an argument block, all zero, and gives its offset for [`TaskRecord::arguments`] and [`TaskList::write`].
-    pub(crate) fn add_block(&mut self, kernel: &ReplayKernel) -> usize {
+    pub(crate) fn add_block(&mut self, kernel: &InterpreterKernel) -> usize {
         self.halves.clear();
         let align = (kernel.block_align as usize).div_ceil(8).max(1);
         self.words.resize(self.words.len().next_multiple_of(align), 0);

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use oclave_image::passes::replay::{ByteBox, ReplayArgumentKind, ReplayUnit, TaskRecord};
+use oclave_image::passes::interpreter::{ByteBox, InterpreterArgumentKind, InterpreterUnit, TaskRecord};
 use proptest::prelude::*;
 
 use super::{ReplayProgram, Segment, Shape, TaskList};
@@ -90,14 +90,14 @@ fn add(
     let mut local = 0_usize;
     for (place, argument) in kernel.arguments.iter().zip(call.arguments()) {
         let bytes = match (place.kind, argument) {
-            (ReplayArgumentKind::Value { size_bytes }, Argument::Value(value)) => {
+            (InterpreterArgumentKind::Value { size_bytes }, Argument::Value(value)) => {
                 assert_eq!(value.bytes().len(), size_bytes as usize);
                 value.bytes().to_vec()
             }
-            (ReplayArgumentKind::Pointer, Argument::Pointer(_)) => {
+            (InterpreterArgumentKind::Pointer, Argument::Pointer(_)) => {
                 argument.region().map_or(0, Region::address).to_ne_bytes().to_vec()
             }
-            (ReplayArgumentKind::Local, Argument::Local { size_bytes, .. }) => {
+            (InterpreterArgumentKind::Local, Argument::Local { size_bytes, .. }) => {
                 let offset = local.next_multiple_of(128);
                 local = offset + size_bytes;
                 (offset as u64).to_ne_bytes().to_vec()
@@ -390,7 +390,7 @@ fn lists_change_between_launches_and_groups_share_them() {
     };
     let (program, number) = f.program(&call(0, 1));
     let kernel = program.layout().kernel(number).unwrap();
-    assert_eq!(kernel.unit, ReplayUnit::Items);
+    assert_eq!(kernel.unit, InterpreterUnit::Items);
     let mut list = TaskList::new(TASKS);
     for index in 0..TASKS {
         add(&mut list, index, &program, number, &NdRange::from(1), &call(index, 2));
@@ -481,7 +481,7 @@ fn run_own(
     f: &Fixture,
     program: &ReplayProgram,
     shape: Shape,
-    task: &oclave_image::passes::replay::OwnTask,
+    task: &oclave_image::passes::interpreter::OwnTask,
     memory: &[&UsmSlice<u8, usm::Shared>],
 ) {
     let kernel = program.layout().kernel(task.kernel).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::layout::{Block, ReplayArgument, ReplayArgumentKind};
+use super::layout::{Block, InterpreterArgument, InterpreterArgumentKind};
 use crate::spirv::{
     Decoration, Definitions, FunctionParameterAttribute, Module, Op, StorageClass, Type, TypeTable,
 };
@@ -10,7 +10,7 @@ use crate::spirv::{
 /// A parameter: what is loaded for it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Parameter {
-    pub(super) argument: ReplayArgument,
+    pub(super) argument: InterpreterArgument,
     pub(super) source: Source,
     /// The parameter's type.
     pub(super) ty: u32,
@@ -49,7 +49,7 @@ pub(super) fn by_value(module: &Module) -> BTreeSet<u32> {
 /// The parameters of a function as arguments of a block.
 ///
 /// # Errors
-/// Why a kernel with such parameters cannot be in a replay module.
+/// Why a kernel with such parameters cannot be in an interpreter module.
 pub(super) fn parameters(
     definitions: &Definitions<'_>,
     types: &TypeTable<'_>,
@@ -75,7 +75,7 @@ pub(super) fn parameters(
         let (kind, source, align) =
             one(types, ty, by_value).map_err(|what| format!("its argument {index} is {what}"))?;
         let offset_bytes = block.place(kind.size_bytes(), align).ok_or("its arguments are too large")?;
-        list.push(Parameter { argument: ReplayArgument { offset_bytes, kind }, source, ty });
+        list.push(Parameter { argument: InterpreterArgument { offset_bytes, kind }, source, ty });
     }
     if list.len() == parameters.len() { Ok((list, block)) } else { Err(missing()) }
 }
@@ -93,7 +93,7 @@ fn one(
     types: &TypeTable<'_>,
     ty: u32,
     by_value: bool,
-) -> Result<(ReplayArgumentKind, Source, u32), &'static str> {
+) -> Result<(InterpreterArgumentKind, Source, u32), &'static str> {
     let layout = |ty: u32| match types.size_bytes(ty).and_then(|size| u32::try_from(size).ok()) {
         Some(size) if size < 1 << 20 => Ok((size, types.align_bytes(ty))),
         _ => Err("of no known size"),
@@ -104,13 +104,13 @@ fn one(
             if is(StorageClass::Function) {
                 let (size, align) = layout(pointee)?;
                 let source = Source::Struct { size, align };
-                Ok((ReplayArgumentKind::Value { size_bytes: size }, source, align))
+                Ok((InterpreterArgumentKind::Value { size_bytes: size }, source, align))
             } else if by_value {
                 Err("passed by value, in memory that is not private")
             } else if is(StorageClass::Workgroup) {
-                Ok((ReplayArgumentKind::Local, Source::LocalOffset, 8))
+                Ok((InterpreterArgumentKind::Local, Source::LocalOffset, 8))
             } else if is(StorageClass::CrossWorkgroup) || is(StorageClass::UniformConstant) {
-                Ok((ReplayArgumentKind::Pointer, Source::Address, 8))
+                Ok((InterpreterArgumentKind::Pointer, Source::Address, 8))
             } else {
                 Err("a pointer to memory that the host cannot give")
             }
@@ -123,7 +123,7 @@ fn one(
             | Type::Array { .. },
         ) => {
             let (size, align) = layout(ty)?;
-            Ok((ReplayArgumentKind::Value { size_bytes: size }, Source::Value { align }, align))
+            Ok((InterpreterArgumentKind::Value { size_bytes: size }, Source::Value { align }, align))
         }
         Some(Type::Image | Type::SampledImage) => Err("an image"),
         Some(Type::Sampler) => Err("a sampler"),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::layout::ReplayCost;
+use super::layout::InterpreterCost;
 use crate::spirv::{Instruction, Op, is_terminator};
 
 /// Deeper loops count as this deep.
@@ -84,7 +84,7 @@ impl Counter {
             cost.left_calls.extend(&block.calls);
         }
         for (block, depth) in self.blocks.into_iter().zip(depths) {
-            let times = ReplayCost::LOOP_TRIPS.pow(depth.min(DEEPEST));
+            let times = InterpreterCost::LOOP_TRIPS.pow(depth.min(DEEPEST));
             cost.steps = cost.steps.saturating_add(block.steps.saturating_mul(times));
             cost.calls.extend(block.calls.into_iter().map(|callee| (callee, times)));
         }
@@ -221,7 +221,7 @@ fn back_edges(successors: &[Vec<usize>]) -> BTreeMap<usize, Vec<usize>> {
 }
 
 /// The cost of a function with all that it calls.
-pub(super) fn total(costs: &BTreeMap<u32, FunctionCost>, function: u32) -> ReplayCost {
+pub(super) fn total(costs: &BTreeMap<u32, FunctionCost>, function: u32) -> InterpreterCost {
     let mut known: HashMap<u32, (u64, bool)> = HashMap::new();
     let mut open = vec![function];
     let mut waiting = std::collections::HashSet::new();
@@ -246,7 +246,7 @@ pub(super) fn total(costs: &BTreeMap<u32, FunctionCost>, function: u32) -> Repla
         open.pop();
     }
     let (steps, has_loops) = known.get(&function).copied().unwrap_or_default();
-    ReplayCost { steps: u32::try_from(steps).unwrap_or(u32::MAX).max(1), has_loops }
+    InterpreterCost { steps: u32::try_from(steps).unwrap_or(u32::MAX).max(1), has_loops }
 }
 
 #[cfg(test)]

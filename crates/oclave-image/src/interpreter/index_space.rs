@@ -3,7 +3,7 @@
 use super::builtins::{Builtin, Component};
 use super::emit::Loop;
 use super::kernels::{Case, Writer};
-use super::layout::{Field, ReplayUnit};
+use super::layout::{Field, InterpreterUnit};
 use crate::spirv::Op;
 
 /// What a task says of its index space, three ids each; zeroes for what its kernel does not need.
@@ -32,7 +32,7 @@ impl Writer<'_, '_> {
         let space = self.space(case, task);
         let mut position = Position::default();
         match (case.unit, case.needs_groups) {
-            (ReplayUnit::Items, _) => {
+            (InterpreterUnit::Items, _) => {
                 let outer = self.outer(space.size, &mut position.item);
                 if case.in_parts && self.lanes.is_none() {
                     self.row_in_parts(case, arguments, &space, &mut position);
@@ -41,7 +41,7 @@ impl Writer<'_, '_> {
                 }
                 self.close(outer);
             }
-            (ReplayUnit::Groups, groups) => {
+            (InterpreterUnit::Groups, groups) => {
                 let outer = self.outer(space.groups, &mut position.group);
                 let row = self.count(space.groups[0]);
                 position.group[0] = row.index;
@@ -174,7 +174,7 @@ impl Writer<'_, '_> {
     }
 
     fn space(&mut self, case: &Case, task: u32) -> Space {
-        let (needs, groups) = (case.needs, case.unit == ReplayUnit::Groups);
+        let (needs, groups) = (case.needs, case.unit == InterpreterUnit::Groups);
         let mut space = Space::default();
         if needs.any(&[Builtin::WorkDim]) {
             space.dimensions = self.field(task, Field::Dimensions, 0);

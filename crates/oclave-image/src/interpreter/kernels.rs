@@ -14,7 +14,7 @@
 use super::arguments::{Parameter, Source};
 use super::builtins::Needs;
 use super::emit::{Body, Loop, builtin_variable, module_variables};
-use super::layout::{Field, ReplayUnit, TaskRecord};
+use super::layout::{Field, InterpreterUnit, TaskRecord};
 use super::modes::FloatModes;
 use crate::spirv::{
     BuiltIn, ExecutionMode, ExecutionModel, Op, Rewriter, Section, StorageClass, Version, string_words,
@@ -30,7 +30,7 @@ pub(super) struct Case {
     pub(super) function: u32,
     pub(super) parameters: Vec<Parameter>,
     pub(super) needs: Needs,
-    pub(super) unit: ReplayUnit,
+    pub(super) unit: InterpreterUnit,
     pub(super) needs_groups: bool,
     /// Whether one work-item runs rows in parts: see `Writer::row_in_parts`.
     pub(super) in_parts: bool,

@@ -1,11 +1,11 @@
-//! What the host must know of a replay module: which number a kernel has, and how tasks and arguments stand in memory.
+//! What the host must know of an interpreter module: which number a kernel has, and how tasks and arguments stand in memory.
 
 use std::collections::HashMap;
 
-/// A replay module as the host sees it.
+/// An interpreter module as the host sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ReplayLayout {
-    pub(super) kernels: Vec<ReplayKernel>,
+pub struct InterpreterLayout {
+    pub(super) kernels: Vec<InterpreterKernel>,
     /// Kernel → its number.
     pub(super) by_name: HashMap<String, u32>,
     pub(super) excluded: Vec<ExcludedKernel>,
@@ -13,9 +13,9 @@ pub struct ReplayLayout {
     pub(super) own_tasks: u32,
 }
 
-impl ReplayLayout {
+impl InterpreterLayout {
     /// The kernels in the order of their numbers, the library's own tasks (copies, fills) behind those of the module.
-    pub fn kernels(&self) -> &[ReplayKernel] {
+    pub fn kernels(&self) -> &[InterpreterKernel] {
         &self.kernels
     }
 
@@ -25,7 +25,7 @@ impl ReplayLayout {
     }
 
     /// A kernel, or one of the library's own tasks, by its number.
-    pub fn kernel(&self, index: u32) -> Option<&ReplayKernel> {
+    pub fn kernel(&self, index: u32) -> Option<&InterpreterKernel> {
         self.kernels.get(usize::try_from(index).ok()?)
     }
 
@@ -34,7 +34,7 @@ impl ReplayLayout {
         &self.excluded
     }
 
-    /// Why a kernel is not in the replay module, if it is one of the excluded.
+    /// Why a kernel is not in the interpreter module, if it is one of the excluded.
     pub fn why_excluded(&self, name: &str) -> Option<&str> {
         self.excluded.iter().find(|kernel| kernel.name == name).map(|kernel| kernel.reason.as_str())
     }
@@ -45,7 +45,7 @@ impl ReplayLayout {
     }
 }
 
-/// A kernel that is not in a replay module.
+/// A kernel that is not in an interpreter module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExcludedKernel {
     /// Its name.
@@ -54,19 +54,19 @@ pub struct ExcludedKernel {
     pub reason: String,
 }
 
-/// A kernel in a replay module.
+/// A kernel in an interpreter module.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReplayKernel {
+pub struct InterpreterKernel {
     /// The entry point's name; of the library's own tasks, what they do (`copy 4`).
     pub name: String,
     /// The arguments in order, hidden ones included.
-    pub arguments: Vec<ReplayArgument>,
+    pub arguments: Vec<InterpreterArgument>,
     /// Size of the argument block in bytes, a multiple of its alignment.
     pub block_bytes: u32,
     /// Alignment of the argument block in bytes, at least 8.
     pub block_align: u32,
     /// What the loops of a task count.
-    pub unit: ReplayUnit,
+    pub unit: InterpreterUnit,
     /// Whether work-items of a group depend on each other: the kernel has barriers or local memory. Its tasks run in
     /// `wi` launches of exactly their local size only, and their groups must be whole ones.
     pub needs_groups: bool,
@@ -75,21 +75,21 @@ pub struct ReplayKernel {
     /// Bytes that the kernel's variables take for each work-item, and structs that it is given by value.
     pub private_bytes: u64,
     /// What one work-item costs.
-    pub cost: ReplayCost,
+    pub cost: InterpreterCost,
 }
 
 /// An argument in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReplayArgument {
+pub struct InterpreterArgument {
     /// Offset from the start of the block.
     pub offset_bytes: u32,
     /// What stands there.
-    pub kind: ReplayArgumentKind,
+    pub kind: InterpreterArgumentKind,
 }
 
 /// What stands in a block for an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReplayArgumentKind {
+pub enum InterpreterArgumentKind {
     /// The value: so many bytes, as `clSetKernelArg` takes them.
     Value {
         /// How many.
@@ -101,7 +101,7 @@ pub enum ReplayArgumentKind {
     Local,
 }
 
-impl ReplayArgumentKind {
+impl InterpreterArgumentKind {
     /// Bytes in the block.
     pub fn size_bytes(self) -> u32 {
         match self {
@@ -113,7 +113,7 @@ impl ReplayArgumentKind {
 
 /// What a task's loops count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReplayUnit {
+pub enum InterpreterUnit {
     /// Work-items: the kernel does not ask for its work-group.
     Items,
     /// Work-groups.
@@ -122,14 +122,14 @@ pub enum ReplayUnit {
 
 /// A static estimate of what one work-item costs on one core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ReplayCost {
+pub struct InterpreterCost {
     /// Simple instructions, others by their weight, those in loops as if each loop ran [`Self::LOOP_TRIPS`] times.
     pub steps: u32,
     /// Whether the number of steps depends on data: there are loops.
     pub has_loops: bool,
 }
 
-impl ReplayCost {
+impl InterpreterCost {
     /// How often a loop is taken to run.
     pub const LOOP_TRIPS: u64 = 8;
 }

@@ -1,11 +1,11 @@
-//! The replay module: many small launches of a module's kernels in one.
+//! The interpreter module: many small launches of a module's kernels in one.
 //!
-//! A launch costs 3 to 10 µs on a CPU, whoever makes it. A replay module holds the kernels of a module as functions, and two
+//! A launch costs 3 to 10 µs on a CPU, whoever makes it. An interpreter module holds the kernels of a module as functions, and two
 //! kernels of its own that walk a list of [`TaskRecord`]s in memory and call them: a task costs tens of nanoseconds then.
 //!
 //! ```text
-//! kernel void __oclave_replay_seq(global ulong *tasks, ulong first, ulong count)                      // groups of 1
-//! kernel void __oclave_replay_wi(global ulong *tasks, ulong first, ulong count, local uchar *local)   // groups of any size
+//! kernel void __oclave_interpreter_seq(global ulong *tasks, ulong first, ulong count)                      // groups of 1
+//! kernel void __oclave_interpreter_wi(global ulong *tasks, ulong first, ulong count, local uchar *local)   // groups of any size
 //! ```
 //! A launch of one group runs the tasks `first` to `first + count` in order, each sees what those before it wrote. Of
 //! several groups each takes every so-manieth task, and tasks must not depend on each other.
@@ -20,11 +20,11 @@
 //! | `kernels.rs`, `emit.rs` | the two kernels |
 //! | `layout.rs` | what the host must know |
 //!
-//! # What cannot be replayed
+//! # What cannot be interpreted
 //! Sub-groups, operations of whole groups, images, samplers, pipes, queues of the device, functions that are not in the
-//! module, program-scope variables that are not constant (the replay module would have its own), floating-point modes other than those of most
+//! module, program-scope variables that are not constant (the interpreter module would have its own), floating-point modes other than those of most
 //! kernels; loops with several entries, and on devices whose work-items run side by side loops with barriers that are left in several
-//! places: drivers crash on the ones, and make wrong code of the others. Each such kernel is left out, with the reason in [`ReplayLayout::excluded`].
+//! places: drivers crash on the ones, and make wrong code of the others. Each such kernel is left out, with the reason in [`InterpreterLayout::excluded`].
 
 mod arguments;
 mod box_kernels;
@@ -43,8 +43,8 @@ use std::collections::BTreeSet;
 
 pub use box_kernels::{BoxLaunch, box_kernels};
 pub use layout::{
-    ExcludedKernel, ReplayArgument, ReplayArgumentKind, ReplayCost, ReplayKernel, ReplayLayout, ReplayUnit,
-    TaskRecord,
+    ExcludedKernel, InterpreterArgument, InterpreterArgumentKind, InterpreterCost, InterpreterKernel,
+    InterpreterLayout, InterpreterUnit, TaskRecord,
 };
 pub use own_tasks::{ByteBox, OwnTask};
 
@@ -57,34 +57,38 @@ use crate::transform::dce::{self, Root};
 use crate::{DeviceTarget, ImageError, Result};
 
 /// Name of the kernel that runs the work-items of a task in turn.
-pub const REPLAY_SEQ: &str = "__oclave_replay_seq";
+pub const INTERPRETER_SEQ: &str = "__oclave_interpreter_seq";
 /// Name of the kernel whose work-items share those of a task.
-pub const REPLAY_WI: &str = "__oclave_replay_wi";
+pub const INTERPRETER_WI: &str = "__oclave_interpreter_wi";
 
 /// Kernels of more steps are not written several times.
 const PARTED_STEPS: u32 = 200;
 
-/// What [`replay`] makes.
+/// What [`interpreter_module`] makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replay {
+pub struct InterpreterModule {
     /// The module with the two kernels.
     pub module: Module,
     /// What it holds.
-    pub layout: ReplayLayout,
+    pub layout: InterpreterLayout,
 }
 
-/// Makes the replay module of a whole module that passes [`check`](crate::check::check).
+/// Makes the interpreter module of a whole module that passes [`check`](crate::check::check).
 ///
 /// Device globals must be in the hidden argument ([`lower_globals_to_hidden_argument`](crate::load::hidden_argument::lower_globals_to_hidden_argument)):
-/// variables of a replay module would not be those of the program. All local memory of all kernels in the module adds up;
+/// variables of an interpreter module would not be those of the program. All local memory of all kernels in the module adds up;
 /// kernels that no longer fit into `local_memory_bytes` are left out. Of the device, how it runs work-items matters
 /// ([`DeviceTarget::items_take_turns`]).
 ///
-/// A module of which no kernel can be replayed still gives a layout, with the reasons.
+/// A module of which no kernel can be interpreted still gives a layout, with the reasons.
 ///
 /// # Errors
 /// [`ImageError::Unsupported`] for addresses of 32 bits; [`ImageError::Spirv`] for modules that are not sound.
-pub fn replay(module: &Module, target: &DeviceTarget, local_memory_bytes: u64) -> Result<Replay> {
+pub fn interpreter_module(
+    module: &Module,
+    target: &DeviceTarget,
+    local_memory_bytes: u64,
+) -> Result<InterpreterModule> {
     refuse_narrow_addresses(module)?;
     let module = &without_debug_information(module)?;
     let definitions = Definitions::new(module);
@@ -102,7 +106,7 @@ fn refuse_narrow_addresses(module: &Module) -> Result<()> {
     let model = module.instructions().take_while(|i| !i.is(Op::Function)).find(|i| i.is(Op::MemoryModel));
     match model.and_then(|i| i.operand(0)) {
         Some(model) if model == AddressingModel::Physical64 as u32 => Ok(()),
-        _ => Err(ImageError::Unsupported("replay needs addresses of 64 bits".to_owned())),
+        _ => Err(ImageError::Unsupported("the interpreter needs addresses of 64 bits".to_owned())),
     }
 }
 
@@ -178,11 +182,16 @@ fn choose(
 }
 
 /// Writes the module of kernels that can all be in it.
-fn write(module: &Module, excluded: Vec<ExcludedKernel>, contraction_off: bool, wi: Mode) -> Result<Replay> {
+fn write(
+    module: &Module,
+    excluded: Vec<ExcludedKernel>,
+    contraction_off: bool,
+    wi: Mode,
+) -> Result<InterpreterModule> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
     let survey = Survey::new(&definitions, &types);
-    let mut layout = ReplayLayout { excluded, ..ReplayLayout::default() };
+    let mut layout = InterpreterLayout { excluded, ..InterpreterLayout::default() };
     let mut cases = Vec::new();
     let mut modes = modes::FloatModes::default();
     for kernel in survey.kernels(&types) {
@@ -191,13 +200,13 @@ fn write(module: &Module, excluded: Vec<ExcludedKernel>, contraction_off: bool, 
             .parameters
             .map_err(|reason| ImageError::Unsupported(format!("kernel `{}`: {reason}", kernel.name)))?;
         let unit = if kernel.needs_groups || needs.asks_for_group() {
-            ReplayUnit::Groups
+            InterpreterUnit::Groups
         } else {
-            ReplayUnit::Items
+            InterpreterUnit::Items
         };
         let (block_bytes, block_align) = block.finish();
         layout.by_name.insert(kernel.name.clone(), cases.len() as u32);
-        layout.kernels.push(ReplayKernel {
+        layout.kernels.push(InterpreterKernel {
             name: kernel.name,
             arguments: parameters.iter().map(|parameter| parameter.argument).collect(),
             block_bytes,
@@ -227,8 +236,8 @@ fn write(module: &Module, excluded: Vec<ExcludedKernel>, contraction_off: bool, 
         modes.push(vec![ExecutionMode::ContractionOff as u32]);
     }
     let inputs = kernels::inputs(&mut new);
-    for kernel in [(REPLAY_SEQ, Mode::Seq), (REPLAY_WI, wi)] {
+    for kernel in [(INTERPRETER_SEQ, Mode::Seq), (INTERPRETER_WI, wi)] {
         kernels::add(&mut new, kernel, inputs, &cases, &modes);
     }
-    Ok(Replay { module: new.finish()?, layout })
+    Ok(InterpreterModule { module: new.finish()?, layout })
 }

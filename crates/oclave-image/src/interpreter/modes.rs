@@ -1,4 +1,4 @@
-//! Execution modes of kernels: which ones a replay module can honour.
+//! Execution modes of kernels: which ones an interpreter module can honour.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::spirv::{ExecutionMode, Module, Op};
 /// How a kernel rounds and what it does with denormals: its execution modes with their operands, sorted.
 pub(super) type FloatModes = Vec<Vec<u32>>;
 
-/// Function → floating-point modes, and why it cannot be replayed.
+/// Function → floating-point modes, and why it cannot be interpreted.
 pub(super) fn of_functions(module: &Module) -> BTreeMap<u32, (FloatModes, Option<String>)> {
     let mut functions: BTreeMap<u32, (FloatModes, Option<String>)> = BTreeMap::new();
     for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
@@ -34,7 +34,7 @@ pub(super) fn of_functions(module: &Module) -> BTreeMap<u32, (FloatModes, Option
 
 /// Whether a kernel of the module must not fuse multiplications and additions.
 ///
-/// Then none of a replay module does. llvm-spirv writes this mode for kernels that happen to have such pairs, and those that
+/// Then none of an interpreter module does. llvm-spirv writes this mode for kernels that happen to have such pairs, and those that
 /// read it take one for all kernels; not to fuse is allowed where the mode is not given.
 pub(super) fn contraction_off(module: &Module) -> bool {
     let before = module.instructions().take_while(|i| !i.is(Op::Function));

@@ -5,11 +5,12 @@ use super::builtins::{Builtin, Component, Needs};
 use super::emit::Body;
 use super::kernels::Case;
 use super::layout::{
-    Block, ReplayArgument, ReplayArgumentKind, ReplayCost, ReplayKernel, ReplayLayout, ReplayUnit,
+    Block, InterpreterArgument, InterpreterArgumentKind, InterpreterCost, InterpreterKernel,
+    InterpreterLayout, InterpreterUnit,
 };
 use crate::spirv::{Capability, Op, Rewriter, StorageClass};
 
-/// Rounds of a generator of random numbers for each item of [`ReplayLayout::churn`].
+/// Rounds of a generator of random numbers for each item of [`InterpreterLayout::churn`].
 const CHURN_STEPS: u64 = 32;
 
 /// Alignment of their argument blocks, and what their sizes are multiples of.
@@ -67,7 +68,7 @@ pub struct OwnTask {
     pub items: [u64; 3],
 }
 
-impl ReplayLayout {
+impl InterpreterLayout {
     /// The task that copies bytes from one address to another. They must not overlap.
     pub fn copy(&self, to: u64, from: u64, of: &ByteBox) -> Option<OwnTask> {
         let (index, width, pitches) = copy_of(to, from, of)?;
@@ -154,7 +155,7 @@ fn block(words: &[u64]) -> Vec<u8> {
 }
 
 /// Writes the functions of the tasks.
-pub(super) fn add(new: &mut Rewriter<'_>) -> Vec<(Case, ReplayKernel)> {
+pub(super) fn add(new: &mut Rewriter<'_>) -> Vec<(Case, InterpreterKernel)> {
     for capability in [Capability::Int8, Capability::Int16, Capability::Int64] {
         new.capability(capability);
     }
@@ -164,21 +165,25 @@ pub(super) fn add(new: &mut Rewriter<'_>) -> Vec<(Case, ReplayKernel)> {
 /// Element type, type of pointers to it, bytes of an element.
 type Types = (u32, u32, u32);
 
-fn one(new: &mut Rewriter<'_>, kind: Kind) -> (Case, ReplayKernel) {
+fn one(new: &mut Rewriter<'_>, kind: Kind) -> (Case, InterpreterKernel) {
     let function = new.fresh_id();
     let types = kind.types(new);
     let mut block = Block::default();
     let mut list = Vec::new();
     for ty in kind.parameters(new, types) {
         let (kind, align, source) = match ty {
-            ty if ty == types.1 => (ReplayArgumentKind::Pointer, 8, Source::Address),
+            ty if ty == types.1 => (InterpreterArgumentKind::Pointer, 8, Source::Address),
             ty => {
                 let size_bytes = if ty == types.0 { types.2 } else { 8 };
-                (ReplayArgumentKind::Value { size_bytes }, size_bytes, Source::Value { align: size_bytes })
+                (
+                    InterpreterArgumentKind::Value { size_bytes },
+                    size_bytes,
+                    Source::Value { align: size_bytes },
+                )
             }
         };
         let offset_bytes = block.place(kind.size_bytes(), align).unwrap_or(0);
-        list.push(Parameter { argument: ReplayArgument { offset_bytes, kind }, source, ty });
+        list.push(Parameter { argument: InterpreterArgument { offset_bytes, kind }, source, ty });
     }
     let axes = kind.axes();
     let needs: Needs =
@@ -195,7 +200,7 @@ fn one(new: &mut Rewriter<'_>, kind: Kind) -> (Case, ReplayKernel) {
         function,
         parameters: list,
         needs,
-        unit: ReplayUnit::Items,
+        unit: InterpreterUnit::Items,
         needs_groups: false,
         in_parts: false,
     };
@@ -204,16 +209,16 @@ fn one(new: &mut Rewriter<'_>, kind: Kind) -> (Case, ReplayKernel) {
         Kind::Fill(width) => (format!("fill {width}"), 4),
         Kind::Churn => ("churn".to_owned(), CHURN_STEPS as u32 * 6),
     };
-    let kernel = ReplayKernel {
+    let kernel = InterpreterKernel {
         name,
         arguments,
         block_bytes: block_bytes.next_multiple_of(BLOCK_ALIGN as u32),
         block_align: BLOCK_ALIGN as u32,
-        unit: ReplayUnit::Items,
+        unit: InterpreterUnit::Items,
         needs_groups: false,
         static_local_bytes: 0,
         private_bytes: 0,
-        cost: ReplayCost { steps, has_loops: kind == Kind::Churn },
+        cost: InterpreterCost { steps, has_loops: kind == Kind::Churn },
     };
     (case, kernel)
 }
@@ -303,7 +308,7 @@ mod tests {
 
     #[test]
     fn copies_take_the_widest_elements_that_fit() {
-        let layout = ReplayLayout { own_tasks: 5, ..ReplayLayout::default() };
+        let layout = InterpreterLayout { own_tasks: 5, ..InterpreterLayout::default() };
         let copy = |to, from, size| layout.copy(to, from, &ByteBox::contiguous(size)).unwrap();
         assert_eq!((copy(32, 64, 48).kernel, copy(32, 64, 48).items), (5, [3, 1, 1]));
         assert_eq!((copy(36, 64, 48).kernel, copy(36, 64, 48).items), (6, [12, 1, 1]));
@@ -316,7 +321,7 @@ mod tests {
 
     #[test]
     fn fills_repeat_short_patterns() {
-        let layout = ReplayLayout::default();
+        let layout = InterpreterLayout::default();
         let fill = |pattern: &[u8], size| layout.fill(64, pattern, &ByteBox::contiguous(size));
         let task = fill(&[1, 2], 32).unwrap();
         assert_eq!((task.kernel, task.items), (3, [2, 1, 1]));

@@ -1,11 +1,11 @@
-//! What the functions of a module do that matters for replaying them, and which kernels can be replayed.
+//! What the functions of a module do that matters to the interpreter, and which kernels it can run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::arguments::{self, Parameter};
 use super::builtins::{Builtin, Component, Needs};
 use super::cost::{self, Counter, FunctionCost};
-use super::layout::{Block, ReplayCost};
+use super::layout::{Block, InterpreterCost};
 use super::modes::{self, FloatModes};
 use crate::analysis::declared_globals::VariableFacts;
 use crate::analysis::references::References;
@@ -50,12 +50,12 @@ pub(super) struct FunctionFacts {
     variables: Vec<u32>,
 }
 
-/// A kernel, and whether it can be replayed.
+/// A kernel, and whether it can be interpreted.
 #[derive(Debug)]
 pub(super) struct Kernel {
     pub(super) name: String,
     pub(super) function: u32,
-    /// The parameters, or the reason why it cannot be replayed.
+    /// The parameters, or the reason why it cannot be interpreted.
     pub(super) parameters: Result<(Vec<Parameter>, Block), String>,
     pub(super) needs_groups: bool,
     /// Whether a loop with barriers is left in several places.
@@ -64,7 +64,7 @@ pub(super) struct Kernel {
     /// Of its functions' variables and of structs that it is given.
     pub(super) private_bytes: u64,
     pub(super) float_modes: FloatModes,
-    pub(super) cost: ReplayCost,
+    pub(super) cost: InterpreterCost,
 }
 
 /// What was found in a module.
@@ -308,7 +308,7 @@ impl<'m> Survey<'m> {
         pointee(types, variable.result_type()?, class)
     }
 
-    /// Why a kernel that reaches these cannot be replayed.
+    /// Why a kernel that reaches these cannot be interpreted.
     fn refusal(&self, reachable: &BTreeSet<u32>, types: &TypeTable<'_>) -> Option<String> {
         // Functions first: they tell most.
         let functions = reachable.iter().filter_map(|id| Some((id, self.functions.get(id)?)));
@@ -338,7 +338,7 @@ impl<'m> Survey<'m> {
                 && !self.facts.constant.contains(id)
             {
                 return Some(format!(
-                    "it uses the program-scope variable `{}`, of which a replay module would have a copy of its own",
+                    "it uses the program-scope variable `{}`, of which an interpreter module would have a copy of its own",
                     self.facts.name(*id)
                 ));
             }
@@ -434,7 +434,7 @@ fn refusal(
     }
 }
 
-/// What a type stands for that a replay module cannot have.
+/// What a type stands for that an interpreter module cannot have.
 fn refused_type(op: Op) -> Option<&'static str> {
     Some(match op {
         Op::TypeImage | Op::TypeSampledImage => "images",

@@ -1,7 +1,7 @@
 //! What is done with bytes of any kind: the body of the fuzz target, and of the bounded test that runs without it.
 
 use oclave_image::passes::{
-    LinkInput, capabilities, check, dce, link_modules, replay, signatures, strip, version,
+    LinkInput, capabilities, check, dce, interpreter, link_modules, signatures, strip, version,
 };
 use oclave_image::spirv::{Definitions, Module, Op, Rewriter, Type, TypeTable, Version};
 use oclave_image::{
@@ -41,7 +41,10 @@ pub(crate) fn everything(bytes: &[u8]) {
     let _ = link_modules(&[part("fuzz", &module), part("itself", &module)], |_| true);
     for items_take_turns in [false, true] {
         let target = DeviceTarget { items_take_turns, ..DeviceTarget::default() };
-        still_sound("replay", replay::replay(&module, &target, 1 << 20).map(|replay| replay.module));
+        still_sound(
+            "interpreter",
+            interpreter::interpreter_module(&module, &target, 1 << 20).map(|made| made.module),
+        );
     }
 
     let _ = signatures(&module);

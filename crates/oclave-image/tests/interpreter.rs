@@ -1,11 +1,12 @@
-//! Replay modules: sound for every module of the corpus; what is left out, and why; odd uses of built-ins.
+//! Interpreter modules: sound for every module of the corpus; what is left out, and why; odd uses of built-ins.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod support;
 
 use oclave_image::DeviceTarget;
-use oclave_image::passes::replay::{
-    REPLAY_SEQ, REPLAY_WI, ReplayArgumentKind, ReplayLayout, ReplayUnit, replay,
+use oclave_image::passes::interpreter::{
+    INTERPRETER_SEQ, INTERPRETER_WI, InterpreterArgumentKind, InterpreterLayout, InterpreterUnit,
+    interpreter_module,
 };
 use oclave_image::passes::{check, strip};
 use oclave_image::spirv::{Module, Op, Version};
@@ -13,25 +14,26 @@ use support::{assemble, assert_valid, with_string};
 
 const LOCAL_MEMORY: u64 = 32 << 10;
 
-/// The replay module for devices whose work-items run side by side; that for those where they take turns has the same layout.
-fn replayed(name: &str, module: &Module) -> (Module, ReplayLayout) {
+/// The interpreter module for devices whose work-items run side by side; that for those where they take turns has the same layout.
+fn interpreted(name: &str, module: &Module) -> (Module, InterpreterLayout) {
     let [side_by_side, in_turn] = [false, true].map(|items_take_turns| {
         let target = DeviceTarget { items_take_turns, ..DeviceTarget::default() };
-        replayed_for(name, module, &target)
+        interpreted_for(name, module, &target)
     });
     assert_eq!(side_by_side.1, in_turn.1, "{name}");
     side_by_side
 }
 
-fn replayed_for(name: &str, module: &Module, target: &DeviceTarget) -> (Module, ReplayLayout) {
+fn interpreted_for(name: &str, module: &Module, target: &DeviceTarget) -> (Module, InterpreterLayout) {
     let stripped = strip::strip(module, |_| true).unwrap();
-    let replay = replay(&stripped, target, LOCAL_MEMORY).unwrap_or_else(|error| panic!("{name}: {error}"));
-    check::check(&replay.module).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let made =
+        interpreter_module(&stripped, target, LOCAL_MEMORY).unwrap_or_else(|error| panic!("{name}: {error}"));
+    check::check(&made.module).unwrap_or_else(|error| panic!("{name}: {error}"));
     // What llvm-spirv writes does not always please the validator to begin with.
     if support::is_valid(&stripped) == Some(true) {
-        assert_valid(name, &replay.module);
+        assert_valid(name, &made.module);
     }
-    (replay.module, replay.layout)
+    (made.module, made.layout)
 }
 
 fn entry_points(module: &Module) -> Vec<String> {
@@ -40,13 +42,13 @@ fn entry_points(module: &Module) -> Vec<String> {
 }
 
 #[test]
-fn the_corpus_can_be_replayed() {
+fn the_corpus_can_be_interpreted() {
     let mut included = 0;
     for (name, bytes) in support::corpus() {
         let module = Module::from_bytes(&bytes).unwrap();
         if name.contains("physical32") {
             let stripped = strip::strip(&module, |_| true).unwrap();
-            let error = replay(&stripped, &DeviceTarget::default(), LOCAL_MEMORY).unwrap_err();
+            let error = interpreter_module(&stripped, &DeviceTarget::default(), LOCAL_MEMORY).unwrap_err();
             assert!(error.to_string().contains("64 bits"), "{error}");
             continue;
         }
@@ -55,8 +57,8 @@ fn the_corpus_can_be_replayed() {
             continue;
         }
         let kernels = entry_points(&module).len();
-        let (module, layout) = replayed(&name, &module);
-        assert_eq!(entry_points(&module), [REPLAY_SEQ, REPLAY_WI]);
+        let (module, layout) = interpreted(&name, &module);
+        assert_eq!(entry_points(&module), [INTERPRETER_SEQ, INTERPRETER_WI]);
         assert_eq!(layout.module_kernels() + layout.excluded().len(), kernels, "{name}");
         for kernel in layout.excluded() {
             println!("{name}: {}: {}", kernel.name, kernel.reason);
@@ -137,11 +139,11 @@ fn odd_uses_of_built_ins() {
         (true, vec![load(4), store(11)]),
     ];
     for (index, (vector, body)) in bodies.into_iter().enumerate() {
-        let (module, layout) = replayed(&format!("body {index}"), &with_body(GLOBAL_ID, vector, &body));
+        let (module, layout) = interpreted(&format!("body {index}"), &with_body(GLOBAL_ID, vector, &body));
         // Which would be undefined beyond the third component.
         assert!(module.instructions().all(|i| !i.is(Op::VectorExtractDynamic)));
         assert_eq!(layout.module_kernels(), 1, "{:?}", layout.excluded());
-        assert_eq!(layout.kernels()[0].unit, ReplayUnit::Items);
+        assert_eq!(layout.kernels()[0].unit, InterpreterUnit::Items);
     }
     // Scalars, in a phi before they are defined, too.
     let looped = [
@@ -155,8 +157,8 @@ fn odd_uses_of_built_ins() {
         (Op::Branch, vec![40]),
         (Op::Label, vec![43]),
     ];
-    for (number, unit) in [(34, ReplayUnit::Items), (29, ReplayUnit::Groups)] {
-        let (_, layout) = replayed("looped", &with_body(number, false, &looped));
+    for (number, unit) in [(34, InterpreterUnit::Items), (29, InterpreterUnit::Groups)] {
+        let (_, layout) = interpreted("looped", &with_body(number, false, &looped));
         assert_eq!(layout.kernels()[0].unit, unit);
         assert!(layout.kernels()[0].cost.has_loops);
     }
@@ -166,24 +168,24 @@ fn odd_uses_of_built_ins() {
 fn kernels_that_ask_for_their_groups_run_by_groups() {
     // Number of groups, their size, which one it is; the size of the index space, where it begins.
     for (number, unit) in [24, 25, 26, 32]
-        .map(|number| (number, ReplayUnit::Groups))
+        .map(|number| (number, InterpreterUnit::Groups))
         .into_iter()
-        .chain([31, 33].map(|number| (number, ReplayUnit::Items)))
+        .chain([31, 33].map(|number| (number, InterpreterUnit::Items)))
     {
         let body = [
             (Op::Load, vec![4, 30, 10]),
             (Op::CompositeExtract, vec![2, 31, 30, 0]),
             (Op::Store, vec![21, 31]),
         ];
-        let (_, layout) = replayed("groups", &with_body(number, true, &body));
+        let (_, layout) = interpreted("groups", &with_body(number, true, &body));
         assert_eq!(layout.kernels()[0].unit, unit, "built-in {number}");
     }
 }
 
 #[test]
-fn what_cannot_be_replayed_has_a_reason() {
+fn what_cannot_be_interpreted_has_a_reason() {
     let refused = |module: &Module| {
-        let (_, layout) = replayed("refused", module);
+        let (_, layout) = interpreted("refused", module);
         assert_eq!(layout.module_kernels(), 0);
         layout.why_excluded("k").unwrap().to_owned()
     };
@@ -202,10 +204,10 @@ fn what_cannot_be_replayed_has_a_reason() {
             (Op::ControlBarrier, vec![12, 12, 12]),
         ],
     );
-    let (_, layout) = replayed("barrier", &barrier);
+    let (_, layout) = interpreted("barrier", &barrier);
     assert!(layout.kernels()[0].needs_groups);
 
-    let (_, images) = replayed("images", &support::module("images.O2.spv"));
+    let (_, images) = interpreted("images", &support::module("images.O2.spv"));
     assert!(
         images.excluded().iter().any(|kernel| kernel.reason.contains("image")),
         "{:?}",
@@ -233,29 +235,32 @@ fn the_first_work_item_runs_tasks_without_groups_where_work_items_take_turns() {
     for (body, groups) in [(&stores[..3], 0), (&stores[..], 1)] {
         let module = with_body(GLOBAL_ID, true, body);
         let target = |items_take_turns| DeviceTarget { items_take_turns, ..DeviceTarget::default() };
-        let (side_by_side, layout) = replayed_for("side by side", &module, &target(false));
-        let (in_turn, _) = replayed_for("in turn", &module, &target(true));
+        let (side_by_side, layout) = interpreted_for("side by side", &module, &target(false));
+        let (in_turn, _) = interpreted_for("in turn", &module, &target(true));
         let count = |module: &Module, entry: &str, op: Op| {
             instructions_of(module, entry).into_iter().filter(|other| *other == op).count()
         };
         // Each of their cases begins with the question for the first one, and nothing else asks for it.
         let alone = layout.kernels().iter().filter(|kernel| !kernel.needs_groups).count();
         assert_eq!(layout.kernels().len() - alone, groups);
-        assert_eq!(count(&in_turn, REPLAY_WI, Op::IEqual), alone);
-        assert_eq!(count(&side_by_side, REPLAY_WI, Op::IEqual), 0);
+        assert_eq!(count(&in_turn, INTERPRETER_WI, Op::IEqual), alone);
+        assert_eq!(count(&side_by_side, INTERPRETER_WI, Op::IEqual), 0);
         // All of them meet behind a task, and where groups do.
         for module in [&side_by_side, &in_turn] {
-            assert_eq!(count(module, REPLAY_WI, Op::ControlBarrier), 1 + groups);
+            assert_eq!(count(module, INTERPRETER_WI, Op::ControlBarrier), 1 + groups);
         }
-        assert_eq!(instructions_of(&side_by_side, REPLAY_SEQ), instructions_of(&in_turn, REPLAY_SEQ));
+        assert_eq!(
+            instructions_of(&side_by_side, INTERPRETER_SEQ),
+            instructions_of(&in_turn, INTERPRETER_SEQ)
+        );
     }
 }
 
 #[test]
 fn arguments_are_laid_out_as_in_c() {
-    let (_, layout) = replayed("saxpy", &support::module("saxpy.O2.spv"));
+    let (_, layout) = interpreted("saxpy", &support::module("saxpy.O2.spv"));
     let saxpy = layout.kernel(layout.kernel_index("saxpy").unwrap()).unwrap();
-    assert!(saxpy.arguments.iter().any(|argument| argument.kind == ReplayArgumentKind::Pointer));
+    assert!(saxpy.arguments.iter().any(|argument| argument.kind == InterpreterArgumentKind::Pointer));
     for kernel in layout.kernels() {
         let mut end = 0;
         for argument in &kernel.arguments {
