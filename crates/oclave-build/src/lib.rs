@@ -34,6 +34,7 @@ mod error;
 mod files;
 mod headers;
 mod host;
+mod ir;
 mod overlay;
 mod program;
 mod source;

@@ -437,3 +437,32 @@ fn rules_for_class_objects_are_kept() {
     );
     assert!(folder.build(&mut Config::new(), &["good.clcpp"]).result.is_ok());
 }
+
+#[test]
+fn annotations_with_and_without_arguments_link() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write(
+        "a.cl",
+        "#include <oclave/oclave.h>\nSHARED int twice(int x) { return 2 * x; }
+kernel void with(global int *x) { x[0] = twice(x[0]); }",
+    );
+    folder.write(
+        "b.cl",
+        "#include <oclave/oclave.h>\nDEVICE_GLOBAL() global int counter;
+kernel void without(global int *x) { x[0] = counter; }",
+    );
+    folder.write(
+        "c.cl",
+        "#include <oclave/oclave.h>\nDEVICE_GLOBAL() global int other;\nSHARED int thrice(int x) { return 3 * x; }
+__attribute__((annotate(\"a user's own\", 1, 2))) int own(int x) { return x + 1; }
+kernel void both(global int *x) { x[0] = own(thrice(x[0] + other)); }",
+    );
+    for sources in [["a.cl", "b.cl", "c.cl"], ["b.cl", "a.cl", "c.cl"], ["c.cl", "b.cl", "a.cl"]] {
+        let built = folder.build(&mut Config::new(), &sources);
+        let rust = built.rust();
+        assert_has(&rust, &["COUNTER", "OTHER", "fn twice", "fn thrice"]);
+    }
+}

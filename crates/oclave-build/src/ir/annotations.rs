@@ -1,0 +1,92 @@
+//! The arguments of annotations, without which modules link.
+//!
+//! From LLVM 18 on, the type of an entry of `llvm.global.annotations` depends on whether the annotation has arguments:
+//! the address space of the last member differs. llvm-link refuses to append arrays of different types, and a module that
+//! has both kinds of entries is not even valid: clang writes it, but LLVM's own tools refuse to read it. Nobody needs the
+//! arguments here: oclave finds the SHARED marker's in clang's syntax tree.
+
+use super::{Ir, brackets, fields};
+
+/// Where clang collects the annotations of a module.
+const ANNOTATIONS: &str = "@llvm.global.annotations";
+
+/// Replaces the arguments of all annotations by a null pointer of one type.
+pub(super) fn drop_arguments(ir: &mut Ir) {
+    let Some(line) = ir.global(ANNOTATIONS) else { return };
+    // What has another form is for LLVM to judge.
+    if let Some(without) = without_arguments(line) {
+        *line = without;
+    }
+}
+
+/// `… global [N x { T0, T1, T2, i32, T4 }] [{ … } { … }, …], …` with the type T1 and the value null in place of the last member.
+fn without_arguments(line: &str) -> Option<String> {
+    let (before, definition) = line.split_once(" global ")?;
+    let (_, _, initializer) = brackets(definition)?;
+    let (_, elements, after) = brackets(initializer)?;
+    let elements: Vec<String> = fields(elements).into_iter().map(element).collect::<Option<_>>()?;
+    let (ty, _) = elements.first()?.split_once("} {")?;
+    Some(format!(
+        "{before} global [{count} x {ty}}}] [{list}]{after}",
+        count = elements.len(),
+        list = elements.join(", ")
+    ))
+}
+
+/// `{ T0, T1, T2, i32, T4 } { V0, V1, V2, V3, V4 }`, changed likewise.
+fn element(text: &str) -> Option<String> {
+    let (_, types, values) = brackets(text)?;
+    let (_, values, _) = brackets(values)?;
+    let [entity, string, file, line, _] = fields(types)[..] else { return None };
+    let [entity_value, string_value, file_value, line_value, _] = fields(values)[..] else { return None };
+    Some(format!(
+        "{{ {entity}, {string}, {file}, {line}, {string} }} \
+         {{ {entity_value}, {string_value}, {file_value}, {line_value}, {string} null }}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    const OPAQUE: &str = "{ ptr addrspace(1), ptr addrspace(2), ptr addrspace(2), i32, ptr addrspace(2) }";
+
+    #[test]
+    fn entries_with_and_without_arguments_get_one_type() {
+        // As clang 22 writes it: the second entry has another type than the array.
+        let other = OPAQUE.replace("i32, ptr addrspace(2)", "i32, ptr addrspace(1)");
+        let text = format!(
+            "@a = global i32 0\n@llvm.global.annotations = appending addrspace(1) global [2 x {OPAQUE}] \
+             [{OPAQUE} {{ ptr addrspace(1) addrspacecast (ptr addrspace(2) @u to ptr addrspace(1)), \
+             ptr addrspace(2) @.str, ptr addrspace(2) @.str.1, i32 7, ptr addrspace(2) null }}, \
+             {other} {{ ptr addrspace(1) @a, ptr addrspace(2) @.str, ptr addrspace(2) @.str.1, i32 9, \
+             ptr addrspace(1) @.args }}], section \"llvm.metadata\"\n"
+        );
+        let mended = crate::ir::mend(&text);
+        let expected =
+            text.replace(&other, OPAQUE).replace("ptr addrspace(1) @.args", "ptr addrspace(2) null");
+        assert_eq!(mended, expected);
+        assert_eq!(crate::ir::mend(&mended), mended);
+    }
+
+    #[test]
+    fn typed_pointers_are_kept() {
+        let ty = "{ i8*, i8*, i8*, i32, i8* }";
+        let text = format!(
+            "@llvm.global.annotations = appending global [1 x {ty}] [{ty} {{ i8* bitcast (i32 (i32, i32)* @f to i8*), \
+             i8* getelementptr inbounds ([14 x i8], [14 x i8]* @.str, i32 0, i32 0), i8* null, i32 4, \
+             i8* bitcast ({{ i32 }}* @.args to i8*) }}], section \"llvm.metadata\"\n"
+        );
+        let expected = text.replace("i8* bitcast ({ i32 }* @.args to i8*)", "i8* null");
+        assert_eq!(crate::ir::mend(&text), expected);
+    }
+
+    #[test]
+    fn other_forms_are_left_alone() {
+        for text in [
+            "@llvm.global.annotations = appending global [1 x ptr] [ptr @a], section \"llvm.metadata\"\n",
+            "@llvm.global.annotations = external global i32\n",
+            "define void @f() {\n  ret void\n}\n",
+        ] {
+            assert_eq!(crate::ir::mend(text), text);
+        }
+    }
+}

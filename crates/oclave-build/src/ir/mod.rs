@@ -1,0 +1,127 @@
+//! LLVM IR as text: what clang writes is mended here before other tools read it.
+//!
+//! Each mend is a module of its own with a function that takes an [`Ir`]; [`mend`] calls them all. They look at single
+//! lines, which are complete definitions or instructions in what clang prints, and must cope with typed (`i8*`) and opaque
+//! (`ptr`) pointers.
+
+mod annotations;
+
+/// A module as clang prints it, line by line.
+#[derive(Debug)]
+pub(crate) struct Ir {
+    pub(crate) lines: Vec<String>,
+}
+
+/// Makes of a module what the linker and the translator take.
+pub(crate) fn mend(text: &str) -> String {
+    let mut ir = Ir::new(text);
+    annotations::drop_arguments(&mut ir);
+    ir.text()
+}
+
+/// Whether this clang must be told that text has typed pointers: clang 15 writes them for SPIR-V, and takes text without
+/// any pointer for one with opaque pointers, which it then does not link with others. Older ones know no others.
+pub(crate) fn has_typed_pointers(clang: u32) -> bool {
+    clang == 15
+}
+
+impl Ir {
+    pub(crate) fn new(text: &str) -> Self {
+        Self { lines: text.lines().map(str::to_owned).collect() }
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let mut text = self.lines.join("\n");
+        text.push('\n');
+        text
+    }
+
+    /// The line that defines or declares a variable or function of module scope: `@name = …`.
+    pub(crate) fn global(&mut self, name: &str) -> Option<&mut String> {
+        self.lines.iter_mut().find(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(" = ")))
+    }
+}
+
+/// The parts between the commas that are outside of all brackets and strings.
+pub(crate) fn fields(text: &str) -> Vec<&str> {
+    let (mut fields, mut start) = (Vec::new(), 0);
+    for (at, depth, byte) in outline(text) {
+        if depth == 0 && byte == b',' {
+            fields.extend(text.get(start..at).map(str::trim));
+            start = at + 1;
+        }
+    }
+    let last = text.get(start..).unwrap_or_default().trim();
+    if !last.is_empty() {
+        fields.push(last);
+    }
+    fields
+}
+
+/// What stands before, in and after the first pair of brackets of any kind: `a (b) c` is `a `, `b` and ` c`.
+pub(crate) fn brackets(text: &str) -> Option<(&str, &str, &str)> {
+    let mut open = None;
+    for (at, depth, byte) in outline(text) {
+        match byte {
+            b'(' | b'[' | b'{' | b'<' if depth == 1 => open = open.or(Some(at)),
+            b')' | b']' | b'}' | b'>' if depth == 0 => {
+                let open = open?;
+                return Some((text.get(..open)?, text.get(open + 1..at)?, text.get(at + 1..)?));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The bytes outside of strings with their places, and the depth of brackets behind each.
+fn outline(text: &str) -> impl Iterator<Item = (usize, usize, u8)> {
+    let (mut quoted, mut depth) = (false, 0_usize);
+    text.bytes().enumerate().filter_map(move |(at, byte)| {
+        // LLVM writes a quotation mark in a string as \22.
+        if byte == b'"' {
+            quoted = !quoted;
+        }
+        if quoted {
+            return None;
+        }
+        match byte {
+            b'(' | b'[' | b'{' | b'<' => depth += 1,
+            b')' | b']' | b'}' | b'>' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        Some((at, depth, byte))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_outside_of_brackets_and_strings() {
+        assert_eq!(fields(r#"{ ptr, i32 } { ptr @a, i32 1 }, c"a,\22,", <2 x i8> zeroinitializer"#).len(), 3);
+        assert_eq!(
+            fields("i8* bitcast (i32 (i32, i32)* @f to i8*), i32 7"),
+            ["i8* bitcast (i32 (i32, i32)* @f to i8*)", "i32 7"]
+        );
+        assert!(fields("  ").is_empty());
+    }
+
+    #[test]
+    fn brackets_are_balanced() {
+        assert_eq!(brackets("[2 x { i8, i8 }] [a]"), Some(("", "2 x { i8, i8 }", " [a]")));
+        assert_eq!(brackets(r#"section "(" (x)"#), Some((r#"section "(" "#, "x", "")));
+        assert_eq!(brackets("none"), None);
+        assert_eq!(brackets("(open"), None);
+    }
+
+    #[test]
+    fn a_module_keeps_its_lines() {
+        let text = "target triple = \"spir64\"\n\n@a = global i32 0\n@ab = global i32 1\n";
+        let mut ir = Ir::new(text);
+        assert_eq!(ir.text(), text);
+        assert_eq!(ir.global("@a").map(|line| line.clone()).as_deref(), Some("@a = global i32 0"));
+        assert!(ir.global("@b").is_none());
+    }
+}
