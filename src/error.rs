@@ -41,7 +41,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The name in lower case, as messages print it.
+    /// The name in lower case.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Invalid => "invalid",
@@ -62,9 +62,16 @@ impl ErrorKind {
     }
 }
 
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// What every fallible function of the library returns.
 ///
-/// `Display` gives one line: kind, place, what happened, the OpenCL call and its code, and the remedy.
+/// `{}` prints one line: place, message, the OpenCL call with its code, and the remedy. `{:#}` adds the causes and the
+/// build log. `{:?}`, which `main` prints for the errors that it returns, has a line for each of these.
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
@@ -204,23 +211,39 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Error {
+    /// Place, message and OpenCL call: what both forms of `Display` begin with.
+    fn write_summary(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &*self.0;
         for place in &inner.place {
             write!(f, "{place}: ")?;
         }
-        write!(f, "{} ({})", inner.message, inner.kind.name())?;
+        f.write_str(&inner.message)?;
         if let Some((call, code)) = inner.call {
             write!(f, "; {call} returned {code} ({})", code_name(code))?;
         }
-        if let Some(source) = &inner.source {
-            write!(f, "; {source}")?;
+        Ok(())
+    }
+
+    fn trimmed_build_log(&self) -> Option<&str> {
+        self.build_log().map(str::trim).filter(|log| !log.is_empty())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_summary(f)?;
+        if f.alternate() {
+            let mut source = std::error::Error::source(self);
+            while let Some(error) = source {
+                write!(f, "; caused by: {error}")?;
+                source = error.source();
+            }
+            if let Some(log) = self.trimmed_build_log() {
+                write!(f, "; build log: {log}")?;
+            }
         }
-        if let Some(log) = inner.build_log.as_deref().map(str::trim).filter(|log| !log.is_empty()) {
-            write!(f, "; build log: {log}")?;
-        }
-        if let Some(remedy) = &inner.remedy {
+        if let Some(remedy) = &self.0.remedy {
             write!(f, "; {remedy}")?;
         }
         Ok(())
@@ -229,7 +252,23 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Error({self})")
+        self.write_summary(f)?;
+        write!(f, "\n  kind: {}", self.kind())?;
+        let mut source = std::error::Error::source(self);
+        while let Some(error) = source {
+            write!(f, "\n  caused by: {error}")?;
+            source = error.source();
+        }
+        if let Some(log) = self.trimmed_build_log() {
+            f.write_str("\n  build log:")?;
+            for line in log.lines() {
+                write!(f, "\n    {line}")?;
+            }
+        }
+        if let Some(remedy) = &self.0.remedy {
+            write!(f, "\n  help: {remedy}")?;
+        }
+        Ok(())
     }
 }
 
@@ -288,8 +327,13 @@ mod tests {
             .remedy("use at most 64 work-items");
         assert_eq!(
             error.to_string(),
-            "kernel `saxpy`: argument 1: the work-group does not fit (nd-range); clEnqueueNDRangeKernel returned -54 \
+            "kernel `saxpy`: argument 1: the work-group does not fit; clEnqueueNDRangeKernel returned -54 \
              (CL_INVALID_WORK_GROUP_SIZE); use at most 64 work-items"
+        );
+        assert_eq!(
+            format!("{error:?}"),
+            "kernel `saxpy`: argument 1: the work-group does not fit; clEnqueueNDRangeKernel returned -54 \
+             (CL_INVALID_WORK_GROUP_SIZE)\n  kind: nd-range\n  help: use at most 64 work-items"
         );
         assert_eq!(error.kind(), ErrorKind::NdRange);
         assert_eq!((error.call(), error.code()), (Some("clEnqueueNDRangeKernel"), Some(-54)));
@@ -298,12 +342,29 @@ mod tests {
     }
 
     #[test]
-    fn empty_build_logs_are_not_printed() {
+    fn build_logs_are_printed_unless_they_are_empty() {
         let error = Error::cl("clBuildProgram", -11).with_build_log(" \n");
+        assert!(!format!("{error:#}{error:?}").contains("build log"), "{error:?}");
+        let error = error.with_build_log("1:2: no such thing\n3:4: nor that\n");
         assert!(!error.to_string().contains("build log"), "{error}");
-        let error = error.with_build_log("1:2: no such thing\n");
-        assert!(error.to_string().ends_with("build log: 1:2: no such thing"), "{error}");
+        assert!(format!("{error:#}").ends_with("build log: 1:2: no such thing\n3:4: nor that"), "{error:#}");
+        assert!(
+            format!("{error:?}").ends_with("build log:\n    1:2: no such thing\n    3:4: nor that"),
+            "{error:?}"
+        );
         assert_eq!(error.kind(), ErrorKind::Build);
+    }
+
+    #[test]
+    fn causes_are_printed_once() {
+        let root = Error::invalid("the disk is full").at("host task");
+        let error = root.of_dependent().of_dependent();
+        assert_eq!(error.to_string(), DEPENDENT);
+        assert_eq!(format!("{error:#}"), format!("{DEPENDENT}; caused by: host task: the disk is full"));
+        assert_eq!(
+            format!("{error:?}"),
+            format!("{DEPENDENT}\n  kind: invalid\n  caused by: host task: the disk is full")
+        );
     }
 
     #[test]

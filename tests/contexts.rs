@@ -61,13 +61,13 @@ fn what_a_device_lacks_is_named() {
     let without = |mask| Context::new(&device.masked(mask)).unwrap();
     let error = without(Mask::USM).alloc_device::<u8>(1).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::FeatureNotSupported);
-    assert!(error.to_string().contains("cl_intel_unified_shared_memory"), "{error}");
+    assert!(format!("{error:#}").contains("cl_intel_unified_shared_memory"), "{error}");
     let some = without(Mask::SHARED_USM);
     assert_eq!(some.alloc_shared::<u8>(1).unwrap_err().kind(), ErrorKind::FeatureNotSupported);
     some.alloc_device::<u8>(1).unwrap();
     let error = Queue::builder(&without(Mask::OUT_OF_ORDER)).out_of_order().build().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::FeatureNotSupported);
-    assert!(error.to_string().contains("out-of-order"), "{error}");
+    assert!(format!("{error:#}").contains("out-of-order"), "{error}");
     let error = Context::new(&device.masked(Mask::SPIRV)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::FeatureNotSupported);
 }

@@ -103,7 +103,7 @@ fn elements_and_bytes_within_bounds() {
         for (start, count) in [(8, 1), (0, 9), (usize::MAX, 1), (usize::MAX / 4 + 1, 1), (9, 0)] {
             let error = queue.copy_to_global_at(&define::HISTOGRAM, start, &vec![0; count]).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid, "{start} + {count}: {error}");
-            assert!(error.to_string().contains("histogram"), "{error}");
+            assert!(format!("{error:#}").contains("histogram"), "{error}");
             let mut room = vec![0; count];
             let error = queue.copy_from_global_at(&define::HISTOGRAM, start, &mut room).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid);
@@ -244,7 +244,7 @@ fn a_variable_that_images_declare_differently_is_refused() {
             (queue.copy_from_global(&other).unwrap_err(), "initial values"),
         ] {
             assert_eq!(error.kind(), ErrorKind::Invalid);
-            let text = error.to_string();
+            let text = format!("{error:#}");
             assert!(text.contains("`counter`") && text.contains(what), "{text}");
         }
         let narrow: DeviceGlobal<i16> = DeviceGlobal::new(define::COUNTER.images(), "counter");

@@ -113,7 +113,7 @@ fn from_and_to_usm_of_every_kind() {
                 assert_eq!(queue.copy_from_global(&define::HISTOGRAM).unwrap()[7], 6 << 8);
                 let error = queue.copy_to_global_usm(&define::HISTOGRAM, 1, &source).unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::Invalid);
-                assert!(error.to_string().contains("`histogram`"), "{error}");
+                assert!(format!("{error:#}").contains("`histogram`"), "{error}");
                 let foreign = Context::new(&device).unwrap().$alloc::<u32>(8).unwrap();
                 let error = queue.copy_from_global_usm(&define::HISTOGRAM, 0, &foreign).unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::Invalid);
@@ -171,7 +171,7 @@ fn asynchronous_forms_keep_bounds() {
             ];
             for error in errors {
                 assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
-                assert!(error.to_string().contains("`histogram`"), "{error}");
+                assert!(format!("{error:#}").contains("`histogram`"), "{error}");
             }
         }
     }
@@ -203,7 +203,7 @@ fn by_name() {
         assert!(bundle.has_device_global("counter") && !bundle.has_device_global("countess"));
         let error = bundle.device_global("countess").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
-        assert!(error.to_string().contains("`counter`, `histogram`"), "{error}");
+        assert!(format!("{error:#}").contains("`counter`, `histogram`"), "{error}");
         let counter = bundle.device_global("counter").unwrap();
         assert_eq!((counter.id(), counter.size_bytes()), ("counter", 4));
         assert!(!counter.has_device_image_scope());
@@ -230,12 +230,12 @@ fn by_name() {
             queue.memcpy_to_global(&counter, usize::MAX, &[1, 2]).unwrap_err(),
         ] {
             assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
-            assert!(error.to_string().contains("`counter`"), "{error}");
+            assert!(format!("{error:#}").contains("`counter`"), "{error}");
         }
         let stranger = self::queue(&device);
         let error = stranger.copy_from_global::<i32, _>(&counter).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
-        assert!(error.to_string().contains("another context"), "{error}");
+        assert!(format!("{error:#}").contains("another context"), "{error}");
     }
 }
 
@@ -276,7 +276,7 @@ fn host_access_by_name_is_checked_at_run_time() {
                     assert_eq!(outcome.is_ok(), allowed, "{name}: {outcome:?}");
                     if let Err(error) = outcome {
                         assert_eq!(error.kind(), ErrorKind::Invalid);
-                        assert!(error.to_string().contains(&format!("`{name}`")), "{error}");
+                        assert!(format!("{error:#}").contains(&format!("`{name}`")), "{error}");
                     }
                 }
             }
@@ -320,12 +320,15 @@ fn out_of_memory_is_an_error_and_the_rest_is_usable() {
         session.fail("clDeviceMemAllocINTEL", 1, -4);
         let error = queue.memcpy_from_global(&types::G_LARGE, 0, &mut [0; 4]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::MemoryAllocation, "{error}");
-        assert!(error.to_string().contains("`g_large`") && error.to_string().contains("4194304"), "{error}");
+        assert!(
+            format!("{error:#}").contains("`g_large`") && format!("{error:#}").contains("4194304"),
+            "{error}"
+        );
         assert_eq!(session.live(), live, "nothing is left over");
         session.fail("clDeviceMemAllocINTEL", 1, -4);
         let error = queue.single_task(types::types_add_one()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::MemoryAllocation, "{error}");
-        assert!(error.to_string().contains("device global"), "{error}");
+        assert!(format!("{error:#}").contains("device global"), "{error}");
         queue.single_task(define::count_up(1)).unwrap();
         assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 4);
         queue.single_task(types::types_add_one()).unwrap();
@@ -350,7 +353,7 @@ fn a_variable_larger_than_the_device() {
         let queue = queue(&device);
         let error = queue.memcpy_from_global(&huge, 0, &mut [0; 4]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::MemoryAllocation, "{error}");
-        assert!(error.to_string().contains("`huge`"), "{error}");
+        assert!(format!("{error:#}").contains("`huge`"), "{error}");
         assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 5);
     }
 }

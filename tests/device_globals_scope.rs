@@ -104,8 +104,8 @@ fn in_several_programs_it_is_ambiguous_to_the_host() {
         ];
         for error in refused {
             assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
-            assert!(error.to_string().contains("device global `scoped"), "{error}");
-            assert!(error.to_string().contains("2 programs"), "{error}");
+            assert!(format!("{error:#}").contains("device global `scoped"), "{error}");
+            assert!(format!("{error:#}").contains("2 programs"), "{error}");
         }
         // Kernels go on, each with its own; what is shared counts them all.
         assert_eq!(read(&queue).0, [18, 1, 2, 3, 4, 1, 1, 2]);
@@ -122,7 +122,7 @@ fn without_a_kernel_there_is_none() {
             [queue.copy_from_global(&UNUSED).unwrap_err(), queue.copy_to_global(&UNUSED, &1).unwrap_err()]
         {
             assert_eq!(error.kind(), ErrorKind::KernelNotSupported, "{error}");
-            assert!(error.to_string().contains("`scoped_unused`"), "{error}");
+            assert!(format!("{error:#}").contains("`scoped_unused`"), "{error}");
         }
     }
 }
@@ -134,7 +134,7 @@ fn bounds_and_sizes() {
         let queue = queue(&device);
         let error = queue.copy_from_global(&NARROW).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
-        assert!(error.to_string().contains("`scoped`") && error.to_string().contains("i16"), "{error}");
+        assert!(format!("{error:#}").contains("`scoped`") && format!("{error:#}").contains("i16"), "{error}");
         for (start, count) in [(4, 1), (0, 5), (usize::MAX, 1), (5, 0)] {
             let error = queue.copy_to_global_at(&scope::SCOPED_TABLE, start, &vec![0; count]).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid, "{start} {count}");

@@ -98,13 +98,13 @@ fn selection_takes_names_and_indices() {
 
     let error = Device::select_by("no such device").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
-    assert!(error.to_string().contains(best.name()), "{error}");
+    assert!(format!("{error:#}").contains(best.name()), "{error}");
     assert_eq!(Device::select_by("4096").unwrap_err().kind(), ErrorKind::Invalid);
 
     let _scope = mask::scope(Mask::SPIRV);
     let error = Device::select_by(&index.to_string()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::FeatureNotSupported);
-    assert!(error.to_string().contains("SPIR-V"), "{error}");
+    assert!(format!("{error:#}").contains("SPIR-V"), "{error}");
 }
 
 #[test]

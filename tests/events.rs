@@ -181,7 +181,7 @@ fn failures_reach_whoever_waits_for_any_command() {
             let behind = queue.submit(command.after(&failed)).unwrap();
             let error = behind.wait().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::HostTask, "{name}");
-            assert!(error.to_string().contains("this one"), "{name}: {error}");
+            assert!(format!("{error:#}").contains("this one"), "{name}: {error}");
             assert!(matches!(behind.status().unwrap(), EventStatus::Failed(_)), "{name}");
         }
         assert!(queue.wait().is_err());

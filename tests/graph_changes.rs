@@ -33,7 +33,7 @@ fn graph(context: &Context) -> Graph {
 fn invalid<T: std::fmt::Debug>(result: oclave::Result<T>, because: &str) {
     let error = result.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
-    assert!(error.to_string().contains(because), "{error}");
+    assert!(format!("{error:#}").contains(because), "{error}");
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn a_fault_within_a_segment_is_told_once_by_the_next_wait_with_its_kernel() {
             }
             let is_fault = |outcome: oclave::Result<()>| {
                 let error = outcome.expect_err("the fault is told");
-                let text = error.to_string();
+                let text = format!("{error:#}");
                 assert_eq!(error.kind(), ErrorKind::Kernel, "{text}");
                 assert!(text.contains("kernel `use_prices`") && text.contains("set `inner_fp64`"), "{text}");
             };

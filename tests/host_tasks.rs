@@ -205,8 +205,8 @@ fn failures_name_their_root_and_stop_what_depends_on_them() {
         {
             let error = event.wait().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::HostTask);
-            assert!(error.to_string().contains(what), "{error}");
-            assert_eq!(error.to_string().matches("the disk is full").count(), 1, "{error}");
+            assert!(format!("{error:#}").contains(what), "{error}");
+            assert_eq!(format!("{error:#}").matches("the disk is full").count(), 1, "{error}");
             assert!(matches!(event.status().unwrap(), EventStatus::Failed(_)));
             assert!(event.is_complete().is_err());
         }
@@ -216,12 +216,12 @@ fn failures_name_their_root_and_stop_what_depends_on_them() {
         assert_eq!(queue.after(&[&behind]).read(&value).unwrap(), [5]);
         assert!(queue.after(&[&failed]).read(&value).is_err());
         // The queue tells once, and works on.
-        assert!(queue.wait().unwrap_err().to_string().contains("the disk is full"));
+        assert!(format!("{:#}", queue.wait().unwrap_err()).contains("the disk is full"));
         queue.wait().unwrap();
 
         let panicked = queue.host_task(|| -> () { panic!("on purpose") }).unwrap();
         let error = panicked.wait().unwrap_err();
-        assert!(error.to_string().contains("on purpose"), "{error}");
+        assert!(format!("{error:#}").contains("on purpose"), "{error}");
         assert!(queue.wait().is_err());
         queue.host_task(|| ()).unwrap().wait().unwrap();
         queue.wait().unwrap();

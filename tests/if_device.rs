@@ -319,7 +319,7 @@ fn devices_need_nothing_of_the_hosts_bodies() {
     let memory = upload(&host, &[1]);
     let error = host.parallel_for(1, single_pass::bodies::branch(&memory)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::KernelNotSupported);
-    assert!(error.to_string().contains("needs fp64"), "{error}");
+    assert!(format!("{error:#}").contains("needs fp64"), "{error}");
     // Programs without sides run in either role.
     assert_eq!(run(&host, &[0; 4], |out| shared_c::in_c(out))[0], 2);
 }

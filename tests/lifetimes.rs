@@ -302,7 +302,7 @@ fn guards_and_launches_race_without_harm() {
                 match queue.parallel_for(64, bump) {
                     Ok(_) => launched.fetch_add(1, Ordering::Relaxed),
                     Err(error) => {
-                        assert!(error.to_string().contains("accessed by the host"), "{error}");
+                        assert!(format!("{error:#}").contains("accessed by the host"), "{error}");
                         thread::yield_now();
                         refused.fetch_add(1, Ordering::Relaxed)
                     }

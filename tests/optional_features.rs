@@ -28,7 +28,7 @@ use kernels::{optional_features, required_sub_groups};
 
 #[track_caller]
 fn assert_refused(error: &Error, parts: &[&str]) {
-    let text = error.to_string();
+    let text = format!("{error:#}");
     println!("{text}");
     assert_eq!(error.kind(), ErrorKind::KernelNotSupported, "{text}");
     for part in parts {

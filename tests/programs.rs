@@ -111,11 +111,11 @@ fn values_for_no_constant_are_refused() {
     let unknown = SpecConstant::<i32>::new("NOWHERE", 4711);
     let error = queue.single_task(spec_constants::specialized(&x).spec(&unknown, 1)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
-    assert!(error.to_string().contains("4711"), "{error}");
+    assert!(format!("{error:#}").contains("4711"), "{error}");
     let wide = SpecConstant::<i64>::new("FACTOR", spec_constants::FACTOR.id());
     let error = queue.single_task(spec_constants::specialized(&x).spec(&wide, 1)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
-    assert!(error.to_string().contains("4 bytes"), "{error}");
+    assert!(format!("{error:#}").contains("4 bytes"), "{error}");
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn an_aspect_that_the_device_lacks_is_named() {
     let x = queue.context().alloc_device::<f64>(1).unwrap();
     let error = queue.single_task(optional_features::third_double(&x)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::KernelNotSupported);
-    let text = error.to_string();
+    let text = format!("{error:#}");
     assert!(text.contains("fp64") && text.contains("third_double"), "{text}");
     let y = queue.context().alloc_device::<f32>(1).unwrap();
     queue.single_task(saxpy::saxpy(1.0, &y, &y)).unwrap().wait().unwrap();
@@ -137,7 +137,7 @@ fn a_kernel_that_does_not_exist() {
     static TYPO: Kernel = Kernel::new(&kernels::IMAGES, "saxpi");
     let error = queue(&device).single_task(KernelCall::new(&TYPO)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
-    assert!(error.to_string().contains("`saxpy`"), "{error}");
+    assert!(format!("{error:#}").contains("`saxpy`"), "{error}");
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn calls_of_bundles_are_checked() {
     let bundle = KernelBundle::from_spirv(queue.context(), SPEC).unwrap();
     let error = bundle.kernel("widht").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
-    assert!(error.to_string().contains("`width`, `factor`"), "{error}");
+    assert!(format!("{error:#}").contains("`width`, `factor`"), "{error}");
     let width = bundle.kernel("width").unwrap();
     let ints = queue.context().alloc_device::<i32>(1).unwrap();
     let floats = queue.context().alloc_device::<f32>(1).unwrap();
@@ -206,7 +206,7 @@ fn calls_of_bundles_are_checked() {
     for (call, expected) in calls {
         let error = queue.single_task(call).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::KernelArgument, "{expected}");
-        let text = error.to_string();
+        let text = format!("{error:#}");
         assert!(text.contains(expected) && text.contains("`width`"), "{expected} in: {text}");
     }
 }

@@ -142,9 +142,9 @@ fn rules_of_boxes() {
     assert_eq!(queue.read(&right).unwrap(), queue.read(&left).unwrap());
     let middle = rect.part([0, 1], [4, 3]).unwrap();
     let error = queue.copy(&left, &middle).unwrap_err();
-    assert!(error.to_string().contains("overlapping"), "{error}");
+    assert!(format!("{error:#}").contains("overlapping"), "{error}");
     let error = queue.copy(&left, &x).unwrap_err();
-    assert!(error.to_string().contains("48 bytes to 96"), "{error}");
+    assert!(format!("{error:#}").contains("48 bytes to 96"), "{error}");
     // As many elements in another shape.
     let turned = context.alloc_device::<u32>(12).unwrap();
     queue.copy(&left, &turned.rect([3, 4]).unwrap()).unwrap();
@@ -314,7 +314,7 @@ fn many_rows_of_any_width_against_a_model() {
             let config = Config { cases: 8, failure_persistence: None, ..Config::default() };
             TestRunner::new(config)
                 .run(&boxes, |case| {
-                    run(&queue, &case).map_err(|error| TestCaseError::fail(error.to_string()))
+                    run(&queue, &case).map_err(|error| TestCaseError::fail(format!("{error:#}")))
                 })
                 .unwrap();
         }
@@ -411,7 +411,9 @@ fn random_boxes_against_a_model() {
     for queue in queues_and_eventless(&context) {
         let config = Config { cases: 60, failure_persistence: None, ..Config::default() };
         TestRunner::new(config)
-            .run(&case(), |case| run(&queue, &case).map_err(|error| TestCaseError::fail(error.to_string())))
+            .run(&case(), |case| {
+                run(&queue, &case).map_err(|error| TestCaseError::fail(format!("{error:#}")))
+            })
             .unwrap();
     }
 }

@@ -281,7 +281,7 @@ fn a_host_task_that_fails_fails_the_submission() {
     graph.after_all_leaves().add(Command::fill(&value, 6)).unwrap();
     let executable = graph.finalize().unwrap();
     let error = queue.submit_graph(&executable).unwrap().wait().unwrap_err();
-    assert!(error.to_string().contains("no luck"), "{error}");
+    assert!(format!("{error:#}").contains("no luck"), "{error}");
     assert_eq!(*value.read().unwrap(), [5]);
 }
 

@@ -41,7 +41,7 @@ fn functions_of_a_library_that_is_loaded_later() {
     let out = context.alloc_device::<i32>(1).unwrap();
     let error = queue.single_task(use_plug(&memory, &out)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Build);
-    let text = error.to_string();
+    let text = format!("{error:#}");
     assert!(text.contains("set `plugged`") && text.contains("load its bundle"), "{text}");
 
     let images = images_of_library();

@@ -28,7 +28,7 @@ fn is_inside(test: &str) -> bool {
 
 /// The message must say what to do.
 fn assert_says(error: &Error, kind: ErrorKind, parts: &[&str]) {
-    let message = error.to_string();
+    let message = format!("{error:#}");
     println!("{message}");
     assert_eq!(error.kind(), kind, "{message}");
     for part in parts {
@@ -57,7 +57,7 @@ fn without_a_loader() {
 fn without_a_driver() {
     if is_inside("without_a_driver") {
         let error = Device::select().unwrap_err();
-        if error.to_string().contains("no OpenCL loader") {
+        if format!("{error:#}").contains("no OpenCL loader") {
             println!("skipped: there is no OpenCL loader here");
             return;
         }
@@ -67,7 +67,7 @@ fn without_a_driver() {
             &["found no driver", "OCL_ICD_VENDORS", "pocl-opencl-icd", "/nonexistent"],
         );
         // Asking again gives the same answer: nothing is left half-made.
-        assert_eq!(Device::all().unwrap_err().to_string(), error.to_string());
+        assert_eq!(Device::all().unwrap_err().to_string(), format!("{error:#}"));
     } else {
         in_own_process("without_a_driver", &[("OCL_ICD_VENDORS", "/nonexistent"), ("OCL_ICD_FILENAMES", "")]);
     }
@@ -109,7 +109,7 @@ fn a_device_without_shared_memory() {
         context.alloc_host::<f32>(16).unwrap_err(),
         context.alloc_shared::<f32>(16).unwrap_err(),
     ] {
-        let message = error.to_string();
+        let message = format!("{error:#}");
         println!("{message}");
         assert_eq!(error.kind(), ErrorKind::FeatureNotSupported, "{message}");
     }

@@ -70,9 +70,9 @@ fn an_inner_set_that_the_kernel_does_not_call_is_a_fault() {
     // Without `inner` nothing of it is linked; with it, but without `inner_fp64`, only the exact rate is not.
     let error = totals(&queue, 2, |out| use_outer_prices(&memory, out)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Kernel);
-    let text = error.to_string();
+    let text = format!("{error:#}");
     assert!(text.contains("use_outer_prices") && text.contains("set `inner`"), "{text}");
-    let text = totals(&queue, 3, |out| use_prices(&memory, out)).unwrap_err().to_string();
+    let text = format!("{:#}", totals(&queue, 3, |out| use_prices(&memory, out)).unwrap_err());
     assert!(text.contains("use_prices") && text.contains("set `inner_fp64`"), "{text}");
 }
 
@@ -84,7 +84,7 @@ fn what_an_inner_set_needs_its_callers_need() {
     assert_eq!(totals(&queue, 2, |out| use_prices(&memory, out)).unwrap(), [1030, 2060]);
     let error = totals(&queue, 2, |out| use_exact_prices(&memory, out)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::KernelNotSupported);
-    assert!(error.to_string().contains("fp64"), "{error}");
+    assert!(format!("{error:#}").contains("fp64"), "{error}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ static CONTAINER: LazyLock<Vec<u8>> = LazyLock::new(|| {
     match make() {
         Ok(images) => images.first().map(oclave_image::DeviceImage::to_bytes).unwrap_or_default(),
         Err(error) => {
-            log::error!("kernels for boxes of memory: {error}");
+            log::error!("kernels for boxes of memory: {error:#}");
             Vec::new()
         }
     }
@@ -45,7 +45,7 @@ pub(super) fn prepare(rows: InRows, queue: &Queue) -> Prepared {
     match launch::prepare(queue, &NdRange::new(size, group(size)), call) {
         Ok(kernel) => Prepared::Kernel(kernel),
         Err(error) => {
-            log::debug!("a box of memory is moved row by row: {error}");
+            log::debug!("a box of memory is moved row by row: {error:#}");
             Prepared::Rows(rows)
         }
     }

@@ -52,7 +52,7 @@ impl Known {
         let of_tables = tables.into_iter().map(|table| match table.images() {
             Ok(images) => images.into_iter().cloned().collect(),
             Err(error) => {
-                log::warn!("virtual functions of a table are left out: {error}");
+                log::warn!("virtual functions of a table are left out: {error:#}");
                 Vec::new()
             }
         });

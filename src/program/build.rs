@@ -54,7 +54,7 @@ impl Builder<'_> {
             match self.program_of_binary(device, binary) {
                 Ok(program) => return Ok(Arc::new(program)),
                 Err(error) => {
-                    log::warn!("the driver refuses the binary in image `{}`: {error}", image.name())
+                    log::warn!("the driver refuses the binary in image `{}`: {error:#}", image.name())
                 }
             }
         }
@@ -78,7 +78,7 @@ impl Builder<'_> {
             match self.program_of_binary(device, &binary) {
                 Ok(program) => return Ok(Arc::new(program)),
                 Err(error) => {
-                    log::debug!("the driver refuses a cached binary of image `{}`: {error}", image.name());
+                    log::debug!("the driver refuses a cached binary of image `{}`: {error:#}", image.name());
                     disk.remove(key);
                 }
             }
@@ -93,7 +93,7 @@ impl Builder<'_> {
         if let Some((disk, key)) = &cache {
             match program.binary() {
                 Ok(binary) => disk.store(key, &binary),
-                Err(error) => log::debug!("no binary of image `{}` to cache: {error}", image.name()),
+                Err(error) => log::debug!("no binary of image `{}` to cache: {error:#}", image.name()),
             }
         }
         Ok(Arc::new(program))

@@ -109,7 +109,7 @@ impl DiskCache {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => {
                 log::debug!(
-                    "program cache entry {} is not usable and will be rebuilt: {error}",
+                    "program cache entry {} is not usable and will be rebuilt: {error:#}",
                     path.display()
                 );
                 None

@@ -20,7 +20,7 @@ fn jobs() -> Option<&'static Sender<Job>> {
         match thread.spawn(move || jobs.into_iter().for_each(|job| job())) {
             Ok(_) => Some(sender),
             Err(error) => {
-                log::error!("no thread for events: {error}");
+                log::error!("no thread for events: {error:#}");
                 None
             }
         }

@@ -81,7 +81,7 @@ impl Pool {
         drop(state);
         let thread = std::thread::Builder::new().name("oclave-task".to_owned());
         let Err(error) = thread.spawn(|| self.work()) else { return None };
-        log::error!("no thread for host tasks: {error}");
+        log::error!("no thread for host tasks: {error:#}");
         let mut state = self.lock();
         state.threads -= 1;
         if state.threads > state.blocked { None } else { state.jobs.pop_front() }

@@ -73,7 +73,7 @@ fn one_host_writer_at_a_time() {
     let mut writers = halves.each_ref().map(|half| half.host().unwrap());
     for error in [buffer.host_read().map(drop), halves[0].host().map(drop)].map(Result::unwrap_err) {
         assert_eq!(error.kind(), ErrorKind::Invalid);
-        assert!(error.to_string().contains("host"), "{error}");
+        assert!(format!("{error:#}").contains("host"), "{error}");
     }
     writers[0].fill(2);
     drop(writers);
@@ -109,7 +109,7 @@ fn commands_wait_for_host_writers() {
         ] {
             let error = refused.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid);
-            assert!(error.to_string().contains("drop the other host accessor"), "{error}");
+            assert!(format!("{error:#}").contains("drop the other host accessor"), "{error}");
         }
         low.fill(5);
         high.fill(6);

@@ -57,8 +57,8 @@ fn parts_know_their_bounds() {
     ] {
         let error = bad.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
-        assert!(error.to_string().contains("[3, 6] elements of buffer"), "{error}");
-        assert!(error.to_string().contains("[4, 8] `f32`"), "{error}");
+        assert!(format!("{error:#}").contains("[3, 6] elements of buffer"), "{error}");
+        assert!(format!("{error:#}").contains("[4, 8] `f32`"), "{error}");
     }
 }
 
@@ -100,7 +100,10 @@ fn sub_buffers_have_rules() {
     ] {
         let error = bad.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
-        assert!(error.to_string().contains(why) && error.to_string().contains("[8, 64] `u32`"), "{error}");
+        assert!(
+            format!("{error:#}").contains(why) && format!("{error:#}").contains("[8, 64] `u32`"),
+            "{error}"
+        );
     }
     // Devices want sub-buffers to begin at certain addresses.
     let queue = Queue::new(&context).unwrap();
@@ -110,7 +113,7 @@ fn sub_buffers_have_rules() {
     if alignment > 4 {
         let error = launched.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
-        assert!(error.to_string().contains(&format!("multiple of {alignment} bytes")), "{error}");
+        assert!(format!("{error:#}").contains(&format!("multiple of {alignment} bytes")), "{error}");
     } else {
         launched.unwrap();
     }

@@ -113,11 +113,11 @@ fn contents_that_do_not_arrive_are_where_they_were() {
             session.fail("clEnqueueMemcpyINTEL", fails, -5);
             writer.finish().unwrap();
             for event in [&lost, &behind] {
-                let error = event.wait().unwrap_err().to_string();
+                let error = format!("{:#}", event.wait().unwrap_err());
                 assert!(error.contains("clEnqueueMemcpyINTEL"), "{error}");
             }
             assert_eq!(session.pending_faults(), 0);
-            let error = buffer.host_read().unwrap_err().to_string();
+            let error = format!("{:#}", buffer.host_read().unwrap_err());
             assert!(error.contains("clEnqueueMemcpyINTEL"), "{error}");
             let mut expected = [first; 100];
             expected[3] = 9;
@@ -144,7 +144,7 @@ fn failures_of_drops_are_reported_later() {
     drop(buffer);
     assert_eq!(session.pending_faults(), 0);
     let error = queue.marker().unwrap_err();
-    assert!(error.to_string().contains("writing a buffer back"), "{error}");
+    assert!(format!("{error:#}").contains("writing a buffer back"), "{error}");
     assert_eq!(target.to_vec().unwrap(), [1; 4]);
     queue.marker().unwrap();
 }

@@ -266,7 +266,7 @@ fn dg_dev_004_queries_by_name() {
         assert_eq!(bundle.device_global("histogram").unwrap().size_bytes(), 32);
         assert!(!bundle.has_device_global("nothing"));
         let error = bundle.device_global("nothing").unwrap_err();
-        assert!(error.kind() == ErrorKind::Invalid && error.to_string().contains("`nothing`"), "{error}");
+        assert!(error.kind() == ErrorKind::Invalid && format!("{error:#}").contains("`nothing`"), "{error}");
     }
 }
 
@@ -288,7 +288,7 @@ fn dg_grf_002_copies_in_graphs() {
             recording.end();
             for error in [added, recorded] {
                 assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
-                assert!(error.to_string().contains("allow_device_globals"), "{error}");
+                assert!(format!("{error:#}").contains("allow_device_globals"), "{error}");
             }
         }
         assert!(strict.is_empty());

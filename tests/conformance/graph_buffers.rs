@@ -79,7 +79,7 @@ fn g_buf_009_no_write_back() {
         for refused in [graph.add(command.clone()).map(drop), queue.submit(command.clone()).map(drop)] {
             let error = refused.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid);
-            assert!(error.to_string().contains("set_write_back(false)"), "{error}");
+            assert!(format!("{error:#}").contains("set_write_back(false)"), "{error}");
         }
     }
     assert!(graph.is_empty());
@@ -101,7 +101,7 @@ fn g_buf_009_no_host_accessor_while_recording() {
     for refused in [used.host_read().map(drop), used.host_write().map(drop)] {
         let error = refused.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
-        assert!(error.to_string().contains("recording"), "{error}");
+        assert!(format!("{error:#}").contains("recording"), "{error}");
     }
     other.host_read().unwrap();
     recording.end();

@@ -288,7 +288,7 @@ fn g_prt_001_svg() {
         }
         Err(error) => {
             assert_eq!(error.kind(), ErrorKind::FeatureNotSupported, "{error}");
-            assert!(error.to_string().contains("install Graphviz"), "{error}");
+            assert!(format!("{error:#}").contains("install Graphviz"), "{error}");
             assert!(!path.exists());
             println!("no Graphviz on this machine");
         }

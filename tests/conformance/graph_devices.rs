@@ -178,8 +178,8 @@ fn g_err_010_failures_of_the_driver_name_their_stage() {
             let error = way.queue.submit_graph(&executable).unwrap_err();
             assert_eq!(session.pending_faults(), 0, "{stage}");
             drop(session);
-            assert!(error.to_string().contains(stage), "{error}");
-            assert!(error.to_string().contains(&format!("graph {}", graph.id())), "{error}");
+            assert!(format!("{error:#}").contains(stage), "{error}");
+            assert!(format!("{error:#}").contains(&format!("graph {}", graph.id())), "{error}");
             // The next time it works, from wherever the first came to.
             way.queue.fill(&values, 0).unwrap().wait().unwrap();
             way.queue.submit_graph(&executable).unwrap().wait().unwrap();

@@ -265,7 +265,7 @@ fn g_prf_004_what_is_missing_is_named() {
                 event.wait().unwrap();
                 let error: Error = event.profiling().unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::Profiling);
-                assert!(error.to_string().contains(says), "{error}");
+                assert!(format!("{error:#}").contains(says), "{error}");
             };
             refused(&measuring, false, "graph was finalized without profiling");
             refused(&way.queue, true, "queue was built without profiling");

@@ -13,7 +13,7 @@ use super::kernels::saxpy::saxpy;
 fn invalid<T: std::fmt::Debug>(result: Result<T, Error>, says: &str) {
     let error = result.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
-    assert!(error.to_string().contains(says), "{error}");
+    assert!(format!("{error:#}").contains(says), "{error}");
 }
 
 #[test]

@@ -348,7 +348,7 @@ fn g_qst_005_other_contexts_do_not_join() {
     {
         let error = refused.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
-        assert!(error.to_string().contains("another context or device"), "{error}");
+        assert!(format!("{error:#}").contains("another context or device"), "{error}");
     }
     recording.end();
     assert_eq!((foreign.state(), graph.len()), (QueueState::Executing, 1));
@@ -380,7 +380,7 @@ fn g_qst_006_events_of_another_graph() {
     for command in [task(), Command::barrier(), Command::marker()] {
         let error = b.submit(command.after(&event)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
-        assert!(error.to_string().contains("another graph"), "{error}");
+        assert!(format!("{error:#}").contains("another graph"), "{error}");
     }
     assert_eq!(other.add(task().after(&event)).unwrap_err().kind(), ErrorKind::Invalid);
     other_recording.end();
@@ -607,7 +607,7 @@ fn g_bar_013_no_barriers_by_hand() {
     for command in [Command::barrier(), Command::marker()] {
         let error = graph.after(&first).add(command).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
-        assert!(error.to_string().contains("empty node"), "{error}");
+        assert!(format!("{error:#}").contains("empty node"), "{error}");
     }
     assert_eq!(graph.len(), 1);
 }

@@ -182,7 +182,7 @@ fn g_rec_017_submissions_that_wait() {
     let error = queue
         .host_task(|| -> Result<(), std::io::Error> { Err(std::io::Error::other("no luck")) })
         .unwrap_err();
-    assert!(error.kind() == ErrorKind::HostTask && error.to_string().contains("no luck"), "{error}");
+    assert!(error.kind() == ErrorKind::HostTask && format!("{error:#}").contains("no luck"), "{error}");
 }
 
 #[test]

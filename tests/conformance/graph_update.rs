@@ -84,7 +84,7 @@ fn numbered(memory: &UsmSlice<u32, usm::Device>, first: u32) -> Command {
 fn invalid<T: std::fmt::Debug>(result: Result<T>, because: &str) {
     let error = result.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
-    assert!(error.to_string().contains(because), "{error}");
+    assert!(format!("{error:#}").contains(because), "{error}");
 }
 
 #[test]

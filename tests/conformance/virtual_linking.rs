@@ -134,7 +134,7 @@ fn vf_lnk_007_a_misspelt_set() {
     let memory = setting.make("make_squares");
     let error = setting.of("measure_frist", &memory).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Build);
-    let text = error.to_string();
+    let text = format!("{error:#}");
     // Tables that other tests have registered have sets, too.
     for part in ["`measure_frist`", "set `frist`", "there is `", "`first`", "`second`", "indirectly_callable"]
     {
@@ -267,7 +267,7 @@ fn vf_okf_003_a_set_of_which_the_device_has_one_feature() {
         let call = setting.call("use_number").pointer_mut(&memory).pointer_mut(&out);
         let error = setting.queue.single_task(call).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::KernelNotSupported);
-        let text = error.to_string();
+        let text = format!("{error:#}");
         assert!(text.contains("`use_number`") && text.contains(lacks), "{text}");
     }
 }

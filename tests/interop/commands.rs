@@ -162,12 +162,12 @@ fn native_commands_that_fail() {
     for queue in queues_and_eventless(&context) {
         let fail = || Command::native(&[], |_| Err::<EventHandle, _>("the raw side is out of order"));
         let error = queue.submit(fail()).unwrap_err();
-        assert!(error.to_string().contains("the raw side is out of order"), "{error}");
+        assert!(format!("{error:#}").contains("the raw side is out of order"), "{error}");
         let task = queue.host_task(|| ()).unwrap();
         let held = queue.after(&[&task]).submit(fail());
         // Held back or not, whoever waits is told.
         let outcome = held.and_then(|event| event.wait());
-        assert!(outcome.unwrap_err().to_string().contains("the raw side is out of order"));
+        assert!(format!("{:#}", outcome.unwrap_err()).contains("the raw side is out of order"));
         let _ = queue.wait();
         queue.wait().unwrap();
     }

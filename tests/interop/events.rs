@@ -65,7 +65,7 @@ fn user_events_that_fail() {
         let error = given.wait().unwrap_err();
         assert_eq!((error.kind(), error.code()), (ErrorKind::Kernel, Some(-77)), "{error}");
         let error = behind.wait().unwrap_err();
-        assert!(error.to_string().contains("depends on"), "{error}");
+        assert!(format!("{error:#}").contains("depends on"), "{error}");
         // The queue goes on.
         let last = queue.after(&[&filled]).single_task(bump(&bundle, &value, 4)).unwrap();
         assert_eq!(queue.after(&[&last]).read(&value).unwrap(), [5]);

@@ -150,7 +150,7 @@ fn memory_objects_that_are_no_buffers_of_the_context() {
     // SAFETY: as above.
     let closed = unsafe { MemHandle::from_raw(closed) }.unwrap();
     let error = Buffer::<i32>::from_native(&context, closed, 1).unwrap_err();
-    assert!(error.to_string().contains("clEnqueueReadBuffer"), "{error}");
+    assert!(format!("{error:#}").contains("clEnqueueReadBuffer"), "{error}");
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn a_timeline_shows_segments() {
     executable.update(copy).unwrap();
     assert_eq!(executable.timeline(&event).unwrap().nodes().len(), seen.len());
     queue.submit_graph(&executable).unwrap().wait().unwrap();
-    let refused = executable.timeline(&event).unwrap_err().to_string();
+    let refused = format!("{:#}", executable.timeline(&event).unwrap_err());
     assert!(refused.contains("before the graph is updated or submitted again"), "{refused}");
 }
 
@@ -103,7 +103,7 @@ fn a_launch_that_fails_names_the_nodes_of_its_segment() {
     const OUT_OF_RESOURCES: i32 = -5;
     let session = Session::start();
     session.fail("clEnqueueNDRangeKernel", 1, OUT_OF_RESOURCES);
-    let error = queue.submit_graph(&executable).unwrap_err().to_string();
+    let error = format!("{:#}", queue.submit_graph(&executable).unwrap_err());
     assert!(error.contains("nodes 0, 1, 2, 3, 4, 5, 6, 7 and 42 more"), "{error}");
     drop(session);
     queue.submit_graph(&executable).unwrap().wait().unwrap();

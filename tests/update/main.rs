@@ -384,7 +384,7 @@ fn what_is_not_updatable_is_refused_and_nothing_changes() {
     let refused = |result: oclave::Result<()>, because: &str| {
         let error = result.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
-        assert!(error.to_string().contains(because), "{error}");
+        assert!(format!("{error:#}").contains(because), "{error}");
     };
     refused(plain.update(&kernel), "cannot be updated");
     refused(plain.update_graph(&graph), "cannot be updated");

@@ -75,7 +75,7 @@ fn sets_that_functions_of_a_called_set_call_are_linked_too() {
     let (kernels_alone, _calling) = (load(&missing, &kernels(&["sum"])), load(&missing, &calling()));
     let out = missing.context().alloc_device::<i32>(1).unwrap();
     let plain = kernels_alone.kernel("plain").unwrap().call().pointer_mut(&out);
-    let text = missing.parallel_for(1, plain).unwrap_err().to_string();
+    let text = format!("{:#}", missing.parallel_for(1, plain).unwrap_err());
     assert!(text.contains("set `half`, which image `sum` calls"), "{text}");
 
     let masked = queue(&device.masked(Mask::FP64));
@@ -83,7 +83,7 @@ fn sets_that_functions_of_a_called_set_call_are_linked_too() {
     let objects = construct(&masked, &load(&masked, &kernels(&[])), &[ADD]);
     let error = apply(&masked, &images[0], &objects).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::KernelNotSupported);
-    let text = error.to_string();
+    let text = format!("{error:#}");
     assert!(text.contains("set `half`, which image `sum` calls") && text.contains("fp64"), "{text}");
 
     if !device.capabilities().aspects.contains(Aspects::FP64) {
@@ -108,7 +108,7 @@ fn a_set_that_nobody_provides_is_named() {
     let call = kernels.kernel("plain").unwrap().call().pointer_mut(&out);
     let error = queue.parallel_for(1, call).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Build);
-    let text = error.to_string();
+    let text = format!("{error:#}");
     assert!(text.contains("set `summ`") && text.contains("`sum`"), "{text}");
 }
 
@@ -121,7 +121,7 @@ fn a_kernel_that_calls_what_the_device_lacks_is_refused_and_one_that_creates_it_
     let objects = construct(&queue, &creates, &[HALF, ADD]);
     let error = apply(&queue, &calls, &objects).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::KernelNotSupported);
-    let text = error.to_string();
+    let text = format!("{error:#}");
     assert!(text.contains("set `half`") && text.contains("fp64"), "{text}");
     // The object of the class that the device cannot run is there, and the others work.
     let added = objects.slice(3..).unwrap();
@@ -142,7 +142,7 @@ fn a_dead_object_is_reported_by_the_next_wait() {
     let check = |outcome: oclave::Result<()>| {
         let error = outcome.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Kernel);
-        let text = error.to_string();
+        let text = format!("{error:#}");
         assert!(text.contains("kernel `apply`") && text.contains("no known class"), "{text}");
     };
     check(launch().wait());
@@ -169,7 +169,7 @@ fn the_kernel_that_made_the_call_is_named() {
     // MUL has nothing in slot 1.
     queue.parallel_for(2, call(&kernels.kernel("apply_other").unwrap(), &objects, &out)).unwrap();
     queue.parallel_for(2, call(&kernels.kernel("apply").unwrap(), &objects, &out)).unwrap();
-    let text = queue.wait().unwrap_err().to_string();
+    let text = format!("{:#}", queue.wait().unwrap_err());
     assert!(text.contains("kernel `apply_other`"), "{text}");
 }
 
@@ -180,7 +180,7 @@ fn a_set_that_the_kernel_does_not_call_is_named() {
     let kernels = load(&queue, &kernels(&["sum"]));
     let (_sum, _half) = (load(&queue, &sum()), load(&queue, &half()));
     let objects = construct(&queue, &kernels, &[HALF]);
-    let text = apply(&queue, &kernels, &objects).unwrap_err().to_string();
+    let text = format!("{:#}", apply(&queue, &kernels, &objects).unwrap_err());
     assert!(text.contains("`half` is in set `half`, which the kernel does not call"), "{text}");
     assert!(text.contains("calls_indirectly"), "{text}");
 }
@@ -215,7 +215,7 @@ fn calls_that_nest_work_to_their_depth() {
                 let sum = (length * (length + 1) / 2) as i32;
                 assert_eq!(queue.read(&out).unwrap(), [sum], "{depth:?}, {length} objects");
             } else {
-                let text = outcome.unwrap_err().to_string();
+                let text = format!("{:#}", outcome.unwrap_err());
                 assert!(text.contains("`tree_sum`") && text.contains("nest too deep"), "{text}");
             }
         }
@@ -299,7 +299,7 @@ fn linked_programs_are_found_on_disk_by_what_they_are_linked_of() {
         let dead = queue.context().alloc_device::<u64>(3).unwrap();
         queue.memset(&dead, 0).unwrap().wait().unwrap();
         let error = apply(&queue, &kernels, &dead).unwrap_err();
-        assert!(error.to_string().contains("kernel `apply`"), "binaries report, too: {error}");
+        assert!(format!("{error:#}").contains("kernel `apply`"), "binaries report, too: {error}");
         session.count("clCreateProgramWithIL")
     };
     assert_eq!(run(false), 1);
@@ -326,7 +326,7 @@ fn images_made_ahead_of_time_are_neither_linked_nor_compiled() {
     assert_eq!(session.count("clCreateProgramWithIL"), 0);
     assert_eq!(session.count("clCreateProgramWithBinary"), 1);
     let dead = construct(&queue, &kernels, &[TREE]);
-    let text = apply(&queue, &kernels, &dead).unwrap_err().to_string();
+    let text = format!("{:#}", apply(&queue, &kernels, &dead).unwrap_err());
     assert!(text.contains("kernel `apply`"), "{text}");
     // The binary is for the device as it is; without, there is still the module.
     let masked = self::queue(&device.masked(Mask::FP64));

@@ -13,7 +13,7 @@ fn refused(device: &Device, images: &[DeviceImage]) -> String {
     let call = kernels.kernel("plain").unwrap().call().pointer_mut(&out);
     let error = queue.parallel_for(1, call).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Build, "{error}");
-    error.to_string()
+    format!("{error:#}")
 }
 
 #[test]
@@ -61,5 +61,5 @@ fn images_of_another_version_are_refused() {
     image.properties.insert("oclave/virtual calls", "abi", oclave_image::PropertyValue::U32(99));
     let error = KernelBundle::from_image(queue.context(), &image.to_bytes()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Image);
-    assert!(error.to_string().contains("version 99"), "{error}");
+    assert!(format!("{error:#}").contains("version 99"), "{error}");
 }

@@ -66,7 +66,7 @@ impl From<io::Error> for Failure {
 
 impl From<oclave::Error> for Failure {
     fn from(error: oclave::Error) -> Self {
-        Self::Message(error.to_string())
+        Self::Message(format!("{error:#}"))
     }
 }
 

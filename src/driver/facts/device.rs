@@ -116,7 +116,7 @@ impl Drop for Root {
             let _turn = partition_turn();
             // SAFETY: a sub-device, created with one reference, which this owns.
             if let Err(error) = unsafe { self.platform.api().clReleaseDevice(self.id) } {
-                log::error!("releasing a sub-device: {error}");
+                log::error!("releasing a sub-device: {error:#}");
             }
         }
     }
@@ -139,7 +139,7 @@ impl Device {
                 Ok(roots) => devices
                     .extend(roots.iter().map(|root| Self::new(RootRef::Static(root), mask, Side::Device))),
                 Err(error) => {
-                    log::warn!("{error}");
+                    log::warn!("{error:#}");
                     failure.get_or_insert(error);
                 }
             }

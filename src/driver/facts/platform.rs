@@ -168,7 +168,7 @@ fn enumerate() -> Result<Vec<Inner>> {
                     api.clGetPlatformInfo(id, name, size, value, ret)
                 })
                 .unwrap_or_else(|error| {
-                    log::warn!("a platform does not answer query {name:#x}: {error}");
+                    log::warn!("a platform does not answer query {name:#x}: {error:#}");
                     "?".to_owned()
                 })
             };

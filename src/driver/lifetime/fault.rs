@@ -106,7 +106,7 @@ impl Context {
         for (_, cell) in self.faults().cells().drain(..) {
             // SAFETY: the memory is the context's own; no command is left that could use it, as each keeps the context.
             if let Err(error) = unsafe { usm.clMemBlockingFreeINTEL(self.raw(), cell.0.as_ptr().cast()) } {
-                log::error!("the words of faults were not freed: {error}");
+                log::error!("the words of faults were not freed: {error:#}");
             }
         }
     }

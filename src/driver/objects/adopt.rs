@@ -159,7 +159,7 @@ impl UserEvent {
         // SAFETY: the event is alive, and its status was not set before.
         let set = api().and_then(|api| unsafe { api.clSetUserEventStatus(self.0.raw(), status) });
         if let Err(error) = set {
-            log::error!("a user event stays as it is: {error}");
+            log::error!("a user event stays as it is: {error:#}");
         }
     }
 }

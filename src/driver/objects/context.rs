@@ -139,7 +139,7 @@ impl Context {
 
     /// Stores the first error of something that cannot return it.
     pub(crate) fn keep_error(&self, error: Error) {
-        log::error!("{error}");
+        log::error!("{error:#}");
         let mut first = self.first_error.lock().unwrap_or_else(PoisonError::into_inner);
         first.get_or_insert(error);
         self.has_error.store(true, Ordering::Release);
@@ -239,7 +239,7 @@ impl Drop for Context {
         self.stop_watching();
         // SAFETY: the reference is this object's own.
         if let Err(error) = unsafe { self.api.clReleaseContext(self.raw) } {
-            log::error!("a context was not released: {error}");
+            log::error!("a context was not released: {error:#}");
         }
     }
 }

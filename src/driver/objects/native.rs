@@ -92,7 +92,7 @@ macro_rules! handles {
             fn drop(&mut self) {
                 // SAFETY: the reference is this object's own.
                 if let Err(error) = unsafe { self.api.$release(self.raw) } {
-                    log::error!("a handle was not released: {error}");
+                    log::error!("a handle was not released: {error:#}");
                 }
             }
         }

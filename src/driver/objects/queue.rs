@@ -102,7 +102,7 @@ impl Drop for QueueCore {
     fn drop(&mut self) {
         // SAFETY: the reference is this object's own. Commands still on the queue keep what the driver needs of it.
         if let Err(error) = unsafe { self.api.clReleaseCommandQueue(self.raw) } {
-            log::error!("a queue was not released: {error}");
+            log::error!("a queue was not released: {error:#}");
         }
     }
 }

@@ -195,7 +195,7 @@ impl Queue {
             });
             // Intel's CPU runtime answers CL_INVALID_VALUE to every such call. Nothing is lost without a hint.
             submitted.or_else(|error| {
-                log::debug!("memory is not prefetched: {error}");
+                log::debug!("memory is not prefetched: {error:#}");
                 self.marker(after)
             })
         })

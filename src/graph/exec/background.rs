@@ -42,7 +42,7 @@ impl Build {
                         break;
                     }
                     if let Err(error) = context.programs().replay(&device, target, specs) {
-                        log::debug!("built in the background: {error}");
+                        log::debug!("built in the background: {error:#}");
                     }
                 }
             });

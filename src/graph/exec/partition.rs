@@ -161,7 +161,7 @@ impl DevicePart {
         let set = |rival: &mut Rival| set(&mut rival.steps, &rival.places, &mut Patches::default());
         let taken = self.rivals().try_for_each(set);
         if let Err(error) = taken {
-            log::warn!("other steps are given up, as they do not take an update: {error}");
+            log::warn!("other steps are given up, as they do not take an update: {error:#}");
             self.stop_learning();
         }
         Ok(())

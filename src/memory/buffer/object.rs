@@ -168,7 +168,7 @@ impl Object {
         let storages = self.storages.lock().unwrap_or_else(PoisonError::into_inner);
         match storages.first() {
             Some(storage) => storage.context.driver().keep_error(error),
-            None => log::error!("{error}"),
+            None => log::error!("{error:#}"),
         }
     }
 

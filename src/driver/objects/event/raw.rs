@@ -122,7 +122,7 @@ impl Drop for RawEvent {
     fn drop(&mut self) {
         // SAFETY: the reference is this object's own.
         if let Err(error) = unsafe { self.api.clReleaseEvent(self.raw) } {
-            log::error!("an event was not released: {error}");
+            log::error!("an event was not released: {error:#}");
         }
     }
 }
