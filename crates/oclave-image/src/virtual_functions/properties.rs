@@ -1,7 +1,26 @@
 //! Virtual functions as property sets.
 //!
-//! `SYCL/virtual functions` is that of the specification. The tables are sets of oclave's, of text: one property a
-//! function, slot, offset or dispatcher, its fields separated by single spaces, `-` where there is none.
+//! | property set | property → value | images that have it |
+//! |---|---|---|
+//! | `SYCL/virtual functions` | as in the specification; commas within brackets belong to a name, the default set is `void` | all that provide, call or create a set |
+//! | `oclave/virtual calls` | `abi` → version of codes and names; `depth` → how deep calls may nest in a cycle | all of these |
+//! | `oclave/virtual functions` | function → `code wrapper signature calls` | set images and dummies: what they export |
+//! | `oclave/virtual slots` | code → `function slot classes` | images that define vtables with functions of a set |
+//! | `oclave/virtual offsets` | code → bytes | the same images |
+//! | `oclave/virtual dispatchers` | name → `signature slot class` | images that import dispatchers |
+//!
+//! Values of the tables are text. Single spaces separate the fields, and `-` stands for a missing one.
+//!
+//! # What a dispatcher answers
+//! A dispatcher must answer the codes of all slots that its key admits (`SlotKey::admits`), in all known images, whose
+//! function a linked set image provides with the same signature. A dispatcher without a slot also answers the codes of
+//! these functions themselves. Everything else is a fault. Several images may provide equal functions; one of them is
+//! called. Two different functions with one code are an error.
+//!
+//! # Recursion
+//! Where the dispatchers that linked functions call form a cycle, the set images are linked once for each level. Level 0
+//! exports `wrapper`, level *n* exports `wrapper__d<n>` and imports `dispatcher__d<n+1>`. The dispatchers of the last
+//! level know no function.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
