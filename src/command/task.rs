@@ -130,9 +130,9 @@ mod tests {
     fn errors_and_panics_are_the_outcome() {
         assert!(caught(TASK, || ().into_result()).is_ok());
         let error = caught(TASK, || Err::<(), _>("no luck").into_result()).unwrap_err();
-        assert!(error.to_string().contains("no luck"), "{error}");
+        assert!(format!("{error:#}").contains("no luck"), "{error}");
         let error = caught::<()>(TASK, || panic!("number {}", 7)).unwrap_err();
-        assert!(error.to_string().contains("number 7"), "{error}");
+        assert!(format!("{error:#}").contains("number 7"), "{error}");
         assert_eq!(error.kind(), ErrorKind::HostTask);
     }
 }

@@ -178,7 +178,7 @@ mod tests {
         let table: &'static ImageTable = Box::leak(Box::new(ImageTable::new("t", bytes.to_vec().leak())));
         assert_eq!(table.images_with("a").unwrap().len(), 1);
         for error in [table.images_with("b").unwrap_err(), table.images_with("c").unwrap_err()] {
-            assert!(error.to_string().contains("checksum"), "{error}");
+            assert!(format!("{error:#}").contains("checksum"), "{error}");
         }
     }
 }
