@@ -144,8 +144,10 @@ impl Context {
         UsmSlice::new(self, device, len)
     }
 
-    /// USM of this context that was freed, and is kept to be given out again: on drivers that do not take it back well (for a second on
-    /// PoCL 7.1, for a minute on PoCL 6.0; at most 256 MiB). Nothing elsewhere, where it is freed at once.
+    /// Returns how much freed USM the context keeps for reuse.
+    ///
+    /// Some drivers do not take memory back well. PoCL 7.1 gets it back after a second, PoCL 6.0 after a minute, and
+    /// the context keeps at most 256 MiB. Other drivers get it back at once.
     #[must_use]
     pub fn spare_memory(&self) -> SpareMemory {
         self.driver().spare_memory()
@@ -211,28 +213,31 @@ impl ContextBuilder {
         self
     }
 
-    /// Whether a virtual call that reaches no function (of an object that is dead or was never constructed, of a set that the
-    /// kernel does not call, or nested too deep) is reported by the next wait, as [`ErrorKind::Kernel`](crate::ErrorKind::Kernel).
-    /// Such a call returns zeroes. On unless `OCLAVE_VIRTUAL_CALL_CHECKS` is `0` or `off`; without, virtual calls can be a
-    /// little faster.
+    /// Sets whether the next wait reports invalid virtual calls, as [`ErrorKind::Kernel`](crate::ErrorKind::Kernel).
+    ///
+    /// A call is invalid if its object is dead or was never constructed, if the kernel does not call the function's set, or
+    /// if it is nested too deep. Such a call returns zero. The default is on, unless `OCLAVE_VIRTUAL_CALL_CHECKS` is `0` or
+    /// `off`. Without checks, virtual calls can be a little faster.
     pub fn virtual_call_checks(mut self, on: bool) -> Self {
         self.virtual_call_checks = on;
         self
     }
 
-    /// Whether graphs of the context replay runs of small nodes by the interpreter
-    /// ([`ReplayStrategy::Interpreter`](crate::ReplayStrategy::Interpreter)): never with `Some(false)`, whatever is asked for; with `Some(true)` wherever
-    /// it can be, and with `None` where it is faster, as far as the library can tell. The environment says it for contexts
-    /// that are made without: `OCLAVE_GRAPH_INTERPRETER` is `0` or `off`, `1` or `on`, or anything else.
+    /// Sets whether graphs of the context run small nodes by the interpreter.
+    ///
+    /// `Some(false)` disables it, even for [`ReplayStrategy::Interpreter`](crate::ReplayStrategy::Interpreter). `Some(true)`
+    /// uses it for all nodes that it supports. `None` uses it where it is faster. The default comes from
+    /// `OCLAVE_GRAPH_INTERPRETER`: `0` or `off`, `1` or `on`, anything else for `None`.
     pub fn graph_interpreter(mut self, wish: Option<bool>) -> Self {
         self.graph_interpreter = wish;
         self
     }
 
-    /// Whether each submission to a queue of the context waits for its command, replays of graphs included, and returns its
-    /// failure: for finding the command that fails. What is recorded into a graph does not run, and is not waited for. A
-    /// command that waits for something which the same thread does later never returns then. Off, unless the environment
-    /// has `OCLAVE_BLOCKING_SUBMISSIONS`, with another value than `0` or `off`.
+    /// Sets whether each submission waits for its command and returns the command's failure.
+    ///
+    /// This helps to find the command that fails. It includes replays of graphs, but not commands that are recorded. A
+    /// submission that waits for something which the same thread does later never returns. The default is off, unless
+    /// `OCLAVE_BLOCKING_SUBMISSIONS` has a value other than `0` or `off`.
     pub fn blocking_submissions(mut self, on: bool) -> Self {
         self.blocking_submissions = on;
         self

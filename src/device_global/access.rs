@@ -1,7 +1,7 @@
 //! What a variable offers to copies, as traits: whether the host may read or write it, and what it holds.
 //!
-//! For variables that rustc knows they hold or do not; for those found by name they always hold, and are checked when a
-//! copy is made.
+//! For generated variables, rustc knows whether they hold. For variables found by name they always hold, and each copy
+//! checks the access.
 
 use bytemuck::Pod;
 

@@ -1,8 +1,8 @@
 //! Device globals: variables that live on a device between kernels and that the host can read and write.
 //!
 //! After `sycl_ext_oneapi_device_global`. A variable without `device_image_scope` has one instance per context and
-//! device, shared by every image and program; it is made and initialised when first accessed, by whatever side. A
-//! variable with it lives in its program.
+//! device. All images and programs share it. The first access, by the host or by a kernel, creates and initialises it. A
+//! variable with `device_image_scope` lives in its program.
 
 mod access;
 mod by_name;

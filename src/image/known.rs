@@ -25,8 +25,9 @@ pub(super) fn enter(table: &'static ImageTable) {
     }
 }
 
-/// The images that a context knows besides those of tables: of bundles, which stay known when the bundle is gone, as
-/// objects may live that need their functions.
+/// The images of bundles that a context knows.
+///
+/// They stay known after the bundle is gone, because objects may still need their functions.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     bundles: Mutex<Vec<Vec<Arc<LoadedImage>>>>,

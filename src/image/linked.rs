@@ -17,8 +17,9 @@ pub(crate) struct LinkedImages {
     report_faults: bool,
 }
 
-/// Links an image for a device: with all images that provide a set that its kernels call, or that the functions of those
-/// sets call (design of the virtual functions extension, "Changes to the runtime").
+/// Links an image for a device (design of the virtual functions extension, "Changes to the runtime").
+///
+/// The image is linked with all images that provide a set that its kernels call, directly or through functions of a set.
 ///
 /// Sets that kernels only create objects of are not linked: an object holds codes, no addresses. So neither the true
 /// image nor its dummy is needed, whatever the device lacks.

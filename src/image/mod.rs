@@ -1,5 +1,7 @@
-//! Device images on the host: the tables that generated code declares, decoded when first used, the choice of an image for a device, and
-//! the sets of virtual functions that are linked to it.
+//! Device images on the host.
+//!
+//! Generated code declares tables of images, which are decoded when first used. This module chooses an image for a device
+//! and links sets of virtual functions to it.
 
 mod known;
 mod linked;

@@ -53,8 +53,8 @@ impl ImageTable {
     /// All images of the table.
     ///
     /// # Errors
-    /// [`ErrorKind::Image`](crate::ErrorKind::Image), every time, when one of them is malformed: what is embedded in the
-    /// program does not heal.
+    /// [`ErrorKind::Image`](crate::ErrorKind::Image) when one of them is malformed. Every call returns the same error,
+    /// because the images are embedded in the program.
     pub(crate) fn images(&'static self) -> Result<Vec<&'static Arc<LoadedImage>>> {
         self.load(|_| true)
     }

@@ -18,7 +18,7 @@ impl Block {
         Self { rows: Rows::all(region.size_bytes()), region }
     }
 
-    /// As the driver takes it from a command; `held`: one that was held back.
+    /// The memory as the driver takes it; `held` says that the command was deferred.
     pub(crate) fn span(&self, held: bool) -> Result<(Span<'_>, Rows)> {
         Ok((self.region.held_span(held)?, self.rows))
     }

@@ -15,8 +15,8 @@ use crate::{Error, Range, Result};
 /// A box of an array of one to three dimensions in USM: what copies, fills, reads and writes of rectangles are given. Made by
 /// [`UsmSlice::rect`].
 ///
-/// Elements of the last dimension lie side by side. A copy goes element by element in this order, so that boxes of one
-/// number of elements can be copied to each other, to memory that lies side by side, and to parts of buffers.
+/// Elements of the last dimension are contiguous. A copy visits the elements in this order. Boxes with the same number of
+/// elements can therefore be copied to each other, to contiguous memory, and to parts of buffers.
 ///
 /// ```no_run
 /// # use oclave::{Command, Context, Queue, Result};

@@ -55,8 +55,8 @@ impl HostAddressable for kind::Shared {}
 
 /// `len` elements of `T` in USM.
 ///
-/// Clones and sub-slices share the memory. It is freed when the last of them is gone, and never while a command that was
-/// given it still runs: it may be dropped right after a launch. (An address that a kernel stored somewhere does not count.)
+/// Clones and sub-slices share the memory. It is freed when the last of them is gone and no command uses it any more. So it
+/// may be dropped right after a launch. (An address that a kernel stored somewhere does not count.)
 ///
 /// Element types are [`Pod`]: any bytes are a value, because kernels may write any.
 pub struct UsmSlice<T, K = kind::Device> {

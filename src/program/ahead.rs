@@ -14,18 +14,19 @@ use crate::{Error, ErrorKind, Result};
 /// The property set of binaries: name of the device's kind, driver and library version → binary.
 const BINARIES: &str = "oclave/device binaries";
 
-/// Makes, of the images of one program, those that serve a device: virtual functions are linked, images that the device
-/// cannot run are left out, and each holds the binary that the device's driver made of it.
+/// Links and compiles the images of one program for a device.
 ///
-/// Contexts on such a device, with the same driver and this version of the library, then neither link nor compile; all
-/// others build the SPIR-V, which stays in the image. So do launches that set specialization constants. Give the images to
-/// [`KernelBundle::from_image`](crate::KernelBundle::from_image), or to an [`ImageTable`](crate::ImageTable).
+/// Virtual functions are linked, and images that the device cannot run are left out. Each returned image contains the
+/// driver's binary. A context on such a device, with the same driver and this version of the library, neither links nor
+/// compiles. All other contexts build the SPIR-V, which stays in the image, and so do launches with specialization
+/// constants. Load the images with [`KernelBundle::from_image`](crate::KernelBundle::from_image), or put them into an
+/// [`ImageTable`](crate::ImageTable).
 ///
 /// `virtual_call_checks` is as for [`ContextBuilder`](crate::ContextBuilder::virtual_call_checks).
 ///
 /// # Errors
-/// [`ErrorKind::Image`] for malformed images, [`ErrorKind::Build`] for sets of virtual functions that none of the images
-/// provides and for what the driver refuses, [`ErrorKind::KernelNotSupported`] when the device can run none of them.
+/// [`ErrorKind::Image`] for malformed images. [`ErrorKind::Build`] for sets of virtual functions that no image provides, and
+/// when the driver refuses a module. [`ErrorKind::KernelNotSupported`] when the device can run none of the images.
 pub fn build_ahead_of_time(
     device: &Device,
     images: &[impl AsRef<[u8]>],

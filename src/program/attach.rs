@@ -29,8 +29,9 @@ pub(super) struct Attached {
     pub(super) own: HashMap<String, Region>,
 }
 
-/// Points the program's variables to the memory that all programs of the context and device share, and finds or makes
-/// the memory of its own variables.
+/// Points the program's variables to the memory that all programs of the context and device share.
+///
+/// Also finds or allocates the memory of the program's own variables.
 pub(super) fn attach(
     builder: &Builder<'_>,
     program: &Arc<Program>,

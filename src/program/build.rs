@@ -61,8 +61,9 @@ impl Builder<'_> {
         self.program_of(image, device, specs, "", || legal_words(image, device))
     }
 
-    /// A program made of an image in some way, which `form` names in the cache. `words` gives the module where the cache
-    /// does not have the program.
+    /// The program of an image in the form that `form` names in the cache.
+    ///
+    /// `words` returns the module; it is called only when the cache does not have the program.
     pub(super) fn program_of(
         &self,
         image: &LoadedImage,

@@ -18,8 +18,8 @@ pub(super) const NAME: &str = "kernel bundle";
 
 /// Kernels of a module that is given at run time.
 ///
-/// The module is checked before a driver sees it: malformed bytes are an error, never a crash. Programs are built when a
-/// kernel is first launched, kept with the bundle, and found again by other bundles of the same bytes in the disk cache.
+/// The module is checked before a driver sees it: malformed bytes are an error, never a crash. The first launch of a kernel
+/// builds its program, which is kept with the bundle. Other bundles of the same bytes find it in the disk cache.
 ///
 /// ```no_run
 /// # fn main() -> oclave::Result<()> {

@@ -15,8 +15,10 @@ use crate::driver::quirk::Quirks;
 use crate::driver::{Device, DeviceGlobalAccess};
 use crate::image::LoadedImage;
 
-/// Images with more device globals than this take them from the hidden argument where they can: compilers are slow with
-/// many variables (Intel's builds a kernel in 6 ms, and with a thousand variables beside it in 20), and each is a write.
+/// Images with more device globals than this use the hidden argument where they can.
+///
+/// Compilers are slow with many variables, and each variable costs a write. Intel's compiler builds a kernel in 6 ms, and in
+/// 20 ms with a thousand variables beside it.
 const MANY_VARIABLES: usize = 100;
 
 /// A device of a context.

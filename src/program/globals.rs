@@ -1,8 +1,8 @@
 //! The database of device globals: one piece of memory for each variable, context and device.
 //!
-//! A variable without `device_image_scope` is, in a program, a pointer to this memory. It is made and initialised when
-//! the first program that uses the variable is built or the host first copies, whichever comes first, and is freed with
-//! the context.
+//! In a program, a variable without `device_image_scope` is a pointer to this memory. The memory is allocated and
+//! initialised when the first program that uses the variable is built, or when the host first copies. It is freed with the
+//! context.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

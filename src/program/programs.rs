@@ -302,8 +302,8 @@ struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// With the images that are looked at: where values are to be specialized, those without the kernel, too, as the
-    /// constants of all kernels of a source are one list.
+    /// Also selects the images to search. With specialization values these include images without the kernel, because the
+    /// constants of all kernels of a source form one list.
     fn of(target: &'a CallTarget, specs: &[SpecValue]) -> Result<Self> {
         Ok(match target {
             CallTarget::Image(kernel) => {

@@ -210,8 +210,10 @@ impl Queue {
         self.after(&[]).prefetch(memory)
     }
 
-    /// Tells how memory will be used: a hint. No OpenCL driver takes such hints today (the extension defines the call, but
-    /// no advice), so this only checks the memory and keeps its place in the order.
+    /// Gives the driver a hint on how memory will be used.
+    ///
+    /// The extension defines the call but no advice, so no OpenCL driver takes such hints today. This only checks the memory
+    /// and keeps its place in the order.
     ///
     /// # Errors
     /// As [`Queue::copy_to_device`].
@@ -219,13 +221,14 @@ impl Queue {
         self.after(&[]).mem_advise(memory, advice)
     }
 
-    /// Runs an executable graph, as one command (section 7.6.4, `ext_oneapi_graph`). On an in-order queue it comes behind
-    /// everything before it, as any command; how its nodes run is up to its edges alone. A queue that records takes it
-    /// as a sub-graph.
+    /// Runs an executable graph as one command (`sycl_ext_oneapi_graph`, section 7.6.4, `ext_oneapi_graph`).
+    ///
+    /// On an in-order queue it follows everything before it, like any command. Its edges alone order its nodes. A recording
+    /// queue adds it as a sub-graph.
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when the queue is of another context or device than the graph, or the host is
-    /// accessing memory that the graph uses; when the driver refuses, with the node.
+    /// accessing memory that the graph uses. An error that names the node when the driver refuses it.
     pub fn submit_graph(&self, graph: &ExecutableGraph) -> Result<Event> {
         self.submit(Command::graph(graph))
     }
@@ -258,9 +261,9 @@ impl Queue {
     /// Waits for everything on the queue.
     ///
     /// # Errors
-    /// When the driver refuses; for the first host task that failed since the last wait; for the first error of an earlier
-    /// operation that could not report it. How single commands ended is known to their events. [`Invalid`](crate::ErrorKind::Invalid) inside a
-    /// host task, when what it would wait for waits for the task.
+    /// The first failure of a host task since the last wait, the first error of an earlier operation that could not report
+    /// it, and errors of the driver. Events have the outcome of single commands. [`Invalid`](crate::ErrorKind::Invalid) inside
+    /// a host task, when the queue waits for that task.
     pub fn wait(&self) -> Result<()> {
         self.refuse_recording("waiting")?;
         for promise in self.order().held() {

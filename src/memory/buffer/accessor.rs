@@ -91,9 +91,9 @@ impl Reads for access::ReadWrite {}
 /// A part of a [`Buffer`](super::Buffer), and what a command does with it; made by [`Buffer::read`](super::Buffer::read),
 /// [`write`](super::Buffer::write) and [`read_write`](super::Buffer::read_write) (SYCL 2020, section 4.7.6).
 ///
-/// A plain value, for kernels in the place of a pointer, for copies and fills in the place of memory. A command that is
-/// given one waits for the commands before it that it must not overtake: those that wrote any of these elements, and if it
-/// writes, those that read any of them.
+/// An accessor is a plain value. Kernels take it instead of a pointer, and copies and fills take it instead of memory. A
+/// command with an accessor waits for earlier commands that wrote any of its elements. If it writes, it also waits for
+/// those that read any of them.
 ///
 /// A kernel gets the address of the part's first element. Rows of a part are as far from each other as those of the buffer.
 #[must_use = "an accessor does nothing until a command is given it"]
@@ -182,8 +182,9 @@ impl<T: Pod, A: AccessKind> Accessor<T, A> {
 }
 
 impl<T: Pod, A: Writes> Accessor<T, A> {
-    /// The same, with contents that nobody needs: what the part holds before is not brought to the device, and what the
-    /// command does not write has any value.
+    /// The same accessor without the old contents.
+    ///
+    /// They are not copied to the device. Elements that the command does not write have any value afterwards.
     pub fn no_init(self) -> Self {
         let mut requirement = Requirement::clone(&self.requirement);
         requirement.no_init = true;

@@ -1,7 +1,7 @@
 //! Areas: the part of a buffer that an access names, in elements.
 //!
-//! Everything has three dimensions here, of which a buffer of fewer has the last ones: the elements of a row, the last
-//! dimension, lie side by side in memory.
+//! Everything has three dimensions here. A buffer with fewer has the last ones. The elements of a row, which is the last
+//! dimension, are contiguous in memory.
 
 use crate::Range;
 

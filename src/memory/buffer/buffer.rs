@@ -15,12 +15,11 @@ use super::write_back::{Final, WriteBack};
 use crate::memory::{AsyncSource, HostTarget};
 use crate::{Error, Range, Result};
 
-/// `T`s in one to three dimensions that kernels and the host use, in an order that follows from how they use them
-/// (SYCL 2020, section 4.7.2).
+/// An array with one to three dimensions that orders the commands that use it (SYCL 2020, section 4.7.2).
 ///
-/// A buffer belongs to no context or device: it has memory in each context that uses it, made when it is first used there,
-/// and its contents follow. Commands are given [accessors](Accessor), and wait for each other as these demand: reads
-/// wait for writes, writes for reads and writes, of the same elements, on whatever queues and in whatever threads.
+/// A buffer belongs to no context or device. It has memory in each context that uses it, and the library copies the
+/// contents where they are needed. Commands take [accessors](Accessor), which determine the order. A read waits for writes
+/// of the same elements, and a write waits for reads and writes of them. This holds across queues and threads.
 ///
 /// ```no_run
 /// # mod kernels { oclave::include_kernels!("tests"); }
@@ -44,8 +43,8 @@ use crate::{Error, Range, Result};
 /// neighbouring work-items (`get_global_id(0)`) best use neighbouring elements.
 ///
 /// # Lifetime
-/// Clones, sub-buffers, accessors and commands share a buffer. Dropping the last clone returns at once, and the memory is
-/// freed when no command uses it any more; but if its contents go [back to the host](Buffer::set_final_data), that is waited for.
+/// Clones, sub-buffers, accessors and commands share a buffer. Dropping the last clone returns at once. The memory is freed
+/// when no command uses it any more. If the contents go [back to the host](Buffer::set_final_data), the drop waits for that.
 ///
 /// A buffer without elements is allowed, and so are commands on it.
 pub struct Buffer<T: Pod> {
@@ -122,7 +121,7 @@ impl<T: Pod> Buffer<T> {
     /// that is looked at when one is used by a device. [Parts](Accessor::part) of accessors may begin anywhere.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) when the elements are not within the buffer, do not lie side by side, when the
+    /// [`Invalid`](crate::ErrorKind::Invalid) when the elements are not within the buffer or not contiguous, when the
     /// dimensions differ, and when this is a sub-buffer itself.
     pub fn sub_buffer(&self, offset: impl Into<Range>, extent: impl Into<Range>) -> Result<Self> {
         let (offset, extent) = (offset.into(), extent.into());
@@ -218,9 +217,11 @@ impl<T: Pod> Buffer<T> {
         self.read_write().host()
     }
 
-    /// Where the contents go when the last clone of the buffer is dropped, if something has written to it: to host memory of as many elements, or
-    /// nowhere (`None`, as for a new buffer). That drop waits for the commands that write the buffer. A failure is reported
-    /// by the next checked call of a context that used it; [`Buffer::write_back`] reports it at once.
+    /// Sets where the contents go when the last clone of the buffer is dropped.
+    ///
+    /// The target is host memory with as many elements, or `None`, which is the default. Nothing is written if no command
+    /// has written to the buffer. That drop waits for the commands that write the buffer. The next checked call of a context
+    /// that used the buffer reports a failure. [`Buffer::write_back`] reports it at once.
     ///
     /// A graph takes no buffers that do this.
     ///
@@ -240,7 +241,9 @@ impl<T: Pod> Buffer<T> {
         self.handle.set_enabled(write_back);
     }
 
-    /// Copies the contents to where [`Buffer::set_final_data`] says, or to the `cl_mem` that it was made of ([`Buffer::from_native`]), now, when the commands that write them have run.
+    /// Waits for the commands that write the buffer, then copies its contents to the target.
+    ///
+    /// The target is that of [`Buffer::set_final_data`], or the `cl_mem` of [`Buffer::from_native`].
     ///
     /// # Errors
     /// As [`Accessor::host`].

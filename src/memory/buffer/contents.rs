@@ -166,7 +166,7 @@ impl Object {
                     return look(&mut state).map_err(|error| error.at(self.to_string()));
                 }
             }
-            // Not under the lock: what is waited for may be waiting for a task that uses the buffer.
+            // Not under the lock: these commands may wait for a task that uses the buffer.
             if let Err(error) = pending.iter().try_for_each(Event::wait) {
                 self.lock().tracker.forget_completed();
                 return Err(error.at(self.to_string()));

@@ -1,13 +1,13 @@
 //! Hazards: what an access to a buffer must wait for.
 //!
-//! The rules of SYCL 2020 (section 3.8.1): a command that reads waits for those that wrote before; one that writes waits
-//! for those that wrote and for those that read before. Reads do not wait for reads, and accesses to parts that do
-//! not overlap do not wait for each other.
+//! The rules of SYCL 2020 (section 3.8.1): a command that reads waits for those that wrote before. One that writes waits
+//! for those that wrote and for those that read before. Reads do not wait for reads. Accesses to parts that do not
+//! overlap do not wait for each other.
 //!
 //! # Cost
-//! An access looks at what it must wait for, and at little else ([`Index`]). What a write covers is forgotten, as
-//! whoever comes later waits for the write. What is complete is forgotten whenever the number of entries has doubled, so
-//! that on average an access asks a constant number of times whether something is complete.
+//! An access looks at the entries that it must wait for, and at few others ([`Index`]). A write removes the entries that
+//! it covers, because later accesses wait for the write. Completed entries are removed whenever the number of entries has
+//! doubled. So an access checks a constant number of entries for completion on average.
 
 use super::area::{Area, Triple};
 use super::index::Index;

@@ -1,8 +1,8 @@
 //! Host accessors: elements of a buffer on the host.
 //!
-//! They are copies. A reader needs nothing of the buffer after it was opened, so commands go on meanwhile; a writer holds
-//! commands of its part back, and puts the elements back when it is dropped. So the host never sees memory that a device
-//! may write, waits for exactly the commands that concern it, and works in the same way with every kind of memory.
+//! They are copies. A reader needs nothing of the buffer after it was opened, so commands continue. A writer defers the
+//! commands on its part, and puts the elements back when it is dropped. So the host never sees memory that a device may
+//! write. It waits only for the commands on its part, and works with every kind of memory.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -123,7 +123,7 @@ impl<T: Pod> HostWriter<T> {
             Err(error) => Outcome::Failed(error.clone()),
         });
         if outcome.is_err() {
-            // Whoever waits already fails by it, and whoever comes later does not: it is reported here.
+            // Commands that wait already fail with it. Later ones do not, so it is reported here.
             object.lock().tracker.forget_completed();
         }
         promise.tell();

@@ -1,10 +1,10 @@
 //! An index of areas: which of them overlap one, without a look at all.
 //!
-//! The last few that came are in a list, which is looked through. When it is full they go to a tree: an area is entered
-//! under the stretch of memory from its first to its last element, in a level by the stretch's length (2^level elements
-//! hold it), there in the cell where it begins. What overlaps a stretch begins, on each level, in the cells that the
-//! stretch touches or in the one before. Boxes of several dimensions whose stretches overlap need not overlap themselves;
-//! they are compared one by one.
+//! The latest areas are in a short list, which is searched linearly. When it is full, its areas move to a tree. The key of
+//! an area is its stretch: the memory from its first to its last element. The length of the stretch determines the level,
+//! whose cells have 2^level elements. The area is stored in the cell where the stretch begins. Whatever overlaps a stretch
+//! begins, on each level, in the cells that the stretch touches or in the one before. Boxes whose stretches overlap need
+//! not overlap themselves, so they are compared one by one.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! What all handles, accessors and commands of a buffer share, whatever its element type.
 //!
 //! # Where the contents are
-//! A buffer belongs to no context. In each context that uses it it has memory, made on first use; the newest contents are
-//! in one or more of these, or still on the host, or nowhere: then they are zeroes ([`Contents`]). Commands bring the
-//! contents to their context before they run, and a command that writes makes its context the only one that has them.
+//! A buffer belongs to no context. It has memory in each context that uses it, allocated on first use. The newest contents
+//! are in one or more contexts, or still on the host. A new buffer is zero and has no contents ([`Contents`]). Commands
+//! bring the contents to their context before they run. After a command that writes, only its context has them.
 
 use std::alloc::Layout;
 use std::fmt;
@@ -189,8 +189,9 @@ impl Object {
     }
 }
 
-/// Memory that all devices of the context and, where it can be, the host address: nothing is copied between devices, and on
-/// a device that shares the host's memory it is like any other.
+/// Memory that all devices of the context can address, and the host where possible.
+///
+/// Nothing is then copied between devices. On a device that shares the host's memory it is as fast as any other.
 fn allocate(context: &Context, size_bytes: usize, align_bytes: usize) -> Result<Arc<Allocation>> {
     let has = |of: fn(&crate::UsmSupport) -> bool| {
         context.devices().iter().all(|device| device.capabilities().usm.as_ref().is_some_and(of))

@@ -1,7 +1,7 @@
 //! Accessors of host tasks: elements of buffers on the host, while a task runs.
 //!
-//! They are copies, as those of host accessors. A task has its place among the commands that use its parts, so nothing is waited
-//! for inside of it: the elements are read before it is called, and put back when it has ended well.
+//! They are copies, like host accessors. A task is ordered among the commands that use its parts, so it waits for nothing
+//! itself. The elements are read before it is called, and put back when it has succeeded.
 
 use std::sync::Arc;
 
