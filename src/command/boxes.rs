@@ -1,7 +1,7 @@
 //! Boxes of memory, copied and filled by kernels of the library: OpenCL has no such command where memory is USM.
 //!
-//! A command for each row costs the host and the driver what a small kernel costs, so one launch takes its place from
-//! [`ROWS`] rows on. The kernels are built for a context's device when they are first needed, and kept on disk as others are.
+//! A command for each row costs as much as a small kernel, so one launch replaces them from [`ROWS`] rows on. The kernels
+//! are built for a context's device when they are first needed, and cached on disk.
 
 use std::sync::LazyLock;
 
@@ -73,7 +73,7 @@ fn call(rows: &InRows) -> Option<([usize; 3], KernelCall)> {
     Some(([x.ok()?, y.ok()?, z.ok()?], call))
 }
 
-/// The groups of an index space. They come in few sizes: PoCL compiles a kernel anew for each.
+/// The work-groups of an index space. They have one of a few sizes, because PoCL compiles a kernel for each size.
 fn group([columns, rows, _]: [usize; 3]) -> [usize; 3] {
     let divisor = |size: usize, limit: u32| 1 << size.trailing_zeros().min(limit);
     match divisor(columns, 6) {

@@ -11,8 +11,9 @@ impl CommandKind {
         self.places().into_iter().flatten().any(|place| matches!(place, Place::Global(_)))
     }
 
-    /// Checks what can be told without looking up the memory of device globals and buffers, and without asking whether the
-    /// host is accessing memory: that changes until the command runs.
+    /// Checks everything that does not change until the command runs.
+    ///
+    /// It does not look up the memory of device globals and buffers, nor whether the host is accessing memory.
     pub(crate) fn check(&self, context: &Context, device: &Device) -> Result<()> {
         if let Self::Kernel { range, call } = self {
             launch::find(context, device, range, call)?;

@@ -7,7 +7,7 @@
 //!         --order---> the driver's events to wait for, or held back          submit.rs, held.rs
 //!         --execute-> the driver's event                                     execute.rs
 //! ```
-//! A graph prepares its commands once, and executes what was prepared again and again.
+//! A graph prepares its commands once, and executes them many times.
 
 mod boxes;
 mod call;
@@ -173,8 +173,10 @@ impl Command {
         Self::new(CommandKind::Prefetch { memory: memory.place(false) })
     }
 
-    /// Tells how memory will be used: a hint. No OpenCL driver takes such hints today (the extension defines the call, but
-    /// no advice), so this only checks the memory and keeps its place in the order.
+    /// Gives the driver a hint on how memory will be used.
+    ///
+    /// The extension defines the call but no advice, so no OpenCL driver takes such hints today. This only checks the memory
+    /// and keeps its place in the order.
     pub fn mem_advise<T: Pod>(memory: &impl CopyFrom<T>, advice: Advice) -> Self {
         Self::new(CommandKind::Advise { memory: memory.place(false), advice })
     }
@@ -187,13 +189,14 @@ impl Command {
         Self::new(CommandKind::HostTask(HostTask::new(task)))
     }
 
-    /// Runs a closure on a thread of the library, with elements of buffers: a `&[T]` for each accessor that reads, a `&mut [T]` for each
-    /// that writes (SYCL 2020, section 4.10). `accessors` is one, a tuple of them, or a vector.
+    /// Runs a closure on a thread of the library, with elements of buffers (SYCL 2020, section 4.10).
     ///
-    /// The task has its place among all commands that use these elements, so nothing is waited for inside of it. Elements of more than one
-    /// dimension lie side by side, the last dimension fastest. They are those in the memory of the queue's context, to which they are brought
-    /// as for a kernel; what was written is put back when the closure has returned, and not when it fails or panics.
-    /// With [`no_init`](crate::Accessor::no_init), elements are zero at first, and all are put back.
+    /// `accessors` is one accessor, a tuple of them, or a vector. The closure gets a `&[T]` for each accessor that reads, and
+    /// a `&mut [T]` for each that writes. Elements of more than one dimension are contiguous, the last dimension fastest.
+    ///
+    /// The task is ordered among all commands that use these elements, so it waits for nothing itself. The elements are
+    /// copied from the queue's context. Written elements are copied back when the closure has succeeded, but not when it
+    /// fails or panics. With [`no_init`](crate::Accessor::no_init), elements are zero at first, and all are copied back.
     ///
     /// Two accessors of the same elements, one of which writes, are [`Invalid`](crate::ErrorKind::Invalid) where the command is submitted.
     ///

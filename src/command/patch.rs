@@ -8,7 +8,7 @@ use crate::driver::launch::{Arg, WorkSize};
 use crate::{Context, Device, NdRange, Result};
 
 impl CommandKind {
-    /// Whether what was prepared for this serves for the other command, too, with its arguments and its range.
+    /// Whether the command prepared for this one can run the other, with the other's arguments and range.
     pub(crate) fn is_patched_by(&self, to: &Self) -> bool {
         let (Self::Kernel { call: from, .. }, Self::Kernel { call, .. }) = (self, to) else {
             return false;

@@ -94,10 +94,10 @@ impl From<[usize; 3]> for Range {
 /// assert_eq!(range.to_string(), "1024 × 768 work-items, groups of 16 × 16, ids from 0 × 8 on");
 /// ```
 ///
-/// Without a work-group size the kernel's required size is taken where it has one, else the driver chooses.
-/// What a device cannot run (a group too large, a global size that the group does not divide where the device wants
-/// that, a size other than the required one, dimensions that differ) is an error of kind
-/// [`NdRange`](crate::ErrorKind::NdRange) when the call is launched.
+/// Without a work-group size, the kernel's required size is used, or else the driver chooses.
+///
+/// A launch returns [`NdRange`](crate::ErrorKind::NdRange) if the device cannot run the range: the work-group is too large,
+/// does not divide the range where the device needs that, differs from the required size, or has other dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NdRange {
     global: Range,

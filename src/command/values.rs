@@ -42,10 +42,10 @@ impl<T: 'static> KernelLocal<T> for Local<T> {
     }
 }
 
-/// An argument whose type is not looked at (`sycl_ext_oneapi_raw_kernel_arg`): bytes for a by-value parameter, the count of which
-/// must be that of the kernel's type, or memory for a pointer to anything.
+/// An argument without a type check (`sycl_ext_oneapi_raw_kernel_arg`).
 ///
-/// What does not fit is an error of kind [`KernelArgument`](ErrorKind::KernelArgument) where the call is launched or added to a graph.
+/// It is memory for any pointer, or bytes for a by-value parameter, as many as the kernel's type has. A launch, or adding
+/// the call to a graph, returns [`KernelArgument`](ErrorKind::KernelArgument) if it does not fit.
 #[derive(Clone, Debug)]
 pub struct RawArgument(Raw);
 

@@ -1,9 +1,9 @@
-//! Images kept beside the sources for machines without a compiler: written with a manifest of everything that they were
-//! made from, and used only while all of it is unchanged.
+//! Images kept beside the sources for machines without a compiler.
 //!
-//! The manifest is text, a line each: `oclave checked-in images FORMAT`, `toolchain …`, `options …`, then
-//! `source|header|image|library|rust PATH SHA256`; `target …` before a library, which is for one kind of machine only. Text files are hashed without carriage returns, as version control may add
-//! them.
+//! A manifest lists everything that they were made from. They are used only while all of it is unchanged. The manifest is
+//! text: `oclave checked-in images FORMAT`, `toolchain …`, `options …`, then lines
+//! `source|header|image|library|rust PATH SHA256`. A line `target …` precedes a library, which is for one kind of machine
+//! only. Text files are hashed without carriage returns, because version control may add them.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -105,8 +105,8 @@ impl Config {
     /// Chooses and links the images for targets of a device configuration file ([`DeviceConfig`](crate::DeviceConfig)) now,
     /// and not when the program runs.
     ///
-    /// Kernels that none of the targets can run are not in the program, nor are sets of virtual functions with features
-    /// that no target has; such a set is dropped whole. Other programs cannot add to the sets.
+    /// Kernels that none of the targets can run are dropped. A set of virtual functions is dropped as a whole if no target
+    /// has the features that it needs. Other programs cannot add to the sets.
     pub fn ahead_of_time<S: Into<String>>(
         &mut self,
         device_config: impl Into<PathBuf>,
@@ -140,11 +140,11 @@ impl Config {
         self
     }
 
-    /// Compiles the bodies of `if_device` and `if_host` in one go (off unless set): the program gets images for devices, and
-    /// images for the host, which run on a CPU device in that role (`Device::as_host`).
+    /// Compiles the bodies of `if_device` and `if_host` in one pass. The default is off.
     ///
-    /// Each image has the bodies of its side only, and needs only what these need of a device. `SHARED` functions are
-    /// not compiled to native code then, and there are no Rust functions for them.
+    /// The program gets images for devices and images for the host. The latter run on a CPU device in that role
+    /// (`Device::as_host`). Each image has the bodies of its side only, and needs only the features that these need.
+    /// `SHARED` functions have no native code then, and no Rust functions.
     pub fn single_pass(&mut self, single_pass: bool) -> &mut Self {
         self.single_pass = single_pass;
         self
@@ -152,9 +152,9 @@ impl Config {
 
     /// Names a folder, kept under version control, with this program's images for machines that have no compiler.
     ///
-    /// They serve only where there is no compiler, and only if sources, headers and options are those that they were
-    /// made from; the build says so in a warning. Set the environment variable `OCLAVE_UPDATE_CHECKED_IN=1`, on a
-    /// machine that has a compiler, to write or rewrite them.
+    /// They are used only where there is no compiler, and only if sources, headers and options are unchanged. The build
+    /// prints a warning then. Set the environment variable `OCLAVE_UPDATE_CHECKED_IN=1` on a machine with a compiler to
+    /// write them.
     pub fn checked_in(&mut self, folder: impl Into<PathBuf>) -> &mut Self {
         self.checked_in = Some(folder.into());
         self
@@ -175,8 +175,8 @@ impl Config {
     /// Compiles a program and tells cargo what it depends on.
     ///
     /// # Errors
-    /// See [`ErrorKind`](crate::ErrorKind): a missing toolchain, what the tools refuse with their own words and the
-    /// command line, rules of device globals that are broken, files that cannot be read or written.
+    /// See [`ErrorKind`](crate::ErrorKind): a missing toolchain, errors of the tools with their output and command line,
+    /// broken rules of device globals, files that cannot be read or written.
     pub fn compile<P: AsRef<Path>>(&self, sources: &[P]) -> Result<Output> {
         self.compile_to(sources, &mut std::io::stdout().lock())
     }

@@ -79,8 +79,10 @@ impl DeviceConfig {
         self.targets.keys().map(String::as_str)
     }
 
-    /// The images of one program that at least one of the targets can run, as a device or in the role of the host, with
-    /// nothing left to link ([`passes::ahead_of_time`]). `virtual_call_checks` tells whether virtual calls that reach no function are reported.
+    /// Links the images of one program that at least one of the targets can run ([`passes::ahead_of_time`]).
+    ///
+    /// A target runs an image as a device or in the role of the host. `virtual_call_checks` says whether invalid virtual
+    /// calls are reported.
     ///
     /// # Errors
     /// [`ErrorKind::Config`] for an unknown target, and when none of them runs any kernel; [`ErrorKind::PostLink`] for what

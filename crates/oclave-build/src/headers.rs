@@ -1,4 +1,4 @@
-//! The device headers, embedded so that they reach whoever depends on the published crate.
+//! The device headers, embedded so that the published crate contains them.
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! Lays what clang's syntax tree tells over the signatures that SPIR-V gives: names, signs, struct fields.
 //!
-//! The module is what runs, so it decides: a type from the tree counts only where it has the module's kind and, for
-//! values, its size. What a pointer points to is for the tree to tell: newer compilers have pointers without a type.
+//! The module decides, because it is what runs. A type from the tree is used only if its kind, and for values its size,
+//! match the module. Pointee types come from the tree, because newer compilers have opaque pointers.
 
 use oclave_image::{DeviceImage, Parameter, ParameterKind};
 

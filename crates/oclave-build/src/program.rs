@@ -165,8 +165,10 @@ fn kernel_sources(sources: &[Source], units: &[Unit]) -> BTreeMap<String, String
     sources.iter().zip(units).flat_map(of_unit).collect()
 }
 
-/// The names of the images' files. The program's name keeps the images of several programs apart; what file names cannot
-/// hold becomes `_`, and a number tells apart those that are equal then.
+/// The names of the images' files.
+///
+/// They begin with the program's name, which distinguishes several programs. Characters that file names cannot hold become
+/// `_`, and equal names get a number.
 fn image_files(config: &Config, images: &[DeviceImage]) -> Vec<String> {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
     let mut used = BTreeSet::new();

@@ -57,8 +57,10 @@ impl Source {
         unit.replace(['"', '\\', ',', '\n'], "_")
     }
 
-    /// The path as generated code and the manifest of checked-in images name it: `/` on every system, and relative to
-    /// the package where it is below it, so that the same sources give the same text everywhere.
+    /// The path for generated code and for the manifest of checked-in images.
+    ///
+    /// It has `/` on every system, and is relative to the package if possible. So the same sources give the same text
+    /// everywhere.
     pub(crate) fn display(&self, package: Option<&Path>) -> String {
         portable(&self.path, package)
     }

@@ -1,8 +1,8 @@
 //! How the program calls shared functions: the agreement between the C and the Rust that are generated for them.
 //!
-//! Each function has a wrapper with C linkage and a name of its own. Scalars but half, Booleans and pointers go as they
-//! are, references as pointers; all else goes by its address, for compilers differ in how they pass vectors and
-//! structs. A result that does not go as it is, is written to where the last argument points.
+//! Each function has a wrapper with C linkage and a unique name. Pointers and scalars other than half and bool are passed
+//! directly, and references as pointers. Everything else is passed by address, because compilers pass vectors and structs
+//! differently. Such a result is written to the address in the last argument.
 
 use oclave_image::{Scalar, ValueType};
 use sha2::{Digest, Sha256};

@@ -167,8 +167,9 @@ pub(super) fn names() -> Vec<String> {
     names
 }
 
-/// What a source for the host begins with: the compiler's declarations of all built-in functions, each an error to call
-/// outside of `if_device`, but for the names that the host has.
+/// The beginning of a source for the host: declarations of all built-in functions.
+///
+/// Calling one outside of `if_device` is an error, except for those that the host has.
 pub(super) fn prelude() -> String {
     let names = names();
     // What the compiler's headers leave to devices of this kind is declared, too: bodies of if_device may use it.

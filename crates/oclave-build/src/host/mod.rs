@@ -1,9 +1,8 @@
 //! The host's side of a program: its shared functions as a static library that the Rust program links.
 //!
-//! Each source with shared functions is compiled once more, by the same clang in the same language, for the machine that
-//! the Rust program runs on. Only what the wrappers of shared functions reach is compiled ([`wrapper`]); the built-in
-//! functions are those of the headers `host_*.h`, and those that only devices have are errors where they are reached
-//! ([`builtins`]).
+//! The same clang compiles each source with shared functions once more, for the machine that the Rust program runs on.
+//! Only code that the wrappers of shared functions reach is compiled ([`wrapper`]). The headers `host_*.h` define the
+//! built-in functions. Functions that only devices have are errors where they are reached ([`builtins`]).
 
 pub(crate) mod abi;
 mod builtins;

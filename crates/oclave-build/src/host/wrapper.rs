@@ -1,5 +1,6 @@
-//! The C or C++ for OpenCL that is compiled for the host in the place of a source: its text, and a wrapper for each of its
-//! shared functions (see [`super::abi`]).
+//! The text that is compiled for the host instead of a source.
+//!
+//! It is the source itself and a wrapper for each of its shared functions (see [`super::abi`]).
 
 use std::fmt::Write as _;
 

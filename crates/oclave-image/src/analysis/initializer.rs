@@ -27,8 +27,8 @@ pub(crate) struct AddressOf {
 /// The constant `id`, a value of type `ty`.
 ///
 /// # Errors
-/// What the constant has that cannot be moved out of the module: a specialization constant, an address of what is not in
-/// global memory, too much of it.
+/// The part of the constant that cannot be moved out of the module: a specialization constant, an address outside of
+/// global memory, or too many bytes.
 pub(crate) fn evaluate(
     definitions: &Definitions<'_>,
     types: &TypeTable<'_>,

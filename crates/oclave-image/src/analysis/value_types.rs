@@ -192,8 +192,10 @@ impl<'s> Spelling<'s> {
         }
     }
 
-    /// As [`apply`](Self::apply) for what a pointer points to. Pointers to char stand for all others where the compiler has
-    /// opaque pointers (LLVM 17 and later) and for pointers to void anywhere: then the name alone tells the type.
+    /// Like [`apply`](Self::apply), for the pointee of a pointer.
+    ///
+    /// A pointer to char may be any pointer where the compiler has opaque pointers (LLVM 17 and later), and a pointer to
+    /// void anywhere. The name alone determines the type then.
     pub(crate) fn apply_to_pointee(&self, ty: &mut ValueType) {
         if *ty != ValueType::Scalar(Scalar::I8) {
             return self.apply(ty);

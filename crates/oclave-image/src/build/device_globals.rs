@@ -1,10 +1,9 @@
 //! Device globals become pointers to memory that all images of a device share.
 //!
-//! A variable without `device_image_scope` turns into the `usmptr` of the DPC++ design ("Device global variables"): a
-//! module-scope pointer, null at first, which every function that uses the variable loads once at its start. What was
-//! computed from the variable's address at module scope is computed there, too. A variable with `device_image_scope`
-//! stays what it is, or becomes the bare value where it was an object of the class template; both get their unique id as
-//! linkage name.
+//! A variable without `device_image_scope` becomes the `usmptr` of the DPC++ design ("Device global variables"). That is a
+//! module-scope pointer, initially null. Every function that uses the variable loads it once, at its start. Expressions on
+//! the variable's address at module scope move there, too. A variable with `device_image_scope` stays; an object of the
+//! class template becomes its bare value. Both get their unique id as linkage name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,10 +19,11 @@ use crate::transform::localize::Localizer;
 
 /// What functions that use variables in global memory lose.
 ///
-/// Pure and Const: the function reads memory that the optimiser did not think of (llvm-spirv and the drivers made from it
-/// have the two the wrong way round besides, readnone is Pure and readonly is Const). DontInline: PoCL 6.0 reaches
-/// variables through a pointer that only kernels have; functions that it must not inline do not link
-/// ("undefined symbol: _pocl_gvar_buffer").
+/// Function controls that are wrong for functions that use global variables.
+///
+/// Pure and Const: the function now reads memory that the optimiser did not know of. (llvm-spirv and the drivers based on
+/// it also swap the two: readnone is Pure and readonly is Const.) DontInline: PoCL 6.0 reaches variables through a pointer
+/// that only kernels have. Functions that it must not inline fail to link ("undefined symbol: _pocl_gvar_buffer").
 const MISLEADING: FunctionControl =
     FunctionControl::PURE.union(FunctionControl::CONST).union(FunctionControl::DONT_INLINE);
 

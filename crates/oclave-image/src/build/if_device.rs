@@ -1,9 +1,9 @@
 //! The two sides of a program that was compiled once for both (`if_device.hpp` with `OCLAVE_SINGLE_PASS`).
 //!
-//! A body of one side stands in a function that is not inlined and begins by asking its guard, `__oclave_on_device` or
-//! `__oclave_on_host`: an imported function, so that the optimiser knows neither answer and assumes nothing of what the
-//! body does. A function that asks belongs to the side that it asks for, also where the optimiser made a copy of it
-//! (copies lose annotations). The other side's functions go with their calls; the answers become constants.
+//! The body of one side is a function that is not inlined. It begins with a call of its guard, `__oclave_on_device` or
+//! `__oclave_on_host`. The guard is imported, so the optimiser knows neither answer and assumes nothing about the body. A
+//! function that calls a guard belongs to that side, even if it is a copy that the optimiser made (copies lose
+//! annotations). The pass removes the other side's functions with their calls, and replaces the guards by constants.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -231,8 +231,8 @@ fn kind(ty: u32, about: &About<'_>, types: &TypeTable<'_>, values: &ValueTypes<'
                 ParameterKind::Local { pointee: pointee_type(pointee) }
             } else {
                 let constant = class == StorageClass::UniformConstant as u32;
-                // The optimiser marks every pointer that the kernel happens not to write through; the qualifiers of the
-                // source are what stays the same from build to build.
+                // The optimiser marks every pointer that the kernel happens not to write through. Only the qualifiers
+                // of the source are the same from build to build.
                 let read_only = constant || about.is_const.unwrap_or(about.not_written);
                 ParameterKind::Pointer {
                     address_space: if constant { AddressSpace::Constant } else { AddressSpace::Global },

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Aspects, KernelSignature, SplitMode};
 
-/// The aspects that part kernels: a device may well lack them. The generic address space and program-scope variables
-/// are left out: the compiler brings the former in unasked, and the latter say nothing of a kernel on its own, so
-/// splitting by them would tear apart kernels that share image-scope variables.
+/// The aspects that split images: a device may lack them.
+///
+/// Two aspects are left out. The compiler introduces generic pointers where the source has none. Splitting by program-scope
+/// variables would separate kernels that share image-scope variables.
 pub(crate) const PARTING: Aspects =
     Aspects::all().difference(Aspects::GENERIC_POINTER).difference(Aspects::PROGRAM_SCOPE_VARIABLES);
 
@@ -25,10 +26,10 @@ pub(crate) struct Part {
 
 /// Distributes kernels over images, sorted by name.
 ///
-/// A stem whose kernels all have the same aspects and require the same size of sub-groups gives one image of that name.
-/// Else those without special aspects are `stem`, and the others are `stem.fp64`, `stem.fp64-image`, `stem.sub_groups-8`, ….
-/// Required sizes of work-groups do not part: drivers build what they cannot launch, while Intel's fails on a whole
-/// module for one kernel whose sub-groups it does not have.
+/// If all kernels of a stem have the same aspects and sub-group size, they form one image of that name. Otherwise kernels
+/// without special aspects form `stem`, and the others form `stem.fp64`, `stem.fp64-image`, `stem.sub_groups-8`, ….
+/// Required work-group sizes do not split images, because drivers build kernels that they cannot launch. Intel's driver
+/// rejects a whole module because of one kernel with an unknown sub-group size.
 pub(crate) fn split(
     unit: &str,
     kernels: &[KernelSignature],

@@ -7,9 +7,9 @@ use crate::{DeviceImage, DeviceProfile, ImageError, Result, VirtualFunctions};
 
 /// The images of a program as they serve a device, nothing left to link.
 ///
-/// Kernels images that the device cannot run are left out, those with virtual calls come with their sets, and set images are
-/// gone. A set is as its functions together: one that needs an aspect which the device lacks is dropped whole, and with it
-/// the kernels that call it (design of the virtual functions extension, "AOT flow").
+/// Images that the device cannot run are left out. Those with virtual calls include their sets, so no set images remain. A
+/// set needs the aspects of all its functions. If the device lacks one, the whole set is dropped, and so are the kernels
+/// that call it (design of the virtual functions extension, "AOT flow").
 ///
 /// `report_faults` is as for [`VirtualProgram`].
 ///

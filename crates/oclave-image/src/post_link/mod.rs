@@ -48,10 +48,11 @@ pub struct PostLinkOptions {
     pub virtual_call_depth: Option<u32>,
 }
 
-/// Turns modules into device images: reads the markers of `oclave.h`, rewrites device globals, splits, and writes kernel
-/// signatures and property sets. The images of one call are one program; they are sorted by unit, then by name, those of
-/// sets of virtual functions after those of kernels. A unit that was compiled once for devices and host gives images for
-/// each ([`DeviceImage::side`]).
+/// Turns modules into device images.
+///
+/// It reads the markers of `oclave.h`, rewrites device globals, splits, and writes kernel signatures and property sets. The
+/// images of one call are one program. They are sorted by unit and name, and images of sets of virtual functions follow
+/// those of kernels. A unit that was compiled once for both sides gives images for each ([`DeviceImage::side`]).
 ///
 /// # Errors
 /// [`Diagnostic`](crate::ImageError::Diagnostic) for what the kernels' author must change;
@@ -285,9 +286,10 @@ impl Program<'_> {
     }
 }
 
-/// Which device globals the images tell of: those that their kernels use, also through the initial value of another. One
-/// that no kernel uses goes to an image of the source that declares it, or to the first, with those that its initial value
-/// points to: the host may access a shared one, and is told that no kernel uses the one with image scope.
+/// Which device globals each image lists: those that its kernels use, also through the initial value of another.
+///
+/// An unused variable goes to an image of the source that declares it, or to the first image. The variables in its initial
+/// value go with it. The host may access a shared one. For one with image scope it learns that no kernel uses it.
 fn tables(
     globals: &[DeclaredGlobal],
     kernels: &[KernelSignature],

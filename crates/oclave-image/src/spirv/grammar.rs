@@ -65,8 +65,9 @@ const fn index() -> [u16; INDEXED] {
     index
 }
 
-/// For every opcode whose operands are all ids: their number, type and result included, plus one; with
-/// [`MORE`] where any number of ids may follow. 0 for all others.
+/// For every opcode whose operands are all ids: their number plus one, and 0 for all others.
+///
+/// Type and result count as operands. [`MORE`] is set where any number of ids may follow.
 static ALL_IDS: [u8; INDEXED] = all_ids();
 const MORE: u8 = 1 << 7;
 
@@ -298,8 +299,8 @@ impl Walk<'_, '_> {
         if set.is_none() || set != self.definitions.opencl_std() {
             return self.rest(Role::MaybeId, visit);
         }
-        // The only instructions of OpenCL.std with a literal, which is their last operand: the number of lanes of
-        // vloadn, vload_halfn and vloada_halfn, the rounding mode of vstore_half_r, vstore_halfn_r, vstorea_halfn_r.
+        // The only instructions of OpenCL.std with a literal, as last operand. It is the number of lanes of vloadn,
+        // vload_halfn and vloada_halfn, and the rounding mode of vstore_half_r, vstore_halfn_r and vstorea_halfn_r.
         let literal = matches!(number, Some(171 | 174 | 179 | 176 | 178 | 181));
         let ids_end = self.instruction.words.len().saturating_sub(usize::from(literal));
         while self.at < ids_end {
@@ -382,7 +383,7 @@ mod tests {
         Some(letters)
     }
 
-    /// The table is what rspirv's grammar says. `OCLAVE_BLESS=1 cargo test` writes it anew.
+    /// The table agrees with rspirv's grammar. `OCLAVE_BLESS=1 cargo test` writes it again.
     #[test]
     fn table_agrees_with_rspirv() {
         let mut lines: Vec<(u16, String)> =

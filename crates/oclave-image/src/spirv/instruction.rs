@@ -113,8 +113,9 @@ impl<'m> Instruction<'m> {
         grammar::result_index(self.opcode)
     }
 
-    /// How many words the string that starts at word `start` takes; `None` where it does not end, or where its last word
-    /// is not filled up with zeros: PoCL's translator aborts on that.
+    /// How many words the string at word `start` takes.
+    ///
+    /// `None` if it does not end, or if its last word is not padded with zeros. PoCL's translator aborts on the latter.
     pub(super) fn string_words(&self, start: usize) -> Option<usize> {
         let words = self.words.get(start..)?;
         let last = words.iter().position(|w| w.to_le_bytes().contains(&0))?;

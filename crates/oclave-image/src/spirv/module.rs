@@ -80,8 +80,8 @@ impl Module {
     /// Takes the words of a module, in either byte order.
     ///
     /// # Errors
-    /// [`ImageError::Spirv`] where the header is not one of SPIR-V 1.x, its id bound is zero or above the universal limit,
-    /// or an instruction has no words or reaches past the end.
+    /// [`ImageError::Spirv`] if the header is not one of SPIR-V 1.x, or its id bound is zero or above the universal limit.
+    /// The same if an instruction has no words or reaches past the end.
     pub fn from_words(mut words: Vec<u32>) -> Result<Self> {
         let foreign_order = words.first() == Some(&MAGIC.swap_bytes());
         if foreign_order {

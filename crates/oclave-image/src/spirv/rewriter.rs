@@ -193,8 +193,9 @@ impl<'m> Rewriter<'m> {
         self.decorate(id, Decoration::LinkageAttributes, &literals);
     }
 
-    /// The id of a type or constant with these operands (the result id left out): the old module's, one that was made
-    /// before, or a new one. Not for structs, arrays and decorated types, of which equal ones are distinct.
+    /// The id of a type or constant with these operands, without the result id.
+    ///
+    /// An existing id is reused if there is one. Not for structs, arrays and decorated types, whose equals are distinct.
     pub fn intern(&mut self, op: Op, operands: &[u32]) -> u32 {
         let mut key = vec![op as u32];
         key.extend_from_slice(operands);

@@ -44,7 +44,7 @@ impl Section {
         instruction.op().and_then(Self::of_op).unwrap_or(previous)
     }
 
-    /// The only section that `op` may stand in; `None` for what belongs into functions or may stand anywhere.
+    /// The only section in which `op` is allowed. `None` for instructions of functions, and for those allowed anywhere.
     pub(crate) fn of_op(op: Op) -> Option<Self> {
         Some(match op {
             Op::Capability => Self::Capabilities,

@@ -1,10 +1,9 @@
 //! Types of a module, with sizes, alignments and field offsets as OpenCL C has them.
 //!
-//! Scalars and vectors align to their size, a vector of three lanes is one of four, pointers are as wide as the
-//! addressing model says, structs are laid out as in C unless they are decorated `CPacked` (OpenCL C specification,
-//! section 6.3.5 "Alignment of Types"). Sizes saturate. A type of parts that are not declared before it is
-//! [`Type::Other`], unless they are pointers: so a walk from a type to its parts ends on any input, as long as it does
-//! not follow pointers.
+//! Scalars and vectors align to their size, and a vector of three lanes counts as one of four. The addressing model
+//! determines the width of pointers. Structs have C's layout unless they are decorated `CPacked` (OpenCL C specification,
+//! section 6.3.5 "Alignment of Types"). Sizes saturate. A type whose parts are not declared before it is [`Type::Other`],
+//! except for pointers. So a walk from a type to its parts ends on any input, if it does not follow pointers.
 
 use std::collections::HashMap;
 

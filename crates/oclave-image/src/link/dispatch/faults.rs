@@ -8,8 +8,9 @@ use crate::spirv::{
 };
 use crate::{DeviceGlobalInfo, HostAccess, ImageError, Result};
 
-/// The device global, of two 64-bit words, where a virtual call that reaches no function leaves its code and the
-/// [`fault_id`] of its kernel, in this order. It is a pointer variable like those of other device globals.
+/// The device global to which an invalid virtual call writes its code and the [`fault_id`] of its kernel.
+///
+/// It has two 64-bit words, in this order, and is a pointer variable like other device globals.
 pub const VIRTUAL_FAULT: &str = "__oclave_virtual_fault";
 
 /// Size of [`VIRTUAL_FAULT`].
@@ -43,9 +44,10 @@ pub(super) fn global() -> DeviceGlobalInfo {
     }
 }
 
-/// Lets kernels write to [`VIRTUAL_FAULT`] when they return after a call of [`FAULT_FUNCTION`]. Each function on the way there
-/// gets a private variable of the kernel as its last parameter: writing to memory that others see would keep compilers from
-/// moving loads of objects out of loops (2.5 × the time of a hot loop on PoCL 6.0).
+/// Lets kernels write to [`VIRTUAL_FAULT`] when they return after a call of [`FAULT_FUNCTION`].
+///
+/// Each function on the way there gets a private variable of the kernel as its last parameter. A write to visible memory
+/// would keep compilers from moving loads of objects out of loops (2.5 times the time of a hot loop on PoCL 6.0).
 pub(super) fn report(module: &Module, image: &str) -> Result<Module> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);

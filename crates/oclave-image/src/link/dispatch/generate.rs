@@ -186,10 +186,12 @@ impl Generator<'_> {
         self.export(id, name, LinkageType::Export);
     }
 
-    /// From a code to the block of its function, or to `default`. Few codes are first compared one by one, which gives the
-    /// function's number, and the switch is over that: an object's code seldom changes within a loop, so compilers take the
-    /// comparisons out of it, and what they leave inside is the switch that a person would have written. (Intel's, which
-    /// widens over work-items: 1.10 times the time of such a switch instead of 1.44.) Many codes are a switch themselves.
+    /// Branches from a code to the block of its function, or to `default`.
+    ///
+    /// Few codes are first compared one by one. The switch is then over the number of the match. An object's code seldom
+    /// changes within a loop, so compilers move the comparisons out of it, and a small switch stays inside. (With Intel's
+    /// compiler a hot loop takes 1.10 times the time of a hand-written switch, instead of 1.44.) Many codes are switched
+    /// over directly.
     fn branch(&mut self, function: &mut Code, code: u32, targets: &[Target], default: u32) {
         let count: usize = targets.iter().map(|target| target.codes.len()).sum();
         if count == 0 {

@@ -66,8 +66,9 @@ impl DispatchPlan {
         })
     }
 
-    /// How many copies of each set are linked, one for each level of nested calls; `None` where no calls form a cycle and
-    /// the sets are linked as they are.
+    /// How many copies of each set are linked, one for each level of nested calls.
+    ///
+    /// `None` if no calls form a cycle: each set is linked once then.
     pub fn levels(&self) -> Option<u32> {
         self.levels
     }

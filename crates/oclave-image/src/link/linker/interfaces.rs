@@ -6,8 +6,9 @@ use crate::Result;
 use crate::analysis::references::References;
 use crate::spirv::{Definitions, Module, Op, Rewriter, StorageClass, Version};
 
-/// Lists with each entry point the module-scope variables that it reaches: all of them from SPIR-V 1.4 on, those of storage
-/// classes Input and Output before (specification, `OpEntryPoint`).
+/// Lists the module-scope variables that each entry point reaches (specification, `OpEntryPoint`).
+///
+/// From SPIR-V 1.4 on these are all variables, before that only those of storage classes Input and Output.
 pub(super) fn complete(module: &Module) -> Result<Module> {
     let definitions = Definitions::new(module);
     let references = References::new(&definitions);

@@ -27,17 +27,17 @@ pub struct LinkInput<'m> {
 
 /// Makes one module of several.
 ///
-/// Ids are given anew. Each import becomes the export of the same name, if their types are equal. Capabilities,
-/// extensions and instruction sets are united; equal types and constants become one, decorations included (structs also
-/// keep their names apart). Entry points, exports, names and decorations stay; where two modules call different functions
-/// or variables the same, the later gets a new `OpName`, as drivers take functions of one name for one function.
+/// Ids are renumbered. Each import becomes the export of the same name, if their types are equal. Capabilities, extensions
+/// and instruction sets are merged. Types and constants that are equal, decorations included, are merged too, but not
+/// structs with different names. Entry points, exports, names and decorations stay. If two modules use one name for
+/// different functions or variables, the later one gets a new `OpName`, because drivers identify functions by name.
 ///
-/// An export that is `LinkOnceODR`, or of which `merge` says true, may stand in several modules: the first counts.
+/// Several modules may have an export that is `LinkOnceODR`, or for which `merge` returns true. The first is used.
 ///
 /// # Errors
-/// [`ImageError::Link`] naming symbol and modules: exported twice, imported and not exported, types that differ, two kernels
-/// of one name, a specialization constant with two defaults, different memory models. [`ImageError::Unsupported`] for
-/// instructions whose ids are not known.
+/// [`ImageError::Link`] with symbol and modules: two exports, an import without export, different types, two kernels of one
+/// name, a specialization constant with two defaults, different memory models. [`ImageError::Unsupported`] for instructions
+/// whose ids are not known.
 pub fn link_modules(inputs: &[LinkInput<'_>], merge: impl Fn(&str) -> bool) -> Result<Module> {
     let definitions: Vec<Definitions<'_>> =
         inputs.iter().map(|input| Definitions::new(input.module)).collect();

@@ -83,7 +83,7 @@ pub(super) fn resolve(
     Ok(links)
 }
 
-/// Checks that what was linked by name has one type, now that equal types have one id.
+/// Checks that symbols which were linked by name have one type. Equal types have one id by now.
 ///
 /// # Errors
 /// [`ImageError::Link`] with the name and both types.

@@ -13,8 +13,10 @@ pub(super) const ARGUMENT_ATTRIBUTE: u32 = 6409;
 /// The calls through pointers of one function, in order, with the class where it is known.
 type Calls = Vec<(u32, Option<String>)>;
 
-/// Call → class, where it is known. Linking sources takes structs that look alike for one type, but leaves the order of
-/// calls in a function: what each call goes through is that of the source, where the function is the same in all that have it.
+/// Call → class, where it is known.
+///
+/// Linking sources merges structs of equal layout, but keeps the order of calls in a function. So the class of each call is
+/// that in the source, if the function is the same in all sources that have it.
 pub(super) fn call_classes(unit: &TranslationUnit, module: &Module) -> HashMap<u32, String> {
     let linked = calls(module);
     if unit.sources.is_empty() {

@@ -147,7 +147,7 @@ impl Rewrite<'_, '_> {
             .and_then(|index| u32::try_from(index).ok())
     }
 
-    /// Whether an instruction loads a vptr: what is loaded is the address of a slot.
+    /// Whether an instruction loads a vptr, which is the address of a slot.
     fn is_vptr_load(&self, instruction: &Instruction<'_>) -> bool {
         let kind = |ty: Option<u32>| ty.map_or(CodeType::None, |ty| self.old.code_types.kind(ty));
         instruction.is(Op::Load) && kind(instruction.result_type()) == CodeType::Slot

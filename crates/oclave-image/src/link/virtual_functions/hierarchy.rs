@@ -1,7 +1,7 @@
 //! Class hierarchies, from the descriptions of types that clang emits beside vtables (Itanium C++ ABI, 2.9.4).
 //!
-//! They tell through which static types a sub-vtable may be called, so that calls of unrelated classes that happen to
-//! have functions of one signature in one slot stay apart.
+//! They list the static types through which a sub-vtable may be called. So calls of unrelated classes stay apart, even if
+//! these have functions of one signature in one slot.
 
 use std::collections::BTreeMap;
 
@@ -35,8 +35,9 @@ impl<'a, 'm> Hierarchy<'a, 'm> {
         Self { definitions, names }
     }
 
-    /// The names of the class and its bases that lie `offset` bytes behind the start of an object; none where that is not
-    /// known: for virtual bases, and classes that other sources describe.
+    /// The names of the class and its bases that begin `offset` bytes after the start of an object.
+    ///
+    /// Empty where that is not known: for virtual bases, and for classes that other sources describe.
     pub(super) fn classes_at(&self, description: u32, offset: i64) -> Vec<String> {
         let mut found = Parts::default();
         match self.collect(description, 0, 0, &mut found) {

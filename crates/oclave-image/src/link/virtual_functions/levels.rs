@@ -4,10 +4,10 @@ use crate::Result;
 use crate::spirv::{Decoration, Definitions, LinkageType, Module, Op, Rewriter, string_words};
 use crate::virtual_functions::{DISPATCHER_PREFIX, WRAPPER_PREFIX};
 
-/// The copy of a set image's module that is called `level` virtual calls deep: its wrappers `w` are exported as
-/// `w__d<level>` (level 0: `w`), the dispatchers `d` that it imports are `d__d<level + 1>`.
+/// The copy of a set image's module for calls that are nested `level` deep.
 ///
-/// So that no function calls itself, not even through a dispatcher, which devices refuse.
+/// Its wrappers `w` are exported as `w__d<level>` (level 0: `w`). The dispatchers `d` that it imports are
+/// `d__d<level + 1>`. So no function calls itself through a dispatcher, which devices would refuse.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].

@@ -5,8 +5,8 @@
 //!
 //! - the address of a vtable is a number, its *code*, made from its name (`codes.rs`, `vtables.rs`, `symbols.rs`);
 //! - types of function pointers, and of pointers to such, are 64-bit integers (`types.rs`);
-//! - a slot is not loaded, its code is what is passed on; a call through a function pointer is a call of an imported
-//!   dispatcher with that code in front of the arguments (`rewrite.rs`, `calls.rs`);
+//! - a slot is not loaded; its code is passed on instead. A call through a function pointer becomes a call of an imported
+//!   dispatcher, with that code as first argument (`rewrite.rs`, `calls.rs`);
 //! - each function that may be called gets an exported wrapper, without the types that callers may see differently
 //!   (`wrappers.rs`).
 //!

@@ -1,4 +1,4 @@
-//! Values that are known to be codes: addresses of vtables and functions, and what is computed from them.
+//! Values that are known to be codes: addresses of vtables and functions, and values computed from them.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::spirv::{Definitions, Instruction, Op, Type, TypeTable};
 /// Id → code.
 pub(super) type Symbols = HashMap<u32, u64>;
 
-/// Finds them all. Blocks may stand in any order, so this goes round until nothing is new.
+/// Finds all of them. Blocks may be in any order, so this iterates to a fixed point.
 pub(super) fn symbols(
     definitions: &Definitions<'_>,
     types: &TypeTable<'_>,
