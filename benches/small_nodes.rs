@@ -1,10 +1,9 @@
-//! A thousand small nodes replayed by the interpreter, against the faster of raw enqueues and a raw command buffer, in turns in one
-//! process: the whole library, from submitting the graph to the end of the wait.
+//! A thousand small nodes replayed by the interpreter, against the faster of raw enqueues and a raw command buffer.
 //!
-//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes, times are medians of whole replays, submit to end of wait. Each side
-//! replays in a loop when it is its turn (`measure::steady`); rows `…_first` are of single replays that come behind a thousand
-//! raw launches, with what those leave behind in caches, in the driver's threads and in the operating system. `one_node` is a replay of
-//! one node of one item by the interpreter, against a raw launch of the same: what a replay takes at least.
+//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes. Times are medians of whole replays through the library, from
+//! submitting the graph to the end of the wait. Each side replays in a loop during its turn (`measure::steady`). Rows
+//! `…_first` are single replays after a thousand raw launches, which affect caches, the driver's threads and the operating
+//! system. `one_node` is the least that a replay takes: one node of one item by the interpreter, against a raw launch.
 //!
 //! The reference has a kernel object for each node, its arguments set once, and no events. Before anything is
 //! measured, all ways must have computed the same numbers.

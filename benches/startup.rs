@@ -1,8 +1,8 @@
 //! Starting up with cached binaries, against a raw program that loads the same binary: fresh processes, in turns.
 //!
 //! Prints `name,device,n,ours_us,reference_us,ratio`; n is the binary's size in bytes. `startup` is the time from `main` to
-//! the first result of a kernel, `startup_program` the part from a finished context to there. Of the processes' times the
-//! lower quartile counts: other work on the machine only adds.
+//! the first result of a kernel. `startup_program` begins with a finished context. The lower quartile of the processes' times
+//! counts, because other work on the machine only adds to them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![allow(unsafe_code, reason = "the reference calls OpenCL")]

@@ -1,11 +1,14 @@
 //! Updates of executable graphs, of one node and of all, against raw OpenCL, alternating in one process.
 //!
-//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes that change, of a graph of 1000, by one scalar if the name does not say `pointer`,
-//! `range` or `local`. `update_in_place` compares a commit (`update_nodes`) with `clUpdateMutableCommandsKHR` for a scalar, `update_set` with `clSetKernelArg`
-//! for a scalar, where commands are enqueued; so does `update_task`, where they are tasks of a list, and `update_parts`, where a host task is between
-//! each two kernels, so that each is a partition of its own.
-//! `update_record_anew` is a commit of one node and the recording that it causes, against a raw recording of the same commands.
-//! `update_rebuild` is the change of the parameter and the commit, against building and finalizing the graph, which is the only way elsewhere.
+//! Prints `name,device,n,ours_us,reference_us,ratio`; n is how many of 1000 nodes change. One scalar changes, unless the name
+//! says `pointer`, `range` or `local`.
+//!
+//! - `update_in_place`: a commit (`update_nodes`) against `clUpdateMutableCommandsKHR`.
+//! - `update_set`: a commit of enqueued commands against `clSetKernelArg`.
+//! - `update_task`: the same for tasks of the interpreter.
+//! - `update_parts`: the same with a host task between each two kernels, so that each kernel is a partition.
+//! - `update_record_anew`: a commit of one node and the recording that it causes, against a raw recording.
+//! - `update_rebuild`: a change of the parameter and the commit, against building and finalizing the graph.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![allow(unsafe_code, reason = "the reference calls OpenCL")]

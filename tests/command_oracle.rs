@@ -1,5 +1,6 @@
-//! Random programs of commands against a sequential model, in order and out of order, on one queue and on several, from one
-//! thread and from many; on the selected device.
+//! Random programs of commands against a sequential model, on the selected device.
+//!
+//! They run in order and out of order, on one queue and on several, from one thread and from many.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

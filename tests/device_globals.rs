@@ -255,11 +255,11 @@ fn a_variable_that_images_declare_differently_is_refused() {
     }
 }
 
-/// Every OpenCL call from a fresh context to a finished kernel, failed once: an error, nothing left over, and the same
-/// context works when the call works again.
+/// Fails every OpenCL call from a fresh context to a finished kernel once.
 ///
-/// On PoCL a wait asks for a while before it sleeps, so that how often it asks, and whether it sleeps, is up to the command's time.
-/// There these two calls may be fewer than they were when they were counted. (Intel's waits make the same calls each time.)
+/// Each failure is an error that leaves nothing over, and the same context works when the call works again. On PoCL a wait
+/// polls for a while before it blocks. How often it polls, and whether it blocks, depends on the command's time. So these two
+/// calls may be fewer there than when they were counted. Intel's waits make the same calls each time.
 #[test]
 fn every_call_may_fail_once() {
     for device in devices() {

@@ -1,5 +1,7 @@
-//! Rules of command groups: barriers with and without a wait list, markers, what waits for what on either kind of queue, across
-//! queues and contexts, states and times of events, queues without events, failures; on the selected device.
+//! Rules of command groups, on the selected device.
+//!
+//! Barriers with and without a wait list, markers, dependencies on both kinds of queues and across contexts, states and times
+//! of events, queues without events, failures.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

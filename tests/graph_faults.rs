@@ -1,5 +1,4 @@
-//! Virtual calls that reach no function within a graph, on the selected device: what waits tell, whether nodes are launched or run from
-//! lists of tasks.
+//! Invalid virtual calls within a graph, on the selected device: what waits report, for launches and for the interpreter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -26,7 +25,7 @@ fn prices(context: &Context) -> UsmSlice<i8> {
     memory
 }
 
-/// Nodes that use the two prices, each into a place of its own, and where `fault` says so one in their midst that uses the third, too.
+/// Nodes that use the two prices, each with its own result. With `fault`, one in their midst also uses the third.
 fn graph(queue: &Queue, prices: &UsmSlice<i8>, out: &UsmSlice<i32, usm::Shared>, fault: bool) -> Graph {
     let graph = Graph::from_queue(queue);
     let has_fp64 = queue.device().capabilities().aspects.contains(Aspects::FP64);

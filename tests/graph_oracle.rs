@@ -1,6 +1,8 @@
-//! Random graphs of random commands against a sequential oracle: built node by node, recorded from queues in order and out of
-//! order, and the same commands put on queues at once; with host tasks, sub-graphs and buffers, in every way that graphs can be
-//! run, on the selected device as it is and with what graphs use hidden.
+//! Random graphs of random commands against a sequential oracle.
+//!
+//! Graphs are built node by node, recorded from both kinds of queues, and run eagerly. They have host tasks, sub-graphs and
+//! buffers, and run with every strategy. The selected device runs them as it is, and with the capabilities hidden that graphs
+//! use.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

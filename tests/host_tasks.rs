@@ -1,4 +1,4 @@
-//! Host tasks, what is held back behind them, events across contexts, failures; on the selected device.
+//! Host tasks, commands deferred by them, events across contexts, failures; on the selected device.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -148,7 +148,7 @@ fn in_order_queues_hold_everything_behind_a_task() {
     other.fill(&context.alloc_device::<i32>(1).unwrap(), 1).unwrap().wait().unwrap();
     std::thread::sleep(Duration::from_millis(10));
     assert_eq!(marker.status().unwrap(), EventStatus::Queued);
-    // A copy that is waited for waits for what is held back, too.
+    // A blocking copy also waits for deferred commands.
     std::thread::scope(|scope| {
         let read = scope.spawn(|| queue.read(&value).unwrap());
         std::thread::sleep(Duration::from_millis(10));
@@ -340,7 +340,7 @@ fn a_guard_inside_a_task_keeps_held_commands_off() {
     let queue = Queue::new(&context).unwrap();
     let value = context.alloc_shared::<i32>(1).unwrap();
     queue.fill(&value, 0).unwrap();
-    // `other` is held back until `first` has ended, and wants the memory while `second` looks at it.
+    // `other` is deferred until `first` has ended, and wants the memory while `second` looks at it.
     let other = Queue::new(&context).unwrap();
     let (inside, leave) = (Gate::default(), Gate::default());
     let first = gated(&other, &inside);

@@ -305,7 +305,7 @@ fn bodies_synchronise_and_use_device_globals() {
     assert_eq!(host.copy_from_global(&single_pass::bodies::SEEN).unwrap(), 0);
 }
 
-/// Double stands in a body for the host only: a device without it runs the kernel.
+/// Only a body for the host uses double: a device without it runs the kernel.
 #[test]
 fn devices_need_nothing_of_the_hosts_bodies() {
     let Some(device) = common::device() else { return };

@@ -1,5 +1,6 @@
-//! Buffers, host tasks and events the way programs use them together: from many threads, in several contexts, with handles that
-//! go early; on the selected device.
+//! Buffers, host tasks and events together, as programs use them, on the selected device.
+//!
+//! From many threads, in several contexts, with handles that are dropped early.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -129,7 +130,7 @@ fn a_write_that_fails_leaves_what_was_there() {
         assert_eq!(queue.wait().unwrap_err().kind(), ErrorKind::HostTask);
         queue.wait().unwrap();
         drop(buffer);
-        // Told once by whoever looks next, if it counts as an error of the drop.
+        // The next check reports it once, if it counts as an error of the drop.
         let _ = queue.wait();
         let back = target.to_vec().unwrap();
         assert!(back == [7; 64] || back == [8; 64], "{back:?}");

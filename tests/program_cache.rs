@@ -38,7 +38,7 @@ fn run(device: &Device, cache: &ProgramCache) -> oclave::Result<Origin> {
 enum Origin {
     Compiled,
     Cached,
-    /// A cached binary was tried and then compiled anew.
+    /// A cached binary was tried, and then the program was compiled.
     Refused,
 }
 

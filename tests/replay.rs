@@ -430,8 +430,9 @@ fn threads_run_graphs_of_the_same_kernel_with_their_own_arguments() {
     }
 }
 
-/// Replays on two queues are one behind the other, also where a graph begins with what does nothing, and goes on with what no command
-/// buffer holds: what waits for the first replay is not lost with it.
+/// Replays on two queues run one after the other, and the dependency on the first one is never lost.
+///
+/// The graph begins with a node that does nothing, followed by a command that no command buffer holds.
 #[test]
 fn replays_that_begin_with_nothing_wait_for_the_one_before() {
     let Some(context) = context() else { return };

@@ -236,7 +236,7 @@ fn a_task_that_waits_for_itself_is_told() {
         // For its queue.
         let own = queue.clone();
         assert_eq!(told(&queue, move || own.wait().unwrap_err().kind()), ErrorKind::Invalid);
-        // For what comes behind it, and behind that, through another queue and another context.
+        // For its direct and indirect successors, through another queue and another context.
         let other = Queue::new(&Context::new(context.device()).unwrap()).unwrap();
         let (give, event) = mpsc::channel::<Event>();
         let event = std::sync::Mutex::new(event);
@@ -350,7 +350,7 @@ fn tasks_in_graphs_are_updated_with_their_accessors() {
     node.update_command(negate(&y)).unwrap();
     executable.update(&node).unwrap();
     queue.submit_graph(&executable).unwrap();
-    // What comes behind the graph waits for its new buffer.
+    // Commands after the graph wait for its new buffer.
     queue.parallel_for(LEN, advance(y.read_write(), 1, 3)).unwrap();
     assert_eq!(x.host_read().unwrap()[0], 2_u32.wrapping_neg().wrapping_add(1));
     assert_eq!(y.host_read().unwrap()[0], 2_u32.wrapping_neg().wrapping_add(3));

@@ -31,9 +31,10 @@ pub(crate) fn plan(size_bytes: usize) -> (usize, usize) {
 const TURN: Duration = Duration::from_millis(300);
 const MEASURED: Duration = Duration::from_millis(150);
 
-/// As [`pair`] with one repetition, but each turn lasts as long, in which a side runs again and again, and only the second half of it is
-/// measured: work that is done in a loop, without what the other side left behind in caches, in the driver's threads and in
-/// the operating system, which takes some tens of milliseconds to settle. The time of a round is the median of its runs.
+/// As [`pair`], but a side runs in a loop during its turn, and only the second half of the turn is measured.
+///
+/// This measures work in a loop. The other side leaves effects in caches, in the driver's threads and in the operating
+/// system, which take some tens of milliseconds to disappear. The time of a round is the median of its runs.
 pub(crate) fn steady(
     name: &str,
     n: usize,
@@ -55,8 +56,9 @@ pub(crate) fn steady(
     row(name, n, times.unzip());
 }
 
-/// Runs both in turns and prints a row: the medians, in microseconds for one repetition, and the median of the rounds'
-/// ratios (not the ratio of the medians: on a busy machine only neighbours in time can be compared).
+/// Runs both in turns and prints a row: the medians, in microseconds for one repetition, and the median of the ratios.
+///
+/// It is not the ratio of the medians, because on a busy machine only neighbours in time can be compared.
 pub(crate) fn pair(
     name: &str,
     n: usize,
@@ -68,7 +70,7 @@ pub(crate) fn pair(
     let mut times = (Vec::new(), Vec::new());
     // The first rounds warm up.
     for round in 0..rounds + 3 {
-        // Who goes first changes, as whoever does may find caches in another state.
+        // The order alternates, because the first may find caches in another state.
         let (a, b) = if round % 2 == 0 {
             let a = time(repeat, &mut ours);
             (a, time(repeat, &mut reference))
@@ -94,8 +96,9 @@ pub(crate) fn row(name: &str, n: usize, mut times: (Vec<f64>, Vec<f64>)) {
     println!("{name},{},{n},{ours:.3},{reference:.3},{ratio:.digits$}", shown_device());
 }
 
-/// Runs `work` on something new each round, which does `units` pieces of it, and prints a row: the median, in microseconds
-/// for a piece, against an allowance of one microsecond. Making and dropping what it works on is not measured.
+/// Runs `work` on a new input each round and prints a row: the median, in microseconds for one of `units` pieces.
+///
+/// The reference is one microsecond. Creating and dropping the input is not measured.
 pub(crate) fn budget<T>(
     name: &str,
     n: usize,

@@ -1,17 +1,21 @@
-//! Edge detection on the frames of a camera that pans over a photograph: a pipeline of kernels whose parameters sit in device
-//! globals, with a chain of polymorphic filters that lives in device memory and a step on the host. It is recorded once as a
-//! command graph and replayed for each frame, updated with the frame's strength of edges and their part; beside that each frame is run command by command.
+//! Edge detection on the frames of a camera that pans over a photograph.
+//!
+//! The pipeline has kernels with parameters in device globals, a chain of polymorphic filters in device memory, and a step
+//! on the host. It is recorded once as a command graph. Each frame updates the strength and the part of the edges and
+//! replays the graph. Each frame also runs command by command, for comparison.
 //!
 //! ```text
 //! cargo run --release --example filters -- [PICTURE] [--out DIR] [--runs N] [--eager] [--tones CHAIN]
 //!     [--radius PIXELS] [--edges PERCENT]
 //! ```
 //! `PICTURE` is a PNG or PNM file (default: the photograph beside this source). The device is `OCLAVE_DEVICE`, or the best
-//! one found. `CHAIN` is what happens to each luminance: gain=FACTOR:OFFSET, clip=LOW:HIGH, invert and posterize=STEP,
-//! separated by commas. `N` is the number of frames; with `--eager` they are run without the graph. Every output is compared with
-//! the same pipeline in plain Rust; a difference makes the program fail. It writes the pictures of the stages of the first frame,
-//! `histogram.csv` and `timings.csv` to `DIR` (default `target/demo`), and of the graph `pipeline.dot`, `pipeline.svg` where
-//! Graphviz is there, and `trace.json` for `chrome://tracing` or Perfetto.
+//! one found. `CHAIN` lists the filters of each luminance, separated by commas: gain=FACTOR:OFFSET, clip=LOW:HIGH, invert,
+//! posterize=STEP. `N` is the number of frames. `--eager` runs them without the graph.
+//!
+//! Every output is compared with the same pipeline in plain Rust, and a difference makes the program fail. The program
+//! writes to `DIR` (default `target/demo`): the pictures of the first frame's stages, `histogram.csv`, `timings.csv`, and
+//! `pipeline.dot` with the graph. It also writes `pipeline.svg` if Graphviz is installed, and `trace.json` for
+//! `chrome://tracing` or Perfetto.
 
 use std::error::Error;
 use std::fmt::Write as _;

@@ -1,6 +1,8 @@
-//! The pipeline on the device: kernels that share their parameters as device globals, filters as objects that one kernel
-//! builds and another calls, and a host task in the middle that chooses the threshold. It is described once, as a list of
-//! commands, and run command by command or as a recorded graph, which is updated for each frame: an argument, and the host task.
+//! The pipeline on the device.
+//!
+//! Kernels share their parameters as device globals. One kernel builds the filters as objects, and another calls them. A
+//! host task in the middle chooses the threshold. The pipeline is described once, as a list of commands. It runs command by
+//! command, or as a recorded graph whose argument and host task are updated for each frame.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

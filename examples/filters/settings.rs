@@ -5,8 +5,8 @@ use crate::tones::Tone;
 /// Largest blur radius, as in `kernels/examples/filters/filters.h`.
 pub(crate) const MAX_RADIUS: i32 = 15;
 
-/// What the user can set. Most fields end in device globals, the tones in objects in device memory; the strength is an argument, and the
-/// percentage is the host task's: both change from frame to frame.
+/// The user's settings. Most fields become device globals, and the tones become objects in device memory. The strength is an
+/// argument, and the percentage belongs to the host task: both change from frame to frame.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     /// Weights of red, green and blue, in 1/256.

@@ -3,9 +3,10 @@
 //! ```text
 //! cargo run --release --example planets -- [--asteroids N] [--steps N] [--replays N] [--dot FILE]
 //! ```
-//! A step of ten days is three kernels on a few dozen bodies: much less work than a launch costs. `--steps` of them are a graph (default
-//! 400), which is replayed (default 20 times). The device is `OCLAVE_DEVICE`, or the best one found. The bodies end where
-//! plain Rust puts them, to a millionth of an astronomical unit, and the energy stays the same; a difference makes the program fail.
+//! A step of ten days is three kernels on a few dozen bodies, which is much less work than a launch costs. A graph has
+//! `--steps` of them (default 400) and is replayed (default 20 times). The device is `OCLAVE_DEVICE`, or the best one found.
+//! The program fails if a body is more than a millionth of an astronomical unit away from where plain Rust puts it, or if the
+//! energy changes.
 
 use std::error::Error;
 use std::process::ExitCode;

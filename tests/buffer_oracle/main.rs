@@ -1,5 +1,7 @@
-//! Random programs over buffers and USM against a sequential model: parts of one to three dimensions, host accessors that
-//! stay open, graphs, several contexts, queues in order and out of order, one thread and many; on the selected device.
+//! Random programs over buffers and USM against a sequential model, on the selected device.
+//!
+//! They use parts of one to three dimensions, host accessors that stay open, graphs, several contexts, both kinds of queues,
+//! one thread and many.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Rules of the specification of graphs that come together: what is refused half-way, nodes that do nothing, graphs that meet themselves.
+//! Combined rules of graphs: operations that fail half-way, nodes that do nothing, graphs that are submitted within themselves.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -76,7 +76,7 @@ fn g_exp_010_finalized_while_a_queue_records() {
     }
 }
 
-/// Commands with nothing to do are nodes like others: what comes behind them comes behind what they come behind.
+/// Commands with nothing to do are nodes like others: their successors wait for their predecessors.
 #[test]
 fn g_exp_005_commands_of_no_size() {
     for way in ways() {
@@ -173,7 +173,7 @@ fn g_sub_005_within_its_own_graph() {
     }
 }
 
-/// A host task that submits the graph which it is of: the submission comes behind the one that runs (section 7.6.5).
+/// A host task that submits its own graph: the new submission follows the running one (section 7.6.5).
 #[test]
 fn g_hst_001_a_task_submits_its_own_graph() {
     const RUNS: u32 = 4;
@@ -208,7 +208,7 @@ fn g_hst_001_a_task_submits_its_own_graph() {
     }
 }
 
-/// A graph waits for what was submitted in another context, and the other way round.
+/// A graph waits for commands of another context, and the other way round.
 #[test]
 fn g_evt_004_across_contexts() {
     for way in ways() {
@@ -231,7 +231,7 @@ fn g_evt_004_across_contexts() {
     }
 }
 
-/// What is finalized while others add nodes is a beginning of the graph, with all edges of its nodes.
+/// An executable that is finalized while threads add nodes has a prefix of the graph, with all edges of its nodes.
 #[test]
 fn g_thr_004_finalized_while_others_add() {
     const NODES: u32 = 200;

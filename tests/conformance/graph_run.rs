@@ -76,7 +76,7 @@ fn g_exp_015_one_command_in_the_order_of_its_queue() {
     }
 }
 
-/// x = 1, y = 2; z += x and z += 3 y, beside each other as they use different halves of z; the sum of z in groups.
+/// x = 1, y = 2; z += x and z += 3 y; the sum of z in groups. The two additions are independent: each uses a half of z.
 fn dot_product(
     graph: &Graph,
     x: &UsmSlice<f32, impl UsmKind>,

@@ -84,8 +84,8 @@ fn id_010_the_feature_constant_is_1() {
     assert_eq!((oclave::EXT_ONEAPI_IF_DEVICE, shared_sides::if_device_version()), (1, 1));
 }
 
-/// The runtime compiles the image of a branch only where it is taken; in programs compiled once, what the host alone needs is
-/// not asked of devices.
+/// The runtime compiles the image of a branch only if it is taken. In programs compiled once, devices need no features that
+/// only the host's bodies use.
 #[test]
 fn id_011_a_branch_with_fp64_is_not_compiled_for_a_device_without() {
     let Some(device) = device() else { return };

@@ -28,8 +28,9 @@ pub(crate) fn device() -> Option<Device> {
     }
 }
 
-/// An in-order queue of a context of its own, on the selected device as it is and on the same device with each of the masks
-/// that hide something it has: a scenario must look the same by every way that oclave has. Empty, after saying why, when
+/// In-order queues on the selected device: one on the device as it is, and one for each mask that hides a capability.
+///
+/// A scenario must give the same results by every code path. Each queue has its own context. Empty, after saying why, when
 /// there is no device.
 pub(crate) fn queues(masks: &[Mask]) -> Vec<Queue> {
     let Some(device) = device() else { return Vec::new() };

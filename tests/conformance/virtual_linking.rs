@@ -1,8 +1,8 @@
 //! Which images of virtual functions are found and linked (VF-LNK), and optional features of sets (VF-OKF).
 //!
-//! Images come into a context as bundles, made of the bytes of programs' tables, so that tests do not find each other's. Calls of
-//! OpenCL are counted. Scenarios speak of two programs and a link where the driver links; here the library links, only when
-//! there is a program to build, so that one program created is one link.
+//! Each context gets its images as bundles, made from the bytes of programs' tables, so that tests do not share them. OpenCL
+//! calls are counted. Where scenarios count links of the driver, these tests count created programs: the library links once
+//! for each program that it builds.
 
 use oclave::mask::Mask;
 use oclave::record::Session;

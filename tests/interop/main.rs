@@ -115,14 +115,14 @@ fn contexts_and_queues_come_in() {
         assert_eq!(session.count("clReleaseCommandQueue"), session.count("clRetainCommandQueue"));
         assert!(session.live().is_empty(), "{:?}", session.live());
         if device.platform().version().contains("PoCL 6") {
-            // It keeps a reference to the queue once a copy has run, whoever made it.
+            // It keeps a reference to the queue once any copy has run.
             continue;
         }
         let after = || {
             let queue: cl_uint = queue_info(&raw, raw.queue, CL_QUEUE_REFERENCE_COUNT);
             (context_references(&raw, raw.context), queue)
         };
-        // Drivers let go of what has ended in their own time.
+        // Drivers release ended commands in their own time.
         for _ in 0..200 {
             if after() == before {
                 break;

@@ -1,5 +1,4 @@
-//! Linking of virtual functions at run time, with images made by hand: which sets are found and linked, what is cached, what
-//! is reported.
+//! Linking of virtual functions at run time, with images made by hand: sets that are found and linked, caching, reports.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
