@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::depfile;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files;
-use crate::ir;
+use crate::ir::{self, Leftover};
 use crate::source::Source;
 use crate::toolchain::Toolchain;
 
@@ -22,11 +22,34 @@ pub(crate) const TARGET: &str = "spir64";
 #[derive(Debug)]
 pub(crate) struct Unit {
     pub(crate) bitcode: PathBuf,
+    /// What the translator will refuse.
+    pub(crate) leftovers: Vec<Leftover>,
     pub(crate) declarations: Declarations,
     /// The source and all headers that it includes, the compiler's own not among them.
     pub(crate) dependencies: Vec<PathBuf>,
     /// The compiler's warnings, a line each.
     pub(crate) warnings: Vec<String>,
+}
+
+/// How much a source is optimised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Effort {
+    pub(crate) level: u32,
+    /// Whether sums over loops may become products, which need integers of twice the width.
+    pub(crate) closed_forms: bool,
+}
+
+impl Effort {
+    pub(crate) fn level(level: u32) -> Self {
+        Self { level, closed_forms: true }
+    }
+}
+
+impl std::fmt::Display for Effort {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "-O{}", self.level)?;
+        if self.closed_forms { Ok(()) } else { f.write_str(" without closed forms of loops") }
+    }
 }
 
 /// What compiles.
@@ -36,13 +59,13 @@ pub(crate) struct Compiler<'a> {
     pub(crate) toolchain: &'a Toolchain,
     /// Where oclave's device headers are.
     pub(crate) headers: &'a Path,
-    /// Where LLVM IR goes.
+    /// Where intermediate files go.
     pub(crate) work: &'a Path,
 }
 
 impl Compiler<'_> {
     /// Compiles all sources on up to as many threads as there are cores. All errors are reported, not only the first.
-    pub(crate) fn compile(&self, sources: &[Source], opt_level: u32) -> Result<Vec<Unit>> {
+    pub(crate) fn compile(&self, sources: &[Source], effort: Effort) -> Result<Vec<Unit>> {
         let next = AtomicUsize::new(0);
         let done = Mutex::new(Vec::new());
         let threads = self.threads().min(sources.len());
@@ -53,7 +76,7 @@ impl Compiler<'_> {
                         let index = next.fetch_add(1, Ordering::Relaxed);
                         sources.get(index).map(|source| (index, source))
                     } {
-                        let unit = self.compile_one(source, opt_level);
+                        let unit = self.compile_one(source, effort);
                         done.lock().unwrap_or_else(PoisonError::into_inner).push((index, unit));
                     }
                 });
@@ -79,32 +102,50 @@ impl Compiler<'_> {
         jobs.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1).max(1)
     }
 
-    fn compile_one(&self, source: &Source, opt_level: u32) -> Result<Unit> {
+    /// Compiles a source. Its declarations are read meanwhile.
+    pub(crate) fn compile_one(&self, source: &Source, effort: Effort) -> Result<Unit> {
         let ir = self.work.join(format!("{}.ll", source.stem));
         let depfile = self.work.join(format!("{}.d", source.stem));
-        let mut args = self.ir_arguments(source, opt_level);
+        let (compiled, declarations) = std::thread::scope(|scope| {
+            let declarations = scope.spawn(|| self.declarations(source, effort.level));
+            let compiled = self.compile_to_bitcode(source, effort, &ir, &depfile);
+            (compiled, declarations.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        // A source that does not compile has no declarations either; the compiler's own words come first.
+        let (bitcode, leftovers, warnings) = compiled?;
+        let rules = String::from_utf8_lossy(&files::read(&depfile)?).into_owned();
+        let dependencies = depfile::prerequisites(&rules);
+        Ok(Unit { bitcode, leftovers, declarations: declarations?, dependencies, warnings })
+    }
+
+    fn compile_to_bitcode(
+        &self,
+        source: &Source,
+        effort: Effort,
+        ir: &Path,
+        depfile: &Path,
+    ) -> Result<(PathBuf, Vec<Leftover>, Vec<String>)> {
+        let mut args = self.ir_arguments(source, effort);
         args.extend(["-S", "-MMD", "-MF"].map(OsString::from));
-        args.extend([depfile.clone().into(), "-o".into(), ir.clone().into()]);
+        args.extend([depfile.into(), "-o".into(), ir.into()]);
         let run = self.run(args, source)?;
         if !run.success {
             let what = format!("{} does not compile for devices", source.path.display());
             return Err(run.failure(ErrorKind::Compile, &what));
         }
-        let rules = String::from_utf8_lossy(&files::read(&depfile)?).into_owned();
-        Ok(Unit {
-            bitcode: self.bitcode(source, opt_level, &ir)?,
-            declarations: self.declarations(source, opt_level)?,
-            dependencies: depfile::prerequisites(&rules),
-            warnings: warnings(&run.stderr),
-        })
+        let (bitcode, leftovers) = self.bitcode(source, effort, ir)?;
+        Ok((bitcode, leftovers, warnings(&run.stderr)))
     }
 
     /// Arguments that make LLVM IR of a source.
-    fn ir_arguments(&self, source: &Source, opt_level: u32) -> Vec<OsString> {
-        let mut args = self.arguments(source, opt_level);
-        if opt_level == 0 {
+    fn ir_arguments(&self, source: &Source, effort: Effort) -> Vec<OsString> {
+        let mut args = self.arguments(source, effort.level);
+        if effort.level == 0 {
             // Without this, -O0 marks every function as not to be inlined or optimised, for the driver too.
             args.extend(["-Xclang", "-disable-O0-optnone"].map(OsString::from));
+        }
+        if !effort.closed_forms {
+            args.extend(["-mllvm", "-replexitval=never"].map(OsString::from));
         }
         // The vectorisers' reductions and odd-width vectors are beyond the translator; drivers vectorise over work-items.
         let no_vectors = ["-fno-vectorize", "-fno-slp-vectorize", "-mllvm", "-vectorize-slp=false"];
@@ -113,33 +154,44 @@ impl Compiler<'_> {
         args
     }
 
+    /// The LLVM IR of a source with the places of its functions and instructions.
+    pub(crate) fn ir_with_lines(&self, source: &Source, effort: Effort, ir: &Path) -> Result<Run> {
+        let mut args = self.ir_arguments(source, effort);
+        args.extend(["-S", "-gline-tables-only", "-w", "-o"].map(OsString::from));
+        args.push(ir.into());
+        self.run(args, source)
+    }
+
     /// Mends the LLVM IR of a source and makes bitcode of it, the only form that the translator takes.
-    fn bitcode(&self, source: &Source, opt_level: u32, text: &Path) -> Result<PathBuf> {
+    fn bitcode(&self, source: &Source, effort: Effort, text: &Path) -> Result<(PathBuf, Vec<Leftover>)> {
         let mended = ir::mend(&String::from_utf8_lossy(&files::read(text)?));
-        files::write(text, mended.as_bytes())?;
+        files::write(text, mended.text.as_bytes())?;
         let bitcode = text.with_extension("bc");
-        let output = ["-c".into(), "-o".into(), bitcode.clone().into()];
-        // The passes ran already. Without a target, clang would put this machine's into the module.
-        let fixed = ["-target", TARGET, "-x", "ir", "-emit-llvm", "-Xclang", "-disable-llvm-passes"];
-        let mut args: Vec<OsString> = fixed.map(OsString::from).into();
-        if ir::has_typed_pointers(self.toolchain.clang.version.major) {
-            args.extend(["-mllvm", "-opaque-pointers=0"].map(OsString::from));
-        }
-        args.extend(output.clone());
-        args.push(text.into());
-        let run = command::run(&self.toolchain.clang.path, &args, &self.config.environment)?;
-        if !run.success {
-            // Clang 15 writes text that it does not read back: casts of pointers to members, virtual bases at -O0. As bitcode
-            // nobody checks it here, and the translator or post-link know more of what is wrong, if it is.
-            let mut args = self.ir_arguments(source, opt_level);
-            args.extend(output);
+        if !self.assemble(text, &bitcode)?.success {
+            // Clang 15 writes text that it does not read back: casts of pointers to members, virtual bases at -O0. As
+            // bitcode nobody checks it here, and the translator or post-link know more of what is wrong, if it is.
+            let mut args = self.ir_arguments(source, effort);
+            args.extend(["-c".into(), "-o".into(), bitcode.clone().into()]);
             let run = self.run(args, source)?;
             if !run.success {
                 let what = format!("{} does not compile to bitcode", source.path.display());
                 return Err(run.failure(ErrorKind::Compile, &what));
             }
         }
-        Ok(bitcode)
+        Ok((bitcode, mended.leftovers))
+    }
+
+    /// Makes bitcode of LLVM IR.
+    pub(crate) fn assemble(&self, text: &Path, bitcode: &Path) -> Result<Run> {
+        // The passes ran already. Without a target, clang would put this machine's into the module.
+        let fixed =
+            ["-target", TARGET, "-x", "ir", "-emit-llvm", "-Xclang", "-disable-llvm-passes", "-w", "-c"];
+        let mut args: Vec<OsString> = fixed.map(OsString::from).into();
+        if ir::has_typed_pointers(self.toolchain.clang.version.major) {
+            args.extend(["-mllvm", "-opaque-pointers=0"].map(OsString::from));
+        }
+        args.extend(["-o".into(), bitcode.into(), text.into()]);
+        command::run(&self.toolchain.clang.path, &args, &self.config.environment)
     }
 
     fn declarations(&self, source: &Source, opt_level: u32) -> Result<Declarations> {

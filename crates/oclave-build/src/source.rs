@@ -19,18 +19,22 @@ impl Language {
     /// What makes clang read it.
     pub(crate) fn arguments(self) -> &'static [&'static str] {
         match self {
-            Self::OpenClC => &["-x", "cl", "-cl-std=CL3.0"],
+            // The version of the device, which clang leaves to drivers to define.
+            Self::OpenClC => &["-x", "cl", "-cl-std=CL3.0", "-D__OPENCL_VERSION__=300"],
             // Exceptions and guarded statics do not exist on devices. Run-time type information stays: it tells post-link
             // who derives from whom, and goes no further. Objects that are copied bytewise and then called break under
             // strict aliasing. Destructors that stand for those of base classes would make vtables of one class differ
-            // between optimisation levels.
+            // between optimisation levels. Clang 15 crashes where placement new looks for a form with an alignment, which is
+            // only declared by the C++ library.
             Self::CppForOpenCl => &[
                 "-x",
                 "clcpp",
                 "-cl-std=CLC++2021",
+                "-D__OPENCL_VERSION__=300",
                 "-fno-exceptions",
                 "-fno-threadsafe-statics",
                 "-fno-strict-aliasing",
+                "-fno-aligned-allocation",
                 "-Xclang",
                 "-mno-constructor-aliases",
             ],

@@ -3,9 +3,10 @@
 //! The optimiser may replace a variable that nobody writes by its value. So the module is read as it comes from the front
 //! end: it has the functions that the wrappers reach, and the lines.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::ast::VariableDeclaration;
+use crate::ir::places::{Places, leading_number};
 
 /// Where `DEVICE_GLOBAL` of `oclave.h` puts variables on the host, and the class of `device_global.hpp`.
 const MARKS: [&str; 2] = ["section \"oclave_device_globals\"", "oclave::device_global"];
@@ -74,41 +75,4 @@ fn mentions(line: &str, symbol: &str) -> bool {
         line.get(..at).is_some_and(|before| before.ends_with('@'))
             && !line.get(at + symbol.len()..).is_some_and(|after| after.starts_with(is_part))
     })
-}
-
-/// The debug information of a module: number → the words of its node.
-struct Places<'m>(BTreeMap<u32, &'m str>);
-
-impl<'m> Places<'m> {
-    fn new(module: &'m str) -> Self {
-        let nodes = module.lines().filter_map(|line| {
-            let (id, words) = line.strip_prefix('!')?.split_once(" = ")?;
-            Some((id.parse().ok()?, words))
-        });
-        Self(nodes.collect())
-    }
-
-    /// File, line and column of a location.
-    fn of(&self, location: u32) -> Option<(String, u32, u32)> {
-        let words = self.0.get(&location)?;
-        let mut scope = self.0.get(&number(words, "scope: !")?)?;
-        // Blocks lie in functions, which always name their file.
-        let file = loop {
-            match number(scope, "file: !") {
-                Some(file) => break self.0.get(&file)?,
-                None => scope = self.0.get(&number(scope, "scope: !")?)?,
-            }
-        };
-        let (_, name) = file.split_once("filename: \"")?;
-        let (name, _) = name.split_once('"')?;
-        Some((name.to_owned(), number(words, "line: ")?, number(words, "column: ").unwrap_or(0)))
-    }
-}
-
-fn number(words: &str, key: &str) -> Option<u32> {
-    words.split_once(key).and_then(|(_, rest)| leading_number(rest))
-}
-
-fn leading_number(text: &str) -> Option<u32> {
-    text.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }

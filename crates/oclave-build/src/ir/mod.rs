@@ -5,6 +5,16 @@
 //! (`ptr`) pointers.
 
 mod annotations;
+mod freeze;
+mod function;
+mod intrinsics;
+pub(crate) mod places;
+mod text;
+mod unknown;
+mod widths;
+
+pub(crate) use function::symbol;
+pub(crate) use unknown::Leftover;
 
 /// A module as clang prints it, line by line.
 #[derive(Debug)]
@@ -12,11 +22,20 @@ pub(crate) struct Ir {
     pub(crate) lines: Vec<String>,
 }
 
+/// A module as the linker and the translator take it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mended {
+    pub(crate) text: String,
+    /// What the translator will refuse.
+    pub(crate) leftovers: Vec<Leftover>,
+}
+
 /// Makes of a module what the linker and the translator take.
-pub(crate) fn mend(text: &str) -> String {
+pub(crate) fn mend(text: &str) -> Mended {
     let mut ir = Ir::new(text);
     annotations::drop_arguments(&mut ir);
-    ir.text()
+    let leftovers = unknown::replace(&mut ir);
+    Mended { text: ir.text(), leftovers }
 }
 
 /// Whether this clang must be told that text has typed pointers: clang 15 writes them for SPIR-V, and takes text without

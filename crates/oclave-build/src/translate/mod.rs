@@ -1,5 +1,8 @@
 //! From bitcode to one SPIR-V module: `llvm-link` when there are several sources, then `llvm-spirv`.
 
+mod fallback;
+mod place;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -7,44 +10,33 @@ use oclave_image::spirv::Module;
 
 use crate::cargo::Cargo;
 use crate::command::{self, Run};
-use crate::compile::{Compiler, Unit};
+use crate::compile::{Compiler, Effort, Unit};
 use crate::error::{Error, ErrorKind, Result};
 use crate::files;
 use crate::source::Source;
 
-/// Compiles the sources and translates them together. What the translator refuses because of what the optimiser wrote is
-/// tried again without optimisation, and the build says so.
+/// Compiles the sources and translates them together. Sources that the translator refuses because of what the optimiser
+/// wrote are compiled with less optimisation, and the build says so.
 pub(crate) fn program(
     compiler: &Compiler<'_>,
     sources: &[Source],
     cargo: &mut Cargo<'_>,
 ) -> Result<(Vec<Unit>, Translated)> {
-    let opt_level = compiler.config.opt_level;
-    let units = compiler.compile(sources, opt_level)?;
+    let effort = Effort::level(compiler.config.opt_level);
+    let mut units = compiler.compile(sources, effort)?;
     for unit in &units {
         unit.warnings.iter().for_each(|warning| cargo.warning(warning));
         unit.dependencies.iter().for_each(|path| cargo.rerun_if_changed(path));
     }
     let error = match translate(compiler, sources, &units) {
         Ok(translated) => return Ok((units, translated)),
-        Err(error) if error.kind() == ErrorKind::Translate && opt_level > 0 => error,
+        Err(error) if error.kind() == ErrorKind::Translate => error,
         Err(error) => return Err(error),
     };
-    let names = paths(sources);
-    let words = error.to_string().lines().nth(1).unwrap_or_default().to_owned();
-    let unoptimised = compiler.compile(sources, 0).and_then(|units| {
-        let translated = translate(compiler, sources, &units)?;
-        Ok((units, translated))
-    });
-    let (units, translated) = unoptimised.map_err(|unoptimised| {
-        let what = format!(
-            "llvm-spirv refuses {names} at -O{opt_level}:\n{error}\n\nand it does not work at -O0 either"
-        );
-        Error::new(ErrorKind::Translate, what).with_source(unoptimised)
-    })?;
-    cargo.warning(&format!(
-        "{names}: llvm-spirv refuses what clang writes at -O{opt_level} ({words}); compiled at -O0 instead"
-    ));
+    if !fallback::replace_refused(compiler, sources, &mut units, effort, cargo)? {
+        return Err(error);
+    }
+    let translated = translate(compiler, sources, &units)?;
     Ok((units, translated))
 }
 
@@ -63,24 +55,35 @@ pub(crate) struct Translated {
 /// What the translator says of virtual functions and other pointers to functions unless it may use the extension.
 const NEEDS_FUNCTION_POINTERS: &str = "Can't translate function pointer";
 /// What it says of a vbase offset that clang 15 loads at -O0.
-const WRONG_LOAD: &str = "Explicit load/store type does not match pointee type";
+const WRONG_LOADS: [&str; 2] =
+    ["Explicit load/store type does not match pointee type", "Callee is not a pointer type"];
+/// What it says before the name of an extension that it may not use.
+const NEEDS_EXTENSION: &str = "requires ";
 const FUNCTION_POINTERS: &str = "--spirv-ext=+SPV_INTEL_function_pointers";
 
 /// Translates; with the extension for function pointers, which post-link removes, only if the translator asks for it.
 fn translate(compiler: &Compiler<'_>, sources: &[Source], units: &[Unit]) -> Result<Translated> {
     let bitcode = link(compiler, units)?;
-    let mut translated = spirv_of(compiler, &bitcode, None)?;
+    let (translated, extension) = run(compiler, &bitcode)?;
     let mut alone = Vec::new();
-    if !translated.success && translated.stderr.contains(NEEDS_FUNCTION_POINTERS) {
-        if units.len() > 1 {
-            for (source, unit) in sources.chunks(1).zip(units) {
-                let run = spirv_of(compiler, &unit.bitcode, Some(FUNCTION_POINTERS))?;
-                alone.push(module(compiler, source, &run)?);
-            }
+    if extension.is_some() && units.len() > 1 {
+        for (source, unit) in sources.chunks(1).zip(units) {
+            let run = spirv_of(compiler, &unit.bitcode, extension)?;
+            alone.push(module(compiler, source, &run)?);
         }
-        translated = spirv_of(compiler, &bitcode, Some(FUNCTION_POINTERS))?;
+        let again = spirv_of(compiler, &bitcode, extension)?;
+        return Ok(Translated { module: module(compiler, sources, &again)?, sources: alone });
     }
     Ok(Translated { module: module(compiler, sources, &translated)?, sources: alone })
+}
+
+/// Translates bitcode, and says which extension that took.
+fn run(compiler: &Compiler<'_>, bitcode: &Path) -> Result<(Run, Option<&'static str>)> {
+    let run = spirv_of(compiler, bitcode, None)?;
+    if run.success || !run.stderr.contains(NEEDS_FUNCTION_POINTERS) {
+        return Ok((run, None));
+    }
+    Ok((spirv_of(compiler, bitcode, Some(FUNCTION_POINTERS))?, Some(FUNCTION_POINTERS)))
 }
 
 fn spirv_of(compiler: &Compiler<'_>, bitcode: &Path, extension: Option<&str>) -> Result<Run> {
@@ -99,17 +102,35 @@ fn spirv_path(compiler: &Compiler<'_>) -> PathBuf {
 /// What a run of the translator wrote.
 fn module(compiler: &Compiler<'_>, sources: &[Source], run: &Run) -> Result<Module> {
     if !run.success {
-        let hint = if run.stderr.contains(WRONG_LOAD) {
-            " (clang writes wrong code for virtual base classes without optimisation: compile with opt_level 1 or more)"
-        } else {
-            ""
-        };
-        let what = format!("the bitcode of {} does not translate to SPIR-V{hint}", paths(sources));
+        let what =
+            format!("the bitcode of {} does not translate to SPIR-V{}", paths(sources), hint(&run.stderr));
         return Err(run.failure(ErrorKind::Translate, &what));
     }
     Module::from_bytes(&files::read(&spirv_path(compiler))?).map_err(|error| {
         Error::new(ErrorKind::Translate, "llvm-spirv wrote a malformed module").with_source(error)
     })
+}
+
+/// What to do about it, for what the translator says.
+fn hint(words: &str) -> String {
+    if WRONG_LOADS.iter().any(|wrong| words.contains(wrong)) {
+        return " (clang writes wrong code for virtual base classes without optimisation: compile with opt_level 1 or more)"
+            .to_owned();
+    }
+    match extension(words) {
+        Some(extension) => format!(
+            " (it needs the extension {extension}, which not every device has; to allow it, call \
+             `Config::translator_args([\"--spirv-ext=+{extension}\"])`)"
+        ),
+        None => String::new(),
+    }
+}
+
+/// The extension that the translator asks for.
+fn extension(words: &str) -> Option<&str> {
+    let name = words.get(words.find(NEEDS_EXTENSION)?..)?;
+    let name = name.get(name.find("SPV_")?..)?;
+    name.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next()
 }
 
 fn link(compiler: &Compiler<'_>, units: &[Unit]) -> Result<PathBuf> {
@@ -126,4 +147,20 @@ fn link(compiler: &Compiler<'_>, units: &[Unit]) -> Result<PathBuf> {
         return Err(run.failure(ErrorKind::Link, "the sources do not link"));
     }
     Ok(linked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_extension_is_named_with_the_remedy() {
+        let words = "RequiresExtension: Feature requires the following SPIR-V extension:\nSPV_INTEL_variable_length_array\n";
+        assert_eq!(extension(words), Some("SPV_INTEL_variable_length_array"));
+        assert!(
+            hint(words)
+                .contains("Config::translator_args([\"--spirv-ext=+SPV_INTEL_variable_length_array\"])")
+        );
+        assert_eq!(hint("InvalidBitWidth: 31"), "");
+    }
 }

@@ -1,0 +1,79 @@
+//! Sources as real programs have them stay optimised: nothing that clang writes at -O2 makes the build fall back.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::{Folder, assert_has, toolchain_is_here};
+use oclave_build::{Config, sources_in};
+
+fn fixtures() -> Vec<PathBuf> {
+    sources_in(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/optimised")).unwrap()
+}
+
+#[test]
+fn real_sources_build_without_a_warning() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    let sources = fixtures();
+    assert!(sources.len() >= 40, "{} sources", sources.len());
+    let mut cargo = Vec::new();
+    let mut config = Config::new();
+    config.out_dir(folder.path().join("out")).env("CARGO_MANIFEST_DIR", folder.path());
+    let built = config.compile_to(&sources, &mut cargo);
+    let cargo = String::from_utf8(cargo).unwrap();
+    let warnings: Vec<&str> = cargo.lines().filter(|line| line.starts_with("cargo::warning=")).collect();
+    assert!(warnings.is_empty(), "{}", warnings.join("\n"));
+    built.unwrap();
+}
+
+/// A sum over 64-bit numbers becomes a product of 65 bits: that source alone loses this one optimisation, and says so.
+#[test]
+fn what_falls_back_does_so_alone_and_names_the_place() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("plain.cl", "kernel void plain(global int *out) { out[0] = 1; }");
+    folder.write(
+        "wide.cl",
+        "kernel void first(global int *out) { out[0] = 1; }\n\nkernel void total(global long *out, long n)\n{\n    long t = 0;\n    \
+         for (long i = 0; i < n; i++)\n        t += i;\n    out[0] = t;\n}\n",
+    );
+    let built = folder.build(&mut Config::new(), &["plain.cl", "wide.cl"]);
+    built.result.as_ref().unwrap();
+    let [warning] = built.warnings()[..] else { panic!("{:?}", built.warnings()) };
+    let wanted = [
+        "wide.cl:",
+        ": `total`: llvm-spirv refuses what clang writes at -O2 (an integer of 65 bits)",
+        "compiled at -O2 without closed forms of loops instead",
+    ];
+    assert_has(warning, &wanted);
+    assert!(!warning.contains("plain"), "{warning}");
+    let line: u32 = warning.split("wide.cl:").nth(1).unwrap().split(':').next().unwrap().parse().unwrap();
+    assert!((3..=8).contains(&line), "{warning}");
+}
+
+/// The extension that the translator would need, with the call that allows it.
+#[test]
+fn a_missing_extension_is_named_with_the_remedy() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("fine.cl", "kernel void fine(global int *out) { out[0] = 1; }");
+    folder.write(
+        "stack.clcpp",
+        "kernel void grow(global int *out, int n)\n{\n    int *p = (int *)__builtin_alloca(n * sizeof(int));\n    \
+         for (int i = 0; i < n; i++)\n        p[i] = out[i];\n    out[0] = p[out[1]];\n}\n",
+    );
+    let built = folder.build(&mut Config::new(), &["fine.cl", "stack.clcpp"]);
+    let error = built.error(oclave_build::ErrorKind::Translate);
+    let remedy = "Config::translator_args([\"--spirv-ext=+SPV_INTEL_variable_length_array\"])";
+    assert_has(&error, &["stack.clcpp:", "`grow`", remedy]);
+    assert!(!error.contains("fine.cl"), "{error}");
+}
