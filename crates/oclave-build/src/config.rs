@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use oclave_image::SplitMode;
 
@@ -169,6 +170,13 @@ impl Config {
     /// Replaces an environment variable for this build: `OCLAVE_CLANG`, `PATH`, …. Tools get it too.
     pub fn env(&mut self, variable: impl Into<OsString>, value: impl Into<OsString>) -> &mut Self {
         self.environment.set(variable.into(), value.into());
+        self
+    }
+
+    /// How long one run of a tool (clang, llvm-link, llvm-spirv, …) may take before it is ended and the build fails; 10
+    /// minutes unless set.
+    pub fn tool_limit(&mut self, limit: Duration) -> &mut Self {
+        self.environment.set_tool_limit(limit);
         self
     }
 

@@ -3,16 +3,30 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Variables of the process, some of them replaced for one build.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Environment {
     overrides: BTreeMap<OsString, OsString>,
+    tool_limit: Option<Duration>,
 }
+
+/// How long one run of a tool may take, unless the build says otherwise.
+const TOOL_LIMIT: Duration = Duration::from_secs(600);
 
 impl Environment {
     pub(crate) fn set(&mut self, key: OsString, value: OsString) {
         self.overrides.insert(key, value);
+    }
+
+    pub(crate) fn set_tool_limit(&mut self, limit: Duration) {
+        self.tool_limit = Some(limit);
+    }
+
+    /// How long one run of a tool may take.
+    pub(crate) fn tool_limit(&self) -> Duration {
+        self.tool_limit.unwrap_or(TOOL_LIMIT)
     }
 
     /// A variable; an empty one counts as not set.

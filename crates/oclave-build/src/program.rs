@@ -150,7 +150,8 @@ fn compile(
         images: &images,
         files: &files,
     };
-    let rust = codegen::generate(&program)?;
+    let codegen::Generated { rust, warnings } = codegen::generate(&program)?;
+    warnings.iter().for_each(|warning| cargo.warning(warning));
     let images = files.into_iter().zip(images.iter().map(DeviceImage::to_bytes)).collect();
     let dependencies = units.into_iter().flat_map(|unit| unit.dependencies).collect();
     Ok((Contents { images, library, rust }, dependencies))

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::command;
 use crate::environment::Environment;
@@ -13,6 +14,9 @@ pub(crate) const VARIABLES: [&str; 4] =
     ["OCLAVE_CLANG", "OCLAVE_LLVM_SPIRV", "OCLAVE_LLVM_LINK", "OCLAVE_LLVM_AR"];
 /// The first version whose OpenCL C 3.0 and C++ for OpenCL 2021 are complete enough.
 const OLDEST: u32 = 14;
+
+/// How long a tool may take to say its version.
+const VERSION_LIMIT: Duration = Duration::from_secs(30);
 
 const INSTALL: &str = "install a matching pair (Debian 12: `apt install clang-15 llvm-15 llvm-spirv-15`, Debian 13: \
     `apt install clang-19 llvm-19 llvm-spirv-19`, Ubuntu 24.04: `apt install clang-18 llvm-18 llvm-spirv-18`, \
@@ -189,7 +193,9 @@ fn named(folder: &Path, name: &str) -> Vec<PathBuf> {
 }
 
 fn ask(path: &Path, environment: &Environment) -> Result<Tool> {
-    let run = command::run(path, &["--version"], environment)?;
+    // A program that does not answer at once is no tool, and there may be many to ask.
+    let limit = environment.tool_limit().min(VERSION_LIMIT);
+    let run = command::run_within(path, &["--version"], environment, limit)?;
     let words = String::from_utf8_lossy(&run.stdout);
     match parse_version(&words) {
         Some(version) if run.success => Ok(Tool { path: path.to_path_buf(), version }),

@@ -474,3 +474,62 @@ kernel void both(global int *x) { x[0] = own(thrice(x[0] + other)); }",
         assert_has(&rust, &["COUNTER", "OTHER", "fn twice", "fn thrice"]);
     }
 }
+
+#[test]
+fn kernels_without_a_launcher_are_told() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write(
+        "k.cl",
+        "kernel void fine(global int *x) { x[0] = 1; }\n\nkernel void flow(global int *x, read_only pipe int in)\n{\n    \
+         int v;\n    if (read_pipe(in, &v) == 0)\n        x[0] = v;\n}\nkernel void look(read_only image3d_t \
+         volume, sampler_t how, global float4 *x) { x[0] = read_imagef(volume, how, (int4)(0)); }",
+    );
+    let built = folder.build(&mut Config::new(), &["k.cl"]);
+    built.result.as_ref().unwrap();
+    let [pipe, image] = built.warnings()[..] else { panic!("{:?}", built.warnings()) };
+    assert_has(
+        pipe,
+        &["k.cl:3: kernel `flow` has no Rust function: parameter `in` is a pipe", "use buffers or USM"],
+    );
+    assert_has(
+        image,
+        &["k.cl:9: kernel `look` has no Rust function: parameter `volume` is an image (image3d_t)"],
+    );
+    let rust = built.rust();
+    assert_has(&rust, &["pub fn fine(", "has no function here: parameter `in` is a pipe"]);
+    assert!(!rust.contains("kernel bundle"), "{rust}");
+}
+
+/// OpenCL C 3.0, section 6.12: the macros that are there on every device.
+#[test]
+fn predefined_macros_are_defined() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    let checks = "#if __OPENCL_VERSION__ != 300 || CL_VERSION_1_0 != 100 || CL_VERSION_1_1 != 110 || CL_VERSION_1_2 != 120 \
+                  || CL_VERSION_2_0 != 200 || CL_VERSION_3_0 != 300 || __ENDIAN_LITTLE__ != 1 || __IMAGE_SUPPORT__ != 1\n\
+                  #error a version or feature\n#endif\n#if !defined(__FILE__) || !defined(__LINE__) || \
+                  !defined(__kernel_exec) || __opencl_c_int64 != 1 || defined(__FAST_RELAXED_MATH__)\n#error others\n#endif\n";
+    folder.write(
+        "a.cl",
+        &format!("{checks}#if __OPENCL_C_VERSION__ != 300\n#error C\n#endif\n__kernel_exec(4, float) void a(global int *x) {{ x[0] = 1; }}"),
+    );
+    folder.write(
+        "b.clcpp",
+        &format!("{checks}#if __OPENCL_CPP_VERSION__ != 202100 || __CL_CPP_VERSION_2021__ != 202100\n#error C++\n#endif\nkernel void b(global int *x) {{ x[0] = 1; }}"),
+    );
+    folder.write("c.cl", "#ifndef __FAST_RELAXED_MATH__\n#error fast\n#endif\nkernel void c(void) {}");
+    let built = folder.build(&mut Config::new(), &["a.cl", "b.clcpp"]);
+    built.result.as_ref().unwrap();
+    assert!(built.warnings().is_empty(), "{:?}", built.warnings());
+    let mut fast = Config::new();
+    folder.build(fast.extra_args(["-cl-fast-relaxed-math"]), &["c.cl"]).result.unwrap();
+    // A program that defines the version by itself still does.
+    let own = folder.build(Config::new().define("__OPENCL_VERSION__", "300"), &["a.cl"]);
+    own.result.as_ref().unwrap();
+    assert!(own.warnings().is_empty(), "{:?}", own.warnings());
+}

@@ -165,3 +165,21 @@ fn cargo_learns_of_the_variables_even_on_failure() {
     }
     assert_has(&built.cargo, &["cargo::rerun-if-changed=", "k.cl\n"]);
 }
+
+#[test]
+fn a_tool_that_hangs_is_ended() {
+    let hangs = "[ \"$1\" = --version ] && echo 'clang version 15.0.0' && exit 0\nexec sleep 600";
+    let folder = Folder::new();
+    folder.write("k.cl", "kernel void k(void) {}");
+    let path = folder.programs("bin", &[("clang-15", hangs), ("llvm-spirv-15", &llvm("15.0.0"))]);
+    let mut config = Config::new();
+    config
+        .env("PATH", format!("{}:/bin:/usr/bin", path.display()))
+        .env("OCLAVE_CLANG", path.join("clang-15"));
+    config.env("OCLAVE_LLVM_SPIRV", path.join("llvm-spirv-15")).tool_limit(std::time::Duration::from_secs(5));
+    let error = folder.build(&mut config, &["k.cl"]).error(ErrorKind::Toolchain);
+    assert_has(
+        &error,
+        &["did not end within 5 s and was ended", "Config::tool_limit", "bin/clang-15 ", "k.cl"],
+    );
+}

@@ -23,12 +23,12 @@ pub(crate) fn launcher(
         scope.take(name.clone());
     });
     let (mut parameters, mut calls) = (vec![], vec![]);
-    for parameter in &kernel.parameters {
+    for (index, parameter) in kernel.parameters.iter().enumerate() {
         let name = ident(&scope.take(names::sanitized(&parameter.name)));
         let (ty, call) = match &parameter.kind {
             ParameterKind::Value(ty) => match types.rust(ty) {
                 Some(ty) => (quote!(impl ::oclave::KernelValue<#ty>), quote!(.value(#name))),
-                None => return Err(format!("parameter `{}` has no size", parameter.name)),
+                None => return Err(refused(&parameter.name, &declared_type(declared, index, ty))),
             },
             ParameterKind::Pointer { access: Access::Read, pointee, .. } => {
                 let pointee = element(pointee, types);
@@ -43,9 +43,9 @@ pub(crate) fn launcher(
                 (quote!(impl ::oclave::KernelLocal<#pointee>), quote!(.local(#name)))
             }
             ParameterKind::Image { type_name, .. } => {
-                return Err(format!("parameter `{}` is an image ({type_name})", parameter.name));
+                return Err(refused(&parameter.name, &format!("an image ({type_name})")));
             }
-            ParameterKind::Sampler => return Err(format!("parameter `{}` is a sampler", parameter.name)),
+            ParameterKind::Sampler => return Err(refused(&parameter.name, "a sampler")),
         };
         parameters.push(quote!(#name: #ty));
         calls.push(call);
@@ -60,6 +60,25 @@ pub(crate) fn launcher(
             ::oclave::KernelCall::new(&KERNEL) #(#calls)*
         }
     })
+}
+
+/// Why a kernel has no launcher.
+fn refused(parameter: &str, what: &str) -> String {
+    format!(
+        "parameter `{parameter}` is {what}, which oclave does not pass to kernels; use buffers or USM, or launch the kernel \
+         through OpenCL itself"
+    )
+}
+
+/// The type of a parameter in the source's words, where they are known.
+fn declared_type(declared: Option<&KernelDeclaration>, index: usize, ty: &ValueType) -> String {
+    let text =
+        declared.and_then(|declared| declared.parameters.get(index)).map(|parameter| parameter.text.as_str());
+    match text {
+        Some(text) if text.contains("pipe") => format!("a pipe ({text})"),
+        Some(text) => format!("of the type `{text}`"),
+        None => format!("of the type `{ty}`"),
+    }
 }
 
 /// What a pointer points to; `void` is bytes.

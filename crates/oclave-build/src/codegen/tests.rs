@@ -174,6 +174,7 @@ fn text(parts: &[(DeviceImage, Declarations)]) -> String {
         files: &files,
     })
     .unwrap()
+    .rust
 }
 
 /// Names that one scope has twice.

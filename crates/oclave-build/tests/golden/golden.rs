@@ -329,7 +329,7 @@ pub mod first {
 }
 /// Kernels of `kernels/second.cl`.
 ///
-/// `kernel void picture(write_only image2d_t target)` has no typed launcher: parameter `target` is an image (image2d_t). Load the image as a kernel bundle to launch it.
+/// `kernel void picture(write_only image2d_t target)` has no function here: parameter `target` is an image (image2d_t), which oclave does not pass to kernels; use buffers or USM, or launch the kernel through OpenCL itself.
 #[allow(
     dead_code,
     missing_docs,
