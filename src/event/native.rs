@@ -28,9 +28,9 @@ impl Event {
         };
         let event = RawEvent::of_native(handle)?;
         if event.may_fail_silently()? {
-            runtime::watch(event, tell);
+            runtime::watch(move || event.outcome(), tell);
         } else {
-            event.when_ended(Box::new(move |ended| runtime::post(move || tell(ended.outcome()))));
+            runtime::when_raw_ended(event, tell);
         }
         Ok(Self::promised(promise))
     }

@@ -6,8 +6,8 @@
 use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
 
-use super::Job;
-use crate::driver::event::Event;
+use super::{Job, watch};
+use crate::driver::event::{Ended, Event, RawEvent};
 use crate::{Error, ErrorKind, Result};
 
 /// `None`: the system has no thread for it.
@@ -37,7 +37,7 @@ pub(crate) fn start() -> Result<()> {
 }
 
 /// Runs a job on the thread.
-pub(crate) fn post(job: impl FnOnce() + Send + 'static) {
+fn post(job: impl FnOnce() + Send + 'static) {
     // The thread lives as long as the process.
     if let Some(jobs) = jobs() {
         let _ = jobs.send(Box::new(job));
@@ -46,5 +46,17 @@ pub(crate) fn post(job: impl FnOnce() + Send + 'static) {
 
 /// Runs a job on the thread when a command has ended, with its error if it failed.
 pub(crate) fn when_ended(event: &Event, then: impl FnOnce(Result<()>) + Send + 'static) {
-    event.when_ended(Box::new(move |ended| post(move || then(ended.outcome()))));
+    let then = Box::new(move |ended: Ended| post(move || then(ended.outcome())));
+    if let Err(then) = event.when_ended(then) {
+        let event = event.clone();
+        watch(move || event.outcome(), move |outcome| then(Ended::seen(outcome)));
+    }
+}
+
+/// The same of an event from outside.
+pub(crate) fn when_raw_ended(event: RawEvent, then: impl FnOnce(Result<()>) + Send + 'static) {
+    let then = Box::new(move |ended: Ended| post(move || then(ended.outcome())));
+    if let Err(then) = event.when_ended(then) {
+        watch(move || event.outcome(), move |outcome| then(Ended::seen(outcome)));
+    }
 }

@@ -3,14 +3,14 @@
 //! ```text
 //! pool       runs host tasks, a few at a time; grows while tasks wait for something
 //! dispatch   one thread that learns from drivers what has ended, and puts on queues what waited for it; runs no user code
-//! watch      asks events from outside whether they have ended, where a driver does not tell
+//! watch      asks events whether they have ended, where a driver does not tell
 //! ```
 
 mod dispatch;
 mod pool;
 mod watch;
 
-pub(crate) use dispatch::{post, start, when_ended};
+pub(crate) use dispatch::{start, when_ended, when_raw_ended};
 pub(crate) use pool::{blocking, in_host_task, spawn};
 pub(crate) use watch::watch;
 

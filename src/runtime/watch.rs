@@ -1,47 +1,84 @@
-//! Events that are asked again and again whether they have ended, where the driver does not tell of all.
+//! Events that are asked again and again whether they have ended, where the driver does not tell.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::pool::{blocking, spawn};
 use crate::Result;
-use crate::driver::event::RawEvent;
 
+type Ask = Box<dyn Fn() -> Result<Option<Result<()>>> + Send>;
 type Then = Box<dyn FnOnce(Result<()>) + Send>;
 
-static WATCHED: Mutex<Vec<(RawEvent, Then)>> = Mutex::new(Vec::new());
-
-/// Between two rounds of questions.
-const PATIENCE: Duration = Duration::from_millis(1);
-
-fn watched() -> MutexGuard<'static, Vec<(RawEvent, Then)>> {
-    WATCHED.lock().unwrap_or_else(PoisonError::into_inner)
+/// What is asked, and who is told.
+struct Watched {
+    ask: Ask,
+    then: Then,
+    /// Answers without a status that are still put up with.
+    patience: u32,
 }
 
-/// Calls `then` when an event has ended, soon after, with its error if it failed. One thread watches all.
-pub(crate) fn watch(event: RawEvent, then: impl FnOnce(Result<()>) + Send + 'static) {
-    let mut watched = watched();
-    watched.push((event, Box::new(then)));
-    if watched.len() == 1 {
-        drop(watched);
+struct State {
+    watched: Vec<Watched>,
+    /// Whether a thread asks.
+    asking: bool,
+}
+
+static STATE: Mutex<State> = Mutex::new(State { watched: Vec::new(), asking: false });
+
+/// Between two rounds of questions.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// A driver that does not say so often in a row never will.
+const PATIENCE: u32 = 1000;
+
+fn state() -> MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Calls `then` when an event has ended, soon after, with its error if it failed. `ask` gives its outcome, or `None` while it has
+/// none. One thread asks all.
+///
+/// An error of `ask` says nothing: the command may run on, so it is asked again. After a second of nothing else it is given up,
+/// aloud, and is the outcome.
+pub(crate) fn watch(
+    ask: impl Fn() -> Result<Option<Result<()>>> + Send + 'static,
+    then: impl FnOnce(Result<()>) + Send + 'static,
+) {
+    let mut state = state();
+    state.watched.push(Watched { ask: Box::new(ask), then: Box::new(then), patience: PATIENCE });
+    if !std::mem::replace(&mut state.asking, true) {
+        drop(state);
         spawn(ask_all);
     }
 }
 
 fn ask_all() {
     loop {
-        blocking(|| std::thread::sleep(PATIENCE));
-        let (ended, is_last) = {
-            let mut watched = watched();
-            let (ended, rest): (Vec<_>, Vec<_>) =
-                watched.drain(..).partition(|(event, _)| !matches!(event.outcome(), Ok(None)));
-            *watched = rest;
-            (ended, watched.is_empty())
-        };
-        for (event, then) in ended {
-            then(event.outcome().and_then(|outcome| outcome.unwrap_or(Ok(()))));
+        blocking(|| std::thread::sleep(PAUSE));
+        // Not under the lock: what is asked may lock something itself.
+        let all = std::mem::take(&mut state().watched);
+        let (mut ended, mut rest) = (Vec::new(), Vec::new());
+        for mut one in all {
+            match (one.ask)() {
+                Ok(Some(outcome)) => ended.push((one.then, outcome)),
+                Ok(None) => rest.push(Watched { patience: PATIENCE, ..one }),
+                Err(error) if one.patience == 0 => {
+                    log::error!("an event is given up, though its command may run on: {error}");
+                    ended.push((one.then, Err(error)));
+                }
+                Err(_) => {
+                    one.patience -= 1;
+                    rest.push(one);
+                }
+            }
         }
-        if is_last {
+        for (then, outcome) in ended {
+            then(outcome);
+        }
+        let mut state = state();
+        state.watched.append(&mut rest);
+        if state.watched.is_empty() {
+            state.asking = false;
             return;
         }
     }

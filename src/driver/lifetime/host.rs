@@ -9,6 +9,7 @@ use bytemuck::Pod;
 use super::retired::{Keep, leak};
 use crate::driver::context::Context;
 use crate::driver::event::{Event, RawEvent};
+use crate::driver::queue::Queue;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Plain data of any type, which nobody changes any more.
@@ -103,6 +104,24 @@ impl<T: Pod> Landing<T> {
     }
 }
 
+impl<T> Landing<T> {
+    /// Notes that commands write until an event.
+    fn is_written_until(&mut self, event: &Event) {
+        match event.raw().and_then(RawEvent::try_clone) {
+            Ok(writer) => {
+                if self.writers.len() >= MANY {
+                    self.writers.retain(|writer| !writer.has_ended());
+                }
+                self.writers.push(writer);
+            }
+            Err(error) => {
+                self.lost = true;
+                event.queue().context().keep_error(error);
+            }
+        }
+    }
+}
+
 impl<T: Pod> HostBuffer<T> {
     pub(crate) fn new(data: Vec<T>) -> Self {
         Self(Arc::new(Mutex::new(Landing { data, writers: Vec::new(), lost: false })))
@@ -141,6 +160,7 @@ pub(crate) struct HostSink {
 trait Writable: Send + Sync {
     fn write(
         &self,
+        queue: &Arc<Queue>,
         size_bytes: usize,
         enqueue: &mut dyn FnMut(*mut c_void) -> Result<Event>,
     ) -> Result<Event>;
@@ -149,6 +169,7 @@ trait Writable: Send + Sync {
 impl<T: Pod> Writable for Mutex<Landing<T>> {
     fn write(
         &self,
+        queue: &Arc<Queue>,
         size_bytes: usize,
         enqueue: &mut dyn FnMut(*mut c_void) -> Result<Event>,
     ) -> Result<Event> {
@@ -157,20 +178,10 @@ impl<T: Pod> Writable for Mutex<Landing<T>> {
         if size_of_val(landing.data.as_slice()) != size_bytes {
             return Err(Error::invalid("the host memory that the command writes to was taken away"));
         }
-        let event = enqueue(landing.data.as_mut_ptr().cast())?;
-        match event.raw().and_then(RawEvent::try_clone) {
-            Ok(writer) => {
-                if landing.writers.len() >= MANY {
-                    landing.writers.retain(|writer| !writer.has_ended());
-                }
-                landing.writers.push(writer);
-            }
-            Err(error) => {
-                landing.lost = true;
-                event.queue().context().keep_error(error);
-            }
-        }
-        Ok(event)
+        let submitted = enqueue(landing.data.as_mut_ptr().cast());
+        let until = submitted.as_ref().ok().cloned().or_else(|| queue.abandoned());
+        until.iter().for_each(|event| landing.is_written_until(event));
+        submitted
     }
 }
 
@@ -182,12 +193,14 @@ impl HostSink {
     /// Enqueues a command that writes all of it, with an event of its own; `enqueue` gets the address.
     pub(in crate::driver) fn write(
         &self,
-        context: &Context,
+        queue: &Arc<Queue>,
         mut enqueue: impl FnMut(*mut c_void) -> Result<Event>,
     ) -> Result<Event> {
-        let event = self.landing.write(self.size_bytes, &mut enqueue)?;
-        keep_until(context, &event, Keep::Host(Box::new(Arc::clone(&self.landing))));
-        Ok(event)
+        let submitted = self.landing.write(queue, self.size_bytes, &mut enqueue);
+        let until = submitted.as_ref().ok().cloned().or_else(|| queue.abandoned());
+        let keep = || Keep::Host(Box::new(Arc::clone(&self.landing)));
+        until.iter().for_each(|event| keep_until(queue.context(), event, keep()));
+        submitted
     }
 }
 

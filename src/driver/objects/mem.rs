@@ -72,7 +72,7 @@ impl MemObject {
         }
         let (mem, size, to) = (self.handle.raw(), to.len(), to.as_mut_ptr().cast::<c_void>());
         // SAFETY: queue and memory are alive and of one context, both ends have `size` bytes; the host's stay borrowed
-        // until the call returns, which is when the command has ended, or was not enqueued.
+        // until the call returns, which is when the command has ended, or was not enqueued (`Queue::end_blocking`).
         queue.submit_blocking(&[], |api, queue, wait| unsafe {
             api.clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, size, to, wait, std::ptr::null_mut())
         })
@@ -89,7 +89,7 @@ impl MemObject {
         // SAFETY: as for reading; the event is for `submit`.
         let written = queue.submit(&[], true, |api, queue, wait, event| unsafe {
             api.clEnqueueWriteBuffer(queue, mem, CL_TRUE, 0, size, from, wait, event)
-        })?;
-        written.wait()
+        });
+        written.inspect_err(|error| queue.end_blocking(error))?.wait()
     }
 }

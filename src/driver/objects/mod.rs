@@ -1,5 +1,6 @@
 //! OpenCL's objects: contexts, queues, events, programs, kernels and memory objects, and their handles from and for outside.
 
+mod abandon;
 pub(crate) mod adopt;
 pub(crate) mod context;
 pub(crate) mod event;

@@ -44,10 +44,12 @@ pub(crate) struct QueueCore {
     raw: cl_command_queue,
     slot: u32,
     in_order: bool,
-    submitted: AtomicU64,
+    pub(super) submitted: AtomicU64,
     completed: AtomicU64,
     /// Everything counted up to here was flushed.
     flushed: AtomicU64,
+    /// The last count of commands that were given up half-way, and that the driver did not wait for.
+    pub(super) abandoned: AtomicU64,
 }
 
 // SAFETY: OpenCL's functions on queues are thread-safe (specification, appendix A.2), or else `Quirks` keeps off such
@@ -112,7 +114,7 @@ pub(crate) struct Queue {
     context: Arc<Context>,
     device: Device,
     properties: Properties,
-    core: Arc<QueueCore>,
+    pub(super) core: Arc<QueueCore>,
 }
 
 impl Queue {
@@ -159,6 +161,7 @@ impl Queue {
                 submitted: AtomicU64::new(0),
                 completed: AtomicU64::new(0),
                 flushed: AtomicU64::new(0),
+                abandoned: AtomicU64::new(0),
             })
         });
         Arc::new(Self { context: Arc::clone(context), device: device.clone(), properties, core })
@@ -226,11 +229,6 @@ impl Queue {
     /// The error that kernels of the device left, for whoever has waited.
     pub(in crate::driver) fn check_faults(&self) -> Result<()> {
         if self.properties.internal { Ok(()) } else { self.context.check_faults(&self.device) }
-    }
-
-    /// Waits for all commands now on the queue, those included that are not counted.
-    pub(in crate::driver) fn finish_uncounted(&self) -> Result<()> {
-        self.core.finish()
     }
 
     /// Enqueues one command. `enqueue` gets the wait list and where to put the event (null: no event), and must keep
@@ -301,7 +299,7 @@ impl Queue {
         let core = &*self.core;
         let wait = WaitList::new(self, after)?;
         let before = core.submitted.load(Ordering::Acquire);
-        enqueue(core.api, core.raw, wait.events())?;
+        enqueue(core.api, core.raw, wait.events()).inspect_err(|error| self.end_blocking(error))?;
         if core.in_order {
             core.flushed.fetch_max(before, Ordering::Release);
             core.completed.fetch_max(before, Ordering::Release);

@@ -73,6 +73,9 @@ impl Program {
             });
         if written.is_err() && queue.finish().is_err() {
             // Nobody knows whether the writes have ended.
+            log::error!(
+                "values of program variables are given up: the driver does not say whether they were written"
+            );
             std::mem::forget((pointers, Arc::clone(self)));
         }
         written

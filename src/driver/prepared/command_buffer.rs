@@ -203,7 +203,8 @@ impl Queue {
     ) -> Result<Event> {
         self.check_sequence(sequence)?;
         let mut last = buffer.last();
-        if let Some(pending) = last.take().filter(|_| !buffer.simultaneous) {
+        // It stays where something fails: the buffer may be pending then.
+        if let Some(pending) = last.as_ref().filter(|_| !buffer.simultaneous) {
             // How it ended is told by its own event.
             pending.raw().and_then(RawEvent::wait_for_end)?;
         }

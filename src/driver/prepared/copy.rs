@@ -70,7 +70,7 @@ impl Queue {
                 return after.iter().try_for_each(|event| event.wait());
             }
             // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's stay borrowed until the
-            // call returns, which is when the command has ended, or was not enqueued.
+            // call returns, which is when the command has ended, or was not enqueued (`Queue::end_blocking`).
             self.submit_blocking(after, |_, queue, wait| unsafe {
                 usm.clEnqueueMemcpyINTEL(
                     queue,
@@ -122,7 +122,7 @@ impl Queue {
             return self.using([from].into_iter(), || self.marker(after));
         }
         let usm = self.context().usm()?;
-        to.write(self.context(), |target| {
+        to.write(self, |target| {
             self.using([from].into_iter(), || {
                 // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's live, and nobody looks
                 // at them, until the event is complete (`HostSink::write`).

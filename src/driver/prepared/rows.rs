@@ -199,15 +199,16 @@ impl Queue {
             let source = bytes.get(source..source + size).ok_or_else(outside)?;
             Ok((source.as_ptr().cast::<c_void>(), to.0.part(target, size)?))
         });
-        let event = self.using([to.0].into_iter(), || {
+        let submitted = self.using([to.0].into_iter(), || {
             // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's live until the event is
-            // complete: below, they go to the retired, or are given up.
+            // complete, or what was abandoned has ended: below, they go to the retired, or are given up.
             self.submit_each(pieces, after, true, |(from, to), queue, wait, event| unsafe {
                 usm.clEnqueueMemcpyINTEL(queue, CL_FALSE, to.address(), *from, to.size_bytes(), wait, event)
             })
-        })?;
-        from.keep_until(self.context(), &event);
-        Ok(event)
+        });
+        let until = submitted.as_ref().ok().cloned().or_else(|| self.abandoned());
+        until.iter().for_each(|event| from.keep_until(self.context(), event));
+        submitted
     }
 
     /// Copies to host memory, which is kept, and out of the host's reach, until the copies have ended.
@@ -219,13 +220,13 @@ impl Queue {
     ) -> Result<Event> {
         copy::same_size(from.1.size_bytes(), to.size_bytes())?;
         let usm = self.context().usm()?;
-        to.write(self.context(), |start| {
+        to.write(self, |start| {
             let pieces = Rows::pieces(from.1, Rows::all(to.size_bytes())).map(|(source, target, size)| {
                 Ok((from.0.part(source, size)?, start.wrapping_byte_add(target)))
             });
             self.using([from.0].into_iter(), || {
                 // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's live, and nobody looks
-                // at them, until the event is complete (`HostSink::write`).
+                // at them, until the event is complete, or what was abandoned has ended (`HostSink::write`).
                 self.submit_each(pieces, after, true, |(from, to), queue, wait, event| unsafe {
                     usm.clEnqueueMemcpyINTEL(
                         queue,
@@ -275,7 +276,8 @@ impl Queue {
     /// `want_event`, stands for all; as [`Queue::submit`] for what `enqueue` must do.
     ///
     /// # Errors
-    /// When a piece fails; what was enqueued before it has ended then.
+    /// When a piece fails; what was enqueued before it has ended then, unless the driver does not wait for it
+    /// ([`Queue::abandoned`]).
     fn submit_each<P>(
         self: &Arc<Self>,
         pieces: impl Iterator<Item = Result<P>>,
@@ -300,12 +302,7 @@ impl Queue {
             }
             Ok::<(), Error>(())
         };
-        submit_all().inspect_err(|_| {
-            // Nobody else would keep the host's memory for those that run already.
-            if let Err(error) = self.finish() {
-                self.context().keep_error(error);
-            }
-        })?;
+        submit_all().inspect_err(|_| self.abandon())?;
         match events.len() {
             0 => self.marker(after),
             1 => events.pop().map_or_else(|| self.marker(after), Ok),

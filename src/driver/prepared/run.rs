@@ -30,7 +30,7 @@ impl Queue {
     /// Puts some steps of a sequence on the queue, after events. The event is complete when all of them are.
     ///
     /// # Errors
-    /// When the host accesses memory that they use, or the driver refuses one; those before have ended then.
+    /// When the host accesses memory that they use, or the driver refuses one; those before have ended then, unless the driver does not wait for them ([`Queue::abandoned`]).
     pub(crate) fn run(
         self: &Arc<Self>,
         sequence: &Sequence,
@@ -45,12 +45,8 @@ impl Queue {
                 true => self.run_in_order(sequence, steps, after, mode, measured.as_mut()),
                 false => self.run_out_of_order(sequence, steps, after, mode, measured.as_mut()),
             };
-            let (event, first) = outcome.inspect_err(|_| {
-                // Steps that were put on the queue are not counted, so nobody else would wait for them.
-                if let Err(error) = self.finish_uncounted() {
-                    self.context().keep_error(error);
-                }
-            })?;
+            // Steps that were put on the queue are not counted, so nobody else would wait for them.
+            let (event, first) = outcome.inspect_err(|_| self.abandon())?;
             let several = match measured {
                 Some(events) => Several::measured(Measured { sequence: sequence.id(), events }),
                 None => Several::unmeasured(first),

@@ -33,8 +33,8 @@ pub(in crate::graph) struct DevicePart {
     winner: Option<Box<Rival>>,
     /// Replays until it counts as one that is replayed often, where that matters.
     replays_left: Option<usize>,
-    /// The event of its last run.
-    last: Option<Event>,
+    /// What its next run comes behind: the event of its last run, and of those that failed half-way and may run on.
+    last: Vec<Event>,
     pub(in crate::graph) pending: Pending,
 }
 
@@ -107,7 +107,7 @@ impl DevicePart {
             trial: None,
             winner: None,
             replays_left: None,
-            last: None,
+            last: Vec::new(),
             pending: Pending::default(),
         }
     }
@@ -185,7 +185,8 @@ impl DevicePart {
         mode: Mode,
     ) -> Result<Event> {
         // What is known to have ended needs no waiting for.
-        let last = self.last.take().filter(|last| !last.is_behind());
+        let mut last = std::mem::take(&mut self.last);
+        last.retain(|last| !last.is_behind());
         let all: Vec<&Event> = after.iter().copied().chain(&last).collect();
         let is_measured = self.trial.as_mut().is_some_and(Trial::wants_another);
         let event = match &mut self.trial {
@@ -194,10 +195,11 @@ impl DevicePart {
         };
         match event {
             Ok(event) => {
-                self.last = Some(event.clone());
+                self.last = vec![event.clone()];
                 Ok(event)
             }
             Err(error) => {
+                last.extend(queue.abandoned());
                 self.last = last;
                 Err(error)
             }

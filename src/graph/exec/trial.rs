@@ -121,12 +121,8 @@ impl Trial {
             let end = queue.marker(&[&running.end])?;
             Ok((end.of_several(Several::unmeasured(Some(event))), running))
         });
-        let (end, running) = outcome.inspect_err(|_| {
-            // Nobody else would wait for what is there already.
-            if let Err(error) = own.finish() {
-                own.context().keep_error(error);
-            }
-        })?;
+        // Nobody else would wait for what is there already.
+        let (end, running) = outcome.inspect_err(|_| own.abandon())?;
         self.running = Some(running);
         Ok(end)
     }

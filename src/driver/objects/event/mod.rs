@@ -194,15 +194,21 @@ impl Event {
     }
 
     /// Calls `then` when the command has ended; see [`RawEvent::when_ended`].
-    pub(crate) fn when_ended(&self, then: Then) {
+    pub(crate) fn when_ended(&self, then: Then) -> Result<(), Then> {
         match self.raw() {
-            Ok(raw) => raw.when_ended(then),
-            Err(error) => return then(Ended { outcome: Err(error), event: None }),
+            Ok(raw) => raw.when_ended(then)?,
+            Err(_) => return Err(then),
         }
         // What was never flushed may stay queued for ever.
         if let Err(error) = self.one.queue.flush_once() {
             self.one.queue.context().keep_error(error);
         }
+        Ok(())
+    }
+
+    /// How it has ended; `None` while it has not.
+    pub(crate) fn outcome(&self) -> Result<Option<Result<()>>> {
+        self.status().map(Status::outcome)
     }
 
     pub(crate) fn status(&self) -> Result<Status> {

@@ -26,7 +26,19 @@ impl Status {
     pub(crate) fn is_over(self) -> bool {
         matches!(self, Self::Complete | Self::Failed(_))
     }
+
+    /// How the command has ended; `None` while it has not.
+    pub(super) fn outcome(self) -> Option<Result<()>> {
+        match self {
+            Self::Complete => Some(Ok(())),
+            Self::Failed(code) => Some(Err(failed(code))),
+            _ => None,
+        }
+    }
 }
+
+/// A driver that does not say so often in a row where a command is never will.
+const REFUSALS: u32 = 100;
 
 /// One reference to a `cl_event`.
 pub(crate) struct RawEvent {
@@ -73,11 +85,7 @@ impl RawEvent {
 
     /// How it has ended; `None` while it has not.
     pub(crate) fn outcome(&self) -> Result<Option<Result<()>>> {
-        Ok(match self.status()? {
-            Status::Complete => Some(Ok(())),
-            Status::Failed(code) => Some(Err(failed(code))),
-            _ => None,
-        })
+        self.status().map(Status::outcome)
     }
 
     /// Whether it has ended, however it did, as far as the driver says.
@@ -104,10 +112,16 @@ impl RawEvent {
         if self.wait().is_ok() || self.has_ended() {
             return Ok(());
         }
-        while !self.status()?.is_over() {
+        let mut refusals = 0;
+        loop {
+            match self.status() {
+                Ok(status) if status.is_over() => return Ok(()),
+                Ok(_) => refusals = 0,
+                Err(error) if refusals == REFUSALS => return Err(error),
+                Err(_) => refusals += 1,
+            }
             std::thread::sleep(Duration::from_micros(100));
         }
-        Ok(())
     }
 
     pub(super) fn profile(&self, name: cl_profiling_info) -> Result<u64> {
@@ -129,11 +143,16 @@ impl Drop for RawEvent {
 
 /// How a command ended, with the event: it is released when this is dropped, and not inside the driver's callback.
 pub(crate) struct Ended {
-    pub(super) outcome: Result<()>,
-    pub(super) event: Option<RawEvent>,
+    outcome: Result<()>,
+    event: Option<RawEvent>,
 }
 
 impl Ended {
+    /// For who found out without the driver's callback.
+    pub(crate) fn seen(outcome: Result<()>) -> Self {
+        Self { outcome, event: None }
+    }
+
     /// How it ended. Asks the event itself, too: PoCL (6.0, 7.1) tells callbacks that all is well of user events that failed.
     pub(crate) fn outcome(self) -> Result<()> {
         match self.event.as_ref().map(RawEvent::status) {
@@ -152,20 +171,20 @@ struct Callback {
 }
 
 impl RawEvent {
-    /// Calls `then` once, when the command has ended; at once when the driver refuses.
-    pub(crate) fn when_ended(&self, then: Then) {
-        let event = match self.try_clone() {
-            Ok(event) => event,
-            Err(error) => return then(Ended { outcome: Err(error), event: None }),
-        };
+    /// Calls `then` once, when the command has ended. Gives it back where the driver refuses: the command may run on.
+    pub(crate) fn when_ended(&self, then: Then) -> Result<(), Then> {
+        let Ok(event) = self.try_clone() else { return Err(then) };
         let data = Box::into_raw(Box::new(Callback { then, event })).cast::<c_void>();
         // SAFETY: the event is alive, and so is its reference in the box, which goes to `ended` or is taken back below.
         let set = unsafe { self.api.clSetEventCallback(self.raw, CL_COMPLETE, Some(ended), data) };
         if let Err(error) = set {
+            log::warn!(
+                "an event is asked again and again, as the driver does not tell when it has ended: {error}"
+            );
             // SAFETY: the box was made above, and the driver did not take the callback.
-            let callback = unsafe { Box::from_raw(data.cast::<Callback>()) };
-            (callback.then)(Ended { outcome: Err(error), event: Some(callback.event) });
+            return Err(unsafe { Box::from_raw(data.cast::<Callback>()) }.then);
         }
+        Ok(())
     }
 }
 
