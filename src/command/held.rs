@@ -52,6 +52,10 @@ struct Work {
     ticket: Ticket,
     /// What the driver must wait for.
     natives: Vec<driver::Event>,
+    /// What the driver keeps in order without being told. A command that fails waits for it, too.
+    ahead: Vec<driver::Event>,
+    /// Whether its memory is still held.
+    holds: bool,
     /// The first failure among the dependencies.
     failure: Option<Error>,
     session: Option<hook::Session>,
@@ -74,12 +78,17 @@ pub(super) fn hold_back<'a>(
     let rank = prepared.rank(after.clone().next().is_none());
     prepared.hold(queue.driver())?;
     let promise = Promise::new(queue.driver().properties().profiling);
+    // Before others see the promise: whoever looks for a circle must find all that it waits for.
+    after.clone().for_each(|event| promise.comes_after_event(event));
+    behind.iter().for_each(|event| promise.comes_after_event(event));
     let (ticket, before) = queue.order().enter(rank, &promise);
     let work = Work {
         prepared,
         queue: queue.clone(),
         ticket,
         natives: Vec::new(),
+        ahead: Vec::new(),
+        holds: true,
         failure: None,
         session: hook::session(),
     };
@@ -122,7 +131,6 @@ impl Held {
         match event.known() {
             Ok(Known::Native(event)) => self.depend_on_native(event, tie),
             Ok(Known::Unknown(promise)) => {
-                self.promise.comes_after(promise);
                 let held = Arc::clone(self);
                 promise.when_known(move |outcome| match outcome {
                     Outcome::Native(event) => held.depend_on_native(event, tie),
@@ -139,18 +147,15 @@ impl Held {
 
     fn depend_on_native(self: &Arc<Self>, event: &driver::Event, tie: Tie) {
         if !self.is_task {
-            let mut work = self.lock();
-            let queue = work.as_ref().map(|work| &work.queue);
-            if tie == Tie::SameQueue {
-                drop(work);
-                return self.met(None);
-            }
-            if queue.is_some_and(|queue| Arc::ptr_eq(queue.driver().context(), event.queue().context())) {
-                if let Some(work) = work.as_mut() {
-                    work.natives.push(event.clone());
+            let mut place = self.lock();
+            if let Some(work) = place.as_mut() {
+                let is_same = tie == Tie::SameQueue;
+                if is_same || Arc::ptr_eq(work.queue.driver().context(), event.queue().context()) {
+                    let events = if is_same { &mut work.ahead } else { &mut work.natives };
+                    events.push(event.clone());
+                    drop(place);
+                    return self.met(None);
                 }
-                drop(work);
-                return self.met(None);
             }
         }
         let held = Arc::clone(self);
@@ -177,13 +182,7 @@ impl Held {
     fn run(self: Arc<Self>) {
         let Some(mut work) = self.lock().take() else { return };
         match (work.failure.take(), &work.prepared) {
-            (Some(failure), prepared) => {
-                if matches!(prepared, Prepared::GraphEnd) {
-                    // The parts failed on a queue that nobody waits for.
-                    work.queue.order().failed(&failure);
-                }
-                self.end(work, Outcome::Failed(failure));
-            }
+            (Some(failure), _) => self.fail(work, failure),
             (None, Prepared::HostTask(_)) => {
                 let submitted = Instant::now();
                 runtime::spawn(move || self.run_task(work, submitted));
@@ -194,6 +193,34 @@ impl Held {
                 runtime::spawn(move || self.run_later());
             }
             (None, _) => self.enqueue(work),
+        }
+    }
+
+    /// Ends a command that did not get to the driver, once everything has ended that it comes after. Whoever waits for it
+    /// takes its end for the end of all that.
+    fn fail(self: Arc<Self>, mut work: Work, failure: Error) {
+        let mut before = std::mem::take(&mut work.natives);
+        before.append(&mut work.ahead);
+        if !before.is_empty() {
+            work.failure = Some(failure);
+            self.missing.store(before.len(), Ordering::Release);
+            *self.lock() = Some(work);
+            for event in before {
+                let held = Arc::clone(&self);
+                runtime::when_ended(&event, move |_| held.met(None));
+            }
+            return;
+        }
+        if matches!(work.prepared, Prepared::GraphEnd) {
+            // The parts failed on a queue that nobody waits for.
+            work.queue.order().failed(&failure);
+        }
+        match work.prepared {
+            // What a closure holds may do anything as it goes, and this thread may have locked something.
+            Prepared::HostTask(_) | Prepared::Native { .. } => {
+                runtime::spawn(move || self.end(work, Outcome::Failed(failure)));
+            }
+            _ => self.end(work, Outcome::Failed(failure)),
         }
     }
 
@@ -224,35 +251,37 @@ impl Held {
         self.end(work, outcome);
     }
 
-    fn enqueue(&self, mut work: Work) {
-        let _entered = work.session.as_ref().map(hook::Session::enter);
+    fn enqueue(self: Arc<Self>, mut work: Work) {
+        let entered = work.session.as_ref().map(hook::Session::enter);
         let queue = work.queue.driver();
         let natives: Vec<&driver::Event> = work.natives.iter().collect();
-        let enqueued = work.prepared.execute(queue, &natives, true).and_then(|event| {
-            // Nobody else may think of it.
-            queue.flush()?;
-            Ok(event)
-        });
+        let enqueued = work.prepared.execute(queue, &natives, true);
         work.prepared.end_held_use();
-        work.natives.clear();
-        let outcome = match enqueued {
+        work.holds = false;
+        match enqueued {
             Ok(event) => {
+                // Nobody else may think of it. The driver has the command in any case.
+                if let Err(error) = queue.flush() {
+                    queue.context().keep_error(error);
+                }
                 if matches!(work.prepared, Prepared::Barrier) {
                     work.queue.order().passed_barrier(&Event::native(event.clone()));
                 }
-                Outcome::Native(event)
+                self.finish(work, Outcome::Native(event));
             }
             Err(error) => {
                 work.queue.order().failed(&error);
-                Outcome::Failed(error)
+                drop(entered);
+                self.fail(work, error);
             }
-        };
-        self.finish(work, outcome);
+        }
     }
 
     /// Ends what never went to a driver.
     fn end(&self, work: Work, outcome: Outcome) {
-        work.prepared.release();
+        if work.holds {
+            work.prepared.release();
+        }
         self.finish(work, outcome);
     }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
-use super::{EventStatus, Profiling};
+use super::{Event, EventStatus, Known, Profiling};
 use crate::driver::event as driver;
 use crate::{Error, ErrorKind, Result, runtime};
 
@@ -126,9 +126,22 @@ impl Promise {
         self.before.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that it will not be known before another is.
+    /// Notes that it will not be known before another is. Until others see it: a wait inside a host task looks for a circle
+    /// once, and does not see what is noted later. Only such waits note more, and look afterwards themselves.
     pub(crate) fn comes_after(&self, other: &Arc<Self>) {
         self.before().push(Arc::clone(other));
+    }
+
+    /// The same of an event, which may be known by now.
+    pub(crate) fn comes_after_event(&self, event: &Event) {
+        if let Ok(Known::Unknown(promise)) = event.known() {
+            self.comes_after(promise);
+        }
+    }
+
+    /// Notes that it will not be known before the host task has ended that this thread runs, if it runs one.
+    pub(crate) fn comes_after_this_task(&self) {
+        TASK.with_borrow(|task| task.iter().for_each(|task| self.comes_after(task)));
     }
 
     /// Runs a host task, the promise of which this is.

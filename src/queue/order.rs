@@ -62,14 +62,14 @@ impl Order {
             && (self.in_order || rank == Rank::Plain || self.lock().held.is_empty())
     }
 
-    /// Enters a command that is held back, and gives what it must come after.
+    /// Enters a command that is held back, and gives what it must come after, which its promise notes before others see it.
     pub(crate) fn enter(&self, rank: Rank, promise: &Arc<Promise>) -> (Ticket, Vec<Arc<Promise>>) {
         let mut state = self.lock();
         let ticket = state.next;
         state.next += 1;
         let promise_of = |held: &Held| Arc::clone(&held.promise);
         let after_all = matches!(rank, Rank::AfterAll | Rank::Barrier { after_all: true });
-        let before = if self.in_order {
+        let before: Vec<_> = if self.in_order {
             state.held.values().next_back().map(promise_of).into_iter().collect()
         } else if after_all {
             state.held.values().map(promise_of).collect()
@@ -77,6 +77,7 @@ impl Order {
             // A barrier that comes after its own dependencies only does not cover those before it.
             state.held.values().filter(|held| held.in_the_way).map(promise_of).collect()
         };
+        before.iter().for_each(|before| promise.comes_after(before));
         let in_the_way = self.in_order || matches!(rank, Rank::Barrier { .. });
         if in_the_way {
             self.in_the_way.fetch_add(1, Ordering::AcqRel);

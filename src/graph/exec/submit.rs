@@ -13,6 +13,7 @@ use crate::command::{CommandKind, Prepared, submit_prepared};
 use crate::driver::event as driver;
 use crate::driver::queue as driver_queue;
 use crate::driver::usm::Allocation;
+use crate::event::{Outcome, Promise};
 use crate::{Event, Queue, Result};
 
 /// A partition for the device.
@@ -78,7 +79,14 @@ impl ExecutableGraph {
     ) -> Result<Event> {
         let mut turn = self.inner().turn.lock().unwrap_or_else(PoisonError::into_inner);
         match &self.inner().lane {
-            Some(lane) => self.submit_parts(queue, lane, after, &mut turn),
+            Some(lane) => {
+                let submitted = Promise::new(false);
+                let outcome = self.submit_parts(queue, lane, after, &mut turn, &submitted);
+                drop(turn);
+                submitted.settle(Outcome::done_now());
+                submitted.tell();
+                outcome
+            }
             None if self.is_one_device_part() => {
                 let part = Prepared::Part(GraphPart::new(self, 0)?);
                 let event = submit_prepared(queue, part, after, turn.as_ref())?;
@@ -96,13 +104,14 @@ impl ExecutableGraph {
         lane: &Queue,
         after: impl Iterator<Item = &'a Event> + Clone,
         turn: &mut Option<Event>,
+        submitted: &Arc<Promise>,
     ) -> Result<Event> {
         let begin: Vec<Event> = match queue.is_out_of_order() {
             true => after.cloned().chain(queue.order().barrier()).collect(),
             false => vec![submit_prepared(queue, Prepared::Marker, after, None)?],
         };
         let mut events = Vec::with_capacity(self.inner().partitions.len());
-        if let Err(error) = self.put_parts(lane, &begin, turn.as_ref(), &mut events) {
+        if let Err(error) = self.put_parts(lane, &begin, turn.as_ref(), submitted, &mut events) {
             // What was put there is still behind the last submission, and before the next.
             if !events.is_empty() {
                 *turn = Some(submit_prepared(lane, Prepared::Empty, events.iter(), None)?);
@@ -121,15 +130,18 @@ impl ExecutableGraph {
         Ok(Event::of_graph(self.id(), self.is_measured(), end, events))
     }
 
-    /// Puts all parts on the queue for parts; gives their events to `events`.
+    /// Puts all parts on the queue for parts; gives their events to `events`. Host tasks wait until all of the graph is
+    /// submitted: when one of them waits for the queue, what comes behind the graph is there, and is found to wait for the task.
     fn put_parts(
         &self,
         lane: &Queue,
         begin: &[Event],
         behind: Option<&Event>,
+        submitted: &Arc<Promise>,
         events: &mut Vec<Event>,
     ) -> Result<()> {
         let inner = self.inner();
+        let submitted = Event::promised(Arc::clone(submitted));
         for (index, partition) in inner.partitions.iter().enumerate() {
             let node = partition.nodes.first().map(|node| *node as usize);
             let task = node.and_then(|node| self.flat().command(node).cloned());
@@ -138,9 +150,10 @@ impl ExecutableGraph {
                 _ => Prepared::Part(GraphPart::new(self, index)?),
             };
             let waits = partition.waits.iter().filter_map(|wait| events.get(*wait as usize));
+            let submitted = partition.host.then_some(&submitted);
             let event = match partition.waits.is_empty() {
-                true => submit_prepared(lane, part, begin.iter(), behind),
-                false => submit_prepared(lane, part, waits, None),
+                true => submit_prepared(lane, part, begin.iter().chain(submitted), behind),
+                false => submit_prepared(lane, part, waits.chain(submitted), None),
             }?;
             events.push(event);
         }

@@ -87,6 +87,8 @@ impl<T: Pod> HostWriter<T> {
         object.recorders().check()?;
         let mut data: Vec<T> = zeroed(area.len())?;
         let promise = Promise::new(false);
+        // A task that waits for what waits for its own accessor would wait for ever.
+        promise.comes_after_this_task();
         let home = object.settled(area, true, |state| {
             if !requirement.no_init {
                 state.contents.read(object, area, bytemuck::cast_slice_mut(&mut data))?;

@@ -1,0 +1,360 @@
+//! The end of what fails: it comes after the end of everything that was put on a device for it; on the selected device.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use common::{bundle, call, context, gate, graph_devices, queues, strategies};
+use oclave::record::Session;
+use oclave::{
+    Buffer, Command, Context, ErrorKind, Event, EventStatus, ExecutableGraph, Graph, HostTarget,
+    KernelBundle, KernelCall, Queue, ReplayStrategy, UsmSlice,
+};
+
+mod kernels {
+    oclave::include_kernels!("tests");
+}
+use kernels::buffers::{advance, advance_late};
+
+/// So many turns of a loop take some milliseconds.
+const LATE: u32 = 1 << 22;
+
+/// Reads a value, and writes one more much later: of two that overlap, one is lost.
+fn late(bundle: &KernelBundle, value: &UsmSlice<u32>) -> KernelCall {
+    call(bundle, "slow").pointer_mut::<u32>(value).value(LATE)
+}
+
+/// A graph with a host task that fails, and next to it two kernels, one behind the other.
+fn failing(queue: &Queue, value: &UsmSlice<u32>, strategy: ReplayStrategy) -> ExecutableGraph {
+    let bundle = bundle(queue.context());
+    let graph = Graph::from_queue(queue);
+    graph.add(Command::host_task(|| Err::<(), _>("this one"))).unwrap();
+    let first = graph.add(Command::parallel_for(1, late(&bundle, value))).unwrap();
+    graph.after(&first).add(Command::parallel_for(1, late(&bundle, value))).unwrap();
+    graph.finalizer().strategy(strategy).finalize().unwrap()
+}
+
+#[test]
+fn a_graph_that_fails_ends_when_all_of_its_nodes_have() {
+    for device in graph_devices() {
+        let context = Context::new(&device).unwrap();
+        for strategy in strategies(&device) {
+            let value = context.alloc_device::<u32>(1).unwrap();
+            let other = Queue::new(&context).unwrap();
+            for queue in queues(&context) {
+                other.fill(&value, 0).unwrap().wait().unwrap();
+                let graph = failing(&queue, &value, strategy);
+                let message = format!("{strategy:?}, {:?}, {queue:?}", device.mask());
+                // Its wait.
+                let error = queue.submit_graph(&graph).unwrap().wait().unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::HostTask, "{message}: {error}");
+                assert_eq!(other.read(&value).unwrap(), [2], "{message}");
+                // The next submissions, on whatever queue, and commands behind them.
+                let last = [&queue, &other, &queue].map(|queue| queue.submit_graph(&graph).unwrap());
+                let behind = if queue.is_out_of_order() {
+                    assert!(last[2].wait().is_err());
+                    queue.read(&value)
+                } else {
+                    queue.read(&value)
+                };
+                assert_eq!(behind.unwrap(), [8], "{message}");
+                // The wait of the queue.
+                queue.submit_graph(&graph).unwrap();
+                assert_eq!(queue.wait().unwrap_err().kind(), ErrorKind::HostTask, "{message}");
+                assert_eq!(other.read(&value).unwrap(), [10], "{message}");
+                let _ = other.wait();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_graph_within_a_graph_fails_as_late() {
+    let Some(context) = context() else { return };
+    let value = context.alloc_device::<u32>(1).unwrap();
+    for queue in queues(&context) {
+        queue.fill(&value, 0).unwrap().wait().unwrap();
+        let inner = failing(&queue, &value, ReplayStrategy::Enqueue);
+        let graph = Graph::from_queue(&queue);
+        graph.add(Command::graph(&inner)).unwrap();
+        let graph = graph.finalizer().strategy(ReplayStrategy::Enqueue).finalize().unwrap();
+        let events = [(); 3].map(|()| queue.submit_graph(&graph).unwrap());
+        assert!(events[2].wait().is_err());
+        assert_eq!(Queue::new(&context).unwrap().read(&value).unwrap(), [6]);
+        let _ = queue.wait();
+    }
+}
+
+/// What a command that fails waited for must have ended when it has.
+#[test]
+fn a_command_that_fails_ends_behind_what_it_waited_for() {
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    let (value, out) = (context.alloc_device::<u32>(1).unwrap(), context.alloc_device::<u32>(1).unwrap());
+    let (aside, tasks) = (Queue::new(&context).unwrap(), Queue::new(&context).unwrap());
+    aside.fill(&value, 0).unwrap().wait().unwrap();
+    let target = HostTarget::<u32>::new(1).unwrap();
+    for queue in queues(&context) {
+        let slow = || aside.single_task(late(&bundle, &value)).unwrap();
+        let commands = || {
+            [
+                Command::fill(&out, 1_u32),
+                Command::copy(&value, &out),
+                Command::read(&out, &target),
+                Command::single_task(late(&bundle, &out)),
+                Command::marker(),
+                Command::barrier(),
+                Command::empty(),
+                Command::host_task(|| ()),
+            ]
+        };
+        let check = |slow: &Event, failed: &Event| {
+            assert!(failed.wait().is_err());
+            assert_eq!(slow.status().unwrap(), EventStatus::Complete);
+        };
+        for command in commands() {
+            // Because of a dependency.
+            let (slow, failing) = (slow(), tasks.host_task(|| Err::<(), _>("this one")).unwrap());
+            check(&slow, &queue.after(&[&slow, &failing]).submit(command).unwrap());
+        }
+        // Because the driver refuses it when it is put on the queue.
+        let session = Session::start();
+        let (task, open) = gate(&tasks);
+        let slow = slow();
+        let held = queue.after(&[&slow, &task]).submit(Command::fill(&out, 1_u32)).unwrap();
+        session.fail("clEnqueueMemFillINTEL", 1, -5);
+        open.send(()).unwrap();
+        check(&slow, &held);
+        drop(session);
+        let _ = (queue.wait(), tasks.wait());
+    }
+}
+
+#[test]
+fn a_command_that_the_driver_has_got_does_not_fail_because_it_is_not_flushed() {
+    let Some(context) = context() else { return };
+    let value = context.alloc_device::<u32>(1).unwrap();
+    for queue in queues(&context) {
+        queue.fill(&value, 0).unwrap().wait().unwrap();
+        let session = Session::start();
+        let (task, open) = gate(&queue);
+        let held = queue.after(&[&task]).fill(&value, 7).unwrap();
+        session.fail("clFlush", 1, -5);
+        open.send(()).unwrap();
+        // The failure is told by the next operation.
+        held.wait().unwrap();
+        drop(session);
+        let _ = queue.wait();
+        assert_eq!(queue.read(&value).unwrap(), [7]);
+    }
+}
+
+#[test]
+fn contents_of_buffers_are_those_of_the_last_command_that_ran() {
+    let Some(context) = context() else { return };
+    let (aside, tasks) = (Queue::new(&context).unwrap(), Queue::new(&context).unwrap());
+    for queue in queues(&context) {
+        let buffer = Buffer::from_vec(vec![1_u32]).unwrap();
+        aside.parallel_for(1, advance_late(buffer.read_write(), LATE, 6)).unwrap();
+        let failing = tasks.host_task(|| Err::<(), _>("this one")).unwrap();
+        let failed = queue.after(&[&failing]).parallel_for(1, advance(buffer.read_write(), 2, 0)).unwrap();
+        // It failed, and the kernel before it has ended.
+        assert!(buffer.read().host().is_err());
+        assert!(failed.wait().is_err());
+        assert_eq!(*buffer.read().host().unwrap(), [7]);
+        aside.parallel_for(1, advance(buffer.read_write(), 3, 0)).unwrap();
+        assert_eq!(*buffer.read().host().unwrap(), [21]);
+        let _ = (queue.wait(), tasks.wait());
+    }
+}
+
+/// A driver that refuses to tell when an event ends: the task comes behind it all the same.
+#[test]
+fn what_cannot_be_waited_for_is_not_taken_for_ended() {
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    let value = context.alloc_device::<u32>(1).unwrap();
+    for queue in queues(&context) {
+        queue.fill(&value, 0).unwrap().wait().unwrap();
+        for call in ["clSetEventCallback", "clRetainEvent"] {
+            let slow = queue.single_task(late(&bundle, &value)).unwrap();
+            let (seen, ended) = channel();
+            let session = Session::start();
+            session.fail(call, 1, -5);
+            let inner = slow.clone();
+            let task = queue.after(&[&slow]).host_task(move || {
+                let _ = seen.send(inner.status().unwrap());
+            });
+            drop(session);
+            task.unwrap().wait().unwrap();
+            assert_eq!(ended.recv().unwrap(), EventStatus::Complete, "{call}");
+        }
+    }
+}
+
+/// Steps of a sequence that fails half-way, and a driver that does not wait for them.
+#[test]
+fn steps_that_may_run_on_keep_what_they_use_and_their_place() {
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    for queue in queues(&context) {
+        let value = context.alloc_device::<u32>(1).unwrap();
+        queue.fill(&value, 0).unwrap().wait().unwrap();
+        let graph = Graph::from_queue(&queue);
+        for _ in 0..3 {
+            graph.after_all_leaves().add(Command::parallel_for(1, late(&bundle, &value))).unwrap();
+        }
+        let graph = graph.finalizer().strategy(ReplayStrategy::Enqueue).finalize().unwrap();
+        let other = Queue::new(&context).unwrap();
+        let session = Session::start();
+        session.fail("clEnqueueNDRangeKernel", 3, -5);
+        (1..=20).for_each(|nth| session.fail("clFinish", nth, -5));
+        assert_eq!(queue.submit_graph(&graph).unwrap_err().code(), Some(-5));
+        assert_eq!(session.pending_faults(), 0);
+        drop(session);
+        // That is told once more, as it may concern others.
+        assert!(queue.marker().is_err());
+        // Another queue runs the graph behind the two steps that are there.
+        other.submit_graph(&graph).unwrap().wait().unwrap();
+        assert_eq!(other.read(&value).unwrap(), [5]);
+        queue.wait().unwrap();
+    }
+}
+
+#[test]
+fn host_memory_of_copies_that_may_run_on_is_kept() {
+    let Some(context) = context() else { return };
+    let x = context.alloc_device::<u32>(60).unwrap();
+    for queue in queues(&context) {
+        queue.fill(&x, 3).unwrap().wait().unwrap();
+        let part = x.rect([6, 10]).unwrap().part([0, 3], [6, 4]).unwrap();
+        let target = HostTarget::<u32>::new(24).unwrap();
+        let session = Session::start();
+        session.fail("clEnqueueMemcpyINTEL", 4, -5);
+        (1..=20).for_each(|nth| session.fail("clFinish", nth, -5));
+        assert_eq!(queue.submit(Command::read(&part, &target)).unwrap_err().code(), Some(-5));
+        assert_eq!(session.pending_faults(), 0);
+        // Markers were put behind what may run on: for the host's waits, and for the memory.
+        assert_eq!(session.count("clEnqueueMarkerWithWaitList"), 2);
+        session.reset();
+        assert_eq!(target.with(|data| data[..4].to_vec()).unwrap(), [3; 4]);
+        assert!(session.count("clWaitForEvents") + session.count("clGetEventInfo") > 0);
+        session.reset();
+        assert!(queue.marker().is_err());
+        // Where not even that can be, the target is lost, aloud.
+        session.fail("clEnqueueMemcpyINTEL", 4, -5);
+        (1..=20).for_each(|nth| session.fail("clFinish", nth, -5));
+        (1..=2).for_each(|nth| session.fail("clEnqueueMarkerWithWaitList", nth, -5));
+        assert!(queue.submit(Command::read(&part, &target)).is_err());
+        assert!(target.with(|data| data.len()).is_err());
+        drop(session);
+        let _ = queue.wait();
+        queue.wait().unwrap();
+    }
+}
+
+#[test]
+fn blocking_copies_return_when_they_have_ended() {
+    let Some(context) = context() else { return };
+    let queue = Queue::new(&context).unwrap();
+    let x = context.alloc_device::<u32>(4).unwrap();
+    queue.fill(&x, 3).unwrap();
+    let session = Session::start();
+    session.fail("clEnqueueMemcpyINTEL", 1, -5);
+    (1..=30).for_each(|nth| session.fail("clFinish", nth, -5));
+    assert_eq!(queue.read(&x).unwrap_err().code(), Some(-5));
+    assert_eq!(session.count("clFinish"), 31);
+    assert_eq!(session.pending_faults(), 0);
+    // Arguments that are refused begin nothing.
+    session.reset();
+    session.fail("clEnqueueMemcpyINTEL", 1, -30);
+    assert_eq!(queue.read(&x).unwrap_err().code(), Some(-30));
+    assert_eq!(session.count("clFinish"), 0);
+    assert_eq!(queue.read(&x).unwrap(), [3; 4]);
+}
+
+/// Calls on another thread, and fails when that takes too long.
+fn in_time<R: Send + 'static>(run: impl FnOnce() -> R + Send + 'static) -> R {
+    let (done, outcome) = channel();
+    std::thread::spawn(move || done.send(run()));
+    outcome.recv_timeout(Duration::from_secs(120)).expect("it hangs")
+}
+
+#[test]
+fn a_task_of_a_graph_that_waits_for_its_own_queue_is_told_each_time() {
+    const ROUNDS: usize = 1500;
+    let Some(context) = context() else { return };
+    for queue in queues(&context) {
+        let (told, outcomes) = channel();
+        let graph = Graph::from_queue(&queue);
+        let own = queue.clone();
+        graph
+            .add(Command::host_task(move || {
+                let _ = told.send(own.wait().map_err(|error| error.kind()));
+            }))
+            .unwrap();
+        let graph = graph.finalize().unwrap();
+        in_time(move || {
+            for _ in 0..ROUNDS {
+                queue.submit_graph(&graph).unwrap();
+            }
+            queue.wait().unwrap();
+        });
+        for _ in 0..ROUNDS {
+            assert_eq!(outcomes.recv().unwrap(), Err(ErrorKind::Invalid));
+        }
+    }
+}
+
+#[test]
+fn waits_in_a_task_for_what_comes_behind_it_are_told() {
+    let Some(context) = context() else { return };
+    for queue in queues(&context) {
+        let aside = Queue::new(&context).unwrap();
+        let (send, behind) = channel::<Event>();
+        let behind = std::sync::Mutex::new(behind);
+        let buffer = Buffer::from_vec(vec![1_u32]).unwrap();
+        let inner = buffer.clone();
+        let task = queue.host_task(move || -> oclave::Result<()> {
+            let event = behind.lock().unwrap().recv().unwrap();
+            let circles = [
+                event.wait(),
+                // The buffer is used by what comes behind.
+                inner.read().host().map(drop),
+                inner.read_write().host().map(drop),
+            ];
+            for circle in circles {
+                assert_eq!(circle.unwrap_err().kind(), ErrorKind::Invalid);
+            }
+            Ok(())
+        });
+        let task = task.unwrap();
+        // By way of another queue.
+        let first = aside.after(&[&task]).parallel_for(1, advance(buffer.read_write(), 2, 0)).unwrap();
+        send.send(queue.after(&[&first]).marker().unwrap()).unwrap();
+        in_time(move || task.wait()).unwrap();
+        assert_eq!(*buffer.read().host().unwrap(), [2]);
+    }
+}
+
+#[test]
+fn a_task_that_waits_behind_its_own_host_accessor_is_told() {
+    let Some(context) = context() else { return };
+    let queue = Queue::new(&context).unwrap();
+    let buffer = Buffer::from_vec(vec![1_u32]).unwrap();
+    let (inner, aside) = (buffer.clone(), Queue::new(&context).unwrap());
+    let task = queue.host_task(move || -> oclave::Result<()> {
+        let mut writer = inner.read_write().host()?;
+        writer[0] = 5;
+        let behind = aside.parallel_for(1, advance(inner.read_write(), 2, 0))?;
+        assert_eq!(behind.wait().unwrap_err().kind(), ErrorKind::Invalid);
+        writer.finish()?;
+        behind.wait()
+    });
+    let task = task.unwrap();
+    in_time(move || task.wait()).unwrap();
+    assert_eq!(*buffer.read().host().unwrap(), [10]);
+}
