@@ -90,6 +90,50 @@ fn lowering_rewrites_what_came_with_1_4() {
     assert!(version::lower(&module, Version::V1_4).unwrap() == module, "nothing to do");
 }
 
+/// `select i1 %c, <3 x float> %a, <3 x float> %b`, and one of structs that hold vectors and arrays.
+#[test]
+fn selects_of_whole_values_are_lowered() {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    for version in [Version::V1_4, Version::new(1, 1)] {
+        let module = assemble(
+            version,
+            &[
+                o(Op::Capability, &[Capability::Addresses as u32]),
+                o(Op::Capability, &[Capability::Kernel as u32]),
+                o(Op::Capability, &[Capability::Linkage as u32]),
+                o(Op::MemoryModel, &[2, 2]),
+                (Op::Decorate, with_string(&[20, 41], "f", &[0])),
+                o(Op::TypeFloat, &[1, 32]),
+                o(Op::TypeInt, &[2, 32, 0]),
+                o(Op::TypeBool, &[3]),
+                o(Op::TypeVector, &[4, 1, 3]),
+                o(Op::Constant, &[2, 5, 2]),
+                o(Op::TypeArray, &[6, 2, 5]),
+                o(Op::TypeStruct, &[7, 4, 6, 1]),
+                o(Op::TypeFunction, &[8, 7, 3, 4, 7, 7]),
+                o(Op::Function, &[7, 20, 0, 8]),
+                o(Op::FunctionParameter, &[3, 21]),
+                o(Op::FunctionParameter, &[4, 22]),
+                o(Op::FunctionParameter, &[7, 23]),
+                o(Op::FunctionParameter, &[7, 24]),
+                o(Op::Label, &[25]),
+                o(Op::CompositeExtract, &[4, 26, 23, 0]),
+                o(Op::Select, &[4, 27, 21, 26, 22]),
+                o(Op::CompositeInsert, &[7, 28, 27, 23, 0]),
+                o(Op::Select, &[7, 29, 21, 28, 24]),
+                o(Op::ReturnValue, &[29]),
+                o(Op::FunctionEnd, &[]),
+            ],
+        );
+        let lowered = version::lower(&module, Version::V1_2).unwrap();
+        check::check(&lowered).unwrap();
+        support::assert_valid("the lowered selects", &lowered);
+        let selects = lowered.instructions().filter(|i| i.is(Op::Select)).count();
+        // One of vectors; and of the struct: a vector, two elements of an array, a scalar.
+        assert_eq!(selects, 5, "{version}");
+    }
+}
+
 #[test]
 fn what_cannot_be_lowered_is_named() {
     let o = |op, operands: &[u32]| (op, operands.to_vec());

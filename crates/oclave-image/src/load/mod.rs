@@ -5,4 +5,5 @@ pub(crate) mod global_decorations;
 pub(crate) mod hidden_argument;
 pub(crate) mod legalize;
 pub(crate) mod multiply_add;
+mod select;
 pub mod version;

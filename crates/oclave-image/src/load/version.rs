@@ -1,5 +1,6 @@
 //! Lowering to an older version of SPIR-V.
 
+use super::select;
 use crate::spirv::{
     Capability, Decoration, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable,
     Version, string_words,
@@ -35,18 +36,20 @@ const V1_6: Version = Version::new(1, 6);
 const FLOAT_CONTROLS: Option<&str> = Some("SPV_KHR_float_controls");
 const DOT_PRODUCT: Option<&str> = Some("SPV_KHR_integer_dot_product");
 
-/// Lowers a module to version `max` at most; one that is not newer comes back as it is.
+/// Lowers a module to version `max` at most. One that is not newer comes back as it is, but for selects of whole values
+/// that its version does not have.
 ///
 /// The interfaces of entry points lose what is neither Input nor Output (before 1.4), comparisons of pointers become
-/// comparisons of integers, wrap decorations and loop controls that the version does not have go, capabilities that it
+/// comparisons of integers, selects of whole values go part by part, wrap decorations and loop controls that the version does not have go, capabilities that it
 /// only has by an extension get that extension.
 ///
 /// # Errors
 /// [`ImageError::Unsupported`] where the module uses something that `max` cannot express; the message names it.
 pub fn lower(module: &Module, max: Version) -> Result<Module> {
-    if module.version() <= max {
+    if module.version() <= max && !select::has_select_of_wholes(module) {
         return Ok(module.clone());
     }
+    let max = max.min(module.version());
     let definitions = Definitions::new(module);
     let lowering = Lowering { max, definitions: &definitions, types: TypeTable::new(&definitions) };
     let mut new = Rewriter::new(&definitions);
@@ -101,16 +104,11 @@ impl Lowering<'_, '_> {
             }
             (Op::PtrDiff, &[a, b]) if before_1_4 => return self.difference(new, instruction, a, b),
             (Op::CopyLogical, _) if before_1_4 => return Err(self.unsupported("OpCopyLogical")),
-            (Op::Select, &[condition, ..]) if before_1_4 => {
-                let composite =
-                    instruction.result_type().and_then(|ty| self.types.ty(ty)).is_some_and(|ty| {
-                        matches!(ty, Type::Struct { .. } | Type::Array { .. })
-                        // A scalar condition of vectors came with 1.4, too.
-                        || matches!(ty, Type::Vector { .. }) && self.is_scalar_bool(condition)
-                    });
-                if composite {
-                    return Err(self.unsupported("OpSelect of whole structs, arrays or vectors"));
-                }
+            (Op::Select, _)
+                if before_1_4 && select::is_of_wholes(instruction, self.definitions, &self.types) =>
+            {
+                return select::lower(new, instruction, &self.types)
+                    .ok_or_else(|| self.unsupported("OpSelect of structs or arrays of this size"));
             }
             (Op::CopyMemory | Op::CopyMemorySized, _) if before_1_4 => {
                 return self.copy_memory(new, instruction, op);
@@ -226,10 +224,6 @@ impl Lowering<'_, '_> {
         let class =
             self.definitions.instruction(id).filter(|i| i.is(Op::Variable)).and_then(|i| i.operand(0));
         class.is_some_and(|c| c == StorageClass::Input as u32 || c == StorageClass::Output as u32)
-    }
-
-    fn is_scalar_bool(&self, id: u32) -> bool {
-        self.definitions.type_of(id).and_then(|ty| self.types.ty(ty)) == Some(Type::Bool)
     }
 
     fn unsupported(&self, what: &str) -> ImageError {
