@@ -181,6 +181,16 @@ impl Compiler<'_> {
         Ok((bitcode, mended.leftovers))
     }
 
+    /// Whether the compiler declares a function of a name by itself.
+    pub(crate) fn knows(&self, source: &Source, name: &str) -> Result<bool> {
+        let probe = self.work.join("probe.cl");
+        files::write(&probe, format!("void probe(void) {{ (void){name}; }}\n").as_bytes())?;
+        let mut args = self.arguments(source, 0);
+        args.extend(["-fsyntax-only".into(), probe.into()]);
+        let run = command::run(&self.toolchain.clang.path, &args, &self.config.environment)?;
+        Ok(!run.stderr.contains("undeclared identifier"))
+    }
+
     /// Makes bitcode of LLVM IR.
     pub(crate) fn assemble(&self, text: &Path, bitcode: &Path) -> Result<Run> {
         // The passes ran already. Without a target, clang would put this machine's into the module.

@@ -34,6 +34,7 @@ pub struct Config {
     pub(crate) out_dir: Option<PathBuf>,
     pub(crate) extra_args: Vec<OsString>,
     pub(crate) translator_args: Vec<OsString>,
+    pub(crate) driver_functions: Vec<String>,
     pub(crate) single_pass: bool,
     pub(crate) checked_in: Option<PathBuf>,
     pub(crate) update_checked_in: bool,
@@ -54,6 +55,7 @@ impl Default for Config {
             out_dir: None,
             extra_args: Vec::new(),
             translator_args: Vec::new(),
+            driver_functions: Vec::new(),
             single_pass: false,
             checked_in: None,
             update_checked_in: false,
@@ -170,6 +172,13 @@ impl Config {
     /// Replaces an environment variable for this build: `OCLAVE_CLANG`, `PATH`, …. Tools get it too.
     pub fn env(&mut self, variable: impl Into<OsString>, value: impl Into<OsString>) -> &mut Self {
         self.environment.set(variable.into(), value.into());
+        self
+    }
+
+    /// Names functions that kernels declare by themselves and the driver brings along. Any other function without a body is
+    /// an error of the build.
+    pub fn driver_functions<S: Into<String>>(&mut self, names: impl IntoIterator<Item = S>) -> &mut Self {
+        self.driver_functions.extend(names.into_iter().map(Into::into));
         self
     }
 

@@ -40,6 +40,7 @@ mod program;
 mod source;
 mod toolchain;
 mod translate;
+mod undefined;
 
 use std::path::Path;
 

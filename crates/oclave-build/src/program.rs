@@ -21,6 +21,7 @@ use crate::overlay;
 use crate::source::{self, Source};
 use crate::toolchain::{self, Toolchain};
 use crate::translate;
+use crate::undefined;
 
 /// Switches the rewriting of checked-in images on.
 const UPDATE: &str = "OCLAVE_UPDATE_CHECKED_IN";
@@ -121,6 +122,7 @@ fn compile(
         let names: Vec<String> = sources.iter().map(|source| source.path.display().to_string()).collect();
         Error::new(ErrorKind::PostLink, format!("post-link of {}", names.join(", "))).with_source(error)
     })?;
+    undefined::refuse(&compiler, sources, &images)?;
     if let Some((path, targets)) = &config.device_config {
         cargo.rerun_if_changed(path);
         images = DeviceConfig::read(path)?.images_for(targets, &images, true)?;

@@ -533,3 +533,34 @@ fn predefined_macros_are_defined() {
     own.result.as_ref().unwrap();
     assert!(own.warnings().is_empty(), "{:?}", own.warnings());
 }
+
+#[test]
+fn a_function_without_a_body_is_an_error_of_the_build() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("a.cl", "int twice(int x);\nkernel void k(global int *x) { x[0] = twice(x[0]); }");
+    let error = folder.build(&mut Config::new(), &["a.cl"]).error(ErrorKind::Link);
+    assert_has(
+        &error,
+        &["a.cl: `k` calls `twice`, which no source of the program defines", "Config::driver_functions"],
+    );
+    folder.build(Config::new().driver_functions(["twice"]), &["a.cl"]).result.unwrap();
+    // The caller is the function, where it is not inlined; what no kernel reaches counts for nothing.
+    folder.write(
+        "b.clcpp",
+        "int twice(int x);\nnamespace n { int thrice(int x); }\n__attribute__((noinline)) int helper(int x) { return \
+         twice(x); }\nint unused(int x) { return n::thrice(x); }\nkernel void k(global int *x) { x[0] = helper(x[0]); }",
+    );
+    let error = folder.build(&mut Config::new(), &["b.clcpp"]).error(ErrorKind::Link);
+    assert_has(&error, &["`helper` calls `twice`"]);
+    assert!(!error.contains("thrice"), "{error}");
+    // What drivers bring along is theirs to find.
+    folder.write(
+        "c.cl",
+        "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\nkernel void k(global int *x) { x[0] = \
+         sub_group_reduce_add(x[0]) + work_group_scan_inclusive_max(x[1]); }",
+    );
+    folder.build(&mut Config::new(), &["c.cl"]).result.unwrap();
+}
