@@ -90,6 +90,8 @@ fn read(pipe: Option<impl Read + Send + 'static>) -> Receiver<std::io::Result<Ve
 }
 
 type Words = Receiver<std::io::Result<Vec<u8>>>;
+/// How a program ended, its output and its errors.
+type Ended = (ExitStatus, Vec<u8>, Vec<u8>);
 
 /// The end of a program and what it wrote; `None`, and the program is ended, where that takes too long.
 fn wait(
@@ -97,7 +99,7 @@ fn wait(
     stdout: &Words,
     stderr: &Words,
     deadline: Instant,
-) -> std::io::Result<Option<(ExitStatus, Vec<u8>, Vec<u8>)>> {
+) -> std::io::Result<Option<Ended>> {
     let words = |pipe: &Words| match pipe.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
         Ok(words) => words.map(Some),
         Err(RecvTimeoutError::Timeout) => Ok(None),
