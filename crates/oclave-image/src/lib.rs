@@ -37,6 +37,8 @@ pub use image::{
     DeviceGlobalInfo, DeviceImage, HostAccess, InitMode, InitialAddress, InitialValue, Requirements, Side,
     SpecConstantInfo,
 };
+#[doc(hidden)]
+pub use link::virtual_functions::FUNCTION_PLACEHOLDER;
 pub use passes::{DeviceTarget, legalize, legalize_with};
 pub use post_link::{PostLinkOptions, SplitMode, post_link};
 pub use profile::{DeviceProfile, Needs};

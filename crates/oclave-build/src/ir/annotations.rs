@@ -1,4 +1,4 @@
-//! The arguments of annotations, without which modules link.
+//! Annotations: without arguments, so that modules link, and without those of clang's own copies of kernels.
 //!
 //! From LLVM 18 on, the type of an entry of `llvm.global.annotations` depends on whether the annotation has arguments:
 //! the address space of the last member differs. llvm-link refuses to append arrays of different types, and a module that
@@ -9,6 +9,8 @@ use super::{Ir, brackets, fields};
 
 /// Where clang collects the annotations of a module.
 const ANNOTATIONS: &str = "@llvm.global.annotations";
+/// The beginning of the names of functions that clang 21 and newer make of the bodies of kernels, with all their attributes.
+const KERNEL_BODY: &str = "@__clang_ocl_kern_imp_";
 
 /// Replaces the arguments of all annotations by a null pointer of one type.
 pub(super) fn drop_arguments(ir: &mut Ir) {
@@ -24,7 +26,9 @@ fn without_arguments(line: &str) -> Option<String> {
     let (before, definition) = line.split_once(" global ")?;
     let (_, _, initializer) = brackets(definition)?;
     let (_, elements, after) = brackets(initializer)?;
-    let elements: Vec<String> = fields(elements).into_iter().map(element).collect::<Option<_>>()?;
+    let is_kept = |element: &&str| !element.contains(KERNEL_BODY);
+    let elements: Vec<String> =
+        fields(elements).into_iter().filter(is_kept).map(element).collect::<Option<_>>()?;
     let (ty, _) = elements.first()?.split_once("} {")?;
     Some(format!(
         "{before} global [{count} x {ty}}}] [{list}]{after}",
@@ -65,6 +69,23 @@ mod tests {
             text.replace(&other, OPAQUE).replace("ptr addrspace(1) @.args", "ptr addrspace(2) null");
         assert_eq!(mended, expected);
         assert_eq!(crate::ir::mend(&mended).text, mended);
+    }
+
+    #[test]
+    fn bodies_of_kernels_are_not_annotated() {
+        let of = |entity: &str| {
+            format!(
+                "{OPAQUE} {{ ptr addrspace(1) addrspacecast (ptr @{entity} to ptr addrspace(1)), ptr addrspace(2) @.str, \
+                 ptr addrspace(2) @.str.1, i32 7, ptr addrspace(2) null }}"
+            )
+        };
+        let text = |count: usize, list: &str| {
+            format!(
+                "@llvm.global.annotations = appending addrspace(1) global [{count} x {OPAQUE}] [{list}]\n"
+            )
+        };
+        let both = text(2, &format!("{}, {}", of("k"), of("__clang_ocl_kern_imp_k")));
+        assert_eq!(crate::ir::mend(&both).text, text(1, &of("k")));
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod intrinsics;
 pub(crate) mod places;
 mod text;
 mod unknown;
+mod vtables;
 mod widths;
 
 pub(crate) use function::symbol;
@@ -34,6 +35,7 @@ pub(crate) struct Mended {
 pub(crate) fn mend(text: &str) -> Mended {
     let mut ir = Ir::new(text);
     annotations::drop_arguments(&mut ir);
+    vtables::name_functions(&mut ir);
     let leftovers = unknown::replace(&mut ir);
     Mended { text: ir.text(), leftovers }
 }
@@ -91,6 +93,17 @@ pub(crate) fn brackets(text: &str) -> Option<(&str, &str, &str)> {
         }
     }
     None
+}
+
+/// The name of module scope at the beginning of a text, in quotation marks if it has some; it stands behind an `@`.
+pub(crate) fn leading_symbol(text: &str) -> &str {
+    let length = match text.strip_prefix('"') {
+        Some(rest) => rest.find('"').map_or(0, |end| end + 2),
+        None => {
+            text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"_.$-".contains(byte)).count()
+        }
+    };
+    text.get(..length).unwrap_or_default()
 }
 
 /// The bytes outside of strings with their places, and the depth of brackets behind each.

@@ -33,3 +33,4 @@ pub use levels::at_level;
 pub(crate) use lower::lower;
 pub use merge_types::merge_types;
 pub(crate) use types::type_of;
+pub use vtables::FUNCTION_PLACEHOLDER;

@@ -6,12 +6,12 @@ use super::call_classes::ARGUMENT_ATTRIBUTE;
 use super::calls::Dispatchers;
 use super::demangle::readable;
 use super::symbols::{Symbols, constant, is_access_chain};
-use super::types::{CodeType, CodeTypes};
+use super::types::{CodeType, CodeTypes, is_of_vtables};
 use super::vtables::{Names, Vtables};
 use crate::build::markers::is_user_semantic;
 use crate::spirv::{
-    Capability, Definitions, FunctionControl, Instruction, Module, Op, Rewriter, Section, StorageClass, Type,
-    TypeTable, string_words,
+    Capability, Definitions, FunctionControl, Instruction, Module, Op, Rewriter, Section, Type, TypeTable,
+    string_words,
 };
 use crate::{ImageError, Result};
 
@@ -393,7 +393,7 @@ impl<'a, 'm> Rewrite<'a, 'm> {
         }
         let is_byte_pointer = match types.ty(definitions.type_of(vptr)?)? {
             Type::Pointer { class, pointee } => {
-                class == StorageClass::Function as u32 && types.ty(pointee) == Some(Type::Int { width: 8 })
+                is_of_vtables(class) && types.ty(pointee) == Some(Type::Int { width: 8 })
             }
             _ => false,
         };

@@ -36,7 +36,7 @@ impl CodeTypes {
         }
         for id in pointers() {
             if let Some(Type::Pointer { class, pointee }) = types.ty(id)
-                && class == StorageClass::Function as u32
+                && is_of_vtables(class)
                 && kinds.value(pointee) == CodeType::Function
             {
                 kinds.insert(id, CodeType::Slot);
@@ -54,6 +54,11 @@ impl CodeTypes {
     pub(super) fn contains(&self, ty: u32) -> bool {
         self.kind(ty) != CodeType::None
     }
+}
+
+/// Whether vtables are in this storage class: since LLVM 19 in global memory, before it where functions are.
+pub(super) fn is_of_vtables(class: u32) -> bool {
+    class == StorageClass::Function as u32 || class == StorageClass::CrossWorkgroup as u32
 }
 
 /// A type as signatures have it; `None` for those that calls cannot pass.

@@ -1,20 +1,27 @@
 //! The vtables of a module, and the names of what they hold.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::codes::{function_code, module_hash, vtable_code};
 use super::hierarchy::Hierarchy;
+use crate::analysis::references::kernel_entry;
 use crate::spirv::{Decoration, Definitions, Module, Op, TypeTable};
 
 /// Offset-to-top and the place of the type's description come before the functions of a sub-vtable.
 const ADDRESS_POINT: u64 = 16;
 const SLOT_BYTES: u64 = 8;
 
+/// The beginning of the name of a variable that stands for the address of a function, whose name follows. A vtable in global
+/// memory cannot hold the address itself.
+pub const FUNCTION_PLACEHOLDER: &str = "oclave.function.";
+
 /// Names of functions and vtables, as codes and metadata know them.
 #[derive(Debug)]
 pub(super) struct Names {
     names: HashMap<u32, String>,
     linked: HashMap<u32, u32>,
+    /// Variables that stand for addresses of functions; their names here are those of the functions.
+    placeholders: HashSet<u32>,
     /// Hash of the module: what has no linkage is told apart from that of other modules by it.
     pub(super) hash: u64,
 }
@@ -23,9 +30,13 @@ impl Names {
     pub(super) fn new(unit: &str, module: &Module) -> Self {
         let mut names = HashMap::new();
         let mut linked = HashMap::new();
+        let mut placeholders = HashSet::new();
+        let mut kernels = HashMap::new();
         for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
             let Some(id) = instruction.operand(0) else { continue };
-            if instruction.is(Op::Name)
+            if let Some(entry) = kernel_entry(&instruction) {
+                kernels.insert(entry.function, entry.name);
+            } else if instruction.is(Op::Name)
                 && let Some(name) = instruction.string(1)
             {
                 names.entry(id).or_insert_with(|| name.into_owned());
@@ -34,11 +45,20 @@ impl Names {
                 && let (Some(name), Some(&kind)) =
                     (instruction.string(2), instruction.after_string(2).and_then(|rest| rest.first()))
             {
-                names.insert(id, name.into_owned());
+                if let Some(function) = name.strip_prefix(FUNCTION_PLACEHOLDER) {
+                    names.insert(id, function.to_owned());
+                    placeholders.insert(id);
+                } else {
+                    names.insert(id, name.into_owned());
+                }
                 linked.insert(id, kind);
             }
         }
-        Self { names, linked, hash: module_hash(unit, module.words()) }
+        // Newer translators give the function of an entry point no name of its own.
+        for (function, name) in kernels {
+            names.entry(function).or_insert(name);
+        }
+        Self { names, linked, placeholders, hash: module_hash(unit, module.words()) }
     }
 
     /// The name in the module; empty where there is none.
@@ -81,7 +101,7 @@ pub(super) struct Vtable {
 pub(super) struct Vtables {
     /// Variables of vtables and type descriptions → code of their first byte.
     pub(super) variables: BTreeMap<u32, u64>,
-    /// Constants that are addresses of functions → function.
+    /// Constants, and variables in their place, that are addresses of functions → function.
     pub(super) function_pointers: BTreeMap<u32, u32>,
     /// Tables of vtables: they are data that constructors with virtual bases read.
     pub(super) construction_tables: Vec<u32>,
@@ -94,13 +114,22 @@ impl Vtables {
         let mut found = Self::default();
         let module = definitions.module();
         let before_functions = || module.instructions().take_while(|i| !i.is(Op::Function));
+        let functions: HashMap<&str, u32> = module
+            .instructions()
+            .filter(|i| i.is(Op::Function))
+            .filter_map(|i| i.result_id())
+            .map(|id| (names.plain(id), id))
+            .collect();
         for instruction in before_functions() {
             let Some(id) = instruction.result_id() else { continue };
             if instruction.is(Op::ConstantFunctionPointerINTEL) {
                 found.function_pointers.extend(instruction.operand(0).map(|function| (id, function)));
             } else if instruction.is(Op::Variable) {
                 let name = names.plain(id);
-                if name.starts_with("_ZTT") {
+                if names.placeholders.contains(&id) {
+                    // Of a function that other programs have, only the name is here.
+                    found.function_pointers.insert(id, functions.get(name).copied().unwrap_or(id));
+                } else if name.starts_with("_ZTT") {
                     found.construction_tables.push(id);
                 } else if ["_ZTV", "_ZTC", "_ZTI", "_ZTS"].iter().any(|prefix| name.starts_with(prefix)) {
                     found.variables.insert(id, vtable_code(&names.unique(id)));
