@@ -140,6 +140,7 @@ fn what_cannot_be_lowered_is_named() {
     let module = assemble(
         Version::new(1, 3),
         &[
+            o(Op::Capability, &[Capability::Addresses as u32]),
             o(Op::Capability, &[Capability::Kernel as u32]),
             o(Op::Capability, &[Capability::GroupNonUniform as u32]),
             o(Op::MemoryModel, &[2, 2]),
@@ -306,4 +307,15 @@ fn the_callers_pass_runs_between_and_is_checked() {
         Module::from_words(words)
     });
     assert!(matches!(broken, Err(ImageError::Spirv { .. })), "{broken:?}");
+}
+
+#[test]
+fn a_capability_stays_that_declares_another_which_is_needed() {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let head = [Capability::Addresses, Capability::Kernel, Capability::Int64Atomics];
+    let mut instructions: Vec<_> = head.iter().map(|&c| o(Op::Capability, &[c as u32])).collect();
+    instructions.extend([o(Op::MemoryModel, &[2, 2]), o(Op::TypeInt, &[1, 64, 0])]);
+    let module = assemble(Version::V1_2, &instructions);
+    check::check(&module).unwrap();
+    check::check(&oclave_image::passes::capabilities::prune(&module).unwrap()).unwrap();
 }

@@ -1,10 +1,13 @@
 //! Control flow of functions: branches, phis, dominance, calls.
 
+use super::annotations::is_string;
 use super::dominators::{Dominators, Graph};
 use super::layout::{Function, Layout};
 use super::{Context, broken, types, values};
 use crate::Result;
 use crate::spirv::{Fit, Instruction, Op, Role, Type};
+use crate::transform::capabilities::declared;
+use crate::transform::hints::OPT_NONE;
 
 /// Checks the bodies of all functions.
 pub(super) fn check(context: &Context<'_, '_>, layout: &Layout<'_>) -> Result<()> {
@@ -22,6 +25,10 @@ fn signature(context: &Context<'_, '_>, function: &Function<'_>) -> Result<()> {
     // Inline, DontInline, Pure, Const, OptNoneINTEL.
     if begin.operand(0).is_some_and(|control| control & !0x1_000f != 0) {
         return Err(broken(begin, "unknown function control"));
+    }
+    let optnone = declared(context.module).any(|c| c == OPT_NONE);
+    if begin.operand(0).is_some_and(|control| control & 0x1_0000 != 0) && !optnone {
+        return Err(broken(begin, "needs the capability OptNoneEXT, which is not declared"));
     }
     let Some(Type::Function { returns, parameters }) = begin.operand(1).and_then(|ty| context.ty(ty)) else {
         return Err(broken(begin, "its type is no function type"));
@@ -92,10 +99,14 @@ impl<'a, 'm> Body<'a, 'm> {
             let mut phis = true;
             for instruction in self.context.module.instructions_from(block.start) {
                 let Some(op) = instruction.op() else { continue };
+                self.context.requirements.instruction(&instruction)?;
                 self.ids(&instruction, &mut ids)?;
                 match op {
                     Op::Phi if !phis => return Err(broken(&instruction, "stands after another instruction")),
                     Op::Phi => self.phi(&instruction, number)?,
+                    Op::Line if !instruction.operand(0).is_some_and(|id| is_string(self.context, id)) => {
+                        return Err(broken(&instruction, "its file is no OpString"));
+                    }
                     Op::Line | Op::NoLine => {}
                     Op::Variable => {
                         phis = false;

@@ -77,6 +77,12 @@ impl<'m> Reader<'_, 'm> {
         let Some(op) = instruction.op() else {
             return Err(broken(instruction, "is not known to this library"));
         };
+        // Those that the rules of bodies do not look at; Intel's compiler dies of an OpLabel of three words.
+        if matches!(op, Op::Label | Op::FunctionEnd | Op::Line | Op::NoLine | Op::Nop)
+            && instruction.visit_ids(self.definitions, |_, _| {}) == Fit::Malformed
+        {
+            return Err(broken(instruction, "operands are missing or left over"));
+        }
         let mut block = self.layout.blocks.len() as u32 + 1;
         if self.function.is_none() {
             self.outside(instruction, op)?;

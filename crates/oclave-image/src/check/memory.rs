@@ -1,7 +1,7 @@
 //! Loads, stores, access chains, composites, atomics, images.
 
 use super::values::{At, Kind, Verdict};
-use crate::spirv::{Op, StorageClass, Type};
+use crate::spirv::{Capability, Op, StorageClass, Type};
 
 /// Checks instructions that touch memory, and the rest of those that have rules.
 pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
@@ -36,39 +36,39 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
         Op::AtomicStore => {
             let (_, pointee) = pointer(at, 0)?;
             at.ensure(at.operand_type(3) == Some(pointee), "the value is not what the pointer points to")?;
-            scopes(at, &[1, 2])
+            scopes(at, &[1], &[2])
         }
         Op::AtomicLoad => atomic(at, &[], &[1, 2]),
         Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak => atomic(at, &[4, 5], &[1, 2, 3]),
         Op::AtomicIIncrement | Op::AtomicIDecrement => atomic(at, &[], &[1, 2]),
         Op::AtomicFlagTestAndSet => {
             pointer(at, 0)?;
-            scopes(at, &[1, 2])
+            scopes(at, &[1], &[2])
         }
         Op::AtomicFlagClear => {
             pointer(at, 0)?;
-            scopes(at, &[1, 2])
+            scopes(at, &[1], &[2])
         }
         Op::AtomicFAddEXT | Op::AtomicFMinEXT | Op::AtomicFMaxEXT => atomic(at, &[3], &[1, 2]),
         _ if (Op::AtomicExchange as u32..=Op::AtomicXor as u32).contains(&opcode) => {
             atomic(at, &[3], &[1, 2])
         }
-        Op::ControlBarrier => scopes(at, &[0, 1, 2]),
-        Op::MemoryBarrier => scopes(at, &[0, 1]),
+        Op::ControlBarrier => scopes(at, &[0, 1], &[2]),
+        Op::MemoryBarrier => scopes(at, &[0], &[1]),
         Op::GroupAll | Op::GroupAny => {
-            scopes(at, &[0])?;
+            scopes(at, &[0], &[])?;
             at.ensure(
                 at.shape(1, Kind::Bool)?.lanes == 1 && at.result(Kind::Bool)?.lanes == 1,
                 "is of no bool",
             )
         }
         Op::GroupBroadcast => {
-            scopes(at, &[0])?;
+            scopes(at, &[0], &[])?;
             at.ensure(at.operand_type(1) == at.result_id(), "the value is not of the result's type")?;
             at.shape(2, Kind::Int).map(|_| ())
         }
         _ if (Op::GroupIAdd as u32..=Op::GroupSMax as u32).contains(&opcode) => {
-            scopes(at, &[0])?;
+            scopes(at, &[0], &[])?;
             let float = matches!(op, Op::GroupFAdd | Op::GroupFMin | Op::GroupFMax);
             at.result(if float { Kind::Float } else { Kind::Int })?;
             let operation = at.instruction.operand(1).is_some_and(|o| o <= 2);
@@ -83,11 +83,11 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
                 a == b && at.result_type() == Some(Type::Other),
                 "the pointers point to different types",
             )?;
-            scopes(at, &[0])
+            scopes(at, &[0], &[])
         }
         Op::GroupWaitEvents => {
             pointer(at, 2)?;
-            scopes(at, &[0])
+            scopes(at, &[0], &[])
         }
         Op::SampledImage => {
             let image = at.operand_type(0).and_then(|ty| at.context.ty(ty));
@@ -100,9 +100,31 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
         }
         _ if (Op::ImageSampleImplicitLod as u32..=Op::ImageDrefGather as u32).contains(&opcode) => {
             let image = at.operand_type(0).and_then(|ty| at.context.ty(ty));
-            at.ensure(image == Some(Type::SampledImage), "operand 0 is no sampled image")
+            at.ensure(image == Some(Type::SampledImage), "operand 0 is no sampled image")?;
+            at.ensure(
+                at.shape_of(at.operand_type(1)).is_some_and(|s| s.kind != Kind::Bool),
+                "no coordinate",
+            )?;
+            let dref = matches!(
+                op,
+                Op::ImageSampleDrefImplicitLod
+                    | Op::ImageSampleDrefExplicitLod
+                    | Op::ImageSampleProjDrefImplicitLod
+                    | Op::ImageSampleProjDrefExplicitLod
+                    | Op::ImageGather
+                    | Op::ImageDrefGather
+            );
+            image_operands(at, 2 + usize::from(dref))
         }
-        Op::ImageRead | Op::ImageWrite | Op::ImageFetch => is_image(at),
+        Op::ImageRead | Op::ImageWrite | Op::ImageFetch => {
+            let image = at.operand_type(0).and_then(|ty| at.context.ty(ty));
+            at.ensure(image == Some(Type::Image), "operand 0 is no image")?;
+            at.shape(1, Kind::Int)?;
+            let texel = if op == Op::ImageWrite { at.operand_type(2) } else { at.result_id() };
+            at.ensure(at.shape_of(texel).is_some_and(|s| s.kind != Kind::Bool), "the texel is no number")?;
+            image_operands(at, if op == Op::ImageWrite { 3 } else { 2 })
+        }
+        Op::CopyLogical => Err("is not known to devices for kernels".to_owned()),
         _ if (Op::ImageQueryFormat as u32..=Op::ImageQuerySamples as u32).contains(&opcode) => is_image(at),
         _ => Ok(()),
     }
@@ -117,6 +139,19 @@ fn is_loop_control(control: Option<&[u32]>) -> bool {
         0 => literals.len() == needed,
         extension => extension & !0x3ff_0000 == 0 && literals.len() >= needed,
     }
+}
+
+/// The mask of image operands at operand `first`, if there is one, has known bits and what they need.
+fn image_operands(at: &At<'_, '_, '_>, first: usize) -> Verdict {
+    let Some((&mask, operands)) = at.instruction.operands().get(first..).and_then(|o| o.split_first()) else {
+        return Ok(());
+    };
+    // Gradients (bit 2) have two; the signs of texels (bits 12 and 13) and `Nontemporal` (bit 14) have none.
+    let needed = (mask & 0xff).count_ones() + (mask >> 2 & 1);
+    at.ensure(
+        mask & !0x70ff == 0 && operands.len() == needed as usize,
+        "the image operands are not those of its mask",
+    )
 }
 
 fn is_image(at: &At<'_, '_, '_>) -> Verdict {
@@ -143,14 +178,28 @@ fn access(at: &At<'_, '_, '_>, access: &[u32]) -> Verdict {
     }
 }
 
-/// Scopes and memory semantics are 32-bit integers.
-fn scopes(at: &At<'_, '_, '_>, operands: &[usize]) -> Verdict {
-    for &i in operands {
+/// Scopes and memory semantics are 32-bit integers, and those that are constants are known.
+fn scopes(at: &At<'_, '_, '_>, scopes: &[usize], semantics: &[usize]) -> Verdict {
+    for &i in scopes.iter().chain(semantics) {
         let shape = at.shape(i, Kind::Int)?;
         at.ensure(shape.width == 32 && shape.lanes == 1, "a scope is no 32-bit integer")?;
     }
-    Ok(())
+    let constant = |&i: &usize| {
+        let id = at.instruction.operand(i)?;
+        let definition = at.context.definitions.instruction(id)?;
+        definition.is(Op::Constant).then(|| definition.operand(0))?
+    };
+    at.ensure(scopes.iter().filter_map(constant).all(|scope| scope <= LAST_SCOPE), "a scope is unknown")?;
+    let sound = |mask: u32| mask & !SEMANTICS == 0 && (mask & ORDERS).count_ones() <= 1;
+    at.ensure(semantics.iter().filter_map(constant).all(sound), "memory semantics are none of kernels")
 }
+
+/// `Invocation`; the rest are of shaders.
+const LAST_SCOPE: u32 = 4;
+/// Acquire, release, both, sequentially consistent: one at most.
+const ORDERS: u32 = 0x1e;
+/// The orders, and the memories that kernels have: of sub-groups, of groups, of all, of images.
+const SEMANTICS: u32 = ORDERS | 0xb80;
 
 /// An atomic whose result, pointee and `values` are of one type.
 fn atomic(at: &At<'_, '_, '_>, values: &[usize], semantics: &[usize]) -> Verdict {
@@ -158,9 +207,16 @@ fn atomic(at: &At<'_, '_, '_>, values: &[usize], semantics: &[usize]) -> Verdict
     let result = at.result_id();
     let same = result == Some(pointee) && values.iter().all(|&i| at.operand_type(i) == result);
     at.ensure(same, "operands of different types")?;
-    let scalar = at.shape_of(result).is_some_and(|s| s.lanes == 1 && s.kind != Kind::Bool);
+    let shape = at.shape_of(result);
+    let scalar = shape.is_some_and(|s| s.lanes == 1 && s.kind != Kind::Bool);
+    let wide = shape.is_some_and(|s| s.kind == Kind::Int && s.width == 64);
+    at.ensure(
+        !wide || at.context.requirements.has(Capability::Int64Atomics),
+        "needs the capability Int64Atomics",
+    )?;
     at.ensure(scalar, "is not of a number")?;
-    scopes(at, semantics)
+    let (scope, semantics) = semantics.split_at(1);
+    scopes(at, scope, semantics)
 }
 
 /// Casts between the generic storage class and others keep the pointee.

@@ -26,6 +26,9 @@ pub(super) fn check(context: &mut Context<'_, '_>) -> Result<()> {
     for instruction in context.module.instructions().take_while(|i| !i.is(Op::Function)) {
         let Some(op) = instruction.op() else { continue };
         checker.depth(context, &instruction, op)?;
+        if is_type(op) || is_constant(op) || op == Op::Variable {
+            context.requirements.instruction(&instruction)?;
+        }
         if op == Op::TypeForwardPointer {
             checker.announced.extend(instruction.operand(0));
         } else if is_type(op) {
@@ -90,14 +93,44 @@ impl Checker {
                 if !(matches!(width, 8 | 16 | 32 | 64) || self.any_width && (1..=4096).contains(&width)) {
                     return fail(format!("{width} bits wide"));
                 }
-                if sign > 1 {
-                    return fail(format!("signedness {sign}"));
+                if sign > 0 {
+                    return fail(format!("signedness {sign}, which must be 0 in kernels"));
+                }
+                let needed = match width {
+                    8 => Some(Capability::Int8),
+                    16 => Some(Capability::Int16),
+                    64 => Some(Capability::Int64),
+                    _ => None,
+                };
+                if let Some(needed) = needed.filter(|&c| !context.requirements.has(c)) {
+                    return fail(format!("needs the capability {needed:?}, which is not declared"));
                 }
             }
             (Op::TypeFloat, &[width, ..]) if !matches!(width, 16 | 32 | 64) => {
                 return fail(format!("{width} bits wide"));
             }
+            (Op::TypeFloat, &[width, ref encoding @ ..]) => {
+                let has = |c| context.requirements.has(c);
+                let declared = match width {
+                    16 => has(Capability::Float16) || has(Capability::Float16Buffer),
+                    64 => has(Capability::Float64),
+                    _ => true,
+                };
+                if !declared {
+                    return fail(format!("needs the capability Float{width}, which is not declared"));
+                }
+                if !encoding.is_empty() {
+                    return fail("has an encoding, which no OpenCL device knows".to_owned());
+                }
+            }
             (Op::TypeVector, &[component, count]) => {
+                if matches!(count, 8 | 16)
+                    && !(self.any_vector || context.requirements.has(Capability::Vector16))
+                {
+                    return fail(format!(
+                        "{count} lanes need the capability Vector16, which is not declared"
+                    ));
+                }
                 let pointer = self.any_vector || matches!(context.ty(component), Some(Type::Pointer { .. }));
                 if !(scalar(component) || pointer) {
                     return fail(format!("%{component} is no scalar type"));
@@ -133,7 +166,14 @@ impl Checker {
                 if StorageClass::from_u32(class).is_none() {
                     return fail(format!("storage class {class}"));
                 }
+                if let Err(what) = context.requirements.storage_class(class) {
+                    return fail(what);
+                }
                 let opaque = matches!(context.ty(pointee), Some(Type::Void | Type::Function { .. }));
+                let function = matches!(context.ty(pointee), Some(Type::Function { .. }));
+                if function && !context.requirements.has(Capability::FunctionPointersINTEL) {
+                    return fail(format!("points to the function type %{pointee}"));
+                }
                 if !is_data(pointee) && !opaque {
                     return fail(format!("%{pointee} is no type"));
                 }
@@ -146,12 +186,22 @@ impl Checker {
                     return fail(format!("%{parameter} is no type of parameters"));
                 }
             }
-            (Op::TypeImage, &[sampled, dim, depth, arrayed, multisampled, _, format, ..]) => {
+            (Op::TypeImage, &[sampled, dim, depth, arrayed, multisampled, use_, format, ..]) => {
+                let has = |c| context.requirements.has(c);
+                let declared = match dim {
+                    0 => has(Capability::Sampled1D) || has(Capability::Image1D),
+                    1 | 2 => true,
+                    5 => has(Capability::SampledBuffer) || has(Capability::ImageBuffer),
+                    _ => false,
+                };
+                if !declared || use_ > 2 {
+                    return fail(format!("dimension {dim} or use {use_} is none that the module declares"));
+                }
                 if !(scalar(sampled) || context.ty(sampled) == Some(Type::Void)) {
                     return fail(format!("the sampled type %{sampled} is neither void nor a scalar"));
                 }
                 let access = instruction.operand(7);
-                if dim > 6 || depth > 2 || arrayed > 1 || multisampled > 1 || format > 41 || access > Some(2)
+                if dim > 6 || depth > 2 || arrayed > 1 || multisampled > 1 || format != 0 || access > Some(2)
                 {
                     return fail("an operand is out of range".to_owned());
                 }
@@ -205,7 +255,12 @@ fn constant(context: &Context<'_, '_>, instruction: &Instruction<'_>, op: Op) ->
         }
         Op::Constant | Op::SpecConstant => match ty {
             Type::Int { width } | Type::Float { width } if operands.len() == width.div_ceil(32) as usize => {
-                Ok(())
+                let of = context.definitions.instruction(type_id);
+                if is_extended(of, operands) {
+                    Ok(())
+                } else {
+                    fail("the literal has bits beyond its type".to_owned())
+                }
             }
             Type::Int { .. } | Type::Float { .. } => {
                 fail("the literal is not as wide as the type".to_owned())
@@ -249,6 +304,13 @@ fn constant(context: &Context<'_, '_>, instruction: &Instruction<'_>, op: Op) ->
         }
         _ => Ok(()),
     }
+}
+
+/// Whether the high bits of a literal narrower than 32 bits are zero. `of` is its type; kernels have no signed ones.
+pub(super) fn is_extended(of: Option<Instruction<'_>>, literal: &[u32]) -> bool {
+    let (Some(of), &[word]) = (of, literal) else { return true };
+    let Some(width @ 1..32) = of.operand(0) else { return true };
+    word >> width == 0
 }
 
 /// The ids that an `OpSpecConstantOp` works on, and their words.

@@ -1,6 +1,6 @@
 //! The types of what instructions work on.
 
-use super::{Context, memory};
+use super::{Context, memory, types};
 use crate::spirv::{Definitions, Instruction, Op, Role, StorageClass, Type};
 
 pub(super) type Verdict = Result<(), String>;
@@ -69,10 +69,20 @@ pub(super) fn check(
         }
         Op::ConvertFToU | Op::ConvertFToS => at.conversion(Kind::Float, Kind::Int),
         Op::ConvertSToF | Op::ConvertUToF => at.conversion(Kind::Int, Kind::Float),
-        Op::UConvert | Op::SConvert | Op::SatConvertSToU | Op::SatConvertUToS => {
-            at.conversion(Kind::Int, Kind::Int)
+        Op::SatConvertSToU | Op::SatConvertUToS => at.conversion(Kind::Int, Kind::Int),
+        Op::QuantizeToF16 => at.conversion(Kind::Float, Kind::Float),
+        Op::UConvert | Op::SConvert | Op::FConvert => {
+            let kind = if op == Op::FConvert { Kind::Float } else { Kind::Int };
+            at.conversion(kind, kind)?;
+            at.ensure(at.result(kind)?.width != at.shape(0, kind)?.width, "operands of one width")
         }
-        Op::FConvert | Op::QuantizeToF16 => at.conversion(Kind::Float, Kind::Float),
+        Op::IAddCarry | Op::ISubBorrow | Op::UMulExtended | Op::SMulExtended => {
+            at.shape(0, Kind::Int)?;
+            let part = at.operand_type(0);
+            let same = |&member: &u32| Some(at.context.same(member)) == part;
+            let of_two = matches!(at.result_type(), Some(Type::Struct { members }) if members.len() == 2 && members.iter().all(same));
+            at.ensure(of_two && at.operand_type(1) == part, "the result is no struct of two operands")
+        }
         Op::ConvertPtrToU => at.ensure(
             at.operand_pointer(0).is_some() && at.result(Kind::Int)?.lanes == 1,
             "is not pointer to integer",
@@ -114,7 +124,7 @@ pub(super) fn check(
             at.shape(0, Kind::Bool)?.lanes == 1 && matches!(instruction.operands().len(), 3 | 5),
             "the condition is no bool, or weights are missing",
         ),
-        Op::Switch => at.ensure(at.shape(0, Kind::Int)?.lanes == 1, "the selector is no integer"),
+        Op::Switch => at.switch(),
         Op::FunctionCall => at.call(),
         Op::ExtInst => at.extended(),
         _ => memory::check(&at, op),
@@ -289,9 +299,11 @@ impl<'m> At<'_, '_, 'm> {
         let pointers = (self.operand_pointer(0), self.result_type());
         let sound = match pointers {
             (Some((from, _)), Some(Type::Pointer { class, .. })) => from == class,
-            (Some(_), _) => self.result(Kind::Int).is_ok_and(|r| r.width * r.lanes == self.address_bits()),
+            (Some(_), _) => {
+                self.result(Kind::Int).is_ok_and(|r| r.lanes == 1 && r.width == self.address_bits())
+            }
             (None, Some(Type::Pointer { .. })) => {
-                self.shape(0, Kind::Int).is_ok_and(|s| s.width * s.lanes == self.address_bits())
+                self.shape(0, Kind::Int).is_ok_and(|s| s.lanes == 1 && s.width == self.address_bits())
             }
             _ => match (self.shape_of(operand), self.shape_of(self.result_id())) {
                 (Some(a), Some(b)) => {
@@ -304,7 +316,18 @@ impl<'m> At<'_, '_, 'm> {
         self.ensure(sound, "operand and result are not of one size")
     }
 
-    fn address_bits(&self) -> u32 {
+    fn switch(&self) -> Verdict {
+        self.ensure(self.shape(0, Kind::Int)?.lanes == 1, "the selector is no integer")?;
+        let selector = self.instruction.operand(0).unwrap_or(0);
+        let of = self.context.definitions.type_of(selector);
+        let of = of.and_then(|ty| self.context.definitions.instruction(ty));
+        let literal = self.context.definitions.literal_words(selector);
+        let cases = self.instruction.operands().get(2..).unwrap_or_default().chunks(literal + 1);
+        let extended = |case: &[u32]| types::is_extended(of, case.get(..literal).unwrap_or_default());
+        self.ensure(cases.into_iter().all(extended), "a literal has bits beyond its type")
+    }
+
+    pub(super) fn address_bits(&self) -> u32 {
         self.context.types.pointer_bytes() * 8
     }
 
@@ -344,7 +367,7 @@ impl<'m> At<'_, '_, 'm> {
         let count = self.instruction.operands().len() - 2;
         match super::opencl::arguments(number) {
             None => Err(format!("OpenCL.std has no instruction {number}")),
-            Some(range) if range.contains(&count) => Ok(()),
+            Some(range) if range.contains(&count) => super::extended::operands(self, number),
             Some(_) => Err(format!("instruction {number} of OpenCL.std does not take {count} operands")),
         }
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::Result;
 use crate::analysis::aspects::{SCOPE_WORKGROUP, is_sub_group_builtin, is_sub_group_op};
+use crate::check::implied;
 use crate::spirv::{
     BuiltIn, Capability, Decoration, Definitions, ExecutionMode, Module, Op, Rewriter, StorageClass, Type,
     TypeTable,
@@ -85,7 +86,11 @@ pub fn prune(module: &Module) -> Result<Module> {
             return Ok(module.clone());
         }
         let needed = needed(module);
-        candidates.into_iter().filter(|c| !needed.contains(c)).collect()
+        let all: BTreeSet<u32> = declared(module).collect();
+        // One that declares 64-bit integers, too, stays where nothing else declares them.
+        let int64 = Capability::Int64 as u32;
+        let only = |c: &u32| implied(*c).contains(&int64) && !all.contains(&int64);
+        candidates.into_iter().filter(|c| !needed.contains(c) && !only(c)).collect()
     };
     if unused.is_empty() {
         return Ok(module.clone());

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use oclave_image::spirv::{Code, Module, Op, Version, string_words};
 
 pub(crate) mod fuzz;
+pub(crate) mod mutate;
 
 /// Every module of the corpus, by file name.
 pub(crate) fn corpus() -> Vec<(String, Vec<u8>)> {

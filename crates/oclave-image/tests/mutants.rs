@@ -1,0 +1,231 @@
+//! `check` beside `spirv-val`: what the validator refuses, `check` refuses as well, or the class is listed here.
+//!
+//! `ci/mutants` runs it in release mode. `MUTANTS` sets how many modules are made, `SEED` the first number. The
+//! validator is the library of SPIRV-Tools (`spirv-tools` with its headers), in a process of its own.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod support;
+
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+
+use oclave_image::passes::interpreter::interpreter_module;
+use oclave_image::passes::{LinkInput, capabilities, check, dce, link_modules, strip, version};
+use oclave_image::spirv::{Module, Version};
+use oclave_image::{DeviceImage, DeviceTarget, legalize};
+use support::mutate::Mutator;
+
+/// What `spirv-val` refuses and `check` takes: a part of the validator's message, and why `check` takes it.
+const TAKEN: &[(&str, &str)] = &[
+    (
+        "is used by entry point",
+        "drivers do not read the interfaces of kernels, and older translators leave them out",
+    ),
+    (
+        "may not be targeted by both an OpEntryPoint",
+        "OpenCL C kernels may call kernels, and older translators write that as it is",
+    ),
+    ("because it is targeted by an OpEntryPoint", "older translators export kernels; drivers take it"),
+    ("All OpVariable instructions in a function must be", "translators leave allocas where LLVM has them"),
+    ("appears in the binary before its dominator", "translators keep LLVM's order of blocks"),
+    (
+        "must immediately precede either an OpBranch",
+        "translators put OpLoopMerge where LLVM has its metadata",
+    ),
+    ("requires SPIR-V version", "drivers take newer capabilities in modules of older versions"),
+    ("Target of NonWritable decoration is invalid", "a rule for the storage classes of shaders"),
+    ("must be a constant for WorkgroupSize", "a rule of shaders; in kernels it is get_local_size"),
+];
+
+struct Validator(Child);
+
+impl Validator {
+    /// Compiles and starts it; `None` where SPIRV-Tools' headers or a compiler are missing.
+    fn start() -> Option<Self> {
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/validator.c");
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("validator");
+        let compiled = Command::new("cc")
+            .args(["-O1", source, "-lSPIRV-Tools", "-lstdc++", "-lm", "-o"])
+            .arg(&program)
+            .stderr(Stdio::null())
+            .status();
+        if !compiled.is_ok_and(|status| status.success()) {
+            return None;
+        }
+        let child = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        Some(Self(child))
+    }
+
+    /// The message with which a module is refused; empty for a valid one.
+    fn message(&mut self, words: &[u32]) -> String {
+        let mut bytes = Vec::with_capacity(words.len() * 4 + 4);
+        bytes.extend_from_slice(&(words.len() as u32).to_le_bytes());
+        words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+        let stdin = self.0.stdin.as_mut().unwrap();
+        stdin.write_all(&bytes).unwrap();
+        stdin.flush().unwrap();
+        let stdout = self.0.stdout.as_mut().unwrap();
+        let mut length = [0; 4];
+        stdout.read_exact(&mut length).unwrap();
+        let mut message = vec![0; u32::from_le_bytes(length) as usize];
+        stdout.read_exact(&mut message).unwrap();
+        String::from_utf8_lossy(&message).into_owned()
+    }
+}
+
+impl Drop for Validator {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+}
+
+/// Modules that both take: those of the corpus and the fixtures, and the interpreter modules of them.
+fn bases(validator: &mut Validator) -> Vec<Vec<u32>> {
+    let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let mut files: Vec<_> = std::fs::read_dir(fixtures).unwrap().map(|f| f.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|e| e == "spv"));
+    files.sort();
+    let mut modules: Vec<Module> =
+        support::corpus().iter().map(|(_, bytes)| Module::from_bytes(bytes).unwrap()).collect();
+    modules.extend(files.iter().map(|path| Module::from_bytes(&std::fs::read(path).unwrap()).unwrap()));
+    let mut all = Vec::new();
+    for module in modules {
+        let stripped = strip::strip(&module, |_| true).unwrap();
+        if check::check(&stripped).is_err() || !validator.message(stripped.words()).is_empty() {
+            continue;
+        }
+        if let Ok(made) = interpreter_module(&stripped, &DeviceTarget::default(), 1 << 20) {
+            assert_eq!(validator.message(made.module.words()), "", "interpreter modules are valid");
+            all.push(made.module.into_words());
+        }
+        all.push(stripped.into_words());
+    }
+    assert!(all.len() >= 40, "only {} modules to begin with", all.len());
+    all
+}
+
+/// What the passes of the runtime make of a module, where they make something.
+fn passes(module: &Module) -> Vec<(&'static str, Module)> {
+    let target = DeviceTarget::default();
+    let interpreted = |turns| {
+        let target = DeviceTarget { items_take_turns: turns, ..DeviceTarget::default() };
+        interpreter_module(module, &target, 1 << 20).map(|made| made.module)
+    };
+    let input = LinkInput { name: "mutant", module };
+    let image = DeviceImage { spirv: module.words().to_vec(), ..DeviceImage::default() };
+    let made = [
+        ("interpreter", interpreted(false)),
+        ("interpreter of turns", interpreted(true)),
+        ("dce", dce::eliminate(module, |root| matches!(root, dce::Root::EntryPoint(_)))),
+        ("prune", capabilities::prune(module)),
+        ("lower", version::lower(module, Version::V1_0)),
+        ("link", link_modules(&[input], |_| true)),
+        ("legalize", legalize(&image, &target).and_then(Module::from_words)),
+    ];
+    made.into_iter().filter_map(|(pass, made)| Some((pass, made.ok()?))).collect()
+}
+
+/// Writes a module into the folder `MUTANTS_OUT`, where there is one.
+fn keep(name: &str, module: &Module) {
+    if let Some(folder) = std::env::var_os("MUTANTS_OUT") {
+        std::fs::write(std::path::Path::new(&folder).join(name), module.to_bytes()).unwrap();
+    }
+}
+
+/// A message without names and numbers.
+fn class(message: &str) -> String {
+    let line = message.lines().next().unwrap_or_default();
+    let mut class = String::new();
+    let mut skip = None;
+    for c in line.chars() {
+        match (skip, c) {
+            (Some(end), _) if c == end => skip = None,
+            (Some(_), _) => {}
+            (None, '\'') => skip = Some('\''),
+            (None, '[') => skip = Some(']'),
+            (None, '0'..='9') => class.push('#'),
+            _ => class.push(c),
+        }
+    }
+    while class.contains("##") {
+        class = class.replace("##", "#");
+    }
+    class
+}
+
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(otherwise)
+}
+
+#[test]
+#[ignore = "long: ci/mutants runs it in release mode"]
+fn what_the_validator_refuses_is_refused() {
+    let Some(mut validator) = Validator::start() else {
+        println!("skipped: SPIRV-Tools with its headers is not installed");
+        return;
+    };
+    let bases = bases(&mut validator);
+    let count = number("MUTANTS", 20_000);
+    let mut mutator = Mutator::new(number("SEED", 1));
+    let mut seen = HashSet::new();
+    let (mut parsed, mut accepted, mut refused, mut both) = (0_u64, 0_u64, 0_u64, 0_u64);
+    let mut broken = 0;
+    let mut classes: BTreeMap<String, (u64, String)> = BTreeMap::new();
+    for _ in 0..count {
+        let mut words = bases[mutator.below(bases.len())].clone();
+        mutator.module(&mut words);
+        let mut hasher = DefaultHasher::new();
+        words.hash(&mut hasher);
+        let Ok(module) = Module::from_words(words) else { continue };
+        parsed += 1;
+        if check::check(&module).is_err() {
+            continue;
+        }
+        accepted += 1;
+        if !seen.insert(hasher.finish()) {
+            continue;
+        }
+        let message = validator.message(module.words());
+        if message.is_empty() {
+            both += 1;
+            for (pass, made) in passes(&module) {
+                let verdict = check::check(&made).map_err(|error| error.to_string());
+                let message = verdict.err().unwrap_or_else(|| validator.message(made.words()));
+                if !message.is_empty() && !TAKEN.iter().any(|(part, _)| message.contains(part)) {
+                    broken += 1;
+                    println!("{pass} made an invalid module of a valid one: {message}");
+                    keep(&format!("{pass}-{:016x}.spv", hasher.finish()), &module);
+                }
+            }
+            continue;
+        }
+        refused += 1;
+        let entry = classes.entry(class(&message)).or_insert_with(|| (0, message.clone()));
+        entry.0 += 1;
+        if entry.0 <= 3 {
+            println!("{:016x}.spv: {message}", hasher.finish());
+            keep(&format!("{:016x}.spv", hasher.finish()), &module);
+        }
+    }
+    println!(
+        "{count} mutants of {} modules: {parsed} parsed, {accepted} accepted by check, of {} different ones {both} \
+         accepted and {refused} refused by spirv-val",
+        bases.len(),
+        both + refused
+    );
+    let mut unexplained = 0;
+    let mut sorted: Vec<_> = classes.iter().collect();
+    sorted.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+    for (class, (count, example)) in sorted {
+        let reason = TAKEN.iter().find(|(part, _)| example.contains(part)).map(|(_, reason)| *reason);
+        println!("{count:7}  {class}\n         {}", reason.unwrap_or(example.trim()));
+        unexplained += u64::from(reason.is_none());
+    }
+    println!("{broken} invalid modules made of valid ones by passes");
+    assert_eq!(broken, 0, "passes that make invalid modules of valid ones");
+    assert_eq!(unexplained, 0, "classes that spirv-val refuses, that check takes, and that are not listed");
+}
