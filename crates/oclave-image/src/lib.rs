@@ -53,8 +53,8 @@ pub use signature::{
 };
 pub use unit::TranslationUnit;
 pub use virtual_functions::{
-    CallSignature, CallType, DEFAULT_SET, Dispatcher, OFFSET_DISPATCHER, SlotKey, VIRTUAL_ABI,
-    VirtualFunction, VirtualFunctions, VirtualOffset, VirtualSlot, find_cycle,
+    CallSignature, CallType, DEFAULT_SET, Dispatcher, MAX_VIRTUAL_CALL_DEPTH, OFFSET_DISPATCHER, SlotKey,
+    VIRTUAL_ABI, VirtualFunction, VirtualFunctions, VirtualOffset, VirtualSlot, find_cycle,
 };
 
 /// Tells one build of this crate's sources from another: the passes of equal fingerprints make equal modules.

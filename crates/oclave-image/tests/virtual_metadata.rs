@@ -96,6 +96,8 @@ fn malformed_properties_are_named() {
         (VIRTUAL_CALLS, "abi", PropertyValue::U32(99), "rebuild"),
         (VIRTUAL_CALLS, "abi", text("1"), "u32 is wanted"),
         (VIRTUAL_CALLS, "depth", PropertyValue::U32(0), "depth 0"),
+        (VIRTUAL_CALLS, "depth", PropertyValue::U32(65), "depth 65"),
+        (VIRTUAL_CALLS, "depth", PropertyValue::U32(u32::MAX), "depth 4294967295"),
         (VIRTUAL_FUNCTIONS, "dummy-image", PropertyValue::U32(2), "neither 0 nor 1"),
         (VIRTUAL_FUNCTIONS, "virtual-functions-set", text(""), "no name"),
         (VIRTUAL_FUNCTIONS, "virtual-functions-set", PropertyValue::Bytes(vec![0xff]), "UTF-8"),

@@ -7,12 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::link::virtual_functions::demangle::readable;
 use crate::spirv::{Decoration, Module, Op};
-use crate::virtual_functions::set_names;
+use crate::virtual_functions::{MAX_VIRTUAL_CALL_DEPTH, set_names};
 use crate::{DEFAULT_SET, HostAccess, ImageError, InitMode, Result};
 
 const PREFIX: &str = "oclave:";
-/// Each level of nested virtual calls is a copy of the functions.
-const MAX_DEPTH: u32 = 64;
 
 /// The markers of a module.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -201,10 +199,10 @@ fn calls(kernel: &str, items: &str) -> Result<CallsMarker> {
     for item in set_names(items) {
         if let Some(depth) = item.strip_prefix("depth").and_then(|rest| rest.trim_start().strip_prefix('=')) {
             let depth = depth.trim();
-            marker.depth = depth.parse().ok().filter(|depth| (1..=MAX_DEPTH).contains(depth));
+            marker.depth = depth.parse().ok().filter(|depth| (1..=MAX_VIRTUAL_CALL_DEPTH).contains(depth));
             if marker.depth.is_none() {
                 return Err(ImageError::Diagnostic(format!(
-                    "kernel `{kernel}`: the depth of virtual calls \"{depth}\" is no plain number from 1 to {MAX_DEPTH}"
+                    "kernel `{kernel}`: the depth of virtual calls \"{depth}\" is no plain number from 1 to {MAX_VIRTUAL_CALL_DEPTH}"
                 )));
             }
             continue;

@@ -24,7 +24,10 @@ use crate::link::virtual_functions::{dummy, lower};
 use crate::load::global_decorations;
 use crate::spirv::{Definitions, Module, TypeTable};
 use crate::transform::dce::{self, Root};
-use crate::{DeviceImage, ImageError, KernelSignature, Requirements, Result, Side, TranslationUnit};
+use crate::{
+    DeviceImage, ImageError, KernelSignature, MAX_VIRTUAL_CALL_DEPTH, Requirements, Result, Side,
+    TranslationUnit,
+};
 
 /// How kernels are distributed over images. In every mode kernels of different aspects end in different images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -44,7 +47,8 @@ pub enum SplitMode {
 pub struct PostLinkOptions {
     /// How kernels are distributed over images.
     pub split: SplitMode,
-    /// How deep virtual calls may nest in a cycle where kernels do not say `depth=N`; `None`: such kernels are refused.
+    /// How deep virtual calls may nest in a cycle where kernels do not say `depth=N`, 1 to [`MAX_VIRTUAL_CALL_DEPTH`];
+    /// `None`: such kernels are refused.
     pub virtual_call_depth: Option<u32>,
 }
 
@@ -59,6 +63,12 @@ pub struct PostLinkOptions {
 /// [`Spirv`](crate::ImageError::Spirv) for malformed modules; [`Unsupported`](crate::ImageError::Unsupported) for sound ones
 /// that post-link cannot express.
 pub fn post_link(units: &[TranslationUnit], options: &PostLinkOptions) -> Result<Vec<DeviceImage>> {
+    if let Some(depth) =
+        options.virtual_call_depth.filter(|depth| !(1..=MAX_VIRTUAL_CALL_DEPTH).contains(depth))
+    {
+        let what = format!("`virtual_call_depth` is 1 to {MAX_VIRTUAL_CALL_DEPTH}, not {depth}");
+        return Err(ImageError::Diagnostic(what));
+    }
     let mut images = Vec::new();
     let mut wanted_sets = Vec::new();
     for unit in units {

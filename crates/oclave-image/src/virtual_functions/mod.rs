@@ -21,6 +21,9 @@ pub const DEFAULT_SET: &str = "void";
 /// Version of names, codes and signatures. Images of different versions do not link.
 pub const VIRTUAL_ABI: u32 = 2;
 
+/// How deep virtual calls may nest that form a cycle, at most. The runtime makes a copy of the functions for each level.
+pub const MAX_VIRTUAL_CALL_DEPTH: u32 = 64;
+
 /// How the names of imported dispatchers begin.
 pub(crate) const DISPATCHER_PREFIX: &str = "__vfd_";
 
@@ -49,7 +52,8 @@ pub struct VirtualFunctions {
     pub offsets: Vec<VirtualOffset>,
     /// The dispatchers that the image imports, sorted by name. [`OFFSET_DISPATCHER`] is not among them.
     pub dispatchers: Vec<Dispatcher>,
-    /// How deep virtual calls may nest that form a cycle; `None` where the program does not say.
+    /// How deep virtual calls may nest that form a cycle, 1 to [`MAX_VIRTUAL_CALL_DEPTH`]; `None` where the program
+    /// does not say.
     pub depth: Option<u32>,
 }
 

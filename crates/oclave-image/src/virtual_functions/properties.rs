@@ -26,8 +26,8 @@ use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use super::{
-    CallSignature, Dispatcher, SlotKey, VIRTUAL_ABI, VirtualFunction, VirtualFunctions, VirtualOffset,
-    VirtualSlot, set_names,
+    CallSignature, Dispatcher, MAX_VIRTUAL_CALL_DEPTH, SlotKey, VIRTUAL_ABI, VirtualFunction,
+    VirtualFunctions, VirtualOffset, VirtualSlot, set_names,
 };
 use crate::{
     DeviceImage, ImageError, PropertyValue, Result, VIRTUAL_CALLS, VIRTUAL_DISPATCHERS,
@@ -89,8 +89,9 @@ impl DeviceImage {
             return Err(wrong(VIRTUAL_FUNCTIONS, DUMMY, "a dummy of no set".to_owned()));
         }
         let depth = self.number(VIRTUAL_CALLS, DEPTH)?;
-        if depth == Some(0) {
-            return Err(wrong(VIRTUAL_CALLS, DEPTH, "no virtual call has depth 0".to_owned()));
+        if let Some(depth) = depth.filter(|depth| !(1..=MAX_VIRTUAL_CALL_DEPTH).contains(depth)) {
+            let what = format!("virtual calls nest 1 to {MAX_VIRTUAL_CALL_DEPTH} deep, not depth {depth}");
+            return Err(wrong(VIRTUAL_CALLS, DEPTH, what));
         }
         Ok(VirtualFunctions {
             provides,
