@@ -1,17 +1,21 @@
-//! The end of what fails: it comes after the end of everything that was put on a device for it; on the selected device.
+//! Order where something fails, waits in host tasks, or changes meanwhile; on the selected device.
+//!
+//! What fails ends after everything that was put on a device for it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use common::{bundle, call, context, gate, graph_devices, queues, strategies};
+use common::{bundle, call, context, gate, graph_devices, queues, queues_with, strategies};
 use oclave::record::Session;
 use oclave::{
-    Buffer, Command, Context, ErrorKind, Event, EventStatus, ExecutableGraph, Graph, HostTarget,
-    KernelBundle, KernelCall, Queue, ReplayStrategy, UsmSlice,
+    Buffer, Command, Context, DynamicCommandGroup, DynamicParameter, ErrorKind, Event, EventStatus,
+    ExecutableGraph, Graph, HostTarget, KernelBundle, KernelCall, Queue, QueueBuilder, QueueState,
+    ReplayStrategy, UsmSlice,
 };
 
 mod kernels {
@@ -357,4 +361,96 @@ fn a_task_that_waits_behind_its_own_host_accessor_is_told() {
     let task = task.unwrap();
     in_time(move || task.wait()).unwrap();
     assert_eq!(*buffer.read().host().unwrap(), [10]);
+}
+
+#[test]
+fn edges_follow_the_values_that_parameters_have_when_a_command_is_added() {
+    let Some(context) = context() else { return };
+    let graph = Graph::new(&context, context.device()).unwrap();
+    let buffer = || {
+        let buffer = Buffer::from_vec(vec![1_u32]).unwrap();
+        buffer.set_write_back(false);
+        buffer
+    };
+    let (a, b) = (buffer(), buffer());
+    let parameter = DynamicParameter::new(&graph, a.read_write());
+    let described = Command::parallel_for(1, advance(&parameter, 2, 0));
+    let alternatives = [2, 3].map(|factor| Command::parallel_for(1, advance(&parameter, factor, 0)));
+    let group = DynamicCommandGroup::new(&graph, alternatives).unwrap();
+    let of_a = graph.add(Command::parallel_for(1, advance(a.read_write(), 1, 1))).unwrap();
+    let of_b = graph.add(Command::parallel_for(1, advance(b.read_write(), 1, 5))).unwrap();
+    parameter.update(b.read_write()).unwrap();
+    let node = graph.add(described).unwrap();
+    assert_eq!(node.predecessors(), [of_b.clone()]);
+    let of_group = graph.add(&group).unwrap();
+    assert_eq!(of_group.predecessors(), [node]);
+    // And what comes behind them.
+    let behind = graph.add(Command::parallel_for(1, advance(b.read_write(), 1, 3))).unwrap();
+    assert_eq!(behind.predecessors(), [of_group]);
+    let behind = graph.add(Command::parallel_for(1, advance(a.read_write(), 1, 3))).unwrap();
+    assert_eq!(behind.predecessors(), [of_a]);
+    Queue::new(&context).unwrap().submit_graph(&graph.finalize().unwrap()).unwrap().wait().unwrap();
+    assert_eq!((*a.read().host().unwrap()).first(), Some(&5));
+    assert_eq!((*b.read().host().unwrap()).first(), Some(&27));
+}
+
+#[test]
+fn a_recording_that_has_ended_takes_no_queue_back() {
+    let Some(context) = context() else { return };
+    let queue = Queue::new(&context).unwrap();
+    let ends = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ends.load(Ordering::Relaxed) {
+                queue.submit(Command::marker()).unwrap();
+            }
+        });
+        for round in 0..2000 {
+            let graph = Graph::from_queue(&queue);
+            graph.begin_recording(&queue).unwrap();
+            std::thread::yield_now();
+            assert!(graph.end_recording());
+            for _ in 0..20 {
+                if queue.state() == QueueState::Recording {
+                    ends.store(true, Ordering::Relaxed);
+                    panic!("it records again in round {round}");
+                }
+            }
+        }
+        ends.store(true, Ordering::Relaxed);
+    });
+    queue.wait().unwrap();
+}
+
+#[test]
+fn times_of_graphs_include_host_tasks_at_their_ends() {
+    const PAUSE: Duration = Duration::from_millis(30);
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    let value = context.alloc_device::<u32>(1).unwrap();
+    for queue in queues_with(&context, QueueBuilder::profiling) {
+        for strategy in strategies(context.device()) {
+            let graph = Graph::from_queue(&queue);
+            graph.add(Command::host_task(|| std::thread::sleep(PAUSE))).unwrap();
+            graph.after_all_leaves().add(Command::single_task(late(&bundle, &value))).unwrap();
+            graph.after_all_leaves().add(Command::host_task(|| std::thread::sleep(PAUSE))).unwrap();
+            let graph = graph.finalizer().strategy(strategy).profiling().finalize().unwrap();
+            let event = queue.submit_graph(&graph).unwrap();
+            event.wait().unwrap();
+            let times = event.profiling().unwrap();
+            assert!(times.duration() >= 2 * PAUSE, "{strategy:?}: {times:?}");
+            assert!(times.queued_ns > 0 && times.queued_ns <= times.submitted_ns, "{strategy:?}: {times:?}");
+            assert!(times.submitted_ns <= times.started_ns, "{strategy:?}: {times:?}");
+        }
+        // Without host tasks, too.
+        for strategy in strategies(context.device()) {
+            let graph = Graph::from_queue(&queue);
+            graph.add(Command::single_task(late(&bundle, &value))).unwrap();
+            let graph = graph.finalizer().strategy(strategy).profiling().finalize().unwrap();
+            let event = queue.submit_graph(&graph).unwrap();
+            event.wait().unwrap();
+            let times = event.profiling().unwrap();
+            assert!(times.queued_ns > 0 && times.queued_ns <= times.started_ns, "{strategy:?}: {times:?}");
+        }
+    }
 }

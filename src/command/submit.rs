@@ -14,7 +14,10 @@ use crate::{Event, Queue, Result, runtime};
 /// Gives a command to what records the queue, or puts it on the queue. It waits for `after`, too.
 pub(crate) fn submit(queue: &Queue, command: Command, after: &[&Event]) -> Result<Event> {
     if let Some(recorder) = recorder(queue, &command, after) {
-        return recorder.record(queue, command.after_all(after));
+        return match recorder.record(queue, command.after_all(after))? {
+            Ok(event) => Ok(event),
+            Err(command) => submit(queue, command, &[]),
+        };
     }
     let Command { kind, after: own } = command;
     kind.check_bindings(None)?;

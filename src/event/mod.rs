@@ -12,7 +12,7 @@ pub(crate) use self::recorded::Recorded;
 pub use crate::driver::event::Profiling;
 use crate::driver::event::{self as driver, Status};
 use crate::driver::queue::Queue;
-use crate::{Error, ErrorKind, Result, runtime};
+use crate::{Device, Error, ErrorKind, Result, runtime};
 
 /// Where a command is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -234,7 +234,8 @@ impl GraphRun {
         Ok(if self.parts.iter().any(has_begun) { EventStatus::Running } else { status })
     }
 
-    /// From the first start to the last end of what ran on the device; without any, of the host tasks.
+    /// From the first start to the last end of what ran. Host tasks count by the device's clock, where anything ran on the device;
+    /// they are left out where the driver does not say what that shows.
     fn profiling(&self) -> Result<Profiling> {
         // Only where the queue that it was submitted to is one with profiling, and it has ended.
         self.end.profiling()?;
@@ -243,9 +244,21 @@ impl GraphRun {
         }
         let (device, host): (Vec<_>, Vec<_>) =
             self.parts.iter().partition(|part| matches!(part.known(), Ok(Known::Native(_))));
-        let parts = if device.is_empty() { host } else { device };
-        driver::Event::profiling_of(parts.into_iter().map(Event::profiling))
+        let shift = match device.iter().find_map(|part| part.native_event()) {
+            Some(event) => shift_to(event.queue().device()),
+            None => Some(0),
+        };
+        let host = host.into_iter().filter_map(|part| shift.map(|by| Ok(part.profiling()?.shifted(by))));
+        driver::Event::profiling_of(device.iter().map(|part| part.profiling()).chain(host))
     }
+}
+
+/// From the clock of host tasks to that of a device.
+fn shift_to(device: &Device) -> Option<i64> {
+    let before = promise::now_ns();
+    let now = driver::device_now(device)?;
+    // In the middle of the time that the question took.
+    Some(now.wrapping_sub(before.midpoint(promise::now_ns())) as i64)
 }
 
 #[cold]

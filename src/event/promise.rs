@@ -244,6 +244,11 @@ fn waits_for_itself() -> Error {
         .remedy("wait outside of it, or give it the parts of buffers that it uses: `Command::host_task_with`")
 }
 
+/// Now, on the clock of host tasks.
+pub(super) fn now_ns() -> u64 {
+    nanoseconds(Instant::now())
+}
+
 /// Since a moment early in the process.
 fn nanoseconds(at: Instant) -> u64 {
     static EPOCH: OnceLock<Instant> = OnceLock::new();

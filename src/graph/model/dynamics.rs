@@ -48,7 +48,18 @@ pub(in crate::graph) struct Alternative {
     pub(in crate::graph) command: Arc<CommandKind>,
     /// What the command itself says that it waits for.
     pub(in crate::graph) after: Vec<NodeId>,
-    pub(in crate::graph) parts: Vec<Arc<Requirement>>,
+}
+
+impl Alternative {
+    /// What the command does to parts of buffers, with the values that its parameters have now.
+    pub(in crate::graph) fn requirements(&self) -> Vec<Arc<Requirement>> {
+        if !self.command.is_behind() {
+            return self.command.requirements();
+        }
+        let mut command = CommandKind::clone(&self.command);
+        command.follow();
+        command.requirements()
+    }
 }
 
 impl Dynamics {

@@ -29,13 +29,22 @@ impl GraphInner {
         mut predecessors: Vec<NodeId>,
         origin: Origin,
     ) -> Result<Node> {
-        let (kind, events) = command.into_parts();
-        let parts = kind.requirements();
-        self.check(&kind, &parts, events.is_empty(), origin)?;
+        let (mut kind, events) = command.into_parts();
         for event in &events {
             predecessors.push(self.node_of(event)?);
         }
-        let id = self.state().insert(kind, &parts, predecessors, !events.is_empty(), origin);
+        let (parts, id) = loop {
+            // Edges follow the values that parameters have now, not those when the command was described.
+            kind.follow();
+            let parts = kind.requirements();
+            self.check(&kind, &parts, events.is_empty(), origin)?;
+            let mut state = self.state();
+            // Parameters change under this lock.
+            if !kind.is_behind() {
+                let id = state.insert(kind, &parts, predecessors, !events.is_empty(), origin);
+                break (parts, id);
+            }
+        };
         if matches!(origin, Origin::Recorded(_)) {
             parts.iter().for_each(|part| part.object().recorders().add(&self.recorder()));
         }

@@ -144,11 +144,14 @@ impl GraphInner {
 }
 
 impl Recorder for GraphInner {
-    fn record(self: Arc<Self>, queue: &Queue, command: Command) -> Result<Event> {
+    fn record(self: Arc<Self>, queue: &Queue, command: Command) -> Result<Result<Event, Command>> {
         let known = {
             let state = self.state();
             state.tracks.id_of(queue.recording()).filter(|id| state.tracks.is_recording(*id))
         };
+        if known.is_none() && !command.dependencies().iter().any(|event| self.recorded(event).is_some()) {
+            return Ok(Err(command));
+        }
         let joined = if known.is_none() { self.join(queue, &command)? } else { None };
         // Nobody is known when another thread lets the queue join at the same time.
         let track = known.or(joined).or_else(|| self.state().tracks.id_of(queue.recording()));
@@ -160,7 +163,7 @@ impl Recorder for GraphInner {
                 return Err(error);
             }
         };
-        Ok(Event::of_node(Recorded::new(self.recorder(), node.id().number())))
+        Ok(Ok(Event::of_node(Recorded::new(self.recorder(), node.id().number()))))
     }
 
     fn is_recording(&self) -> bool {

@@ -54,7 +54,8 @@ impl DynamicCommandGroup {
         let mut alternatives: Vec<Alternative> = Vec::new();
         let mut ty = None;
         for (index, command) in commands.into_iter().enumerate() {
-            let (kind, events) = command.into_parts();
+            let (mut kind, events) = command.into_parts();
+            kind.follow();
             let own = NodeType::of(&kind);
             if !matches!(own, NodeType::Kernel | NodeType::HostTask) {
                 return Err(refuse(format!("command {index} is a {own}, which no group can hold")));
@@ -67,7 +68,7 @@ impl DynamicCommandGroup {
             graph.check(&kind, &parts, false, Origin::Explicit { all_leaves: false }).map_err(named)?;
             let after =
                 events.iter().map(|event| graph.node_of(event)).collect::<Result<_>>().map_err(named)?;
-            alternatives.push(Alternative { command: Arc::new(kind), after, parts });
+            alternatives.push(Alternative { command: Arc::new(kind), after });
         }
         let len = alternatives.len();
         if len == 0 {
@@ -112,9 +113,12 @@ impl State {
     ) -> Result<NodeId> {
         let Some(group) = self.dynamics.group(id) else { return Err(Error::invalid("no such group")) };
         let mut common: Option<Vec<NodeId>> = None;
+        let mut parts = Vec::new();
         for (index, alternative) in group.alternatives.iter().enumerate() {
             let mut before = alternative.after.clone();
-            self.hazards.before(&alternative.parts, &mut before);
+            let own = alternative.requirements();
+            self.hazards.before(&own, &mut before);
+            parts.extend(own);
             before.sort_unstable_by_key(|node| node.index());
             before.dedup();
             match &common {
@@ -127,8 +131,6 @@ impl State {
         if all_leaves {
             predecessors.extend(self.structure.leaves());
         }
-        let parts: Vec<_> =
-            group.alternatives.iter().flat_map(|alternative| alternative.parts.clone()).collect();
         let command = group.command().map_or_else(|| Arc::new(CommandKind::Empty), Arc::clone);
         let data = NodeData { command, track: None, group: Some(id) };
         let node = self.link(data, &parts, &predecessors);
