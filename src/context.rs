@@ -10,7 +10,7 @@ use crate::driver::native::{ContextHandle, cl_context};
 use crate::driver::spare::SpareMemory;
 use crate::memory::{UsmSlice, kind};
 use crate::program::Programs;
-use crate::{Device, Error, ProgramCache, Result};
+use crate::{Device, Error, ProgramCache, Result, runtime};
 
 /// Devices of one platform that share memory, programs, and events.
 ///
@@ -254,6 +254,7 @@ impl ContextBuilder {
     }
 
     fn around(self, driver: Arc<driver::context::Context>) -> Context {
+        runtime::prepare_exit();
         let programs = Programs::new(&driver, &self.cache, self.virtual_call_checks);
         let Self { graph_interpreter, blocking_submissions, .. } = self;
         Context(Arc::new(Inner {

@@ -16,6 +16,7 @@ use crate::driver::event as driver;
 use crate::driver::hook;
 use crate::event::{Known, Outcome, Promise, Times};
 use crate::queue::Ticket;
+use crate::runtime::Counted;
 use crate::{Error, Event, Queue, Result, runtime};
 
 /// A command that waits.
@@ -56,6 +57,7 @@ struct Work {
     ahead: Vec<driver::Event>,
     /// Whether its memory is still held.
     holds: bool,
+    _counted: Counted,
     /// The first failure among the dependencies.
     failure: Option<Error>,
     session: Option<hook::Session>,
@@ -89,6 +91,7 @@ pub(super) fn hold_back<'a>(
         natives: Vec::new(),
         ahead: Vec::new(),
         holds: true,
+        _counted: Counted::held(),
         failure: None,
         session: hook::session(),
     };
@@ -241,6 +244,7 @@ impl Held {
             Prepared::HostTask(task) => self.promise.as_task(|| task.run(work.queue.context())),
             _ => Ok(()),
         };
+        runtime::stop_if_exiting();
         let outcome = match outcome {
             Ok(()) => Outcome::Done(Times { submitted, started, ended: Instant::now() }),
             Err(error) => {

@@ -17,7 +17,8 @@ use crate::{
 ///
 /// An in-order queue runs its commands one after the other. An out-of-order queue runs them in any order that keeps the
 /// dependencies given with [`Queue::after`]. Either may be used from many threads; cloning is cheap and gives the same
-/// queue. A queue may be dropped while its commands run.
+/// queue. A queue may be dropped while its commands run. When the process exits, commands in flight are waited for, for five
+/// seconds at most.
 ///
 /// Functions that return an [`Event`] return at once; the others when they are done.
 #[derive(Clone)]

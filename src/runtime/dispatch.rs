@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
 
-use super::{Job, watch};
+use super::{Job, exit, watch};
 use crate::driver::event::{Ended, Event, RawEvent};
 use crate::{Error, ErrorKind, Result};
 
@@ -17,7 +17,7 @@ fn jobs() -> Option<&'static Sender<Job>> {
     let start = || {
         let (sender, jobs) = channel::<Job>();
         let thread = std::thread::Builder::new().name("oclave-events".to_owned());
-        match thread.spawn(move || jobs.into_iter().for_each(|job| job())) {
+        match thread.spawn(move || jobs.into_iter().for_each(exit::run)) {
             Ok(_) => Some(sender),
             Err(error) => {
                 log::error!("no thread for events: {error:#}");

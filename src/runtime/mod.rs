@@ -3,14 +3,17 @@
 //! ```text
 //! pool       runs host tasks, a few at a time; grows while tasks wait for something
 //! dispatch   one thread that learns from drivers what has ended, and puts on queues what waited for it; runs no user code
+//! exit       waits for what is in flight when the process exits, and stops the others
 //! watch      asks events whether they have ended, where a driver does not tell
 //! ```
 
 mod dispatch;
+mod exit;
 mod pool;
 mod watch;
 
 pub(crate) use dispatch::{start, when_ended, when_raw_ended};
+pub(crate) use exit::{Counted, is_exiting, prepare as prepare_exit, stop_if_exiting};
 pub(crate) use pool::{blocking, in_host_task, spawn};
 pub(crate) use watch::watch;
 

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::Job;
+use super::{Job, exit};
 
 static POOL: Pool = Pool {
     state: Mutex::new(State { jobs: VecDeque::new(), threads: 0, idle: 0, blocked: 0 }),
@@ -94,7 +94,7 @@ impl Pool {
             if let Some(job) = state.jobs.pop_front() {
                 drop(state);
                 // Host tasks catch their panics; what is left are the destructors of what they hold.
-                if catch_unwind(AssertUnwindSafe(job)).is_err() {
+                if catch_unwind(AssertUnwindSafe(|| exit::run(job))).is_err() {
                     log::error!("a host task panicked when it was dropped");
                 }
                 state = self.lock();

@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::exit::is_exiting;
 use super::pool::{blocking, spawn};
 use crate::Result;
 
@@ -55,6 +56,9 @@ pub(crate) fn watch(
 fn ask_all() {
     loop {
         blocking(|| std::thread::sleep(PAUSE));
+        if is_exiting() {
+            return;
+        }
         // Not under the lock: what is asked may lock something itself.
         let all = std::mem::take(&mut state().watched);
         let (mut ended, mut rest) = (Vec::new(), Vec::new());

@@ -1,5 +1,6 @@
 //! Memory that commands use, and how long it lives: allocations, host memory, and what waits for commands to end.
 
+pub(crate) mod exit;
 pub(crate) mod fault;
 pub(crate) mod host;
 pub(crate) mod retired;

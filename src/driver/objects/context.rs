@@ -15,7 +15,7 @@ use crate::driver::retired::{Keep, Retired, leak};
 use crate::driver::slots::Slots;
 use crate::driver::spare::{Class, Spare, SpareMemory};
 use crate::driver::sys::{CL_CONTEXT_PLATFORM, cl_context, cl_context_properties};
-use crate::driver::{Api, Device, api};
+use crate::driver::{Api, Device, api, exit};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A `cl_context`. Owns one reference.
@@ -34,6 +34,8 @@ pub(crate) struct Context {
     /// The fast path to `first_error`.
     has_error: AtomicBool,
     first_error: Mutex<Option<Error>>,
+    /// The process exits.
+    closed: AtomicBool,
     faults: Faults,
 }
 
@@ -80,7 +82,7 @@ impl Context {
         };
         let usm = first.usm().ok().filter(|_| devices.iter().all(|device| device.usm().is_ok()));
         let quirks = Quirks::of(first);
-        Ok(Arc::new(Self {
+        let context = Arc::new(Self {
             api,
             raw: handle.into_raw(),
             devices: devices.to_vec(),
@@ -92,8 +94,12 @@ impl Context {
             spare: quirks.rest_of_freed_memory.map(Spare::new),
             has_error: AtomicBool::new(false),
             first_error: Mutex::new(None),
+            closed: AtomicBool::new(false),
             faults: Faults::default(),
-        }))
+        });
+        exit::enter(&context);
+        exit::register();
+        Ok(context)
     }
 
     pub(crate) fn api(&self) -> &'static Api {
@@ -153,12 +159,21 @@ impl Context {
 
     #[cold]
     fn take_error(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Error::new(ErrorKind::Runtime, "the process exits, and takes no more commands"));
+        }
         let mut first = self.first_error.lock().unwrap_or_else(PoisonError::into_inner);
         self.has_error.store(false, Ordering::Relaxed);
         match first.take() {
             Some(error) => Err(error.at("an earlier operation that could not report it")),
             None => Ok(()),
         }
+    }
+
+    /// Refuses commands from now on, as the process exits.
+    pub(in crate::driver) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.has_error.store(true, Ordering::Release);
     }
 
     pub(in crate::driver) fn faults(&self) -> &Faults {

@@ -8,7 +8,7 @@ use crate::driver::retired::Keep;
 use crate::driver::sys::{
     CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG, cl_int, cl_program,
 };
-use crate::driver::{Api, Device, info};
+use crate::driver::{Api, Device, exit, info};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A `cl_program` for one device of a context. Owns one reference.
@@ -90,7 +90,10 @@ impl Program {
                 std::ptr::null_mut(),
             )
         }
-        .map_err(|error| error.with_build_log(self.build_log().unwrap_or_default()))
+        .map_err(|error| error.with_build_log(self.build_log().unwrap_or_default()))?;
+        // The compiler may have been loaded just now.
+        exit::register();
+        Ok(())
     }
 
     fn api(&self) -> &'static Api {

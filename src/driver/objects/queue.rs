@@ -23,7 +23,7 @@ use crate::driver::sys::{
     cl_event, cl_queue_properties,
 };
 use crate::driver::usm::Span;
-use crate::driver::{Api, Device};
+use crate::driver::{Api, Device, exit};
 use crate::error::{Error, Result};
 
 /// How a queue works.
@@ -164,6 +164,7 @@ impl Queue {
                 abandoned: AtomicU64::new(0),
             })
         });
+        exit::register();
         Arc::new(Self { context: Arc::clone(context), device: device.clone(), properties, core })
     }
 

@@ -35,10 +35,11 @@ impl Build {
         let session = hook::session();
         runtime::spawn(move || {
             let over = Over(told);
+            let _counted = runtime::Counted::build();
             let _session = session.as_ref().map(|session| session.enter());
             runtime::blocking(|| {
                 for Wanted { target, specs } in &kernels {
-                    if over.0.given_up.load(Ordering::Acquire) {
+                    if over.0.given_up.load(Ordering::Acquire) || runtime::is_exiting() {
                         break;
                     }
                     if let Err(error) = context.programs().replay(&device, target, specs) {
