@@ -92,6 +92,12 @@ fn each_side_follows_its_own_branch() {
 }
 
 #[test]
+fn bodies_for_the_host_call_its_own_functions() {
+    let upper: Vec<i32> = [97, 122, 65, 48].into_iter().map(shared_sides::upper).collect();
+    assert_eq!(upper, [65, 90, 65, 48]);
+}
+
+#[test]
 fn structs_vectors_and_references_are_the_same_on_both_sides() {
     let Some(queue) = queue() else { return };
     let pixel = |n: u8| {

@@ -138,7 +138,8 @@ fn kernels_and_what_they_alone_use_are_not_compiled_for_the_host() {
         assert!(output.host_library.as_ref().unwrap().is_file());
         assert_has(&built.cargo, &["cargo::rustc-link-search=native="]);
         assert_has(&built.rust(), &["::oclave::shared_library!", "safe fn f(x : i32) -> value i32"]);
-        assert!(built.warnings().is_empty(), "{:?}", built.warnings());
+        let [image] = built.warnings()[..] else { panic!("{:?}", built.warnings()) };
+        assert_has(image, &["kernel `k` has no Rust function: parameter `i` is an image"]);
     }
     let plain = build(&folder, "kernel void k(global int *x) { x[0] = 1; }", &mut Config::new());
     assert_eq!(plain.result.as_ref().unwrap().host_library, None);
@@ -250,4 +251,23 @@ fn without_an_archiver_the_build_says_what_to_install() {
     config.env("OCLAVE_LLVM_AR", "no-such-program");
     let error = build(&folder, "SHARED int f(int x) { return x; }", &mut config).error(ErrorKind::Toolchain);
     assert_has(&error, &["OCLAVE_LLVM_AR"]);
+}
+
+/// Functions of the host's libraries keep their names: those with C linkage and those of C++.
+#[test]
+fn bodies_for_the_host_call_functions_of_other_libraries() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    let text = "extern \"C\" int toupper(int c);\nint other(int c);\nSHARED int upper(int c)\n{\n    return \
+                oclave::if_host([&] { return toupper(c) + other(c); }).otherwise([&] { return c - 32; });\n}\n\
+                kernel void k(global int *x) { x[0] = upper(x[0]); }\n";
+    for level in [0, 2] {
+        let built = build(&folder, text, Config::new().opt_level(level));
+        let library = built.result.unwrap().host_library.unwrap();
+        let bytes = std::fs::read(library).unwrap();
+        let has = |name: &str| bytes.windows(name.len()).any(|window| window == name.as_bytes());
+        assert!(has("\0toupper\0") && has("\0_Z5otheri\0") && !has("_ZL7toupper"), "-O{level}");
+    }
 }

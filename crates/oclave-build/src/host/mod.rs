@@ -6,6 +6,7 @@
 
 pub(crate) mod abi;
 mod builtins;
+mod externals;
 mod globals;
 mod wrapper;
 
@@ -102,13 +103,15 @@ fn object(compiler: &Compiler<'_>, source: &Source, unit: &Unit, text: &str) -> 
     args.push(MACRO.into());
     args.extend(compiler.common_arguments(source, config.opt_level));
     // The compiler's header comes with the wrapper. Products and sums are rounded one by one, whatever the processor.
-    args.extend(["-cl-no-stdinc", "-ffp-contract=off", "-fPIC", "-w"].map(OsString::from));
-    let run = |what: &[&str], out: &Path| {
+    args.extend(["-cl-no-stdinc", "-ffp-contract=off", "-fPIC"].map(OsString::from));
+    args.extend(["-Wno-everything", externals::WARNING].map(OsString::from));
+    let run_of = |text: &Path, what: &[&str], out: &Path| {
         let mut args = args.clone();
         args.extend(what.iter().map(OsString::from));
-        args.extend(["-o".into(), out.into(), wrapper.clone().into()]);
+        args.extend(["-o".into(), out.into(), text.into()]);
         command::run(&compiler.toolchain.clang.path, &args, &config.environment)
     };
+    let run = |what: &[&str], out: &Path| run_of(&wrapper, what, out);
     let failed = format!(
         "{} does not compile for the host, which its SHARED functions are for, too",
         source.path.display()
@@ -116,6 +119,33 @@ fn object(compiler: &Compiler<'_>, source: &Source, unit: &Unit, text: &str) -> 
     let compiled = run(&["-c"], &object)?;
     if !compiled.success {
         return Err(compiled.failure(ErrorKind::Compile, &failed));
+    }
+    // Names of C stay as they are.
+    if source.language == Language::CppForOpenCl && externals::are_used(&compiled.stderr) {
+        let plain = compiler.work.join(format!("{}.host.plain.{extension}", source.stem));
+        files::write(&plain, wrapper::with_linkage(text).as_bytes())?;
+        let ir = compiler.work.join(format!("{}.host.ll", source.stem));
+        let plain_ir = plain.with_extension("ll");
+        let declared = run_of(&plain, &["-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes"], &plain_ir)?;
+        let again = run(&["-S", "-emit-llvm"], &ir)?;
+        for run in [declared, again] {
+            if !run.success {
+                return Err(run.failure(ErrorKind::Compile, &failed));
+            }
+        }
+        let text = |path: &Path| Ok(String::from_utf8_lossy(&files::read(path)?).into_owned());
+        let renamed = externals::renamed(&text(&ir)?, &text(&plain_ir)?);
+        files::write(&ir, renamed.as_bytes())?;
+        let mut args: Vec<OsString> = vec![format!("-O{}", config.opt_level).into()];
+        if let Some(target) = config.target() {
+            args.extend(["-target".into(), target.into()]);
+        }
+        args.extend(["-fPIC", "-w", "-x", "ir", "-c", "-o"].map(OsString::from));
+        args.extend([object.clone().into(), ir.into()]);
+        let assembled = command::run(&compiler.toolchain.clang.path, &args, &config.environment)?;
+        if !assembled.success {
+            return Err(assembled.failure(ErrorKind::Compile, &failed));
+        }
     }
     if !unit.declarations.variables.is_empty() {
         let module = compiler.work.join(format!("{}.host.ll", source.stem));

@@ -13,6 +13,15 @@ use crate::compile::Unit;
 use crate::config::Config;
 use crate::source::{Language, Source};
 
+/// Begins what is visible in this source only.
+const INTERNAL: &str = "#pragma clang attribute push(__attribute__((internal_linkage)), apply_to = any(function, variable(is_global)))\n";
+
+/// A text of [`text`] in which all functions have the linkage that the source gives them.
+pub(super) fn with_linkage(text: &str) -> String {
+    let without = INTERNAL.replace("internal_linkage", "annotate(\"\")");
+    text.replacen(INTERNAL, &without, 1)
+}
+
 /// A function and the linker's name of its wrapper.
 #[derive(Debug)]
 pub(super) struct Wrapped<'a> {
@@ -36,7 +45,7 @@ pub(super) fn text(source: &Source, own: &[Wrapped<'_>], elsewhere: &[Wrapped<'_
     let path = path.display().to_string().replace('\\', "/").replace('"', "\\\"");
     let mut text = builtins::prelude();
     // Nothing but the wrappers is visible outside, so that what they do not reach is not compiled at all.
-    text.push_str("#pragma clang attribute push(__attribute__((internal_linkage)), apply_to = any(function, variable(is_global)))\n");
+    text.push_str(INTERNAL);
     let _ = writeln!(text, "#include \"{path}\"\n#pragma clang attribute pop");
     let cpp = source.language == Language::CppForOpenCl;
     if cpp {

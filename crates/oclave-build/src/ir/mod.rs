@@ -15,6 +15,7 @@ mod vtables;
 mod widths;
 
 pub(crate) use function::symbol;
+pub(crate) use text::replace_tokens;
 pub(crate) use unknown::Leftover;
 
 /// A module as clang prints it, line by line.

@@ -86,7 +86,7 @@ pub(super) fn tokens(line: &str) -> Vec<(usize, &str)> {
 }
 
 /// Replaces tokens of a line.
-pub(super) fn replace_tokens<'l>(
+pub(crate) fn replace_tokens<'l>(
     line: &'l str,
     mut replacement: impl FnMut(&str) -> Option<String>,
 ) -> Cow<'l, str> {

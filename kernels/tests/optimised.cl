@@ -1,0 +1,63 @@
+// What clang's optimiser writes and llvm-spirv 15 does not take: freeze, integers of odd widths, saturating sums, reversed
+// bits, selects of whole vectors. The results must be those of the source.
+
+/// Quotient and remainder: freeze.
+kernel void quotients(global int *out, global const int *in, int n)
+{
+    int i = get_global_id(0);
+    out[2 * i] = in[i] / n;
+    out[2 * i + 1] = in[i] % n;
+}
+
+/// A switch over a counter: 31 bits. Few bits decide: 3 bits.
+kernel void counters(global int *out, int n)
+{
+    int i = get_global_id(0), t = 0;
+    for (int k = 0; k < n + i; k++) {
+        switch (k) {
+        case 0: t += 3; break;
+        case 1: t ^= 5; break;
+        case 2: t -= out[i]; break;
+        case 7: t *= 3; break;
+        default: t += k; break;
+        }
+    }
+    switch (i & 7) {
+    case 0: t += out[i]; break;
+    case 3: t -= 7; break;
+    case 4: t *= out[i]; break;
+    case 6: t ^= 99; break;
+    }
+    out[i] = t;
+}
+
+/// A sum over a counter: 33 bits.
+kernel void sums(global int *out, int n)
+{
+    int i = get_global_id(0), t = 0;
+    for (int k = 0; k < n * i; k++)
+        t += k;
+    out[i] = t;
+}
+
+/// Sums that end at the largest number, and bits in the opposite order.
+kernel void bits(global uint *out, global const uint *in, uint add)
+{
+    int i = get_global_id(0);
+    uint v = in[i], sum = v + add;
+    out[2 * i] = sum < v ? 0xffffffffu : sum;
+    v = ((v >> 1) & 0x55555555) | ((v & 0x55555555) << 1);
+    v = ((v >> 2) & 0x33333333) | ((v & 0x33333333) << 2);
+    v = ((v >> 4) & 0x0f0f0f0f) | ((v & 0x0f0f0f0f) << 4);
+    v = ((v >> 8) & 0x00ff00ff) | ((v & 0x00ff00ff) << 8);
+    out[2 * i + 1] = (v >> 16) | (v << 16);
+}
+
+/// One condition for three lanes.
+kernel void wholes(global float *out, global const float *in)
+{
+    int i = get_global_id(0);
+    float3 a = vload3(2 * i, in), b = vload3(2 * i + 1, in);
+    float3 c = a.x > b.y ? a : b;
+    vstore3(c, i, out);
+}

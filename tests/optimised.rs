@@ -1,0 +1,90 @@
+//! Kernels stay right where the build replaces what the compiler's optimiser wrote.
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use oclave::{Queue, UsmSlice, bytemuck::Pod, usm};
+
+mod kernels {
+    oclave::include_kernels!("tests");
+}
+use kernels::optimised as kernel;
+
+fn queue() -> Option<Queue> {
+    Some(Queue::new(&common::context()?).unwrap())
+}
+
+fn upload<T: Pod>(queue: &Queue, data: &[T]) -> UsmSlice<T, usm::Device> {
+    let memory = queue.context().alloc_device::<T>(data.len()).unwrap();
+    queue.copy_to_device(data, &memory).unwrap();
+    memory
+}
+
+const N: i32 = 40;
+
+#[test]
+fn frozen_operands_and_odd_widths_give_the_results_of_the_source() {
+    let Some(queue) = queue() else { return };
+    let values: Vec<i32> = (0..N).map(|i| i.wrapping_mul(0x2545_f491) >> (i % 20)).collect();
+    let input = upload(&queue, &values);
+    for n in [1, 2, 3, 7, -5, i32::MAX] {
+        let out = upload(&queue, &[0; 2 * N as usize]);
+        queue.parallel_for(values.len(), kernel::quotients(&out, &input, n)).unwrap();
+        let expected: Vec<i32> = values.iter().flat_map(|v| [v / n, v % n]).collect();
+        assert_eq!(queue.read(&out).unwrap(), expected, "{n}");
+    }
+    for n in [-3, 0, 1, 5, 30] {
+        let before: Vec<i32> = (0..N).map(|i| 2 * i - 9).collect();
+        let out = upload(&queue, &before);
+        queue.parallel_for(before.len(), kernel::counters(&out, n)).unwrap();
+        let expected: Vec<i32> = (0..N).zip(&before).map(|(i, old)| counted(i, n, *old)).collect();
+        assert_eq!(queue.read(&out).unwrap(), expected, "{n}");
+
+        let out = upload(&queue, &before);
+        queue.parallel_for(before.len(), kernel::sums(&out, n * 50)).unwrap();
+        let sum = |i: i32| (0..n * 50 * i).fold(0_i32, i32::wrapping_add);
+        assert_eq!(queue.read(&out).unwrap(), (0..N).map(sum).collect::<Vec<_>>(), "{n}");
+    }
+}
+
+/// The kernel `counters` for one work-item.
+fn counted(i: i32, n: i32, old: i32) -> i32 {
+    let t = (0..n + i).fold(0_i32, |t, k| match k {
+        0 => t + 3,
+        1 => t ^ 5,
+        2 => t - old,
+        7 => t * 3,
+        k => t + k,
+    });
+    match i & 7 {
+        0 => t + old,
+        3 => t - 7,
+        4 => t * old,
+        6 => t ^ 99,
+        _ => t,
+    }
+}
+
+#[test]
+fn saturated_reversed_and_selected_values_are_right() {
+    let Some(queue) = queue() else { return };
+    let values: Vec<u32> = (0..64).map(|i: u32| i.wrapping_mul(0x9e37_79b9).rotate_left(i)).collect();
+    let input = upload(&queue, &values);
+    let out = upload(&queue, &[0_u32; 128]);
+    queue.parallel_for(values.len(), kernel::bits(&out, &input, 0x8000_0001)).unwrap();
+    let expected: Vec<u32> =
+        values.iter().flat_map(|v| [v.saturating_add(0x8000_0001), v.reverse_bits()]).collect();
+    assert_eq!(queue.read(&out).unwrap(), expected);
+
+    let lanes: Vec<f32> = (0..16 * 6).map(|i| ((i * 37) % 101) as f32).collect();
+    let input = upload(&queue, &lanes);
+    let out = upload(&queue, &[0_f32; 16 * 3]);
+    queue.parallel_for(16, kernel::wholes(&out, &input)).unwrap();
+    let nearer = |pair: &[f32]| {
+        let (a, b) = pair.split_at(3);
+        if a[0] > b[1] { a.to_vec() } else { b.to_vec() }
+    };
+    let expected: Vec<f32> = lanes.chunks_exact(6).flat_map(nearer).collect();
+    assert_eq!(queue.read(&out).unwrap(), expected);
+}
