@@ -6,8 +6,10 @@
 mod support;
 
 use oclave_image::spirv::Module;
+use oclave_image::{PostLinkOptions, TranslationUnit, post_link};
 use proptest::prelude::*;
 use support::fuzz::everything;
+use support::mutate::Mutator;
 
 /// One change to a module. Positions and choices are taken modulo what there is.
 #[derive(Debug, Clone)]
@@ -103,6 +105,62 @@ fn the_corpus_itself() {
     for (_, bytes) in support::corpus() {
         everything(&bytes);
     }
+}
+
+/// Seconds that the bounded run may take; `FUZZ_SECONDS` sets more.
+fn seconds(otherwise: u64) -> std::time::Duration {
+    let seconds = std::env::var("FUZZ_SECONDS").ok().and_then(|n| n.parse().ok()).unwrap_or(otherwise);
+    std::time::Duration::from_secs(seconds)
+}
+
+/// Runs `body` on changed copies of `bases` until `seconds` have passed or, without `FUZZ_SECONDS`, `most` were made.
+fn run(name: &str, most: u64, bases: &[Vec<u8>], change: fn(&mut Mutator, &mut Vec<u8>), body: fn(&[u8])) {
+    let seed = std::env::var("SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
+    let (mut mutator, begin, limit) = (Mutator::new(seed), std::time::Instant::now(), seconds(5));
+    let most = if std::env::var_os("FUZZ_SECONDS").is_some() { u64::MAX } else { most };
+    let mut executions = 0;
+    while executions < most && begin.elapsed() < limit {
+        let mut bytes = bases[mutator.below(bases.len())].clone();
+        change(&mut mutator, &mut bytes);
+        body(&bytes);
+        executions += 1;
+    }
+    println!("{name}: {executions} executions in {:?}", begin.elapsed());
+}
+
+fn change_words(mutator: &mut Mutator, bytes: &mut Vec<u8>) {
+    let mut words: Vec<u32> =
+        bytes.chunks_exact(4).map(|c| u32::from_le_bytes(c.try_into().unwrap())).collect();
+    mutator.module(&mut words);
+    *bytes = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+}
+
+fn bytes_of(corpus: &[Vec<u32>]) -> Vec<Vec<u8>> {
+    corpus.iter().map(|words| words.iter().flat_map(|w| w.to_le_bytes()).collect()).collect()
+}
+
+#[test]
+fn changed_containers() {
+    let modules = corpus().iter().filter_map(|words| Module::from_words(words.clone()).ok());
+    let units: Vec<_> = modules.map(|module| TranslationUnit::new("fuzz", module)).collect();
+    let images = units.iter().flat_map(|unit| {
+        post_link(std::slice::from_ref(unit), &PostLinkOptions::default()).unwrap_or_default()
+    });
+    let images: Vec<Vec<u8>> = images.map(|image| image.to_bytes()).collect();
+    assert!(images.len() >= 20);
+    run("containers", 2000, &images, Mutator::bytes, support::fuzz::container);
+}
+
+#[test]
+fn changed_modules_in_links() {
+    run("links", 500, &bytes_of(corpus()), change_words, |bytes| {
+        support::fuzz::link(&[bytes, bytes].concat());
+    });
+}
+
+#[test]
+fn changed_modules_in_the_interpreter() {
+    run("interpreter", 500, &bytes_of(corpus()), change_words, support::fuzz::interpreted);
 }
 
 proptest! {

@@ -2,6 +2,7 @@
 //!
 //! The body is that of the bounded test `tests/fuzz.rs`, which runs on the stable toolchain.
 #![no_main]
+#![allow(dead_code)]
 
 #[path = "../../tests/support/fuzz.rs"]
 mod body;

@@ -58,6 +58,61 @@ pub(crate) fn everything(bytes: &[u8]) {
     let _ = post_link(&[unit], &PostLinkOptions::default());
 }
 
+/// Reads `bytes` as a device image: as they are, and with the size and the checksum that belong to them.
+pub(crate) fn container(bytes: &[u8]) {
+    container_as_it_is(bytes);
+    let mut repaired = bytes.to_vec();
+    if repaired.len() >= 24 {
+        let size = repaired.len() as u64;
+        repaired[16..24].copy_from_slice(&size.to_le_bytes());
+        let checksum = crc32fast::hash(&repaired[16..]);
+        repaired[12..16].copy_from_slice(&checksum.to_le_bytes());
+        container_as_it_is(&repaired);
+    }
+}
+
+/// Reads everything that an image says. What was read is written and read again.
+fn container_as_it_is(bytes: &[u8]) {
+    let _ = DeviceImage::kernel_names(bytes);
+    let Ok(image) = DeviceImage::from_bytes(bytes) else { return };
+    let _ = (image.dump(), image.device_globals(), image.spec_constants(), image.requirements());
+    let _ = image.virtual_functions();
+    let again = DeviceImage::from_bytes(&image.to_bytes());
+    assert!(again.as_ref() == Ok(&image), "an image that was read is written and read again");
+}
+
+/// Links the first half of `bytes` with the second, and each with the library.
+pub(crate) fn link(bytes: &[u8]) {
+    let (first, second) = bytes.split_at(bytes.len() / 8 * 4);
+    let modules: Vec<Module> =
+        [first, second].into_iter().filter_map(|b| Module::from_bytes(b).ok()).collect();
+    let sound = modules.iter().all(|module| check::check(module).is_ok());
+    let mut inputs: Vec<LinkInput<'_>> = modules.iter().map(|module| part("fuzz", module)).collect();
+    inputs.push(part("library", library()));
+    for merge in [false, true] {
+        if let Ok(linked) = link_modules(&inputs, |_| merge)
+            && sound
+        {
+            check::check(&linked).unwrap_or_else(|error| panic!("linking broke sound modules: {error}"));
+        }
+    }
+}
+
+/// Makes interpreter modules of `bytes`.
+pub(crate) fn interpreted(bytes: &[u8]) {
+    let Ok(module) = Module::from_bytes(bytes) else { return };
+    let sound = check::check(&module).is_ok();
+    for items_take_turns in [false, true] {
+        let target = DeviceTarget { items_take_turns, ..DeviceTarget::default() };
+        if let Ok(made) = interpreter::interpreter_module(&module, &target, 1 << 20)
+            && sound
+        {
+            let verdict = check::check(&made.module);
+            verdict.unwrap_or_else(|error| panic!("the interpreter pass broke a sound module: {error}"));
+        }
+    }
+}
+
 fn part<'m>(name: &'m str, module: &'m Module) -> LinkInput<'m> {
     LinkInput { name, module }
 }

@@ -30,6 +30,26 @@ impl Mutator {
         }
     }
 
+    /// Changes bytes one to four times.
+    pub(crate) fn bytes(&mut self, bytes: &mut Vec<u8>) {
+        for _ in 0..=self.below(4) {
+            if bytes.is_empty() {
+                return;
+            }
+            let at = self.below(bytes.len());
+            match self.below(8) {
+                0..=2 => bytes[at] ^= 1 << self.below(8),
+                3 => bytes[at] = [0, 1, 0x7f, 0x80, 0xff][self.below(5)],
+                4 => bytes[at] = bytes[self.below(bytes.len())],
+                5 => bytes.truncate(at),
+                6 => bytes.insert(at, self.next() as u8),
+                _ => {
+                    bytes.remove(at);
+                }
+            }
+        }
+    }
+
     fn change(&mut self, words: &mut Vec<u32>) {
         let ranges: Vec<std::ops::Range<usize>> = Module::from_words(words.clone())
             .map(|m| m.instructions().map(|i| i.at..i.at + i.words.len()).collect())

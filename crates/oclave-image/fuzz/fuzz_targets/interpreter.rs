@@ -1,0 +1,8 @@
+//! Bytes as a module for the interpreter: `cargo +nightly fuzz run interpreter -- -max_len=16384`.
+#![no_main]
+#![allow(dead_code)]
+
+#[path = "../../tests/support/fuzz.rs"]
+mod body;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| body::interpreted(bytes));
