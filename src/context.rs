@@ -67,14 +67,12 @@ impl Context {
 
     /// A context of several devices of one platform, with properties.
     pub fn builder(devices: &[Device]) -> ContextBuilder {
-        let off = |value: std::ffi::OsString| value == "0" || value == "off";
         ContextBuilder {
             devices: devices.to_vec(),
             cache: ProgramCache::Environment,
-            virtual_call_checks: !std::env::var_os("OCLAVE_VIRTUAL_CALL_CHECKS").is_some_and(off),
+            virtual_call_checks: crate::environment::switch("OCLAVE_VIRTUAL_CALL_CHECKS").unwrap_or(true),
             graph_interpreter: crate::graph::interpreter_switch(),
-            blocking_submissions: std::env::var_os("OCLAVE_BLOCKING_SUBMISSIONS")
-                .is_some_and(|value| !off(value)),
+            blocking_submissions: crate::environment::switch("OCLAVE_BLOCKING_SUBMISSIONS").unwrap_or(false),
         }
     }
 
@@ -227,7 +225,7 @@ impl ContextBuilder {
     ///
     /// `Some(false)` disables it, even for [`ReplayStrategy::Interpreter`](crate::ReplayStrategy::Interpreter). `Some(true)`
     /// uses it for all nodes that it supports. `None` uses it where it is faster. The default comes from
-    /// `OCLAVE_GRAPH_INTERPRETER`: `0` or `off`, `1` or `on`, anything else for `None`.
+    /// `OCLAVE_GRAPH_INTERPRETER`: `0` or `off`, `1` or `on`. Any other value is ignored with a warning in the log.
     pub fn graph_interpreter(mut self, wish: Option<bool>) -> Self {
         self.graph_interpreter = wish;
         self
@@ -237,7 +235,8 @@ impl ContextBuilder {
     ///
     /// This helps to find the command that fails. It includes replays of graphs, but not commands that are recorded. A
     /// submission that waits for something which the same thread does later never returns. The default is off, unless
-    /// `OCLAVE_BLOCKING_SUBMISSIONS` has a value other than `0` or `off`.
+    /// `OCLAVE_BLOCKING_SUBMISSIONS` is `1` or `on`. Values other than these, `0` and `off` are ignored with a warning in
+    /// the log.
     pub fn blocking_submissions(mut self, on: bool) -> Self {
         self.blocking_submissions = on;
         self

@@ -78,6 +78,7 @@ mod command;
 mod context;
 mod device_global;
 mod driver;
+mod environment;
 mod error;
 mod event;
 mod graph;

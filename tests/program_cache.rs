@@ -147,6 +147,30 @@ fn damaged_entries_of_lists_are_made_anew() {
     replay("folders");
 }
 
+/// The header of one program's entry, and the binary of another's with a hash that fits.
+#[test]
+fn the_binary_of_another_program_is_rebuilt() {
+    let Some(device) = device() else { return };
+    let (directory, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    run(&device, &at(&directory)).unwrap();
+    let context = Context::with_program_cache(std::slice::from_ref(&device), &at(&other)).unwrap();
+    let bundle = common::bundle(&context);
+    let memory = context.alloc_shared::<i32>(8).unwrap();
+    let call = common::call(&bundle, "bump_by").pointer_mut::<i32>(&memory).value(1_i32);
+    Queue::new(&context).unwrap().submit(oclave::Command::parallel_for(8, call)).unwrap().wait().unwrap();
+    let ([mine], [theirs]) = (&entries(directory.path())[..], &entries(other.path())[..]) else {
+        panic!("one entry each expected")
+    };
+    let (header, foreign) = (fs::read(mine).unwrap(), fs::read(theirs).unwrap());
+    let (key, binary) = (&header[16..48], &foreign[88..]);
+    let mut forged = [&header[..48], &(binary.len() as u64).to_le_bytes()].concat();
+    forged.extend_from_slice(blake3::hash(&[key, binary].concat()).as_bytes());
+    forged.extend_from_slice(binary);
+    fs::write(mine, forged).unwrap();
+    assert_eq!(run(&device, &at(&directory)).unwrap(), Origin::Refused);
+    assert_eq!(run(&device, &at(&directory)).unwrap(), Origin::Cached);
+}
+
 #[test]
 fn a_binary_that_the_driver_refuses_is_rebuilt() {
     let Some(device) = device() else { return };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use oclave_image::ImageError;
 use oclave_image::passes;
+use oclave_image::passes::interpreter::{INTERPRETER_SEQ, INTERPRETER_WI};
 
 use super::ahead;
 use super::attach;
@@ -76,7 +77,7 @@ impl Builder<'_> {
         if let Some((disk, key)) = &cache
             && let Some(binary) = disk.load(key)
         {
-            match self.program_of_binary(device, &binary) {
+            match self.program_of_binary(device, &binary).and_then(|program| of_image(program, image, form)) {
                 Ok(program) => return Ok(Arc::new(program)),
                 Err(error) => {
                     log::debug!("the driver refuses a cached binary of image `{}`: {error:#}", image.name());
@@ -123,6 +124,22 @@ impl Builder<'_> {
         let program = Program::from_binary(self.context, device.device(), binary)?;
         program.build(BUILD_OPTIONS)?;
         Ok(program)
+    }
+}
+
+/// The program, if it has the kernels of the image: the driver takes any binary that it made, also of another program.
+fn of_image(program: Program, image: &LoadedImage, form: &str) -> Result<Program> {
+    let names = program.kernel_names()?;
+    let has = |wanted: &str| names.split(';').any(|name| name.trim() == wanted);
+    let kernels = image.image().kernels.iter().map(|kernel| kernel.name.as_str());
+    let missing = if form.is_empty() {
+        kernels.into_iter().find(|name| !has(name))
+    } else {
+        [INTERPRETER_SEQ, INTERPRETER_WI].into_iter().find(|name| !has(name))
+    };
+    match missing {
+        None => Ok(program),
+        Some(name) => Err(Error::new(ErrorKind::Runtime, format!("the binary has no kernel `{name}`"))),
     }
 }
 

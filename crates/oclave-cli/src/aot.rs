@@ -36,7 +36,7 @@ pub(crate) struct Aot {
 pub(crate) fn run(out: &mut impl Write, aot: &Aot) -> Result<(), Failure> {
     let mut bytes = Vec::new();
     for path in &aot.images {
-        bytes.push(std::fs::read(path).map_err(|error| fail(path, &error))?);
+        bytes.push(crate::file::read(path).map_err(|error| fail(path, &error))?);
     }
     let checks = !aot.no_virtual_call_checks;
     let images = match (&aot.device, &aot.device_config) {

@@ -9,17 +9,10 @@ use oclave_image::{DeviceImage, DeviceTarget, disassemble, passes};
 
 use crate::Failure;
 
-/// Files beyond this are refused, so that a wrong path (a disk, say) does not fill the memory.
-const LARGEST_BYTES: u64 = 1 << 30;
-
 /// Prints the image or module in a file; `code` adds the module's instructions.
 pub(crate) fn print(out: &mut impl Write, path: &Path, code: bool) -> Result<(), Failure> {
     let fail = |what: &dyn std::fmt::Display| Failure::Message(format!("{}: {what}", path.display()));
-    let size = std::fs::metadata(path).map_err(|error| fail(&error))?.len();
-    if size > LARGEST_BYTES {
-        return Err(fail(&format_args!("{size} bytes are too many for a device image")));
-    }
-    let bytes = std::fs::read(path).map_err(|error| fail(&error))?;
+    let bytes = crate::file::read(path).map_err(|error| fail(&error))?;
     let image = if is_spirv(&bytes) {
         let module = Module::from_bytes(&bytes).map_err(|error| fail(&error))?;
         let kernels = passes::signatures(&module).map_err(|error| fail(&error))?;

@@ -11,6 +11,7 @@ mod columns;
 mod devices;
 mod dump;
 mod facts;
+mod file;
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;

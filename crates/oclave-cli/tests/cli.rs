@@ -165,6 +165,26 @@ fn dump_refuses_what_is_no_image() {
 }
 
 #[test]
+fn files_without_an_end_are_refused() {
+    let folder = folder("endless");
+    let fifo = folder.join("fifo");
+    let _ = std::fs::remove_file(&fifo);
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let big = folder.join("big.oci");
+    std::fs::File::create(&big).unwrap().set_len(1 << 40).unwrap();
+    for (path, why) in [
+        ("/dev/zero", "not a regular file"),
+        (fifo.to_str().unwrap(), "not a regular file"),
+        (big.to_str().unwrap(), "too many for a device image"),
+    ] {
+        let output = oclave(&["dump", path], &[]);
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{path}");
+        assert!(error.contains(path) && error.contains(why), "{error}");
+    }
+}
+
+#[test]
 fn dump_shows_a_module() {
     let module = concat!(env!("CARGO_MANIFEST_DIR"), "/../oclave-image/tests/corpus/control.O2.spv");
     let output = oclave(&["dump", module], &[]);

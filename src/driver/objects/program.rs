@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::context::Context;
 use crate::driver::retired::Keep;
 use crate::driver::sys::{
-    CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG, cl_int, cl_program,
+    CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG, CL_PROGRAM_KERNEL_NAMES, cl_int,
+    cl_program,
 };
 use crate::driver::{Api, Device, exit, info};
 use crate::error::{Error, ErrorKind, Result};
@@ -107,6 +108,15 @@ impl Program {
             unsafe {
                 api.clGetProgramBuildInfo(self.raw, self.device.id(), CL_PROGRAM_BUILD_LOG, size, value, ret)
             }
+        })
+    }
+
+    /// The names of the kernels of a built program, with a semicolon between each two.
+    pub(crate) fn kernel_names(&self) -> Result<String> {
+        let api = self.api();
+        info::string(|size, value, ret| {
+            // SAFETY: the program is alive; `value` has room for `size` bytes.
+            unsafe { api.clGetProgramInfo(self.raw, CL_PROGRAM_KERNEL_NAMES, size, value, ret) }
         })
     }
 

@@ -46,11 +46,7 @@ pub(crate) enum Wish {
 
 /// What the environment says of [`ContextBuilder::graph_interpreter`](crate::ContextBuilder::graph_interpreter).
 pub(crate) fn switch_of_environment() -> Option<bool> {
-    match std::env::var("OCLAVE_GRAPH_INTERPRETER").as_deref() {
-        Ok("1" | "on") => Some(true),
-        Ok("0" | "off") => Some(false),
-        _ => None,
-    }
+    crate::environment::switch("OCLAVE_GRAPH_INTERPRETER")
 }
 
 /// What came of planning a partition.

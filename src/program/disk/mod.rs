@@ -1,31 +1,38 @@
 //! The disk cache of program binaries.
 //!
 //! One file an entry, named by its key. A file is written under a temporary name and renamed, so that other processes
-//! see whole entries or none; a header with the key and a checksum of the binary makes a damaged, truncated or foreign
-//! file count as absent. Nothing here fails: what cannot be read is built again, what cannot be written is logged once.
+//! see whole entries or none. A header with the key, the size and a hash of key and binary makes a damaged, truncated or
+//! foreign file count as absent (`entry.rs`). Files and folders that other users own or may write are not used
+//! (`folder.rs`). Nothing here fails: what cannot be read is built again, what cannot be written is logged once.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+mod entry;
+mod folder;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
+use crate::environment;
+
 /// Version of the file layout and of what goes into a key; an entry of another version is never read.
-const FORMAT_VERSION: u32 = 1;
-const MAGIC: &[u8; 8] = b"OCLVPROG";
-const HEADER_BYTES: usize = 8 + 4 + 4 + 32 + 8 + 32;
+const FORMAT_VERSION: u32 = 2;
 const EXTENSION: &str = "oclbin";
 const DEFAULT_LIMIT_BYTES: u64 = 512 << 20;
 
 /// Where a context keeps the binaries of the programs that it builds.
 ///
-/// A binary is code that the driver runs: use directories that only trusted users can write.
+/// A binary is code that the driver runs in this process. The cache trusts the user that the process runs as, and root:
+/// a directory or a file that others own or may write is not used, and a warning is logged. It does not protect against
+/// whoever can write files as that user, or the directories above.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProgramCache {
-    /// As the environment says: off when `OCLAVE_CACHE` is `0` or `off`, else `programs` under `OCLAVE_CACHE_DIR` or,
+    /// As the environment says: off when `OCLAVE_CACHE` is `0` or `off` (`1` and `on` are what is otherwise the case), else `programs` under `OCLAVE_CACHE_DIR` or,
     /// where that is not set, under the user's cache directory (`$XDG_CACHE_HOME/oclave`, `~/.cache/oclave`).
-    /// `OCLAVE_CACHE_MAX_MIB` bounds its size (512 unless set); the entries used longest ago go first.
+    /// `OCLAVE_CACHE_MAX_MIB` bounds its size (512 unless set); the entries used longest ago go first. Other values of
+    /// these variables are reported by a warning in the log.
     #[default]
     Environment,
     /// Nothing is read or written.
@@ -81,7 +88,7 @@ impl DiskCache {
             ProgramCache::Off => return None,
             ProgramCache::Directory(directory) => directory.clone(),
             ProgramCache::Environment => {
-                if std::env::var_os("OCLAVE_CACHE").is_some_and(|value| value == "0" || value == "off") {
+                if environment::switch("OCLAVE_CACHE") == Some(false) {
                     return None;
                 }
                 match std::env::var_os("OCLAVE_CACHE_DIR").filter(|value| !value.is_empty()) {
@@ -90,9 +97,7 @@ impl DiskCache {
                 }
             }
         };
-        let limit_bytes = std::env::var("OCLAVE_CACHE_MAX_MIB")
-            .ok()
-            .and_then(|value| value.parse::<u64>().ok())
+        let limit_bytes = environment::number("OCLAVE_CACHE_MAX_MIB")
             .map_or(DEFAULT_LIMIT_BYTES, |mib| mib.saturating_mul(1 << 20));
         Some(Self::new(base.join("programs"), limit_bytes))
     }
@@ -103,8 +108,16 @@ impl DiskCache {
 
     /// The binary of a key, when there is a sound entry. Marks the entry as used now.
     pub(crate) fn load(&self, key: &CacheKey) -> Option<Vec<u8>> {
+        match folder::check_folder(&self.directory) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(error) => {
+                self.warn_once(&error);
+                return None;
+            }
+        }
         let path = self.path(key);
-        match read_entry(&path, key) {
+        match entry::read(&path, key, self.limit_bytes) {
             Ok(binary) => Some(binary),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => {
@@ -147,11 +160,12 @@ impl DiskCache {
     }
 
     fn write_entry(&self, key: &CacheKey, binary: &[u8]) -> io::Result<()> {
-        fs::create_dir_all(&self.directory)?;
+        folder::create(&self.directory)?;
+        folder::check_folder(&self.directory)?;
         // The same extension, so that eviction also clears what a killed process left.
         let mut file =
             tempfile::Builder::new().prefix("tmp-").suffix(".oclbin").tempfile_in(&self.directory)?;
-        file.write_all(&header(key, binary))?;
+        file.write_all(&entry::header(key, binary))?;
         file.write_all(binary)?;
         file.persist(self.path(key)).map_err(|error| error.error)?;
         Ok(())
@@ -190,54 +204,22 @@ impl DiskCache {
     fn warn_once(&self, error: &io::Error) {
         if !self.warned.swap(true, Ordering::Relaxed) {
             log::warn!(
-                "program cache {} cannot be written: {error}; programs are built anew at each start; \
-                 set OCLAVE_CACHE_DIR to a writable directory, or OCLAVE_CACHE=0",
+                "program cache {} cannot be used: {error}; programs are built again at each start; \
+                 set OCLAVE_CACHE_DIR to a directory that you own and others cannot write, or OCLAVE_CACHE=0",
                 self.directory.display()
             );
         }
     }
 }
 
-fn header(key: &CacheKey, binary: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(HEADER_BYTES);
-    out.extend_from_slice(MAGIC);
-    out.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
-    out.extend_from_slice(&[0; 4]);
-    out.extend_from_slice(&key.0);
-    out.extend_from_slice(&(binary.len() as u64).to_le_bytes());
-    out.extend_from_slice(blake3::hash(binary).as_bytes());
-    out
-}
-
-fn read_entry(path: &Path, key: &CacheKey) -> io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
-    // The size is known before anything is read, so that a foreign file cannot make us allocate what it claims.
-    let size_bytes = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
-    if size_bytes <= HEADER_BYTES {
-        return Err(invalid("shorter than its header"));
-    }
-    let mut found = [0; HEADER_BYTES];
-    file.read_exact(&mut found)?;
-    let mut binary = Vec::new();
-    binary.try_reserve_exact(size_bytes - HEADER_BYTES).map_err(|_| invalid("too large"))?;
-    file.read_to_end(&mut binary)?;
-    if found.as_slice() != header(key, &binary) {
-        return Err(invalid("header and content do not match"));
-    }
-    // The time of last use, for eviction; access times are unreliable (relatime, noatime).
-    let _ = file.set_modified(SystemTime::now());
-    Ok(binary)
-}
-
-fn invalid(what: &'static str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what)
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
 
+    use super::entry::HEADER_BYTES;
     use super::*;
+    use std::fs::File;
+    use std::os::unix::fs::PermissionsExt;
     use std::time::Duration;
 
     fn key(n: u8) -> CacheKey {
@@ -299,6 +281,106 @@ mod tests {
         cache.store(&key(1), b"binary");
         fs::copy(cache.path(&key(1)), cache.path(&key(2))).unwrap();
         assert_eq!(cache.load(&key(2)), None);
+    }
+
+    /// Runs `load` on a thread, so that one that waits fails the test and does not hang it.
+    fn load_in_time(cache: DiskCache, key: CacheKey) -> Option<Vec<u8>> {
+        let (done, answer) = std::sync::mpsc::channel();
+        std::thread::spawn(move || done.send(cache.load(&key)));
+        answer.recv_timeout(Duration::from_secs(60)).expect("loading ends")
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_not_opened() {
+        let (_dir, cache) = cache(1 << 20);
+        cache.store(&key(1), b"binary");
+        let (path, directory) = (cache.path(&key(1)), cache.directory.clone());
+        let own = directory.join("own");
+        fs::rename(&path, &own).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        assert_eq!(load_in_time(DiskCache::new(directory.clone(), 1 << 20), key(1)), None, "a FIFO");
+        fs::remove_file(&path).unwrap();
+        for target in [std::path::Path::new("/dev/zero"), &own] {
+            std::os::unix::fs::symlink(target, &path).unwrap();
+            assert_eq!(load_in_time(DiskCache::new(directory.clone(), 1 << 20), key(1)), None, "{target:?}");
+            fs::remove_file(&path).unwrap();
+        }
+        fs::create_dir(&path).unwrap();
+        assert_eq!(cache.load(&key(1)), None, "a folder");
+    }
+
+    #[test]
+    fn of_a_file_that_is_no_entry_only_the_header_is_read() {
+        struct Counting(u64);
+        impl io::Read for Counting {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                self.0 += buffer.len() as u64;
+                buffer.fill(0);
+                Ok(buffer.len())
+            }
+        }
+        for size in [1 << 20, 1 << 50, u64::MAX] {
+            let mut file = Counting(0);
+            assert!(entry::parse(&mut file, size, &key(1), u64::MAX).is_err());
+            assert!(file.0 <= HEADER_BYTES as u64, "{} bytes read", file.0);
+        }
+        let mut file = Counting(0);
+        assert!(entry::parse(&mut file, 1 << 50, &key(1), 1 << 30).is_err());
+        assert_eq!(file.0, 0, "larger than the cache");
+    }
+
+    #[test]
+    fn folders_and_entries_that_others_may_write_are_not_used() {
+        let (_dir, cache) = cache(1 << 20);
+        cache.store(&key(1), b"binary");
+        let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&cache.directory), mode(&cache.path(&key(1)))), (0o700, 0o600));
+        let change = |path: &std::path::Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        for shared in [0o620, 0o602] {
+            change(&cache.path(&key(1)), shared);
+            assert_eq!(cache.load(&key(1)), None, "an entry of mode {shared:o}");
+        }
+        change(&cache.path(&key(1)), 0o600);
+        for shared in [0o770, 0o707, 0o1777] {
+            change(&cache.directory, shared);
+            assert_eq!(cache.load(&key(1)), None, "a folder of mode {shared:o}");
+            cache.store(&key(2), b"binary");
+            assert!(!cache.path(&key(2)).exists(), "nothing is written into it");
+            assert!(cache.warned.load(Ordering::Relaxed));
+        }
+        change(&cache.directory, 0o755);
+        assert_eq!(cache.load(&key(1)).unwrap(), b"binary");
+    }
+
+    /// Only root can give files away; CI's containers run as root.
+    #[test]
+    fn what_belongs_to_others_is_not_used() {
+        let (_dir, cache) = cache(1 << 20);
+        cache.store(&key(1), b"binary");
+        let path = cache.path(&key(1));
+        if let Err(error) = std::os::unix::fs::chown(&path, Some(65534), None) {
+            return println!("skipped: this user cannot give files away: {error}");
+        }
+        assert_eq!(cache.load(&key(1)), None, "an entry of another user");
+        std::os::unix::fs::chown(&path, Some(0), None).unwrap();
+        std::os::unix::fs::chown(&cache.directory, Some(65534), None).unwrap();
+        assert_eq!(cache.load(&key(1)), None, "a folder of another user");
+    }
+
+    #[test]
+    fn a_binary_under_the_header_of_another_is_foreign() {
+        let (_dir, cache) = cache(1 << 20);
+        cache.store(&key(1), b"binary one");
+        cache.store(&key(2), b"binary two");
+        let one = fs::read(cache.path(&key(1))).unwrap();
+        let two = fs::read(cache.path(&key(2))).unwrap();
+        // The key of the first, the hash and the binary of the second.
+        let mixed = [&one[..HEADER_BYTES - 32], &two[HEADER_BYTES - 32..]].concat();
+        fs::write(cache.path(&key(1)), mixed).unwrap();
+        assert_eq!(cache.load(&key(1)), None);
     }
 
     #[test]
