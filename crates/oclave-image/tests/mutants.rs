@@ -1,6 +1,6 @@
 //! `check` beside `spirv-val`: what the validator refuses, `check` refuses as well, or the class is listed here.
 //!
-//! `ci/mutants` runs it in release mode. `MUTANTS` sets how many modules are made, `SEED` the first number. The
+//! `cargo test --release -p oclave-image --test mutants -- --ignored --nocapture` runs it. `MUTANTS` sets how many modules are made, `SEED` the first number. The
 //! validator is the library of SPIRV-Tools (`spirv-tools` with its headers), in a process of its own.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -162,7 +162,7 @@ fn number(name: &str, otherwise: u64) -> u64 {
 }
 
 #[test]
-#[ignore = "long: ci/mutants runs it in release mode"]
+#[ignore = "long: for release mode, see above"]
 fn what_the_validator_refuses_is_refused() {
     let Some(mut validator) = Validator::start() else {
         println!("skipped: SPIRV-Tools with its headers is not installed");
