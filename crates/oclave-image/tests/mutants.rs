@@ -1,7 +1,8 @@
 //! `check` beside `spirv-val`: what the validator refuses, `check` refuses as well, or the class is listed here.
 //!
-//! `cargo test --release -p oclave-image --test mutants -- --ignored --nocapture` runs it. `MUTANTS` sets how many modules are made, `SEED` the first number. The
-//! validator is the library of SPIRV-Tools (`spirv-tools` with its headers), in a process of its own.
+//! `cargo test --release -p oclave-image --test mutants -- --ignored --nocapture` runs it. `MUTANTS`
+//! sets how many modules are made, `SEED` the first number. The validator is the library of SPIRV-Tools
+//! (`spirv-tools` with its headers), in a process of its own.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod support;
