@@ -190,6 +190,19 @@ impl Error {
         self.0.call.map(|(_, code)| code)
     }
 
+    /// The code of this error or, where it has none, of the first of its causes that does.
+    pub(crate) fn root_code(&self) -> Option<i32> {
+        let mut error: Option<&(dyn std::error::Error + 'static)> = Some(self);
+        while let Some(cause) = error {
+            let code = cause.downcast_ref::<Self>().and_then(Self::code);
+            if code.is_some() {
+                return code;
+            }
+            error = cause.source();
+        }
+        None
+    }
+
     /// The name of the code's constant (`CL_INVALID_VALUE`).
     pub fn code_name(&self) -> Option<&'static str> {
         self.code().map(code_name)

@@ -138,6 +138,15 @@ fn a_write_that_fails_leaves_what_was_there() {
 }
 
 /// Panics when it is dropped.
+/// An error that panics when it is looked at.
+struct Shy;
+
+impl From<Shy> for Box<dyn std::error::Error + Send + Sync> {
+    fn from(_: Shy) -> Self {
+        panic!("raw and shy")
+    }
+}
+
 struct Bomb(Arc<AtomicUsize>);
 
 impl Drop for Bomb {
@@ -170,10 +179,21 @@ fn panics_of_any_kind_stay_in_their_event() {
         assert_eq!(dropped.load(Ordering::SeqCst), 2);
         // Raw commands that panic, at once and behind a task, and their memory.
         let memory = context.alloc_shared::<u32>(4).unwrap();
-        let raw =
-            Command::native(&[&memory], |_| -> Result<oclave::native::EventHandle, &str> { panic!("raw") });
+        let panics = |_: &oclave::native::Submission<'_>| -> Result<oclave::native::EventHandle, &str> {
+            panic!("raw")
+        };
+        // SAFETY: nothing is put on the queue.
+        let raw = unsafe { Command::native(&[&memory], panics) };
         let error = queue.submit(raw.clone()).unwrap_err();
         assert!(error.kind() == ErrorKind::Runtime && format!("{error:?}").contains("raw"), "{error:?}");
+        // An error that panics as it becomes one of the library's, which is a user's code, too.
+        let fails = |_: &oclave::native::Submission<'_>| Err::<oclave::native::EventHandle, _>(Shy);
+        // SAFETY: nothing is put on the queue.
+        let shy = unsafe { Command::native(&[&memory], fails) };
+        let (held, open) = gate(&queue);
+        let behind_shy = queue.submit(shy.after(&held)).unwrap();
+        open.send(()).unwrap();
+        assert_eq!(behind_shy.wait().unwrap_err().kind(), ErrorKind::Runtime);
         let (held, open) = gate(&queue);
         let behind = queue.submit(raw.after(&held)).unwrap();
         open.send(()).unwrap();

@@ -217,27 +217,46 @@ impl Command {
 
     /// Puts raw commands on the queue, in the place of one (`ext_codeplay_enqueue_native_command`).
     ///
-    /// The closure gets the driver's queue and the events that the raw commands must wait for, and gives an event after which
-    /// all of them have ended. On an out-of-order queue it is for the closure to say what waits for what. `uses` is the memory
-    /// that the raw commands use: it is kept from the host, and alive, until they have ended, and accessors of buffers put
-    /// the command in its place among others. Addresses are had from
-    /// [`Queue::native_address`](crate::Queue::native_address).
+    /// The closure gets the driver's queue and the events that the raw commands must wait for, and returns an event after
+    /// which all of them have ended. On an out-of-order queue the closure decides which of its commands wait for which. `uses`
+    /// is the memory that the raw commands use. The library keeps it alive and away from the host until they have ended, and
+    /// accessors of buffers put the command in its place among others. [`Queue::native_address`](crate::Queue::native_address)
+    /// gives addresses.
     ///
     /// The closure is called when the command is put on the driver's queue, on the caller's thread or on one of the library's; it
     /// must not wait. A panic of it is an error as one that it returns. A graph calls it at each replay.
+    ///
+    /// The event may be of another queue of the same context, or a user event. A marker on the library's queue then waits for
+    /// it, and the command's times are those of the marker.
+    ///
+    /// # Safety
+    /// The library frees memory, and lends it to the host, when it believes that the commands which use it have ended. It
+    /// cannot see what the closure does. So the caller promises, for each call of the closure:
+    /// - The raw commands keep to OpenCL's rules. Of the library's memory they use only what `uses` names, or what the caller
+    ///   keeps alive and away from the host until they have ended. The same holds for kernels and other objects.
+    /// - They wait for [`Submission::wait_list`](crate::native::Submission::wait_list). Of an in-order queue the list leaves out what was
+    ///   put on the queue before: commands for another queue also wait for a marker that the closure puts on this one.
+    /// - The returned event belongs to the queue's context, and completes no earlier than all of the raw commands.
+    /// - When the closure fails or panics, what it has put on other queues no longer uses memory of the library. What it has put
+    ///   on the library's queue may go on: the library keeps the memory of `uses` until that has ended.
     ///
     /// ```no_run
     /// # use oclave::{Command, Queue, Result, UsmSlice, native};
     /// # unsafe fn enqueue_something(_: native::cl_command_queue, _: &[native::cl_event]) -> native::cl_event { std::ptr::null_mut() }
     /// # fn f(queue: &Queue, x: &UsmSlice<f32>) -> Result<()> {
-    /// queue.submit(Command::native(&[x], |to| unsafe {
-    ///     // clEnqueue…(to.queue(), …, to.wait_list(), &mut event)
-    ///     native::EventHandle::from_raw(enqueue_something(to.queue(), to.wait_list()))
-    /// }))?;
+    /// // SAFETY: the command uses `x` only, waits for the list, and the event is its own.
+    /// let command = unsafe {
+    ///     Command::native(&[x], |to| {
+    ///         // clEnqueue…(to.queue(), …, to.wait_list(), &mut event)
+    ///         native::EventHandle::from_raw(enqueue_something(to.queue(), to.wait_list()))
+    ///     })
+    /// };
+    /// queue.submit(command)?;
     /// # Ok(())
     /// # }
     /// ```
-    pub fn native<E>(
+    #[expect(unsafe_code, reason = "the caller promises what nobody can check; nothing unsafe is done here")]
+    pub unsafe fn native<E>(
         uses: &[&dyn Placed],
         enqueue: impl Fn(&Submission<'_>) -> std::result::Result<EventHandle, E> + Send + Sync + 'static,
     ) -> Self

@@ -29,10 +29,12 @@ impl NativeCommand {
     {
         let refused =
             || crate::Error::new(crate::ErrorKind::Runtime, "raw commands were not put on the queue");
-        // Whoever puts it on the queue may be a thread of the library, and holds the memory.
-        let enqueue = move |to: &Submission<'_>| match caught("what puts them there", || Ok(enqueue(to))) {
-            Ok(enqueued) => enqueued.map_err(|error| refused().with_source(error)),
-            Err(panic) => Err(refused().with_source(panic)),
+        // The thread that calls it may be the library's. The conversion of the error is the user's code, too.
+        let enqueue = move |to: &Submission<'_>| {
+            let outcome = caught("what puts them there", || {
+                Ok(enqueue(to).map_err(|error| refused().with_source(error)))
+            });
+            outcome.unwrap_or_else(|panic| Err(refused().with_source(panic)))
         };
         Self { enqueue: Arc::new(enqueue), uses }
     }

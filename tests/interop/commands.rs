@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::common::{bundle, call, context, queues_and_eventless};
 use crate::opencl::{bump, launch, own};
 use crate::raw::{Raw, check};
-use oclave::native::{EventHandle, cl_kernel};
+use oclave::native::{EventHandle, Submission, cl_kernel};
 use oclave::{Buffer, Command, Context, ErrorKind, Event, Graph, Queue, UsmSlice};
 use opencl_sys::CL_KERNEL_NUM_ARGS;
 
@@ -89,9 +89,11 @@ pub(crate) fn raw_bump_with(context: &Context, set: impl FnOnce(&Raw, cl_kernel)
 
 fn native_bump(shared: &Arc<Shared>, value: &UsmSlice<i32, impl oclave::UsmKind>) -> Command {
     let shared = Arc::clone(shared);
-    Command::native(&[value], move |to| -> oclave::Result<EventHandle> {
+    let enqueue = move |to: &Submission<'_>| -> oclave::Result<EventHandle> {
         Ok(own(launch(&shared.raw, to.queue(), shared.kernel, to.wait_list())))
-    })
+    };
+    // SAFETY: the kernel uses the value only, waits for the list, and the event is its own.
+    unsafe { Command::native(&[value], enqueue) }
 }
 
 #[test]
@@ -132,9 +134,11 @@ fn native_commands_on_buffers_and_in_graphs() {
         let shared = raw_bump(&context, address, 5);
         queue.fill(&buffer.write(), 2).unwrap();
         let bumps = Arc::clone(&shared);
-        let native = Command::native(&[&buffer.read_write()], move |to| -> oclave::Result<EventHandle> {
+        let enqueue = move |to: &Submission<'_>| -> oclave::Result<EventHandle> {
             Ok(own(launch(&bumps.raw, to.queue(), bumps.kernel, to.wait_list())))
-        });
+        };
+        // SAFETY: the kernel uses the buffer only, waits for the list, and the event is its own.
+        let native = unsafe { Command::native(&[&buffer.read_write()], enqueue) };
         queue.submit(native.clone()).unwrap();
         queue.submit(native).unwrap();
         assert_eq!(*buffer.host_read().unwrap(), [12]);
@@ -160,7 +164,9 @@ fn native_commands_on_buffers_and_in_graphs() {
 fn native_commands_that_fail() {
     let Some(context) = context() else { return };
     for queue in queues_and_eventless(&context) {
-        let fail = || Command::native(&[], |_| Err::<EventHandle, _>("the raw side is out of order"));
+        // SAFETY: nothing is put on the queue.
+        let fail =
+            || unsafe { Command::native(&[], |_| Err::<EventHandle, _>("the raw side is out of order")) };
         let error = queue.submit(fail()).unwrap_err();
         assert!(format!("{error:#}").contains("the raw side is out of order"), "{error}");
         let task = queue.host_task(|| ()).unwrap();

@@ -66,6 +66,17 @@ fn user_events_that_fail() {
         assert_eq!((error.kind(), error.code()), (ErrorKind::Kernel, Some(-77)), "{error}");
         let error = behind.wait().unwrap_err();
         assert!(format!("{error:#}").contains("depends on"), "{error}");
+        // The raw side of what depends on it gets to know the first code, too.
+        for event in [&given, &behind] {
+            let handle = event.to_native(&context).unwrap();
+            for _ in 0..10_000 {
+                if status(&raw, handle.raw()) <= 0 {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            assert_eq!(status(&raw, handle.raw()), -77);
+        }
         // The queue goes on.
         let last = queue.after(&[&filled]).single_task(bump(&bundle, &value, 4)).unwrap();
         assert_eq!(queue.after(&[&last]).read(&value).unwrap(), [5]);

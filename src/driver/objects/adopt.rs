@@ -12,6 +12,7 @@ use super::native::{
     UsmHandle,
 };
 use super::queue::{Properties, Queue};
+use super::wait_list::WaitList;
 use crate::driver::quirk::Quirks;
 use crate::driver::sys::{
     CL_COMPLETE, CL_CONTEXT_DEVICES, CL_EVENT_COMMAND_QUEUE, CL_EVENT_CONTEXT, CL_MEM_ALLOC_DEVICE_INTEL,
@@ -24,7 +25,7 @@ use crate::driver::usm::{Allocation, Kind, Span};
 use crate::driver::{Device, api, info};
 use crate::error::{Error, Result};
 
-/// `CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST`: what user events end with whose command failed.
+/// `CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST`: what user events end with whose command failed without a code of OpenCL.
 const FAILED: cl_int = -14;
 
 impl Context {
@@ -83,7 +84,8 @@ impl Queue {
         Ok(Self::own(context, device, properties, !out_of_order, handle.into_raw()))
     }
 
-    /// Raw commands, in the place of one.
+    /// Raw commands, in the place of one. They are counted even when they fail: memory outlives what was put on the queue
+    /// before.
     pub(crate) fn native<'a>(
         self: &Arc<Self>,
         enqueue: &Enqueue,
@@ -91,12 +93,31 @@ impl Queue {
         after: &[&Event],
     ) -> Result<Event> {
         self.using(memory, || {
-            self.submit(after, true, |_, queue, wait, event| {
-                let last = enqueue(&Submission { queue, wait })?;
-                // SAFETY: `submit` gives room for an event, which was asked for, and takes the reference.
-                unsafe { *event = last.into_raw() };
-                Ok(())
-            })
+            let wait = WaitList::new(self, after)?;
+            let last = enqueue(&Submission { queue: self.raw(), wait: wait.events() });
+            last.and_then(|last| self.after_raw_commands(last)).inspect_err(|_| self.count_unknown())
+        })
+    }
+
+    /// The event of raw commands that end with `last`. It proves nothing about other commands of the queue, as the caller
+    /// may have put the raw commands elsewhere: then a marker that waits for them takes their place on this queue.
+    fn after_raw_commands(self: &Arc<Self>, last: EventHandle) -> Result<Event> {
+        let api = self.context().api();
+        let of: cl_command_queue = info::value(|size, value, ret| {
+            // SAFETY: the event is alive; `value` has room for `size` bytes.
+            unsafe { api.clGetEventInfo(last.raw(), CL_EVENT_COMMAND_QUEUE, size, value, ret) }
+        })?;
+        if of == self.raw() {
+            // SAFETY: the handle gives its reference.
+            return Ok(self.joined(vec![unsafe { RawEvent::new(api, last.into_raw()) }]));
+        }
+        if !of.is_null() {
+            // SAFETY: an event keeps its queue alive.
+            unsafe { api.clFlush(of) }?;
+        }
+        // SAFETY: queue and event are alive.
+        self.submit(&[], true, |api, queue, _, event| unsafe {
+            api.clEnqueueMarkerWithWaitList(queue, &[last.raw()], event)
         })
     }
 }
@@ -155,7 +176,10 @@ impl UserEvent {
 
     /// It ends in this way.
     pub(crate) fn end(self, outcome: &Result<()>) {
-        let status = if outcome.is_ok() { CL_COMPLETE } else { FAILED };
+        let status = match outcome {
+            Ok(()) => CL_COMPLETE,
+            Err(error) => error.root_code().filter(|code| *code < 0).unwrap_or(FAILED),
+        };
         // SAFETY: the event is alive, and its status was not set before.
         let set = api().and_then(|api| unsafe { api.clSetUserEventStatus(self.0.raw(), status) });
         if let Err(error) = set {

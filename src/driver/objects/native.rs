@@ -168,7 +168,7 @@ impl Submission<'_> {
         self.queue
     }
 
-    /// The events that they must wait for.
+    /// The events that they must wait for. What is on an in-order queue already is left out.
     pub fn wait_list(&self) -> &[cl_event] {
         self.wait
     }

@@ -318,6 +318,11 @@ impl Queue {
         }
     }
 
+    /// Counts commands that may have been enqueued although an error came back: the queue is not idle until a wait proves it.
+    pub(in crate::driver) fn count_unknown(&self) {
+        self.core.submitted.fetch_add(1, Ordering::AcqRel);
+    }
+
     /// A command that does nothing, in its place in the queue: after `after` and, on an in-order queue or with no
     /// `after`, after everything before it.
     pub(crate) fn marker(self: &Arc<Self>, after: &[&Event]) -> Result<Event> {
