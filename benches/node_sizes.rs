@@ -70,9 +70,11 @@ fn main() {
     let Some(device) = measure::device() else { return };
     // The environment does not decide what is measured.
     let context = Context::builder(std::slice::from_ref(&device)).graph_interpreter(None).build().unwrap();
+    // SAFETY: the kernels are this repository's own.
+    let load = |spirv: &[u8]| unsafe { KernelBundle::from_spirv(&context, spirv) }.unwrap();
     let bench = Bench {
-        small: KernelBundle::from_spirv(&context, include_bytes!("kernels/small_nodes.spv")).unwrap(),
-        looped: KernelBundle::from_spirv(&context, include_bytes!("../tests/fixtures/replay.spv")).unwrap(),
+        small: load(include_bytes!("kernels/small_nodes.spv")),
+        looped: load(include_bytes!("../tests/fixtures/replay.spv")),
         memory: context.alloc_device(ARRAYS * MOST).unwrap(),
         out: context.alloc_device(MOST * 4).unwrap(),
         context,

@@ -114,8 +114,10 @@ struct Ours {
 impl Ours {
     fn new(device: &Device) -> Self {
         let context = Context::new(device).unwrap();
-        let bundles =
-            [SMALL, GROUPS].map(|spirv| (spirv.as_ptr(), KernelBundle::from_spirv(&context, spirv).unwrap()));
+        let bundles = [SMALL, GROUPS].map(|spirv| {
+            // SAFETY: the kernels are this repository's own.
+            (spirv.as_ptr(), unsafe { KernelBundle::from_spirv(&context, spirv) }.unwrap())
+        });
         Self {
             queue: Queue::new(&context).unwrap(),
             memory: context.alloc_device(ARRAYS * STRIDE).unwrap(),

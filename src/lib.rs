@@ -40,8 +40,20 @@
 //! and each keeps what it depends on alive, so they may be dropped in any order. Memory is freed when its last handle is gone and
 //! no command uses it. The host looks into host and shared memory through guards, which keep commands away meanwhile.
 //!
-//! What kernels do is beyond rustc: a kernel that writes out of bounds, or two that race on the same memory, are errors
-//! of the kernels' author, as they are in C. Nothing else that safe code can do through this library breaks memory safety.
+//! # What is trusted
+//! CPU drivers run kernels inside the process, and rustc cannot see what a kernel does. A launch is as unsafe as its kernel:
+//! - **Kernels of the build script** are launched by safe functions. Whoever puts a kernel into the build vouches for it, as
+//!   the author of a `safe fn` in an `unsafe extern` block does. The kernel must stay within its memory for every range and
+//!   argument that the program launches it with: `None` is a null pointer, and a number that the kernel uses as an address
+//!   or an index is not checked by anybody. Kernels that run at the same time must not race. `SHARED` functions are vouched
+//!   for in the same way.
+//! - **Modules and images from elsewhere** are loaded by `unsafe` functions: [`KernelBundle::from_spirv`],
+//!   [`KernelBundle::from_image`], [`ImageTable::new`]. Their structure is checked, their behaviour is not.
+//! - **Raw OpenCL** is behind `unsafe`: the handles of [`native`], and [`Command::native`].
+//! - **The environment** is trusted as the dynamic linker's is: the OpenCL loader and its drivers, and the folder of the
+//!   [`ProgramCache`], which holds machine code.
+//!
+//! Given these promises, safe code cannot break memory safety through this library; a case where it can is a bug.
 //!
 //! # How it maps to SYCL
 //! | SYCL 2020 and extensions | here |

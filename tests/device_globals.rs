@@ -5,7 +5,7 @@
 
 use bytemuck::Zeroable;
 use oclave::record::Session;
-use oclave::{Context, DeviceGlobal, ErrorKind, ImageTable, KernelBundle, ProgramCache, Queue, Range};
+use oclave::{Context, DeviceGlobal, ErrorKind, ImageTable, ProgramCache, Queue, Range};
 use oclave_image::{DeviceGlobalInfo, DeviceImage, HostAccess};
 
 mod common;
@@ -183,7 +183,7 @@ fn bundles_share_variables_with_images() {
     let module = include_bytes!("../crates/oclave-image/tests/fixtures/shared.O2.spv");
     for device in devices() {
         let queue = queue(&device);
-        let bundle = KernelBundle::from_spirv(queue.context(), module).unwrap();
+        let bundle = common::load::spirv(queue.context(), module).unwrap();
         let out = queue.context().alloc_device::<f32>(5).unwrap();
         queue.copy_to_global(&define::COUNTER, &100).unwrap();
         let count = bundle.kernel("count").unwrap();
@@ -231,7 +231,7 @@ fn a_variable_that_images_declare_differently_is_refused() {
         });
         let bytes: &'static [u8] = image.to_bytes().leak();
         let table: &'static ImageTable =
-            Box::leak(Box::new(ImageTable::new("other", Box::leak(Box::new([bytes])))));
+            Box::leak(Box::new(common::load::table("other", Box::leak(Box::new([bytes])))));
         table
     };
     for device in devices() {

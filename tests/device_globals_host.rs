@@ -5,10 +5,7 @@
 use std::sync::Arc;
 
 use oclave::record::Session;
-use oclave::{
-    Context, DeviceGlobal, ErrorKind, Event, HostAccess, ImageTable, KernelBundle, Queue, Readback,
-    host_access,
-};
+use oclave::{Context, DeviceGlobal, ErrorKind, Event, HostAccess, ImageTable, Queue, Readback, host_access};
 use oclave_image::{DeviceGlobalInfo, DeviceImage};
 
 mod common;
@@ -32,7 +29,7 @@ fn made_up(name: &str, size_bytes: u32, scope: bool) -> &'static ImageTable {
         ..DeviceGlobalInfo::default()
     });
     let bytes: &'static [u8] = image.to_bytes().leak();
-    Box::leak(Box::new(ImageTable::new("made up", Box::leak(Box::new([bytes])))))
+    Box::leak(Box::new(common::load::table("made up", Box::leak(Box::new([bytes])))))
 }
 
 #[test]
@@ -199,7 +196,7 @@ fn addresses_and_views() {
 fn by_name() {
     for device in common::variable_devices() {
         let queue = queue(&device);
-        let bundle = KernelBundle::from_image(queue.context(), DEFINE_IMAGE).unwrap();
+        let bundle = common::load::image(queue.context(), DEFINE_IMAGE).unwrap();
         assert!(bundle.has_device_global("counter") && !bundle.has_device_global("countess"));
         let error = bundle.device_global("countess").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
@@ -243,7 +240,7 @@ fn by_name() {
 fn host_access_by_name_is_checked_at_run_time() {
     for device in common::variable_devices() {
         let queue = queue(&device);
-        let bundle = KernelBundle::from_image(queue.context(), ACCESS_IMAGE).unwrap();
+        let bundle = common::load::image(queue.context(), ACCESS_IMAGE).unwrap();
         for (name, read, write) in [
             ("access_read", true, false),
             ("access_write", false, true),
@@ -364,7 +361,7 @@ fn a_thousand_variables() {
     let image = include_bytes!(concat!(env!("OUT_DIR"), "/bench.thousand.oclimg"));
     for device in common::variable_devices() {
         let queue = queue(&device);
-        let bundle = KernelBundle::from_image(queue.context(), image).unwrap();
+        let bundle = common::load::image(queue.context(), image).unwrap();
         let out = queue.context().alloc_device::<i32>(1).unwrap();
         let sum = || {
             let call = bundle.kernel("thousand_sum").unwrap().call().pointer_mut(&out);

@@ -4,7 +4,7 @@
 
 use oclave::mask::Mask;
 use oclave::record::{ObjectKind, Session};
-use oclave::{Aspects, Context, DeviceGlobal, ErrorKind, HostAccess, KernelBundle, ProgramCache, Queue};
+use oclave::{Aspects, Context, DeviceGlobal, ErrorKind, HostAccess, ProgramCache, Queue};
 
 mod common;
 use common::queue;
@@ -200,7 +200,7 @@ fn bundles_have_their_own_and_are_freed_with_them() {
         let session = Session::start();
         let queue = queue(&device);
         for round in 0..20 {
-            let bundle = KernelBundle::from_image(queue.context(), IMAGE).unwrap();
+            let bundle = common::load::image(queue.context(), IMAGE).unwrap();
             let scoped = bundle.device_global("scoped").unwrap();
             assert!(scoped.has_device_image_scope());
             assert_eq!((scoped.size_bytes(), scoped.host_access()), (4, HostAccess::ReadWrite));
@@ -227,7 +227,7 @@ fn bundles_have_their_own_and_are_freed_with_them() {
 fn memory_of_a_variable_outlives_its_bundle() {
     for device in common::variable_devices() {
         let queue = queue(&device);
-        let bundle = KernelBundle::from_image(queue.context(), IMAGE).unwrap();
+        let bundle = common::load::image(queue.context(), IMAGE).unwrap();
         let memory = queue.global_memory::<i32, _>(&bundle.device_global("scoped_table").unwrap()).unwrap();
         drop(bundle);
         queue.fill(&memory, 6).unwrap();

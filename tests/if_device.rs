@@ -1,5 +1,5 @@
 //! `if_device` and `if_host`: shared functions on the host and on devices, programs compiled once for both, and Rust.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![allow(clippy::unwrap_used)]
 
 mod common;

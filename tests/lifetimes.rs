@@ -382,7 +382,7 @@ fn a_failing_driver_breaks_nothing() {
 }
 
 fn bundle_or(context: &Context) -> oclave::Result<oclave::KernelBundle> {
-    oclave::KernelBundle::from_spirv(context, include_bytes!("fixtures/launch.spv"))
+    common::load::spirv(context, include_bytes!("fixtures/launch.spv"))
 }
 
 #[test]

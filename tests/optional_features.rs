@@ -137,7 +137,7 @@ fn images_of_a_build_become_binaries_for_a_device() {
     let made = oclave::build_ahead_of_time(&device, &bytes, true).unwrap();
     let queue = queue(&device);
     let bundles: Vec<KernelBundle> =
-        made.iter().map(|bytes| KernelBundle::from_image(queue.context(), bytes).unwrap()).collect();
+        made.iter().map(|bytes| common::load::image(queue.context(), bytes).unwrap()).collect();
     let kernel = |name: &str| bundles.iter().find_map(|bundle| bundle.kernel(name).ok()).unwrap().call();
     let session = Session::start();
     let memory = queue.context().alloc_device::<i8>(32).unwrap();

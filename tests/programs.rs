@@ -6,7 +6,7 @@ use std::sync::Barrier;
 
 use oclave::mask::Mask;
 use oclave::record::Session;
-use oclave::{ErrorKind, ImageTable, Kernel, KernelBundle, KernelCall, Queue, SpecConstant};
+use oclave::{ErrorKind, ImageTable, Kernel, KernelCall, Queue, SpecConstant};
 
 mod common;
 mod kernels {
@@ -143,7 +143,7 @@ fn a_kernel_that_does_not_exist() {
 #[test]
 fn a_table_of_foreign_bytes() {
     let Some(device) = device() else { return };
-    static TABLE: ImageTable = ImageTable::new("foreign", &[b"these bytes are no device image at all"]);
+    static TABLE: ImageTable = common::load::table("foreign", &[b"these bytes are no device image at all"]);
     static KERNEL: Kernel = Kernel::new(&TABLE, "k");
     for _ in 0..2 {
         let error = queue(&device).single_task(KernelCall::new(&KERNEL)).unwrap_err();
@@ -171,7 +171,7 @@ const SPEC: &[u8] = include_bytes!("fixtures/spec.spv");
 fn bundles_run() {
     let Some(device) = device() else { return };
     let queue = queue(&device);
-    let bundle = KernelBundle::from_spirv(queue.context(), SPEC).unwrap();
+    let bundle = common::load::spirv(queue.context(), SPEC).unwrap();
     assert_eq!(bundle.kernel_names().collect::<Vec<_>>(), ["width", "factor"]);
     let width = bundle.kernel("width").unwrap();
     let out = queue.context().alloc_device::<i32>(1).unwrap();
@@ -189,7 +189,7 @@ fn bundles_run() {
 fn calls_of_bundles_are_checked() {
     let Some(device) = device() else { return };
     let queue = queue(&device);
-    let bundle = KernelBundle::from_spirv(queue.context(), SPEC).unwrap();
+    let bundle = common::load::spirv(queue.context(), SPEC).unwrap();
     let error = bundle.kernel("widht").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(format!("{error:#}").contains("`width`, `factor`"), "{error}");
@@ -215,7 +215,7 @@ fn calls_of_bundles_are_checked() {
 fn bundles_belong_to_their_context() {
     let Some(device) = device() else { return };
     let (one, other) = (queue(&device), queue(&device));
-    let bundle = KernelBundle::from_spirv(one.context(), SPEC).unwrap();
+    let bundle = common::load::spirv(one.context(), SPEC).unwrap();
     let out = other.context().alloc_device::<i32>(1).unwrap();
     let call = bundle.kernel("width").unwrap().call().pointer_mut(&out);
     assert_eq!(other.single_task(call).unwrap_err().kind(), ErrorKind::Invalid);
@@ -228,7 +228,7 @@ fn bundles_come_and_go_without_a_trace() {
     let out = queue.context().alloc_device::<i32>(1).unwrap();
     let session = Session::start();
     for _ in 0..20 {
-        let bundle = KernelBundle::from_spirv(queue.context(), SPEC).unwrap();
+        let bundle = common::load::spirv(queue.context(), SPEC).unwrap();
         queue.single_task(bundle.kernel("width").unwrap().call().pointer_mut(&out)).unwrap().wait().unwrap();
     }
     assert!(session.live().is_empty(), "{:?}", session.live());
@@ -245,7 +245,7 @@ fn bad_modules_are_errors() {
     let words: Vec<&[u8]> = SPEC.chunks(4).collect();
     bad.push(("reversed".into(), words.iter().rev().flat_map(|word| word.iter().copied()).collect()));
     for (what, bytes) in bad {
-        let error = KernelBundle::from_spirv(context, &bytes).expect_err(&what);
+        let error = common::load::spirv(context, &bytes).expect_err(&what);
         assert_eq!(error.kind(), ErrorKind::Image, "{what}: {error}");
     }
     // Damaged words: refused, or sound enough to be built, or refused by the driver; a crash would end the test.
@@ -260,7 +260,7 @@ fn bad_modules_are_errors() {
             let at = 20 + (random >> 8) as usize % (bytes.len() - 20);
             bytes[at] = random as u8;
         }
-        let Ok(bundle) = KernelBundle::from_spirv(context, &bytes) else { continue };
+        let Ok(bundle) = common::load::spirv(context, &bytes) else { continue };
         let Ok(kernel) = bundle.kernel("width") else { continue };
         // Building is enough: what a damaged kernel computes is its own affair.
         let _ = queue.parallel_for(0, kernel.call());

@@ -47,7 +47,7 @@ fn functions_of_a_library_that_is_loaded_later() {
     let images = images_of_library();
     assert_eq!(images.len(), 2);
     let bundles: Vec<KernelBundle> =
-        images.iter().map(|bytes| KernelBundle::from_image(&context, bytes).unwrap()).collect();
+        images.iter().map(|bytes| common::load::image(&context, bytes).unwrap()).collect();
     let make = bundles.iter().find_map(|bundle| bundle.kernel("make_plug").ok()).unwrap();
     queue.single_task(make.call().pointer_mut(&memory)).unwrap();
     queue.single_task(use_plug(&memory, &out)).unwrap().wait().unwrap();

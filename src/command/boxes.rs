@@ -35,7 +35,7 @@ static CONTAINER: LazyLock<Vec<u8>> = LazyLock::new(|| {
     }
 });
 static CONTAINERS: LazyLock<[&'static [u8]; 1]> = LazyLock::new(|| [&CONTAINER]);
-static IMAGES: LazyLock<ImageTable> = LazyLock::new(|| ImageTable::new(NAME, &*CONTAINERS));
+static IMAGES: LazyLock<ImageTable> = LazyLock::new(|| ImageTable::generated(NAME, &*CONTAINERS));
 static KERNELS: LazyLock<[Kernel; BoxLaunch::KERNELS.len()]> =
     LazyLock::new(|| BoxLaunch::KERNELS.map(|name| Kernel::new(&IMAGES, name)));
 

@@ -303,7 +303,7 @@ mod tests {
     use super::*;
     use crate::ImageTable;
 
-    static TABLE: ImageTable = ImageTable::new("t", &[]);
+    static TABLE: ImageTable = ImageTable::generated("t", &[]);
     static KERNEL: Kernel = Kernel::new(&TABLE, "k");
 
     #[test]

@@ -25,8 +25,18 @@ struct Entry {
 }
 
 impl ImageTable {
-    /// A table of the images of source `name`, each as the build script wrote it.
-    pub const fn new(name: &'static str, containers: &'static [&'static [u8]]) -> Self {
+    /// A table of the images of source `name`.
+    ///
+    /// # Safety
+    /// As for [`KernelBundle::from_image`](crate::KernelBundle::from_image), for each of the images.
+    #[expect(unsafe_code, reason = "the caller promises what nobody can check; nothing unsafe is done here")]
+    pub const unsafe fn new(name: &'static str, containers: &'static [&'static [u8]]) -> Self {
+        Self::generated(name, containers)
+    }
+
+    /// For generated code only, which stands for kernels that the author of the build script vouches for.
+    #[doc(hidden)]
+    pub const fn generated(name: &'static str, containers: &'static [&'static [u8]]) -> Self {
         Self { name, containers, entries: OnceLock::new() }
     }
 
@@ -136,7 +146,7 @@ mod tests {
 
     #[test]
     fn foreign_bytes_are_an_image_error() {
-        static TABLE: ImageTable = ImageTable::new("odd", &[b"not an image, but longer than a header"]);
+        static TABLE: ImageTable = ImageTable::generated("odd", &[b"not an image, but longer than a header"]);
         for _ in 0..2 {
             let error = TABLE.images().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Image);
@@ -146,7 +156,7 @@ mod tests {
 
     fn table(images: &[oclave_image::DeviceImage]) -> &'static ImageTable {
         let bytes: Vec<&'static [u8]> = images.iter().map(|image| &*image.to_bytes().leak()).collect();
-        Box::leak(Box::new(ImageTable::new("t", bytes.leak())))
+        Box::leak(Box::new(ImageTable::generated("t", bytes.leak())))
     }
 
     fn image(name: &str, kernel: &str) -> oclave_image::DeviceImage {
@@ -175,7 +185,8 @@ mod tests {
         let mut damaged = image("b", "b").to_bytes();
         *damaged.last_mut().unwrap() ^= 1;
         let bytes = [image("a", "a").to_bytes(), damaged].map(|bytes| &*bytes.leak());
-        let table: &'static ImageTable = Box::leak(Box::new(ImageTable::new("t", bytes.to_vec().leak())));
+        let table: &'static ImageTable =
+            Box::leak(Box::new(ImageTable::generated("t", bytes.to_vec().leak())));
         assert_eq!(table.images_with("a").unwrap().len(), 1);
         for error in [table.images_with("b").unwrap_err(), table.images_with("c").unwrap_err()] {
             assert!(format!("{error:#}").contains("checksum"), "{error}");

@@ -18,14 +18,17 @@ pub(super) const NAME: &str = "kernel bundle";
 
 /// Kernels of a module that is given at run time.
 ///
-/// The module is checked before a driver sees it: malformed bytes are an error, never a crash. The first launch of a kernel
-/// builds its program, which is kept with the bundle. Other bundles of the same bytes find it in the disk cache.
+/// The structure of the module is checked before a driver sees it: malformed bytes are an error. What its kernels do cannot
+/// be checked, so loading one is `unsafe`. The first launch of a kernel builds its program, which is kept with the bundle.
+/// Other bundles of the same bytes find it in the disk cache.
 ///
 /// ```no_run
 /// # fn main() -> oclave::Result<()> {
 /// # let context = oclave::Context::new(&oclave::Device::select()?)?;
 /// # let queue = oclave::Queue::new(&context)?;
-/// let bundle = oclave::KernelBundle::from_spirv(&context, &std::fs::read("scale.spv").unwrap_or_default())?;
+/// let spirv = std::fs::read("scale.spv").unwrap_or_default();
+/// // SAFETY: the file is ours, and its kernels keep within the memory that they are given.
+/// let bundle = unsafe { oclave::KernelBundle::from_spirv(&context, &spirv) }?;
 /// let scale = bundle.kernel("scale")?;
 /// let x = context.alloc_device::<f32>(1000)?;
 /// queue.parallel_for(oclave::Range::d1(1000), scale.call().value(2.0f32).pointer_mut(&x))?.wait()?;
@@ -48,7 +51,17 @@ impl KernelBundle {
     ///
     /// # Errors
     /// [`ErrorKind::Image`](crate::ErrorKind::Image) when the bytes are not a sound module.
-    pub fn from_spirv(context: &Context, bytes: &[u8]) -> Result<Self> {
+    ///
+    /// # Safety
+    /// On CPU devices kernels run in this process and can reach all of its memory. The caller vouches for the module as for
+    /// kernels of the own build script: it is valid SPIR-V, and its kernels access only memory that they are given, whatever
+    /// arguments and ranges the program launches them with.
+    #[expect(unsafe_code, reason = "the caller promises what nobody can check; nothing unsafe is done here")]
+    pub unsafe fn from_spirv(context: &Context, bytes: &[u8]) -> Result<Self> {
+        Self::of_spirv(context, bytes)
+    }
+
+    pub(crate) fn of_spirv(context: &Context, bytes: &[u8]) -> Result<Self> {
         let read = || {
             let module = Module::from_bytes(bytes)?;
             // Annotations leave strings that break the rules; post-link reads them and drops them, too.
@@ -65,7 +78,16 @@ impl KernelBundle {
     ///
     /// # Errors
     /// [`ErrorKind::Image`](crate::ErrorKind::Image) when the bytes are not a sound image of this version.
-    pub fn from_image(context: &Context, bytes: &[u8]) -> Result<Self> {
+    ///
+    /// # Safety
+    /// As for [`KernelBundle::from_spirv`]. An image may also hold binaries ([`build_ahead_of_time`](crate::build_ahead_of_time)),
+    /// which are machine code that the driver runs as it is: they must be what this library's own functions wrote.
+    #[expect(unsafe_code, reason = "the caller promises what nobody can check; nothing unsafe is done here")]
+    pub unsafe fn from_image(context: &Context, bytes: &[u8]) -> Result<Self> {
+        Self::of_image(context, bytes)
+    }
+
+    pub(crate) fn of_image(context: &Context, bytes: &[u8]) -> Result<Self> {
         let image = DeviceImage::from_bytes(bytes).map_err(|error| Error::from(error).at(NAME))?;
         Self::new(context, vec![image], bytes)
     }

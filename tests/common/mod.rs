@@ -3,6 +3,8 @@
 // Each program uses a part of this.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub(crate) mod load;
+
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -80,7 +82,7 @@ pub(crate) fn single(queue: &Queue, call: KernelCall) {
 /// The kernels of `tests/fixtures/launch.cl`.
 #[allow(dead_code, reason = "not every test launches")]
 pub(crate) fn bundle(context: &Context) -> KernelBundle {
-    KernelBundle::from_spirv(context, include_bytes!("../fixtures/launch.spv")).unwrap()
+    load::spirv(context, include_bytes!("../fixtures/launch.spv")).unwrap()
 }
 
 /// A call of one of them, without arguments yet.
@@ -91,7 +93,7 @@ pub(crate) fn call(bundle: &KernelBundle, name: &str) -> KernelCall {
 
 /// The kernels of `tests/fixtures/replay.cl`.
 pub(crate) fn replay_kernels(context: &Context) -> KernelBundle {
-    KernelBundle::from_spirv(context, include_bytes!("../fixtures/replay.spv")).unwrap()
+    load::spirv(context, include_bytes!("../fixtures/replay.spv")).unwrap()
 }
 
 /// A call of one of them in a program of its own, for tests that ask how lists are divided: what its kernels cost is as estimated, as

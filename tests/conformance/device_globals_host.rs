@@ -1,6 +1,6 @@
 //! DG: the host's side of device globals, scopes, and kernel bundles.
 
-use oclave::{Command, DeviceGlobal, ErrorKind, Event, GlobalVariable, Graph, KernelBundle, Queue};
+use oclave::{Command, DeviceGlobal, ErrorKind, Event, GlobalVariable, Graph, Queue};
 
 use crate::kernels::{
     globals_access as access, globals_define as define, globals_pointers as pointers, globals_scope as scope,
@@ -90,8 +90,10 @@ fn dg_cpy_001_from_and_to_memory_of_every_kind() {
 fn dg_cpy_006_writing_a_const_global_by_name_is_refused() {
     let image = include_bytes!(concat!(env!("OUT_DIR"), "/tests.globals_access.oclimg"));
     for queue in queues(&DEVICE_GLOBAL_MASKS) {
-        let constant =
-            KernelBundle::from_image(queue.context(), image).unwrap().device_global("access_const").unwrap();
+        let constant = crate::common::load::image(queue.context(), image)
+            .unwrap()
+            .device_global("access_const")
+            .unwrap();
         assert_eq!(queue.copy_to_global(&constant, &1i32).unwrap_err().kind(), ErrorKind::Invalid);
         assert_eq!(queue.copy_from_global(&access::ACCESS_CONST).unwrap(), 5);
     }
@@ -101,7 +103,7 @@ fn dg_cpy_006_writing_a_const_global_by_name_is_refused() {
 fn dg_cpy_007_by_name_access_is_refused_at_run_time() {
     let image = include_bytes!(concat!(env!("OUT_DIR"), "/tests.globals_access.oclimg"));
     for queue in queues(&DEVICE_GLOBAL_MASKS) {
-        let bundle = KernelBundle::from_image(queue.context(), image).unwrap();
+        let bundle = crate::common::load::image(queue.context(), image).unwrap();
         for (name, read, write) in [
             ("access_read", true, false),
             ("access_write", false, true),
@@ -142,7 +144,7 @@ fn dg_scp_002_values_survive_other_builds() {
     for queue in queues(&DEVICE_GLOBAL_MASKS) {
         queue.copy_to_global(&define::COUNTER, &60).unwrap();
         for round in 1..4 {
-            let bundle = KernelBundle::from_image(queue.context(), DEFINE_IMAGE).unwrap();
+            let bundle = crate::common::load::image(queue.context(), DEFINE_IMAGE).unwrap();
             queue.single_task(bundle.kernel("count_up").unwrap().call().value(1)).unwrap();
             assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 60 + round);
         }
@@ -216,7 +218,7 @@ fn dg_lnk_003_loaded_and_unloaded_many_times() {
         let session = oclave::record::Session::start();
         let mut first = None;
         for round in 0..1000 {
-            let bundle = KernelBundle::from_image(queue.context(), SCOPE_IMAGE).unwrap();
+            let bundle = crate::common::load::image(queue.context(), SCOPE_IMAGE).unwrap();
             let scoped = bundle.device_global("scoped").unwrap();
             assert_eq!(queue.copy_from_global::<i32, _>(&scoped).unwrap(), 17, "round {round}");
             queue.copy_to_global(&scoped, &round).unwrap();
@@ -261,7 +263,7 @@ fn dg_dev_003_the_address_is_good_for_copies() {
 #[test]
 fn dg_dev_004_queries_by_name() {
     for queue in queues(&DEVICE_GLOBAL_MASKS) {
-        let bundle = KernelBundle::from_image(queue.context(), DEFINE_IMAGE).unwrap();
+        let bundle = crate::common::load::image(queue.context(), DEFINE_IMAGE).unwrap();
         assert!(bundle.has_device_global("histogram"));
         assert_eq!(bundle.device_global("histogram").unwrap().size_bytes(), 32);
         assert!(!bundle.has_device_global("nothing"));

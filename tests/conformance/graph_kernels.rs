@@ -1,6 +1,6 @@
 //! Kernels of every kind in graphs: G-KRN; device globals in graphs: G-ERR-004.
 
-use oclave::{Command, GlobalVariable, Graph, KernelBundle, Local};
+use oclave::{Command, GlobalVariable, Graph, Local};
 
 use super::graph_support::ways;
 use super::kernels::{
@@ -14,7 +14,7 @@ const BUNDLE: &[u8] = include_bytes!("../fixtures/launch.spv");
 #[test]
 fn g_krn_001_of_several_programs_and_bundles() {
     for way in ways() {
-        let bundles = [(); 2].map(|()| KernelBundle::from_spirv(way.context(), BUNDLE).unwrap());
+        let bundles = [(); 2].map(|()| crate::common::load::spirv(way.context(), BUNDLE).unwrap());
         let values = way.device(&[0_i32; 8]);
         let unsigned = values.cast::<u32>().unwrap();
         let graph = way.graph();
@@ -38,7 +38,7 @@ fn g_krn_002_of_spirv_at_run_time() {
         let values = way.device(&[0_u32; 8]);
         let graph = way.graph();
         {
-            let bundle = KernelBundle::from_spirv(way.context(), BUNDLE).unwrap();
+            let bundle = crate::common::load::spirv(way.context(), BUNDLE).unwrap();
             let ids = bundle.kernel("ids").unwrap().call().pointer_mut::<u32>(&values);
             graph.add(Command::parallel_for(8, ids)).unwrap();
         }

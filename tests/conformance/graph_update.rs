@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use oclave::mask::Mask;
 use oclave::{
     Buffer, Command, Context, Device, DynamicCommandGroup, DynamicParameter, ErrorKind, ExecutableGraph,
-    Graph, HostTarget, KernelBundle, Local, NdRange, Node, Queue, RawArgument, ReplayStrategy, Result,
-    UsmSlice, usm,
+    Graph, HostTarget, Local, NdRange, Node, Queue, RawArgument, ReplayStrategy, Result, UsmSlice, usm,
 };
 
 use super::kernels::arguments::{Pair, group_sum, positions, scalars, structs};
@@ -437,7 +436,7 @@ fn g_dlm_002_several_nodes_and_one_that_follows_nothing() {
 fn sizes_of_local_memory() {
     for bench in benches() {
         let bundle =
-            KernelBundle::from_spirv(&bench.context, include_bytes!("../fixtures/launch.spv")).unwrap();
+            crate::common::load::spirv(&bench.context, include_bytes!("../fixtures/launch.spv")).unwrap();
         let data = bench.context.alloc_device::<i32>(LEN).unwrap();
         let sums = || bench.context.alloc_device::<i32>(LEN).unwrap();
         let (a, b) = (sums(), sums());

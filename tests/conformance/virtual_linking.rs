@@ -43,7 +43,7 @@ impl Setting {
 
     fn load(&mut self, table: &ImageTable) {
         for bytes in table.containers() {
-            self.bundles.push(KernelBundle::from_image(self.queue.context(), bytes).unwrap());
+            self.bundles.push(crate::common::load::image(self.queue.context(), bytes).unwrap());
         }
     }
 
@@ -214,7 +214,7 @@ fn vf_lnk_012_images_made_ahead_of_time() {
     for bytes in &made {
         let image = DeviceImage::from_bytes(bytes).unwrap();
         assert!(image.virtual_functions().unwrap().is_empty(), "nothing to link");
-        setting.bundles.push(KernelBundle::from_image(setting.queue.context(), bytes).unwrap());
+        setting.bundles.push(crate::common::load::image(setting.queue.context(), bytes).unwrap());
     }
     let session = Session::start();
     let memory = setting.make("make_squares");

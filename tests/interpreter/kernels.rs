@@ -2,10 +2,7 @@
 
 use crate::common::{call, chain, undecided};
 use crate::finalize;
-use oclave::{
-    Command, Graph, KernelBundle, KernelCall, Local, NdRange, Queue, RawArgument, ReplayStrategy, UsmSlice,
-    usm,
-};
+use oclave::{Command, Graph, KernelCall, Local, NdRange, Queue, RawArgument, ReplayStrategy, UsmSlice, usm};
 
 /// What a kernel gets behind `out` and `in`.
 enum Given {
@@ -24,7 +21,7 @@ const WORDS: usize = 512;
 #[test]
 fn odd_kernels_compute_the_same_from_lists() {
     let Some(context) = undecided() else { return };
-    let bundle = KernelBundle::from_spirv(&context, include_bytes!("../fixtures/odd.spv")).unwrap();
+    let bundle = crate::common::load::spirv(&context, include_bytes!("../fixtures/odd.spv")).unwrap();
     let queue = Queue::new(&context).unwrap();
     let [input, out] = [(); 2].map(|()| context.alloc_shared::<u32>(WORDS).unwrap());
     let random = |i: usize| (i as u32 + 1).wrapping_mul(2_654_435_761).rotate_left(13);

@@ -110,7 +110,7 @@ pub(crate) fn tree(depth: Option<u32>) -> DeviceImage {
 }
 
 pub(crate) fn load(queue: &Queue, image: &DeviceImage) -> KernelBundle {
-    KernelBundle::from_image(queue.context(), &image.to_bytes()).unwrap()
+    crate::common::load::image(queue.context(), &image.to_bytes()).unwrap()
 }
 
 /// Objects of these classes, constructed by the kernel.

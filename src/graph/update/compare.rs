@@ -212,7 +212,7 @@ mod tests {
     use super::*;
     use crate::{Command, ImageTable, Kernel};
 
-    static TABLE: ImageTable = ImageTable::new("t", &[]);
+    static TABLE: ImageTable = ImageTable::generated("t", &[]);
     static KERNELS: [Kernel; 3] =
         [Kernel::new(&TABLE, "a"), Kernel::new(&TABLE, "b"), Kernel::new(&TABLE, "c")];
 

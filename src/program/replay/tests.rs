@@ -37,7 +37,7 @@ fn fixture() -> Option<Fixture> {
     println!("device: {}", device.name());
     let context = Context::new(&device).unwrap();
     let queue = Queue::new(&context).unwrap();
-    let bundle = KernelBundle::from_spirv(&context, SPIRV).unwrap();
+    let bundle = KernelBundle::of_spirv(&context, SPIRV).unwrap();
     Some(Fixture { context, queue, bundle })
 }
 
@@ -504,7 +504,7 @@ fn rates_are_measured_once() {
     let rates = program.rates();
     println!("{} {rates:?}", f.context.device().name());
     assert!(rates.enqueue_ns() > 0.0);
-    let again = KernelBundle::from_spirv(&f.context, SPIRV).unwrap();
+    let again = KernelBundle::of_spirv(&f.context, SPIRV).unwrap();
     let call = again.kernel("chained").unwrap().call();
     let (other, _) = f.context.programs().replay(f.context.device(), call.target(), &[]).unwrap();
     assert_eq!(rates, other.rates(), "the second bundle finds them in the cache");
