@@ -33,6 +33,21 @@ fn structs_have_the_devices_layout() {
     assert_eq!(oclave::bytemuck::bytes_of(&sample)[20..24], 0.5f32.to_ne_bytes());
 }
 
+/// Kernels leave any bytes in the padding of what they write.
+#[test]
+fn structs_compare_without_their_padding() {
+    let padded = arguments::Padded::new(1, -2, Float3::from([1.0, 2.0, 3.0]), 7, 4);
+    let mut bytes = oclave::bytemuck::bytes_of(&padded).to_vec();
+    // Behind `small`, behind the three floats, behind `tail`.
+    for index in [1, 7, 28, 47] {
+        bytes[index] = 0xa5;
+    }
+    let written: arguments::Padded = oclave::bytemuck::pod_read_unaligned(&bytes);
+    assert_eq!(written, padded);
+    bytes[8] ^= 1;
+    assert_ne!(oclave::bytemuck::pod_read_unaligned::<arguments::Padded>(&bytes), padded);
+}
+
 #[test]
 fn calls_take_values_of_the_kernels_types() {
     let pair = arguments::Pair { first: 1.0, second: 2.0 };

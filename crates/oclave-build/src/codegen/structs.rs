@@ -36,6 +36,7 @@ pub(crate) fn fields(known: &StructType, name: &Ident, types: &mut Types<'_>) ->
     let field_names: Vec<Ident> =
         known.fields.iter().map(|field| ident(&scope.take(names::sanitized(&field.name)))).collect();
     let (mut fields, mut parameters, mut values, mut offsets) = (vec![], vec![], vec![], vec![]);
+    let mut compared = vec![];
     let mut end = 0;
     for (field, field_name) in known.fields.iter().zip(&field_names) {
         pad(end, field.offset_bytes, &mut scope, &mut fields, &mut values);
@@ -45,10 +46,23 @@ pub(crate) fn fields(known: &StructType, name: &Ident, types: &mut Types<'_>) ->
         let offset = Literal::u64_unsuffixed(field.offset_bytes);
         fields.push(quote!(#doc pub #field_name: #ty));
         parameters.push(quote!(#field_name: #ty));
+        compared.push(field_name);
         values.push(quote!(#field_name));
         offsets.push(quote!(|| ::core::mem::offset_of!(#name, #field_name) != #offset));
     }
     pad(end, known.size_bytes, &mut scope, &mut fields, &mut values);
+    // Kernels leave any bytes in the padding, which must not make values unequal.
+    let is_padded = fields.len() > parameters.len();
+    let derived_eq = (!is_padded).then(|| quote!(PartialEq,));
+    let own_eq = is_padded.then(|| {
+        quote! {
+            impl ::core::cmp::PartialEq for #name {
+                fn eq(&self, other: &Self) -> bool {
+                    #(self.#compared == other.#compared)&&*
+                }
+            }
+        }
+    });
     let size = Literal::u64_unsuffixed(known.size_bytes);
     let align = Literal::u32_unsuffixed(known.align_bytes);
     let repr = if natural_alignment(known) == known.align_bytes {
@@ -60,9 +74,11 @@ pub(crate) fn fields(known: &StructType, name: &Ident, types: &mut Types<'_>) ->
     quote! {
         #doc
         #repr
-        #[derive(Clone, Copy, Debug, PartialEq, ::oclave::bytemuck::Pod, ::oclave::bytemuck::Zeroable)]
+        #[derive(Clone, Copy, Debug, #derived_eq ::oclave::bytemuck::Pod, ::oclave::bytemuck::Zeroable)]
         #[bytemuck(crate = "::oclave::bytemuck")]
         pub struct #name { #(#fields,)* }
+
+        #own_eq
 
         impl #name {
             /// The value with these fields.
@@ -102,7 +118,10 @@ fn pad(
 pub(crate) fn bytes(ty: &ValueType, c_name: &str, name: &Ident) -> TokenStream {
     let size = Literal::u64_unsuffixed(ty.size_bytes());
     let align = Literal::u32_unsuffixed(ty.align_bytes().max(1));
-    let doc = docs(&[format!("`{c_name}` as its bytes: {size} of them, aligned to {align}.")]);
+    let doc = docs(&[
+        format!("`{c_name}` as its bytes: {size} of them, aligned to {align}."),
+        "Equal when all bytes are, those between its members included.".to_owned(),
+    ]);
     quote! {
         #doc
         #[repr(C, align(#align))]

@@ -2,7 +2,7 @@
 
 /// The device images of the program `golden`.
 #[allow(dead_code, unreachable_pub)]
-pub static IMAGES: ::oclave::ImageTable = ::oclave::ImageTable::new(
+pub static IMAGES: ::oclave::ImageTable = ::oclave::ImageTable::generated(
     "golden",
     &[
         include_bytes!(concat!(env!("OUT_DIR"), "/golden.first.oclimg")),
@@ -28,14 +28,7 @@ pub static IMAGES: ::oclave::ImageTable = ::oclave::ImageTable::new(
 pub mod first {
     /// `item_t`: 64 bytes, aligned to 16.
     #[repr(C)]
-    #[derive(
-        Clone,
-        Copy,
-        Debug,
-        PartialEq,
-        ::oclave::bytemuck::Pod,
-        ::oclave::bytemuck::Zeroable
-    )]
+    #[derive(Clone, Copy, Debug, ::oclave::bytemuck::Pod, ::oclave::bytemuck::Zeroable)]
     #[bytemuck(crate = "::oclave::bytemuck")]
     pub struct Item {
         /// `uchar` at byte 0.
@@ -48,6 +41,12 @@ pub mod first {
         /// `int[2][3]` at byte 32.
         pub grid: [[i32; 3]; 2],
         _padding_: [u8; 8],
+    }
+    impl ::core::cmp::PartialEq for Item {
+        fn eq(&self, other: &Self) -> bool {
+            self.kind == other.kind && self.weight == other.weight && self.at == other.at
+                && self.grid == other.grid
+        }
     }
     impl Item {
         /// The value with these fields.
@@ -78,6 +77,8 @@ pub mod first {
         }
     };
     /// `packed` as its bytes: 5 of them, aligned to 1.
+    ///
+    /// Equal when all bytes are, those between its members included.
     #[repr(C, align(1))]
     #[derive(
         Clone,
@@ -96,19 +97,17 @@ pub mod first {
     };
     /// `wide`: 32 bytes, aligned to 32.
     #[repr(C, align(32))]
-    #[derive(
-        Clone,
-        Copy,
-        Debug,
-        PartialEq,
-        ::oclave::bytemuck::Pod,
-        ::oclave::bytemuck::Zeroable
-    )]
+    #[derive(Clone, Copy, Debug, ::oclave::bytemuck::Pod, ::oclave::bytemuck::Zeroable)]
     #[bytemuck(crate = "::oclave::bytemuck")]
     pub struct Wide {
         /// `int` at byte 0.
         pub value: i32,
         _padding: [u8; 28],
+    }
+    impl ::core::cmp::PartialEq for Wide {
+        fn eq(&self, other: &Self) -> bool {
+            self.value == other.value
+        }
     }
     impl Wide {
         /// The value with these fields.
@@ -188,6 +187,8 @@ pub mod first {
         }
     };
     /// `holder_either` as its bytes: 4 of them, aligned to 4.
+    ///
+    /// Equal when all bytes are, those between its members included.
     #[repr(C, align(4))]
     #[derive(
         Clone,
@@ -206,14 +207,7 @@ pub mod first {
     };
     /// `holder`: 24 bytes, aligned to 8.
     #[repr(C)]
-    #[derive(
-        Clone,
-        Copy,
-        Debug,
-        PartialEq,
-        ::oclave::bytemuck::Pod,
-        ::oclave::bytemuck::Zeroable
-    )]
+    #[derive(Clone, Copy, Debug, ::oclave::bytemuck::Pod, ::oclave::bytemuck::Zeroable)]
     #[bytemuck(crate = "::oclave::bytemuck")]
     pub struct Holder {
         /// `ulong` at byte 0.
@@ -225,6 +219,12 @@ pub mod first {
         /// `uchar` at byte 16.
         pub set: u8,
         _padding: [u8; 7],
+    }
+    impl ::core::cmp::PartialEq for Holder {
+        fn eq(&self, other: &Self) -> bool {
+            self.list == other.list && self.either == other.either
+                && self.count == other.count && self.set == other.set
+        }
     }
     impl Holder {
         /// The value with these fields.
