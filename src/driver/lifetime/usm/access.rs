@@ -17,19 +17,20 @@ use bytemuck::Pod;
 
 use super::{Allocation, Kind};
 use crate::driver::queue::Queue;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
-/// The fields of [`Allocation::access`]. Counts are of threads and guards, but for `HELD`, which is of commands; each is far from
-/// its limit.
+/// The fields of [`Allocation::access`]. Counts are of threads and guards, but for `HELD`, which is of commands. What would
+/// carry into the next field is refused.
 mod word {
     /// One use being enqueued.
     pub(super) const USE: u64 = 1;
     pub(super) const USES: u64 = HELD - 1;
     /// One command held back.
-    pub(super) const HELD: u64 = 1 << 12;
+    pub(super) const HELD: u64 = 1 << 14;
     pub(super) const ALL_HELD: u64 = READ - HELD;
     /// One reader on the host.
-    pub(super) const READ: u64 = 1 << 40;
+    pub(super) const READ: u64 = 1 << 38;
+    pub(super) const READS: u64 = TASK_READ - READ;
     /// One reader inside a host task.
     pub(super) const TASK_READ: u64 = 1 << 50;
     /// A writer inside a host task.
@@ -38,7 +39,15 @@ mod word {
     /// A writer on the host.
     pub(super) const WRITE: u64 = 1 << 63;
     pub(super) const WRITERS: u64 = WRITE | TASK_WRITE;
+    pub(super) const TASK_READS: u64 = TASK_WRITE - TASK_READ;
     pub(super) const HOST: u64 = !(READ - 1);
+
+    /// Whether one more, of a field that counts to `all`, stays within the field. Half of `HELD` is kept for uses that turn
+    /// into holds again.
+    pub(super) const fn has_room(word: u64, step: u64, all: u64) -> bool {
+        let limit = if step == HELD { all / 2 } else { all };
+        (word & all) + step <= limit
+    }
 }
 
 /// Where those sleep who wait for a change of an access word.
@@ -47,7 +56,7 @@ static ACCESS_CHANGED: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
 impl Allocation {
     /// Notes that a command uses the memory. Until [`Self::end_use`], no host access begins.
     pub(super) fn begin_use(&self) -> Result<()> {
-        if self.kind == Kind::Device { Ok(()) } else { self.enter(word::USE, word::HOST) }
+        if self.kind == Kind::Device { Ok(()) } else { self.enter(word::USE, word::USES, word::HOST) }
     }
 
     pub(super) fn end_use(&self) {
@@ -62,7 +71,10 @@ impl Allocation {
     /// As [`Span::begin_use`].
     pub(crate) fn hold(&self, queue: &Queue) -> Result<()> {
         self.check(queue.context(), queue.device())?;
-        if self.kind == Kind::Device { Ok(()) } else { self.enter(word::HELD, word::HOST & !word::TASKS) }
+        if self.kind == Kind::Device {
+            return Ok(());
+        }
+        self.enter(word::HELD, word::ALL_HELD, word::HOST & !word::TASKS)
     }
 
     /// Takes [`Allocation::hold`] back.
@@ -77,7 +89,9 @@ impl Allocation {
         if self.kind == Kind::Device {
             return true;
         }
-        let turn = |word: u64| (word & word::TASKS == 0).then(|| word - word::HELD + word::USE);
+        // Without room, threads that enqueue now make some soon, and the caller tries again.
+        let may = |word: u64| word & word::TASKS == 0 && word::has_room(word, word::USE, word::USES);
+        let turn = |word: u64| may(word).then(|| word - word::HELD + word::USE);
         self.access.fetch_update(Ordering::SeqCst, Ordering::SeqCst, turn).is_ok()
     }
 
@@ -100,18 +114,26 @@ impl Allocation {
         self.wait_for_access(|word| word & word::TASKS == 0);
     }
 
-    /// Counts a use or a hold, unless one of `against` has access.
-    fn enter(&self, step: u64, against: u64) -> Result<()> {
-        let before = self.access.fetch_add(step, Ordering::SeqCst);
-        if before & against == 0 {
+    /// Counts a use or a hold in the field `all`, unless one of `against` has access.
+    fn enter(&self, step: u64, all: u64, against: u64) -> Result<()> {
+        let may = |word: u64| word & against == 0 && word::has_room(word, step, all);
+        let enter = |word: u64| may(word).then(|| word + step);
+        let Err(before) = self.access.fetch_update(Ordering::SeqCst, Ordering::SeqCst, enter) else {
             return Ok(());
+        };
+        if before & against == 0 {
+            return Err(self.too_many("commands use"));
         }
-        self.leave(step);
         if before & word::HOST & !word::TASKS == 0 {
             return Err(Error::busy_in_task());
         }
         Err(Error::invalid(format!("the {} memory is being accessed by the host", self.kind.name()))
             .remedy("drop the guard of `read` or `write` first"))
+    }
+
+    fn too_many(&self, who: &str) -> Error {
+        Error::new(ErrorKind::Runtime, format!("too many {who} the {} memory at once", self.kind.name()))
+            .remedy("wait for some of them first")
     }
 
     fn leave(&self, step: u64) {
@@ -159,18 +181,20 @@ impl HostAccess {
     pub(crate) fn begin(allocation: &Arc<Allocation>, write: bool, in_task: bool) -> Result<Self> {
         allocation.context.check()?;
         let allowed = |word: u64| if write { word & word::HOST == 0 } else { word & word::WRITERS == 0 };
-        let step = match (write, in_task) {
-            (false, false) => word::READ,
-            (true, false) => word::WRITE,
-            (false, true) => word::TASK_READ,
-            (true, true) => word::TASK_WRITE,
+        let (step, all) = match (write, in_task) {
+            (false, false) => (word::READ, word::READS),
+            (true, false) => (word::WRITE, word::WRITE),
+            (false, true) => (word::TASK_READ, word::TASK_READS),
+            (true, true) => (word::TASK_WRITE, word::TASK_WRITE),
         };
-        allocation
-            .access
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |word| allowed(word).then(|| word + step))
-            .map_err(|_| {
-                Error::invalid("the host accesses this memory already").remedy("drop the other guard first")
-            })?;
+        let begin = |word: u64| (allowed(word) && word::has_room(word, step, all)).then(|| word + step);
+        allocation.access.fetch_update(Ordering::SeqCst, Ordering::SeqCst, begin).map_err(|before| {
+            match allowed(before) {
+                true => allocation.too_many("guards read"),
+                false => Error::invalid("the host accesses this memory already")
+                    .remedy("drop the other guard first"),
+            }
+        })?;
         let access = Self { allocation: Arc::clone(allocation), write, step };
         // New uses are refused from here on.
         let busy = if in_task { word::USES } else { word::USES | word::ALL_HELD };
