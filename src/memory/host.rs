@@ -53,7 +53,8 @@ impl<T> fmt::Debug for AsyncSource<T> {
 /// Host memory that commands write ([`Command::read`](crate::Command::read)), once or again and again. Clones share it.
 ///
 /// The elements can be looked at when no command writes them: those that the device was given are waited for. Wait for
-/// the command's event to see what a command that was submitted has read.
+/// the command's event to see what a command that was submitted has read. While somebody looks, commands go on, and write to
+/// other memory, which takes the place of the old.
 pub struct HostTarget<T: Pod>(HostBuffer<T>);
 
 impl<T: Pod> HostTarget<T> {
@@ -75,31 +76,32 @@ impl<T: Pod> HostTarget<T> {
     /// # Errors
     /// When the driver does not say whether a command still writes them.
     pub fn to_vec(&self) -> Result<Vec<T>> {
-        self.0.with(|data| data.clone())
+        self.0.look().map(|data| data.to_vec())
     }
 
-    /// Calls with the elements. Commands that are to write them wait meanwhile.
+    /// Calls with the elements, as they are now: the closure may submit commands that write them, look at clones and wait,
+    /// and still sees the same.
     ///
     /// # Errors
     /// As [`HostTarget::to_vec`].
     pub fn with<R>(&self, look: impl FnOnce(&[T]) -> R) -> Result<R> {
-        self.0.with(|data| look(data))
+        self.0.look().map(|data| look(&data))
     }
 
     /// Replaces the elements by as many others, when no command that was given to the device may write them.
     pub(super) fn replace(&self, data: Vec<T>) -> Result<()> {
-        self.0.with(|old| {
-            if old.len() != data.len() {
-                return Err(Error::invalid("the host memory was taken away meanwhile"));
-            }
-            *old = data;
-            Ok(())
-        })?
+        let len = data.len();
+        let may = |old: &[T]| match old.len() == len {
+            true => Ok(()),
+            false => Err(Error::invalid("the host memory was taken away meanwhile")),
+        };
+        self.0.replace(data, may).map(drop)
     }
 
     /// Takes the elements out. Commands that would write them fail from then on.
     fn take(&self) -> Result<Vec<T>> {
-        self.0.with(std::mem::take)
+        let data = self.0.replace(Vec::new(), |_| Ok(()))?;
+        Ok(Arc::try_unwrap(data).unwrap_or_else(|data| data.to_vec()))
     }
 
     pub(crate) fn sink(&self) -> HostSink {

@@ -77,7 +77,9 @@ fn keep_until(context: &Context, event: &Event, keep: Keep) {
 pub(crate) struct HostBuffer<T>(Arc<Mutex<Landing<T>>>);
 
 struct Landing<T> {
-    data: Vec<T>,
+    /// Shared with those who look at it. A command that is to write meanwhile gets other memory, so that nobody looks under
+    /// the lock and no command waits for somebody who looks.
+    data: Arc<Vec<T>>,
     /// Of the commands that may still write.
     writers: Vec<RawEvent>,
     /// A command may write for ever: the driver does not say when it has ended.
@@ -91,16 +93,24 @@ unsafe impl<T: Pod> Send for Landing<T> {}
 const MANY: usize = 16;
 
 impl<T: Pod> Landing<T> {
-    /// Waits until no command writes.
-    fn settle(&mut self) -> Result<()> {
-        if self.lost {
-            return Err(Error::new(ErrorKind::Runtime, "host memory was lost while a command wrote to it"));
+    /// Where a command may write. No command writes to data that somebody looks at: it was settled for that.
+    fn start(&mut self) -> Result<*mut T> {
+        if let Some(data) = Arc::get_mut(&mut self.data) {
+            return Ok(data.as_mut_ptr());
         }
-        while let Some(writer) = self.writers.last() {
-            writer.wait_for_end()?;
-            self.writers.pop();
-        }
-        Ok(())
+        let mut data = Vec::new();
+        data.try_reserve_exact(self.data.len()).map_err(|error| {
+            Error::new(
+                ErrorKind::MemoryAllocation,
+                "no memory for host data that somebody looks at meanwhile",
+            )
+            .with_source(error)
+        })?;
+        data.extend_from_slice(&self.data);
+        self.data = Arc::new(data);
+        Arc::get_mut(&mut self.data)
+            .map(Vec::as_mut_ptr)
+            .ok_or_else(|| Error::invalid("host memory that is shared at once"))
     }
 }
 
@@ -124,18 +134,45 @@ impl<T> Landing<T> {
 
 impl<T: Pod> HostBuffer<T> {
     pub(crate) fn new(data: Vec<T>) -> Self {
-        Self(Arc::new(Mutex::new(Landing { data, writers: Vec::new(), lost: false })))
+        Self(Arc::new(Mutex::new(Landing { data: Arc::new(data), writers: Vec::new(), lost: false })))
     }
 
     fn lock(&self) -> MutexGuard<'_, Landing<T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls with the data, when the commands that were given to the device have written it.
-    pub(crate) fn with<R>(&self, look: impl FnOnce(&mut Vec<T>) -> R) -> Result<R> {
-        let mut landing = self.lock();
-        landing.settle()?;
-        Ok(look(&mut landing.data))
+    /// Waits until no command writes. Not under the lock: what the device waits for may be done by a thread that needs it.
+    fn settled(&self) -> Result<MutexGuard<'_, Landing<T>>> {
+        loop {
+            let writer = {
+                let landing = self.lock();
+                if landing.lost {
+                    return Err(Error::new(
+                        ErrorKind::Runtime,
+                        "host memory was lost while a command wrote to it",
+                    ));
+                }
+                match landing.writers.last() {
+                    Some(writer) => writer.try_clone()?,
+                    None => return Ok(landing),
+                }
+            };
+            writer.wait_for_end()?;
+            self.lock().writers.retain(|other| other.raw() != writer.raw());
+        }
+    }
+
+    /// The data, when the commands that were given to the device have written it. It stays as it is: commands that come
+    /// later write elsewhere while this is kept.
+    pub(crate) fn look(&self) -> Result<Arc<Vec<T>>> {
+        Ok(Arc::clone(&self.settled()?.data))
+    }
+
+    /// Puts other data there, with the old data's consent, and gives the old data.
+    pub(crate) fn replace(&self, data: Vec<T>, may: impl FnOnce(&[T]) -> Result<()>) -> Result<Arc<Vec<T>>> {
+        let mut landing = self.settled()?;
+        may(&landing.data)?;
+        Ok(std::mem::replace(&mut landing.data, Arc::new(data)))
     }
 
     /// For commands.
@@ -178,7 +215,7 @@ impl<T: Pod> Writable for Mutex<Landing<T>> {
         if size_of_val(landing.data.as_slice()) != size_bytes {
             return Err(Error::invalid("the host memory that the command writes to was taken away"));
         }
-        let submitted = enqueue(landing.data.as_mut_ptr().cast());
+        let submitted = enqueue(landing.start()?.cast());
         let until = submitted.as_ref().ok().cloned().or_else(|| queue.abandoned());
         until.iter().for_each(|event| landing.is_written_until(event));
         submitted
