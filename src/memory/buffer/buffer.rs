@@ -220,7 +220,8 @@ impl<T: Pod> Buffer<T> {
     /// Sets where the contents go when the last clone of the buffer is dropped.
     ///
     /// The target is host memory with as many elements, or `None`, which is the default. Nothing is written if no command
-    /// has written to the buffer. That drop waits for the commands that write the buffer. The next checked call of a context
+    /// has written to the buffer. That drop waits for the commands that write the buffer. While a [`HostWriter`] is open, the
+    /// contents go back when the last one closes instead. The next checked call of a context
     /// that used the buffer reports a failure. [`Buffer::write_back`] reports it at once.
     ///
     /// A graph takes no buffers that do this.

@@ -129,6 +129,7 @@ impl<T: Pod> HostWriter<T> {
             object.lock().tracker.forget_completed();
         }
         promise.tell();
+        object.host_writer_closed();
         outcome
     }
 }

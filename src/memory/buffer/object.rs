@@ -50,7 +50,12 @@ pub(super) struct State {
     pub(super) moves: Vec<Move>,
     /// Something has written since the buffer was made.
     pub(super) written: bool,
+    /// What the last host writer does as it closes, when the buffer's last handle went before it.
+    after_host_writers: Option<AtEnd>,
 }
+
+/// What is done with a buffer when the last of its users on the host is gone.
+pub(super) type AtEnd = Box<dyn FnOnce(&Object) + Send>;
 
 /// Contents on their way to a context.
 pub(super) struct Move {
@@ -97,6 +102,7 @@ impl Object {
                 host_writes: Vec::new(),
                 moves: Vec::new(),
                 written: false,
+                after_host_writers: None,
             }),
             writes_back: AtomicBool::new(false),
             recorders: Recorders::default(),
@@ -145,6 +151,27 @@ impl Object {
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Leaves it to the last host writer to do this. Gives it back when none is open.
+    pub(super) fn after_host_writers(&self, end: AtEnd) -> Option<AtEnd> {
+        let mut state = self.lock();
+        if state.host_writes.is_empty() {
+            return Some(end);
+        }
+        state.after_host_writers = Some(end);
+        None
+    }
+
+    /// Does what was left to the last host writer, if that has closed.
+    pub(super) fn host_writer_closed(&self) {
+        let end = {
+            let mut state = self.lock();
+            if state.host_writes.is_empty() { state.after_host_writers.take() } else { None }
+        };
+        if let Some(end) = end {
+            end(self);
+        }
     }
 
     /// Its memory in a context, made if need be. What is in there is not of interest yet.

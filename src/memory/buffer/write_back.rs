@@ -93,15 +93,24 @@ impl<T: Pod> Final<T> {
 
     /// Copies the contents to the target, if there is one and something has written to the buffer.
     pub(super) fn write_back(&self) -> Result<()> {
-        let target = self.plan().target.clone();
-        let Some(target) = target.filter(|_| self.object.lock().written) else { return Ok(()) };
-        let whole = Area::whole(self.object.shape());
-        let mut data: Vec<T> = zeroed(whole.len())?;
-        self.object.settled(&whole, false, |state| {
-            state.contents.read(&self.object, &whole, bytemuck::cast_slice_mut(&mut data))
-        })?;
-        target.replace(data)
+        match self.plan().target.clone() {
+            Some(target) => copy_back(&self.object, &target),
+            None => Ok(()),
+        }
     }
+}
+
+/// Copies the contents to a target, if something has written to the buffer.
+fn copy_back<T: Pod>(object: &Object, target: &Target<T>) -> Result<()> {
+    if !object.lock().written {
+        return Ok(());
+    }
+    let whole = Area::whole(object.shape());
+    let mut data: Vec<T> = zeroed(whole.len())?;
+    object.settled(&whole, false, |state| {
+        state.contents.read(object, &whole, bytemuck::cast_slice_mut(&mut data))
+    })?;
+    target.replace(data)
 }
 
 impl<T: Pod> Drop for Final<T> {
@@ -109,8 +118,16 @@ impl<T: Pod> Drop for Final<T> {
         if !self.object.writes_back() {
             return;
         }
-        if let Err(error) = self.write_back() {
-            self.object.keep_error(error.at("writing a buffer back"));
+        let plan = self.plan.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let Some(target) = plan.target.take() else { return };
+        let write_back = move |object: &Object| {
+            if let Err(error) = copy_back(object, &target) {
+                object.keep_error(error.at("writing a buffer back"));
+            }
+        };
+        // A host writer that is still open has the newest elements: the last one writes back as it closes.
+        if let Some(write_back) = self.object.after_host_writers(Box::new(write_back)) {
+            write_back(&self.object);
         }
     }
 }
