@@ -14,7 +14,7 @@ use super::query::Ask;
 use crate::driver::ext::command_buffer::Recorder;
 use crate::driver::ext::{self, Tables};
 use crate::driver::native::DeviceHandle;
-use crate::driver::{Api, hook, sys};
+use crate::driver::{Api, hook, info, sys};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What a device is.
@@ -171,7 +171,7 @@ impl Device {
             }
         }
         let api = crate::driver::api()?;
-        let parent: sys::cl_device_id = crate::driver::info::value(|size, value, ret| {
+        let parent: sys::cl_device_id = info::value(|size, value, ret| {
             // SAFETY: the handle is alive; `value` has room for `size` bytes.
             unsafe { api.clGetDeviceInfo(handle.raw(), sys::CL_DEVICE_PARENT_DEVICE, size, value, ret) }
         })?;
@@ -288,26 +288,14 @@ impl Device {
     fn partition(&self, properties: &[sys::cl_device_partition_property]) -> Result<Vec<Self>> {
         let api = self.api();
         let place = |error: Error| error.at(format!("partitioning device `{}`", self.name()));
-        let mut count = 0;
         let _turn = partition_turn();
-        // SAFETY: the device is alive, the list ends in 0, and no entries are asked for.
-        unsafe {
-            api.clCreateSubDevices(self.id(), properties.as_ptr(), 0, std::ptr::null_mut(), &mut count)
-        }
+        // SAFETY: the device is alive, the list ends in 0; there is room for `room` entries; `count` lives through the call.
+        let ids = info::handles("parts of a device", |room, ids, count| unsafe {
+            api.clCreateSubDevices(self.id(), properties.as_ptr(), room, ids, count)
+        })
         .map_err(place)?;
-        let mut ids = vec![std::ptr::null_mut(); count as usize];
-        if ids.is_empty() {
-            return Ok(Vec::new());
-        }
-        // SAFETY: as above, with room for `count` entries.
-        unsafe {
-            api.clCreateSubDevices(self.id(), properties.as_ptr(), count, ids.as_mut_ptr(), &mut count)
-        }
-        .map_err(place)?;
-        ids.truncate(count as usize);
         Ok(ids
             .into_iter()
-            .filter(|id| !id.is_null())
             .map(|id| {
                 hook::created(hook::ObjectKind::Device, id);
                 let root = Root {

@@ -201,32 +201,14 @@ fn no_platform() -> Error {
 }
 
 fn platform_ids(api: &Api) -> Result<Vec<sys::cl_platform_id>> {
-    let mut count = 0;
-    // SAFETY: no entries are asked for; `count` lives through the call.
-    unsafe { api.clGetPlatformIDs(0, std::ptr::null_mut(), &mut count) }?;
-    let mut ids = vec![std::ptr::null_mut(); count as usize];
-    if ids.is_empty() {
-        return Ok(ids);
-    }
-    // SAFETY: `ids` has room for `count` entries.
-    unsafe { api.clGetPlatformIDs(count, ids.as_mut_ptr(), &mut count) }?;
-    ids.truncate(count as usize);
-    ids.retain(|id| !id.is_null());
-    Ok(ids)
+    // SAFETY: there is room for `room` entries; `count` lives through the call.
+    info::handles("platforms", |room, ids, count| unsafe { api.clGetPlatformIDs(room, ids, count) })
 }
 
 fn device_ids(api: &Api, platform: sys::cl_platform_id) -> Result<Vec<sys::cl_device_id>> {
     let kind = sys::CL_DEVICE_TYPE_ALL;
-    let mut count = 0;
-    // SAFETY: `platform` is one that the loader listed; no entries are asked for.
-    unsafe { api.clGetDeviceIDs(platform, kind, 0, std::ptr::null_mut(), &mut count) }?;
-    let mut ids = vec![std::ptr::null_mut(); count as usize];
-    if ids.is_empty() {
-        return Ok(ids);
-    }
-    // SAFETY: `ids` has room for `count` entries.
-    unsafe { api.clGetDeviceIDs(platform, kind, count, ids.as_mut_ptr(), &mut count) }?;
-    ids.truncate(count as usize);
-    ids.retain(|id| !id.is_null());
-    Ok(ids)
+    // SAFETY: `platform` is one that the loader listed; there is room for `room` entries; `count` lives through the call.
+    info::handles("devices", |room, ids, count| unsafe {
+        api.clGetDeviceIDs(platform, kind, room, ids, count)
+    })
 }

@@ -128,7 +128,7 @@ impl Program {
             // SAFETY: the program is alive; `value` has room for `size` bytes.
             unsafe { api.clGetProgramInfo(self.raw, CL_PROGRAM_BINARY_SIZES, size, value, ret) }
         })?;
-        let mut binaries: Vec<Vec<u8>> = sizes.iter().map(|size| vec![0; *size]).collect();
+        let mut binaries: Vec<Vec<u8>> = sizes.iter().map(|size| info::room(*size)).collect::<Result<_>>()?;
         // A null pointer makes the driver pass a device over.
         let mut starts: Vec<*mut c_uchar> = binaries
             .iter_mut()
