@@ -3,6 +3,7 @@
 //! Drivers call back on threads of theirs, where nothing may be asked of them. So a callback only posts a job to this
 //! thread. Jobs put commands on queues, which never waits for other commands, and run no user code.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
 
@@ -17,7 +18,7 @@ fn jobs() -> Option<&'static Sender<Job>> {
     let start = || {
         let (sender, jobs) = channel::<Job>();
         let thread = std::thread::Builder::new().name("oclave-events".to_owned());
-        match thread.spawn(move || jobs.into_iter().for_each(exit::run)) {
+        match thread.spawn(move || jobs.into_iter().for_each(|job| exit::run(Box::new(|| run(job))))) {
             Ok(_) => Some(sender),
             Err(error) => {
                 log::error!("no thread for events: {error:#}");
@@ -26,6 +27,14 @@ fn jobs() -> Option<&'static Sender<Job>> {
         }
     };
     JOBS.get_or_init(start).as_ref()
+}
+
+/// Runs a job. The closures of users catch their panics themselves, but what they hold may panic as it is dropped: that must
+/// not end the thread, on which everything waits that is held back.
+fn run(job: Job) {
+    if catch_unwind(AssertUnwindSafe(job)).is_err() {
+        log::error!("the thread for events caught a panic");
+    }
 }
 
 /// Makes sure that the thread is there.

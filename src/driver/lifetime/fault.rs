@@ -100,11 +100,20 @@ impl Context {
         }
     }
 
-    /// Frees the words; for the context's `Drop`.
+    /// Frees the words; for the context's `Drop`, while the slots still know the commands of queues that are gone: kernels
+    /// hold the address of the words, and the driver does not know that they do.
     pub(in crate::driver) fn stop_watching(&self) {
         let Ok(usm) = self.usm() else { return };
-        for (_, cell) in self.faults().cells().drain(..) {
-            // SAFETY: the memory is the context's own; no command is left that could use it, as each keeps the context.
+        let cells = std::mem::take(&mut *self.faults().cells());
+        if cells.is_empty() {
+            return;
+        }
+        if let Err(error) = self.slots().finish(u64::MAX) {
+            log::error!("the words of faults are given up, as kernels may still write them: {error}");
+            return;
+        }
+        for (_, cell) in cells {
+            // SAFETY: the memory is the context's own. All queues are gone, and their last commands have ended.
             if let Err(error) = unsafe { usm.clMemBlockingFreeINTEL(self.raw(), cell.0.as_ptr().cast()) } {
                 log::error!("the words of faults were not freed: {error:#}");
             }

@@ -250,8 +250,8 @@ impl Drop for Context {
         // Queues and allocations hold the context, so what is left are commands of queues that are gone.
         self.retired.drain(|keep| self.free(keep));
         self.spare.iter().flat_map(Spare::drain).for_each(|pointer| self.give_back(pointer));
-        self.slots.clear();
         self.stop_watching();
+        self.slots.clear();
         // SAFETY: the reference is this object's own.
         if let Err(error) = unsafe { self.api.clReleaseContext(self.raw) } {
             log::error!("a context was not released: {error:#}");
