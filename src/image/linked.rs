@@ -149,6 +149,8 @@ impl LinkedImages {
 
     /// The linked image.
     pub(super) fn link(&self) -> Result<DeviceImage> {
+        // The names of functions decide, and the first image that has one serves it.
+        self.with(|program| program.conflicts())?.iter().for_each(|conflict| log::warn!("{conflict}"));
         self.with(|program| program.link())
     }
 }

@@ -13,9 +13,7 @@ use images::{
 };
 use oclave::mask::Mask;
 use oclave::record::Session;
-use oclave::{
-    Aspects, Context, ErrorKind, ImageTable, Kernel, KernelBundle, KernelCall, ProgramCache, Queue,
-};
+use oclave::{Aspects, Context, ErrorKind, ImageTable, Kernel, KernelCall, ProgramCache, Queue};
 use oclave_image::DeviceImage;
 
 #[test]
@@ -263,7 +261,7 @@ fn of_two_providers_of_one_function_the_first_serves() {
 fn tables_are_found_when_they_are_registered() {
     fn table(name: &'static str, image: &DeviceImage) -> &'static ImageTable {
         let bytes: &'static [u8] = Box::leak(image.to_bytes().into_boxed_slice());
-        Box::leak(Box::new(ImageTable::new(name, Box::leak(Box::new([bytes])))))
+        Box::leak(Box::new(common::load::table(name, Box::leak(Box::new([bytes])))))
     }
     let Some(device) = device() else { return };
     let queue = queue(&device);
@@ -318,7 +316,7 @@ fn images_made_ahead_of_time_are_neither_linked_nor_compiled() {
     let made = oclave::build_ahead_of_time(&device, &bytes, true).unwrap();
     assert_eq!(made.len(), 1, "sets are gone");
     let queue = queue(&device);
-    let kernels = KernelBundle::from_image(queue.context(), &made[0]).unwrap();
+    let kernels = common::load::image(queue.context(), &made[0]).unwrap();
     let session = Session::start();
     let objects = construct(&queue, &kernels, &[MUL, ADD]);
     assert_eq!(apply(&queue, &kernels, &objects).unwrap(), [0, 3]);
@@ -329,7 +327,7 @@ fn images_made_ahead_of_time_are_neither_linked_nor_compiled() {
     assert!(text.contains("kernel `apply`"), "{text}");
     // The binary is for the device as it is; without, there is still the module.
     let masked = self::queue(&device.masked(Mask::FP64));
-    let kernels = KernelBundle::from_image(masked.context(), &made[0]).unwrap();
+    let kernels = common::load::image(masked.context(), &made[0]).unwrap();
     let objects = construct(&masked, &kernels, &[MUL, ADD]);
     assert_eq!(apply(&masked, &kernels, &objects).unwrap(), [0, 3]);
 }

@@ -1,9 +1,10 @@
 //! Images that cannot be linked, and what is said of them.
 
 use crate::common::{device, queue};
-use crate::images::{ADD, APPLY, kernels, load, set, sum};
+use crate::images::{ADD, APPLY, MUL, OTHER, apply, construct, expected, kernels, load, set, sum};
 use oclave::{Device, ErrorKind, KernelBundle};
 use oclave_image::DeviceImage;
+use oclave_image::passes::VirtualProgram;
 
 fn refused(device: &Device, images: &[DeviceImage]) -> String {
     let queue = queue(device);
@@ -59,7 +60,51 @@ fn images_of_another_version_are_refused() {
     let queue = queue(&device);
     let mut image = sum();
     image.properties.insert("oclave/virtual calls", "abi", oclave_image::PropertyValue::U32(99));
-    let error = KernelBundle::from_image(queue.context(), &image.to_bytes()).unwrap_err();
+    let error = crate::common::load::image(queue.context(), &image.to_bytes()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Image);
     assert!(format!("{error:#}").contains("version 99"), "{error}");
+}
+
+/// What the library logs of sets.
+fn conflicts(sets: &[&DeviceImage]) -> Vec<String> {
+    let kernels = kernels(&["sum"]);
+    VirtualProgram { kernels: &kernels, sets, known: &[], report_faults: false }.conflicts().unwrap()
+}
+
+#[test]
+fn two_bodies_of_one_function_are_reported_with_both_images() {
+    let other = set(
+        "sum",
+        "other",
+        include_bytes!("../fixtures/virtual/set_half.spv"),
+        &[("add", "__vfw_half_half", APPLY, ADD, &[])],
+    );
+    let [text] = &*conflicts(&[&sum(), &other]) else { panic!("one conflict") };
+    for part in ["`add`", "one body in image `sum`", "another in image `other`"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+/// A header that two programs include.
+#[test]
+fn one_body_in_two_images_is_one_function() {
+    let Some(device) = device() else { return };
+    let mut bytes = include_bytes!("../fixtures/virtual/set_sum.spv").to_vec();
+    for at in 0..bytes.len() - 10 {
+        if &bytes[at..at + 10] == b"__vfw_sum_" {
+            bytes[at..at + 10].copy_from_slice(b"__vfw_two_");
+        }
+    }
+    let functions = [
+        ("add", "__vfw_two_add", APPLY, ADD, &[][..]),
+        ("mul", "__vfw_two_mul", APPLY, MUL, &[]),
+        ("size", "__vfw_two_size", OTHER, ADD, &[]),
+    ];
+    let queue = queue(&device);
+    let kernels = load(&queue, &kernels(&["sum"]));
+    let two = set("sum", "two", &bytes, &functions);
+    assert_eq!(conflicts(&[&sum(), &two]), [""; 0]);
+    let _bundles = [sum(), two].map(|image| load(&queue, &image));
+    let objects = construct(&queue, &kernels, &[ADD, MUL]);
+    assert_eq!(apply(&queue, &kernels, &objects).unwrap(), [expected(ADD, 0), expected(MUL, 1)]);
 }

@@ -1,5 +1,6 @@
 //! Virtual calls: kernels and the sets that they call become one module, with dispatchers for exactly these.
 
+mod bodies;
 mod faults;
 mod generate;
 mod plan;
@@ -38,13 +39,19 @@ impl VirtualProgram<'_> {
     /// [`ImageError::Link`](crate::ImageError::Link) for two functions of one code; those of
     /// [`DeviceImage::virtual_functions`].
     pub fn plan(&self) -> Result<DispatchPlan> {
-        let kernels = self.kernels.virtual_functions()?;
-        let sets: Vec<(&str, VirtualFunctions)> = self
-            .sets
-            .iter()
-            .map(|set| Ok((set.name.as_str(), set.virtual_functions()?)))
-            .collect::<Result<_>>()?;
-        DispatchPlan::new(&kernels, &sets, self.known)
+        DispatchPlan::new(&self.kernels.virtual_functions()?, &self.described()?, self.known)
+    }
+
+    /// Functions that several of the images provide with different bodies, a sentence for each.
+    ///
+    /// # Errors
+    /// Those of [`DeviceImage::virtual_functions`], and for images whose words are no module.
+    pub fn conflicts(&self) -> Result<Vec<String>> {
+        bodies::conflicts(self.sets, &self.described()?)
+    }
+
+    fn described(&self) -> Result<Vec<(&str, VirtualFunctions)>> {
+        self.sets.iter().map(|set| Ok((set.name.as_str(), set.virtual_functions()?))).collect()
     }
 
     /// The linked image without its module: kernels, device globals, specialization constants, requirements.

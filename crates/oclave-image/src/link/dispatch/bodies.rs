@@ -1,0 +1,139 @@
+//! Whether two images that provide one virtual function mean the same by it.
+//!
+//! Functions are told apart by their names, as linkers do, and of two of one name only one is linked. Names of types and
+//! lines of sources may differ. Where what is executed differs, the source may still be the same: at another optimisation level
+//! the bodies differ, too. So this is reported, and no error.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use crate::spirv::{Decoration, Definitions, Instruction, Module, Op};
+use crate::virtual_functions::VirtualFunction;
+use crate::{DeviceImage, Result, VirtualFunctions};
+
+/// What two images say differently of one function, a sentence for each function.
+///
+/// # Errors
+/// For images whose words are no module.
+pub(super) fn conflicts(
+    sets: &[&DeviceImage],
+    described: &[(&str, VirtualFunctions)],
+) -> Result<Vec<String>> {
+    let mut providers: BTreeMap<&str, Vec<(usize, &VirtualFunction)>> = BTreeMap::new();
+    for (index, (_, set)) in described.iter().enumerate() {
+        for function in &set.functions {
+            providers.entry(&function.name).or_default().push((index, function));
+        }
+    }
+    providers.retain(|_, images| images.len() > 1);
+    let mut modules: BTreeMap<usize, Module> = BTreeMap::new();
+    for &(index, _) in providers.values().flatten() {
+        if let (false, Some(set)) = (modules.contains_key(&index), sets.get(index)) {
+            modules.insert(index, Module::from_words(set.spirv.clone())?);
+        }
+    }
+    let facts: BTreeMap<usize, Facts<'_>> =
+        modules.iter().map(|(index, module)| (*index, Facts::new(module))).collect();
+    let body = |(index, function): &(usize, &VirtualFunction)| facts.get(index)?.body(&function.wrapper);
+    let image = |index: usize| described.get(index).map_or("", |(image, _)| image);
+    let mut conflicts = Vec::new();
+    for (name, images) in &providers {
+        let Some((first, others)) = images.split_first() else { continue };
+        let expected = body(first);
+        if let Some(other) = others.iter().find(|other| body(other) != expected) {
+            conflicts.push(format!(
+                "virtual function `{name}` has one body in image `{}`, which is called, and another in image `{}`; unless                  these are one source compiled with different options, give one of the classes another name or namespace",
+                image(first.0),
+                image(other.0)
+            ));
+        }
+    }
+    Ok(conflicts)
+}
+
+/// A module and the names that its ids have for other modules.
+struct Facts<'m> {
+    definitions: Definitions<'m>,
+    names: BTreeMap<u32, String>,
+}
+
+impl<'m> Facts<'m> {
+    fn new(module: &'m Module) -> Self {
+        let annotations = module.instructions().take_while(|i| !i.is(Op::Function));
+        let names = annotations
+            .filter(|i| i.is(Op::Decorate) && i.operand(1) == Some(Decoration::LinkageAttributes as u32))
+            .filter_map(|i| Some((i.operand(0)?, i.string(2)?.into_owned())))
+            .collect();
+        Self { definitions: Definitions::new(module), names }
+    }
+
+    /// All that the exported function executes, in words that do not depend on how the module numbers its ids.
+    fn body(&self, export: &str) -> Option<Vec<u32>> {
+        let root = self.names.iter().find(|(_, name)| *name == export).map(|(id, _)| *id)?;
+        let mut walk =
+            Walk { facts: self, numbers: BTreeMap::new(), open: VecDeque::new(), words: Vec::new() };
+        walk.number(root);
+        let mut inside = BTreeSet::new();
+        while let Some(id) = walk.open.pop_front() {
+            if !inside.contains(&id) {
+                walk.definition(id, id == root, &mut inside);
+            }
+        }
+        Some(walk.words)
+    }
+}
+
+/// Ids in the order in which they are met.
+struct Walk<'w, 'm> {
+    facts: &'w Facts<'m>,
+    numbers: BTreeMap<u32, u32>,
+    open: VecDeque<u32>,
+    words: Vec<u32>,
+}
+
+impl Walk<'_, '_> {
+    fn number(&mut self, id: u32) -> u32 {
+        let next = self.numbers.len() as u32;
+        *self.numbers.entry(id).or_insert_with(|| {
+            self.open.push_back(id);
+            next
+        })
+    }
+
+    /// A type, constant, variable or function; `inside` gets the ids that a function defines.
+    fn definition(&mut self, id: u32, is_root: bool, inside: &mut BTreeSet<u32>) {
+        let definitions = &self.facts.definitions;
+        let Some(instruction) = definitions.instruction(id) else { return };
+        let name = self.facts.names.get(&id).filter(|_| !is_root);
+        if !instruction.is(Op::Function) {
+            if let (true, Some(name)) = (instruction.is(Op::Variable), name) {
+                return self.words.extend(name.bytes().map(u32::from));
+            }
+            return self.instruction(&instruction);
+        }
+        let code = definitions.module().instructions_from(instruction.at);
+        let body: Vec<Instruction<'_>> = code.take_while(|i| !i.is(Op::FunctionEnd)).collect();
+        // Found by its name where it is linked.
+        if let (false, Some(name)) = (body.iter().any(|i| i.is(Op::Label)), name) {
+            return self.words.extend(name.bytes().map(u32::from));
+        }
+        for instruction in body {
+            inside.extend(instruction.result_id());
+            if !instruction.is(Op::Line) && !instruction.is(Op::NoLine) {
+                self.instruction(&instruction);
+            }
+        }
+    }
+
+    fn instruction(&mut self, instruction: &Instruction<'_>) {
+        let mut ids = BTreeSet::new();
+        instruction.visit_ids(&self.facts.definitions, |index, _| {
+            ids.insert(index);
+        });
+        self.words.push(u32::from(instruction.opcode));
+        for index in 1.. {
+            let Some(word) = instruction.word(index) else { break };
+            let word = if ids.contains(&index) { self.number(word) } else { word };
+            self.words.push(word);
+        }
+    }
+}
