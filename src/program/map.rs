@@ -104,9 +104,18 @@ impl ProgramMap {
     /// The programs of an image that there are, whatever their specialization and what they are linked with. Waits for those
     /// that are being built.
     pub(crate) fn programs_of(&self, key: ProgramKey) -> Vec<Arc<BuiltProgram>> {
+        self.programs_where(|of| (of.image, of.device) == (key.image, key.device))
+    }
+
+    /// All programs for a device that there are. Waits for those that are being built.
+    pub(crate) fn programs_on(&self, device: usize) -> Vec<Arc<BuiltProgram>> {
+        self.programs_where(|of| of.device == device)
+    }
+
+    fn programs_where(&self, wanted: impl Fn(&ProgramKey) -> bool) -> Vec<Arc<BuiltProgram>> {
         let variants: Vec<_> = lock(&self.programs)
             .iter()
-            .filter(|(of, _)| (of.image, of.device) == (key.image, key.device))
+            .filter(|(of, _)| wanted(of))
             .flat_map(|(_, variants)| variants)
             .map(|(_, flight)| Arc::clone(flight))
             .collect();

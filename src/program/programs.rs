@@ -249,6 +249,10 @@ impl Programs {
         global: &DeviceGlobalInfo,
         (index, state): (usize, &DeviceState),
     ) -> Result<Region> {
+        if image.virtual_functions().provides.is_some() {
+            return global_of_set(&map.programs_on(index), &global.id)
+                .map_err(|error| error.at(format!("image `{}`", image.name())));
+        }
         if !image.image().kernels.iter().any(|kernel| kernel.device_globals.contains(&global.id)) {
             let what = "it has device_image_scope, and no kernel uses it";
             return Err(Error::new(ErrorKind::KernelNotSupported, what)
@@ -316,6 +320,23 @@ impl<'a> Source<'a> {
                 Self { name: bundle::NAME, images, kernel: kernel.name() }
             }
         })
+    }
+}
+
+/// A variable with `device_image_scope` that virtual functions use: it lives in the program of the kernels that call them.
+fn global_of_set(programs: &[Arc<BuiltProgram>], id: &str) -> Result<Region> {
+    let found: Vec<&Region> = programs.iter().filter_map(|program| program.own_global(id)).collect();
+    match found.as_slice() {
+        [memory] => Ok(Region::clone(memory)),
+        [] => Err(Error::invalid(
+            "it has device_image_scope, only virtual functions use it, and no program with them was built yet",
+        )
+        .remedy("launch a kernel that calls them first, or drop device_image_scope")),
+        several => Err(Error::invalid(format!(
+            "it has device_image_scope, only virtual functions use it, and {} programs have an instance each",
+            several.len()
+        ))
+        .remedy("drop device_image_scope")),
     }
 }
 
