@@ -225,6 +225,9 @@ fn options(config: &Config, package: Option<&Path>) -> String {
     if config.single_pass {
         text.push_str(" single-pass");
     }
+    if config.fp_contract {
+        text.push_str(" contract");
+    }
     if let Some((file, targets)) = &config.device_config {
         let contents = std::fs::read_to_string(file).unwrap_or_default();
         let _ = write!(text, " targets {targets:?} of {contents:?}");

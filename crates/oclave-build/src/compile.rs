@@ -231,6 +231,8 @@ impl Compiler<'_> {
         if self.config.single_pass {
             args.push("-DOCLAVE_SINGLE_PASS=1".into());
         }
+        // Clang's default leaves it to the driver, which then decides by what stands around an expression.
+        args.push(format!("-ffp-contract={}", if self.config.fp_contract { "on" } else { "off" }).into());
         args.extend(self.common_arguments(source, opt_level));
         args
     }

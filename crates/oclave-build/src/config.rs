@@ -36,6 +36,7 @@ pub struct Config {
     pub(crate) translator_args: Vec<OsString>,
     pub(crate) driver_functions: Vec<String>,
     pub(crate) single_pass: bool,
+    pub(crate) fp_contract: bool,
     pub(crate) checked_in: Option<PathBuf>,
     pub(crate) update_checked_in: bool,
     pub(crate) environment: Environment,
@@ -57,6 +58,7 @@ impl Default for Config {
             translator_args: Vec::new(),
             driver_functions: Vec::new(),
             single_pass: false,
+            fp_contract: false,
             checked_in: None,
             update_checked_in: false,
             environment: Environment::default(),
@@ -150,6 +152,20 @@ impl Config {
     /// `SHARED` functions have no native code then, and no Rust functions.
     pub fn single_pass(&mut self, single_pass: bool) -> &mut Self {
         self.single_pass = single_pass;
+        self
+    }
+
+    /// Lets the driver round `a * b + c` once instead of twice, wherever it likes (off unless set).
+    ///
+    /// Off, a product is rounded before something is added to it, and so is that of `mad`: a kernel computes the same bits
+    /// when it is launched and in graphs, on all devices that round divisions and functions alike, and in `SHARED` functions
+    /// on the host. `fma` rounds once in any case.
+    ///
+    /// On, kernels that mostly multiply and add may be launched faster. Drivers decide by what stands around an
+    /// expression, so the last bits may differ between a launch and a graph of the same kernel. Intel's compiler also calls a
+    /// function for it in the interpreter of graphs, which is slow.
+    pub fn fp_contract(&mut self, fp_contract: bool) -> &mut Self {
+        self.fp_contract = fp_contract;
         self
     }
 

@@ -116,6 +116,7 @@ fn compile(
     unit.kernel_sources = kernel_sources(sources, &units);
     unit.sources = translated.sources;
     let mut options = PostLinkOptions::default();
+    options.round_products = !config.fp_contract;
     options.split = config.split;
     options.virtual_call_depth = config.virtual_call_depth;
     let mut images = post_link(&[unit], &options).map_err(|error| {

@@ -564,3 +564,67 @@ fn a_function_without_a_body_is_an_error_of_the_build() {
     );
     folder.build(&mut Config::new(), &["c.cl"]).result.unwrap();
 }
+
+/// Devices run no code before kernels: what the compiler does not compute must not become zero in silence.
+#[test]
+fn values_that_need_code_before_kernels_are_errors() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    let device_global = "#include <oclave/oclave.h>\nint f() { return 7; }\nDEVICE_GLOBAL() __global int v = f();\n\
+                         kernel void k(__global int *o) { *o = v; }\n";
+    let plain = "int f() { return 7; }\n__global int v = f();\nkernel void k(__global int *o) { *o = v; }\n";
+    let object = "#include <oclave/virtual.hpp>\n\
+                  struct shape { INDIRECTLY_CALLABLE() virtual int area() const { return x; } int x; shape() : x(5) {} };\n\
+                  __global shape s;\n\
+                  CALLS_INDIRECTLY() kernel void k(__global int *o) { __global const shape *p = &s; *o = p->area(); }\n";
+    for (source, at_o2) in [(device_global, true), (plain, true), (object, false)] {
+        folder.write("early.clcpp", source);
+        let is_refused = |level| {
+            let error =
+                folder.build(Config::new().opt_level(level), &["early.clcpp"]).error(ErrorKind::PostLink);
+            assert_has(&error, &["early.clcpp", "no constant", "constant expression"]);
+        };
+        is_refused(0);
+        if !at_o2 {
+            is_refused(2);
+            continue;
+        }
+        // Here the optimiser computes the value.
+        let image = images(&folder.build(&mut Config::new(), &["early.clcpp"])).remove(0);
+        let text =
+            oclave_image::disassemble(&oclave_image::spirv::Module::from_words(image.spirv.clone()).unwrap());
+        let known = image.device_globals().unwrap();
+        let value = known.first().map(|global| global.initial.bytes.clone());
+        assert!(value == Some(vec![7, 0, 0, 0]) || value.is_none() && text.contains(" 7"), "{text}");
+    }
+    // A constant object has its class, as a number in the place of a pointer.
+    folder.write("early.clcpp", &object.replace("shape() :", "constexpr shape() :"));
+    let image = images(&folder.build(&mut Config::new(), &["early.clcpp"])).remove(0);
+    let text = oclave_image::disassemble(&oclave_image::spirv::Module::from_words(image.spirv).unwrap());
+    assert_has(&text, &["ConvertUToPtr", "OpConstantComposite"]);
+}
+
+/// How often a product and a sum round is the kernel's to say, unless the program leaves it to drivers.
+#[test]
+fn products_round_unless_drivers_may_contract() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write(
+        "k.cl",
+        "kernel void k(global float *x, global float4 *y, float a) { x[0] = x[1] * a + x[2]; y[0] = mad(y[1], a, y[2]); }\n\
+         kernel void plain(global int *x) { *x = 1; }\n",
+    );
+    let text = |config: &mut Config| {
+        let image = images(&folder.build(config, &["k.cl"])).remove(0);
+        oclave_image::disassemble(&oclave_image::spirv::Module::from_words(image.spirv).unwrap())
+    };
+    let rounds = text(&mut Config::new());
+    assert_eq!(rounds.matches("ContractionOff").count(), 2, "{rounds}");
+    assert!(rounds.matches("OpFMul").count() == 2 && !rounds.contains("OpExtInst %"), "{rounds}");
+    let contracts = text(Config::new().fp_contract(true));
+    assert!(contracts.matches("OpExtInst %").count() == 2 && !contracts.contains("OpFMul"), "{contracts}");
+}

@@ -19,8 +19,7 @@ const PARTS: usize = 3;
 /// Adds the variables of the class template to the device globals of `markers`.
 ///
 /// # Errors
-/// [`ImageError::Diagnostic`] for objects that are no variables at namespace scope, and for program-scope variables with
-/// constructors that run on the device.
+/// [`ImageError::Diagnostic`] for objects that are no variables at namespace scope.
 pub(crate) fn find(
     definitions: &Definitions<'_>,
     types: &TypeTable<'_>,
@@ -30,7 +29,6 @@ pub(crate) fn find(
     if markers.units.is_empty() {
         return Ok(());
     }
-    check_constructors(definitions)?;
     let module = definitions.module();
     for variable in module.instructions().take_while(|i| !i.is(Op::Function)).filter(|i| i.is(Op::Variable)) {
         let (Some(id), Some(initializer)) = (variable.result_id(), variable.operand(1)) else { continue };
@@ -64,8 +62,12 @@ pub(crate) fn find(
     Ok(())
 }
 
-/// Code that runs before the kernels: drivers do not run it, so that variables would silently be zero.
-fn check_constructors(definitions: &Definitions<'_>) -> Result<()> {
+/// Code that runs before the kernels: drivers do not run it, so that variables would silently be zero, and objects without
+/// their class.
+///
+/// # Errors
+/// [`ImageError::Diagnostic`] where there is some.
+pub(crate) fn check_constructors(definitions: &Definitions<'_>) -> Result<()> {
     for entry in definitions.module().instructions().filter(|i| i.is(Op::EntryPoint)) {
         let name = entry.string(2).unwrap_or_default();
         if let Some(source) = name.strip_prefix("_GLOBAL__sub_I_") {

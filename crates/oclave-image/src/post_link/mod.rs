@@ -22,6 +22,7 @@ use crate::link::virtual_functions::images::{SetFacts, Virtual, is_plain};
 use crate::link::virtual_functions::wrappers::Callable;
 use crate::link::virtual_functions::{dummy, lower};
 use crate::load::global_decorations;
+use crate::load::multiply_add;
 use crate::spirv::{Definitions, Module, TypeTable};
 use crate::transform::dce::{self, Root};
 use crate::{
@@ -50,6 +51,8 @@ pub struct PostLinkOptions {
     /// How deep virtual calls may nest in a cycle where kernels do not say `depth=N`, 1 to [`MAX_VIRTUAL_CALL_DEPTH`];
     /// `None`: such kernels are refused.
     pub virtual_call_depth: Option<u32>,
+    /// Whether `mad` becomes a multiplication and an addition, each of which rounds. Otherwise the driver decides.
+    pub round_products: bool,
 }
 
 /// Turns modules into device images.
@@ -132,6 +135,9 @@ fn link_unit(
 ) -> Result<(Vec<DeviceImage>, Vec<WantedSet>)> {
     let without_calls = remove_calls(&unit.module)?;
     let module = without_calls.as_ref().unwrap_or(&unit.module);
+    let rounded = if options.round_products { multiply_add::expand(module)? } else { None };
+    let module = rounded.as_ref().unwrap_or(module);
+    class_globals::check_constructors(&Definitions::new(module))?;
     let mut markers = Markers::new(module)?;
     let lowered = lower(unit, module, &markers)?;
     let definitions = Definitions::new(lowered.as_ref().map_or(module, |lowered| &lowered.module));
