@@ -381,4 +381,13 @@ CALLS_INDIRECTLY(s) kernel void use(global char *m, global int *out) { *out = ((
     let (_folder, built) = build(0, source);
     let error = built.result.as_ref().map(|_| "it builds".to_owned()).unwrap_or_else(ToString::to_string);
     assert_has(&error, &["shapes.clcpp", "virtual base classes", "opt_level 1"]);
+    // Of several files, the one with the virtual bases is named.
+    let folder = Folder::new();
+    folder.write("innocent.cl", "kernel void innocent(global int *x) { x[0] = 1; }");
+    folder.write("shapes.clcpp", &format!("{HEADER}{source}"));
+    let built = folder.build(Config::new().opt_level(0), &["innocent.cl", "shapes.clcpp"]);
+    let error = built.result.as_ref().map(|_| "it builds".to_owned()).unwrap_or_else(ToString::to_string);
+    let first = error.lines().next().unwrap_or_default();
+    assert!(first.contains("shapes.clcpp") && first.contains("opt_level 1"), "{error}");
+    assert!(!first.contains("innocent.cl"), "{error}");
 }

@@ -55,15 +55,18 @@ pub(crate) struct Translated {
 /// What the translator says of virtual functions and other pointers to functions unless it may use the extension.
 const NEEDS_FUNCTION_POINTERS: &str = "Can't translate function pointer";
 /// What it says of a vbase offset that clang 15 loads at -O0.
-const WRONG_LOADS: [&str; 2] =
-    ["Explicit load/store type does not match pointee type", "Callee is not a pointer type"];
+const WRONG_LOADS: [&str; 3] = [
+    "Explicit load/store type does not match pointee type",
+    "Explicit call type does not match pointee type",
+    "Callee is not a pointer type",
+];
 /// What it says before the name of an extension that it may not use.
 const NEEDS_EXTENSION: &str = "requires ";
 const FUNCTION_POINTERS: &str = "--spirv-ext=+SPV_INTEL_function_pointers";
 
 /// Translates; with the extension for function pointers, which post-link removes, only if the translator asks for it.
 fn translate(compiler: &Compiler<'_>, sources: &[Source], units: &[Unit]) -> Result<Translated> {
-    let bitcode = link(compiler, units)?;
+    let bitcode = link(compiler, sources, units)?;
     let (translated, extension) = run(compiler, &bitcode)?;
     let mut alone = Vec::new();
     if extension.is_some() && units.len() > 1 {
@@ -137,7 +140,7 @@ fn extension(words: &str) -> Option<&str> {
     name.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next()
 }
 
-fn link(compiler: &Compiler<'_>, units: &[Unit]) -> Result<PathBuf> {
+fn link(compiler: &Compiler<'_>, sources: &[Source], units: &[Unit]) -> Result<PathBuf> {
     if let [unit] = units {
         return Ok(unit.bitcode.clone());
     }
@@ -148,7 +151,15 @@ fn link(compiler: &Compiler<'_>, units: &[Unit]) -> Result<PathBuf> {
     args.extend(["-o".into(), linked.clone().into()]);
     let run = command::run(&llvm_link.path, &args, environment)?;
     if !run.success {
-        return Err(run.failure(ErrorKind::Link, "the sources do not link"));
+        let hint = hint(&run.stderr);
+        // With a hint it is one source that is wrong, which does not translate by itself either.
+        let is_wrong = |unit: &Unit| self::run(compiler, &unit.bitcode).is_ok_and(|(run, _)| !run.success);
+        let culprit = sources.iter().zip(units).find(|(_, unit)| !hint.is_empty() && is_wrong(unit));
+        let what = match culprit {
+            Some((source, _)) => format!("{} does not link{hint}", source.path.display()),
+            None => "the sources do not link".to_owned(),
+        };
+        return Err(run.failure(ErrorKind::Link, &what));
     }
     Ok(linked)
 }
