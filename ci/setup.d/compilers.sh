@@ -2,7 +2,7 @@
 # Compilers that turn kernels into SPIR-V, and the OpenCL loader. Sourced by ci/setup.
 
 # The versions in the order in which they are looked for: the best tested first.
-LLVM_VERSIONS=(15 18 19 14 16 17 20 21)
+LLVM_VERSIONS=(15 19 21 22 17 14 16 20 18)
 
 setup_compilers() {
     command -v cargo >/dev/null || die "cargo is missing: install Rust (1.88 or newer) with rustup"

@@ -256,7 +256,7 @@ impl Held {
     }
 
     fn enqueue(self: Arc<Self>, mut work: Work) {
-        let entered = work.session.as_ref().map(hook::Session::enter);
+        let _entered = work.session.as_ref().map(hook::Session::enter);
         let queue = work.queue.driver();
         let natives: Vec<&driver::Event> = work.natives.iter().collect();
         let enqueued = work.prepared.execute(queue, &natives, true);
@@ -275,7 +275,6 @@ impl Held {
             }
             Err(error) => {
                 work.queue.order().failed(&error);
-                drop(entered);
                 self.fail(work, error);
             }
         }

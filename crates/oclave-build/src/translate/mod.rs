@@ -62,6 +62,8 @@ const WRONG_LOADS: [&str; 3] = [
 ];
 /// What it says before the name of an extension that it may not use.
 const NEEDS_EXTENSION: &str = "requires ";
+/// What that of LLVM 18 says of vtables, which its clang leaves outside of global memory.
+const NO_VTABLES: &str = "Global variable cannot have Function storage class";
 const FUNCTION_POINTERS: &str = "--spirv-ext=+SPV_INTEL_function_pointers";
 
 /// Translates; with the extension for function pointers, which post-link removes, only if the translator asks for it.
@@ -124,6 +126,11 @@ fn hint(words: &str) -> String {
         return " (clang writes wrong code for virtual base classes without optimisation: compile with opt_level 1 or more)"
             .to_owned();
     }
+    if words.contains(NO_VTABLES) {
+        return " (llvm-spirv 18 cannot translate virtual functions: install clang, llvm and llvm-spirv 15, 17, 19 or newer, \
+                and name them with OCLAVE_CLANG, OCLAVE_LLVM_SPIRV and OCLAVE_LLVM_LINK)"
+            .to_owned();
+    }
     match extension(words) {
         Some(extension) => format!(
             " (it needs the extension {extension}, which not every device has; to allow it, call \
@@ -167,6 +174,13 @@ fn link(compiler: &Compiler<'_>, sources: &[Source], units: &[Unit]) -> Result<P
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_translator_without_vtables_is_told_with_the_remedy() {
+        let words = "InvalidInstruction: Can't translate llvm instruction:\n Global variable cannot have Function storage class. \
+                     Consider setting a proper address space.\n";
+        assert!(hint(words).contains("llvm-spirv 18 cannot translate virtual functions"), "{}", hint(words));
+    }
 
     #[test]
     fn a_missing_extension_is_named_with_the_remedy() {
