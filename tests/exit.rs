@@ -83,7 +83,10 @@ fn leave_work(context: &Context, how: &str) {
         let ran = queue.single_task(late()).unwrap();
         let leaves = how == "task" && round == 5;
         let task = other.after(&[&ran]).host_task(move || {
-            while leaves {
+            loop {
+                if !leaves {
+                    break;
+                }
                 if LEFT.load(Ordering::SeqCst) {
                     std::process::exit(8);
                 }

@@ -1,5 +1,5 @@
 //! Kernels stay right where the build replaces what the compiler's optimiser wrote.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![allow(clippy::unwrap_used)]
 
 mod common;

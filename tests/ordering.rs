@@ -381,7 +381,7 @@ fn edges_follow_the_values_that_parameters_have_when_a_command_is_added() {
     let of_b = graph.add(Command::parallel_for(1, advance(b.read_write(), 1, 5))).unwrap();
     parameter.update(b.read_write()).unwrap();
     let node = graph.add(described).unwrap();
-    assert_eq!(node.predecessors(), [of_b.clone()]);
+    assert_eq!(node.predecessors(), std::slice::from_ref(&of_b));
     let of_group = graph.add(&group).unwrap();
     assert_eq!(of_group.predecessors(), [node]);
     // And what comes behind them.
