@@ -43,7 +43,7 @@ fn measure_shape(context: &Context, cells: &UsmSlice<i32, usm::Device>, shape: &
     let graph = new();
     shapes::build(&graph, &waits, call);
     for (strategy, suffix) in [(ReplayStrategy::Enqueue, ""), (ReplayStrategy::Interpreter, "_lists")] {
-        let finalize = || graph.finalizer().strategy(strategy).finalize().unwrap();
+        let finalize = || graph.finalizer().strategy(strategy).wait_for_interpreter().finalize().unwrap();
         let place: RefCell<Option<ExecutableGraph>> = RefCell::default();
         let measure = |what: &str, make: &dyn Fn(), work: &dyn Fn()| {
             measure::budget(&name(&format!("{what}{suffix}")), n, rounds, units, make, |()| work());

@@ -2,9 +2,10 @@
 //! never be slower than the best of them.
 //!
 //! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes, times are medians of whole replays, the reference is the fastest of
-//! the other strategies. The automatic choice is measured once it has learned from its first replays. Names are
-//! `auto_<shape>_<items>item`, with `_loop` where the kernel has a loop that runs sixty-four times. On lines of their own is told how
-//! many segments and launches it took.
+//! the other strategies. The automatic choice is measured once the race of its first replays is over. Names are
+//! `auto_<shape>_<items>item`, with `_loop` where the kernel has a loop that runs sixty-four times; `auto_<shape>_mixed` has one node of
+//! 16384 items among seven of 64, `auto_<shape>_mixed_loop` one with loops of 1024 items. On lines of their own is told how many
+//! segments and launches it took.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 
@@ -81,6 +82,7 @@ fn main() {
     };
     Queue::new(&bench.context).unwrap().fill(&bench.memory, 0.0).unwrap().wait().unwrap();
     let only = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let is_wanted = |name: &str| only.as_ref().is_none_or(|only| name.contains(only.as_str()));
     for shape in &SHAPES {
         for (items, looped) in [
             (1, false),
@@ -94,8 +96,14 @@ fn main() {
             (1024, true),
         ] {
             let name = format!("auto_{}_{items}item{}", shape.name, if looped { "_loop" } else { "" });
-            if only.as_ref().is_none_or(|only| name.contains(only.as_str())) {
-                bench.measure(&name, &device, shape, items, looped);
+            if is_wanted(&name) {
+                bench.measure(&name, &device, shape, |_| (items, looped));
+            }
+        }
+        for (suffix, large) in [("", (MOST, false)), ("_loop", (1024, true))] {
+            let name = format!("auto_{}_mixed{suffix}", shape.name);
+            if is_wanted(&name) {
+                bench.measure(&name, &device, shape, |node| if node % 8 == 7 { large } else { (64, false) });
             }
         }
     }
@@ -117,12 +125,14 @@ impl Bench {
         }
     }
 
-    fn measure(&self, name: &str, device: &Device, shape: &Shape, items: usize, looped: bool) {
+    /// `size` gives the items of a node, and whether its kernel has a loop.
+    fn measure(&self, name: &str, device: &Device, shape: &Shape, size: impl Fn(usize) -> (usize, bool)) {
         let graph = Graph::new(&self.context, device).unwrap();
         let mut nodes: Vec<Node> = Vec::with_capacity(NODES);
         for at in 0..NODES {
             let (waits, x, y) = (shape.node)(at);
             let after: Vec<&Node> = waits.iter().map(|wait| &nodes[*wait]).collect();
+            let (items, looped) = size(at);
             let command = Command::parallel_for(items, self.call(at, items, looped, [x, y]));
             nodes.push(graph.after(&after).add(command).unwrap());
         }
@@ -131,14 +141,17 @@ impl Bench {
         let run = |executable: &ExecutableGraph| {
             queue.submit_graph(executable).unwrap().wait().unwrap();
         };
-        let auto = graph.finalize().unwrap();
-        // Its estimates are corrected three times at most: what they are from lists, what others are that were launched, and what was launched
-        // because of that. Then lists and launches may take turns.
+        let auto = graph.finalizer().wait_for_interpreter().finalize().unwrap();
+        // Up to five plans run three times each.
         (0..24).for_each(|_| run(&auto));
         let mut others = vec![ReplayStrategy::Enqueue, ReplayStrategy::Interpreter];
         others.extend(Graph::support(device).command_buffers.then_some(ReplayStrategy::CommandBuffer));
         let mut ways = vec![auto];
-        ways.extend(others.iter().map(|way| graph.finalizer().strategy(*way).finalize().unwrap()));
+        ways.extend(
+            others
+                .iter()
+                .map(|way| graph.finalizer().strategy(*way).wait_for_interpreter().finalize().unwrap()),
+        );
         let mut times = vec![Vec::new(); ways.len()];
         for round in 0..ROUNDS + 2 {
             for turn in 0..ways.len() {

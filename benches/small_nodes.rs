@@ -148,7 +148,7 @@ impl Ours {
                 .collect();
             nodes.push(graph.after(&after).add(command).unwrap());
         }
-        graph.finalizer().strategy(ReplayStrategy::Interpreter).finalize().unwrap()
+        graph.finalizer().strategy(ReplayStrategy::Interpreter).wait_for_interpreter().finalize().unwrap()
     }
 
     fn replay(&self, graph: &ExecutableGraph) {

@@ -230,7 +230,8 @@ impl Built {
                 _ => Command::parallel_for(1, call),
             }));
         }
-        let executable = graph.finalizer().updatable().strategy(strategy).finalize().unwrap();
+        let executable =
+            graph.finalizer().updatable().strategy(strategy).wait_for_interpreter().finalize().unwrap();
         if strategy == ReplayStrategy::Interpreter {
             assert_eq!(executable.not_interpreted(), []);
         }

@@ -35,6 +35,7 @@ run_checks() {
     check docs env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
     check msrv "$OCLAVE_REPO/ci/msrv"
     check scripts check_scripts
+    check layers "$OCLAVE_REPO/ci/layers"
 }
 
 # Every script of ci/ at least parses; shellcheck says more where it is installed.

@@ -71,7 +71,7 @@ impl Context {
             devices: devices.to_vec(),
             cache: ProgramCache::Environment,
             virtual_call_checks: crate::environment::switch("OCLAVE_VIRTUAL_CALL_CHECKS").unwrap_or(true),
-            graph_interpreter: crate::graph::interpreter_switch(),
+            graph_interpreter: crate::graph::interpreter_of_environment(),
             blocking_submissions: crate::environment::switch("OCLAVE_BLOCKING_SUBMISSIONS").unwrap_or(false),
         }
     }

@@ -52,7 +52,7 @@ fn a_fault_within_a_segment_is_told_once_by_the_next_wait_with_its_kernel() {
         for strategy in STRATEGIES {
             let finalize = |fault| {
                 let graph = graph(&queue, &memory, &out, fault);
-                graph.finalizer().strategy(strategy).finalize().unwrap()
+                graph.finalizer().strategy(strategy).wait_for_interpreter().finalize().unwrap()
             };
             let (good, bad) = (finalize(false), finalize(true));
             if strategy == ReplayStrategy::Interpreter {

@@ -65,7 +65,8 @@ fn graphs_and_executables_take_at_most_a_kibibyte_a_node() {
     let first = Graph::from_queue(&queue);
     let kernel = common::call(&bundle, "bump_by").pointer_mut(&memory).value(1_i32);
     first.add(Command::parallel_for(1, kernel)).unwrap();
-    let first = first.finalizer().strategy(ReplayStrategy::Interpreter).finalize().unwrap();
+    let first =
+        first.finalizer().strategy(ReplayStrategy::Interpreter).wait_for_interpreter().finalize().unwrap();
     queue.submit_graph(&first).unwrap().wait().unwrap();
     let bump = bundle.kernel("bump_by").unwrap();
     let before = BYTES.load(Ordering::SeqCst);
@@ -82,7 +83,7 @@ fn graphs_and_executables_take_at_most_a_kibibyte_a_node() {
     // Drivers that are part of the process allocate with malloc, which is not counted.
     for strategy in common::strategies(context.device()) {
         let before = BYTES.load(Ordering::SeqCst);
-        let executable = graph.finalizer().strategy(strategy).finalize().unwrap();
+        let executable = graph.finalizer().strategy(strategy).wait_for_interpreter().finalize().unwrap();
         let finalized = (BYTES.load(Ordering::SeqCst) - before) / NODES;
         queue.submit_graph(&executable).unwrap().wait().unwrap();
         let replayed = (BYTES.load(Ordering::SeqCst) - before) / NODES;

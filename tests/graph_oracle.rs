@@ -284,7 +284,7 @@ fn graphs(bench: &Bench, queues: &[Queue], steps: &[Step]) -> Vec<(&'static str,
 }
 
 fn finalize(graph: &Graph, strategy: ReplayStrategy, profiling: bool) -> ExecutableGraph {
-    let finalizer = graph.finalizer().strategy(strategy);
+    let finalizer = graph.finalizer().strategy(strategy).wait_for_interpreter();
     if profiling { finalizer.profiling() } else { finalizer }.finalize().unwrap()
 }
 

@@ -8,7 +8,7 @@ mod common;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{call, chain, replay_kernels, undecided, unmeasured, without_cache};
+use common::{call, chain, replay_kernels, undecided, without_cache};
 use oclave::record::Session;
 use oclave::{
     Buffer, Command, Context, DynamicParameter, ExecutableGraph, Graph, KernelBundle, KernelCall, Node,
@@ -18,7 +18,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 fn finalize(graph: &Graph, strategy: ReplayStrategy) -> ExecutableGraph {
-    graph.finalizer().strategy(strategy).finalize().unwrap()
+    graph.finalizer().strategy(strategy).wait_for_interpreter().finalize().unwrap()
 }
 
 fn bump(bundle: &KernelBundle, memory: &UsmSlice<i32, usm::Shared>, factor: i32) -> Command {
@@ -45,7 +45,7 @@ fn chains_side_by_side_run_as_wholes_without_synchronisation() {
     let graph = Graph::new(&context, context.device()).unwrap();
     let first = graph.add(Command::fill(&memory, 1)).unwrap();
     let mut ends: Vec<Node> = vec![first; CHAINS];
-    let bump = |memory, factor| bump_by(unmeasured(&bundle, "chained"), memory, factor);
+    let bump = |memory, factor| bump_by(call(&bundle, "chained"), memory, factor);
     for factor in 0..LENGTH as i32 {
         for (end, part) in ends.iter_mut().zip(&parts) {
             *end = graph.after(&[&*end]).add(bump(part, factor % 5 - 2)).unwrap();
@@ -205,7 +205,7 @@ fn nodes_with_buffers_are_tasks() {
     assert!(results[..2] == results[2..], "{results:?}");
 }
 
-/// Nodes are launched until the replay program is there, and run from lists then: the same results, whichever way.
+/// Nodes are launched until the interpreter program is there, and run from lists then: the same results, whichever way.
 #[test]
 fn programs_built_in_the_background_are_used_when_they_are_there() {
     let Some(context) = undecided() else { return };
@@ -217,11 +217,11 @@ fn programs_built_in_the_background_are_used_when_they_are_there() {
         let graph = Graph::from_queue(&queue);
         chain(&graph, [Command::fill(&memory, 1)]);
         chain(&graph, (0..100).map(|i| bump(&bundle, &memory, i % 3)));
-        let finalizer = graph.finalizer().strategy(ReplayStrategy::Interpreter).build_in_background();
+        let finalizer = graph.finalizer().strategy(ReplayStrategy::Interpreter);
         let finalizer = if updatable { finalizer.updatable() } else { finalizer };
         let executable = finalizer.finalize().unwrap();
         let [not] = executable.not_interpreted().try_into().unwrap();
-        assert_eq!((not.nodes.len(), not.reason.as_str()), (101, "its replay program is being built"));
+        assert_eq!((not.nodes.len(), not.reason.as_str()), (101, "its interpreter program is being built"));
         assert_eq!(executable.segments(), []);
         let expected: Vec<i32> = (0..64).map(|item| (0..100).fold(1, |x, i| x * (i % 3) + item)).collect();
         let begin = Instant::now();
@@ -234,7 +234,7 @@ fn programs_built_in_the_background_are_used_when_they_are_there() {
         assert_eq!(executable.segments()[0].nodes.len(), 101);
         assert_eq!(executable.not_interpreted(), []);
         // What is built is used at once.
-        let finalizer = graph.finalizer().strategy(ReplayStrategy::Interpreter).build_in_background();
+        let finalizer = graph.finalizer().strategy(ReplayStrategy::Interpreter);
         assert_eq!(finalizer.finalize().unwrap().segments().len(), 1);
     }
 }
@@ -347,15 +347,15 @@ fn programs_that_cannot_be_built_in_the_background_leave_launches() {
     let Some(context) = undecided() else { return };
     let Bumps { queue, graph, memory, .. } = unbuilt_bumps(&context);
     let session = Session::start();
-    // The kernels are built: the next program is the replay program.
+    // The kernels are built: the next program is the interpreter program.
     session.fail("clBuildProgram", 1, -11);
     let finalizer = graph.finalizer().strategy(ReplayStrategy::Interpreter);
-    let executable = finalizer.build_in_background().finalize().unwrap();
+    let executable = finalizer.finalize().unwrap();
     let begin = Instant::now();
     let mut runs = 0;
     let reason = loop {
         let [not] = executable.not_interpreted().try_into().unwrap();
-        if not.reason != "its replay program is being built" {
+        if not.reason != "its interpreter program is being built" {
             break not.reason;
         }
         assert!(begin.elapsed() < Duration::from_secs(60), "the failure is never told");
@@ -376,7 +376,7 @@ fn what_is_being_built_may_be_dropped() {
         let executables: Vec<ExecutableGraph> = (0..2)
             .map(|_| {
                 let finalizer = graph.finalizer().strategy(ReplayStrategy::Interpreter);
-                finalizer.build_in_background().finalize().unwrap()
+                finalizer.finalize().unwrap()
             })
             .collect();
         let events: Vec<_> =

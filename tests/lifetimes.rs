@@ -60,7 +60,8 @@ fn measured_replays_leave_nothing() {
             let graph = Graph::from_queue(&queue);
             (0..3)
                 .for_each(|value| drop(graph.after_all_leaves().add(Command::fill(&memory, value)).unwrap()));
-            let executable = graph.finalizer().profiling().strategy(strategy).finalize().unwrap();
+            let executable =
+                graph.finalizer().profiling().strategy(strategy).wait_for_interpreter().finalize().unwrap();
             let event = queue.submit_graph(&executable).unwrap();
             event.wait().unwrap();
             drop(event.clone());

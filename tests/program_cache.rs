@@ -127,7 +127,7 @@ fn damaged_entries_of_lists_are_made_anew() {
         let call = common::call(&bundle, "bump_by").pointer_mut::<i32>(&memory).value(1_i32);
         let graph = Graph::from_queue(&queue);
         common::chain(&graph, vec![oclave::Command::parallel_for(8, call); 5]);
-        let executable = graph.finalize().unwrap();
+        let executable = graph.finalizer().wait_for_interpreter().finalize().unwrap();
         assert_eq!(executable.segments().len(), 1, "{what}: {:?}", executable.not_interpreted());
         queue.submit_graph(&executable).unwrap().wait().unwrap();
         assert_eq!(*memory.read().unwrap(), [6; 8], "{what}");

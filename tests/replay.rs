@@ -37,7 +37,12 @@ fn each_strategy(
     for strategy in strategies(context.device()) {
         let value = context.alloc_device::<i32>(1).unwrap();
         Queue::new(&context).unwrap().copy_to_device(&[0], &value).unwrap();
-        let executable = chain(&context, &value, length).finalizer().strategy(strategy).finalize().unwrap();
+        let executable = chain(&context, &value, length)
+            .finalizer()
+            .strategy(strategy)
+            .wait_for_interpreter()
+            .finalize()
+            .unwrap();
         test(&context, &value, executable, strategy);
     }
 }
@@ -102,7 +107,7 @@ fn everything_may_be_dropped_while_a_replay_runs() {
             for _ in 0..10 {
                 graph.after_all_leaves().add(Command::single_task(slow.clone())).unwrap();
             }
-            let executable = graph.finalizer().strategy(strategy).finalize().unwrap();
+            let executable = graph.finalizer().strategy(strategy).wait_for_interpreter().finalize().unwrap();
             for _ in 0..3 {
                 queue.submit_graph(&executable).unwrap();
             }
@@ -187,7 +192,8 @@ fn replays_are_measured_when_that_was_asked_for() {
         unmeasured.wait().unwrap();
         assert_eq!(unmeasured.profiling().unwrap_err().kind(), ErrorKind::Profiling);
 
-        let finalize = || graph.finalizer().profiling().strategy(strategy).finalize().unwrap();
+        let finalize =
+            || graph.finalizer().profiling().strategy(strategy).wait_for_interpreter().finalize().unwrap();
         let (executable, other) = (finalize(), finalize());
         let plain = Queue::new(&context).unwrap();
         let event = queue.submit_graph(&executable).unwrap();
@@ -250,7 +256,7 @@ fn host_tasks_run_between_what_they_wait_for_and_what_waits_for_them() {
             for _ in 0..4 {
                 graph.after_all_leaves().add(bump.clone()).unwrap();
             }
-            let executable = graph.finalizer().strategy(strategy).finalize().unwrap();
+            let executable = graph.finalizer().strategy(strategy).wait_for_interpreter().finalize().unwrap();
             let partitions = executable.partitions();
             let shape: Vec<_> = partitions
                 .iter()
@@ -354,7 +360,7 @@ fn independent_nodes_are_one_event() {
                 let bump = call(&bundle, "bump_by").pointer_mut(values.slice(cell..).unwrap()).value(1_i32);
                 graph.add(Command::single_task(bump)).unwrap();
             }
-            let executable = graph.finalizer().strategy(strategy).finalize().unwrap();
+            let executable = graph.finalizer().strategy(strategy).wait_for_interpreter().finalize().unwrap();
             let submit = || queue.submit_graph(&executable).unwrap();
             submit().wait().unwrap();
             let session = Session::start();
@@ -415,7 +421,8 @@ fn threads_run_graphs_of_the_same_kernel_with_their_own_arguments() {
                     };
                     let graph = Graph::from_queue(&queue);
                     (0..8).for_each(|cell| drop(graph.add(bump(cell, thread * (cell as i32 + 1))).unwrap()));
-                    let executable = graph.finalizer().strategy(strategy).finalize().unwrap();
+                    let executable =
+                        graph.finalizer().strategy(strategy).wait_for_interpreter().finalize().unwrap();
                     for _ in 0..ROUNDS {
                         let replayed = queue.after(&[&last]).submit_graph(&executable).unwrap();
                         last = queue.submit(bump(0, 1000).after(&replayed)).unwrap();
@@ -453,7 +460,8 @@ fn replays_that_begin_with_nothing_wait_for_the_one_before() {
         {
             graph.after_all_leaves().add(command).unwrap();
         }
-        let executable = graph.finalizer().updatable().strategy(strategy).finalize().unwrap();
+        let executable =
+            graph.finalizer().updatable().strategy(strategy).wait_for_interpreter().finalize().unwrap();
         let slow = call(&bundle, "slow").pointer_mut::<u32>(&cell).value(30_000_000_u32);
         queues[0].single_task(slow).unwrap();
         queues.iter().for_each(|queue| drop(queue.submit_graph(&executable).unwrap()));

@@ -320,7 +320,8 @@ fn graphs_order_tasks_by_their_accessors() {
             recording.end();
             let (mut a, mut b) = (0_u32, 0_u32);
             for graph in [built, recorded] {
-                let executable = graph.finalizer().strategy(strategy).finalize().unwrap();
+                let executable =
+                    graph.finalizer().strategy(strategy).wait_for_interpreter().finalize().unwrap();
                 for _ in 0..3 {
                     queue.parallel_for(LEN, advance(x.read_write(), 1, 7)).unwrap();
                     queue.submit_graph(&executable).unwrap();

@@ -249,10 +249,10 @@ fn calls_that_reach_nothing_in_graphs() {
     for strategy in strategies {
         let graph = Graph::from_queue(&queue);
         graph.add(Command::single_task(optimised::nesting::use_node(&memory, 3, &out))).unwrap();
-        let sound = graph.finalizer().strategy(strategy).finalize().unwrap();
+        let sound = graph.finalizer().strategy(strategy).wait_for_interpreter().finalize().unwrap();
         let graph = Graph::from_queue(&queue);
         graph.add(Command::single_task(optimised::nesting::use_node(&memory, 4, &out))).unwrap();
-        let deep = graph.finalizer().strategy(strategy).finalize().unwrap();
+        let deep = graph.finalizer().strategy(strategy).wait_for_interpreter().finalize().unwrap();
         for _ in 0..2 {
             out.write().unwrap()[0] = 5;
             queue.submit_graph(&sound).unwrap().wait().unwrap();

@@ -179,7 +179,7 @@ fn replayed(
         }
     }
     let begin = Instant::now();
-    let executable = graph.finalizer().strategy(strategy).finalize()?;
+    let executable = graph.finalizer().strategy(strategy).wait_for_interpreter().finalize()?;
     println!("{name}: finalized in {:.1?}, {} segments", begin.elapsed(), executable.segments().len());
     if let Some(file) = arguments.dot.as_ref().filter(|_| strategy == ReplayStrategy::Interpreter) {
         executable.print(file, Detail::Brief)?;

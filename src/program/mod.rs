@@ -9,10 +9,10 @@ mod device;
 mod disk;
 mod flight;
 mod globals;
+mod interpreter;
 mod map;
 mod programs;
 mod ready;
-mod replay;
 mod spec;
 mod virtual_faults;
 
@@ -20,8 +20,10 @@ pub use ahead::build_ahead_of_time;
 pub(crate) use arguments::check as check_arguments;
 pub use bundle::{BundleKernel, KernelBundle};
 pub use disk::ProgramCache;
+pub(crate) use interpreter::{
+    GroupLimits, InterpreterProgram, InterpreterSlot, Segment as InterpreterSegment, Shape, TaskList,
+};
 pub(crate) use programs::Programs;
 pub(crate) use ready::ReadyKernel;
-pub(crate) use replay::{ReplayProgram, Segment as ReplaySegment, Shape, Source, TaskList, Work};
 pub use spec::{SpecConstant, SpecType};
 pub(crate) use spec::{SpecValue, set_spec};

@@ -1,5 +1,6 @@
 //! The programs of a context: from what a launch names to a kernel that is ready.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use oclave_image::DeviceGlobalInfo;
@@ -9,9 +10,9 @@ use super::bundle;
 use super::device::DeviceState;
 use super::disk::{DiskCache, ProgramCache};
 use super::globals::Globals;
+use super::interpreter::InterpreterProgram;
 use super::map::{GlobalKey, KernelKey, ProgramKey, ProgramMap};
 use super::ready::{BuiltProgram, ReadyKernel};
-use super::replay::ReplayProgram;
 use super::spec::{self, SpecValue};
 use super::virtual_faults::VirtualFaults;
 use crate::command::CallTarget;
@@ -162,40 +163,21 @@ impl Programs {
         self.known.enter(images);
     }
 
-    /// The replay program for a call's kernel, with the kernel's number in it. Builds both if nobody did.
+    /// The interpreter program for some kernels of the program that a call's kernel is in. Builds both if nobody did.
     ///
     /// # Errors
-    /// [`ErrorKind::KernelNotSupported`] with the reason, when the kernel cannot be replayed.
-    pub(crate) fn replay(
+    /// [`ErrorKind::KernelNotSupported`](crate::ErrorKind::KernelNotSupported) with the reasons, when it can run none of the kernels.
+    pub(crate) fn interpreter(
         &self,
         device: &Device,
         target: &CallTarget,
         specs: &[SpecValue],
-    ) -> Result<(Arc<ReplayProgram>, u32)> {
+        kernels: &BTreeSet<String>,
+    ) -> Result<Arc<InterpreterProgram>> {
         let ready = self.kernel(device, target, specs)?;
-        let program = match ready.replay() {
-            Some(known) => known.clone(),
-            None => self.make_replay(device, target, specs),
-        };
-        let place = |error: Error| error.at(format!("replaying kernel `{}`", ready.signature().name));
-        let program = program.map_err(place)?;
-        match program.layout().kernel_index(&ready.signature().name) {
-            Some(index) => Ok((program, index)),
-            None => {
-                let reason =
-                    program.layout().why_excluded(&ready.signature().name).unwrap_or("it is not there");
-                Err(place(Error::new(ErrorKind::KernelNotSupported, reason)))
-            }
+        if let Some(known) = ready.interpreters().find(kernels) {
+            return known;
         }
-    }
-
-    #[cold]
-    fn make_replay(
-        &self,
-        device: &Device,
-        target: &CallTarget,
-        specs: &[SpecValue],
-    ) -> Result<Arc<ReplayProgram>> {
         let (index, state) = self.device(device)?;
         let source = Source::of(target, specs)?;
         let map = match target {
@@ -207,8 +189,9 @@ impl Programs {
             let Ok((program, image)) = self.program(map, image, (index, state), specs) else { continue };
             let builder =
                 Builder { context: &self.context, disk: self.disk.as_ref(), globals: &self.globals };
-            let build = || builder.build_replay(&image, state, &spec::of_image(specs, &image), &program);
-            return program.replay().get_or_init(build).clone();
+            let specs = spec::of_image(specs, &image);
+            let build = || builder.build_interpreter(&image, state, &specs, &program, kernels);
+            return program.interpreters().find_or_build(kernels, build);
         }
         Err(Error::invalid("no image holds it"))
     }

@@ -7,7 +7,7 @@ use oclave_image::KernelSignature;
 
 use super::attach::Attached;
 use super::flight::lock;
-use super::replay::{ReplayProgram, ReplaySlot};
+use super::interpreter::InterpreterSlot;
 use crate::driver::kernel::SharedKernel;
 use crate::driver::usm::Allocation;
 use crate::driver::{self, Device};
@@ -21,12 +21,12 @@ pub(crate) struct BuiltProgram {
     program: Arc<driver::program::Program>,
     globals: Attached,
     kernels: Mutex<HashMap<String, Arc<ReadyKernel>>>,
-    replay: Arc<ReplaySlot>,
+    interpreters: Arc<InterpreterSlot>,
 }
 
 impl BuiltProgram {
     pub(super) fn new(program: Arc<driver::program::Program>, globals: Attached) -> Self {
-        Self { program, globals, kernels: Mutex::default(), replay: Arc::default() }
+        Self { program, globals, kernels: Mutex::default(), interpreters: Arc::default() }
     }
 
     /// The memory of a variable with `device_image_scope`.
@@ -39,9 +39,9 @@ impl BuiltProgram {
         self.globals.hidden.as_ref()
     }
 
-    /// The place of its replay program.
-    pub(super) fn replay(&self) -> &Arc<ReplaySlot> {
-        &self.replay
+    /// Its interpreter programs.
+    pub(super) fn interpreters(&self) -> &Arc<InterpreterSlot> {
+        &self.interpreters
     }
 
     /// The kernel `name`; one object however often it is asked for.
@@ -66,8 +66,8 @@ pub(crate) struct ReadyKernel {
     device: Device,
     signature: KernelSignature,
     max_work_group_size: OnceLock<usize>,
-    /// The place of its program's replay program.
-    replay: Arc<ReplaySlot>,
+    /// Those of its program.
+    interpreters: Arc<InterpreterSlot>,
     /// The memory of its hidden argument, if it has one.
     hidden: Option<Arc<Allocation>>,
 }
@@ -81,7 +81,7 @@ impl ReadyKernel {
             device: program.device().clone(),
             signature: signature.clone(),
             max_work_group_size: OnceLock::new(),
-            replay: Arc::clone(&of.replay),
+            interpreters: Arc::clone(&of.interpreters),
             hidden,
         })
     }
@@ -101,9 +101,9 @@ impl ReadyKernel {
         &self.device
     }
 
-    /// The replay program of its program, when somebody asked for it and it was built, or why there is none.
-    pub(crate) fn replay(&self) -> Option<&Result<Arc<ReplayProgram>>> {
-        self.replay.get()
+    /// The interpreter programs of its program.
+    pub(crate) fn interpreters(&self) -> &Arc<InterpreterSlot> {
+        &self.interpreters
     }
 
     /// The kernel object, for setting arguments and enqueueing as one step.

@@ -13,7 +13,7 @@ use oclave::mask::Mask;
 use oclave::record::{ObjectKind, Session};
 use oclave::{
     Aspects, Command, Context, Device, Event, Graph, KernelBundle, KernelCall, ProgramCache, Queue,
-    QueueBuilder, ReplayStrategy, SpecConstant,
+    QueueBuilder, ReplayStrategy,
 };
 
 /// The selected device, or `None` after saying why.
@@ -94,13 +94,6 @@ pub(crate) fn call(bundle: &KernelBundle, name: &str) -> KernelCall {
 /// The kernels of `tests/fixtures/replay.cl`.
 pub(crate) fn replay_kernels(context: &Context) -> KernelBundle {
     load::spirv(context, include_bytes!("../fixtures/replay.spv")).unwrap()
-}
-
-/// A call of one of them in a program of its own, for tests that ask how lists are divided: what its kernels cost is as estimated, as
-/// neither this process nor an earlier one, which the cache knows of, has measured them. Only for graphs that are told their strategy.
-pub(crate) fn unmeasured(bundle: &KernelBundle, name: &str) -> KernelCall {
-    static CONSTANT: SpecConstant<i32> = SpecConstant::new("CONSTANT", 7);
-    call(bundle, name).spec(&CONSTANT, 1)
 }
 
 /// A context in which the environment does not say how graphs are replayed; or `None` after saying why.

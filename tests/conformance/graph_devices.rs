@@ -49,7 +49,12 @@ fn g_dev_001_what_is_said_is_what_works() {
             executable.partitions()[0].strategy
         };
         assert_eq!(run(graph.finalize().unwrap()), Some(support.strategy));
-        let interpreted = graph.finalizer().strategy(ReplayStrategy::Interpreter).finalize().unwrap();
+        let interpreted = graph
+            .finalizer()
+            .strategy(ReplayStrategy::Interpreter)
+            .wait_for_interpreter()
+            .finalize()
+            .unwrap();
         assert_eq!(run(interpreted) == Some(ReplayStrategy::Interpreter), support.interpreter);
         let buffers = graph.finalizer().strategy(ReplayStrategy::CommandBuffer).finalize();
         if support.command_buffers {

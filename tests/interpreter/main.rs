@@ -9,7 +9,7 @@ mod programs;
 mod random;
 mod reports;
 
-use common::{call, chain, replay_kernels, undecided, unmeasured};
+use common::{call, chain, replay_kernels, undecided};
 use oclave::record::Session;
 use oclave::{
     Command, Context, ExecutableGraph, Graph, KernelBundle, Local, NdRange, Node, Queue, ReplayStrategy,
@@ -37,7 +37,7 @@ fn mixed(bundle: &KernelBundle, [x, y]: [&UsmSlice<i32, usm::Shared>; 2], count:
 }
 
 fn finalize(graph: &Graph, strategy: ReplayStrategy) -> ExecutableGraph {
-    graph.finalizer().strategy(strategy).finalize().unwrap()
+    graph.finalizer().strategy(strategy).wait_for_interpreter().finalize().unwrap()
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn it_can_be_switched_off_and_on() {
     let few = make(None, ReplayStrategy::Auto, 10);
     assert_eq!(
         (few.segments().len(), reasons(&few)),
-        (0, vec!["there are fewer than 32 small kernels, which were not launched often yet".to_owned()])
+        (0, vec!["fewer than 32 small kernels; they become eligible after 4096 launches".to_owned()])
     );
     assert_eq!(reasons(&make(None, ReplayStrategy::Auto, 1)), ["there is no more than one small kernel"]);
     assert_eq!(make(None, ReplayStrategy::Interpreter, 10).segments().len(), 1);
@@ -205,13 +205,13 @@ fn nodes_that_do_not_depend_on_each_other_are_shared_by_groups() {
         graph
             .add(Command::parallel_for(
                 ITEMS,
-                unmeasured(&bundle, "chained").pointer_mut::<i32>(&part).value(i as i32),
+                call(&bundle, "chained").pointer_mut::<i32>(&part).value(i as i32),
             ))
             .unwrap();
     }
     let executable = finalize(&graph, ReplayStrategy::Interpreter);
     let nodes: usize = executable.segments().iter().map(|segment| segment.nodes.len()).sum();
-    assert_eq!(nodes, NODES);
+    assert_eq!(nodes, NODES, "{:?}", executable.not_interpreted());
     assert!(executable.segments().iter().all(|segment| segment.groups > 1 && segment.estimated_ns < 20e6));
     for _ in 0..2 {
         queue.submit_graph(&executable).unwrap();
@@ -296,7 +296,13 @@ fn updated_nodes_stay_in_their_lists_or_these_are_made_anew() {
     let graph = Graph::from_queue(&queue);
     let add = |command: &Command| graph.after_all_leaves().add(command.clone()).unwrap();
     let nodes: Vec<Node> = commands.iter().map(add).collect();
-    let executable = graph.finalizer().updatable().strategy(ReplayStrategy::Interpreter).finalize().unwrap();
+    let executable = graph
+        .finalizer()
+        .updatable()
+        .strategy(ReplayStrategy::Interpreter)
+        .wait_for_interpreter()
+        .finalize()
+        .unwrap();
     let scaled = |range: usize| {
         Command::parallel_for(range, call(&bundle, "chained").pointer_mut::<i32>(&y).value(5_i32))
     };

@@ -41,7 +41,7 @@ fn device_globals_are_those_of_all_programs() {
                 Command::single_task(using::read_shared(&count, &bins)),
             ],
         );
-        let executable = graph.finalize().unwrap();
+        let executable = graph.finalizer().wait_for_interpreter().finalize().unwrap();
         let nodes: Vec<_> = executable.segments().iter().map(|segment| segment.nodes.len()).collect();
         // Two images: two programs.
         assert_eq!(nodes, [40, 2], "{:?}", executable.not_interpreted());

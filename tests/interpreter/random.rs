@@ -162,7 +162,7 @@ fn lists_do_what_commands_do() {
             handles.push(node);
         }
         let executable =
-            graph.finalizer().updatable().strategy(ReplayStrategy::Interpreter).finalize().unwrap();
+            graph.finalizer().updatable().strategy(ReplayStrategy::Interpreter).wait_for_interpreter().finalize().unwrap();
         bench.reset(&queues[0]);
         let mut ran: Vec<Vec<Command>> = Vec::new();
         for (round, updates) in rounds.iter().enumerate() {

@@ -72,7 +72,12 @@ fn a_timeline_shows_segments() {
     chain(&graph, mixed(&bundle, [&x, &y], 50));
     chain(&graph, [Command::write(vec![1; N], &x)]);
     chain(&graph, mixed(&bundle, [&x, &y], 50));
-    let finalizer = graph.finalizer().profiling().updatable().strategy(ReplayStrategy::Interpreter);
+    let finalizer = graph
+        .finalizer()
+        .profiling()
+        .updatable()
+        .strategy(ReplayStrategy::Interpreter)
+        .wait_for_interpreter();
     let executable = finalizer.finalize().unwrap();
     let event = queue.submit_graph(&executable).unwrap();
     event.wait().unwrap();
@@ -109,7 +114,7 @@ fn a_launch_that_fails_names_the_nodes_of_its_segment() {
     queue.submit_graph(&executable).unwrap().wait().unwrap();
 }
 
-/// Where the replay program does not build, all nodes are launched.
+/// Where the interpreter program does not build, all nodes are launched.
 #[test]
 fn a_module_that_cannot_be_built_is_launched() {
     let Some(context) = undecided() else { return };
@@ -122,7 +127,7 @@ fn a_module_that_cannot_be_built_is_launched() {
     let value = context.alloc_shared::<i32>(1).unwrap();
     value.write().unwrap()[0] = 0;
     let session = Session::start();
-    // The first program that is built from now on is the replay program.
+    // The first program that is built from now on is the interpreter program.
     let bundle = replay_kernels(&context);
     let bump = call(&bundle, "chained").pointer_mut::<i32>(&value).value(1_i32);
     queue.single_task(bump.clone()).unwrap().wait().unwrap();

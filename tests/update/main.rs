@@ -64,7 +64,7 @@ proptest! {
         for (context, strategy) in contexts() {
             let bench = Bench::new(&context);
             let mut nodes = Nodes::build(&bench, &items);
-            let executable = bench.graph.finalizer().updatable().strategy(strategy).finalize().unwrap();
+            let executable = bench.graph.finalizer().updatable().strategy(strategy).wait_for_interpreter().finalize().unwrap();
             let queues = common::queues(&context);
             bench.cells.iter().flatten().for_each(|cell| queues[0].copy_to_device(&[1; LEN], cell).unwrap());
             let (mut cells, mut sums): (Cells, _) = ([[[1; LEN]; CELLS]; LANES], [0_u32; LANES]);
@@ -179,7 +179,7 @@ proptest! {
                 Nodes::build(bench, &items.iter().map(op).collect::<Vec<_>>())
             };
             let (_, mut new) = (build(&first, 0), build(&second, 1));
-            let executable = first.graph.finalizer().updatable().strategy(strategy).finalize().unwrap();
+            let executable = first.graph.finalizer().updatable().strategy(strategy).wait_for_interpreter().finalize().unwrap();
             executable.update_graph(&second.graph).unwrap();
             let queue = Queue::new(&context).unwrap();
             first.cells.iter().flatten().for_each(|cell| queue.copy_to_device(&[1; LEN], cell).unwrap());
@@ -213,7 +213,8 @@ fn chain(
             graph.after_all_leaves().add(Command::parallel_for(1, advance(&value, 1, &addend))).unwrap(),
         );
     }
-    let executable = graph.finalizer().updatable().strategy(strategy).finalize().unwrap();
+    let executable =
+        graph.finalizer().updatable().strategy(strategy).wait_for_interpreter().finalize().unwrap();
     (nodes, addend, value, executable)
 }
 
@@ -332,7 +333,8 @@ fn replays_see_whole_updates_of_whatever_thread() {
         let cell = |at: usize| Command::parallel_for(1, number(cells.slice(at..).unwrap(), &value));
         let mut nodes: Vec<Node> = (0..NODES).map(|at| graph.add(cell(at)).unwrap()).collect();
         nodes.push(graph.after_all_leaves().add(Command::copy(&cells, &slot(0))).unwrap());
-        let executable = graph.finalizer().updatable().strategy(strategy).finalize().unwrap();
+        let executable =
+            graph.finalizer().updatable().strategy(strategy).wait_for_interpreter().finalize().unwrap();
         let (next, queues) = (Mutex::new(0), common::queues(&context));
         std::thread::scope(|scope| {
             for thread in 0..THREADS {

@@ -6,8 +6,9 @@ use oclave_image::passes::interpreter::{InterpreterArgumentKind, OwnTask};
 
 use crate::command::{Argument, CommandKind, Form, KernelForm};
 use crate::driver::usm::Allocation;
+use crate::graph::plan::eligibility::LOCAL_ALIGN;
 use crate::memory::Region;
-use crate::program::ReplayProgram;
+use crate::program::InterpreterProgram;
 use crate::{Error, Queue, Result};
 
 /// A task to be written: everything but its block, which is in a list of bytes beside it.
@@ -24,7 +25,7 @@ pub(in crate::graph) struct Draft {
 impl Draft {
     /// A command as a task, its block in `block`; `None` if it does nothing.
     pub(in crate::graph) fn of(
-        program: &ReplayProgram,
+        program: &InterpreterProgram,
         command: &CommandKind,
         queue: &Queue,
         block: &mut Vec<u8>,
@@ -60,7 +61,7 @@ impl Draft {
     }
 
     fn of_kernel(
-        program: &ReplayProgram,
+        program: &InterpreterProgram,
         form: &KernelForm<'_>,
         queue: &Queue,
         block: &mut Vec<u8>,
@@ -83,7 +84,7 @@ impl Draft {
                     &small
                 }
                 (InterpreterArgumentKind::Local, Some(Argument::Local { size_bytes, .. })) => {
-                    let offset = local_bytes.next_multiple_of(crate::graph::plan::interpreter::LOCAL_ALIGN);
+                    let offset = local_bytes.next_multiple_of(LOCAL_ALIGN);
                     local_bytes = offset + size_bytes;
                     small = (offset as u64).to_ne_bytes();
                     &small
@@ -122,9 +123,7 @@ pub(in crate::graph) fn address(argument: &Argument) -> [u8; 8] {
 /// Local memory that a kernel is given.
 pub(in crate::graph) fn local_bytes(arguments: &[Argument]) -> usize {
     arguments.iter().fold(0, |all, argument| match argument {
-        Argument::Local { size_bytes, .. } => {
-            all.next_multiple_of(crate::graph::plan::interpreter::LOCAL_ALIGN) + size_bytes
-        }
+        Argument::Local { size_bytes, .. } => all.next_multiple_of(LOCAL_ALIGN) + size_bytes,
         _ => all,
     })
 }
@@ -146,5 +145,5 @@ pub(crate) fn memory_of(command: &CommandKind, queue: &Queue) -> Result<Vec<Arc<
 }
 
 pub(in crate::graph) fn lost() -> Error {
-    Error::invalid("a task that does not fit its replay program")
+    Error::invalid("a task that does not fit its interpreter program")
 }

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::finalizer::Options;
-use super::partition::DevicePart;
+use super::partition::PartitionExec;
 use super::prepare::{Place, Source, Steps};
+use super::refresh::{Moment, PartitionState};
 use super::strategy::ReplayStrategy;
 use crate::driver::event as driver;
 use crate::driver::mutable::Patches;
@@ -57,7 +58,7 @@ pub(in crate::graph) struct State {
     /// For commands to be prepared with.
     pub(in crate::graph) queue: Queue,
     /// By partition; `None` for host tasks.
-    pub(in crate::graph) device: Vec<Option<DevicePart>>,
+    pub(in crate::graph) device: Vec<Option<PartitionState>>,
     /// What it was made from; for updates.
     pub(in crate::graph) frozen: Option<Frozen>,
     /// For updates.
@@ -99,7 +100,8 @@ impl ExecutableGraph {
         for (index, partition) in (0..).zip(&partitions) {
             let nodes = partition.nodes.as_slice();
             let source = Source { flat: &flat, nodes, partition: index, queue: &queue, options };
-            parts.push((!partition.host).then(|| DevicePart::new(source, &mut places)).transpose()?);
+            let exec = (!partition.host).then(|| PartitionExec::new(source, &mut places)).transpose()?;
+            parts.push(exec.map(PartitionState::new));
         }
         let requirements = requirements(&flat);
         let lane = match partitions.as_slice() {
@@ -169,15 +171,16 @@ impl ExecutableGraph {
     pub fn partitions(&self) -> Vec<PartitionInfo> {
         let state = self.state();
         let flat = self.flat();
-        let info = |(partition, part): (&Partition, &Option<DevicePart>)| {
+        let info = |(partition, part): (&Partition, &Option<PartitionState>)| {
+            let part = part.as_ref().map(|part| &part.exec);
             let origin = |node: &u32| flat.origin(*node as usize) as usize;
-            let sequence = part.as_ref().map(|part| &part.steps.sequence);
+            let sequence = part.map(|part| &part.steps.sequence);
             let linear = sequence.is_none_or(Sequence::is_linear);
             let commands = sequence.map_or(0, Sequence::commands);
             PartitionInfo {
                 nodes: partition.nodes.iter().map(origin).collect(),
                 after: partition.waits.iter().map(|wait| *wait as usize).collect(),
-                strategy: part.as_ref().map(DevicePart::strategy),
+                strategy: part.map(PartitionExec::strategy),
                 linear,
                 commands,
                 sync_points: if linear { 0 } else { sequence.map_or(0, Sequence::len) },
@@ -197,9 +200,10 @@ impl ExecutableGraph {
     pub fn native_command_buffers(&self, queue: &Queue) -> Result<Vec<*mut std::ffi::c_void>> {
         self.check(queue)?;
         let mut state = self.state();
-        (0..self.0.partitions.len()).try_for_each(|part| self.plan_anew(&mut state, part))?;
+        (0..self.0.partitions.len())
+            .try_for_each(|part| self.refresh(&mut state, part, Moment::Submission))?;
         let mut handles = Vec::new();
-        for part in state.device.iter_mut().flatten() {
+        for PartitionState { exec: part, .. } in state.device.iter_mut().flatten() {
             handles.extend(part.replay.native(&part.steps.sequence, queue.driver())?);
         }
         Ok(handles)
@@ -260,17 +264,17 @@ impl ExecutableGraph {
         held: bool,
     ) -> Result<driver::Event> {
         let mut state = self.state();
-        let State { queue: own, device, .. } = &mut *state;
-        let Some(Some(part)) = device.get_mut(index) else { return queue.marker(after) };
-        part.bring_to(submission, self, own).map_err(|error| self.at(error))?;
+        let moment = Moment::Run(submission);
+        self.refresh(&mut state, index, moment).map_err(|error| self.at(error))?;
+        let Some(Some(part)) = state.device.get_mut(index) else { return queue.marker(after) };
         let measure = self.0.options.profiling && queue.properties().profiling;
-        part.run(queue, after, Mode { measure, held }).map_err(|error| self.at(error))
+        part.exec.run(queue, after, Mode { measure, held }).map_err(|error| self.at(error))
     }
 
     /// The allocations that a part uses.
     pub(in crate::graph) fn memory(&self, index: usize) -> Vec<Arc<Allocation>> {
         match self.state().device.get(index) {
-            Some(Some(part)) => part.steps.sequence.memory().chain(part.pending.memory()).cloned().collect(),
+            Some(Some(part)) => part.memory().cloned().collect(),
             _ => Vec::new(),
         }
     }
@@ -290,9 +294,9 @@ impl ExecutableGraph {
     }
 
     /// Looks at a partition, if it is one for the device.
-    pub(in crate::graph) fn with_part(&self, index: usize, look: impl FnOnce(&DevicePart)) {
+    pub(in crate::graph) fn with_part(&self, index: usize, look: impl FnOnce(&PartitionExec)) {
         if let Some(Some(part)) = self.state().device.get(index) {
-            look(part);
+            look(&part.exec);
         }
     }
 
@@ -300,13 +304,15 @@ impl ExecutableGraph {
     pub(in crate::graph) fn measures_steps(&self, index: usize) -> bool {
         let state = self.state();
         let part = state.device.get(index).and_then(Option::as_ref);
-        part.is_some_and(|part| part.replay.strategy() == ReplayStrategy::Enqueue)
+        part.is_some_and(|part| part.exec.replay.strategy() == ReplayStrategy::Enqueue)
     }
 
     /// The number of a part's sequence, and for each command of it the numbers of its nodes and what it is.
     pub(in crate::graph) fn commands_of(&self, index: usize) -> (u64, Vec<(Vec<usize>, String)>) {
         let state = self.state();
-        let Some(Some(part)) = state.device.get(index) else { return (u64::MAX, Vec::new()) };
+        let Some(Some(PartitionState { exec: part, .. })) = state.device.get(index) else {
+            return (u64::MAX, Vec::new());
+        };
         let nodes =
             self.0.partitions.get(index).map(|partition| partition.nodes.as_slice()).unwrap_or_default();
         let flat = self.flat();

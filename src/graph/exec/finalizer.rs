@@ -1,8 +1,8 @@
 //! From a modifiable graph to an executable one.
 //!
 //! ```text
-//! Frozen --flatten--> Flat: sub-graphs put in --partition--> host tasks, and what lies between them for the device
-//!        --steps----> a Sequence for each device partition --replay::choose--> how it is put on queues
+//! Frozen --plan::flatten--> Flat: sub-graphs put in --plan::partition--> host tasks, and what lies between them for the device
+//!        --plan::planner--> a PartitionPlan for each device partition --prepare--> a Sequence --strategy--> how it is put on queues
 //! ```
 
 use super::executable::ExecutableGraph;
@@ -16,7 +16,7 @@ pub(crate) struct Options {
     pub(crate) updatable: bool,
     pub(crate) profiling: bool,
     pub(crate) strategy: ReplayStrategy,
-    pub(crate) in_background: bool,
+    pub(crate) wait_for_interpreter: bool,
 }
 
 /// Properties of an executable graph to be made (sections 7.5.3 and 7.5.4); from [`Graph::finalizer`].
@@ -47,13 +47,13 @@ impl Finalizer<'_> {
         self
     }
 
-    /// Replay programs that the [interpreter](ReplayStrategy::Interpreter) needs, and that nobody built yet, are built on a thread of the
-    /// library, which takes a second or so where the cache does not have them. Submissions launch nodes one by one until then, and
-    /// the first one after it runs the lists; results are the same. Where the building fails it stays as it was
-    /// ([`ExecutableGraph::not_interpreted`] tells why). Dropping the executable waits for a program that is just being built:
-    /// Intel's driver does not survive the end of a process while it compiles.
-    pub fn build_in_background(mut self) -> Self {
-        self.options.in_background = true;
+    /// Waits in [`finalize`](Self::finalize) for the program that the [interpreter](ReplayStrategy::Interpreter) needs, if nobody built it yet:
+    /// up to seconds where the cache of programs does not have it. Otherwise it is built on a thread of the library. Submissions launch
+    /// nodes one by one until then, and the first one after it uses it; results are the same. Where the building fails it stays
+    /// as it was ([`ExecutableGraph::not_interpreted`] says why). Dropping the executable waits for a program that is just being
+    /// built: Intel's driver does not survive the end of a process while it compiles.
+    pub fn wait_for_interpreter(mut self) -> Self {
+        self.options.wait_for_interpreter = true;
         self
     }
 
@@ -85,10 +85,5 @@ impl Graph {
     /// To make an executable graph with other properties.
     pub fn finalizer(&self) -> Finalizer<'_> {
         Finalizer { graph: self, options: Options::default() }
-    }
-
-    /// How graphs are run on a device (section 7.3).
-    pub fn support(device: &crate::Device) -> crate::graph::inspect::support::GraphSupport {
-        crate::graph::inspect::support::GraphSupport::of(device)
     }
 }

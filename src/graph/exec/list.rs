@@ -6,24 +6,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use oclave_image::passes::interpreter::{InterpreterKernel, TaskRecord};
 
 use super::draft::{Draft, address, local_bytes, lost, memory_of};
+use super::survey::Survey;
 use crate::command::{Argument, CommandKind};
 use crate::driver::sequence::Sequence;
 use crate::driver::step::Step;
-use crate::graph::plan::eligibility;
-use crate::graph::plan::run::Run;
-use crate::graph::plan::segments::{Kind, Machine};
-use crate::program::{ReplayProgram, ReplaySegment, Shape, Source, TaskList, Work};
+use crate::graph::plan::segments::Kind;
+use crate::graph::plan::unit::Run;
+use crate::program::{InterpreterProgram, InterpreterSegment, Shape, TaskList};
 use crate::{Error, Queue, Result};
 
 /// What nodes of a partition became tasks, in segments that are steps of its sequence.
 pub(crate) struct Tasks {
     list: Arc<Mutex<TaskList>>,
-    programs: Vec<Arc<ReplayProgram>>,
+    programs: Vec<Arc<InterpreterProgram>>,
     segments: Vec<SegmentOf>,
     entries: Vec<Entry>,
     /// For blocks that are being made.
     scratch: Vec<u8>,
-    always: bool,
+    /// Nodes that are estimated to cost more are launched.
+    cap_ns: f64,
 }
 
 /// A segment.
@@ -52,15 +53,15 @@ struct Entry {
 }
 
 impl Tasks {
-    /// Room for `count` tasks. `always`: whether all that can be a task shall be one, whatever is faster.
-    pub(in crate::graph) fn new(programs: Vec<Arc<ReplayProgram>>, count: usize, always: bool) -> Self {
+    /// Space for `count` tasks. Nodes that are estimated to cost more than `cap_ns` are launched.
+    pub(in crate::graph) fn new(programs: Vec<Arc<InterpreterProgram>>, count: usize, cap_ns: f64) -> Self {
         Self {
             list: Arc::new(Mutex::new(TaskList::new(count))),
             programs,
             segments: Vec::new(),
             entries: Vec::with_capacity(count),
             scratch: Vec::new(),
-            always,
+            cap_ns,
         }
     }
 
@@ -116,12 +117,12 @@ impl Tasks {
             }
             draft.memory.iter().try_for_each(|memory| sequence.keep(memory)).map_err(named)?;
             let items: u64 = draft.global.iter().product();
-            steps += items as f64 * program.steps(draft.kernel, Source::List);
+            steps += items as f64 * f64::from(kernel.cost.steps.max(1));
             local_bytes = local_bytes.max(draft.local_bytes);
             names.add(origin);
         }
         let count = numbering.count();
-        let shape = program.rates().shape(run.local, Work { tasks: count as f64, steps });
+        let shape = program.shape(run.local, count, steps);
         let groups = run.groups.min(count as u32).max(1);
         self.segments.push(SegmentOf {
             program: index,
@@ -131,7 +132,7 @@ impl Tasks {
             cost_ns: run.cost_ns,
             local_bytes,
         });
-        let segment = ReplaySegment {
+        let segment = InterpreterSegment {
             first: first as u64,
             count: count as u64,
             groups: groups as usize,
@@ -165,15 +166,13 @@ impl Tasks {
             return Ok(true);
         }
         let program = self.program(segment.program)?;
-        let Some((candidate, machine)) = eligibility::Classifier::only(queue, &program, command)? else {
-            return Ok(false);
-        };
+        let candidate = Survey::candidate_for(queue, &program, command)?;
         let takes = match candidate.kind {
-            Kind::Of(0, None) | Kind::Free => true,
+            Kind::Of(0, None) | Kind::AnyList => true,
             Kind::Of(0, Some(local)) => segment.shape == Shape::Wi(local.map(|size| size as usize)),
             _ => false,
         };
-        Ok(takes && Machine { always: self.always, ..machine }.is_small(&candidate))
+        Ok(takes && candidate.cost_ns() <= self.cap_ns)
     }
 
     /// To change values of several tasks.
@@ -257,7 +256,7 @@ impl Tasks {
         Ok(())
     }
 
-    fn program(&self, index: u32) -> Result<Arc<ReplayProgram>> {
+    fn program(&self, index: u32) -> Result<Arc<InterpreterProgram>> {
         self.programs.get(index as usize).cloned().ok_or_else(lost)
     }
 
@@ -302,8 +301,8 @@ fn align_of(kernel: &InterpreterKernel) -> u64 {
 /// The step of a segment.
 fn step(
     list: &Arc<Mutex<TaskList>>,
-    program: &Arc<ReplayProgram>,
-    segment: ReplaySegment,
+    program: &Arc<InterpreterProgram>,
+    segment: InterpreterSegment,
     names: String,
 ) -> Step {
     let (list, program) = (Arc::clone(list), Arc::clone(program));

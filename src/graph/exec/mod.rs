@@ -2,23 +2,26 @@
 //!
 //! ```text
 //! finalizer.rs   options; executable.rs the handle of users
-//! prepare.rs     nodes of a partition → prepared steps; list.rs, draft.rs their tasks
+//! survey.rs      what the interpreter can do with commands: numbers for planning
+//! prepare.rs     a plan → prepared steps; list.rs, draft.rs their tasks
 //! partition.rs   one partition for the device
+//! refresh.rs     what is due for a submission; versions.rs what deferred submissions must not see
 //! strategy/      the ways to put its steps on queues
 //! submit.rs      a partition as a command: how graphs with host tasks are submitted
-//! trial.rs       what the first replays are used for: costs.rs, contest.rs
+//! race.rs        the first replays run by several plans in turn
 //! background.rs  interpreter programs that are built meanwhile
 //! ```
 
 pub(super) mod background;
-pub(super) mod contest;
-pub(super) mod costs;
 pub(super) mod draft;
 pub(super) mod executable;
 pub(super) mod finalizer;
 pub(super) mod list;
 pub(super) mod partition;
 pub(super) mod prepare;
+pub(super) mod race;
+pub(super) mod refresh;
 pub(super) mod strategy;
 pub(super) mod submit;
-pub(super) mod trial;
+pub(super) mod survey;
+pub(super) mod versions;

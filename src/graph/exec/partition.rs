@@ -1,45 +1,81 @@
-//! A partition for the device: its prepared steps, and the way that they are put on queues.
+//! A partition for the device: its prepared steps, how they are put on queues, and whether other steps may be better.
 
 use std::sync::Arc;
 
 use super::background::Build;
-use super::contest::Rival;
 use super::prepare::{Place, PreparedPart, Source, prepare};
-use super::strategy;
-use super::strategy::{Replay, ReplayStrategy};
-use super::trial::{Trial, Verdict};
+use super::race::{CandidatePlan, PlanRace};
+use super::strategy::{self, Replay, ReplayStrategy};
+use super::survey::{Survey, Surveyed};
 use crate::Result;
+use crate::command::CommandKind;
 use crate::driver::event::Event;
 use crate::driver::mutable::Patches;
 use crate::driver::queue;
 use crate::driver::run::Mode;
-use crate::graph::plan::interpreter;
-use crate::graph::plan::interpreter::{Lessons, Occasion, Outcome, Way, Wish};
-use crate::graph::update::versions::Pending;
+use crate::graph::plan::flatten::Flat;
+use crate::graph::plan::planner::plans;
+use crate::graph::plan::unit::PartitionPlan;
 
-/// Why a list is not thought of.
-const FEW: &str = "there are fewer than 32 small kernels, which were not launched often yet";
-const FEW_MEASURED: &str = "there are fewer than 32 small kernels, which are measured one by one";
+/// Kernels that are small by their range, from which on they are interpreted at once.
+const MANY_NODES: usize = 32;
+/// Fewer are interpreted once so many of them were launched, which took some tens of milliseconds: then it is worth building a program.
+const MANY_LAUNCHES: usize = 4096;
+/// Work-items of a kernel that may be small.
+const MANY_ITEMS: usize = 1 << 16;
+/// Why kernels are not interpreted yet.
+const FEW: &str = "fewer than 32 small kernels; they become eligible after 4096 launches";
+const BUILDING: &str = "its interpreter program is being built";
+const FEW_MEASURED: &str = "fewer than 32 small kernels, which are measured one by one";
 
-/// A partition for the device.
-pub(in crate::graph) struct DevicePart {
-    pub(in crate::graph) steps: PreparedPart,
-    pub(in crate::graph) replay: Box<dyn Replay>,
-    /// Replay programs that it waits for.
-    build: Option<Build>,
-    /// What is being learned from its replays.
-    trial: Option<Trial>,
-    /// The steps that were seen to be faster, until they take the place of these.
-    winner: Option<Box<Rival>>,
-    /// Replays until it counts as one that is replayed often, where that matters.
-    replays_left: Option<usize>,
-    /// What its next run comes behind: the event of its last run, and of those that failed half-way and may run on.
-    last: Vec<Event>,
-    pub(in crate::graph) pending: Pending,
+/// Whether the nodes of a graph are interpreted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum InterpreterPolicy {
+    /// For this reason.
+    Never(&'static str),
+    /// Where it is faster, as far as known.
+    Faster,
+    /// Wherever it can be.
+    Always,
 }
 
-impl DevicePart {
-    /// Prepares the nodes; `places` tells where they went.
+/// What the environment says of [`ContextBuilder::graph_interpreter`](crate::ContextBuilder::graph_interpreter).
+pub(crate) fn interpreter_of_environment() -> Option<bool> {
+    crate::environment::switch("OCLAVE_GRAPH_INTERPRETER")
+}
+
+/// A partition for the device.
+pub(in crate::graph) struct PartitionExec {
+    pub(in crate::graph) steps: PreparedPart,
+    pub(in crate::graph) replay: Box<dyn Replay>,
+    tuning: Tuning,
+    /// It was replayed often.
+    is_frequent: bool,
+    /// What its next run comes behind: the event of its last run, and of those that failed half-way and may run on.
+    last: Vec<Event>,
+}
+
+/// What may bring better steps.
+enum Tuning {
+    /// Nothing: these stay.
+    Settled,
+    /// So many replays, after which it is replayed often.
+    Counting(usize),
+    /// Interpreter programs that are being built.
+    Building(Build),
+    Racing(PlanRace),
+}
+
+/// What tuning asks for before the next replay.
+pub(in crate::graph) enum Better {
+    /// To plan again.
+    Plan,
+    /// These steps.
+    Steps(Box<CandidatePlan>),
+}
+
+impl PartitionExec {
+    /// Prepares nodes; `places` tells where they went.
     ///
     /// # Errors
     /// What a queue would refuse a command for, with the node.
@@ -47,109 +83,124 @@ impl DevicePart {
         Self::planned(source, places, false)
     }
 
-    /// Another one for its nodes, as they are now, and where these are in it: with steps that were seen to be faster, if some were.
+    /// Prepares the nodes again, as they are now, and tells where they went.
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub(in crate::graph) fn anew(&mut self, source: Source<'_>) -> Result<(Self, Vec<Option<Place>>)> {
-        if let Some(rival) = self.winner.take() {
-            let Rival { steps, places } = *rival;
-            return Ok((Self { replays_left: self.replays_left, ..Self::of(source, steps) }, places));
-        }
+    pub(in crate::graph) fn again(&self, source: Source<'_>) -> Result<(Self, Vec<Option<Place>>)> {
         let mut places = vec![None; source.flat.len()];
-        let new = Self::planned(source, &mut places, self.replays_left == Some(0))?;
+        let new = Self::planned(source, &mut places, self.is_frequent)?;
         Ok((new, places))
+    }
+
+    /// The same nodes by steps that won a race.
+    pub(in crate::graph) fn with_steps(&self, source: Source<'_>, steps: PreparedPart) -> Self {
+        Self { is_frequent: self.is_frequent, ..Self::settled(source, steps) }
     }
 
     fn planned(source: Source<'_>, places: &mut [Option<Place>], is_frequent: bool) -> Result<Self> {
         let Source { flat, nodes, queue, options, .. } = source;
-        let wish = match (options.strategy, queue.context().graph_interpreter()) {
-            (_, Some(false)) => Wish::Never("it is switched off"),
-            (ReplayStrategy::Interpreter, _) | (ReplayStrategy::Auto, Some(true)) => Wish::Always,
-            (ReplayStrategy::Auto, None) => Wish::Faster,
-            (ReplayStrategy::Enqueue | ReplayStrategy::CommandBuffer, _) => {
-                Wish::Never("another strategy was asked for")
-            }
+        let launched = |places: &mut [Option<Place>], reason: &str, tuning: Tuning| {
+            let steps = prepare(source, places, PartitionPlan::launches(nodes, reason), &[])?;
+            Ok(Self { tuning, is_frequent, ..Self::settled(source, steps) })
         };
-        let in_background = options.in_background || is_frequent;
-        let occasion = Occasion { wish, is_frequent, in_background };
-        let mut build = None;
-        let mut replays_left = is_frequent.then_some(0);
-        let launches = |reason: &str| (Way::Launches(reason.to_owned()), Lessons::default());
-        let (way, lessons) = match interpreter::plan(flat, nodes, queue, occasion)? {
-            Outcome::Planned(way, lessons) => (*way, lessons),
-            Outcome::Later(started) => {
-                build = Some(started);
-                launches("its replay program is being built")
-            }
-            Outcome::Few(replays) => {
+        let policy = policy(source);
+        match policy {
+            InterpreterPolicy::Never(reason) => return launched(places, reason, Tuning::Settled),
+            InterpreterPolicy::Always => {}
+            InterpreterPolicy::Faster => match small_kernels(flat, nodes) {
+                MANY_NODES => {}
+                0 | 1 => {
+                    return launched(places, "there is no more than one small kernel", Tuning::Settled);
+                }
                 // What is measured node by node stays as it is.
-                replays_left = (!options.profiling).then_some(replays);
-                launches(if options.profiling { FEW_MEASURED } else { FEW })
+                _ if !is_frequent && options.profiling => {
+                    return launched(places, FEW_MEASURED, Tuning::Settled);
+                }
+                few if !is_frequent => {
+                    return launched(places, FEW, Tuning::Counting(MANY_LAUNCHES.div_ceil(few)));
+                }
+                _ => {}
+            },
+        }
+        let survey = match survey(source)? {
+            Surveyed::Ready(survey) => survey,
+            Surveyed::Building(build) if options.wait_for_interpreter => {
+                build.wait();
+                match survey(source)? {
+                    Surveyed::Ready(survey) => survey,
+                    Surveyed::Building(build) => return launched(places, BUILDING, Tuning::Building(build)),
+                }
             }
+            Surveyed::Building(build) => return launched(places, BUILDING, Tuning::Building(build)),
         };
-        let steps = prepare(source, places, way)?;
+        let cores = queue.device().capabilities().compute_units;
+        let always = policy == InterpreterPolicy::Always;
+        let plans = plans(flat, nodes, &survey.candidates, cores, always);
+        let steps = prepare(source, places, plans.first, &survey.programs)?;
         // What is measured node by node is measured as it is.
-        let trial = match wish == Wish::Faster && !options.profiling {
-            true => lessons.trial(source, &steps.sequence, places)?,
-            false => None,
+        let race = match options.profiling {
+            false => PlanRace::new(source, plans.others, &survey.programs)?,
+            true => None,
         };
-        Ok(Self { build, trial, replays_left, ..Self::of(source, steps) })
+        let tuning = race.map_or(Tuning::Settled, Tuning::Racing);
+        Ok(Self { tuning, is_frequent, ..Self::settled(source, steps) })
     }
 
-    /// With steps that nothing is to be learned from.
-    fn of(source: Source<'_>, steps: PreparedPart) -> Self {
+    /// With steps that stay.
+    fn settled(source: Source<'_>, steps: PreparedPart) -> Self {
         let Source { queue, options, .. } = source;
-        Self {
-            steps,
-            replay: strategy::choose(queue.context(), queue.device(), options),
-            build: None,
-            trial: None,
-            winner: None,
-            replays_left: None,
-            last: Vec::new(),
-            pending: Pending::default(),
-        }
+        let replay = strategy::choose(queue.context(), queue.device(), options);
+        Self { steps, replay, tuning: Tuning::Settled, is_frequent: false, last: Vec::new() }
     }
 
     /// Takes the steps of another one that was made for the same nodes.
     pub(in crate::graph) fn replace_steps(&mut self, new: Self) {
-        let Self { steps, replay, build, trial, replays_left, .. } = new;
-        (self.steps, self.replay) = (steps, replay);
-        (self.build, self.trial, self.winner, self.replays_left) = (build, trial, None, replays_left);
+        *self = Self { last: std::mem::take(&mut self.last), ..new };
     }
 
-    /// Whether there may be better steps for the next replay: what was being built is, what was estimated was wrong, or it is
-    /// replayed often by now.
-    pub(in crate::graph) fn is_outdated(&mut self) -> bool {
-        let built = self.build.take_if(|build| build.is_over()).is_some();
-        let verdict = self.trial.as_mut().map_or(Verdict::Keep, Trial::verdict);
-        self.trial.take_if(|trial| trial.is_over());
-        let has_better = match verdict {
-            Verdict::Keep => false,
-            Verdict::PlanAnew => true,
-            Verdict::Replace(rival) => {
-                self.winner = Some(rival);
-                true
+    /// What is better for the next replay than the steps that there are: what was being built is, a race is over, or it is replayed
+    /// often by now. Counts the replay.
+    pub(in crate::graph) fn better(&mut self) -> Option<Better> {
+        match std::mem::replace(&mut self.tuning, Tuning::Settled) {
+            Tuning::Settled => None,
+            Tuning::Counting(0 | 1) => {
+                self.is_frequent = true;
+                Some(Better::Plan)
             }
-        };
-        let is_frequent = self.replays_left.as_mut().filter(|left| **left > 0).is_some_and(|left| {
-            *left -= 1;
-            *left == 0
-        });
-        built || has_better || is_frequent
+            Tuning::Counting(left) => {
+                self.tuning = Tuning::Counting(left - 1);
+                None
+            }
+            Tuning::Building(build) => match build.is_over() {
+                true => Some(Better::Plan),
+                false => {
+                    self.tuning = Tuning::Building(build);
+                    None
+                }
+            },
+            Tuning::Racing(mut race) => match race.is_over() {
+                true => race.winner().map(|winner| Better::Steps(Box::new(winner))),
+                false => {
+                    self.tuning = Tuning::Racing(race);
+                    None
+                }
+            },
+        }
     }
 
-    /// Its nodes are not what they were: what their times tell is not known.
-    pub(in crate::graph) fn stop_learning(&mut self) {
-        (self.trial, self.winner) = (None, None);
+    /// Its nodes are not what they were: what other plans were prepared for is gone.
+    pub(in crate::graph) fn cancel_race(&mut self) {
+        if matches!(self.tuning, Tuning::Racing(_)) {
+            self.tuning = Tuning::Settled;
+        }
     }
 
     /// Gives its nodes other values and memory in its own steps, and in those that run in turns with them, by a function that gets the
     /// steps and where nodes are in them.
     ///
     /// # Errors
-    /// When its own steps do not take them. Others that do not are dropped.
+    /// When its own steps do not take them. A race with others that do not is cancelled.
     pub(in crate::graph) fn set_arguments(
         &mut self,
         places: &[Option<Place>],
@@ -157,19 +208,14 @@ impl DevicePart {
         set: impl Fn(&mut PreparedPart, &[Option<Place>], &mut Patches) -> Result<()>,
     ) -> Result<()> {
         set(&mut self.steps, places, patches)?;
+        let Tuning::Racing(race) = &mut self.tuning else { return Ok(()) };
         // Nothing of these is recorded.
-        let set = |rival: &mut Rival| set(&mut rival.steps, &rival.places, &mut Patches::default());
-        let taken = self.rivals().try_for_each(set);
-        if let Err(error) = taken {
-            log::warn!("other steps are given up, as they do not take an update: {error:#}");
-            self.stop_learning();
+        let set = |other: &mut CandidatePlan| set(&mut other.steps, &other.places, &mut Patches::default());
+        if let Err(error) = race.candidates().iter_mut().try_for_each(set) {
+            log::warn!("other plans are given up, as their steps do not take an update: {error:#}");
+            self.tuning = Tuning::Settled;
         }
         Ok(())
-    }
-
-    /// Other steps for its nodes.
-    fn rivals(&mut self) -> impl Iterator<Item = &mut Rival> {
-        self.trial.iter_mut().flat_map(Trial::rivals).chain(self.winner.as_deref_mut())
     }
 
     /// How it is put on queues.
@@ -188,10 +234,14 @@ impl DevicePart {
         let mut last = std::mem::take(&mut self.last);
         last.retain(|last| !last.is_behind());
         let all: Vec<&Event> = after.iter().copied().chain(&last).collect();
-        let is_measured = self.trial.as_mut().is_some_and(Trial::wants_another);
-        let event = match &mut self.trial {
-            Some(trial) if is_measured => trial.run(&self.steps.sequence, queue, &all, mode),
-            _ => self.replay.replay(&self.steps.sequence, queue, &all, mode),
+        let sequence = &self.steps.sequence;
+        let race = match &mut self.tuning {
+            Tuning::Racing(race) => race.wants_another().then_some(race),
+            _ => None,
+        };
+        let event = match race {
+            Some(race) => race.run(sequence, queue, &all, mode),
+            None => self.replay.replay(sequence, queue, &all, mode),
         };
         match event {
             Ok(event) => {
@@ -205,4 +255,39 @@ impl DevicePart {
             }
         }
     }
+}
+
+fn policy(Source { queue, options, .. }: Source<'_>) -> InterpreterPolicy {
+    if queue.device().capabilities().usm.is_none() {
+        return InterpreterPolicy::Never("the device has no USM");
+    }
+    match (options.strategy, queue.context().graph_interpreter()) {
+        (_, Some(false)) => InterpreterPolicy::Never("it is switched off"),
+        (ReplayStrategy::Interpreter, _) | (ReplayStrategy::Auto, Some(true)) => InterpreterPolicy::Always,
+        (ReplayStrategy::Auto, None) => InterpreterPolicy::Faster,
+        (ReplayStrategy::Enqueue | ReplayStrategy::CommandBuffer, _) => {
+            InterpreterPolicy::Never("another strategy was asked for")
+        }
+    }
+}
+
+fn survey(Source { flat, nodes, queue, .. }: Source<'_>) -> Result<Surveyed> {
+    let command = |node: &u32| {
+        let command = flat.command(*node as usize);
+        debug_assert!(command.is_some(), "node {node} of {}", flat.len());
+        Some((flat.origin(*node as usize), &**command?))
+    };
+    Survey::of(queue, nodes.iter().filter_map(command))
+}
+
+/// How many kernels are small by their range, as far as that matters.
+fn small_kernels(flat: &Flat, nodes: &[u32]) -> usize {
+    let is_small = |node: &&u32| match flat.command(**node as usize).map(|command| &**command) {
+        Some(CommandKind::Kernel { range, .. }) => {
+            let items = range.global().sizes().iter().try_fold(1_usize, |all, size| all.checked_mul(*size));
+            items.is_some_and(|items| items <= MANY_ITEMS)
+        }
+        _ => false,
+    };
+    nodes.iter().filter(is_small).take(MANY_NODES).count()
 }

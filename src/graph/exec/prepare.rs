@@ -1,12 +1,14 @@
 //! From the nodes of a partition to a sequence of prepared steps.
 
+use std::sync::Arc;
+
 use super::finalizer::Options;
 use super::list::Tasks;
 use crate::driver::sequence::{NO_LABEL, Sequence};
-use crate::graph::inspect::segments::NotListed;
+use crate::graph::plan::eligibility::LaunchReasons;
 use crate::graph::plan::flatten::Flat;
-use crate::graph::plan::interpreter::{Plan, Way};
-use crate::graph::plan::run::{Run, Segment};
+use crate::graph::plan::unit::{PartitionPlan, Run, Unit};
+use crate::program::InterpreterProgram;
 use crate::{NodeType, Queue, Result};
 
 /// Joins are left out where that makes at most so many edges more.
@@ -47,35 +49,33 @@ pub(crate) struct PreparedPart {
     /// The nodes that are in lists of tasks, if there are any.
     pub(crate) tasks: Option<Tasks>,
     /// Why others are not.
-    pub(crate) not_listed: NotListed,
+    pub(in crate::graph) launched: LaunchReasons,
 }
 
-/// The prepared commands of nodes for the device, each with the steps that it waits for, and the lists of a plan as one step each.
-/// `places` tells where the nodes went.
+/// The prepared commands of a plan, each with the steps that it waits for; a task list is one step. `places` tells where the nodes went,
+/// `programs` are those of the plan.
 ///
 /// Nodes that do nothing become no step, unless they replace many edges: between a hundred nodes and a hundred others, one
 /// join is cheaper than ten thousand edges.
 ///
 /// # Errors
 /// What a queue would refuse a command for, with the node.
-pub(crate) fn prepare(source: Source<'_>, places: &mut [Option<Place>], way: Way) -> Result<PreparedPart> {
+pub(in crate::graph) fn prepare(
+    source: Source<'_>,
+    places: &mut [Option<Place>],
+    plan: PartitionPlan,
+    programs: &[Arc<InterpreterProgram>],
+) -> Result<PreparedPart> {
     let mut steps = Builder::new(source, places);
-    let (tasks, not_listed) = match way {
-        Way::Launches(reason) => {
-            source.nodes.iter().try_for_each(|node| steps.add(*node))?;
-            (None, NotListed::All(reason))
+    let mut tasks = (plan.tasks > 0).then(|| Tasks::new(programs.to_vec(), plan.tasks, plan.cap_ns));
+    for unit in &plan.units {
+        match (unit, &mut tasks) {
+            (Unit::Launch(node), _) => steps.add(*node)?,
+            (Unit::TaskList(run), Some(tasks)) => steps.add_list(run, tasks)?,
+            (Unit::TaskList(run), None) => run.nodes.iter().try_for_each(|node| steps.add(*node))?,
         }
-        Way::Lists(Plan { segments, mut tasks, refused }) => {
-            for segment in &segments {
-                match segment {
-                    Segment::Launch(node) => steps.add(*node)?,
-                    Segment::List(run) => steps.add_list(run, &mut tasks)?,
-                }
-            }
-            (Some(tasks), NotListed::Some(refused))
-        }
-    };
-    Ok(PreparedPart { sequence: steps.sequence, tasks, not_listed })
+    }
+    Ok(PreparedPart { sequence: steps.sequence, tasks, launched: plan.launched })
 }
 
 /// A sequence that is being made.

@@ -91,7 +91,7 @@ impl ExecutableGraph {
                 for node in all {
                     if let Some(Steps::One(_)) = self.place(*node) {
                         let origin = self.flat().origin(*node as usize);
-                        nodes.entry(part.steps.not_listed.reason(origin)).or_default().push(origin as usize);
+                        nodes.entry(part.steps.launched.of(origin)).or_default().push(origin as usize);
                     }
                 }
             });
@@ -103,26 +103,5 @@ impl ExecutableGraph {
             entry.nodes.dedup();
         }
         all
-    }
-}
-
-/// Why nodes are in no list of tasks.
-#[derive(Debug, Clone)]
-pub(crate) enum NotListed {
-    /// None is, for this reason.
-    All(String),
-    /// These are not, by number.
-    Some(Vec<(u32, String)>),
-}
-
-impl NotListed {
-    fn reason(&self, origin: u32) -> String {
-        match self {
-            Self::All(reason) => reason.clone(),
-            Self::Some(refused) => match refused.binary_search_by_key(&origin, |(node, _)| *node) {
-                Ok(at) => refused.get(at).map(|(_, reason)| reason.clone()).unwrap_or_default(),
-                Err(_) => "a launch of its own is faster".to_owned(),
-            },
-        }
     }
 }

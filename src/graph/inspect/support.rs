@@ -1,8 +1,8 @@
 //! What a device does for graphs.
 
 use crate::Device;
+use crate::graph::exec::partition::interpreter_of_environment;
 use crate::graph::exec::strategy::ReplayStrategy;
-use crate::graph::plan::interpreter;
 
 /// How graphs are run on a device (section 7.3, aspects `ext_oneapi_graph` and `ext_oneapi_limited_graph`), by contexts for which
 /// [`graph_interpreter`](crate::ContextBuilder::graph_interpreter) says what the environment says. All devices run all graphs, with the same results.
@@ -24,7 +24,7 @@ pub struct GraphSupport {
 impl GraphSupport {
     pub(crate) fn of(device: &Device) -> Self {
         let capabilities = device.capabilities();
-        let switch = interpreter::switch_of_environment();
+        let switch = interpreter_of_environment();
         let interpreter = capabilities.usm.is_some() && switch != Some(false);
         Self {
             strategy: match interpreter && switch == Some(true) {
@@ -37,5 +37,12 @@ impl GraphSupport {
                 .mutable_dispatch
                 .is_some_and(|mutable| mutable.arguments && mutable.updates_as_array()),
         }
+    }
+}
+
+impl crate::Graph {
+    /// How graphs are run on a device (section 7.3).
+    pub fn support(device: &Device) -> GraphSupport {
+        GraphSupport::of(device)
     }
 }

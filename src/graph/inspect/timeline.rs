@@ -120,7 +120,7 @@ impl ExecutableGraph {
     /// When each command ran in the submission that the event is of, which must have ended. With
     /// [`ReplayStrategy::Enqueue`](crate::ReplayStrategy::Enqueue) node by node, with command buffers from their begin to their end.
     ///
-    /// Ask before the next submission: that may be of other segments, made after an update, or with a replay program that was being built.
+    /// Ask before the next submission: that may be of other segments, made after an update, or with an interpreter program that was being built.
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when the event is of something else, or the segments are others by now; [`Profiling`](crate::ErrorKind::Profiling) when the graph was finalized

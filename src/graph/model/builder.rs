@@ -8,7 +8,6 @@ use super::insert::Origin;
 use super::node::Node;
 use super::structure::NodeId;
 use crate::command::Command;
-use crate::graph::update::group::NodeSource;
 use crate::{Error, Graph, Result};
 
 /// What the next node depends on; from [`Graph::after`] and [`Graph::after_all_leaves`] (sections 7.4.4 and 7.4.5).
@@ -64,3 +63,25 @@ impl<'a> NodeBuilder<'a> {
         self.add(Command::empty())
     }
 }
+
+pub(in crate::graph) mod sealed {
+    use super::{Arc, GraphInner, Node, NodeId, Origin, Result};
+
+    pub trait Sealed {
+        #[doc(hidden)]
+        #[allow(private_interfaces, reason = "of a sealed trait")]
+        fn add_to(self, graph: &Arc<GraphInner>, after: Vec<NodeId>, origin: Origin) -> Result<Node>;
+    }
+}
+
+/// What becomes a node: a [`Command`] (or what can be made one), a
+/// [`DynamicCommandGroup`](crate::DynamicCommandGroup).
+pub trait NodeSource: sealed::Sealed {}
+
+#[allow(private_interfaces, reason = "of a sealed trait")]
+impl<C: Into<Command>> sealed::Sealed for C {
+    fn add_to(self, graph: &Arc<GraphInner>, after: Vec<NodeId>, origin: Origin) -> Result<Node> {
+        graph.insert(self.into(), after, origin)
+    }
+}
+impl<C: Into<Command>> NodeSource for C {}

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::builder::NodeBuilder;
+use super::builder::{NodeBuilder, NodeSource};
 use super::describe::title;
 use super::dynamics::Dynamics;
 use super::handles::Handles;
@@ -13,7 +13,6 @@ use super::hazards::Hazards;
 use super::node::{Node, NodeData};
 use super::structure::{EdgeRefusal, NodeId, Structure};
 use super::tracks::Tracks;
-use crate::graph::update::group::NodeSource;
 use crate::{Context, Device, Error, Queue, Result};
 
 /// Commands and what they depend on, described once, to be run many times.

@@ -1,83 +1,127 @@
-//! From nodes that are classified to plans: the one that is estimated to be the fastest, and those that may be faster yet.
+//! From candidates to plans: the one to begin with, and those that may be faster yet. Pure.
 
-use super::eligibility::Classes;
+use super::eligibility::{Candidate, LaunchReasons};
 use super::flatten::Flat;
-use super::interpreter::{Lessons, MOST_NODES, Plan, Way};
-use super::rivals::{Rivals, rivals};
-use super::run::Segment;
 use super::segments::{Kind, Machine, cut};
-use crate::graph::exec::list::Tasks;
+use super::unit::{PartitionPlan, Unit};
+
+/// Nodes that are estimated to cost more on one core are launched, in nanoseconds. That of the plan to begin with: launches cost 2 to
+/// 10 µs before anything runs, and run on all cores.
+const CAP_NS: f64 = 8000.0;
+/// Those of other plans: estimates are off by as much at times.
+const OTHER_CAPS_NS: [f64; 2] = [1000.0, 64_000.0];
+/// Nodes that cost less than this part of the cap are better interpreted, whatever the device.
+const CERTAIN: f64 = 0.25;
+/// Partitions of more nodes run by the plan to begin with: others must be prepared in the midst of a submission.
+const MOST_NODES: usize = 10_000;
+
+/// What planning knows of the nodes of a partition.
+#[derive(Debug, Default)]
+pub(in crate::graph) struct Candidates {
+    pub(in crate::graph) nodes: Vec<Candidate>,
+    /// What [`Kind::Standalone`] points to.
+    pub(in crate::graph) reasons: Vec<String>,
+}
+
+/// How a partition may run.
+#[derive(Debug)]
+pub(in crate::graph) struct Plans {
+    pub(in crate::graph) first: PartitionPlan,
+    /// Others, which may be faster: a race of them all tells.
+    pub(in crate::graph) others: Vec<PartitionPlan>,
+}
+
+/// The plans for nodes of a flat graph on a device with so many cores. `always`: all that can be interpreted is, whatever is faster.
+pub(in crate::graph) fn plans(
+    flat: &Flat,
+    nodes: &[u32],
+    candidates: &Candidates,
+    cores: u32,
+    always: bool,
+) -> Plans {
+    let planner = Planner { flat, nodes, candidates, cores, edges: Local::new(flat, nodes) };
+    if always {
+        return Plans { first: planner.with_cap(f64::INFINITY, true), others: Vec::new() };
+    }
+    let first = planner.with_cap(CAP_NS, false);
+    let mut others: Vec<PartitionPlan> = Vec::new();
+    if nodes.len() <= MOST_NODES && planner.is_uncertain() {
+        let launches = "launches of their own were seen to be faster for its nodes";
+        let capped = OTHER_CAPS_NS.into_iter().chain([f64::INFINITY]);
+        let capped = capped.map(|cap_ns| planner.with_cap(cap_ns, cap_ns.is_infinite()));
+        for other in capped.chain([PartitionPlan::launches(nodes, launches)]) {
+            let known = std::iter::once(&first).chain(&others);
+            if !known.into_iter().any(|known| known.units == other.units) {
+                others.push(other);
+            }
+        }
+    }
+    Plans { first, others }
+}
 
 /// The nodes of a partition.
-pub(in crate::graph) struct Planner<'a> {
+struct Planner<'a> {
     flat: &'a Flat,
     nodes: &'a [u32],
-    classes: Classes,
+    candidates: &'a Candidates,
+    cores: u32,
     edges: Local,
 }
 
-impl<'a> Planner<'a> {
-    pub(in crate::graph) fn new(flat: &'a Flat, nodes: &'a [u32], classes: Classes) -> Self {
-        Self { flat, nodes, classes, edges: Local::new(flat, nodes) }
-    }
-
-    /// The way to run them, and what can be learned from it. `always`: all that lists can run is in lists, whatever is faster.
-    pub(in crate::graph) fn plan(&self, always: bool) -> (Way, Lessons) {
-        let segments = self.cut(always);
-        let mut works = self.classes.works(&segments);
-        works.iter_mut().for_each(|work| work.node = self.number(work.node));
-        let rivals = if always { Vec::new() } else { self.rivals(&segments) };
-        let lessons = Lessons { programs: self.classes.programs.clone(), works, rivals };
-        let reason = self.classes.refusal().unwrap_or("launches of their own are faster for its nodes");
-        let launches = || Way::Launches(reason.to_owned());
-        (self.with_tasks(segments, always).map_or_else(launches, Way::Lists), lessons)
-    }
-
-    fn cut(&self, always: bool) -> Vec<Segment> {
-        let machine = Machine { always, ..self.classes.machine };
-        cut(&self.classes.candidates, |node| self.edges.waits(node), &machine)
-    }
-
-    /// Plans that may be faster than one, but were not estimated to be.
-    fn rivals(&self, chosen: &[Segment]) -> Vec<Way> {
-        let Classes { candidates, machine, .. } = &self.classes;
-        // It is planned anew when these are known.
-        if self.classes.is_guessed || self.nodes.len() > MOST_NODES {
-            return Vec::new();
-        }
-        let Rivals { launches, lists } = rivals(candidates, machine, chosen, || self.cut(true));
-        let launches = launches
-            .then(|| Way::Launches("launches of their own were seen to be faster for its nodes".to_owned()));
-        let lists = lists.and_then(|segments| self.with_tasks(segments, true)).map(Way::Lists);
-        launches.into_iter().chain(lists).collect()
-    }
-
-    /// The plan of segments, if there are lists in it.
-    fn with_tasks(&self, mut segments: Vec<Segment>, always: bool) -> Option<Plan> {
-        let classes = &self.classes;
-        let count = segments.iter().map(|segment| self.tasks(segment)).sum();
-        if count == 0 {
-            return None;
-        }
-        let origin = |node: &u32| {
-            self.nodes.get(*node as usize).map_or(u32::MAX, |node| self.flat.origin(*node as usize))
+impl Planner<'_> {
+    /// Whether it is not clear for some node what is faster.
+    fn is_uncertain(&self) -> bool {
+        let is_uncertain = |node: &Candidate| {
+            let can = !matches!(node.kind, Kind::Nothing | Kind::Standalone(_));
+            can && (node.has_loops || node.cost_ns() > CERTAIN * CAP_NS)
         };
-        let reason = |at: &u32| classes.reasons.get(*at as usize).cloned().unwrap_or_default();
-        let mut refused: Vec<(u32, String)> =
-            classes.alone.iter().map(|(node, at)| (origin(node), reason(at))).collect();
-        refused.sort_unstable();
-        for node in segments.iter_mut().flat_map(Segment::nodes_mut) {
+        self.candidates.nodes.iter().any(is_uncertain)
+    }
+
+    /// The plan that has nodes up to this cost interpreted.
+    fn with_cap(&self, cap_ns: f64, always: bool) -> PartitionPlan {
+        if !self.has_kernel() {
+            let reason = self.candidates.reasons.first().map_or("there is no kernel", String::as_str);
+            return PartitionPlan::launches(self.nodes, reason);
+        }
+        let machine = Machine { cores: self.cores, cap_ns, always };
+        let mut units = cut(&self.candidates.nodes, |node| self.edges.waits(node), &machine);
+        let tasks = units.iter().map(|unit| self.tasks(unit)).sum();
+        if tasks == 0 {
+            return PartitionPlan::launches(self.nodes, "launches of their own are faster for its nodes");
+        }
+        for node in units.iter_mut().flat_map(Unit::nodes_mut) {
             *node = self.number(*node);
         }
-        Some(Plan { segments, tasks: Tasks::new(classes.programs.clone(), count, always), refused })
+        PartitionPlan { units, tasks, cap_ns, launched: LaunchReasons::Some(self.refused()) }
     }
 
-    /// How many places for tasks a segment has.
-    fn tasks(&self, segment: &Segment) -> usize {
-        let Segment::List(run) = segment else { return 0 };
+    /// Whether some node decides which program a task list runs with.
+    fn has_kernel(&self) -> bool {
+        self.candidates.nodes.iter().any(|node| matches!(node.kind, Kind::Of(..)))
+    }
+
+    /// The nodes that cannot be interpreted, with the reasons; in order.
+    fn refused(&self) -> Vec<(u32, String)> {
+        let reason = |(node, candidate): (&u32, &Candidate)| match candidate.kind {
+            Kind::Standalone(at) => {
+                let reason = self.candidates.reasons.get(at as usize).cloned();
+                debug_assert!(reason.is_some(), "reason {at} of {}", self.candidates.reasons.len());
+                Some((self.flat.origin(*node as usize), reason?))
+            }
+            _ => None,
+        };
+        let mut refused: Vec<_> = self.nodes.iter().zip(&self.candidates.nodes).filter_map(reason).collect();
+        refused.sort_unstable();
+        refused
+    }
+
+    /// How many places for tasks a unit has.
+    fn tasks(&self, unit: &Unit) -> usize {
+        let Unit::TaskList(run) = unit else { return 0 };
         let mut numbering = run.numbering();
         for node in &run.nodes {
-            let candidate = self.classes.candidates.get(*node as usize);
+            let candidate = self.candidates.nodes.get(*node as usize);
             numbering.place(candidate.is_some_and(|candidate| candidate.kind != Kind::Nothing));
         }
         numbering.count()
@@ -85,6 +129,7 @@ impl<'a> Planner<'a> {
 
     /// A node's number in the flat graph.
     fn number(&self, node: u32) -> u32 {
+        debug_assert!((node as usize) < self.nodes.len(), "node {node} of {}", self.nodes.len());
         self.nodes.get(node as usize).copied().unwrap_or(u32::MAX)
     }
 }
@@ -115,5 +160,73 @@ impl Local {
         let end = |node: u32| self.ends.get(node as usize).map_or(0, |end| *end as usize);
         let start = node.checked_sub(1).map_or(0, end);
         self.waits.get(start..end(node)).unwrap_or(&[])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::indexing_slicing)]
+
+    use super::*;
+    use crate::command::CommandKind;
+
+    fn kernel(steps: f64, has_loops: bool) -> Candidate {
+        Candidate { kind: Kind::Of(0, None), steps, has_loops }
+    }
+
+    /// The plans of a chain.
+    fn of_chain(nodes: Vec<Candidate>, always: bool) -> Plans {
+        let waits = |i: usize| i.checked_sub(1).map(|i| i as u32).into_iter().collect();
+        let flat = Flat::of((0..nodes.len()).map(|i| (CommandKind::Empty, waits(i))).collect());
+        let numbers: Vec<u32> = (0..nodes.len() as u32).collect();
+        let candidates = Candidates { nodes, reasons: vec!["no".to_owned()] };
+        plans(&flat, &numbers, &candidates, 2, always)
+    }
+
+    /// The nodes of each unit, and whether it is a task list.
+    fn units(plan: &PartitionPlan) -> Vec<(usize, bool)> {
+        plan.units.iter().map(|unit| (unit.nodes().len(), matches!(unit, Unit::TaskList(_)))).collect()
+    }
+
+    #[test]
+    fn small_nodes_are_one_list_and_nothing_is_tried() {
+        let plans = of_chain(vec![kernel(100.0, false); 50], false);
+        assert_eq!((units(&plans.first), plans.first.tasks), (vec![(50, true)], 50));
+        assert!(plans.others.is_empty());
+    }
+
+    #[test]
+    fn loops_have_lists_and_launches_compared() {
+        let plans = of_chain(vec![kernel(100.0, true); 50], false);
+        assert_eq!(units(&plans.first), [(50, true)]);
+        let others: Vec<_> = plans.others.iter().map(units).collect();
+        assert_eq!(others, [vec![(1, false); 50]]);
+    }
+
+    #[test]
+    fn large_nodes_among_small_ones_are_launched_and_other_sizes_tried() {
+        let nodes = (0..32).map(|i| kernel(if i % 8 == 7 { 1e6 } else { 100.0 }, false)).collect();
+        let plans = of_chain(nodes, false);
+        assert_eq!(units(&plans.first), [(7, true), (1, false)].repeat(4));
+        let others: Vec<_> = plans.others.iter().map(units).collect();
+        assert_eq!(others, [vec![(32, true)], vec![(1, false); 32]]);
+    }
+
+    #[test]
+    fn all_that_can_be_interpreted_is_where_it_is_asked_for() {
+        let mut nodes = vec![kernel(1e6, true); 3];
+        nodes[1] = Candidate::standalone(0);
+        let plans = of_chain(nodes, true);
+        assert_eq!(units(&plans.first), [(1, true), (1, false), (1, true)]);
+        assert_eq!((plans.first.launched.of(1), plans.others.len()), ("no".to_owned(), 0));
+    }
+
+    #[test]
+    fn a_partition_that_cannot_be_interpreted_says_why() {
+        let plans = of_chain(vec![Candidate::standalone(0); 40], false);
+        assert_eq!((plans.first.tasks, plans.first.launched.of(7)), (0, "no".to_owned()));
+        // Copies could be in any list, and there is none.
+        let copy = Candidate { kind: Kind::AnyList, steps: 10.0, has_loops: false };
+        assert_eq!(of_chain(vec![copy; 40], true).first.tasks, 0);
     }
 }

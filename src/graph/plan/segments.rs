@@ -10,55 +10,45 @@
 //! | barrier | those with barriers, of one local size, and small ones between | groups of that size |
 //! | launch | one that is large, or that no list can run | as ever |
 //!
-//! # When a list wins
-//! A list runs nodes on one core, and begins with one launch; launches run them on all P cores, and begin with one each. What both take is in
-//! the candidates: the list wins while the sum of its nodes and a launch is less than the sum of all launches; one node more is good for it while
-//! it is less than the launch of its own. Groups that share independent nodes are on all cores, too: then these may be of any size.
+//! # What is small
+//! A list runs nodes on one core, and begins with one launch; launches run them on all cores, and begin with one each. So nodes up to a cost,
+//! the cap, are in lists, and others are launched. Which cap is best is not known here: [`planner`](super::planner) makes plans of several.
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
-use super::run::{Run, Segment};
-use super::sharing::{Divider, Shared, needed_ns};
+use super::eligibility::Candidate;
+use super::sharing::{Divider, Shared};
+use super::unit::{Run, Unit};
 use super::waiting::Waiting;
 
 /// A segment takes no longer than this, as estimated: one launch cannot be interrupted.
 pub(in crate::graph) const LONGEST_NS: f64 = 10e6;
 
-/// A node, as far as cutting is concerned.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Candidate {
-    /// Nanoseconds on one core, from a list.
-    pub(crate) cost_ns: f64,
-    /// Nanoseconds that a launch of its own takes.
-    pub(crate) launch_ns: f64,
-    pub(crate) kind: Kind,
-}
-
 /// Where a node can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(in crate::graph) enum Kind {
     /// Anywhere: it does nothing.
     Nothing,
     /// In a list of any program.
-    Free,
+    AnyList,
     /// In a list of this program; by groups of this size, if any.
     Of(u32, Option<[u32; 3]>),
-    /// By a launch, a copy … of its own only.
-    Alone,
+    /// By a launch, a copy … of its own only, for the reason with this number.
+    Standalone(u32),
 }
 
-/// The device.
+/// What decides where nodes run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Machine {
-    /// Nanoseconds that a launch costs before anything runs.
-    pub(crate) launch_ns: f64,
+pub(in crate::graph) struct Machine {
     /// Cores, or whatever runs groups side by side; 1 at least.
-    pub(crate) cores: u32,
-    /// Whether all that can run in lists shall, whatever is faster.
-    pub(crate) always: bool,
+    pub(in crate::graph) cores: u32,
+    /// Nodes that cost more nanoseconds on one core are launched.
+    pub(in crate::graph) cap_ns: f64,
+    /// Whether a list of one node is one, too.
+    pub(in crate::graph) always: bool,
 }
 
 impl Machine {
@@ -67,22 +57,21 @@ impl Machine {
         cost_ns * (1.0 - 1.0 / f64::from(self.cores.max(1)))
     }
 
-    /// Whether a node is better run from a list than by a launch.
+    /// Whether a node may be in a list.
     pub(in crate::graph) fn is_small(&self, candidate: &Candidate) -> bool {
-        candidate.kind != Kind::Alone
-            && candidate.cost_ns < LONGEST_NS
-            && (self.always || candidate.cost_ns < candidate.launch_ns)
+        let cost_ns = candidate.cost_ns();
+        !matches!(candidate.kind, Kind::Standalone(_)) && cost_ns < LONGEST_NS && cost_ns <= self.cap_ns
     }
 }
 
 /// Cuts a graph. `predecessors(i)` gives the nodes that `i` waits for, all of them before it.
 ///
 /// Takes time linear in nodes and edges, with the number of programs and local sizes as a factor.
-pub(crate) fn cut<'a>(
+pub(in crate::graph) fn cut<'a>(
     nodes: &[Candidate],
     predecessors: impl Fn(u32) -> &'a [u32],
     machine: &Machine,
-) -> Vec<Segment> {
+) -> Vec<Unit> {
     let mut cutter = Cutter {
         nodes,
         machine,
@@ -92,14 +81,14 @@ pub(crate) fn cut<'a>(
         free: Vec::new(),
         listed: BTreeMap::new(),
         alone: Vec::new(),
-        segments: Vec::new(),
+        units: Vec::new(),
         run: Run::default(),
         levels: Vec::new(),
     };
     cutter.begin();
     while cutter.step() {}
     cutter.end_run();
-    cutter.segments
+    cutter.units
 }
 
 /// Nodes of a program and a size of groups.
@@ -118,7 +107,7 @@ struct Cutter<'a, P> {
     listed: BTreeMap<Class, Vec<u32>>,
     /// Ready ones for launches.
     alone: Vec<u32>,
-    segments: Vec<Segment>,
+    units: Vec<Unit>,
     /// What is being collected: nodes of one launch, or of several where sharing them is better.
     run: Run,
     /// Where levels of it end: nodes that do not depend on each other.
@@ -133,8 +122,8 @@ impl<'p, P: Fn(u32) -> &'p [u32]> Cutter<'_, P> {
     }
 
     fn candidate(&self, node: u32) -> Candidate {
-        let none = Candidate { cost_ns: 0.0, launch_ns: 0.0, kind: Kind::Alone };
-        self.nodes.get(node as usize).copied().unwrap_or(none)
+        debug_assert!((node as usize) < self.nodes.len(), "node {node} of {}", self.nodes.len());
+        self.nodes.get(node as usize).copied().unwrap_or(Candidate::standalone(0))
     }
 
     fn ready(&mut self, node: u32) {
@@ -169,7 +158,7 @@ impl<'p, P: Fn(u32) -> &'p [u32]> Cutter<'_, P> {
         } else if !self.alone.is_empty() {
             self.end_run();
             let batch = std::mem::take(&mut self.alone);
-            self.large(&batch);
+            self.units.extend(batch.iter().map(|node| Unit::Launch(*node)));
             self.done(&batch);
         } else {
             return false;
@@ -199,7 +188,7 @@ impl<'p, P: Fn(u32) -> &'p [u32]> Cutter<'_, P> {
         // All cores may be busy with it.
         let longest = LONGEST_NS * f64::from(self.machine.cores);
         for node in batch {
-            let cost_ns = self.candidate(*node).cost_ns;
+            let cost_ns = self.candidate(*node).cost_ns();
             if self.run.cost_ns + cost_ns > longest {
                 self.end_run();
             }
@@ -222,7 +211,7 @@ impl<'p, P: Fn(u32) -> &'p [u32]> Cutter<'_, P> {
                 *entry = place;
             }
         }
-        let costs: Vec<f64> = run.nodes.iter().map(|node| self.candidate(*node).cost_ns).collect();
+        let costs: Vec<f64> = run.nodes.iter().map(|node| self.candidate(*node).cost_ns()).collect();
         let predecessors = |place: usize, each: &mut dyn FnMut(usize)| {
             let Some(node) = run.nodes.get(place) else { return };
             let before = (self.predecessors)(*node).iter().filter_map(|node| self.places.get(*node as usize));
@@ -248,7 +237,7 @@ impl<'p, P: Fn(u32) -> &'p [u32]> Cutter<'_, P> {
                 Shared::No => self.serial(nodes, like(1)),
                 Shared::Any(groups) => {
                     let run = Run { nodes: nodes.to_vec(), cost_ns, ..like(groups) };
-                    self.segments.push(Segment::List(run));
+                    self.units.push(Unit::TaskList(Box::new(run)));
                 }
                 Shared::Lanes(all) => {
                     let mut shared = Run { cost_ns, ..like(all.len() as u32) };
@@ -256,7 +245,7 @@ impl<'p, P: Fn(u32) -> &'p [u32]> Cutter<'_, P> {
                         shared.nodes.extend(lane.iter().filter_map(of));
                         shared.lanes.push(shared.nodes.len() as u32);
                     }
-                    self.segments.push(Segment::List(shared));
+                    self.units.push(Unit::TaskList(Box::new(shared)));
                 }
             }
         }
@@ -266,7 +255,7 @@ impl<'p, P: Fn(u32) -> &'p [u32]> Cutter<'_, P> {
     fn serial(&mut self, nodes: &[u32], like: Run) {
         let mut run = like.clone();
         for node in nodes {
-            let cost_ns = self.candidate(*node).cost_ns;
+            let cost_ns = self.candidate(*node).cost_ns();
             if run.cost_ns + cost_ns > LONGEST_NS {
                 self.end_serial(std::mem::replace(&mut run, like.clone()));
             }
@@ -276,54 +265,13 @@ impl<'p, P: Fn(u32) -> &'p [u32]> Cutter<'_, P> {
         self.end_serial(run);
     }
 
-    /// Nodes that do not depend on each other, too large for one core in turn: shared by all if there are enough of them.
-    fn large(&mut self, batch: &[u32]) {
-        let mut classes: BTreeMap<Class, Vec<u32>> = BTreeMap::new();
-        for node in batch {
-            match self.candidate(*node) {
-                Candidate { kind: Kind::Of(program, local), cost_ns, .. } if cost_ns < LONGEST_NS => {
-                    classes.entry((program, local)).or_default().push(*node);
-                }
-                _ => self.segments.push(Segment::Launch(*node)),
-            }
-        }
-        let cores = self.machine.cores.max(1);
-        for ((program, local), nodes) in classes {
-            let all = nodes.iter().map(|node| self.candidate(*node));
-            let (cost_ns, launch_ns, longest) =
-                all.fold((0.0, 0.0, 0.0_f64), |(cost, launch, longest), node| {
-                    (cost + node.cost_ns, launch + node.launch_ns, longest.max(node.cost_ns))
-                });
-            let on_all = cost_ns / f64::from(cores);
-            let takes = on_all.max(longest) + needed_ns(self.machine);
-            if nodes.len() < 2 * cores as usize || takes >= launch_ns {
-                self.segments.extend(nodes.into_iter().map(Segment::Launch));
-                continue;
-            }
-            // One launch takes no longer than it may.
-            let parts = (on_all / LONGEST_NS).ceil().max(1.0) as usize;
-            for nodes in nodes.chunks(nodes.len().div_ceil(parts).max(1)) {
-                self.segments.push(Segment::List(Run {
-                    nodes: nodes.to_vec(),
-                    program: Some(program),
-                    local,
-                    groups: nodes.len() as u32,
-                    lanes: Vec::new(),
-                    cost_ns: nodes.iter().map(|node| self.candidate(*node).cost_ns).sum(),
-                }));
-            }
-        }
-    }
-
     fn end_serial(&mut self, run: Run) {
         let does = |node: &&u32| self.candidate(**node).kind != Kind::Nothing;
-        let launches: Vec<f64> =
-            run.nodes.iter().filter(does).map(|node| self.candidate(*node).launch_ns).collect();
-        let wins = run.cost_ns + self.machine.launch_ns < launches.iter().sum();
-        if launches.len() > 1 && wins || self.machine.always && !launches.is_empty() {
-            self.segments.push(Segment::List(run));
+        let count = run.nodes.iter().filter(does).count();
+        if count > 1 || self.machine.always && count > 0 {
+            self.units.push(Unit::TaskList(Box::new(run)));
         } else {
-            self.segments.extend(run.nodes.into_iter().map(Segment::Launch));
+            self.units.extend(run.nodes.into_iter().map(Unit::Launch));
         }
     }
 }

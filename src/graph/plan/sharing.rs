@@ -11,10 +11,9 @@ use std::ops::Range;
 
 use super::segments::{LONGEST_NS, Machine};
 
-/// How many launches sharing must save: it cuts the run in two, and estimates are rough.
-const SHARED_LAUNCHES: f64 = 3.0;
-/// Nanoseconds until other cores are at work.
-const WAKE_NS: f64 = 10_000.0;
+/// Nanoseconds that sharing must save: it cuts the run in two, which costs two launches, other cores must be woken, and estimates are
+/// rough.
+const NEEDED_NS: f64 = 22_000.0;
 /// Work of one group in nanoseconds, where there are enough components.
 const GROUP_NS: f64 = 4000.0;
 /// The largest component may be this much more than a core's part.
@@ -40,11 +39,6 @@ pub(in crate::graph) enum Shared {
     Any(u32),
     /// A group for each list, in the order of the list: places in the run.
     Lanes(Vec<Vec<u32>>),
-}
-
-/// What sharing must save.
-pub(in crate::graph) fn needed_ns(machine: &Machine) -> f64 {
-    SHARED_LAUNCHES * machine.launch_ns + WAKE_NS
 }
 
 /// A run.
@@ -114,8 +108,7 @@ impl<P: Fn(usize, &mut dyn FnMut(usize))> Divider<'_, P> {
     /// How groups share nodes, if that is worth a launch of their own.
     fn share(&self, nodes: Range<usize>) -> Shared {
         let total: f64 = self.costs.get(nodes.clone()).unwrap_or(&[]).iter().sum();
-        let needed = needed_ns(self.machine);
-        if nodes.len() < 2 || self.machine.saving_ns(total) <= needed {
+        if nodes.len() < 2 || self.machine.saving_ns(total) <= NEEDED_NS {
             return Shared::No;
         }
         let mut components = Components::new(nodes.start);
@@ -128,7 +121,7 @@ impl<P: Fn(usize, &mut dyn FnMut(usize))> Divider<'_, P> {
         let (lanes, longest) = self.lanes(&mut components, nodes.clone(), groups);
         let time = longest.max(total / cores);
         let places = lanes.iter().map(Vec::len).max().unwrap_or(0).saturating_mul(lanes.len());
-        match total - time > needed && time <= LONGEST_NS && places <= 2 * nodes.len() + FEW_GAPS {
+        match total - time > NEEDED_NS && time <= LONGEST_NS && places <= 2 * nodes.len() + FEW_GAPS {
             true => Shared::Lanes(lanes),
             false => Shared::No,
         }
@@ -233,7 +226,7 @@ impl Components {
 mod tests {
     use super::*;
 
-    const MACHINE: Machine = Machine { launch_ns: 1000.0, cores: 2, always: false };
+    const MACHINE: Machine = Machine { cap_ns: 1e4, cores: 2, always: false };
 
     /// Divides a graph of levels of a width each; node `at` of a level waits for those that `waits` gives of the level before.
     fn divide(widths: &[usize], cost: f64, waits: impl Fn(usize, usize) -> Vec<usize>) -> Vec<Piece> {
@@ -257,7 +250,7 @@ mod tests {
 
     #[test]
     fn chains_side_by_side_are_a_lane_each() {
-        let pieces = divide(&[8; 100], 50.0, |_, at| vec![at]);
+        let pieces = divide(&[8; 100], 100.0, |_, at| vec![at]);
         assert_eq!(pieces.len(), 1);
         let Shared::Lanes(lanes) = &pieces[0].shared else { panic!("{:?}", pieces[0]) };
         assert_eq!(lanes.len(), 8);
@@ -270,7 +263,7 @@ mod tests {
     #[test]
     fn what_begins_and_ends_together_is_cut_off() {
         let widths: Vec<usize> = [1].into_iter().chain([4; 200]).chain([1]).collect();
-        let pieces = divide(&widths, 50.0, |level, at| match level {
+        let pieces = divide(&widths, 100.0, |level, at| match level {
             1 => vec![0],
             201 => vec![0, 1, 2, 3],
             _ => vec![at],
@@ -291,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_wide_level_is_for_anybody() {
-        let pieces = divide(&[1000, 1000], 50.0, |_, at| vec![at, (at + 1) % 1000]);
+        let pieces = divide(&[1000, 1000], 50.5, |_, at| vec![at, (at + 1) % 1000]);
         let groups: Vec<_> = pieces.iter().map(|piece| piece.shared.clone()).collect();
         assert_eq!(groups, [Shared::Any(12), Shared::Any(12)]);
     }

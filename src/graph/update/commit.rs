@@ -3,15 +3,17 @@
 use std::sync::{Arc, PoisonError};
 
 use super::compare;
-use super::values::Follower;
+use super::values::{Follower, set_values};
 use crate::command::{CommandKind, Follows};
 use crate::driver::launch::WorkSize;
 use crate::driver::mutable::Patches;
 use crate::driver::step::Step;
+use crate::graph::exec::draft::{lost, memory_of};
 use crate::graph::exec::executable::{ExecutableGraph, State};
 use crate::graph::exec::list::Tasks;
-use crate::graph::exec::partition::DevicePart;
 use crate::graph::exec::prepare::{Place, Steps};
+use crate::graph::exec::refresh::{Moment, PartitionState};
+use crate::graph::exec::versions::{Changes, TaskChange};
 use crate::graph::model::graph;
 use crate::graph::model::graph::GraphInner;
 use crate::graph::plan::flatten::Flat;
@@ -45,8 +47,8 @@ enum How {
     Patch { step: usize, size: Option<Box<WorkSize>> },
     /// The task of a list gets other arguments, another range or another kernel.
     Task(u32),
-    /// It does not fit where it is: the partition is planned anew.
-    Anew,
+    /// It does not fit where it is: the partition is planned again.
+    Plan,
     /// Another step.
     Replace { step: usize, new: Box<Step> },
 }
@@ -163,10 +165,9 @@ impl ExecutableGraph {
     fn locked(&self, change: impl FnOnce(&mut State) -> Result<Vec<Arc<CommandKind>>>) -> Result<()> {
         let turn = self.inner().turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.state();
-        let State { queue, device, .. } = &mut *state;
-        for part in device.iter_mut().flatten().filter(|part| !part.pending.must_wait()) {
+        for part in 0..state.device.len() {
             // What waited for submissions that are gone now.
-            part.bring_to(u64::MAX, self, queue)?;
+            self.refresh(&mut state, part, Moment::Update)?;
         }
         let before = change(&mut state).map_err(|error| self.at(error))?;
         drop((state, turn));
@@ -207,27 +208,27 @@ impl ExecutableGraph {
         }
         let now = places.get(node).and_then(Option::as_ref);
         let part = now.and_then(|place| state.device.get(place.partition as usize)?.as_ref());
-        let newest = part.and_then(|part| part.pending.newest());
+        let newest = part.and_then(|part| part.versions.newest());
         let place = newest.map_or(now, |(_, places)| places.get(node).and_then(Option::as_ref));
         let is_patched =
-            !part.is_some_and(|part| part.pending.must_wait()) && current.is_patched_by(&command);
+            !part.is_some_and(|part| part.versions.must_wait()) && current.is_patched_by(&command);
         let how = match place.map(|place| &place.step) {
             None => How::Host,
             // What did nothing may be given something to do.
             Some(Steps::Left(_)) => match NodeType::of(&command).is_updatable() {
-                true => anew(state, &command).map_err(named)?,
+                true => plan_again(state, &command).map_err(named)?,
                 false => return Ok(None),
             },
-            Some(_) if part.is_some_and(|part| part.pending.is_planned_anew()) => {
-                anew(state, &command).map_err(named)?
+            Some(_) if part.is_some_and(|part| part.versions.must_plan()) => {
+                plan_again(state, &command).map_err(named)?
             }
             Some(_) if is_patched && current.differs_in_arguments(&command) => How::Arguments,
             Some(Steps::Task { task, .. }) => {
-                let part = newest.map(|(part, _)| part).or(part);
+                let part = newest.map(|(part, _)| part).or(part.map(|part| &part.exec));
                 let fits = |tasks: &Tasks| tasks.fits(*task, current, &command, &state.queue);
                 match part.and_then(|part| part.steps.tasks.as_ref()).map(fits).transpose().map_err(named)? {
                     Some(true) => How::Task(*task),
-                    _ => anew(state, &command).map_err(named)?,
+                    _ => plan_again(state, &command).map_err(named)?,
                 }
             }
             Some(Steps::One(step)) => {
@@ -273,7 +274,7 @@ impl ExecutableGraph {
             let mut part = partition.and_then(|partition| device.get_mut(partition as usize)?.as_mut());
             patches.clear();
             if let Some(part) = &mut part {
-                part.set_values(own, &mut flat, &places, patches)?;
+                set_values(&mut part.exec, own, &mut flat, &places, patches)?;
             }
             while plan.as_slice().first().is_some_and(|change| change.partition == partition) {
                 let Some(Change { node, command, how, .. }) = plan.next() else { break };
@@ -281,7 +282,7 @@ impl ExecutableGraph {
                 let is_patch = match &how {
                     How::Arguments | How::Patch { .. } => true,
                     How::Task(_) => now.differs_in_arguments(&command),
-                    How::Host | How::Anew | How::Replace { .. } => false,
+                    How::Host | How::Plan | How::Replace { .. } => false,
                 };
                 if let Some(part) = &mut part {
                     part.change((node, now, &command), how, queue, &places, patches)?;
@@ -295,7 +296,7 @@ impl ExecutableGraph {
                 });
             }
             if let Some(part) = part.filter(|_| !patches.is_empty()) {
-                part.replay.patch(&part.steps.sequence, patches);
+                part.exec.replay.patch(&part.exec.steps.sequence, patches);
             }
         }
         drop((flat, places));
@@ -306,7 +307,7 @@ impl ExecutableGraph {
     }
 }
 
-impl DevicePart {
+impl PartitionState {
     /// Changes what was prepared for a command, or has it changed before the submissions to come.
     fn change(
         &mut self,
@@ -317,43 +318,51 @@ impl DevicePart {
         patches: &mut Patches,
     ) -> Result<()> {
         if !matches!(how, How::Arguments) {
-            self.stop_learning();
+            self.exec.cancel_race();
         }
-        let must_wait = self.pending.must_wait();
+        let Self { exec, versions } = self;
+        let must_wait = versions.must_wait();
         match how {
             How::Host => Ok(()),
-            How::Arguments => self.set_arguments(places, patches, |steps, places, patches| {
+            How::Arguments => exec.set_arguments(places, patches, |steps, places, patches| {
                 steps.set_arguments(places.get(node), before, command, patches)
             }),
-            How::Anew => {
-                self.pending.plan_anew();
+            How::Plan => {
+                versions.plan();
                 Ok(())
             }
-            How::Task(task) if must_wait => self.pending.add_task(task, before, command, queue),
-            How::Task(task) => self.set_task(task, before, command, queue),
+            How::Task(task) if must_wait => {
+                let memory = memory_of(command, queue)?;
+                let Changes { tasks, .. } = versions.changes().ok_or_else(lost)?;
+                let first = tasks.remove(&task).map_or_else(|| Arc::clone(before), |later| later.before);
+                let command = Arc::clone(command);
+                tasks.insert(task, TaskChange { before: first, command, memory });
+                Ok(())
+            }
+            How::Task(task) => exec.set_task(task, before, command, queue),
             How::Replace { step, new } if must_wait => {
-                self.pending.add(step, *new);
+                versions.changes().ok_or_else(lost)?.steps.insert(step, *new);
                 Ok(())
             }
-            How::Replace { step, new } => self.set_step(step, *new),
+            How::Replace { step, new } => exec.set_step(step, *new),
             How::Patch { step, size } => {
-                self.steps.sequence.set_kernel(step, command.driver_arguments(), size.as_deref(), patches)
+                exec.steps.sequence.set_kernel(step, command.driver_arguments(), size.as_deref(), patches)
             }
         }
     }
 }
 
-/// Checks a command for a partition that will be planned anew.
-fn anew(state: &State, command: &CommandKind) -> Result<How> {
+/// Checks a command for a partition that will be planned again.
+fn plan_again(state: &State, command: &CommandKind) -> Result<How> {
     command.step(&state.queue)?;
-    Ok(How::Anew)
+    Ok(How::Plan)
 }
 
 /// The partition of a node, if what was prepared for the node can be given other values at once.
 fn takes_values(state: &State, places: &[Option<Place>], node: u32) -> Option<u32> {
     let Place { partition, step } = places.get(node as usize)?.as_ref()?;
     let part = state.device.get(*partition as usize)?.as_ref()?;
-    (!matches!(step, Steps::Left(_)) && part.pending.is_idle()).then_some(*partition)
+    (!matches!(step, Steps::Left(_)) && part.versions.is_idle()).then_some(*partition)
 }
 
 fn foreign(node: &Node) -> Error {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::command::{Command, CommandKind};
+use crate::graph::model::builder::{NodeSource, sealed};
 use crate::graph::model::dynamics::{Alternative, GroupId};
 use crate::graph::model::graph::{GraphInner, State};
 use crate::graph::model::insert::Origin;
@@ -148,27 +149,6 @@ fn differing(index: usize, first: &[NodeId], other: &[NodeId]) -> Error {
     ))
     .remedy("let all commands depend on the same events, and use the same buffers as far as nodes before use them")
 }
-
-mod sealed {
-    use crate::graph::update::group::{Arc, GraphInner, Node, NodeId, Origin, Result};
-
-    pub trait Sealed {
-        #[doc(hidden)]
-        #[allow(private_interfaces, reason = "of a sealed trait")]
-        fn add_to(self, graph: &Arc<GraphInner>, after: Vec<NodeId>, origin: Origin) -> Result<Node>;
-    }
-}
-
-/// What becomes a node: a [`Command`] (or what can be made one), a [`DynamicCommandGroup`].
-pub trait NodeSource: sealed::Sealed {}
-
-#[allow(private_interfaces, reason = "of a sealed trait")]
-impl<C: Into<Command>> sealed::Sealed for C {
-    fn add_to(self, graph: &Arc<GraphInner>, after: Vec<NodeId>, origin: Origin) -> Result<Node> {
-        graph.insert(self.into(), after, origin)
-    }
-}
-impl<C: Into<Command>> NodeSource for C {}
 
 #[allow(private_interfaces, reason = "of a sealed trait")]
 impl sealed::Sealed for &DynamicCommandGroup {

@@ -6,7 +6,6 @@
 //! node.rs        Node::update_range, update_nd_range, update_command
 //! commit.rs      ExecutableGraph::update: from nodes to what was prepared
 //! values.rs      values of parameters, straight to what was prepared
-//! versions.rs    updates that wait for submissions which are held back, and steps that are behind
 //! compare.rs     whether two graphs differ in more than parameters and ranges
 //! ```
 //! A change is seen in the graph at once, and in what was finalized from it when the executable is told.
@@ -17,4 +16,3 @@ pub(super) mod group;
 mod node;
 pub(super) mod parameter;
 mod values;
-pub(super) mod versions;

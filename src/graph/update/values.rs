@@ -4,13 +4,12 @@
 //! takes the values from the parameters: it neither reads nor copies the command's own. They are in the prepared step or the block of the task
 //! then, and come into the command when somebody reads it there.
 
-use std::sync::{Arc, MutexGuard, RwLockReadGuard};
+use std::sync::{Arc, MutexGuard};
 
 use crate::Result;
 use crate::command::{Argument, Binding, CommandKind, Parameter, newest_of};
 use crate::driver::mutable::Patches;
-use crate::graph::exec::executable::{ExecutableGraph, State};
-use crate::graph::exec::partition::DevicePart;
+use crate::graph::exec::partition::PartitionExec;
 use crate::graph::exec::prepare::{Place, PreparedPart, Steps};
 use crate::graph::plan::flatten::Flat;
 
@@ -46,23 +45,21 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl DevicePart {
-    /// Gives what was prepared for nodes of this partition the values that their parameters have now.
-    pub(super) fn set_values(
-        &mut self,
-        nodes: &[Follower],
-        flat: &mut Flat,
-        places: &[Option<Place>],
-        patches: &mut Patches,
-    ) -> Result<()> {
-        for Follower { node, .. } in nodes {
-            flat.set_behind(*node as usize, true);
-        }
-        let flat = &*flat;
-        self.set_arguments(places, patches, |steps, places, patches| {
-            steps.set_values(nodes, flat, places, patches)
-        })
+/// Gives what was prepared for nodes of a partition the values that their parameters have now.
+pub(super) fn set_values(
+    part: &mut PartitionExec,
+    nodes: &[Follower],
+    flat: &mut Flat,
+    places: &[Option<Place>],
+    patches: &mut Patches,
+) -> Result<()> {
+    for Follower { node, .. } in nodes {
+        flat.set_behind(*node as usize, true);
     }
+    let flat = &*flat;
+    part.set_arguments(places, patches, |steps, places, patches| {
+        steps.set_values(nodes, flat, places, patches)
+    })
 }
 
 impl PreparedPart {
@@ -117,40 +114,5 @@ impl PreparedPart {
             }
         }
         Ok(())
-    }
-}
-
-impl ExecutableGraph {
-    /// The commands with the values that were committed last.
-    pub(crate) fn settled(&self) -> RwLockReadGuard<'_, Flat> {
-        if self.is_updatable() {
-            self.settle(&self.state(), 0..self.len());
-        }
-        self.flat()
-    }
-
-    /// Brings commands up to the values of what was prepared for them.
-    pub(in crate::graph) fn settle(&self, state: &State, nodes: impl Iterator<Item = usize>) {
-        let (mut flat, places) = (self.flat_mut(), self.places());
-        for node in nodes {
-            if !flat.set_behind(node, false) {
-                continue;
-            }
-            let (Some(Some(place)), Some(command)) = (places.get(node), flat.command(node).cloned()) else {
-                continue;
-            };
-            let Some(Some(part)) = state.device.get(place.partition as usize) else { continue };
-            let tasks = part.steps.tasks.as_ref().map(|tasks| tasks.values());
-            for Binding { argument, .. } in command.bindings() {
-                let value = match (&place.step, &tasks) {
-                    (Steps::One(step), _) => part.steps.sequence.value(*step as usize, *argument),
-                    (Steps::Task { task, .. }, Some(tasks)) => tasks.get(*task, *argument),
-                    _ => None,
-                };
-                if let Some(value) = value {
-                    flat.set_value(node, *argument, value);
-                }
-            }
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ::spirv::Op;
+use ::spirv::{Decoration, Op};
 
 use super::instruction::Instruction;
 use crate::{ImageError, Result};
@@ -119,6 +119,18 @@ impl Module {
             at += count;
         }
         Ok(Self { words, foreign_order })
+    }
+
+    /// The `SpecId`s of its specialization constants.
+    pub fn spec_ids(&self) -> impl Iterator<Item = u32> {
+        self.instructions().filter_map(|instruction| match instruction.operands() {
+            &[_, decoration, id]
+                if instruction.op() == Some(Op::Decorate) && decoration == Decoration::SpecId as u32 =>
+            {
+                Some(id)
+            }
+            _ => None,
+        })
     }
 
     /// The instructions in order.

@@ -19,10 +19,10 @@ use crate::{Context, Device, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ReplayStrategy {
-    /// The fastest that is known for the device and the nodes: lists of tasks, as with [`Interpreter`](Self::Interpreter), from 32 small kernels on,
-    /// and from two on once 4096 of them were launched; the fastest way to launch them else. A replay program is built by `finalize`
-    /// in the first case, and in the background, as with
-    /// [`build_in_background`](crate::Finalizer::build_in_background), in the second.
+    /// The fastest that is known for the device and the nodes. From 32 small kernels on, these are interpreted, as with
+    /// [`Interpreter`](Self::Interpreter); from two on once 4096 of them were launched. Other nodes are launched. A thread of the library builds
+    /// the interpreter's program meanwhile, unless [`wait_for_interpreter`](crate::Finalizer::wait_for_interpreter) has `finalize` wait for it.
+    /// Where it is uncertain what is faster, the first replays run by several plans in turn, and the fastest stays.
     #[default]
     Auto,
     /// Command by command, all of them prepared: arguments are set, nothing is looked up, and only where the order asks for

@@ -3,10 +3,13 @@
 use super::*;
 use proptest::prelude::*;
 
-const MACHINE: Machine = Machine { launch_ns: 8000.0, cores: 2, always: false };
+const MACHINE: Machine = Machine { cap_ns: 12_000.0, cores: 2, always: false };
 
+/// A candidate that costs so many nanoseconds.
 fn candidate_of(cost_ns: f64, kind: Kind) -> Candidate {
-    Candidate { cost_ns, launch_ns: 8000.0 + cost_ns / 2.0, kind }
+    let of = |steps| Candidate { kind, steps, has_loops: false };
+    let (none, one) = (of(0.0).cost_ns(), of(1.0).cost_ns());
+    of(if kind == Kind::Nothing { 0.0 } else { (cost_ns - none) / (one - none) })
 }
 
 fn node(cost_ns: f64) -> Candidate {
@@ -21,11 +24,11 @@ fn chain(count: usize) -> Vec<Vec<u32>> {
     (0..count as u32).map(|i| i.checked_sub(1).into_iter().collect()).collect()
 }
 
-fn cut_graph(nodes: &[Candidate], edges: &[Vec<u32>]) -> Vec<Segment> {
+fn cut_graph(nodes: &[Candidate], edges: &[Vec<u32>]) -> Vec<Unit> {
     cut(nodes, |node| edges[node as usize].as_slice(), &MACHINE)
 }
 
-fn nodes(segments: &[Segment]) -> Vec<Vec<u32>> {
+fn nodes(segments: &[Unit]) -> Vec<Vec<u32>> {
     segments.iter().map(|segment| segment.nodes().to_vec()).collect()
 }
 
@@ -33,20 +36,20 @@ fn nodes(segments: &[Segment]) -> Vec<Vec<u32>> {
 fn a_chain_of_small_nodes_is_one_segment() {
     let segments = cut_graph(&[node(100.0); 1000], &chain(1000));
     assert_eq!(nodes(&segments), [(0..1000).collect::<Vec<u32>>()]);
-    assert!(matches!(&segments[..], [Segment::List(run)] if run.groups == 1 && run.program == Some(0)));
+    assert!(matches!(&segments[..], [Unit::TaskList(run)] if run.groups == 1 && run.program == Some(0)));
     assert!(cut_graph(&[], &[]).is_empty());
 }
 
 #[test]
 fn large_and_foreign_nodes_cut() {
-    let alone = candidate_of(1.0, Kind::Alone);
+    let alone = candidate_of(1.0, Kind::Standalone(0));
     let other = candidate_of(1.0, Kind::Of(1, None));
     let all =
         [node(100.0), node(100.0), node(1e5), node(100.0), node(9000.0), alone, node(100.0), other, other];
     let segments = cut_graph(&all, &chain(9));
     let [list, launch] = [|nodes: &[u32]| (true, nodes.to_vec()), |nodes: &[u32]| (false, nodes.to_vec())];
     let kinds: Vec<_> =
-        segments.iter().map(|s| (matches!(s, Segment::List(_)), s.nodes().to_vec())).collect();
+        segments.iter().map(|s| (matches!(s, Unit::TaskList(_)), s.nodes().to_vec())).collect();
     // One node by itself is better launched.
     let expected = [list(&[0, 1]), launch(&[2]), list(&[3, 4]), launch(&[5]), launch(&[6]), list(&[7, 8])];
     assert_eq!(kinds, expected);
@@ -63,8 +66,8 @@ fn small_nodes_beside_large_ones_stay_together() {
 }
 
 #[test]
-fn nodes_that_are_together_as_large_as_launches_are_launched() {
-    assert_eq!(cut_graph(&[node(15_000.0); 2], &chain(2)), [Segment::Launch(0), Segment::Launch(1)]);
+fn nodes_above_the_cap_are_launched() {
+    assert_eq!(cut_graph(&[node(15_000.0); 2], &chain(2)), [Unit::Launch(0), Unit::Launch(1)]);
 }
 
 #[test]
@@ -79,22 +82,19 @@ fn levels_with_much_work_are_shared() {
     // Two levels of 100 nodes, each of 1 µs.
     let edges: Vec<Vec<u32>> =
         (0..200).map(|i| if i < 100 { vec![] } else { vec![i - 100, (i + 1) % 100] }).collect();
-    let segments = cut_graph(&[node(1000.0); 200], &edges);
+    let segments = cut_graph(&[node(1001.0); 200], &edges);
     assert_eq!(segments.len(), 2);
-    assert!(segments.iter().all(|segment| matches!(segment, Segment::List(run) if run.groups == 25)));
+    assert!(segments.iter().all(|segment| matches!(segment, Unit::TaskList(run) if run.groups == 25)));
     // Little work is not.
     assert_eq!(nodes(&cut_graph(&[node(10.0); 200], &edges)).len(), 1);
 }
 
 #[test]
-fn large_nodes_that_do_not_depend_on_each_other_are_shared() {
-    let segments = cut_graph(&[node(50_000.0); 10], &vec![vec![]; 10]);
-    let Segment::List(run) = &segments[0] else { panic!("{segments:?}") };
-    assert_eq!((segments.len(), run.groups, run.nodes.len()), (1, 10, 10));
-    // Not a few, which would leave cores idle; nor what a launch does better.
-    assert_eq!(cut_graph(&[node(50_000.0); 3], &vec![vec![]; 3]).len(), 3);
-    let slow = Candidate { launch_ns: 20_000.0, ..node(50_000.0) };
-    assert_eq!(cut_graph(&[slow; 10], &vec![vec![]; 10]).len(), 10);
+fn large_nodes_that_do_not_depend_on_each_other_are_shared_where_there_is_no_cap() {
+    let machine = Machine { cap_ns: f64::INFINITY, ..MACHINE };
+    let units = cut(&[node(50_000.0); 10], |_| &[], &machine);
+    let Unit::TaskList(run) = &units[0] else { panic!("{units:?}") };
+    assert_eq!((units.len(), run.groups, run.nodes.len()), (1, 10, 10));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn chains_side_by_side_run_as_wholes() {
     edges.extend((0..800_u32).map(|i| vec![if i < 8 { 0 } else { begin + i - 8 }]));
     edges.push((0..8).map(|i| begin + 792 + i).collect());
     let segments = cut_graph(&[node(200.0); 802], &edges);
-    let Segment::List(run) = &segments[1] else { panic!("{segments:?}") };
+    let Unit::TaskList(run) = &segments[1] else { panic!("{segments:?}") };
     assert_eq!((segments.len(), run.groups, run.nodes.len()), (3, 8, 800));
     assert_eq!(run.lanes, (1..9).map(|lane| lane * 100).collect::<Vec<u32>>());
     let mut numbering = run.numbering();
@@ -121,7 +121,7 @@ fn nodes_with_barriers_run_with_those_of_their_size() {
     let segments = cut_graph(&all, &chain(7));
     assert_eq!(nodes(&segments), [vec![0, 1, 2, 3, 4], vec![5, 6]]);
     let sizes: Vec<_> =
-        segments.iter().map(|s| matches!(s, Segment::List(run) if run.local.is_some())).collect();
+        segments.iter().map(|s| matches!(s, Unit::TaskList(run) if run.local.is_some())).collect();
     assert_eq!(sizes, [true, true]);
 }
 
@@ -129,9 +129,9 @@ fn candidate() -> impl Strategy<Value = Candidate> {
     let local = prop_oneof![Just(None), (1..4_u32).prop_map(|x| Some([x * 16, 1, 1]))];
     let kind = prop_oneof![
         1 => Just(Kind::Nothing),
-        2 => Just(Kind::Free),
+        2 => Just(Kind::AnyList),
         6 => (0..2_u32, local).prop_map(|(program, local)| Kind::Of(program, local)),
-        1 => Just(Kind::Alone),
+        1 => Just(Kind::Standalone(0)),
     ];
     let cost = prop_oneof![Just(10.0), Just(3000.0), Just(1e5), Just(1e8)];
     (kind, cost).prop_map(|(kind, cost_ns)| match kind {
@@ -155,14 +155,14 @@ proptest! {
             })
             .collect();
         let candidates: Vec<Candidate> = graph.iter().map(|(candidate, _)| *candidate).collect();
-        let machine = Machine { launch_ns: 8000.0, cores, always };
+        let machine = Machine { cap_ns: if always { f64::INFINITY } else { 12_000.0 }, cores, always };
         let segments = cut(&candidates, |node| edges[node as usize].as_slice(), &machine);
         // Segment and place in it; nodes of a parallel segment have no order among them.
         let mut when = vec![None; graph.len()];
         // What each node's group runs in order, where groups have their own.
         let mut lanes = vec![None; graph.len()];
         for (number, segment) in segments.iter().enumerate() {
-            let Segment::List(run) = segment else {
+            let Unit::TaskList(run) = segment else {
                 prop_assert!(when[segment.nodes()[0] as usize].replace((number, 0)).is_none());
                 continue;
             };
@@ -175,15 +175,15 @@ proptest! {
                 lanes[*node as usize] = lane;
                 let candidate = candidates[*node as usize];
                 let fits = match candidate.kind {
-                    Kind::Nothing | Kind::Free => true,
+                    Kind::Nothing | Kind::AnyList => true,
                     Kind::Of(program, local) => {
                         run.program == Some(program) && (local.is_none() || local == run.local)
                     }
-                    Kind::Alone => false,
+                    Kind::Standalone(_) => false,
                 };
-                prop_assert!(fits && candidate.cost_ns < LONGEST_NS, "{:?} in {:?}", candidate, run);
+                prop_assert!(fits && candidate.cost_ns() < LONGEST_NS, "{:?} in {:?}", candidate, run);
             }
-            let cost: f64 = run.nodes.iter().map(|node| candidates[*node as usize].cost_ns).sum();
+            let cost: f64 = run.nodes.iter().map(|node| candidates[*node as usize].cost_ns()).sum();
             prop_assert!((cost - run.cost_ns).abs() <= 1e-6 * cost);
             prop_assert!(cost <= LONGEST_NS * f64::from(run.groups.min(cores)) + 1e6);
         }

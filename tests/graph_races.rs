@@ -1,11 +1,10 @@
-//! What executables learn from their first replays, on the selected device: estimates that were wrong, and lists and launches that are
-//! close and take turns.
+//! Races of plans, on the selected device: the first replays of an executable run by several plans in turn, and the fastest stays.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
 
-use common::{call, chain, gate, queues, queues_and_measuring, replay_kernels, undecided, without_cache};
+use common::{call, gate, queues, queues_and_measuring, replay_kernels, undecided, without_cache};
 use oclave::record::Session;
 use oclave::{
     Command, Context, DynamicParameter, Event, ExecutableGraph, Graph, KernelBundle, KernelPointer,
@@ -13,41 +12,10 @@ use oclave::{
 };
 
 const NODES: usize = 40;
-/// Replays after which an executable rests: estimates are corrected twice, by four replays each, and then there are three turns of
-/// each of three ways at most.
-const REST: usize = 4 + 4 + 9;
+/// Replays after which an executable rests: there are three turns of each of five plans at most.
+const REST: usize = 3 * 5;
 /// What a work-item writes.
 const WORDS: usize = 4;
-
-/// A loop whose length nobody knows: what its first replays take tells that lists are no good for it.
-#[test]
-fn estimates_that_are_wrong_are_corrected_by_the_first_replays() {
-    let Some(context) = undecided() else { return };
-    let cores = context.device().capabilities().compute_units;
-    if cores < 2 {
-        return println!("skipped: the device has one compute unit");
-    }
-    let context = without_cache(&context);
-    let queue = Queue::new(&context).unwrap();
-    let bundle = replay_kernels(&context);
-    let input = context.alloc_shared::<f32>(256).unwrap();
-    let out = context.alloc_shared::<u64>(64 * 4).unwrap();
-    let graph = Graph::from_queue(&queue);
-    let call = call(&bundle, "looped").pointer_mut::<u64>(&out).pointer::<f32>(&input).value(50_000_i32);
-    chain(&graph, (0..NODES).map(|_| Command::parallel_for(64, call.clone())));
-    let executable = graph.finalize().unwrap();
-    let before = executable.segments();
-    assert_eq!(before.iter().map(|segment| segment.nodes.len()).sum::<usize>(), NODES, "{before:?}");
-    for _ in 0..8 {
-        queue.submit_graph(&executable).unwrap().wait().unwrap();
-    }
-    for executable in [executable, graph.finalize().unwrap()] {
-        assert_eq!(executable.segments(), []);
-        let [not] = executable.not_interpreted().try_into().unwrap();
-        assert_eq!(not.reason, "launches of their own are faster for its nodes");
-        queue.submit_graph(&executable).unwrap().wait().unwrap();
-    }
-}
 
 /// A chain of kernels that lists and launches take about the same for: long loops of a few work-items. Behind a copy of other memory.
 struct Loops {
@@ -114,10 +82,12 @@ impl Loops {
         &self.nodes[node]
     }
 
-    /// Makes executables know what the kernel costs: they begin with the turns.
-    fn learn(&self, queue: &Queue) {
-        let executable = self.graph.finalize().unwrap();
-        (0..REST).for_each(|_| queue.submit_graph(&executable).unwrap().wait().unwrap());
+    fn finalize(&self) -> ExecutableGraph {
+        self.graph.finalizer().wait_for_interpreter().finalize().unwrap()
+    }
+
+    fn finalize_updatable(&self) -> ExecutableGraph {
+        self.graph.finalizer().updatable().wait_for_interpreter().finalize().unwrap()
     }
 
     /// Runs an executable, checks what each node wrote, and gives the launches that it took.
@@ -182,19 +152,18 @@ fn input(context: &Context, first: u8) -> UsmSlice<f32, usm::Shared> {
     input
 }
 
-/// Whichever of lists and launches was chosen, the other is tried where it is close, in turns with it; each replay runs each node, and the
-/// executable comes to rest with the one that was faster.
+/// Nobody knows how often loops run, so lists and launches are tried in turns; each replay runs each node, and the executable comes to rest
+/// with the plan that was the fastest.
 #[test]
 fn lists_and_launches_take_turns_until_one_was_seen_to_be_faster() {
     let Some(context) = undecided() else { return };
     let mut turns = 0;
     for items in [2, 4, 16] {
-        // What else is busy may spoil what one context learns.
         let context = without_cache(&context);
         for queue in queues_and_measuring(&context) {
             let mut loops = Loops::new(&context, items);
             for _ in 0..2 {
-                let executable = loops.graph.finalize().unwrap();
+                let executable = loops.finalize();
                 turns += loops.come_to_rest(&queue, &executable, |_| {});
             }
         }
@@ -205,7 +174,7 @@ fn lists_and_launches_take_turns_until_one_was_seen_to_be_faster() {
 /// Values, by parameters and by commands, and memory that are updated between all replays reach all that take turns, and do not end it: the
 /// executable comes to rest as others do.
 #[test]
-fn what_is_updated_before_each_replay_learns_as_well() {
+fn races_go_on_while_values_and_memory_are_updated_before_each_replay() {
     let Some(context) = undecided() else { return };
     let mut turns = 0;
     for what in ["a parameter", "a value", "memory"] {
@@ -216,7 +185,7 @@ fn what_is_updated_before_each_replay_learns_as_well() {
             let length = DynamicParameter::new(&loops.graph, loops.lengths[5] as i32);
             let follower = loops.command_with(5, &loops.input, &length);
             loops.nodes[5].update_command(follower).unwrap();
-            let executable = loops.graph.finalizer().updatable().finalize().unwrap();
+            let executable = loops.finalize_updatable();
             println!("{what} is updated, {items} work-items");
             turns += loops.come_to_rest(&queue, &executable, |loops| match what {
                 "a parameter" => {
@@ -242,9 +211,8 @@ fn updates_are_seen_by_all_that_take_turns() {
     let context = without_cache(&context);
     let queue = Queue::new(&context).unwrap();
     let mut loops = Loops::new(&context, 2);
-    loops.learn(&queue);
     for before in 0..8 {
-        let executable = loops.graph.finalizer().updatable().finalize().unwrap();
+        let executable = loops.finalize_updatable();
         (0..before).for_each(|_| assert_ne!(loops.run(&queue, &executable), 0));
         for node in [3, 4] {
             executable.update(loops.lengthen(node)).unwrap();
@@ -253,17 +221,16 @@ fn updates_are_seen_by_all_that_take_turns() {
     }
 }
 
-/// Two updates while submissions are held back behind host tasks: for the first the steps are made anew, and the second changes these
+/// Two updates while submissions are deferred behind host tasks: for the first the steps are made anew, and the second changes these
 /// before they have run.
 #[test]
-fn updates_behind_submissions_that_are_held_back_are_seen_by_all_that_take_turns() {
+fn updates_behind_deferred_submissions_are_seen_by_all_that_take_turns() {
     let Some(context) = undecided() else { return };
     let context = without_cache(&context);
     let queues = [(); 2].map(|()| Queue::new(&context).unwrap());
     let mut loops = Loops::new(&context, 2);
-    loops.learn(&queues[0]);
     for _ in 0..2 {
-        let executable = loops.graph.finalizer().updatable().finalize().unwrap();
+        let executable = loops.finalize_updatable();
         let gates = [0, 1].map(|queue| gate(&queues[queue]).1);
         let submit = |queue: usize| -> Event { queues[queue].submit_graph(&executable).unwrap() };
         submit(0);
@@ -295,7 +262,7 @@ fn measured_replays_that_fail_are_over() {
         let context = without_cache(&context);
         let loops = Loops::new(&context, 2);
         for queue in queues(&context) {
-            let executable = loops.graph.finalize().unwrap();
+            let executable = loops.finalize();
             for _ in 0..REST / 2 {
                 let session = Session::start();
                 session.fail("clEnqueueMarkerWithWaitList", nth, -5);

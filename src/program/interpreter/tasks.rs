@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use oclave_image::passes::interpreter::{InterpreterKernel, TaskRecord};
 
-use super::{ReplayProgram, Segment, list_bytes};
+use super::{InterpreterProgram, Segment, list_bytes};
 use crate::driver::Device;
 use crate::driver::context::Context;
 use crate::driver::event::Event;
@@ -131,10 +131,10 @@ impl TaskList {
     /// Runs tasks of the list as it was last prepared. `memory` is what they use through their arguments.
     ///
     /// # Errors
-    /// As [`ReplayProgram::launch`]; also when the list was never prepared.
+    /// As [`InterpreterProgram::launch`]; also when the list was never prepared.
     pub(crate) fn launch<'a>(
         &mut self,
-        program: &ReplayProgram,
+        program: &InterpreterProgram,
         queue: &Arc<Queue>,
         segment: &Segment,
         memory: impl Iterator<Item = Span<'a>> + Clone,

@@ -1,27 +1,51 @@
-//! Runs of nodes for one launch, and the places of their tasks.
+//! Plans: which nodes of a partition are launched, and which are interpreted together.
 
-/// Some nodes.
+use super::eligibility::LaunchReasons;
+
+/// How the nodes of a partition run.
+#[derive(Debug, Clone)]
+pub(in crate::graph) struct PartitionPlan {
+    /// In order, with numbers of the flat graph.
+    pub(in crate::graph) units: Vec<Unit>,
+    /// Places for tasks in all task lists; 0 where all nodes are launched.
+    pub(in crate::graph) tasks: usize,
+    /// Nodes that are estimated to cost more are launched.
+    pub(in crate::graph) cap_ns: f64,
+    /// Why nodes are not interpreted.
+    pub(in crate::graph) launched: LaunchReasons,
+}
+
+impl PartitionPlan {
+    /// All nodes are launched.
+    pub(in crate::graph) fn launches(nodes: &[u32], reason: &str) -> Self {
+        let units = nodes.iter().map(|node| Unit::Launch(*node)).collect();
+        Self { units, tasks: 0, cap_ns: 0.0, launched: LaunchReasons::All(reason.to_owned()) }
+    }
+}
+
+/// Nodes that are one launch.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Segment {
-    List(Run),
-    /// One node by itself.
+pub(in crate::graph) enum Unit {
+    /// Of the interpreter.
+    TaskList(Box<Run>),
+    /// Of one node by itself.
     Launch(u32),
 }
 
-/// The nodes of a launch of a task list.
+/// The nodes of a task list.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Run {
-    pub(crate) nodes: Vec<u32>,
+pub(in crate::graph) struct Run {
+    pub(in crate::graph) nodes: Vec<u32>,
     /// `None`: any will do.
-    pub(crate) program: Option<u32>,
+    pub(in crate::graph) program: Option<u32>,
     /// The size of groups that some of them need.
-    pub(crate) local: Option<[u32; 3]>,
+    pub(in crate::graph) local: Option<[u32; 3]>,
     /// More than one share the nodes.
-    pub(crate) groups: u32,
+    pub(in crate::graph) groups: u32,
     /// Where the nodes of each group end, which run in order; empty where any group may run any node.
-    pub(crate) lanes: Vec<u32>,
+    pub(in crate::graph) lanes: Vec<u32>,
     /// On one core.
-    pub(crate) cost_ns: f64,
+    pub(in crate::graph) cost_ns: f64,
 }
 
 impl Run {
@@ -63,19 +87,19 @@ impl Numbering<'_> {
     }
 }
 
-impl Segment {
+impl Unit {
     /// The nodes in the order in which they run.
     #[cfg(test)]
-    pub(crate) fn nodes(&self) -> &[u32] {
+    pub(in crate::graph) fn nodes(&self) -> &[u32] {
         match self {
-            Self::List(run) => &run.nodes,
+            Self::TaskList(run) => &run.nodes,
             Self::Launch(node) => std::slice::from_ref(node),
         }
     }
 
     pub(in crate::graph) fn nodes_mut(&mut self) -> &mut [u32] {
         match self {
-            Self::List(run) => &mut run.nodes,
+            Self::TaskList(run) => &mut run.nodes,
             Self::Launch(node) => std::slice::from_mut(node),
         }
     }

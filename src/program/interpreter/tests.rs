@@ -6,7 +6,7 @@ use std::sync::Arc;
 use oclave_image::passes::interpreter::{ByteBox, InterpreterArgumentKind, InterpreterUnit, TaskRecord};
 use proptest::prelude::*;
 
-use super::{ReplayProgram, Segment, Shape, TaskList};
+use super::{InterpreterProgram, Segment, Shape, TaskList};
 use crate::command::Argument;
 use crate::memory::Region;
 use crate::vector::{Float3, Float4, Int2, Uchar16};
@@ -46,8 +46,18 @@ impl Fixture {
         self.bundle.kernel(name).unwrap().call()
     }
 
-    fn program(&self, call: &KernelCall) -> (Arc<ReplayProgram>, u32) {
-        self.context.programs().replay(self.context.device(), call.target(), call.specs()).unwrap()
+    fn name(&self, call: &KernelCall) -> String {
+        let kernel = self.context.programs().kernel(self.context.device(), call.target(), call.specs());
+        kernel.unwrap().signature().name.clone()
+    }
+
+    /// The interpreter program for the kernels of some calls.
+    fn program<'c>(&self, calls: impl IntoIterator<Item = &'c KernelCall>) -> Arc<InterpreterProgram> {
+        let calls: Vec<_> = calls.into_iter().collect();
+        let names = calls.iter().map(|call| self.name(call)).collect();
+        let call = calls.first().unwrap();
+        let programs = self.context.programs();
+        programs.interpreter(self.context.device(), call.target(), call.specs(), &names).unwrap()
     }
 
     fn shared(&self, len: usize, value: u64) -> UsmSlice<u64, usm::Shared> {
@@ -59,18 +69,16 @@ impl Fixture {
     /// Runs calls one after the other, from one list, by one group.
     fn replay(&self, calls: &[(NdRange, KernelCall)], shape: Shape) {
         let mut list = TaskList::new(calls.len());
-        let mut program = None;
+        let program = self.program(calls.iter().map(|(_, call)| call));
         let mut local = 0;
         for (index, (range, call)) in calls.iter().enumerate() {
-            let (of, kernel) = self.program(call);
-            local = local.max(add(&mut list, index, &of, kernel, range, call));
-            program = Some(of);
+            let kernel = program.layout().kernel_index(&self.name(call)).unwrap();
+            local = local.max(add(&mut list, index, &program, kernel, range, call));
         }
         let segment = Segment { first: 0, count: calls.len() as u64, groups: 1, shape, local_bytes: local };
         list.prepare(self.context.driver(), self.context.device()).unwrap();
         let memory: Vec<_> =
             calls.iter().flat_map(|(_, call)| call.arguments()).filter_map(Argument::region).collect();
-        let program = program.unwrap();
         let memory = memory.iter().map(|region| region.allocation().tail(0));
         list.launch(&program, self.queue.driver(), &segment, memory, &[]).unwrap().wait().unwrap();
     }
@@ -80,7 +88,7 @@ impl Fixture {
 fn add(
     list: &mut TaskList,
     index: usize,
-    program: &ReplayProgram,
+    program: &InterpreterProgram,
     number: u32,
     range: &NdRange,
     call: &KernelCall,
@@ -342,6 +350,9 @@ fn specialization_constants_have_their_values() {
             value.map_or_else(|| call.clone(), |value| call.clone().spec(&CONSTANT, value))
         });
     }
+    // A value of a constant that the kernel does not use, which is not in the interpreter program then.
+    let program = f.program([&f.call("chained").spec(&CONSTANT, 3)]);
+    assert!(program.layout().kernel_index("chained").is_some());
 }
 
 /// What it prints is not looked at, only that it ends.
@@ -388,7 +399,8 @@ fn lists_change_between_launches_and_groups_share_them() {
     let call = |at: usize, factor: i32| {
         f.call("chained").pointer_mut::<i32>(&x.slice(at..=at).unwrap()).value(factor)
     };
-    let (program, number) = f.program(&call(0, 1));
+    let program = f.program([&call(0, 1)]);
+    let number = program.layout().kernel_index("chained").unwrap();
     let kernel = program.layout().kernel(number).unwrap();
     assert_eq!(kernel.unit, InterpreterUnit::Items);
     let mut list = TaskList::new(TASKS);
@@ -425,7 +437,7 @@ fn lists_change_between_launches_and_groups_share_them() {
 #[test]
 fn copies_and_fills() {
     let Some(f) = fixture() else { return };
-    let (program, _) = f.program(&f.call("chained"));
+    let program = f.program([&f.call("chained")]);
     let layout = program.layout();
     let bytes = |len: usize| f.context.alloc_shared::<u8>(len).unwrap();
     let (from, to) = (bytes(4096), bytes(4096));
@@ -479,7 +491,7 @@ fn copies_and_fills() {
 
 fn run_own(
     f: &Fixture,
-    program: &ReplayProgram,
+    program: &InterpreterProgram,
     shape: Shape,
     task: &oclave_image::passes::interpreter::OwnTask,
     memory: &[&UsmSlice<u8, usm::Shared>],
@@ -498,14 +510,24 @@ fn run_own(
 }
 
 #[test]
-fn rates_are_measured_once() {
+fn programs_hold_the_kernels_that_were_asked_for_and_serve_those_that_need_fewer() {
     let Some(f) = fixture() else { return };
-    let (program, _) = f.program(&f.call("chained"));
-    let rates = program.rates();
-    println!("{} {rates:?}", f.context.device().name());
-    assert!(rates.enqueue_ns() > 0.0);
-    let again = KernelBundle::of_spirv(&f.context, SPIRV).unwrap();
-    let call = again.kernel("chained").unwrap().call();
-    let (other, _) = f.context.programs().replay(f.context.device(), call.target(), &[]).unwrap();
-    assert_eq!(rates, other.rates(), "the second bundle finds them in the cache");
+    let [chained, shifted, ids] = ["chained", "shifted", "global_ids"].map(|name| f.call(name));
+    let both = f.program([&chained, &shifted]);
+    assert!(
+        both.layout().kernel_index("shifted").is_some() && both.layout().kernel_index("global_ids").is_none()
+    );
+    assert!(Arc::ptr_eq(&both, &f.program([&shifted])));
+    let other = f.program([&shifted, &ids]);
+    assert!(!Arc::ptr_eq(&both, &other) && other.layout().kernel_index("chained").is_none());
+}
+
+#[test]
+fn small_tasks_are_run_in_turn_and_large_ones_by_groups_where_work_items_run_side_by_side() {
+    let Some(f) = fixture() else { return };
+    let program = f.program([&f.call("chained")]);
+    assert_eq!(program.shape(None, 10, 10.0 * 100.0), Shape::Seq);
+    assert_eq!(program.shape(Some([4, 2, 1]), 1, 1.0), Shape::Wi([4, 2, 1]));
+    let large = program.shape(None, 10, 10.0 * 1e5);
+    assert_eq!(large, if program.serial_work_items { Shape::Seq } else { Shape::Wi([16, 1, 1]) });
 }

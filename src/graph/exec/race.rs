@@ -1,0 +1,176 @@
+//! Races: the first replays of an executable run by several plans in turn, and the fastest stays.
+//!
+//! Whole replays are compared, on a queue of the library's own that measures them, of the same order as the user's.
+
+use std::sync::Arc;
+
+use super::prepare::{Place, PreparedPart, Source, prepare};
+use crate::Result;
+use crate::driver::event::{Event, Several, Status};
+use crate::driver::queue::{Properties, Queue};
+use crate::driver::run::Mode;
+use crate::driver::sequence::Sequence;
+use crate::graph::plan::unit::PartitionPlan;
+use crate::program::InterpreterProgram;
+
+/// Replays of each plan.
+const TURNS: u32 = 3;
+/// Plans that are faster by less do not win: times are not better than that.
+const FASTER: f64 = 0.97;
+
+/// Another plan for the nodes of a partition, prepared for the nodes as they are now.
+pub(in crate::graph) struct CandidatePlan {
+    pub(in crate::graph) steps: PreparedPart,
+    /// Where the nodes are in the steps.
+    pub(in crate::graph) places: Vec<Option<Place>>,
+}
+
+/// Replays that are measured, by the present plan and others in turn.
+pub(in crate::graph) struct PlanRace {
+    candidates: Vec<CandidatePlan>,
+    /// The best times so far in nanoseconds, of the present plan and of each candidate.
+    best: Vec<f64>,
+    queue: Option<Arc<Queue>>,
+    running: Option<Running>,
+    round: u32,
+}
+
+/// A replay on its way: its begin and its end.
+struct Running {
+    begin: Event,
+    end: Event,
+}
+
+impl PlanRace {
+    /// `None` without another plan.
+    ///
+    /// # Errors
+    /// What a queue would refuse a command for, with the node.
+    pub(in crate::graph) fn new(
+        source: Source<'_>,
+        plans: Vec<PartitionPlan>,
+        programs: &[Arc<InterpreterProgram>],
+    ) -> Result<Option<Self>> {
+        let candidate = |plan| {
+            let mut places = vec![None; source.flat.len()];
+            Ok(CandidatePlan { steps: prepare(source, &mut places, plan, programs)?, places })
+        };
+        let candidates = plans.into_iter().map(candidate).collect::<Result<Vec<_>>>()?;
+        let best = vec![f64::INFINITY; candidates.len() + 1];
+        let race = Self { candidates, best, queue: None, running: None, round: 0 };
+        Ok((!race.candidates.is_empty()).then_some(race))
+    }
+
+    fn rounds(&self) -> u32 {
+        TURNS * self.best.len() as u32
+    }
+
+    /// Whose turn it is: 0 for the present plan.
+    fn turn(&self) -> usize {
+        self.round as usize % self.best.len()
+    }
+
+    /// The plans that take turns with the present one.
+    pub(in crate::graph) fn candidates(&mut self) -> &mut [CandidatePlan] {
+        &mut self.candidates
+    }
+
+    /// Looks at the times of the last round, if it has ended; whether another one is to be measured.
+    pub(in crate::graph) fn wants_another(&mut self) -> bool {
+        if let Some(running) = self.running.take() {
+            match running.end.status() {
+                Ok(Status::Complete) => {
+                    if let (Ok(begin), Ok(end)) = (running.begin.profiling(), running.end.profiling()) {
+                        let (turn, time_ns) = (self.turn(), end.ended_ns.saturating_sub(begin.ended_ns));
+                        if let Some(best) = self.best.get_mut(turn) {
+                            *best = best.min(time_ns as f64);
+                        }
+                    }
+                    self.round += 1;
+                }
+                Ok(Status::Failed(_)) | Err(_) => self.round = self.rounds(),
+                Ok(_) => {
+                    self.running = Some(running);
+                    return false;
+                }
+            }
+        }
+        self.round < self.rounds()
+    }
+
+    /// Whether nothing is left to be measured.
+    pub(in crate::graph) fn is_over(&mut self) -> bool {
+        !self.wants_another() && self.running.is_none()
+    }
+
+    /// The candidate that was faster than all others, if one was.
+    pub(in crate::graph) fn winner(mut self) -> Option<CandidatePlan> {
+        log::debug!("plans took {:?} ns", self.best);
+        winner(&self.best).map(|candidate| self.candidates.swap_remove(candidate))
+    }
+
+    /// Puts the present plan's sequence, or that of the candidate whose turn it is, on a queue that measures it, behind events and, on a
+    /// queue in order, what is there.
+    pub(in crate::graph) fn run(
+        &mut self,
+        present: &Sequence,
+        queue: &Arc<Queue>,
+        after: &[&Event],
+        mode: Mode,
+    ) -> Result<Event> {
+        let candidate = self.turn().checked_sub(1).and_then(|turn| self.candidates.get(turn));
+        let sequence = candidate.map_or(present, |candidate| &candidate.steps.sequence);
+        let own = match &self.queue {
+            Some(own) if own.is_in_order() == queue.is_in_order() => Arc::clone(own),
+            _ => {
+                let out_of_order = !queue.is_in_order();
+                let properties = Properties { profiling: true, out_of_order, ..Properties::default() };
+                let own = Queue::new(queue.context(), queue.device(), properties)?;
+                Arc::clone(self.queue.insert(own))
+            }
+        };
+        let before = (queue.is_in_order()).then(|| queue.marker(after)).transpose()?;
+        let after: Vec<&Event> = before.as_ref().map_or_else(|| after.to_vec(), |before| vec![before]);
+        let put = || -> Result<(Event, Running)> {
+            let begin = own.marker(&after)?;
+            let mode = Mode { measure: false, ..mode };
+            let event = own.run(sequence, 0..sequence.len(), &[&begin], mode)?;
+            let end = own.marker(&[&event])?;
+            let last = queue.marker(&[&end])?;
+            Ok((last.of_several(Several::unmeasured(Some(event))), Running { begin, end }))
+        };
+        // Nobody else would wait for what is there already.
+        let (end, running) = put().inspect_err(|_| own.abandon())?;
+        self.running = Some(running);
+        Ok(end)
+    }
+}
+
+/// The number of the candidate that is the fastest, by the times of the present plan and of each candidate.
+fn winner(times: &[f64]) -> Option<usize> {
+    let (now, candidates) = times.split_first()?;
+    let (fastest, time) = candidates.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1))?;
+    // What was never measured is no slower.
+    (now.is_finite() && *time < FASTER * now).then_some(fastest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::winner;
+
+    #[test]
+    fn the_fastest_candidate_wins_if_it_is_faster_than_the_present_plan() {
+        assert_eq!(winner(&[100.0, 90.0, 80.0]), Some(1));
+        assert_eq!(winner(&[100.0, 90.0, 95.0]), Some(0));
+        assert_eq!(winner(&[100.0, 99.0]), None);
+        assert_eq!(winner(&[100.0, f64::INFINITY, 50.0]), Some(1));
+    }
+
+    #[test]
+    fn without_times_nobody_wins() {
+        assert_eq!(winner(&[f64::INFINITY, 90.0]), None);
+        assert_eq!(winner(&[100.0, f64::INFINITY]), None);
+        assert_eq!(winner(&[100.0]), None);
+        assert_eq!(winner(&[]), None);
+    }
+}

@@ -1,0 +1,178 @@
+//! What the interpreter can do with commands: asks programs, and gives planning plain numbers.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::background::{Build, Wanted};
+use crate::command::{Argument, CommandKind, Form, KernelForm};
+use crate::graph::plan::eligibility::{Candidate, LOCAL_ALIGN, groups_for};
+use crate::graph::plan::planner::Candidates;
+use crate::program::{InterpreterProgram, InterpreterSlot};
+use crate::{Error, Queue, Result};
+
+/// What came of looking at the nodes of a partition.
+pub(in crate::graph) enum Surveyed {
+    Ready(Survey),
+    /// Interpreter programs are being built for them.
+    Building(Build),
+}
+
+/// The nodes of a partition for planning, and the programs that task lists of them run with.
+#[derive(Default)]
+pub(in crate::graph) struct Survey {
+    pub(in crate::graph) candidates: Candidates,
+    /// What [`Kind::Of`](crate::graph::plan::segments::Kind::Of) points to.
+    pub(in crate::graph) programs: Vec<Arc<InterpreterProgram>>,
+}
+
+/// A program of kernels, by address, and the number of its interpreter program, or of the reason why there is none.
+type Numbers = HashMap<usize, Result<u32, u32>>;
+
+impl Survey {
+    /// Looks at commands, with numbers for messages. Has interpreter programs that nobody built yet built in the background.
+    ///
+    /// # Errors
+    /// What a queue would refuse a command for, with the node.
+    pub(in crate::graph) fn of<'c>(
+        queue: &Queue,
+        commands: impl Iterator<Item = (u32, &'c CommandKind)>,
+    ) -> Result<Surveyed> {
+        let form = |(origin, command): (u32, &'c CommandKind)| {
+            command.form(queue).map_err(|error| error.at(format!("node {origin}")))
+        };
+        let forms: Vec<Form<'c>> = commands.map(form).collect::<Result<_>>()?;
+        let mut wanted: Vec<Wanted> = Vec::new();
+        let mut places: HashMap<usize, usize> = HashMap::new();
+        for form in &forms {
+            let Form::Kernel(KernelForm { kernel, call, .. }) = form else { continue };
+            let at = *places.entry(address(kernel.interpreters())).or_insert_with(|| {
+                wanted.push(Wanted {
+                    target: call.target().clone(),
+                    specs: call.specs().to_vec(),
+                    slot: Arc::clone(kernel.interpreters()),
+                    kernels: BTreeSet::new(),
+                });
+                wanted.len() - 1
+            });
+            let name = &kernel.signature().name;
+            if let Some(Wanted { kernels, .. }) = wanted.get_mut(at)
+                && !kernels.contains(name)
+            {
+                kernels.insert(name.clone());
+            }
+        }
+        let mut survey = Self::default();
+        let mut numbers = Numbers::new();
+        let mut missing = Vec::new();
+        for wanted in wanted {
+            match wanted.slot.find(&wanted.kernels) {
+                Some(built) => {
+                    let number = match built {
+                        Ok(program) => {
+                            survey.programs.push(program);
+                            Ok(survey.programs.len() as u32 - 1)
+                        }
+                        Err(error) => Err(survey.reason(&format!("{error:#}"))),
+                    };
+                    numbers.insert(address(&wanted.slot), number);
+                }
+                None => missing.push(wanted),
+            }
+        }
+        if !missing.is_empty() {
+            return Ok(Surveyed::Building(Build::start(queue.context(), queue.device(), missing)));
+        }
+        survey.candidates.nodes.reserve(forms.len());
+        for form in &forms {
+            let candidate = survey.candidate(form, &numbers).unwrap_or_else(Candidate::standalone);
+            survey.candidates.nodes.push(candidate);
+        }
+        Ok(Surveyed::Ready(survey))
+    }
+
+    /// What a command is to a program of the number 0, which need not have its kernel.
+    ///
+    /// # Errors
+    /// What a queue would refuse the command for.
+    pub(in crate::graph) fn candidate_for(
+        queue: &Queue,
+        program: &Arc<InterpreterProgram>,
+        command: &CommandKind,
+    ) -> Result<Candidate> {
+        let mut survey = Self { programs: vec![Arc::clone(program)], ..Self::default() };
+        let form = command.form(queue)?;
+        let mut numbers = Numbers::new();
+        if let Form::Kernel(KernelForm { kernel, .. }) = &form {
+            let slot = kernel.interpreters();
+            let is_its = slot.holds(program);
+            numbers.insert(address(slot), if is_its { Ok(0) } else { Err(0) });
+        }
+        Ok(survey.candidate(&form, &numbers).unwrap_or_else(Candidate::standalone))
+    }
+
+    /// # Errors
+    /// The number of the reason why it is launched.
+    fn candidate(&mut self, form: &Form<'_>, numbers: &Numbers) -> Result<Candidate, u32> {
+        match form {
+            Form::Nothing => Ok(Candidate::NOTHING),
+            Form::Kernel(kernel) => self.kernel(kernel, numbers),
+            Form::Copy { from, to, size } => Ok(Candidate::moved(from.address() | to.address(), size)),
+            Form::Fill { pattern, .. } if pattern.len() > 16 => {
+                Err(self.reason("a fill with a long pattern"))
+            }
+            Form::Fill { to, size, pattern } => {
+                Ok(Candidate::moved(to.address() | pattern.len() as u64, size))
+            }
+            Form::Other(reason) => Err(self.reason(reason)),
+        }
+    }
+
+    fn kernel(&mut self, form: &KernelForm<'_>, numbers: &Numbers) -> Result<Candidate, u32> {
+        let name = &form.kernel.signature().name;
+        let lost = || Err(Error::invalid("the kernel's program is lost").to_string());
+        let number = match numbers.get(&address(form.kernel.interpreters())) {
+            Some(number) => (*number)?,
+            None => return lost().map_err(|reason: String| self.reason(&reason)),
+        };
+        let looked_up = match self.programs.get(number as usize) {
+            None => lost(),
+            Some(program) => match program.layout().kernel_index(name) {
+                None => {
+                    let reason = program.layout().why_excluded(name).unwrap_or("it is not there");
+                    Err(format!("kernel `{name}`: {reason}"))
+                }
+                Some(index) => program.layout().kernel(index).map_or_else(lost, |kernel| {
+                    let bytes = form.call.arguments().iter().map(local_bytes).fold(0, u64::saturating_add);
+                    let size = &form.size;
+                    let local = groups_for(kernel, program.limits(), size.global, size.local, bytes)?;
+                    let work_items: f64 = size.global.iter().map(|size| *size as f64).product();
+                    Ok(Candidate::kernel(number, kernel, work_items, local))
+                }),
+            },
+        };
+        looked_up.map_err(|reason| self.reason(&reason))
+    }
+
+    /// The number of a reason.
+    fn reason(&mut self, reason: &str) -> u32 {
+        let reasons = &mut self.candidates.reasons;
+        let known = reasons.iter().position(|known| known == reason);
+        known.unwrap_or_else(|| {
+            reasons.push(reason.to_owned());
+            reasons.len() - 1
+        }) as u32
+    }
+}
+
+fn address(slot: &Arc<InterpreterSlot>) -> usize {
+    Arc::as_ptr(slot).addr()
+}
+
+fn local_bytes(argument: &Argument) -> u64 {
+    match argument {
+        Argument::Local { size_bytes, .. } => {
+            (*size_bytes as u64).checked_next_multiple_of(LOCAL_ALIGN as u64).unwrap_or(u64::MAX)
+        }
+        _ => 0,
+    }
+}

@@ -1,0 +1,174 @@
+//! Versions of what was prepared, for submissions that are deferred.
+//!
+//! A submission runs the graph as it was when it was submitted. Most are with the driver by then, which keeps what it was given. One that the
+//! runtime defers, behind a host task, is put on its queue later, and what was updated since must not reach it. Such changes are kept
+//! here until a submission is put on a queue that they are for.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use super::prepare::Place;
+use crate::command::CommandKind;
+use crate::driver::step::Step;
+use crate::driver::usm::Allocation;
+
+/// The versions of a partition that is prepared as a `P`.
+pub(in crate::graph) struct Versions<P> {
+    submissions: u64,
+    /// Submissions that were neither put on a queue nor given up.
+    deferred: u32,
+    later: VecDeque<Version<P>>,
+    /// Whether the next submission needs to be planned: a command does not fit where it is.
+    must_plan: bool,
+}
+
+/// What changes for submissions from one on.
+struct Version<P> {
+    from: u64,
+    what: What<P>,
+}
+
+pub(in crate::graph) enum What<P> {
+    Changes(Changes),
+    /// All of it, and where the nodes are in it.
+    Rebuilt(Box<(P, Vec<Option<Place>>)>),
+}
+
+/// Steps and tasks that change, by number.
+#[derive(Default)]
+pub(in crate::graph) struct Changes {
+    pub(in crate::graph) steps: HashMap<usize, Step>,
+    pub(in crate::graph) tasks: HashMap<u32, TaskChange>,
+}
+
+/// A task's command.
+pub(in crate::graph) struct TaskChange {
+    pub(in crate::graph) before: Arc<CommandKind>,
+    pub(in crate::graph) command: Arc<CommandKind>,
+    pub(in crate::graph) memory: Vec<Arc<Allocation>>,
+}
+
+impl<P> Default for Versions<P> {
+    fn default() -> Self {
+        Self { submissions: 0, deferred: 0, later: VecDeque::new(), must_plan: false }
+    }
+}
+
+impl<P> Versions<P> {
+    /// Notes a submission, and gives its number.
+    pub(in crate::graph) fn submit(&mut self) -> u64 {
+        let number = self.submissions;
+        self.submissions += 1;
+        self.deferred += 1;
+        number
+    }
+
+    /// Notes that a submission is on a queue, or never will be.
+    pub(in crate::graph) fn end_submission(&mut self) {
+        debug_assert!(self.deferred > 0, "a submission that ended twice");
+        self.deferred = self.deferred.saturating_sub(1);
+    }
+
+    /// Whether a submission is deferred that an update must not reach.
+    pub(in crate::graph) fn must_wait(&self) -> bool {
+        self.deferred > 0
+    }
+
+    /// Whether changes are made at once, to the steps that there are.
+    pub(in crate::graph) fn is_idle(&self) -> bool {
+        self.deferred == 0 && self.later.is_empty() && !self.must_plan
+    }
+
+    /// Has the next submission planned.
+    pub(in crate::graph) fn plan(&mut self) {
+        self.must_plan = true;
+    }
+
+    pub(in crate::graph) fn must_plan(&self) -> bool {
+        self.must_plan
+    }
+
+    /// The changes for the next submission.
+    pub(in crate::graph) fn changes(&mut self) -> Option<&mut Changes> {
+        let from = self.submissions;
+        let goes_on = |last: &Version<P>| last.from == from && matches!(last.what, What::Changes(_));
+        if !self.later.back().is_some_and(goes_on) {
+            self.later.push_back(Version { from, what: What::Changes(Changes::default()) });
+        }
+        match &mut self.later.back_mut()?.what {
+            What::Changes(changes) => Some(changes),
+            What::Rebuilt(_) => None,
+        }
+    }
+
+    /// What the next submission runs.
+    pub(in crate::graph) fn rebuild(&mut self, new: Box<(P, Vec<Option<Place>>)>) {
+        let from = self.submissions;
+        // Changes for this submission are in it.
+        self.later.retain(|later| later.from < from);
+        self.later.push_back(Version { from, what: What::Rebuilt(new) });
+        self.must_plan = false;
+    }
+
+    /// What the next submission runs, and where nodes are in it, if it is not what runs now.
+    pub(in crate::graph) fn newest(&self) -> Option<&(P, Vec<Option<Place>>)> {
+        self.later.iter().rev().find_map(|later| match &later.what {
+            What::Rebuilt(new) => Some(&**new),
+            What::Changes(_) => None,
+        })
+    }
+
+    /// The next of what a submission waits for.
+    pub(in crate::graph) fn next_for(&mut self, submission: u64) -> Option<What<P>> {
+        let is_due = self.later.front().is_some_and(|later| later.from <= submission);
+        let next = if is_due { self.later.pop_front() } else { None };
+        next.map(|later| later.what)
+    }
+
+    /// All that is kept.
+    pub(in crate::graph) fn all(&self) -> impl Iterator<Item = &What<P>> {
+        self.later.iter().map(|later| &later.what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The numbers of what was rebuilt, up to a submission.
+    fn rebuilt(versions: &mut Versions<u32>, submission: u64) -> Vec<u32> {
+        let next = || match versions.next_for(submission)? {
+            What::Rebuilt(new) => Some(new.0),
+            What::Changes(_) => Some(0),
+        };
+        std::iter::from_fn(next).collect()
+    }
+
+    #[test]
+    fn submissions_get_what_there_was_when_they_were_made() {
+        let mut versions = Versions::default();
+        let [first, second] = [(); 2].map(|()| versions.submit());
+        versions.rebuild(Box::new((1, Vec::new())));
+        let third = versions.submit();
+        versions.rebuild(Box::new((2, Vec::new())));
+        assert_eq!(rebuilt(&mut versions, first), []);
+        assert_eq!(rebuilt(&mut versions, second), []);
+        assert_eq!(rebuilt(&mut versions, third), [1]);
+        assert_eq!(versions.newest().map(|newest| newest.0), Some(2));
+        assert!(!versions.is_idle());
+        (0..3).for_each(|_| versions.end_submission());
+        assert_eq!(rebuilt(&mut versions, u64::MAX), [2]);
+        assert!(versions.is_idle());
+    }
+
+    #[test]
+    fn changes_of_one_submission_are_together_and_go_with_what_is_rebuilt() {
+        let mut versions = Versions::<u32>::default();
+        versions.submit();
+        assert!(versions.changes().is_some() && versions.changes().is_some());
+        assert_eq!(versions.all().count(), 1);
+        versions.plan();
+        versions.rebuild(Box::new((1, Vec::new())));
+        assert_eq!((versions.all().count(), versions.must_plan()), (1, false));
+    }
+}
