@@ -1,0 +1,73 @@
+//! Translation of modules of 3 MB: `cargo bench -p oclave-ptx --bench translate`.
+//!
+//! Rows are `name,device,n,ours_us,reference_us,ratio`: n is the module's bytes, and nothing is the reference. A comment
+//! after each row tells the throughput in MB of SPIR-V a second.
+#![allow(clippy::unwrap_used, reason = "a benchmark")]
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use oclave_image::spirv::{Code, Definitions, Module, Op, Rewriter, Role};
+use oclave_ptx::{PtxTarget, translate};
+
+const BYTES: usize = 3_000_000;
+
+fn main() {
+    let target: PtxTarget = "sm_90".parse().unwrap();
+    println!("name,device,n,ours_us,reference_us,ratio");
+    for name in ["arith8.O2", "conv.O2", "loops.O0", "vls.O2", "geo.O2", "calls.O2"] {
+        let path = format!("{}/tests/fixtures/{name}.spv", env!("CARGO_MANIFEST_DIR"));
+        let small = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+        let module = grow(&small);
+        let bytes = module.words().len() * 4;
+        let mut times = Vec::new();
+        let mut written = 0;
+        for _ in 0..5 {
+            let begin = Instant::now();
+            written = translate(&module, &target).unwrap().len();
+            times.push(begin.elapsed());
+        }
+        times.sort();
+        let median = times[times.len() / 2];
+        println!("{name},,{bytes},{},,", median.as_micros());
+        println!("# {:.1} MB/s, {written} bytes of PTX", bytes as f64 / median.as_secs_f64() / 1e6);
+    }
+}
+
+/// The module with its functions repeated, ids and a kernel of their own each, until it has [`BYTES`].
+fn grow(small: &Module) -> Module {
+    let definitions = Definitions::new(small);
+    let mut new = Rewriter::new(&definitions);
+    small.instructions().for_each(|i| new.copy(&i));
+    let functions: Vec<_> = small.instructions().skip_while(|i| !i.is(Op::Function)).collect();
+    let entries: Vec<_> = small.instructions().filter(|i| i.is(Op::EntryPoint)).collect();
+    let words: usize = functions.iter().map(|i| i.words.len()).sum();
+    for copy in 0..(BYTES / 4 - small.words().len()).div_ceil(words) {
+        let ids: HashMap<u32, u32> =
+            functions.iter().filter_map(|i| i.result_id()).map(|id| (id, new.fresh_id())).collect();
+        for entry in &entries {
+            let function = ids[&entry.operand(1).unwrap()];
+            let name = format!("{}_{copy}", entry.string(2).unwrap());
+            let mut operands = vec![entry.operand(0).unwrap(), function];
+            operands.extend(oclave_image::spirv::string_words(&name));
+            operands.extend(entry.after_string(2).unwrap());
+            new.push(Op::EntryPoint, &operands);
+        }
+        let mut code = Code::new();
+        for instruction in &functions {
+            let mut operands = instruction.words[1..].to_vec();
+            instruction.visit_ids(&definitions, |index, role| {
+                if role != Role::MaybeId
+                    && let Some(&mapped) = ids.get(&operands[index - 1])
+                {
+                    operands[index - 1] = mapped;
+                }
+            });
+            code.push(instruction.op().unwrap(), &operands);
+            if instruction.is(Op::FunctionEnd) {
+                new.add_function(std::mem::take(&mut code));
+            }
+        }
+    }
+    new.finish().unwrap()
+}

@@ -1,0 +1,219 @@
+//! Control flow: branches, switches, and phis as copies on the edges that lead to them.
+//!
+//! A phi has two registers for each part. Predecessors write the first one before they branch; the phi's block begins
+//! by copying it to the second one, which is the phi's value. Nothing else reads the first, so that it may be written
+//! whichever way the branch goes, and phis of one block may exchange their values. No edge needs a block of its own:
+//! the assembler unrolls loops that end in one conditional branch back, and leaves others as they are. Nothing here
+//! asks for structure.
+
+use std::collections::HashSet;
+
+use oclave_image::spirv::{Instruction, Op};
+
+use super::{Body, ptx};
+use crate::error::{Step, Stop, need};
+use crate::operand::{Class, Kind, Operand, Ty};
+use crate::types::Shape;
+
+/// A block of the function.
+#[derive(Debug)]
+pub(crate) struct Block<'m> {
+    pub(crate) label: u32,
+    pub(crate) phis: Vec<Instruction<'m>>,
+    pub(crate) instructions: Vec<Instruction<'m>>,
+}
+
+impl<'m> Body<'_, '_, 'm> {
+    /// Writes what the phis of the block `to` get from the block `from`.
+    fn feed(&mut self, from: u32, to: u32) -> Step {
+        let block = self.block_of_label.get(&to).and_then(|index| self.blocks.get(*index));
+        let phis = need(block)?.phis.clone();
+        for phi in &phis {
+            let (id, ty) = self.result(phi)?;
+            let pairs = phi.operands().chunks_exact(2);
+            let source =
+                pairs.filter_map(|pair| <[u32; 2]>::try_from(pair).ok()).find(|[_, parent]| *parent == from);
+            let [source, _] = source.ok_or(Stop::Broken("a phi without a value for a predecessor"))?;
+            let shape = self.cx.shapes.shape(ty)?;
+            let inputs = self.phi_inputs(id, &shape);
+            let sources = self.value(source)?;
+            for ((d, s), kind) in inputs.into_iter().zip(sources).zip(&shape.kinds) {
+                self.copy(d, kind.class(), s);
+            }
+        }
+        Ok(())
+    }
+
+    /// The registers that predecessors write.
+    fn phi_inputs(&mut self, id: u32, shape: &Shape) -> Vec<Operand> {
+        if let Some(inputs) = self.phi_inputs.get(&id) {
+            return inputs.clone();
+        }
+        let inputs: Vec<Operand> = shape.kinds.iter().map(|kind| self.register(kind.class())).collect();
+        self.phi_inputs.insert(id, inputs.clone());
+        inputs
+    }
+
+    /// The beginning of a block: its phis get their values.
+    pub(crate) fn begin_phis(&mut self, phis: &[Instruction<'m>]) -> Step {
+        for phi in phis {
+            self.instruction = Some(*phi);
+            let (id, ty) = self.result(phi)?;
+            let shape = self.cx.shapes.shape(ty)?;
+            let inputs = self.phi_inputs(id, &shape);
+            let values = self.promise(id)?;
+            for ((d, s), kind) in values.into_iter().zip(inputs).zip(&shape.kinds) {
+                self.copy(d, kind.class(), s);
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes to a block, unless it comes next anyway.
+    fn jump(&mut self, label: u32, next: Option<u32>) {
+        if next != Some(label) {
+            ptx!(self, "bra.uni $L{label}");
+        }
+    }
+
+    /// The instruction that ends the block `from`; `next` is written behind it.
+    pub(crate) fn terminate(&mut self, instruction: &Instruction<'m>, from: u32, next: Option<u32>) -> Step {
+        match instruction.op() {
+            Some(Op::Branch) => {
+                let to = self.id(instruction, 0)?;
+                self.feed(from, to)?;
+                self.jump(to, next);
+            }
+            Some(Op::BranchConditional) => self.branch(instruction, from, next)?,
+            Some(Op::Switch) => self.switch(instruction, from)?,
+            Some(Op::Return) => ptx!(self, "ret"),
+            Some(Op::ReturnValue) => self.return_value(instruction)?,
+            // Nothing may come here; what does is stopped where that can be seen.
+            Some(Op::Unreachable) => {
+                ptx!(self, "trap");
+                // Without an end the assembler thinks that control falls through.
+                let end = if self.is_kernel { "exit" } else { "ret" };
+                ptx!(self, "{end}");
+            }
+            _ => return Err(Stop::unsupported("it does not end blocks in kernels")),
+        }
+        Ok(())
+    }
+
+    fn branch(&mut self, instruction: &Instruction<'m>, from: u32, next: Option<u32>) -> Step {
+        let condition = self.id(instruction, 0)?;
+        let (yes, no) = (self.id(instruction, 1)?, self.id(instruction, 2)?);
+        let condition = self.scalar(condition)?;
+        let only = match condition {
+            Operand::Immediate(bits) => Some(if bits & 1 != 0 { yes } else { no }),
+            Operand::Register(..) => (yes == no).then_some(yes),
+        };
+        if let Some(to) = only {
+            self.feed(from, to)?;
+            self.jump(to, next);
+            return Ok(());
+        }
+        self.feed(from, yes)?;
+        self.feed(from, no)?;
+        if next == Some(yes) {
+            ptx!(self, "@!{condition} bra $L{no}");
+        } else {
+            ptx!(self, "@{condition} bra $L{yes}");
+            self.jump(no, next);
+        }
+        Ok(())
+    }
+
+    fn switch(&mut self, instruction: &Instruction<'m>, from: u32) -> Step {
+        let (selector, default) = (self.id(instruction, 0)?, self.id(instruction, 1)?);
+        let kind = self.kind_of(selector)?;
+        let words = if kind.bits() > 32 { 2 } else { 1 };
+        let mut cases: Vec<(u64, u32)> = Vec::new();
+        for case in instruction.operands().get(2..).unwrap_or_default().chunks_exact(words + 1) {
+            let &[low, ref rest @ ..] = case else { continue };
+            let (high, to) = match *rest {
+                [to] => (0, to),
+                [high, to] => (high, to),
+                _ => continue,
+            };
+            cases.push(((u64::from(low) | u64::from(high) << 32) & kind.mask(), to));
+        }
+        cases.sort_by_key(|(value, _)| *value);
+        cases.dedup_by_key(|(value, _)| *value);
+        let value = self.scalar(selector)?;
+        let value = self.in_register(value, kind.class());
+        let mut fed = HashSet::new();
+        for to in cases.iter().map(|(_, to)| *to).chain([default]) {
+            if fed.insert(to) {
+                self.feed(from, to)?;
+            }
+        }
+        let targets: Vec<(u64, String)> =
+            cases.into_iter().map(|(value, to)| (value, format!("$L{to}"))).collect();
+        self.decide(kind, value, &targets, &format!("$L{default}"));
+        Ok(())
+    }
+
+    /// A search among sorted cases: halves while there are many, one by one then.
+    fn decide(&mut self, kind: Kind, value: Operand, cases: &[(u64, String)], otherwise: &str) {
+        let mut open = vec![(None, cases)];
+        while let Some((label, cases)) = open.pop() {
+            if let Some(label) = label {
+                let label: String = label;
+                self.label(&label);
+            }
+            if cases.len() > 6 {
+                let (low, high) = cases.split_at(cases.len() / 2);
+                let Some((middle, _)) = high.first() else { continue };
+                let below = self.new_label();
+                let p = self.compare("lo", kind.unsigned(), value, Operand::Immediate(*middle));
+                ptx!(self, "@{p} bra {below}");
+                open.push((Some(below), low));
+                open.push((None, high));
+                continue;
+            }
+            for (case, label) in cases {
+                let p = self.compare("eq", kind.untyped(), value, Operand::Immediate(*case));
+                ptx!(self, "@{p} bra {label}");
+            }
+            ptx!(self, "bra.uni {otherwise}");
+        }
+    }
+
+    /// `OpSelect`.
+    pub(crate) fn select(&mut self, instruction: &Instruction<'m>) -> Step {
+        let (id, ty) = self.result(instruction)?;
+        let (condition, a, b) =
+            (self.id(instruction, 0)?, self.id(instruction, 1)?, self.id(instruction, 2)?);
+        let conditions = self.value(condition)?;
+        let shape = self.cx.shapes.shape(ty)?;
+        let (a, b) = (self.value(a)?, self.value(b)?);
+        let mut parts = Vec::with_capacity(shape.kinds.len());
+        for (index, ((a, b), kind)) in a.into_iter().zip(b).zip(&shape.kinds).enumerate() {
+            let condition = conditions.get(index).or(conditions.first()).copied();
+            parts.push(self.pick(*kind, need(condition)?, a, b));
+        }
+        self.bind(id, &parts)
+    }
+
+    /// A loop over `counter` from `start` (in a register) below `end`, in steps of `step`; `write` writes what it does.
+    pub(crate) fn counted(
+        &mut self,
+        start: Operand,
+        end: Operand,
+        step: Operand,
+        write: impl FnOnce(&mut Self, Operand) -> Step,
+    ) -> Step {
+        let (head, done) = (self.new_label(), self.new_label());
+        let counter = self.register(Class::B64);
+        self.copy(counter, Class::B64, start);
+        self.label(&head);
+        let p = self.compare("hs", Ty::U64, counter, end);
+        ptx!(self, "@{p} bra {done}");
+        write(self, counter)?;
+        ptx!(self, "add.s64 {counter}, {counter}, {step}");
+        ptx!(self, "bra.uni {head}");
+        self.label(&done);
+        Ok(())
+    }
+}

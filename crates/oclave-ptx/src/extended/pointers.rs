@@ -1,0 +1,54 @@
+//! Functions with a second result behind a pointer: `fract`, `frexp`, `lgamma_r`, `modf`, `remquo`, `sincos`.
+
+use oclave_image::spirv::Instruction;
+use spirv::OpenclStd100Op as Cl;
+
+use crate::body::Body;
+use crate::error::{Step, Stop, need};
+use crate::operand::{Class, Kind, Operand, Space, Ty};
+
+impl<'m> Body<'_, '_, 'm> {
+    /// The library's function for private memory is called, and its second result is stored where the pointer says.
+    pub(crate) fn two_results(&mut self, instruction: &Instruction<'m>, cl: Cl, operands: &[u32]) -> Step {
+        let (id, ty) = self.result(instruction)?;
+        let Some((&pointer, numbers)) = operands.split_last() else { return Err(Stop::Broken("no pointer")) };
+        let shape = self.cx.shapes.shape(ty)?;
+        let kind = need(shape.kinds.first().copied())?;
+        let name = need(crate::library::plain_name(cl))?;
+        let second = if matches!(cl, Cl::frexp | Cl::lgamma_r | Cl::remquo) { Kind::I32 } else { kind };
+        let single = |kind| if kind == Kind::F16 { Kind::F32 } else { kind };
+        let space = self.space_of(pointer)?;
+        if space == Space::Param {
+            return Err(Stop::unsupported("arguments of kernels cannot be written here"));
+        }
+        let to = self.scalar(pointer)?;
+        let at = self.private_bytes(8, 8)?;
+        let scratch = self.private_address(at);
+        let mut parts = Vec::new();
+        for (lane, kind) in shape.kinds.iter().enumerate() {
+            let mut values = Vec::new();
+            for &number in numbers {
+                let value = self.part(number, lane)?;
+                values.push((single(*kind), self.float_if_half(*kind, value)));
+            }
+            let pointers = [(single(second), scratch)];
+            let result = self.call_library(name, single(*kind), &values, &pointers, single(*kind))?;
+            parts.push(self.narrowed(*kind, result));
+            let other = self.load_one(Space::Local, scratch, 0, single(second), 8, Default::default());
+            let other = if second == Kind::I32 { other } else { self.narrowed(second, other) };
+            let place = match lane {
+                0 => to,
+                _ => {
+                    let offset = Operand::Immediate(lane as u64 * second.bytes());
+                    self.op2(Class::B64, "add.s64", Ty::S64, to, offset)
+                }
+            };
+            self.store_one(space, place, 0, second, other, second.bytes(), Default::default());
+        }
+        self.bind(id, &parts)
+    }
+
+    fn narrowed(&mut self, kind: Kind, value: Operand) -> Operand {
+        if kind == Kind::F16 { self.float_to_float(Kind::F32, kind, value, None) } else { value }
+    }
+}

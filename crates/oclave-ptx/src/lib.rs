@@ -1,0 +1,96 @@
+//! SPIR-V kernels as PTX, the assembly language of NVIDIA GPUs. No LLVM, no OpenCL, no `unsafe`.
+//!
+//! NVIDIA's OpenCL driver takes no SPIR-V, but it takes PTX as a program's binary. Modules of OpenCL kernels are
+//! optimised by clang already, and NVIDIA's assembler optimises again: so each instruction of SPIR-V becomes the few
+//! instructions of PTX that say the same.
+//!
+//! ```
+//! use oclave_image::spirv::Module;
+//! use oclave_ptx::{PtxTarget, translate};
+//! # fn ptx(bytes: &[u8]) -> Result<String, Box<dyn std::error::Error>> {
+//! let module = Module::from_bytes(bytes)?;
+//! let target: PtxTarget = "sm_90".parse()?;
+//! let ptx = translate(&module, &target)?;
+//! # Ok(ptx)
+//! # }
+//! ```
+//! The text and its terminating zero are what `clCreateProgramWithBinary` takes.
+//!
+//! # How SPIR-V becomes PTX
+//!
+//! | SPIR-V | PTX |
+//! |---|---|
+//! | values | untyped registers, one for each scalar; vectors, structs and arrays are taken apart |
+//! | phis | copies at the end of the predecessors |
+//! | private variables | registers, or `.local` memory where they are indexed or passed on |
+//! | local memory | `.shared`; its parameters are `.ptr .shared` |
+//! | global and constant memory | `.global`; what nothing writes is loaded with `ld.global.nc` |
+//! | generic pointers | generic addresses, made by `cvta` |
+//! | functions | `.func` with `.param` |
+//! | sub-groups | warps of 32 |
+//! | `OpenCL.std` | PTX where it has the function, else the [`Library`] |
+//! | `printf` | the driver's `vprintf` |
+//!
+//! # Limits
+//! Addresses have 64 bits. Images, samplers, pipes, device queues and pointers to functions have no PTX; a kernel that
+//! uses one is refused with its name. Specialization constants count with their defaults: freeze others before.
+//! Functions that no kernel reaches are left out, and so are their faults.
+#![forbid(unsafe_code)]
+
+mod body;
+mod constants;
+mod error;
+mod extended;
+mod facts;
+mod library;
+mod module;
+mod operand;
+mod target;
+mod types;
+mod variables;
+
+pub use error::PtxError;
+pub use library::{LIBRARY_VARIABLE, Library, link, needs_library};
+pub use target::PtxTarget;
+
+use oclave_image::passes::{check, strip};
+use oclave_image::spirv::Module;
+
+/// Result with a [`PtxError`].
+pub type Result<T, E = PtxError> = std::result::Result<T, E>;
+
+/// The PTX of a module's kernels.
+///
+/// Functions of the library that they call must be linked: see [`Library`] and [`link`]. A module without kernels gives
+/// PTX without kernels.
+///
+/// # Errors
+/// [`PtxError::Module`] for modules that are not sound, [`PtxError::Unsupported`] with kernel and instruction for what
+/// PTX cannot say, [`PtxError::Refused`] for addresses of 32 bits and names that PTX cannot have.
+pub fn translate(module: &Module, target: &PtxTarget) -> Result<String> {
+    let module = strip::strip(module, |_| true)?;
+    check::check(&module)?;
+    module::translate(&module, *target)
+}
+
+/// The PTX of a module's kernels, with what they need of the library; it is looked for only if they need it.
+///
+/// # Errors
+/// As [`translate`], [`Library::installed`] and [`Library::part_for`].
+pub fn translate_with_library(module: &Module, target: &PtxTarget) -> Result<String> {
+    match part_from_installed(module)? {
+        Some(part) => translate(&link(module, &part)?, target),
+        None => translate(module, target),
+    }
+}
+
+/// What a module needs of the installed library; `None` where it needs nothing, installed or not.
+///
+/// # Errors
+/// As [`Library::installed`] and [`Library::part_for`].
+pub fn part_from_installed(module: &Module) -> Result<Option<Module>> {
+    match needs_library(module)? {
+        true => Library::installed()?.part_for(module),
+        false => Ok(None),
+    }
+}

@@ -1,0 +1,128 @@
+//! The PTX of small kernels, as it stands in `tests/golden`; `OCLAVE_BLESS=1` writes these files.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
+
+mod support;
+
+use oclave_image::spirv::{Code, Module, Op, string_words};
+use oclave_ptx::{Library, PtxError, PtxTarget, translate};
+
+fn fixture(name: &str) -> Module {
+    let (_, bytes) = support::modules().into_iter().find(|(known, _)| known == name).unwrap();
+    Module::from_bytes(&bytes).unwrap()
+}
+
+/// One kernel of a text: from its `.entry` to its end.
+fn entry<'t>(text: &'t str, kernel: &str) -> &'t str {
+    let start = text.find(&format!(".entry {kernel}(")).unwrap();
+    let rest = &text[start..];
+    &rest[..rest.find("\n}").unwrap() + 2]
+}
+
+/// The module without calls of the library: `waves` is the only kernel with one.
+fn stand_in(module: &Module) -> Module {
+    match Library::installed() {
+        Ok(library) => oclave_ptx::link(module, &library.part_for(module).unwrap().unwrap()).unwrap(),
+        Err(_) => oclave_image::passes::dce::eliminate(module, |root| {
+            !matches!(root, oclave_image::passes::dce::Root::EntryPoint("waves"))
+        })
+        .unwrap(),
+    }
+}
+
+#[test]
+fn small_kernels_are_as_they_were() {
+    let text = translate(&stand_in(&fixture("small.spv")), &"sm_90".parse().unwrap()).unwrap();
+    for kernel in ["saxpy", "total", "places", "says"] {
+        let path =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{kernel}.ptx"));
+        // Ids, and so labels, depend on what was linked.
+        let mut labels = Vec::new();
+        let mut now = String::new();
+        for word in entry(&text, kernel).split_inclusive(|c: char| !(c.is_ascii_alphanumeric() || c == '$')) {
+            let plain = word.trim_end_matches(|c: char| !(c.is_ascii_alphanumeric() || c == '$'));
+            let is_label = ["$L", "$depot"].iter().any(|p| plain.starts_with(p));
+            if !is_label {
+                now += word;
+                continue;
+            }
+            let known = labels.iter().position(|label| *label == plain).unwrap_or_else(|| {
+                labels.push(plain);
+                labels.len() - 1
+            });
+            now += &format!("$label{known}{}", &word[plain.len()..]);
+        }
+        if std::env::var_os("OCLAVE_BLESS").is_some() {
+            std::fs::write(&path, &now).unwrap();
+        }
+        let golden = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            now == golden,
+            "{kernel} is not as in its golden file (OCLAVE_BLESS=1 writes it); now:\n{now}"
+        );
+    }
+}
+
+#[test]
+fn pointers_are_declared_for_the_driver() {
+    let text = translate(&stand_in(&fixture("small.spv")), &"sm_70".parse().unwrap()).unwrap();
+    let total = entry(&text, "total");
+    for parameter in [
+        ".param .u64 .ptr .global .align 4 total_param_0",
+        ".param .u64 .ptr .global .align 4 total_param_1",
+        ".param .u64 .ptr .shared .align 4 total_param_2",
+    ] {
+        assert!(total.contains(parameter), "`{parameter}` is not in:\n{total}");
+    }
+    assert!(total.contains("ld.global.nc."), "what is restrict and const is loaded as read-only:\n{total}");
+    assert!(entry(&text, "places").contains(".param .align 4 .b8 places_param_0[12]"), "{text}");
+    assert!(text.starts_with("// ") && text.contains(".version 6.4\n.target sm_70, texmode_independent"));
+}
+
+/// Every instruction that has no PTX is named, with its kernel.
+#[test]
+fn what_cannot_be_said_is_an_error_with_the_kernel() {
+    let error = translate(&fixture("images.O2.spv"), &"sm_80".parse().unwrap()).unwrap_err();
+    assert!(matches!(error, PtxError::Unsupported { .. }));
+    let text = error.to_string();
+    assert!(text.contains("kernel `copy`") && text.contains("images and samplers"), "{text}");
+
+    let text =
+        translate(&fixture("saxpy.physical32.spv"), &"sm_80".parse().unwrap()).unwrap_err().to_string();
+    assert!(text.contains("64 bits"), "{text}");
+
+    let text = translate(&fixture("link_main.O2.spv"), &"sm_80".parse().unwrap()).unwrap_err().to_string();
+    assert!(text.contains("kernel `links`") && text.contains("`next`"), "{text}");
+}
+
+#[test]
+fn functions_of_the_library_must_be_linked() {
+    let text = translate(&fixture("small.spv"), &"sm_80".parse().unwrap()).unwrap_err().to_string();
+    for part in ["kernel `waves`", "OpenCL.std sin", "`_Z3sinf`", "libclc"] {
+        assert!(text.contains(part), "`{part}` is not in: {text}");
+    }
+    let missing = std::path::Path::new("/nonexistent/libclc.spv");
+    let text = Library::read(missing).unwrap_err().to_string();
+    assert!(text.contains("/nonexistent/libclc.spv"), "{text}");
+}
+
+#[test]
+fn targets_are_compute_capabilities() {
+    for (text, version) in
+        [("sm_70", "6.4"), ("sm_75", "6.4"), ("sm_80", "7.0"), ("sm_86", "7.1"), ("sm_90", "7.8")]
+    {
+        let target: PtxTarget = text.parse().unwrap();
+        assert_eq!(target.to_string(), text);
+        let mut code = Code::new();
+        code.push(Op::Capability, &[4]);
+        code.push(Op::Capability, &[6]);
+        code.push(Op::MemoryModel, &[2, 2]);
+        code.push(Op::Source, &[3, 102_000]);
+        let _ = string_words("");
+        let words = [&[0x0723_0203, 0x0001_0000, 0, 1, 0], code.words()].concat();
+        let ptx = translate(&Module::from_words(words).unwrap(), &target).unwrap();
+        assert!(ptx.contains(&format!(".version {version}\n.target {text},")), "{ptx}");
+    }
+    for wrong in ["sm_60", "sm_9x", "90", "sm_", "sm_99999999999"] {
+        assert!(wrong.parse::<PtxTarget>().is_err(), "{wrong}");
+    }
+}
