@@ -6,11 +6,17 @@ use std::path::Path;
 
 use oclave_image::spirv::Module;
 use oclave_image::{DeviceImage, DeviceTarget, disassemble, passes};
+use oclave_ptx::{PtxTarget, translate_with_library};
 
 use crate::Failure;
 
-/// Prints the image or module in a file; `code` adds the module's instructions.
-pub(crate) fn print(out: &mut impl Write, path: &Path, code: bool) -> Result<(), Failure> {
+/// Prints the image or module in a file; `code` adds the module's instructions, `ptx` the kernels as PTX.
+pub(crate) fn print(
+    out: &mut impl Write,
+    path: &Path,
+    code: bool,
+    ptx: Option<PtxTarget>,
+) -> Result<(), Failure> {
     let fail = |what: &dyn std::fmt::Display| Failure::Message(format!("{}: {what}", path.display()));
     let bytes = crate::file::read(path).map_err(|error| fail(&error))?;
     let image = if is_spirv(&bytes) {
@@ -23,9 +29,16 @@ pub(crate) fn print(out: &mut impl Write, path: &Path, code: bool) -> Result<(),
     };
     out.write_all(image.dump().as_bytes())?;
     out.write_all(replayed(&image).as_bytes())?;
+    if !code && ptx.is_none() {
+        return Ok(());
+    }
+    let module = Module::from_words(image.spirv).map_err(|error| fail(&error))?;
     if code {
-        let module = Module::from_words(image.spirv).map_err(|error| fail(&error))?;
         write!(out, "\n{}", disassemble(&module))?;
+    }
+    if let Some(target) = ptx {
+        let text = translate_with_library(&module, &target).map_err(|error| fail(&error))?;
+        write!(out, "\n{text}")?;
     }
     Ok(())
 }

@@ -46,6 +46,9 @@ enum Command {
         /// Prints the module's instructions too.
         #[arg(long)]
         code: bool,
+        /// Prints the PTX for a compute capability of NVIDIA's devices, too: `sm_70`, `sm_80`, `sm_90` ….
+        #[arg(long, value_name = "CAPABILITY")]
+        ptx: Option<oclave_ptx::PtxTarget>,
     },
 }
 
@@ -78,7 +81,7 @@ fn main() -> ExitCode {
         Command::Devices { json: false } => devices::print(&mut out),
         Command::Devices { json: true } => devices::print_json(&mut out),
         Command::Aot(aot) => aot::run(&mut out, &aot),
-        Command::Dump { image, code } => dump::print(&mut out, &image, code),
+        Command::Dump { image, code, ptx } => dump::print(&mut out, &image, code, ptx),
     };
     let result = result.and_then(|()| out.flush().map_err(Failure::from));
     match result {

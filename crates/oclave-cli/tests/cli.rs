@@ -253,3 +253,28 @@ fn aot_makes_binaries_for_a_device() {
         assert!(dump.contains("oclave/device binaries"), "{dump}");
     }
 }
+
+/// A module of the tests of `oclave-ptx`.
+fn fixture(name: &str) -> String {
+    format!("{}/../oclave-ptx/tests/fixtures/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn dump_prints_ptx() {
+    let output = oclave(&["dump", "--ptx", "sm_80", &fixture("arith8.O2.spv")], &[]);
+    let shown = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(shown.contains(".target sm_80") && shown.contains(".entry arith8("), "{shown}");
+
+    let wrong = oclave(&["dump", "--ptx", "sm_50", &fixture("arith8.O2.spv")], &[]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(text(&wrong.stderr).contains("7.0"), "{}", text(&wrong.stderr));
+}
+
+#[test]
+fn without_the_library_ptx_says_what_to_install() {
+    let environment = [("OCLAVE_LIBCLC", "/nonexistent/libclc.spv")];
+    let output = oclave(&["dump", "--ptx", "sm_80", &fixture("small.spv")], &environment);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("/nonexistent/libclc.spv"), "{}", text(&output.stderr));
+}

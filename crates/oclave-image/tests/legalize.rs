@@ -319,3 +319,36 @@ fn a_capability_stays_that_declares_another_which_is_needed() {
     check::check(&module).unwrap();
     check::check(&oclave_image::passes::capabilities::prune(&module).unwrap()).unwrap();
 }
+
+/// llvm-spirv decorates `restrict` parameters twice.
+#[test]
+fn repeated_decorations_are_written_once() {
+    const VOID: u32 = 1;
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let no_alias = || o(Op::Decorate, &[21, 38, 4]);
+    let module = assemble(
+        Version::V1_0,
+        &[
+            o(Op::Capability, &[Capability::Addresses as u32]),
+            o(Op::Capability, &[Capability::Kernel as u32]),
+            o(Op::MemoryModel, &[2, 2]),
+            (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+            no_alias(),
+            o(Op::Decorate, &[21, 38, 5]),
+            no_alias(),
+            o(Op::TypeVoid, &[VOID]),
+            o(Op::TypeInt, &[3, 32, 0]),
+            o(Op::TypePointer, &[8, 5, 3]),
+            o(Op::TypeFunction, &[9, VOID, 8]),
+            o(Op::Function, &[VOID, 20, 0, 9]),
+            o(Op::FunctionParameter, &[8, 21]),
+            o(Op::Label, &[23]),
+            o(Op::Return, &[]),
+            o(Op::FunctionEnd, &[]),
+        ],
+    );
+    assert!(check::check(&module).is_err());
+    let words = legalize(&image(&module), &rich()).unwrap();
+    let decorations = Module::from_words(words).unwrap();
+    assert_eq!(decorations.instructions().filter(|i| i.is(Op::Decorate)).count(), 2);
+}

@@ -30,9 +30,9 @@ pub(crate) fn is_kernel_language(language: u32) -> bool {
 /// Drops annotations, and all hints of capabilities of which `takes` says no.
 ///
 /// Always: `UserSemantic` decorations, and module-scope variables of storage class Function that nothing uses, which is
-/// where `llvm-spirv` leaves the strings of annotations (no module may have such: drivers crash), and `OpSource` of
-/// languages that drivers do not know. With a capability that is
-/// not taken go its `OpCapability`, its `OpExtension`, its decorations, execution modes, mask bits and instructions.
+/// where `llvm-spirv` leaves the strings of annotations (no module may have such: drivers crash), `OpSource` of languages
+/// that drivers do not know, and repeated decorations, which rusticl refuses. With a capability that is not taken go its
+/// `OpCapability`, its `OpExtension`, its decorations, execution modes, mask bits and instructions.
 /// A capability that means more than a hint is never touched.
 ///
 /// # Errors
@@ -55,10 +55,15 @@ pub fn strip(module: &Module, takes: impl Fn(u32) -> bool) -> Result<Module> {
     let expected = if plan.lacks(EXPECT_ASSUME) { expectations(module) } else { HashMap::new() };
     let mut new = Rewriter::new(&definitions);
     let mut in_function = false;
+    let mut decorations = HashSet::new();
     for instruction in module.instructions() {
         in_function |= instruction.is(Op::Function);
         if in_function {
             plan.in_function(&mut new, &instruction, &expected);
+        } else if is_decoration(&instruction)
+            && !decorations.insert((instruction.opcode, instruction.operands()))
+        {
+            // A repetition.
         } else if plan.keeps(&instruction) {
             if let Some(operands) = fast_math(&instruction).filter(|_| plan.lacks(FAST_MATH_INTEL)) {
                 new.replace(&instruction, Op::Decorate, &operands);
@@ -71,6 +76,19 @@ pub fn strip(module: &Module, takes: impl Fn(u32) -> bool) -> Result<Module> {
         in_function &= !instruction.is(Op::FunctionEnd);
     }
     new.finish()
+}
+
+fn is_decoration(instruction: &Instruction<'_>) -> bool {
+    matches!(
+        instruction.op(),
+        Some(
+            Op::Decorate
+                | Op::DecorateId
+                | Op::DecorateString
+                | Op::MemberDecorate
+                | Op::MemberDecorateString
+        )
+    )
 }
 
 /// Everything that goes.
