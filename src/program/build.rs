@@ -146,15 +146,18 @@ fn of_image(program: Program, image: &LoadedImage, form: &str) -> Result<Program
 /// The module as the device takes it.
 fn legal_words(image: &LoadedImage, device: &DeviceState) -> Result<Vec<u32>> {
     let globals = image.device_globals();
-    passes::legalize_with(&*image.whole()?, device.target(), |module| match device.variable_access(image) {
-        _ if globals.is_empty() => Ok(module),
-        DeviceGlobalAccess::Functions => Ok(module),
-        DeviceGlobalAccess::Kernel => passes::add_global_access_kernel(&module, globals),
-        DeviceGlobalAccess::Argument => {
-            passes::lower_globals_to_hidden_argument(&module, globals).map(|lowered| lowered.module)
-        }
-    })
-    .map_err(|error| refused(error, device))
+    let pass = |module| {
+        let module = match device.variable_access(image) {
+            _ if globals.is_empty() => module,
+            DeviceGlobalAccess::Functions => module,
+            DeviceGlobalAccess::Kernel => passes::add_global_access_kernel(&module, globals)?,
+            DeviceGlobalAccess::Argument => {
+                passes::lower_globals_to_hidden_argument(&module, globals)?.module
+            }
+        };
+        passes::steer(module, device.target())
+    };
+    passes::legalize_with(&*image.whole()?, device.target(), pass).map_err(|error| refused(error, device))
 }
 
 /// The error of a module that cannot be put in a form that a device takes.

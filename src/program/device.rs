@@ -132,6 +132,8 @@ fn target(device: &Device) -> DeviceTarget {
     let quirks = Quirks::of(device);
     target.mad_is_called = quirks.mad_is_called;
     target.items_take_turns = quirks.items_take_turns;
+    target.implicit_barriers = quirks.implicit_barriers;
+    target.continuations_for_several_ends = quirks.continuations_for_several_ends;
     if let Some(queries) = &capabilities.spirv_queries {
         target.capabilities = Some(queries.capabilities.iter().copied().collect());
         target.extensions = Some(queries.extensions.iter().cloned().collect());

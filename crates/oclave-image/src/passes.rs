@@ -17,6 +17,7 @@ pub use crate::load::hidden_argument::{
 };
 pub use crate::load::legalize::{DeviceTarget, legalize, legalize_with};
 pub use crate::load::version;
+pub use crate::load::work_item_loops::{ImplicitBarriers, kernels_with_tangled_barriers, steer};
 pub use crate::transform::{capabilities, dce, strip};
 
 /// The rules whose breach makes drivers crash.

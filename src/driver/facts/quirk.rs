@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use oclave_image::passes::ImplicitBarriers;
+
 use crate::driver::{Device, DeviceKind};
 
 /// Which work-arounds a context needs.
@@ -84,6 +86,17 @@ pub(crate) struct Quirks {
     /// group has one work-item in the first dimension. (Tasks without groups in lists of groups: 6.0 with 1 × n and 1 × 1 × n work-items from
     /// three on, 7.1 with one work-item, too.)
     pub(crate) first_item_runs_twice: bool,
+    /// PoCL adds barriers to innermost loops whose bound is the same for a group (6.0 in kernels with barriers, 7.1 in all), also where
+    /// work-items come to the loop at different times, and then runs them as often as the first work-item of the group. See
+    /// `oclave_image::passes::steer`; `POCL_WORK_GROUP_METHOD=cbs` in the environment switches it off beside other barriers.
+    ///
+    /// Seen with raw OpenCL, from source and from SPIR-V (`collect` of `tests/work_items.rs`: 864 of 1024 elements wrong on 7.1), and read in
+    /// the sources of both (`ImplicitLoopBarriers.cc`, `VariableUniformityAnalysis.cc`).
+    pub(crate) implicit_barriers: ImplicitBarriers,
+    /// PoCL from 7 on compiles kernels in which an outermost loop with barriers has several ends by continuations
+    /// (`WorkitemLoops::canHandleKernel`), which are right for barriers under conditions, too. Its usual way is not: of 168 random
+    /// kernels with barriers 2 were wrong and 4 aborted the process. By continuations these six were right.
+    pub(crate) continuations_for_several_ends: bool,
 }
 
 impl Quirks {
@@ -104,6 +117,12 @@ impl Quirks {
             patience: is_pocl(device).then_some(Duration::from_micros(100)),
             items_take_turns: is_pocl_on_cpu,
             first_item_runs_twice: is_pocl_on_cpu,
+            implicit_barriers: match is_pocl_on_cpu {
+                false => ImplicitBarriers::None,
+                true if is_pocl_before_7(device) => ImplicitBarriers::BesideOthers,
+                true => ImplicitBarriers::Everywhere,
+            },
+            continuations_for_several_ends: is_pocl_on_cpu && !is_pocl_before_7(device),
             slow_command_buffers: is_intel_cpu_runtime(device) || is_pocl(device),
             commands_per_buffer: if is_pocl(device) { 1000 } else { 1 << 16 },
             commands_per_updatable_buffer: if is_pocl(device) { 256 } else { 1 << 16 },

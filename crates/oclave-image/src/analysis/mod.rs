@@ -1,7 +1,9 @@
 //! What a module says, read and not changed: used by every phase.
 
 pub(crate) mod aspects;
+pub(crate) mod control_flow;
 pub(crate) mod declared_globals;
 pub(crate) mod initializer;
 pub(crate) mod references;
+pub(crate) mod uniformity;
 pub(crate) mod value_types;

@@ -7,6 +7,7 @@ use crate::check;
 use crate::load::global_decorations;
 use crate::load::multiply_add;
 use crate::load::version;
+use crate::load::work_item_loops::ImplicitBarriers;
 use crate::spirv::{
     AddressingModel, Capability, Definitions, Module, Op, StorageClass, Type, TypeTable, Version,
 };
@@ -36,6 +37,10 @@ pub struct DeviceTarget {
     /// Whether the device runs the work-items of a group one after the other, each up to the next barrier: then one of them
     /// alone does what they need not share in interpreter modules, in loops that its compiler vectorises.
     pub items_take_turns: bool,
+    /// Where the device's compiler adds barriers of its own to loops.
+    pub implicit_barriers: ImplicitBarriers,
+    /// Whether the device's compiler takes a way that is right for all barriers where an outermost loop with barriers has several ends.
+    pub continuations_for_several_ends: bool,
 }
 
 impl Default for DeviceTarget {
@@ -50,6 +55,8 @@ impl Default for DeviceTarget {
             address_bits: 64,
             mad_is_called: false,
             items_take_turns: false,
+            implicit_barriers: ImplicitBarriers::None,
+            continuations_for_several_ends: false,
         }
     }
 }

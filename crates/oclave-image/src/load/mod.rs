@@ -7,3 +7,4 @@ pub(crate) mod legalize;
 pub(crate) mod multiply_add;
 mod select;
 pub mod version;
+pub(crate) mod work_item_loops;

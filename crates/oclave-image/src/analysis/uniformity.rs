@@ -1,0 +1,226 @@
+//! What all work-items of a group do together: values, loops, and where barriers stand.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::control_flow::{Flow, Loop};
+use super::references::kernel_entry;
+use crate::spirv::{BuiltIn, Decoration, Definitions, Op};
+
+/// Answers questions about the functions of a module. What is not known counts as different for each work-item.
+pub(crate) struct Uniformity<'a, 'm> {
+    definitions: &'a Definitions<'m>,
+    /// Built-in variables that are the same for a group.
+    of_group: BTreeSet<u32>,
+    /// Functions that come to a barrier, themselves or by what they call.
+    barriers: BTreeSet<u32>,
+    /// Functions whose parameters are arguments of a kernel.
+    kernels: BTreeSet<u32>,
+}
+
+impl<'a, 'm> Uniformity<'a, 'm> {
+    pub(crate) fn new(definitions: &'a Definitions<'m>, flows: &[Flow<'_>]) -> Self {
+        let mut of_group = BTreeSet::new();
+        for instruction in definitions.module().instructions().take_while(|i| !i.is(Op::Function)) {
+            if let [id, decoration, number, ..] = *instruction.operands()
+                && instruction.is(Op::Decorate)
+                && decoration == Decoration::BuiltIn as u32
+                && is_of_group(number)
+            {
+                of_group.insert(id);
+            }
+        }
+        let kernels = kernel_bodies(definitions, flows);
+        Self { definitions, of_group, barriers: with_barriers(flows), kernels }
+    }
+
+    /// The functions that kernels consist of: see [`kernel_bodies`].
+    pub(crate) fn kernels(&self) -> &BTreeSet<u32> {
+        &self.kernels
+    }
+
+    /// Whether the function comes to a barrier.
+    pub(crate) fn has_barriers(&self, function: u32) -> bool {
+        self.barriers.contains(&function)
+    }
+
+    /// Whether a block has a barrier, or calls what has one.
+    pub(crate) fn is_barrier(&self, flow: &Flow<'_>, block: usize) -> bool {
+        flow.blocks
+            .get(block)
+            .is_some_and(|b| b.barrier || b.calls.iter().any(|callee| self.has_barriers(*callee)))
+    }
+
+    /// Whether all work-items of a group take as many rounds.
+    fn keeps_together(&self, flow: &Flow<'_>, of: &Loop) -> bool {
+        // The rules of OpenCL say so where it has a barrier.
+        of.blocks.iter().any(|block| self.is_barrier(flow, *block))
+            || (!flow.irreducible && self.is_uniform(flow, self.exit_conditions(flow, of)))
+    }
+
+    fn exit_conditions(&self, flow: &Flow<'_>, of: &Loop) -> Vec<u32> {
+        flow.exiting(of).into_iter().filter_map(|block| condition(flow, block)).collect()
+    }
+
+    /// Whether these values are the same for all work-items of a group.
+    fn is_uniform(&self, flow: &Flow<'_>, values: Vec<u32>) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut open = values;
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            let Some(instruction) = self.definitions.instruction(id) else { return false };
+            let Some(op) = instruction.op() else { return false };
+            match op {
+                op if (Op::ConstantTrue as u32..=Op::SpecConstantOp as u32).contains(&(op as u32)) => {}
+                Op::FunctionParameter if self.kernels.contains(&flow.function) => {}
+                Op::Load if instruction.operand(0).is_some_and(|from| self.of_group.contains(&from)) => {}
+                Op::Phi => {
+                    // Only what a loop counts is followed: other values depend on the way that was taken.
+                    let of = flow.phis.get(&id).and_then(|at| flow.loops.iter().find(|l| l.header == *at));
+                    let Some(of) = of else { return false };
+                    open.extend(instruction.operands().iter().step_by(2));
+                    open.extend(self.exit_conditions(flow, of));
+                }
+                op if is_arithmetic(op) => {
+                    let values = match op {
+                        Op::CompositeExtract => instruction.operands().get(..1),
+                        Op::CompositeInsert | Op::VectorShuffle => instruction.operands().get(..2),
+                        _ => Some(instruction.operands()),
+                    };
+                    open.extend(values.into_iter().flatten());
+                }
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// Whether it is known that all work-items of a group come to a loop together, as often as each other.
+    pub(crate) fn is_reached_together(&self, flow: &Flow<'_>, of: &Loop) -> bool {
+        if !self.kernels.contains(&flow.function) {
+            return false;
+        }
+        let around: Vec<&Loop> = flow.loops_around(of.header).filter(|l| l.header != of.header).collect();
+        around.iter().all(|l| self.keeps_together(flow, l))
+            && self.is_entered(flow, of, |block| {
+                condition(flow, block).is_none_or(|value| self.is_uniform(flow, vec![value]))
+            })
+            && around.iter().all(|l| {
+                self.is_entered(flow, l, |block| {
+                    condition(flow, block).is_none_or(|value| self.is_uniform(flow, vec![value]))
+                })
+            })
+    }
+
+    /// Whether a loop comes in each round of the loop around it, but for branches that are `allowed`.
+    fn is_entered(&self, flow: &Flow<'_>, of: &Loop, allowed: impl Fn(usize) -> bool) -> bool {
+        let top = flow.loops_around(of.header).find(|l| l.header != of.header).map_or(0, |l| l.header);
+        let Some(mut at) = flow.preheader(of) else { return of.header == 0 };
+        while at != top && !flow.postdominates(at, top) {
+            let Some(before) = flow.predecessor(at) else { return false };
+            if !allowed(before) {
+                return false;
+            }
+            at = before;
+        }
+        true
+    }
+
+    /// Whether barriers are where not all compilers follow them: under conditions, or in loops with several ends.
+    pub(crate) fn has_tangled_barriers(&self, flow: &Flow<'_>) -> bool {
+        let barriers: Vec<usize> = (0..flow.blocks.len()).filter(|at| self.is_barrier(flow, *at)).collect();
+        (flow.irreducible && !barriers.is_empty()) || barriers.iter().any(|at| self.is_tangled(flow, *at))
+    }
+
+    fn is_tangled(&self, flow: &Flow<'_>, barrier: usize) -> bool {
+        let mut around = flow.loops_around(barrier);
+        let always = match around.next() {
+            Some(inner) => inner.latches.iter().all(|latch| flow.dominates(barrier, *latch)),
+            None => flow.postdominates(barrier, 0),
+        };
+        let plain = |of: &Loop| {
+            flow.exiting(of).len() == 1 && self.is_entered(flow, of, |guard| self.is_guard(flow, guard))
+        };
+        !always || !flow.loops_around(barrier).all(plain)
+    }
+
+    /// Whether a block leads past a loop, and nowhere else: what compilers put before loops that are tested at their end.
+    fn is_guard(&self, flow: &Flow<'_>, block: usize) -> bool {
+        let successors = |at: usize| flow.blocks.get(at).map(|b| b.successors.as_slice()).unwrap_or_default();
+        let is_past = |to: usize| {
+            flow.postdominates(to, block)
+                || (!self.is_barrier(flow, to)
+                    && matches!(successors(to), [then] if flow.postdominates(*then, block)))
+        };
+        successors(block).len() <= 2 && successors(block).iter().any(|to| is_past(*to))
+    }
+}
+
+/// The functions of entry points, or what these call where they do nothing else: translators write entry points so, and drivers
+/// then drop the function of the entry point.
+fn kernel_bodies(definitions: &Definitions<'_>, flows: &[Flow<'_>]) -> BTreeSet<u32> {
+    let by_id: BTreeMap<u32, &Flow<'_>> = flows.iter().map(|flow| (flow.function, flow)).collect();
+    let entries = definitions.module().instructions().filter_map(|i| kernel_entry(&i));
+    let body = |entry: u32| match by_id.get(&entry).map(|flow| flow.blocks.as_slice()) {
+        Some([only]) if !only.barrier => match only.calls.as_slice() {
+            [callee] if by_id.contains_key(callee) => *callee,
+            _ => entry,
+        },
+        _ => entry,
+    };
+    entries.map(|entry| body(entry.function)).collect()
+}
+
+/// What a block's end depends on.
+fn condition(flow: &Flow<'_>, block: usize) -> Option<u32> {
+    let terminator = flow.blocks.get(block)?.terminator?;
+    match terminator.op() {
+        Some(Op::BranchConditional | Op::Switch) => terminator.operand(0),
+        _ => None,
+    }
+}
+
+/// Composites, conversions, arithmetic, comparisons.
+fn is_arithmetic(op: Op) -> bool {
+    let within = |from: Op, to: Op| (from as u32..=to as u32).contains(&(op as u32));
+    within(Op::VectorExtractDynamic, Op::CopyObject)
+        || within(Op::ConvertFToU, Op::Bitcast)
+        || within(Op::SNegate, Op::BitCount)
+}
+
+fn is_of_group(number: u32) -> bool {
+    use BuiltIn as B;
+    matches!(
+        BuiltIn::from_u32(number),
+        Some(
+            B::WorkDim
+                | B::GlobalSize
+                | B::GlobalOffset
+                | B::WorkgroupId
+                | B::NumWorkgroups
+                | B::WorkgroupSize
+                | B::EnqueuedWorkgroupSize
+        )
+    )
+}
+
+fn with_barriers(flows: &[Flow<'_>]) -> BTreeSet<u32> {
+    let mut callers: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    let mut open = Vec::new();
+    for flow in flows {
+        for block in &flow.blocks {
+            block.calls.iter().for_each(|callee| callers.entry(*callee).or_default().push(flow.function));
+            if block.barrier {
+                open.push(flow.function);
+            }
+        }
+    }
+    let mut found = BTreeSet::new();
+    while let Some(function) = open.pop() {
+        if found.insert(function) {
+            open.extend(callers.get(&function).into_iter().flatten());
+        }
+    }
+    found
+}

@@ -1,0 +1,305 @@
+//! Forms of kernels that PoCL's compiler makes right loops over work-items of.
+//!
+//! PoCL runs the work-items of a group one after the other, from barrier to barrier, each part in a loop of its own. Two of its
+//! passes go wrong (seen in 6.0 and 7.1, and read in their sources):
+//!
+//! - To vectorise, `ImplicitLoopBarriers` puts barriers into innermost loops whose bound is the same for a group. It does so also where
+//!   work-items come to the loop at different times: in a loop around it that they leave one by one, or behind
+//!   `uniform || divergent`. 6.0 does so in kernels that have barriers anyway, 7.1 in all.
+//! - Barriers under conditions, and in loops with several ends, make both compute wrongly or abort ("Could not find a dominating
+//!   alternative variable").
+//!
+//! 7.1 has another way to compile, by continuations, which is right for all of these. It takes that way where an outermost loop with a
+//! barrier has several ends. So kernels that would go wrong get such a loop, which is left at once.
+//!
+//! 6.0 takes the other way only if the environment says `POCL_WORK_GROUP_METHOD=cbs`. There the end of a loop into which it would put a
+//! barrier is made to depend on the work-item, in a way that changes nothing: PoCL then leaves the loop alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::Result;
+use crate::analysis::control_flow::{Flow, Loop};
+use crate::analysis::references::kernel_entry;
+use crate::analysis::uniformity::Uniformity;
+use crate::load::legalize::DeviceTarget;
+use crate::spirv::{
+    BuiltIn, Decoration, Definitions, Instruction, Module, Op, Rewriter, Section, StorageClass, Type,
+    TypeTable,
+};
+
+/// Where the device's compiler adds barriers of its own to loops.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ImplicitBarriers {
+    /// Nowhere.
+    #[default]
+    None,
+    /// In kernels that have barriers.
+    BesideOthers,
+    /// In all kernels.
+    Everywhere,
+}
+
+/// Scope and semantics of `barrier(CLK_LOCAL_MEM_FENCE)`.
+const WORKGROUP: u64 = 2;
+const LOCAL_FENCE: u64 = 0x110;
+
+/// The module as the device's compiler makes right code of it.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub fn steer(module: Module, target: &DeviceTarget) -> Result<Module> {
+    if target.implicit_barriers == ImplicitBarriers::None && !target.continuations_for_several_ends {
+        return Ok(module);
+    }
+    let changed = {
+        let flows = Flow::of_functions(&module);
+        let definitions = Definitions::new(&module);
+        let changes = Changes::new(&Uniformity::new(&definitions, &flows), &flows, target);
+        if changes.is_empty() { None } else { Some(changes.apply(&definitions, target)?) }
+    };
+    Ok(changed.unwrap_or(module))
+}
+
+/// Kernels with barriers under conditions or in loops with several ends, by name.
+pub fn kernels_with_tangled_barriers(module: &Module) -> Vec<String> {
+    let flows = Flow::of_functions(module);
+    let definitions = Definitions::new(module);
+    let tangled = tangled_functions(&Uniformity::new(&definitions, &flows), &flows);
+    let entries = module.instructions().filter_map(|i| kernel_entry(&i));
+    entries.filter(|entry| tangled.contains(&entry.function)).map(|entry| entry.name).collect()
+}
+
+/// Functions with such barriers, and those that call them.
+fn tangled_functions(uniformity: &Uniformity<'_, '_>, flows: &[Flow<'_>]) -> BTreeSet<u32> {
+    with_callers(flows, |flow| uniformity.has_tangled_barriers(flow))
+}
+
+/// The functions that are so, and those that call them.
+fn with_callers(flows: &[Flow<'_>], is_so: impl Fn(&Flow<'_>) -> bool) -> BTreeSet<u32> {
+    let mut found: BTreeSet<u32> =
+        flows.iter().filter(|flow| is_so(flow)).map(|flow| flow.function).collect();
+    loop {
+        let calls = |flow: &&Flow<'_>| {
+            flow.blocks.iter().flat_map(|block| &block.calls).any(|callee| found.contains(callee))
+        };
+        let more: Vec<u32> =
+            flows.iter().filter(calls).map(|flow| flow.function).filter(|f| !found.contains(f)).collect();
+        if more.is_empty() {
+            return found;
+        }
+        found.extend(more);
+    }
+}
+
+/// The blocks that end innermost loops into which the device's compiler may put a barrier although work-items may come to them one by
+/// one.
+fn lone_loops<'f>(uniformity: &Uniformity<'_, '_>, flow: &'f Flow<'_>) -> Vec<(&'f Loop, usize)> {
+    let is_lone = |(number, of): (usize, &'f Loop)| {
+        // Inner loops come first.
+        let has_inner = flow.loops.iter().take(number).any(|inner| of.blocks.contains(&inner.header));
+        let has_barrier = of.blocks.iter().any(|block| uniformity.is_barrier(flow, *block));
+        let &[exit] = flow.exiting(of).as_slice() else { return None };
+        let is_left_alone = has_inner || has_barrier || uniformity.is_reached_together(flow, of);
+        (!is_left_alone).then_some((of, exit))
+    };
+    flow.loops.iter().enumerate().filter_map(is_lone).collect()
+}
+
+/// What is written differently.
+struct Changes {
+    /// Label of a block whose branch gets an end that never comes → whether the branch stays in the loop when its condition is true.
+    ends: BTreeMap<u32, bool>,
+    /// Entry blocks of kernels that get a loop with two ends, by label.
+    entries: BTreeSet<u32>,
+}
+
+impl Changes {
+    fn new(uniformity: &Uniformity<'_, '_>, flows: &[Flow<'_>], target: &DeviceTarget) -> Self {
+        let mut changes = Self { ends: BTreeMap::new(), entries: BTreeSet::new() };
+        if target.continuations_for_several_ends {
+            let wrong = with_callers(flows, |flow| {
+                uniformity.has_tangled_barriers(flow)
+                    || (target.implicit_barriers == ImplicitBarriers::Everywhere
+                        && !lone_loops(uniformity, flow).is_empty())
+            });
+            let is_wrong_kernel = |flow: &&Flow<'_>| {
+                uniformity.kernels().contains(&flow.function) && wrong.contains(&flow.function)
+            };
+            changes.entries = flows
+                .iter()
+                .filter(is_wrong_kernel)
+                .filter_map(|flow| flow.blocks.first().map(|block| block.label))
+                .collect();
+            return changes;
+        }
+        for flow in flows {
+            let adds = match target.implicit_barriers {
+                ImplicitBarriers::None => false,
+                ImplicitBarriers::BesideOthers => uniformity.has_barriers(flow.function),
+                ImplicitBarriers::Everywhere => true,
+            };
+            // 6.0 does not find what stands for the work-item in functions that it does not inline.
+            if adds && uniformity.kernels().contains(&flow.function) {
+                changes.add_ends(uniformity, flow);
+            }
+        }
+        changes
+    }
+
+    fn add_ends(&mut self, uniformity: &Uniformity<'_, '_>, flow: &Flow<'_>) {
+        for (of, exit) in lone_loops(uniformity, flow) {
+            let Some(block) = flow.blocks.get(exit) else { continue };
+            if block.terminator.is_some_and(|t| t.is(Op::BranchConditional)) {
+                let stays = block.successors.first().is_some_and(|to| of.blocks.contains(to));
+                self.ends.insert(block.label, stays);
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.ends.is_empty() && self.entries.is_empty()
+    }
+
+    fn apply(&self, definitions: &Definitions<'_>, target: &DeviceTarget) -> Result<Module> {
+        let mut new = Rewriter::new(definitions);
+        let builtin = |new: &mut Rewriter<'_>, wanted: BuiltIn, needed: bool| {
+            needed.then(|| Builtin::of(new, wanted, target.address_bits))
+        };
+        let mut ids = Ids {
+            local: builtin(&mut new, BuiltIn::LocalInvocationId, !self.ends.is_empty()),
+            groups: builtin(&mut new, BuiltIn::NumWorkgroups, !self.entries.is_empty()),
+            renamed: BTreeMap::new(),
+        };
+        let added: Vec<u32> = [&ids.local, &ids.groups]
+            .into_iter()
+            .flatten()
+            .filter(|b| b.is_new)
+            .map(|b| b.variable)
+            .collect();
+        let mut label = 0;
+        let mut at_entry = false;
+        for instruction in definitions.module().instructions() {
+            if at_entry && !instruction.is(Op::Variable) && !is_line(&instruction) {
+                at_entry = false;
+                let rest = add_loop(&mut new, &ids);
+                ids.renamed.insert(label, rest);
+            }
+            match instruction.op() {
+                Some(Op::Label) => {
+                    label = instruction.result_id().unwrap_or(0);
+                    new.copy(&instruction);
+                    at_entry = self.entries.contains(&label);
+                }
+                Some(Op::Phi) if !ids.renamed.is_empty() => {
+                    new.copy_mapped(&instruction, |id| ids.renamed.get(&id).copied().unwrap_or(id));
+                }
+                Some(Op::BranchConditional) if self.ends.contains_key(&label) => {
+                    let stays = self.ends.get(&label) == Some(&true);
+                    let condition = add_end(&mut new, &ids, &instruction, stays);
+                    let operands: Vec<u32> =
+                        condition.into_iter().chain(instruction.operands().iter().skip(1).copied()).collect();
+                    new.replace(&instruction, Op::BranchConditional, &operands);
+                }
+                Some(Op::EntryPoint) if !added.is_empty() => {
+                    let operands = [instruction.operands(), &added].concat();
+                    new.replace(&instruction, Op::EntryPoint, &operands);
+                }
+                _ => new.copy(&instruction),
+            }
+        }
+        new.finish()
+    }
+}
+
+struct Ids {
+    local: Option<Builtin>,
+    groups: Option<Builtin>,
+    /// Labels of blocks whose end is in another block now.
+    renamed: BTreeMap<u32, u32>,
+}
+
+/// A built-in variable of three numbers.
+struct Builtin {
+    variable: u32,
+    vector: u32,
+    component: u32,
+    width: u32,
+    is_new: bool,
+}
+
+impl Builtin {
+    fn of(new: &mut Rewriter<'_>, wanted: BuiltIn, address_bits: u32) -> Self {
+        let definitions = new.definitions();
+        let types = TypeTable::new(definitions);
+        let known = definitions.module().instructions().take_while(|i| !i.is(Op::Function)).find_map(|i| {
+            let &[variable, decoration, number, ..] = i.operands() else { return None };
+            let is =
+                i.is(Op::Decorate) && decoration == Decoration::BuiltIn as u32 && number == wanted as u32;
+            let pointer =
+                definitions.instruction(variable).filter(|v| is && v.is(Op::Variable))?.result_type()?;
+            let Some(Type::Pointer { pointee: vector, .. }) = types.ty(pointer) else { return None };
+            let Some(Type::Vector { component, count: 3 }) = types.ty(vector) else { return None };
+            let Some(Type::Int { width }) = types.ty(component) else { return None };
+            Some(Self { variable, vector, component, width, is_new: false })
+        });
+        known.unwrap_or_else(|| {
+            let component = new.int_type(address_bits);
+            let vector = new.vector_type(component, 3);
+            let pointer = new.pointer_type(StorageClass::Input, vector);
+            let variable = new.fresh_id();
+            new.push_in(Section::Types, Op::Variable, &[pointer, variable, StorageClass::Input as u32]);
+            new.decorate(variable, Decoration::BuiltIn, &[wanted as u32]);
+            new.decorate(variable, Decoration::Constant, &[]);
+            Self { variable, vector, component, width: address_bits, is_new: true }
+        })
+    }
+
+    /// One of the numbers.
+    fn load(&self, new: &mut Rewriter<'_>, axis: u32) -> u32 {
+        let (all, one) = (new.fresh_id(), new.fresh_id());
+        new.push(Op::Load, &[self.vector, all, self.variable]);
+        new.push(Op::CompositeExtract, &[self.component, one, all, axis]);
+        one
+    }
+}
+
+fn is_line(instruction: &Instruction<'_>) -> bool {
+    matches!(instruction.op(), Some(Op::Line | Op::NoLine))
+}
+
+/// The condition of a branch, which also asks whether the work-item is one that no group has.
+fn add_end(new: &mut Rewriter<'_>, ids: &Ids, branch: &Instruction<'_>, stays: bool) -> Option<u32> {
+    let (local, condition) = (ids.local.as_ref()?, branch.operand(0)?);
+    let truth = new.bool_type();
+    let last = new.int_constant(local.width, u64::MAX >> (64 - local.width.clamp(1, 64)));
+    let id = local.load(new, 0);
+    let (other, both) = (new.fresh_id(), new.fresh_id());
+    if stays {
+        new.push(Op::IEqual, &[truth, other, id, last]);
+        new.push(Op::LogicalOr, &[truth, both, condition, other]);
+    } else {
+        new.push(Op::INotEqual, &[truth, other, id, last]);
+        new.push(Op::LogicalAnd, &[truth, both, condition, other]);
+    }
+    Some(both)
+}
+
+/// A loop with two barriers and two ends, the first of which is taken: there is a group. Gives the label of what follows.
+fn add_loop(new: &mut Rewriter<'_>, ids: &Ids) -> u32 {
+    let [head, latch, rest] = [new.fresh_id(), new.fresh_id(), new.fresh_id()];
+    let Some(groups) = &ids.groups else { return rest };
+    let truth = new.bool_type();
+    let (scope, semantics) = (new.int_constant(32, WORKGROUP), new.int_constant(32, LOCAL_FENCE));
+    let none = new.int_constant(groups.width, 0);
+    new.push(Op::Branch, &[head]);
+    for (label, axis, next) in [(head, 0, latch), (latch, 1, head)] {
+        new.push(Op::Label, &[label]);
+        new.push(Op::ControlBarrier, &[scope, scope, semantics]);
+        let count = groups.load(new, axis);
+        let leaves = new.fresh_id();
+        new.push(Op::INotEqual, &[truth, leaves, count, none]);
+        new.push(Op::BranchConditional, &[leaves, rest, next]);
+    }
+    new.push(Op::Label, &[rest]);
+    rest
+}

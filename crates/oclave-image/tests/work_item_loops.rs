@@ -1,0 +1,69 @@
+//! Kernels in the form that PoCL's compiler is right for: what is changed, and that the rest stays as it is.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::path::Path;
+
+use oclave_image::DeviceTarget;
+use oclave_image::passes::{ImplicitBarriers, check, steer};
+use oclave_image::spirv::{Module, Op};
+
+/// The modules that compilers made for the other tests.
+fn modules() -> Vec<(String, Module)> {
+    let mut found = Vec::new();
+    let mut open = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|e| e == "spv") {
+                let name = path.file_name().unwrap().to_string_lossy().into_owned();
+                if let Ok(module) = Module::from_bytes(&std::fs::read(&path).unwrap()) {
+                    found.push((name, module));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn barriers(module: &Module) -> usize {
+    module.instructions().filter(|i| i.is(Op::ControlBarrier)).count()
+}
+
+#[test]
+fn devices_without_the_faults_get_the_module_as_it_is() {
+    for (name, module) in modules() {
+        assert_eq!(steer(module.clone(), &DeviceTarget::default()).unwrap(), module, "{name}");
+    }
+}
+
+#[test]
+fn what_is_written_passes_the_checks() {
+    let pocl6 = DeviceTarget { implicit_barriers: ImplicitBarriers::BesideOthers, ..DeviceTarget::default() };
+    let pocl7 = DeviceTarget {
+        implicit_barriers: ImplicitBarriers::Everywhere,
+        continuations_for_several_ends: true,
+        ..DeviceTarget::default()
+    };
+    let everywhere =
+        DeviceTarget { implicit_barriers: ImplicitBarriers::Everywhere, ..DeviceTarget::default() };
+    let (mut looped, mut ended) = (0, 0);
+    for (name, module) in modules() {
+        if check::check(&module).is_err() {
+            continue;
+        }
+        for target in [&pocl6, &pocl7, &everywhere] {
+            let steered = steer(module.clone(), target).unwrap();
+            check::check(&steered).unwrap_or_else(|error| panic!("{name}: {error}"));
+            looped += barriers(&steered) - barriers(&module);
+            let ors = |m: &Module| {
+                m.instructions().filter(|i| matches!(i.op(), Some(Op::LogicalOr | Op::LogicalAnd))).count()
+            };
+            ended += ors(&steered) - ors(&module);
+        }
+    }
+    // Some of the modules have loops in loops: a test in which nothing is changed would say nothing.
+    assert!(looped > 0 && ended > 0, "{looped} barriers and {ended} ends were added");
+}
