@@ -47,11 +47,14 @@ impl Finalizer<'_> {
         self
     }
 
-    /// Waits in [`finalize`](Self::finalize) for the program that the [interpreter](ReplayStrategy::Interpreter) needs, if nobody built it yet:
-    /// up to seconds where the cache of programs does not have it. Otherwise it is built on a thread of the library. Submissions launch
-    /// nodes one by one until then, and the first one after it uses it; results are the same. Where the building fails it stays
-    /// as it was ([`ExecutableGraph::not_interpreted`] says why). Dropping the executable waits for a program that is just being
-    /// built: Intel's driver does not survive the end of a process while it compiles.
+    /// Waits in [`finalize`](Self::finalize) for the program of the [interpreter](ReplayStrategy::Interpreter).
+    ///
+    /// Building it takes seconds if the cache of programs does not have it. Without this function, a thread of the library
+    /// builds it. Submissions launch nodes one by one until it is ready, with the same results. If the build fails, nodes
+    /// stay launched, and [`ExecutableGraph::not_interpreted`] says why. Dropping the executable waits for a running build,
+    /// because Intel's driver does not survive the end of a process while it compiles.
+    ///
+    /// In contexts with [`graph_interpreter(Some(true))`](crate::ContextBuilder::graph_interpreter), `finalize` always waits.
     pub fn wait_for_interpreter(mut self) -> Self {
         self.options.wait_for_interpreter = true;
         self
@@ -84,6 +87,7 @@ impl Graph {
 
     /// To make an executable graph with other properties.
     pub fn finalizer(&self) -> Finalizer<'_> {
-        Finalizer { graph: self, options: Options::default() }
+        let wait_for_interpreter = self.context().graph_interpreter() == Some(true);
+        Finalizer { graph: self, options: Options { wait_for_interpreter, ..Options::default() } }
     }
 }
