@@ -4,6 +4,7 @@
 //! lines, which are complete definitions or instructions in what clang prints, and must cope with typed (`i8*`) and opaque
 //! (`ptr`) pointers.
 
+mod address_spaces;
 mod annotations;
 mod freeze;
 mod function;
@@ -37,6 +38,7 @@ pub(crate) fn mend(text: &str) -> Mended {
     let mut ir = Ir::new(text);
     annotations::drop_arguments(&mut ir);
     vtables::name_functions(&mut ir);
+    address_spaces::cast(&mut ir);
     let leftovers = unknown::replace(&mut ir);
     Mended { text: ir.text(), leftovers }
 }
