@@ -23,6 +23,8 @@ const MANY_NODES: usize = 32;
 const MANY_LAUNCHES: usize = 4096;
 /// Work-items of a kernel that may be small.
 const MANY_ITEMS: usize = 1 << 16;
+/// How often `finalize` waits for interpreter programs, if it waits at all.
+const MOST_WAITS: u32 = 8;
 /// Why kernels are not interpreted yet.
 const FEW: &str = "fewer than 32 small kernels; they become eligible after 4096 launches";
 const BUILDING: &str = "its interpreter program is being built";
@@ -123,16 +125,19 @@ impl PartitionExec {
                 _ => {}
             },
         }
-        let survey = match survey(source)? {
-            Surveyed::Ready(survey) => survey,
-            Surveyed::Building(build) if options.wait_for_interpreter => {
-                build.wait();
-                match survey(source)? {
-                    Surveyed::Ready(survey) => survey,
-                    Surveyed::Building(build) => return launched(places, BUILDING, Tuning::Building(build)),
+        let mut surveyed = survey(source)?;
+        // Images that become known meanwhile make other programs, which want interpreters of their own.
+        let mut waits = if options.wait_for_interpreter { MOST_WAITS } else { 0 };
+        let survey = loop {
+            match surveyed {
+                Surveyed::Ready(survey) => break survey,
+                Surveyed::Building(build) if waits > 0 => {
+                    waits -= 1;
+                    build.wait();
+                    surveyed = survey(source)?;
                 }
+                Surveyed::Building(build) => return launched(places, BUILDING, Tuning::Building(build)),
             }
-            Surveyed::Building(build) => return launched(places, BUILDING, Tuning::Building(build)),
         };
         let cores = queue.device().capabilities().compute_units;
         let always = policy == InterpreterPolicy::Always;
