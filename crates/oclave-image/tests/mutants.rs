@@ -162,6 +162,33 @@ fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(otherwise)
 }
 
+/// A short run without the validator: passes make sound modules of sound ones.
+#[test]
+fn passes_keep_mutants_sound() {
+    let corpus = support::corpus();
+    let bases: Vec<Module> = corpus
+        .iter()
+        .filter_map(|(_, bytes)| strip::strip(&Module::from_bytes(bytes).ok()?, |_| true).ok())
+        .filter(|module| check::check(module).is_ok())
+        .collect();
+    assert!(bases.len() >= 20, "only {} modules to begin with", bases.len());
+    let mut mutator = Mutator::new(1);
+    let mut made = 0;
+    for _ in 0..400 {
+        let mut words = bases[mutator.below(bases.len())].words().to_vec();
+        mutator.module(&mut words);
+        let Ok(module) = Module::from_words(words) else { continue };
+        if check::check(&module).is_err() {
+            continue;
+        }
+        for (pass, result) in passes(&module) {
+            check::check(&result).unwrap_or_else(|error| panic!("{pass}: {error}"));
+            made += 1;
+        }
+    }
+    assert!(made >= 50, "only {made} modules were made");
+}
+
 #[test]
 #[ignore = "long: for release mode, see above"]
 fn what_the_validator_refuses_is_refused() {
