@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     match arguments(std::env::args().skip(1)).and_then(|arguments| run(&arguments)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("filters: {error}");
+            eprintln!("filters: {error:?}");
             ExitCode::FAILURE
         }
     }

@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     match arguments(std::env::args().skip(1)).and_then(|arguments| run(&arguments)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("planets: {error}");
+            eprintln!("planets: {error:?}");
             ExitCode::FAILURE
         }
     }
