@@ -1,0 +1,90 @@
+//! Writes random kernels, their device images, their launches and the expected results to files.
+//!
+//! ```text
+//! random-kernels SEED FIRST COUNT FOLDER
+//! ```
+//! | file | contents |
+//! |---|---|
+//! | `kernels.cl` | the kernels FIRST to FIRST + COUNT - 1 of the seed, as OpenCL C |
+//! | `random_kernels.*.oclimg` | their device images |
+//! | `input.bin` | the words that all of them read, little-endian |
+//! | `launches.txt` | a line per launch: kernel, global size x, y, group size x, y, number of output words, two arguments |
+//! | `expected.bin` | the output words of all launches, one after the other, little-endian |
+//!
+//! Each kernel has the parameters `global uint *out, global const uint *in, int a, int b`. The output starts as zeros.
+//! Launches that take the interpreter too many steps are left out. `ci/random-kernels` runs the rest on a device.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+use std::{env, fs};
+
+use random_kernels::evaluate::evaluate;
+use random_kernels::{generate, group_sizes, input, print};
+
+/// Steps of the interpreter after which a launch is left out.
+const STEPS: u64 = 2_000_000;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let [seed, first, count, folder] = arguments.as_slice() else {
+        eprintln!("usage: random-kernels SEED FIRST COUNT FOLDER");
+        return ExitCode::from(2);
+    };
+    let (Ok(seed), Ok(first), Ok(count)) = (seed.parse(), first.parse(), count.parse()) else {
+        eprintln!("error: SEED, FIRST and COUNT are whole numbers");
+        return ExitCode::from(2);
+    };
+    match write(seed, first, count, Path::new(folder)) {
+        Ok(summary) => {
+            println!("{summary}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {folder}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn write(seed: u64, first: u64, count: u64, folder: &Path) -> Result<String, Box<dyn Error>> {
+    let input = input();
+    let (mut source, mut launches, mut expected) = (String::new(), String::new(), Vec::new());
+    let (mut launched, mut left_out) = (0, 0);
+    for number in first..first.saturating_add(count) {
+        let kernel =
+            generate::kernel(&format!("k{number}"), seed.wrapping_mul(1_000_003).wrapping_add(number));
+        let mut used = false;
+        for &[x, y] in group_sizes(&kernel) {
+            let groups = if x * y < 8 { 5 } else { 3 };
+            let Ok(words) = evaluate(&kernel, &input, [x, y], groups, STEPS) else {
+                left_out += 1;
+                continue;
+            };
+            let [a, b] = kernel.params;
+            let _ = writeln!(launches, "{} {} {y} {x} {y} {} {a} {b}", kernel.name, x * groups, words.len());
+            expected.extend(words);
+            launched += 1;
+            used = true;
+        }
+        if used {
+            source += &print::print(&kernel);
+            source.push('\n');
+        }
+    }
+    fs::create_dir_all(folder)?;
+    let path = folder.join("kernels.cl");
+    fs::write(&path, source)?;
+    let mut config = oclave_build::Config::new();
+    config.out_name("random_kernels").out_dir(folder).env("CARGO_MANIFEST_DIR", folder);
+    config.compile_to(&[path], &mut std::io::stderr().lock())?;
+    fs::write(folder.join("launches.txt"), launches)?;
+    fs::write(folder.join("input.bin"), little_endian(&input))?;
+    fs::write(folder.join("expected.bin"), little_endian(&expected))?;
+    Ok(format!("{count} kernels, {launched} launches; {left_out} launches take too long and are left out"))
+}
+
+fn little_endian(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
