@@ -11,8 +11,8 @@ const ITEMS: i32 = 256;
 
 /// The kernels as the compiler writes them without optimisation, and with it.
 fn bundles(context: &Context) -> [(&'static str, KernelBundle); 2] {
-    let plain = include_bytes!("fixtures/work_items.O0.spv").as_slice();
-    let optimised = include_bytes!("fixtures/work_items.O2.spv").as_slice();
+    let plain = include_bytes!("../crates/oclave-image/tests/fixtures/work_items.O0.spv").as_slice();
+    let optimised = include_bytes!("../crates/oclave-image/tests/fixtures/work_items.O2.spv").as_slice();
     [("-O0", plain), ("-O2", optimised)].map(|(level, module)| (level, load::spirv(context, module).unwrap()))
 }
 

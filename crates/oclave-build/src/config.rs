@@ -155,11 +155,11 @@ impl Config {
         self
     }
 
-    /// Lets the driver round `a * b + c` once instead of twice, wherever it likes (off unless set).
+    /// Lets the driver round `a * b + c` once instead of twice, wherever it likes. The default is off.
     ///
-    /// Off, a product is rounded before something is added to it, and so is that of `mad`: a kernel computes the same bits
-    /// when it is launched and in graphs, on all devices that round divisions and functions alike, and in `SHARED` functions
-    /// on the host. `fma` rounds once in any case.
+    /// Off, every product is rounded before the addition, also that of `mad`. A kernel then computes the same bits in
+    /// launches and in graphs. `SHARED` functions on the host, and devices that round divisions and functions alike,
+    /// compute the same bits, too. `fma` rounds once in any case.
     ///
     /// On, kernels that mostly multiply and add may be launched faster. Drivers decide by what stands around an
     /// expression, so the last bits may differ between a launch and a graph of the same kernel. Intel's compiler also calls a

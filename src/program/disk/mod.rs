@@ -29,10 +29,12 @@ const DEFAULT_LIMIT_BYTES: u64 = 512 << 20;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProgramCache {
-    /// As the environment says: off when `OCLAVE_CACHE` is `0` or `off` (`1` and `on` are what is otherwise the case), else `programs` under `OCLAVE_CACHE_DIR` or,
-    /// where that is not set, under the user's cache directory (`$XDG_CACHE_HOME/oclave`, `~/.cache/oclave`).
-    /// `OCLAVE_CACHE_MAX_MIB` bounds its size (512 unless set); the entries used longest ago go first. Other values of
-    /// these variables are reported by a warning in the log.
+    /// The environment decides.
+    ///
+    /// `OCLAVE_CACHE` switches the cache off with `0` or `off`, and on with `1` or `on`, which is the default. The folder is
+    /// `programs` under `OCLAVE_CACHE_DIR`, or else under the user's cache directory (`$XDG_CACHE_HOME/oclave`,
+    /// `~/.cache/oclave`). `OCLAVE_CACHE_MAX_MIB` limits its size (default 512). The least recently used entries are removed
+    /// first. The log warns about other values of these variables.
     #[default]
     Environment,
     /// Nothing is read or written.

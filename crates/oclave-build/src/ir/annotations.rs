@@ -1,9 +1,9 @@
 //! Annotations: without arguments, so that modules link, and without those of clang's own copies of kernels.
 //!
-//! From LLVM 18 on, the type of an entry of `llvm.global.annotations` depends on whether the annotation has arguments:
-//! the address space of the last member differs. llvm-link refuses to append arrays of different types, and a module that
-//! has both kinds of entries is not even valid: clang writes it, but LLVM's own tools refuse to read it. Nobody needs the
-//! arguments here: oclave finds the SHARED marker's in clang's syntax tree.
+//! From LLVM 18 on, the last member of an entry of `llvm.global.annotations` has another address space if the annotation
+//! has arguments. llvm-link refuses to append arrays of different types. Clang also writes modules with both kinds of
+//! entries, which LLVM's own tools refuse to read. oclave needs no arguments here: it finds those of the SHARED marker in
+//! clang's syntax tree.
 
 use super::{Ir, brackets, fields};
 

@@ -21,10 +21,13 @@
 //! | `layout.rs` | what the host must know |
 //!
 //! # What cannot be interpreted
-//! Sub-groups, operations of whole groups, images, samplers, pipes, queues of the device, functions that are not in the
-//! module, program-scope variables that are not constant (the interpreter module would have its own), floating-point modes other than those of most
-//! kernels; loops with several entries, and on devices whose work-items run side by side loops with barriers that are left in several
-//! places: drivers crash on the ones, and make wrong code of the others. Each such kernel is left out, with the reason in [`InterpreterLayout::excluded`].
+//! A kernel with one of these is left out, with the reason in [`InterpreterLayout::excluded`]:
+//! - sub-groups, work-group collectives, images, samplers, pipes, device queues;
+//! - functions that are not in the module;
+//! - program-scope variables that are not constant, because the interpreter module would have its own;
+//! - floating-point modes that most kernels of the module do not have;
+//! - loops with several entries, on which drivers crash;
+//! - barrier loops with several exits, on devices that run work-items side by side. Drivers miscompile them.
 
 mod arguments;
 mod box_kernels;

@@ -39,9 +39,11 @@ const DOT_PRODUCT: Option<&str> = Some("SPV_KHR_integer_dot_product");
 /// Lowers a module to version `max` at most. One that is not newer comes back as it is, but for selects of whole values
 /// that its version does not have.
 ///
-/// The interfaces of entry points lose what is neither Input nor Output (before 1.4), comparisons of pointers become
-/// comparisons of integers, selects of whole values go part by part, wrap decorations and loop controls that the version does not have go, capabilities that it
-/// only has by an extension get that extension.
+/// - Before 1.4, the interfaces of entry points keep Input and Output variables only.
+/// - Comparisons of pointers become comparisons of integers.
+/// - Selects of whole values become selects of their parts.
+/// - Wrap decorations and loop controls that the version lacks are dropped.
+/// - Capabilities that the version has only by an extension get that extension.
 ///
 /// # Errors
 /// [`ImageError::Unsupported`] where the module uses something that `max` cannot express; the message names it.
