@@ -33,7 +33,7 @@ fn main() {
             size,
             rounds,
             repeat,
-            || queue.copy_to_device(&host, &ours).unwrap(),
+            || queue.write(&ours, &host).unwrap(),
             || {
                 copy(reference, host.as_ptr().cast(), size);
             },
@@ -46,7 +46,7 @@ fn main() {
             rounds,
             repeat,
             // SAFETY: `host` is not used otherwise while this runs.
-            || queue.copy_to_host(&ours, unsafe { std::slice::from_raw_parts_mut(target, size) }).unwrap(),
+            || queue.read_into(&ours, unsafe { std::slice::from_raw_parts_mut(target, size) }).unwrap(),
             || copy(target.cast(), reference, size),
         );
     }

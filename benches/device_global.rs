@@ -46,7 +46,7 @@ fn copies<T: bytemuck::Pod>(queue: &Queue, raw: &Raw, global: &DeviceGlobal<T>) 
         size,
         rounds,
         repeat,
-        || queue.memcpy_to_global(global, 0, &host).unwrap(),
+        || queue.write(&global.bytes(..host.len()).unwrap(), &host).unwrap(),
         || copy(reference, host.as_ptr().cast()),
     );
     // The same host memory for both: where it lies makes a difference.
@@ -59,7 +59,7 @@ fn copies<T: bytemuck::Pod>(queue: &Queue, raw: &Raw, global: &DeviceGlobal<T>) 
         || {
             // SAFETY: `host` is not used otherwise while this runs.
             let host = unsafe { std::slice::from_raw_parts_mut(target, size) };
-            queue.memcpy_from_global(global, 0, host).unwrap();
+            queue.read_into(&global.bytes(..host.len()).unwrap(), host).unwrap();
         },
         || copy(target.cast(), reference),
     );

@@ -20,8 +20,8 @@ fn main() {
     let queue = Queue::new(&context).unwrap();
     let x = context.alloc_device::<f32>(WORK_ITEMS).unwrap();
     let factor = context.alloc_device::<f32>(1).unwrap();
-    queue.copy_to_device(&vec![0.0; WORK_ITEMS], &x).unwrap();
-    queue.copy_to_device(&[1.0], &factor).unwrap();
+    queue.write(&x, &vec![0.0; WORK_ITEMS]).unwrap();
+    queue.write(&factor, &[1.0]).unwrap();
     let run = |call| {
         queue.parallel_for(WORK_ITEMS, call).unwrap();
         queue.wait().unwrap();

@@ -157,10 +157,10 @@ impl Ours {
 
     /// What a graph makes of the numbers.
     fn computed(&self, graph: &ExecutableGraph) -> Vec<f32> {
-        self.queue.copy_to_device(&numbers(), &self.memory).unwrap();
+        self.queue.write(&self.memory, &numbers()).unwrap();
         self.replay(graph);
         let mut all = vec![0.0; ARRAYS * STRIDE];
-        self.queue.copy_to_host(&self.memory, &mut all).unwrap();
+        self.queue.read_into(&self.memory, &mut all).unwrap();
         all
     }
 }

@@ -96,6 +96,7 @@ mod event;
 mod graph;
 #[cfg(doctest)]
 mod guide;
+mod handles;
 mod if_device;
 mod image;
 mod include_kernels;
@@ -113,13 +114,12 @@ pub use bytemuck;
 pub use half;
 
 pub use command::{
-    Advice, Command, CopyFrom, CopyTo, Handler, KernelCall, KernelLocal, KernelValue, Local, NativeKernel,
-    NdRange, Range, RawArgument, TaskResult,
+    Advice, Command, Contents, CopyFrom, CopyTo, Handler, KernelCall, KernelLocal, KernelValue, Local,
+    Memory, NativeKernel, NdRange, Range, RawArgument, TaskResult,
 };
 pub use context::{Context, ContextBuilder};
 pub use device_global::{
-    BundleGlobal, DeviceGlobal, EXT_ONEAPI_DEVICE_GLOBAL, Elements, GlobalElements, GlobalVariable,
-    HostReadable, HostWritable, Value, host_access,
+    BundleGlobal, DeviceGlobal, EXT_ONEAPI_DEVICE_GLOBAL, Elements, GlobalSlice, host_access,
 };
 #[cfg(feature = "record")]
 pub use driver::record;
@@ -133,10 +133,10 @@ pub use error::{Error, ErrorKind, Result};
 pub use event::{Event, EventStatus, Profiling};
 pub use graph::{
     Detail, DynamicCommandGroup, DynamicParameter, DynamicParameters, DynamicValue, ExecutableGraph,
-    Finalizer, Graph, GraphBuilder, GraphSupport, Handles, Node, NodeBuilder, NodeSource, NodeTimes,
-    NodeType, NotInterpreted, PartitionInfo, QueueState, RecordingGuard, ReplayStrategy, SegmentInfo,
-    Timeline,
+    Finalizer, Graph, GraphBuilder, GraphSupport, Node, NodeBuilder, NodeSource, NodeTimes, NodeType,
+    NotInterpreted, PartitionInfo, QueueState, RecordingGuard, ReplayStrategy, SegmentInfo, Timeline,
 };
+pub use handles::Handles;
 pub use if_device::{EXT_ONEAPI_IF_DEVICE, NotRun, Ran, if_device, if_host};
 pub use image::{ImageTable, Kernel};
 pub use memory::{
@@ -145,4 +145,4 @@ pub use memory::{
     WriteBack, WriteGuard, Writes, access, kind as usm,
 };
 pub use program::{BundleKernel, KernelBundle, ProgramCache, SpecConstant, SpecType, build_ahead_of_time};
-pub use queue::{After, Queue, QueueBuilder};
+pub use queue::{Queue, QueueBuilder};

@@ -144,7 +144,7 @@ impl Machine<'_> {
         ) -> UsmSlice<i32, K> {
             memory.slice(start..start + len).unwrap()
         }
-        fn copy(from: &impl CopyFrom<i32>, to: &impl CopyTo<i32>) -> Command {
+        fn copy(from: &impl CopyFrom<Element = i32>, to: &impl CopyTo<Element = i32>) -> Command {
             Command::copy(from, to)
         }
         Ok(match op {
@@ -157,7 +157,7 @@ impl Machine<'_> {
                 with!(&arrays[*to], to => copy(&from, &slice(to, *to_start, *len)))
             }),
             Op::Write { to, start, data } => {
-                with!(&arrays[*to], to => Command::write(data.clone(), &slice(to, *start, data.len())))
+                with!(&arrays[*to], to => Command::write(&slice(to, *start, data.len()), data.clone()))
             }
             Op::Bump { to, index, step } => {
                 let call = call(self.bundle, "bump_by");

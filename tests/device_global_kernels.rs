@@ -47,9 +47,9 @@ fn scalars_vectors_arrays_and_structs() {
         integers.iter_mut().for_each(|n| *n += 1);
         floats.iter_mut().for_each(|x| *x += 1.0);
         assert_eq!(read_types(&queue), (integers, floats));
-        assert_eq!(queue.copy_from_global(&types::G_TABLE).unwrap(), [[4, 5], [6, 7], [8, 9]]);
-        assert_eq!(queue.copy_from_global(&types::G_ITEMS).unwrap()[1].parts, [5, 6, 7, 9]);
-        assert_eq!(queue.copy_from_global(&types::G_ULONG).unwrap(), 8);
+        assert_eq!(queue.read(&types::G_TABLE).unwrap(), [[4, 5], [6, 7], [8, 9]]);
+        assert_eq!(queue.read(&types::G_ITEMS).unwrap()[1].parts, [5, 6, 7, 9]);
+        assert_eq!(queue.read(&types::G_ULONG).unwrap(), 8);
     }
 }
 
@@ -59,7 +59,7 @@ fn atomics_of_all_work_items() {
         for _ in 0..3 {
             queue.parallel_for(1000, types::types_count()).unwrap();
         }
-        assert_eq!(queue.copy_from_global(&types::G_ATOMIC).unwrap(), 3000);
+        assert_eq!(queue.read(&types::G_ATOMIC).unwrap(), 3000);
     }
 }
 
@@ -68,7 +68,9 @@ fn large_variables() {
     for queue in queues() {
         queue.parallel_for(1 << 20, types::types_fill_large(7)).unwrap();
         let mut end = [0];
-        queue.copy_from_global_at(&types::G_LARGE, (1 << 20) - 1, &mut end).unwrap();
+        queue
+            .read_into(&types::G_LARGE.slice((1 << 20) - 1..(1 << 20) - 1 + end.len()).unwrap(), &mut end)
+            .unwrap();
         assert_eq!(end, [7 + (1 << 20) - 1]);
     }
 }
@@ -79,11 +81,11 @@ fn addresses_are_stored_passed_and_followed() {
         let out = memory::<u64>(&queue, 1);
         queue.single_task(pointers::pointers_publish(&out)).unwrap();
         let address = queue.read(&out).unwrap()[0];
-        assert_eq!(queue.copy_from_global(&pointers::ADDRESS).unwrap(), address);
-        assert_eq!(queue.copy_from_global(&pointers::POINTER).unwrap(), address);
+        assert_eq!(queue.read(&pointers::ADDRESS).unwrap(), address);
+        assert_eq!(queue.read(&pointers::POINTER).unwrap(), address);
         queue.single_task(pointers::pointers_follow(7)).unwrap();
         queue.single_task(pointers::pointers_write_to(address - 4, 6)).unwrap();
-        assert_eq!(queue.copy_from_global(&pointers::TARGET).unwrap(), [10, 6, 7, 8]);
+        assert_eq!(queue.read(&pointers::TARGET).unwrap(), [10, 6, 7, 8]);
         let sums = memory::<i32>(&queue, 2);
         queue.single_task(pointers::pointers_sum(&sums)).unwrap();
         assert_eq!(queue.read(&sums).unwrap(), [31, 10]);
@@ -94,7 +96,7 @@ fn addresses_are_stored_passed_and_followed() {
 fn initial_values_with_addresses_of_other_variables() {
     for queue in queues() {
         let lonely = addresses::ADDRESSES_LONELY.device_address(&queue).unwrap();
-        assert_eq!(queue.copy_from_global(&addresses::ADDRESSES_UNUSED).unwrap(), lonely);
+        assert_eq!(queue.read(&addresses::ADDRESSES_UNUSED).unwrap(), lonely);
         let out = memory::<i32>(&queue, 9);
         queue.single_task(addresses::addresses_follow(&out)).unwrap();
         assert_eq!(queue.read(&out).unwrap(), [30, 40, 40, 1, 2, 3, 3, 16, 6]);
@@ -103,7 +105,7 @@ fn initial_values_with_addresses_of_other_variables() {
         let values = addresses::ADDRESSES_VALUES.device_address(&queue).unwrap();
         // Arrays of pointers come as bytes.
         let table = [values + 16, values + 12, 0].map(u64::to_ne_bytes).concat();
-        assert_eq!(queue.copy_from_global(&addresses::ADDRESSES_TABLE).unwrap().to_vec(), table);
+        assert_eq!(queue.read(&addresses::ADDRESSES_TABLE).unwrap().to_vec(), table);
     }
 }
 
@@ -114,7 +116,7 @@ fn properties_do_not_concern_kernels() {
         queue.single_task(access::access_add(10)).unwrap();
         queue.single_task(access::access_read_all(&out)).unwrap();
         assert_eq!(queue.read(&out).unwrap(), [11, 12, 13, 14, 5, 16]);
-        assert_eq!(queue.copy_from_global(&access::ACCESS_UNUSED).unwrap(), [8, 9]);
+        assert_eq!(queue.read(&access::ACCESS_UNUSED).unwrap(), [8, 9]);
     }
 }
 
@@ -126,8 +128,8 @@ fn static_variables_belong_to_their_sources() {
         assert_eq!(queue.read(&out).unwrap(), [101]);
         queue.single_task(static_b::static_b_add(2, &out)).unwrap();
         assert_eq!(queue.read(&out).unwrap(), [202]);
-        assert_eq!(queue.copy_from_global(&static_a::SAME_NAME).unwrap(), 101);
-        assert_eq!(queue.copy_from_global(&static_b::SAME_NAME).unwrap(), 202);
+        assert_eq!(queue.read(&static_a::SAME_NAME).unwrap(), 101);
+        assert_eq!(queue.read(&static_b::SAME_NAME).unwrap(), 202);
         assert_ne!(static_a::SAME_NAME.id(), static_b::SAME_NAME.id());
     }
 }
@@ -147,11 +149,11 @@ fn the_class_template() {
         let mut expected = vec![202, 102, 1, 5, 202, 3, 3, 4, 5, 6, 7, 9, 1, 0, 1, 7, 10, 5, 1, 3];
         expected.extend([11, 12, 12, 13, 14, 20, 21, 22, 30, 31, 1, 202]);
         assert_eq!(queue.read(&out).unwrap(), expected);
-        assert_eq!(queue.copy_from_global(&cpp::CPP_INT).unwrap(), 202);
-        assert_eq!(queue.copy_from_global(&cpp::CPP_TABLE).unwrap(), [[3, 4], [5, 6], [7, 9]]);
-        assert_eq!(queue.copy_from_global(&cpp::CPP_POINTS).unwrap()[1].x, 6);
-        assert_eq!(queue.copy_from_global(&cpp::CPP_STATIC).unwrap(), 11);
-        queue.copy_to_global(&cpp::CPP_WRITE, &50).unwrap();
+        assert_eq!(queue.read(&cpp::CPP_INT).unwrap(), 202);
+        assert_eq!(queue.read(&cpp::CPP_TABLE).unwrap(), [[3, 4], [5, 6], [7, 9]]);
+        assert_eq!(queue.read(&cpp::CPP_POINTS).unwrap()[1].x, 6);
+        assert_eq!(queue.read(&cpp::CPP_STATIC).unwrap(), 11);
+        queue.write(&cpp::CPP_WRITE, &50).unwrap();
         queue.single_task(cpp::cpp_read(&out, &floats)).unwrap();
         assert_eq!(queue.read(&out).unwrap()[22], 50);
     }
@@ -176,7 +178,7 @@ fn a_class_object_of_another_source() {
         assert_eq!(queue.read(&out).unwrap(), [1002]);
         queue.single_task(cpp_use::cpp_use(&out)).unwrap();
         assert_eq!(queue.read(&out).unwrap(), [42]);
-        assert_eq!(queue.copy_from_global(&cpp_define::NUMBER).unwrap(), 0);
-        assert_eq!(queue.copy_from_global(&cpp_define::CPP_STATIC).unwrap(), 1002);
+        assert_eq!(queue.read(&cpp_define::NUMBER).unwrap(), 0);
+        assert_eq!(queue.read(&cpp_define::CPP_STATIC).unwrap(), 1002);
     }
 }

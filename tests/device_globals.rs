@@ -28,9 +28,9 @@ fn initial_values_reach_the_host_without_a_kernel() {
     for device in devices() {
         let queue = queue(&device);
         let session = Session::start();
-        assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 5);
-        assert_eq!(queue.copy_from_global(&define::HISTOGRAM).unwrap(), [1, 2, 3, 0, 0, 0, 0, 0]);
-        assert_eq!(queue.copy_from_global(&define::LAST).unwrap(), 0);
+        assert_eq!(queue.read(&define::COUNTER).unwrap(), 5);
+        assert_eq!(queue.read(&define::HISTOGRAM).unwrap(), [1, 2, 3, 0, 0, 0, 0, 0]);
+        assert_eq!(queue.read(&define::LAST).unwrap(), 0);
         assert_eq!(session.count("clBuildProgram"), 0, "no program is needed for that");
     }
 }
@@ -46,15 +46,15 @@ fn initial_values_reach_kernels_before_any_host_access() {
 fn written_by_the_host_changed_by_two_images_read_back() {
     for device in devices() {
         let queue = queue(&device);
-        queue.copy_to_global(&define::COUNTER, &100).unwrap();
-        queue.copy_to_global(&define::HISTOGRAM, &[10; 8]).unwrap();
+        queue.write(&define::COUNTER, &100).unwrap();
+        queue.write(&define::HISTOGRAM, &[10; 8]).unwrap();
         queue.single_task(define::count_up(7)).unwrap();
         queue.single_task(define::add_to_bin(3)).unwrap();
         queue.single_task(using::double_shared()).unwrap();
         queue.single_task(define::count_up(1)).unwrap();
-        assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 215);
-        assert_eq!(queue.copy_from_global(&define::HISTOGRAM).unwrap(), [20, 20, 20, 22, 20, 20, 20, 20]);
-        assert_eq!(queue.copy_from_global(&define::LAST).unwrap(), 215);
+        assert_eq!(queue.read(&define::COUNTER).unwrap(), 215);
+        assert_eq!(queue.read(&define::HISTOGRAM).unwrap(), [20, 20, 20, 22, 20, 20, 20, 20]);
+        assert_eq!(queue.read(&define::LAST).unwrap(), 215);
         assert_eq!(read_shared(&queue), (215, vec![20, 20, 20, 22, 20, 20, 20, 20]));
     }
 }
@@ -64,9 +64,9 @@ fn a_kernel_first_then_the_host_then_a_kernel() {
     for device in devices() {
         let queue = queue(&device);
         queue.single_task(define::count_up(1)).unwrap();
-        queue.copy_to_global(&define::COUNTER, &40).unwrap();
+        queue.write(&define::COUNTER, &40).unwrap();
         queue.single_task(define::count_up(2)).unwrap();
-        assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 42);
+        assert_eq!(queue.read(&define::COUNTER).unwrap(), 42);
     }
 }
 
@@ -75,13 +75,13 @@ fn structs_and_write_only_access() {
     for device in devices() {
         let queue = queue(&device);
         let x = queue.context().alloc_device::<f32>(3).unwrap();
-        queue.copy_to_device(&[1.0, 2.0, 3.0], &x).unwrap();
+        queue.write(&x, &[1.0, 2.0, 3.0]).unwrap();
         queue.parallel_for(3, define::apply_settings(&x)).unwrap();
         assert_eq!(queue.read(&x).unwrap(), [2.0, 4.0, 6.0]);
         let mut settings = define::Settings::zeroed();
         settings.gain = 0.5;
         settings.offset = [3, 4];
-        queue.copy_to_global(&define::SETTINGS, &settings).unwrap();
+        queue.write(&define::SETTINGS, &settings).unwrap();
         queue.parallel_for(3, define::apply_settings(&x)).unwrap();
         assert_eq!(queue.read(&x).unwrap(), [8.0, 9.0, 10.0]);
     }
@@ -91,25 +91,33 @@ fn structs_and_write_only_access() {
 fn elements_and_bytes_within_bounds() {
     for device in devices() {
         let queue = queue(&device);
-        queue.copy_to_global_at(&define::HISTOGRAM, 5, &[50, 60]).unwrap();
+        queue.write(&define::HISTOGRAM.slice(5..7).unwrap(), &[50, 60]).unwrap();
         let mut tail = [0; 4];
-        queue.copy_from_global_at(&define::HISTOGRAM, 4, &mut tail).unwrap();
+        queue.read_into(&define::HISTOGRAM.slice(4..4 + tail.len()).unwrap(), &mut tail).unwrap();
         assert_eq!(tail, [0, 50, 60, 0]);
-        queue.memcpy_to_global(&define::HISTOGRAM, 1, &[1, 2, 3, 4, 5]).unwrap();
+        queue.write(&define::HISTOGRAM.bytes(1..6).unwrap(), &[1, 2, 3, 4, 5]).unwrap();
         let mut bytes = [0; 7];
-        queue.memcpy_from_global(&define::HISTOGRAM, 0, &mut bytes).unwrap();
+        queue.read_into(&define::HISTOGRAM.bytes(..bytes.len()).unwrap(), &mut bytes).unwrap();
         assert_eq!(bytes, [1, 1, 2, 3, 4, 5, 0]);
-        queue.copy_to_global_at(&define::HISTOGRAM, 8, &[0u32; 0]).unwrap();
+        queue.write(&define::HISTOGRAM.slice(8..8).unwrap(), &[0u32; 0]).unwrap();
         for (start, count) in [(8, 1), (0, 9), (usize::MAX, 1), (usize::MAX / 4 + 1, 1), (9, 0)] {
-            let error = queue.copy_to_global_at(&define::HISTOGRAM, start, &vec![0; count]).unwrap_err();
+            let error = define::HISTOGRAM.slice::<u32>(start..start.saturating_add(count)).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid, "{start} + {count}: {error}");
             assert!(format!("{error:#}").contains("histogram"), "{error}");
-            let mut room = vec![0; count];
-            let error = queue.copy_from_global_at(&define::HISTOGRAM, start, &mut room).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Invalid);
+        }
+        let all = define::HISTOGRAM.slice::<u32>(..).unwrap();
+        for len in [7, 9] {
+            let errors = [
+                queue.write(&all, &vec![0; len]).unwrap_err(),
+                queue.read_into(&all, &mut vec![0; len]).unwrap_err(),
+            ];
+            for error in errors {
+                assert_eq!(error.kind(), ErrorKind::Invalid, "{len}");
+                assert!(format!("{error:#}").contains("histogram"), "{error}");
+            }
         }
         for (offset, count) in [(32, 1), (0, 33), (usize::MAX, 1), (usize::MAX, usize::MAX.wrapping_add(2))] {
-            let error = queue.memcpy_to_global(&define::HISTOGRAM, offset, &vec![0; count]).unwrap_err();
+            let error = define::HISTOGRAM.bytes(offset..offset.saturating_add(count)).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid, "{offset} + {count}");
         }
     }
@@ -119,12 +127,12 @@ fn elements_and_bytes_within_bounds() {
 fn contexts_have_their_own() {
     for device in devices() {
         let (one, other) = (queue(&device), queue(&device));
-        one.copy_to_global(&define::COUNTER, &1).unwrap();
+        one.write(&define::COUNTER, &1).unwrap();
         one.single_task(define::count_up(1)).unwrap();
-        assert_eq!(other.copy_from_global(&define::COUNTER).unwrap(), 5);
+        assert_eq!(other.read(&define::COUNTER).unwrap(), 5);
         other.single_task(define::count_up(1)).unwrap();
-        assert_eq!(one.copy_from_global(&define::COUNTER).unwrap(), 2);
-        assert_eq!(other.copy_from_global(&define::COUNTER).unwrap(), 6);
+        assert_eq!(one.read(&define::COUNTER).unwrap(), 2);
+        assert_eq!(other.read(&define::COUNTER).unwrap(), 6);
     }
 }
 
@@ -133,9 +141,9 @@ fn queues_of_one_context_share() {
     for device in devices() {
         let one = queue(&device);
         let other = Queue::builder(one.context()).out_of_order().build().unwrap();
-        one.copy_to_global(&define::COUNTER, &7).unwrap();
+        one.write(&define::COUNTER, &7).unwrap();
         let event = other.single_task(define::count_up(1)).unwrap();
-        assert_eq!(other.after(&[&event]).copy_from_global(&define::COUNTER).unwrap(), 8);
+        assert_eq!(other.after(&[&event]).read(&define::COUNTER).unwrap(), 8);
     }
 }
 
@@ -152,14 +160,14 @@ fn first_access_from_many_threads_makes_one() {
                     let _entered = handle.enter();
                     barrier.wait();
                     if thread % 2 == 0 {
-                        assert_eq!(queue.copy_from_global(&define::HISTOGRAM).unwrap()[1], 2);
+                        assert_eq!(queue.read(&define::HISTOGRAM).unwrap()[1], 2);
                     } else {
                         queue.single_task(define::add_to_bin(7)).unwrap();
                     }
                 });
             }
         });
-        assert_eq!(queue.copy_from_global(&define::HISTOGRAM).unwrap(), [1, 2, 3, 0, 0, 0, 0, 4]);
+        assert_eq!(queue.read(&define::HISTOGRAM).unwrap(), [1, 2, 3, 0, 0, 0, 0, 4]);
         assert_eq!(session.count("clBuildProgram"), 1);
     }
 }
@@ -171,7 +179,7 @@ fn nothing_is_left_when_the_context_goes() {
         let queue = queue(&device);
         queue.single_task(define::count_up(1)).unwrap();
         queue.single_task(using::double_shared()).unwrap();
-        assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 12);
+        assert_eq!(queue.read(&define::COUNTER).unwrap(), 12);
         drop(queue);
         assert!(session.live().is_empty(), "{:?}", session.live());
     }
@@ -185,15 +193,15 @@ fn bundles_share_variables_with_images() {
         let queue = queue(&device);
         let bundle = common::load::spirv(queue.context(), module).unwrap();
         let out = queue.context().alloc_device::<f32>(5).unwrap();
-        queue.copy_to_global(&define::COUNTER, &100).unwrap();
+        queue.write(&define::COUNTER, &100).unwrap();
         let count = bundle.kernel("count").unwrap();
         queue.single_task(count.call().pointer_mut(&out).value(5)).unwrap();
         assert_eq!(queue.read(&out).unwrap(), [3.0, 4.0, 5.0, 6.0, 3.0]);
         queue.single_task(using::double_shared()).unwrap();
-        assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 220);
+        assert_eq!(queue.read(&define::COUNTER).unwrap(), 220);
         // And they outlive it.
         drop((bundle, count));
-        assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 220);
+        assert_eq!(queue.read(&define::COUNTER).unwrap(), 220);
     }
 }
 
@@ -209,11 +217,11 @@ fn devices_of_one_context_have_their_own() {
         };
         let context = Context::with_program_cache(&parts, &ProgramCache::Off).unwrap();
         let [one, other] = [0, 1].map(|i| Queue::builder(&context).device(&parts[i]).build().unwrap());
-        one.copy_to_global(&define::COUNTER, &1).unwrap();
+        one.write(&define::COUNTER, &1).unwrap();
         one.single_task(define::count_up(1)).unwrap();
         other.single_task(define::count_up(1)).unwrap();
-        assert_eq!(one.copy_from_global(&define::COUNTER).unwrap(), 2);
-        assert_eq!(other.copy_from_global(&define::COUNTER).unwrap(), 6);
+        assert_eq!(one.read(&define::COUNTER).unwrap(), 2);
+        assert_eq!(other.read(&define::COUNTER).unwrap(), 6);
     }
 }
 
@@ -236,22 +244,21 @@ fn a_variable_that_images_declare_differently_is_refused() {
     };
     for device in devices() {
         let queue = queue(&device);
-        queue.copy_to_global(&define::COUNTER, &1).unwrap();
+        queue.write(&define::COUNTER, &1).unwrap();
         let wide: DeviceGlobal<i64> = DeviceGlobal::new(image("wide", 8, &[]), "counter");
         let other: DeviceGlobal<i32> = DeviceGlobal::new(image("other", 4, &[6, 0, 0, 0]), "counter");
-        for (error, what) in [
-            (queue.copy_from_global(&wide).unwrap_err(), "sizes"),
-            (queue.copy_from_global(&other).unwrap_err(), "initial values"),
-        ] {
+        for (error, what) in
+            [(queue.read(&wide).unwrap_err(), "sizes"), (queue.read(&other).unwrap_err(), "initial values")]
+        {
             assert_eq!(error.kind(), ErrorKind::Invalid);
             let text = format!("{error:#}");
             assert!(text.contains("`counter`") && text.contains(what), "{text}");
         }
         let narrow: DeviceGlobal<i16> = DeviceGlobal::new(define::COUNTER.images(), "counter");
-        assert_eq!(queue.copy_from_global(&narrow).unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(queue.read(&narrow).unwrap_err().kind(), ErrorKind::Invalid);
         let nowhere: DeviceGlobal<i32> = DeviceGlobal::new(define::COUNTER.images(), "nowhere");
-        assert_eq!(queue.copy_from_global(&nowhere).unwrap_err().kind(), ErrorKind::KernelNotSupported);
-        assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 1);
+        assert_eq!(queue.read(&nowhere).unwrap_err().kind(), ErrorKind::KernelNotSupported);
+        assert_eq!(queue.read(&define::COUNTER).unwrap(), 1);
     }
 }
 
@@ -265,9 +272,9 @@ fn every_call_may_fail_once() {
     for device in devices() {
         let started = std::time::Instant::now();
         let run = |queue: &Queue| -> oclave::Result<i32> {
-            queue.copy_to_global(&define::COUNTER, &1)?;
+            queue.write(&define::COUNTER, &1)?;
             queue.parallel_for(Range::d1(1), define::count_up(1))?.wait()?;
-            queue.copy_from_global(&define::COUNTER)
+            queue.read(&define::COUNTER)
         };
         let calls = {
             let queue = queue(&device);

@@ -45,40 +45,39 @@ fn every_form_with_no_one_and_many_dependencies() {
                 let n = count as u32;
                 let after = || queue.after(&events);
 
-                after().copy_to_global(&define::HISTOGRAM, &[n; 8]).unwrap();
-                assert_eq!(after().copy_from_global(&define::HISTOGRAM).unwrap(), [n; 8]);
-                after().copy_to_global_at(&define::HISTOGRAM, 4, &[1, 2]).unwrap();
+                after().write(&define::HISTOGRAM, &[n; 8]).unwrap();
+                assert_eq!(after().read(&define::HISTOGRAM).unwrap(), [n; 8]);
+                after().write(&define::HISTOGRAM.slice(4..6).unwrap(), &[1, 2]).unwrap();
                 let mut part = [0; 3];
-                after().copy_from_global_at(&define::HISTOGRAM, 3, &mut part).unwrap();
+                after().read_into(&define::HISTOGRAM.slice(3..3 + part.len()).unwrap(), &mut part).unwrap();
                 assert_eq!(part, [n, 1, 2]);
-                after().memcpy_to_global(&define::HISTOGRAM, 1, &[7]).unwrap();
+                after().write(&define::HISTOGRAM.bytes(1..2).unwrap(), &[7]).unwrap();
                 let mut bytes = [0; 2];
-                after().memcpy_from_global(&define::HISTOGRAM, 0, &mut bytes).unwrap();
+                after().read_into(&define::HISTOGRAM.bytes(..bytes.len()).unwrap(), &mut bytes).unwrap();
                 assert_eq!(bytes, [n as u8, 7]);
 
                 let shared: Arc<[u32]> = vec![30, 31].into();
-                let one = after().copy_to_global_async(&define::HISTOGRAM, 0, vec![20, 21]).unwrap();
-                let two = queue.after(&[&one]).copy_to_global_async(&define::HISTOGRAM, 6, shared).unwrap();
-                let three =
-                    queue.after(&[&two]).memcpy_to_global_async(&define::HISTOGRAM, 8, vec![9, 0, 0, 0]);
+                let one = after().write_async(&define::HISTOGRAM.slice(..2).unwrap(), vec![20, 21]).unwrap();
+                let two = queue
+                    .after(&[&one])
+                    .write_async(&define::HISTOGRAM.slice(6..6 + shared.len()).unwrap(), shared)
+                    .unwrap();
+                let three = queue
+                    .after(&[&two])
+                    .write_async(&define::HISTOGRAM.bytes(8..12).unwrap(), vec![9, 0, 0, 0]);
                 let three = three.unwrap();
                 let back: Readback<u32> =
-                    queue.after(&[&three]).copy_from_global_async(&define::HISTOGRAM, 0, 8).unwrap();
+                    queue.after(&[&three]).read_async(&define::HISTOGRAM.slice(..8).unwrap()).unwrap();
                 let bytes =
-                    queue.after(&[&three]).memcpy_from_global_async(&define::HISTOGRAM, 24, 5).unwrap();
+                    queue.after(&[&three]).read_async(&define::HISTOGRAM.bytes(24..29).unwrap()).unwrap();
                 assert_eq!(back.wait().unwrap(), [20, 21, 9, n, 1, 2, 30, 31]);
                 assert_eq!(bytes.wait().unwrap(), [30, 0, 0, 0, 31]);
 
-                queue.copy_to_global(&define::COUNTER, &40).unwrap();
+                queue.write(&define::COUNTER, &40).unwrap();
                 let added = after().single_task(define::count_up(1)).unwrap();
-                assert_eq!(queue.after(&[&added]).copy_from_global(&define::COUNTER).unwrap(), 41);
-                queue
-                    .after(&[&added])
-                    .copy_to_global_async(&define::COUNTER, 0, vec![50])
-                    .unwrap()
-                    .wait()
-                    .unwrap();
-                assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 50);
+                assert_eq!(queue.after(&[&added]).read(&define::COUNTER).unwrap(), 41);
+                queue.after(&[&added]).write_async(&define::COUNTER, 50).unwrap().wait().unwrap();
+                assert_eq!(queue.read(&define::COUNTER).unwrap(), 50);
             }
         }
     }
@@ -93,31 +92,32 @@ fn from_and_to_usm_of_every_kind() {
             ($alloc:ident) => {{
                 let source = context.$alloc::<u32>(8).unwrap();
                 let target = context.$alloc::<u32>(8).unwrap();
-                queue.copy_to_device(&[1, 2, 3, 4, 5, 6, 7, 8], &source).unwrap();
-                queue.copy_to_global_usm(&define::HISTOGRAM, 0, &source).unwrap();
+                queue.write(&source, &[1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
+                queue.copy(&source, &define::HISTOGRAM.slice(..source.len()).unwrap()).unwrap();
                 let part = source.slice(4..6).unwrap();
-                let event = queue.copy_to_global_usm(&define::HISTOGRAM, 1, &part).unwrap();
+                let event = queue.copy(&part, &define::HISTOGRAM.slice(1..1 + part.len()).unwrap()).unwrap();
                 queue
                     .after(&[&event])
-                    .copy_from_global_usm(&define::HISTOGRAM, 0, &target)
+                    .copy(&define::HISTOGRAM.slice(..target.len()).unwrap(), &target)
                     .unwrap()
                     .wait()
                     .unwrap();
                 assert_eq!(queue.read(&target).unwrap(), [1, 5, 6, 4, 5, 6, 7, 8]);
                 let bytes = target.cast::<u8>().unwrap().slice(..3).unwrap();
-                queue.memcpy_from_global_usm(&define::HISTOGRAM, 7, &bytes).unwrap();
-                queue.memcpy_to_global_usm(&define::HISTOGRAM, 28, &bytes).unwrap();
-                assert_eq!(queue.copy_from_global(&define::HISTOGRAM).unwrap()[7], 6 << 8);
-                let error = queue.copy_to_global_usm(&define::HISTOGRAM, 1, &source).unwrap_err();
+                queue.copy(&define::HISTOGRAM.bytes(7..7 + bytes.size_bytes()).unwrap(), &bytes).unwrap();
+                queue.copy(&bytes, &define::HISTOGRAM.bytes(28..28 + bytes.size_bytes()).unwrap()).unwrap();
+                assert_eq!(queue.read(&define::HISTOGRAM).unwrap()[7], 6 << 8);
+                let error = queue.copy(&source, &define::HISTOGRAM.slice(1..).unwrap()).unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::Invalid);
                 assert!(format!("{error:#}").contains("`histogram`"), "{error}");
                 let foreign = Context::new(&device).unwrap().$alloc::<u32>(8).unwrap();
-                let error = queue.copy_from_global_usm(&define::HISTOGRAM, 0, &foreign).unwrap_err();
+                let error =
+                    queue.copy(&define::HISTOGRAM.slice(..foreign.len()).unwrap(), &foreign).unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::Invalid);
                 // One scalar.
                 let one = source.slice(..1).unwrap().cast::<i32>().unwrap();
-                queue.copy_to_global_usm(&define::COUNTER, 0, &one).unwrap();
-                assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 1);
+                queue.copy(&one, &define::COUNTER.slice(..one.len()).unwrap()).unwrap();
+                assert_eq!(queue.read(&define::COUNTER).unwrap(), 1);
             }};
         }
         check!(alloc_device);
@@ -126,10 +126,10 @@ fn from_and_to_usm_of_every_kind() {
         // The host's guard keeps copies off.
         let host = context.alloc_host::<u32>(8).unwrap();
         let guard = host.write().unwrap();
-        let error = queue.copy_from_global_usm(&define::HISTOGRAM, 0, &host).unwrap_err();
+        let error = queue.copy(&define::HISTOGRAM.slice(..host.len()).unwrap(), &host).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
         drop(guard);
-        queue.copy_from_global_usm(&define::HISTOGRAM, 0, &host).unwrap();
+        queue.copy(&define::HISTOGRAM.slice(..host.len()).unwrap(), &host).unwrap();
     }
 }
 
@@ -137,17 +137,14 @@ fn from_and_to_usm_of_every_kind() {
 fn rows_and_elements_of_rows() {
     for device in common::variable_devices() {
         let queue = queue(&device);
-        queue.copy_to_global_at(&types::G_TABLE, 1, &[[50, 60]]).unwrap();
+        queue.write(&types::G_TABLE.slice(1..2).unwrap(), &[[50, 60]]).unwrap();
         let one: i32 = 70;
-        queue.copy_to_global_at(&types::G_TABLE, 4, &[one]).unwrap();
-        assert_eq!(queue.copy_from_global(&types::G_TABLE).unwrap(), [[3, 4], [50, 60], [70, 8]]);
+        queue.write(&types::G_TABLE.slice(4..5).unwrap(), &[one]).unwrap();
+        assert_eq!(queue.read(&types::G_TABLE).unwrap(), [[3, 4], [50, 60], [70, 8]]);
         let mut last = [0i32; 2];
-        queue.copy_from_global_at(&types::G_TABLE, 4, &mut last).unwrap();
+        queue.read_into(&types::G_TABLE.slice(4..4 + last.len()).unwrap(), &mut last).unwrap();
         assert_eq!(last, [70, 8]);
-        assert_eq!(
-            queue.copy_to_global_at(&types::G_TABLE, 6, &[one]).unwrap_err().kind(),
-            ErrorKind::Invalid
-        );
+        assert_eq!(types::G_TABLE.slice::<i32>(6..7).unwrap_err().kind(), ErrorKind::Invalid);
     }
 }
 
@@ -156,15 +153,11 @@ fn asynchronous_forms_keep_bounds() {
     for device in common::variable_devices() {
         let queue = queue(&device);
         for (start, count) in [(8, 1), (0, 9), (usize::MAX, 1), (usize::MAX / 4 + 1, 1), (1, usize::MAX)] {
+            let end = start.saturating_add(count);
             let errors = [
-                queue.copy_from_global_async::<u32, _>(&define::HISTOGRAM, start, count).unwrap_err(),
-                queue.memcpy_from_global_async(&define::HISTOGRAM, start.max(32), count).unwrap_err(),
-                queue
-                    .copy_to_global_async(&define::HISTOGRAM, start, vec![0; count.min(9)])
-                    .err()
-                    .unwrap_or_else(|| {
-                        queue.copy_to_global_async(&define::HISTOGRAM, 0, vec![0; 9]).unwrap_err()
-                    }),
+                define::HISTOGRAM.slice::<u32>(start..end).unwrap_err(),
+                define::HISTOGRAM.bytes(start.max(32)..end.max(33)).unwrap_err(),
+                queue.write_async(&define::HISTOGRAM.slice(..).unwrap(), vec![0; 9]).unwrap_err(),
             ];
             for error in errors {
                 assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
@@ -184,11 +177,11 @@ fn addresses_and_views() {
         queue.single_task(pointers::pointers_publish(&out)).unwrap();
         assert_eq!(queue.read(&out).unwrap(), [address + 8], "kernels see the same");
         queue.single_task(pointers::pointers_write_to(address + 4, 21)).unwrap();
-        assert_eq!(queue.copy_from_global(&pointers::TARGET).unwrap(), [10, 21, 30, 40]);
-        let view = queue.global_memory::<i32, _>(&pointers::TARGET).unwrap();
+        assert_eq!(queue.read(&pointers::TARGET).unwrap(), [10, 21, 30, 40]);
+        let view = pointers::TARGET.memory::<i32>(&queue).unwrap();
         assert_eq!(queue.read(&view).unwrap(), [10, 21, 30, 40]);
         queue.fill(&view.slice(2..).unwrap(), 5).unwrap();
-        assert_eq!(queue.copy_from_global(&pointers::TARGET).unwrap(), [10, 21, 5, 5]);
+        assert_eq!(queue.read(&pointers::TARGET).unwrap(), [10, 21, 5, 5]);
     }
 }
 
@@ -206,8 +199,8 @@ fn by_name() {
         assert!(!counter.has_device_image_scope());
         assert_eq!(counter.host_access(), HostAccess::ReadWrite);
         // Shared with the program's own images.
-        queue.copy_to_global(&define::COUNTER, &31).unwrap();
-        assert_eq!(queue.copy_from_global::<i32, _>(&counter).unwrap(), 31);
+        queue.write(&define::COUNTER, &31).unwrap();
+        assert_eq!(queue.read(&counter.slice::<i32>(..).unwrap()).unwrap(), [31]);
         assert_eq!(counter.device_address(&queue).unwrap(), define::COUNTER.device_address(&queue).unwrap());
         // A static variable by its plain name and by its id.
         let last = bundle.device_global("last").unwrap();
@@ -215,22 +208,23 @@ fn by_name() {
         assert_eq!(bundle.device_global(last.id()).unwrap().size_bytes(), 8);
 
         let histogram = bundle.device_global("histogram").unwrap();
-        queue.copy_to_global_at(&histogram, 2, &[5u32, 6]).unwrap();
+        queue.write(&histogram.slice(2..4).unwrap(), &[5u32, 6]).unwrap();
         let mut words = [0u16; 4];
-        queue.copy_from_global_at(&histogram, 4, &mut words).unwrap();
+        queue.read_into(&histogram.slice(4..4 + words.len()).unwrap(), &mut words).unwrap();
         assert_eq!(words, [5, 0, 6, 0]);
         for error in [
-            queue.copy_from_global::<i64, _>(&counter).unwrap_err(),
-            queue.copy_to_global(&counter, &1u8).unwrap_err(),
-            queue.copy_to_global_at(&counter, 0, &[[0u8; 3]]).unwrap_err(),
-            queue.copy_to_global_at(&counter, 1, &[1i32]).unwrap_err(),
-            queue.memcpy_to_global(&counter, usize::MAX, &[1, 2]).unwrap_err(),
+            counter.slice::<i64>(..).unwrap_err(),
+            queue.write(&counter.slice(..).unwrap(), &[1u8]).unwrap_err(),
+            counter.slice::<[u8; 3]>(..1).unwrap_err(),
+            counter.slice::<i32>(1..2).unwrap_err(),
+            counter.slice::<u8>(usize::MAX..).unwrap_err(),
+            counter.slice::<u8>(..=usize::MAX).unwrap_err(),
         ] {
             assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
             assert!(format!("{error:#}").contains("`counter`"), "{error}");
         }
         let stranger = self::queue(&device);
-        let error = stranger.copy_from_global::<i32, _>(&counter).unwrap_err();
+        let error = stranger.read(&counter.slice::<i32>(..).unwrap()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
         assert!(format!("{error:#}").contains("another context"), "{error}");
     }
@@ -250,23 +244,24 @@ fn host_access_by_name_is_checked_at_run_time() {
         ] {
             let global = bundle.device_global(name).unwrap();
             let target = queue.context().alloc_device::<i32>(1).unwrap();
+            let bytes = target.cast::<u8>().unwrap();
             let reads = [
-                queue.copy_from_global::<i32, _>(&global).map(drop),
-                queue.copy_from_global_at(&global, 0, &mut [0i32]),
-                queue.memcpy_from_global(&global, 0, &mut [0]),
-                queue.copy_from_global_async::<i32, _>(&global, 0, 1).map(drop),
-                queue.memcpy_from_global_async(&global, 0, 1).map(drop),
-                queue.copy_from_global_usm(&global, 0, &target).map(drop),
-                queue.memcpy_from_global_usm(&global, 0, &target).map(drop),
+                queue.read(&global.slice::<i32>(..).unwrap()).map(drop),
+                queue.read_into(&global.slice(..1).unwrap(), &mut [0i32]),
+                queue.read_into(&global.slice::<u8>(..1).unwrap(), &mut [0]),
+                queue.read_async(&global.slice::<i32>(..1).unwrap()).map(drop),
+                queue.read_async(&global.slice::<u8>(..1).unwrap()).map(drop),
+                queue.copy(&global.slice(..target.len()).unwrap(), &target).map(drop),
+                queue.copy(&global.slice::<u8>(..).unwrap(), &bytes).map(drop),
             ];
             let writes = [
-                queue.copy_to_global(&global, &1i32),
-                queue.copy_to_global_at(&global, 0, &[1i32]),
-                queue.memcpy_to_global(&global, 0, &[1]),
-                queue.copy_to_global_async(&global, 0, vec![1i32]).map(drop),
-                queue.memcpy_to_global_async(&global, 0, vec![1]).map(drop),
-                queue.copy_to_global_usm(&global, 0, &target).map(drop),
-                queue.memcpy_to_global_usm(&global, 0, &target).map(drop),
+                queue.write(&global.slice(..).unwrap(), &[1i32]),
+                queue.write(&global.slice(..1).unwrap(), &[1i32]),
+                queue.write(&global.slice::<u8>(..1).unwrap(), &[1]),
+                queue.write_async(&global.slice(..1).unwrap(), vec![1i32]).map(drop),
+                queue.write_async(&global.slice::<u8>(..1).unwrap(), vec![1]).map(drop),
+                queue.copy(&target, &global.slice(..target.len()).unwrap()).map(drop),
+                queue.copy(&bytes, &global.slice::<u8>(..).unwrap()).map(drop),
             ];
             for (allowed, outcomes) in [(read, reads), (write, writes)] {
                 for outcome in outcomes {
@@ -277,7 +272,7 @@ fn host_access_by_name_is_checked_at_run_time() {
                     }
                 }
             }
-            let view = queue.global_memory::<i32, _>(&global);
+            let view = global.memory::<i32>(&queue);
             assert_eq!(view.is_ok(), read && write, "{name}");
         }
     }
@@ -290,10 +285,10 @@ fn writes_while_a_kernel_runs_keep_their_place() {
         let x = queue.context().alloc_device::<i32>(1).unwrap();
         for round in 0..20 {
             queue.parallel_for(1 << 16, types::types_fill_large(round)).unwrap();
-            queue.copy_to_global_async(&types::G_LARGE, 3, vec![77]).unwrap();
-            let back = queue.copy_from_global_async::<u32, _>(&types::G_LARGE, 0, 5).unwrap();
+            queue.write_async(&types::G_LARGE.slice(3..4).unwrap(), vec![77]).unwrap();
+            let back = queue.read_async(&types::G_LARGE.slice::<u32>(..5).unwrap()).unwrap();
             queue.parallel_for(1 << 16, types::types_fill_large(round + 1)).unwrap();
-            let later = queue.copy_from_global_async::<u32, _>(&types::G_LARGE, 0, 5).unwrap();
+            let later = queue.read_async(&types::G_LARGE.slice::<u32>(..5).unwrap()).unwrap();
             assert_eq!(back.wait().unwrap(), [round, round + 1, round + 2, 77, round + 4]);
             assert_eq!(later.wait().unwrap()[3], round + 4);
         }
@@ -309,13 +304,13 @@ fn out_of_memory_is_an_error_and_the_rest_is_usable() {
     for device in common::variable_devices() {
         let session = Session::start();
         let queue = queue(&device);
-        queue.copy_to_global(&define::COUNTER, &3).unwrap();
+        queue.write(&define::COUNTER, &3).unwrap();
         let live = session.live();
         // The size is refused before anything is allocated.
-        assert_eq!(queue.copy_from_global(&large).unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(queue.read(&large).unwrap_err().kind(), ErrorKind::Invalid);
         assert_eq!(session.live(), live);
         session.fail("clDeviceMemAllocINTEL", 1, -4);
-        let error = queue.memcpy_from_global(&types::G_LARGE, 0, &mut [0; 4]).unwrap_err();
+        let error = queue.read_into(&types::G_LARGE.bytes(..4).unwrap(), &mut [0; 4]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::MemoryAllocation, "{error}");
         assert!(
             format!("{error:#}").contains("`g_large`") && format!("{error:#}").contains("4194304"),
@@ -327,9 +322,9 @@ fn out_of_memory_is_an_error_and_the_rest_is_usable() {
         assert_eq!(error.kind(), ErrorKind::MemoryAllocation, "{error}");
         assert!(format!("{error:#}").contains("device global"), "{error}");
         queue.single_task(define::count_up(1)).unwrap();
-        assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 4);
+        assert_eq!(queue.read(&define::COUNTER).unwrap(), 4);
         queue.single_task(types::types_add_one()).unwrap();
-        assert_eq!(queue.copy_from_global(&types::G_INT).unwrap(), 4);
+        assert_eq!(queue.read(&types::G_INT).unwrap(), 4);
         drop(queue);
         assert!(session.live().is_empty(), "{:?}", session.live());
     }
@@ -348,10 +343,10 @@ fn a_variable_larger_than_the_device() {
         let table = made_up("huge", 1 << 31, false);
         let huge: DeviceGlobal<Huge> = DeviceGlobal::new(table, "huge");
         let queue = queue(&device);
-        let error = queue.memcpy_from_global(&huge, 0, &mut [0; 4]).unwrap_err();
+        let error = queue.read_into(&huge.bytes(..4).unwrap(), &mut [0; 4]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::MemoryAllocation, "{error}");
         assert!(format!("{error:#}").contains("`huge`"), "{error}");
-        assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 5);
+        assert_eq!(queue.read(&define::COUNTER).unwrap(), 5);
     }
 }
 
@@ -369,10 +364,10 @@ fn a_thousand_variables() {
             queue.read(&out).unwrap()
         };
         assert_eq!(sum(), [10]);
-        queue.copy_to_global(&bundle.device_global("of_thousand_105").unwrap(), &41i32).unwrap();
-        queue.copy_to_global(&bundle.device_global("of_thousand_999").unwrap(), &1000i32).unwrap();
+        let global = |name| bundle.device_global(name).unwrap().slice::<i32>(..).unwrap();
+        queue.write(&global("of_thousand_105"), &[41]).unwrap();
+        queue.write(&global("of_thousand_999"), &[1000]).unwrap();
         assert_eq!(sum(), [50]);
-        let last = bundle.device_global("of_thousand_999").unwrap();
-        assert_eq!(queue.copy_from_global::<i32, _>(&last).unwrap(), 1000);
+        assert_eq!(queue.read(&global("of_thousand_999")).unwrap(), [1000]);
     }
 }

@@ -39,15 +39,15 @@ fn the_host_first() {
     for device in common::variable_devices() {
         let queue = queue(&device);
         let session = Session::start();
-        assert_eq!(queue.copy_from_global(&scope::SCOPED).unwrap(), 17);
+        assert_eq!(queue.read(&scope::SCOPED).unwrap(), 17);
         assert_eq!(session.count("clBuildProgram"), 1, "the program is built on demand");
         let by_library = session.count("clEnqueueNDRangeKernel");
         assert!(by_library <= 1, "no kernel of the user runs");
-        assert_eq!(queue.copy_from_global(&scope::SCOPED_TABLE).unwrap(), [1, 2, 3, 4]);
-        assert_eq!(queue.copy_from_global(&scope::SCOPED_SEEN).unwrap(), 0);
-        queue.copy_to_global(&scope::SCOPED, &20).unwrap();
-        queue.copy_to_global_at(&scope::SCOPED_TABLE, 2, &[30, 40]).unwrap();
-        queue.copy_to_global(&scope::SCOPED_GAIN, &1.5).unwrap();
+        assert_eq!(queue.read(&scope::SCOPED_TABLE).unwrap(), [1, 2, 3, 4]);
+        assert_eq!(queue.read(&scope::SCOPED_SEEN).unwrap(), 0);
+        queue.write(&scope::SCOPED, &20).unwrap();
+        queue.write(&scope::SCOPED_TABLE.slice(2..4).unwrap(), &[30, 40]).unwrap();
+        queue.write(&scope::SCOPED_GAIN, &1.5).unwrap();
         assert_eq!(read(&queue), (vec![20, 1, 2, 30, 40, 0, 0, 0], 1.5));
         assert_eq!(session.count("clBuildProgram"), 1, "kernels use the same program");
     }
@@ -60,10 +60,10 @@ fn a_kernel_first() {
         let session = Session::start();
         queue.single_task(scope::scoped_add(2)).unwrap();
         queue.single_task(scope::scoped_write(1, 9)).unwrap();
-        assert_eq!(queue.copy_from_global(&scope::SCOPED).unwrap(), 19);
-        assert_eq!(queue.copy_from_global(&scope::SCOPED_TABLE).unwrap(), [1, 9, 3, 4]);
-        assert_eq!(queue.copy_from_global(&scope::SCOPED_SEEN).unwrap(), 1);
-        queue.copy_to_global(&scope::SCOPED, &100).unwrap();
+        assert_eq!(queue.read(&scope::SCOPED).unwrap(), 19);
+        assert_eq!(queue.read(&scope::SCOPED_TABLE).unwrap(), [1, 9, 3, 4]);
+        assert_eq!(queue.read(&scope::SCOPED_SEEN).unwrap(), 1);
+        queue.write(&scope::SCOPED, &100).unwrap();
         queue.single_task(scope::scoped_add(1)).unwrap();
         assert_eq!(read(&queue), (vec![101, 1, 9, 3, 4, 2, 2, 2], 0.5));
         assert_eq!(session.count("clBuildProgram"), 1);
@@ -75,7 +75,7 @@ fn a_specialized_kernel_first() {
     for device in common::variable_devices() {
         let queue = queue(&device);
         queue.single_task(scope::scoped_add(2).spec(&scope::SCOPED_STEP, 10)).unwrap();
-        assert_eq!(queue.copy_from_global(&scope::SCOPED).unwrap(), 37);
+        assert_eq!(queue.read(&scope::SCOPED).unwrap(), 37);
     }
 }
 
@@ -86,7 +86,7 @@ fn values_that_are_the_default_make_no_other_program() {
         let session = Session::start();
         queue.single_task(scope::scoped_add(2).spec(&scope::SCOPED_STEP, 1)).unwrap();
         queue.single_task(scope::scoped_add(2)).unwrap();
-        assert_eq!(queue.copy_from_global(&scope::SCOPED).unwrap(), 21);
+        assert_eq!(queue.read(&scope::SCOPED).unwrap(), 21);
         assert_eq!(session.count("clBuildProgram"), 1);
     }
 }
@@ -98,9 +98,9 @@ fn in_several_programs_it_is_ambiguous_to_the_host() {
         queue.single_task(scope::scoped_add(1)).unwrap();
         queue.single_task(scope::scoped_add(1).spec(&scope::SCOPED_STEP, 10)).unwrap();
         let refused = [
-            queue.copy_from_global(&scope::SCOPED).unwrap_err(),
-            queue.copy_to_global(&scope::SCOPED, &1).unwrap_err(),
-            queue.memcpy_from_global(&scope::SCOPED_TABLE, 0, &mut [0; 4]).unwrap_err(),
+            queue.read(&scope::SCOPED).unwrap_err(),
+            queue.write(&scope::SCOPED, &1).unwrap_err(),
+            queue.read_into(&scope::SCOPED_TABLE.bytes(..4).unwrap(), &mut [0; 4]).unwrap_err(),
         ];
         for error in refused {
             assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
@@ -118,9 +118,7 @@ fn without_a_kernel_there_is_none() {
     static UNUSED: DeviceGlobal<i32> = DeviceGlobal::new(scope::SCOPED.images(), "scoped_unused");
     for device in common::variable_devices() {
         let queue = queue(&device);
-        for error in
-            [queue.copy_from_global(&UNUSED).unwrap_err(), queue.copy_to_global(&UNUSED, &1).unwrap_err()]
-        {
+        for error in [queue.read(&UNUSED).unwrap_err(), queue.write(&UNUSED, &1).unwrap_err()] {
             assert_eq!(error.kind(), ErrorKind::KernelNotSupported, "{error}");
             assert!(format!("{error:#}").contains("`scoped_unused`"), "{error}");
         }
@@ -132,11 +130,11 @@ fn bounds_and_sizes() {
     static NARROW: DeviceGlobal<i16> = DeviceGlobal::new(scope::SCOPED.images(), "scoped");
     for device in common::variable_devices() {
         let queue = queue(&device);
-        let error = queue.copy_from_global(&NARROW).unwrap_err();
+        let error = queue.read(&NARROW).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
         assert!(format!("{error:#}").contains("`scoped`") && format!("{error:#}").contains("i16"), "{error}");
         for (start, count) in [(4, 1), (0, 5), (usize::MAX, 1), (5, 0)] {
-            let error = queue.copy_to_global_at(&scope::SCOPED_TABLE, start, &vec![0; count]).unwrap_err();
+            let error = scope::SCOPED_TABLE.slice::<i32>(start..start.saturating_add(count)).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid, "{start} {count}");
         }
     }
@@ -146,10 +144,10 @@ fn bounds_and_sizes() {
 fn contexts_and_devices_have_their_own() {
     for device in common::variable_devices() {
         let (one, other) = (queue(&device), queue(&device));
-        one.copy_to_global(&scope::SCOPED, &1).unwrap();
+        one.write(&scope::SCOPED, &1).unwrap();
         other.single_task(scope::scoped_add(1)).unwrap();
-        assert_eq!(one.copy_from_global(&scope::SCOPED).unwrap(), 1);
-        assert_eq!(other.copy_from_global(&scope::SCOPED).unwrap(), 18);
+        assert_eq!(one.read(&scope::SCOPED).unwrap(), 1);
+        assert_eq!(other.read(&scope::SCOPED).unwrap(), 18);
         let Ok(parts) = device.partition_equally(1) else {
             println!("skipped: {} has no sub-devices", device.name());
             continue;
@@ -161,11 +159,11 @@ fn contexts_and_devices_have_their_own() {
         let context = Context::with_devices(pair).unwrap();
         let queues: Vec<Queue> =
             pair.iter().map(|part| Queue::builder(&context).device(part).build().unwrap()).collect();
-        queues[0].copy_to_global(&scope::SCOPED, &50).unwrap();
+        queues[0].write(&scope::SCOPED, &50).unwrap();
         queues[1].single_task(scope::scoped_add(3)).unwrap();
         queues[0].single_task(scope::scoped_add(1)).unwrap();
-        assert_eq!(queues[0].copy_from_global(&scope::SCOPED).unwrap(), 51);
-        assert_eq!(queues[1].copy_from_global(&scope::SCOPED).unwrap(), 20);
+        assert_eq!(queues[0].read(&scope::SCOPED).unwrap(), 51);
+        assert_eq!(queues[1].read(&scope::SCOPED).unwrap(), 20);
     }
 }
 
@@ -182,8 +180,8 @@ fn first_access_from_many_threads() {
                         barrier.wait();
                         match thread % 4 {
                             0 => queue.single_task(scope::scoped_add(1)).map(drop).unwrap(),
-                            1 => queue.copy_to_global_at(&scope::SCOPED_TABLE, 3, &[7]).unwrap(),
-                            2 => assert_eq!(queue.copy_from_global(&scope::SCOPED_TABLE).unwrap()[0], 1),
+                            1 => queue.write(&scope::SCOPED_TABLE.slice(3..4).unwrap(), &[7]).unwrap(),
+                            2 => assert_eq!(queue.read(&scope::SCOPED_TABLE).unwrap()[0], 1),
                             _ => assert!(scope::SCOPED.device_address(queue).unwrap() != 0),
                         }
                     });
@@ -201,17 +199,18 @@ fn bundles_have_their_own_and_are_freed_with_them() {
         let queue = queue(&device);
         for round in 0..20 {
             let bundle = common::load::image(queue.context(), IMAGE).unwrap();
-            let scoped = bundle.device_global("scoped").unwrap();
-            assert!(scoped.has_device_image_scope());
-            assert_eq!((scoped.size_bytes(), scoped.host_access()), (4, HostAccess::ReadWrite));
-            assert_eq!(queue.copy_from_global::<i32, _>(&scoped).unwrap(), 17, "fresh in each bundle");
-            queue.copy_to_global(&scoped, &round).unwrap();
+            let variable = bundle.device_global("scoped").unwrap();
+            let scoped = variable.slice::<i32>(..).unwrap();
+            assert!(variable.has_device_image_scope());
+            assert_eq!((variable.size_bytes(), variable.host_access()), (4, HostAccess::ReadWrite));
+            assert_eq!(queue.read(&scoped).unwrap(), [17], "fresh in each bundle");
+            queue.write(&scoped, &[round]).unwrap();
             queue.single_task(bundle.kernel("scoped_add").unwrap().call().value(1)).unwrap();
             // The copy is under way while the bundle goes.
             let table = bundle.device_global("scoped_table").unwrap();
-            let copy = queue.copy_from_global_async::<i32, _>(&table, 1, 2).unwrap();
-            let late = queue.copy_from_global_async::<i32, _>(&scoped, 0, 1).unwrap();
-            drop((bundle, scoped, table));
+            let copy = queue.read_async(&table.slice::<i32>(1..3).unwrap()).unwrap();
+            let late = queue.read_async(&scoped).unwrap();
+            drop((bundle, variable, scoped, table));
             assert_eq!(copy.wait().unwrap(), [2, 3]);
             assert_eq!(late.wait().unwrap(), [round + 1]);
         }
@@ -228,7 +227,7 @@ fn memory_of_a_variable_outlives_its_bundle() {
     for device in common::variable_devices() {
         let queue = queue(&device);
         let bundle = common::load::image(queue.context(), IMAGE).unwrap();
-        let memory = queue.global_memory::<i32, _>(&bundle.device_global("scoped_table").unwrap()).unwrap();
+        let memory = bundle.device_global("scoped_table").unwrap().memory::<i32>(&queue).unwrap();
         drop(bundle);
         queue.fill(&memory, 6).unwrap();
         queue.prefetch(&memory.slice(1..).unwrap()).unwrap();
@@ -247,9 +246,9 @@ fn cached_binaries_begin_anew() {
             let cache = ProgramCache::Directory(folder.path().to_owned());
             let context = Context::with_program_cache(std::slice::from_ref(&device), &cache).unwrap();
             let queue = Queue::new(&context).unwrap();
-            assert_eq!(queue.copy_from_global(&scope::SCOPED_TABLE).unwrap(), [1, 2, 3, 4]);
+            assert_eq!(queue.read(&scope::SCOPED_TABLE).unwrap(), [1, 2, 3, 4]);
             queue.single_task(scope::scoped_add(2)).unwrap();
-            queue.copy_to_global_at(&scope::SCOPED_TABLE, 0, &[5]).unwrap();
+            queue.write(&scope::SCOPED_TABLE.slice(..1).unwrap(), &[5]).unwrap();
             assert_eq!(read(&queue).0, [19, 5, 2, 3, 4, 1, 1, 1]);
         }
     }

@@ -62,7 +62,7 @@ fn a_barrier_with_a_list_waits_for_the_list_only() {
     let (passed_by, open_first) = gate(&queue);
     let (listed, open_second) = gate(&other);
     let value = context.alloc_device::<i32>(1).unwrap();
-    let barrier = queue.submit(Command::barrier_after(&[&listed])).unwrap();
+    let barrier = queue.submit(Command::barrier().after(&[&listed])).unwrap();
     let same = queue.after(&[&listed]).barrier().unwrap();
     let behind = queue.fill(&value, 5).unwrap();
     let marker = queue.after(&[&listed]).marker().unwrap();
@@ -77,7 +77,7 @@ fn a_barrier_with_a_list_waits_for_the_list_only() {
     queue.wait().unwrap();
     // On an in-order queue, too.
     let (task, open) = gate(&queue);
-    let barrier = other.submit(Command::barrier_after(&[&task])).unwrap();
+    let barrier = other.submit(Command::barrier().after(&[&task])).unwrap();
     let behind = other.fill(&value, 6).unwrap();
     assert!(is_held(&barrier) && is_held(&behind));
     open.send(()).unwrap();
@@ -129,7 +129,7 @@ impl Scene {
             ("empty range", Command::parallel_for(0, bump(bundle, x, 1))),
             ("copy", Command::copy(x, y)),
             ("rect", Command::copy(&rect(x), &rect(y))),
-            ("write", Command::write(vec![1; 16], x)),
+            ("write", Command::write(x, vec![1; 16])),
             ("read", Command::read(x, &HostTarget::new(16).unwrap())),
             ("fill", Command::fill(x, 1)),
             ("fill of a rect", Command::fill(&rect(x), 1)),
@@ -159,8 +159,8 @@ fn every_command_waits_for_none_one_and_many() {
             let one = queue.submit(command.clone().after(&task)).unwrap();
             let many = queue
                 .submit_with(|h| {
-                    h.depends_on_all(&[&far, &one]);
-                    h.depends_on(&task);
+                    h.after(&[&far, &one]);
+                    h.after(&task);
                     h.run(command.clone());
                 })
                 .unwrap();

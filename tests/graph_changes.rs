@@ -209,7 +209,7 @@ fn commands_are_replaced_by_others_of_their_type() {
     let task = graph.after(&memset).add(Command::host_task(|| ())).unwrap();
     let empty = graph.after(&task).add_empty().unwrap();
     copy.update_command(Command::copy(&y, &x)).unwrap();
-    copy.update_command(Command::write(vec![1_u32; 8], &x)).unwrap();
+    copy.update_command(Command::write(&x, vec![1_u32; 8])).unwrap();
     fill.update_command(Command::fill(&y, 6)).unwrap();
     memset.update_command(Command::memset(&y, 6)).unwrap();
     task.update_command(Command::host_task(|| ())).unwrap();
@@ -303,7 +303,7 @@ fn commands_of_a_group_depend_on_the_same_nodes() {
     };
     let group = |commands: [Command; 2]| DynamicCommandGroup::new(&graph, commands).unwrap();
     let both =
-        group([kernel().after_all(&[&events[0], &events[1]]), kernel().after(&events[1]).after(&events[0])]);
+        group([kernel().after(&[&events[0], &events[1]]), kernel().after(&events[1]).after(&events[0])]);
     let node = graph.add(&both).unwrap();
     assert_eq!(node.predecessors().iter().map(|node| node.index()).collect::<Vec<_>>(), [0, 1]);
     let unlike = group([kernel().after(&events[0]), kernel().after(&events[1])]);

@@ -172,7 +172,7 @@ impl Bench {
     }
 
     fn command(&self, work: &Work) -> Command {
-        fn copy(from: &impl CopyFrom<i32>, to: &impl CopyTo<i32>) -> Command {
+        fn copy(from: &impl CopyFrom<Element = i32>, to: &impl CopyTo<Element = i32>) -> Command {
             Command::copy(from, to)
         }
         match work {
@@ -194,7 +194,7 @@ impl Bench {
             }
             Work::Memset(cell, byte) => with!(self, cell, write, cell => Command::memset(cell, *byte)),
             Work::Write(cell, data) => {
-                with!(self, cell, write, cell => Command::write(data.clone(), cell))
+                with!(self, cell, write, cell => Command::write(cell, data.clone()))
             }
             Work::Read(cell) => with!(self, cell, read, cell => Command::read(cell, &self.target)),
             Work::Take => {

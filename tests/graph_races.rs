@@ -235,7 +235,7 @@ fn updates_behind_deferred_submissions_are_seen_by_all_that_take_turns() {
         let submit = |queue: usize| -> Event { queues[queue].submit_graph(&executable).unwrap() };
         submit(0);
         // No list can have it.
-        loops.copy.update_command(Command::write(vec![5; 8], &loops.copied)).unwrap();
+        loops.copy.update_command(Command::write(&loops.copied, vec![5; 8])).unwrap();
         executable.update(&loops.copy).unwrap();
         let second = submit(0);
         executable.update(loops.lengthen(3)).unwrap();

@@ -258,7 +258,7 @@ fn tasks_may_wait_and_submit() {
     let memory = value.clone();
     queue
         .host_task(move || {
-            other.copy_to_device(&[1, 2, 3, 4], &memory)?;
+            other.write(&memory, &[1, 2, 3, 4])?;
             other.parallel_for(1, bump(&bundle, &memory, 10))?.wait()
         })
         .unwrap()
@@ -422,11 +422,11 @@ fn command_groups_have_one_action() {
     let first = queue.submit(Command::fill(&value, 3)).unwrap();
     let second = queue
         .submit_with(|h| {
-            h.depends_on(&first);
+            h.after(&first);
             h.run(Command::memset(&value.slice(4..).unwrap(), 0));
         })
         .unwrap();
-    queue.submit_with(|h| h.depends_on_all(&[&first, &second])).unwrap().wait().unwrap();
+    queue.submit_with(|h| h.after(&[&first, &second])).unwrap().wait().unwrap();
     assert_eq!(queue.read(&value).unwrap(), [3, 3, 3, 3, 0, 0, 0, 0]);
     let error = queue
         .submit_with(|h| {

@@ -30,7 +30,7 @@ fn queue() -> Option<Queue> {
 
 fn upload<T: oclave::bytemuck::Pod>(queue: &Queue, data: &[T]) -> UsmSlice<T, usm::Device> {
     let memory = queue.context().alloc_device::<T>(data.len()).unwrap();
-    queue.copy_to_device(data, &memory).unwrap();
+    queue.write(&memory, data).unwrap();
     memory
 }
 
@@ -67,7 +67,7 @@ fn each_side_follows_its_own_branch() {
     runner
         .run(&prop::collection::vec(-1000i32..1000, 1..50), |x| {
             let of_x = upload(&queue, &x);
-            let before = queue.copy_from_global(&shared_sides::LAUNCHES).unwrap();
+            let before = queue.read(&shared_sides::LAUNCHES).unwrap();
             let out = upload(&queue, &vec![0; 6 * x.len()]);
             queue.parallel_for(x.len(), shared_sides::sides(&of_x, &out)).unwrap();
             let out = queue.read(&out).unwrap();
@@ -84,7 +84,7 @@ fn each_side_follows_its_own_branch() {
                 ];
                 prop_assert_eq!(host, [x + 1, x + 11, x + 3, x.max(7), x + 1, x * 3]);
             }
-            let after = queue.copy_from_global(&shared_sides::LAUNCHES).unwrap();
+            let after = queue.read(&shared_sides::LAUNCHES).unwrap();
             prop_assert_eq!(after - before, x.len() as i32);
             Ok(())
         })
@@ -306,9 +306,9 @@ fn bodies_synchronise_and_use_device_globals() {
     let Some([device, host]) = both_sides() else { return };
     let x: Vec<i32> = (0..8).collect();
     assert_eq!(run(&device, &x, |out| single_pass::bodies::group(out)), [6, 6, 6, 6, 22, 22, 22, 22]);
-    assert_eq!(device.copy_from_global(&single_pass::bodies::SEEN).unwrap(), 8);
+    assert_eq!(device.read(&single_pass::bodies::SEEN).unwrap(), 8);
     assert_eq!(run(&host, &x, |out| single_pass::bodies::group(out)), [0, -1, -2, -3, -4, -5, -6, -7]);
-    assert_eq!(host.copy_from_global(&single_pass::bodies::SEEN).unwrap(), 0);
+    assert_eq!(host.read(&single_pass::bodies::SEEN).unwrap(), 0);
 }
 
 /// Only a body for the host uses double: a device without it runs the kernel.
@@ -382,9 +382,9 @@ fn virtual_functions_have_sides_too() {
             Ok(())
         })
         .unwrap();
-    let before = queue.copy_from_global(&sides_virtual::shapes::AREAS_ON_DEVICES).unwrap();
+    let before = queue.read(&sides_virtual::shapes::AREAS_ON_DEVICES).unwrap();
     run(&queue, &[1; 5], |out| sides_virtual::shapes::all_areas(upload(&queue, &[1; 5]), 1, out));
-    let after = queue.copy_from_global(&sides_virtual::shapes::AREAS_ON_DEVICES).unwrap();
+    let after = queue.read(&sides_virtual::shapes::AREAS_ON_DEVICES).unwrap();
     assert_eq!(after - before, 3 * 5);
 }
 

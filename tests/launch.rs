@@ -85,7 +85,7 @@ fn values_local_memory_and_null_arrive() {
     assert_eq!(*out.read().unwrap(), [12.0, 7.5, -7.0, (1_u64 << 33) as f32]);
 
     let input = context.alloc_device::<i32>(64).unwrap();
-    queue.copy_to_device(&(0..64).collect::<Vec<_>>(), &input).unwrap();
+    queue.write(&input, &(0..64).collect::<Vec<_>>()).unwrap();
     let sums = context.alloc_shared::<i32>(4).unwrap();
     let sum = call(&bundle, "group_sum").pointer(&input).pointer_mut(&sums).local(Local::<i32>::new(16));
     queue.parallel_for(NdRange::new(64, 16), sum).unwrap();

@@ -32,7 +32,7 @@ fn no_object_is_left() {
             .after(&[&filled])
             .parallel_for(1000, call(&bundle, "slow").pointer_mut(&memory).value(100_u32))
             .unwrap();
-        let copied = queue.after(&[&launched.clone()]).copy_to_device_async(vec![3; 1000], &memory).unwrap();
+        let copied = queue.after(&[&launched.clone()]).write_async(&memory, vec![3; 1000]).unwrap();
         let data = queue.after(&[&copied]).read_async(&memory).unwrap();
         assert_eq!(data.wait().unwrap(), [3; 1000]);
         drop(queue.read_async(&memory).unwrap());
@@ -147,7 +147,7 @@ fn nothing_grows_with_the_number_of_submissions() {
         if i % 100 == 0 {
             // Memory that lives for one command, and a buffer of the host.
             let short = context.alloc_device::<i32>(100).unwrap();
-            queue.copy_to_device_async(vec![i; 100], &short).unwrap();
+            queue.write_async(&short, vec![i; 100]).unwrap();
             queue.parallel_for(100, call(&bundle, "bump_by").pointer_mut(&short).value(1_i32)).unwrap();
         }
         if i % 1000 == 999 {
@@ -338,7 +338,7 @@ fn a_failing_driver_breaks_nothing() {
         let bundle = bundle_or(context)?;
         let queue = Queue::builder(context).out_of_order().build()?;
         let memory = context.alloc_shared::<i32>(64)?;
-        let event = queue.copy_to_device_async(vec![0; 64], &memory)?;
+        let event = queue.write_async(&memory, vec![0; 64])?;
         let launched = queue
             .after(&[&event])
             .parallel_for(64, bundle.kernel("bump_by")?.call().pointer_mut(&memory).value(1_i32))?;
@@ -404,7 +404,7 @@ fn copies_of_any_part() {
             match what {
                 0 => {
                     let data: Vec<u16> = (0..length).map(|i| value.wrapping_add(i as u16)).collect();
-                    queue.copy_to_device(&data, &a.slice(target.clone()).unwrap()).unwrap();
+                    queue.write(&a.slice(target.clone()).unwrap(), &data).unwrap();
                     model.0[target].copy_from_slice(&data);
                 }
                 1 => {
@@ -416,7 +416,7 @@ fn copies_of_any_part() {
                     model.1[target].fill(value);
                 }
                 3 => {
-                    queue.copy_to_device_async(vec![value; length], &a.slice(target.clone()).unwrap()).unwrap();
+                    queue.write_async(&a.slice(target.clone()).unwrap(), vec![value; length]).unwrap();
                     model.0[target].fill(value);
                 }
                 _ => prop_assert_eq!(queue.read(&b.slice(source.clone()).unwrap()).unwrap(), &model.1[source]),

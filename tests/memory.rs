@@ -17,7 +17,7 @@ fn copies_arrive() {
     let a = context.alloc_device::<u32>(1000).unwrap();
     let b = context.alloc_shared::<u32>(1000).unwrap();
     let c = context.alloc_host::<u32>(1000).unwrap();
-    queue.copy_to_device(&data, &a).unwrap();
+    queue.write(&a, &data).unwrap();
     queue.copy(&a, &b).unwrap();
     queue.copy(&b, &c).unwrap();
     assert_eq!(queue.read(&c).unwrap(), data);
@@ -25,10 +25,10 @@ fn copies_arrive() {
     let back = queue.read_async(&a).unwrap();
     assert_eq!(back.wait().unwrap(), data);
     let twice: Vec<u32> = data.iter().map(|x| x * 2).collect();
-    queue.copy_to_device_async(twice.clone(), &a).unwrap();
+    queue.write_async(&a, twice.clone()).unwrap();
     assert_eq!(queue.read(&a).unwrap(), twice);
     let shared: Arc<[u32]> = data.clone().into();
-    queue.copy_to_device_async(shared, &a).unwrap();
+    queue.write_async(&a, shared).unwrap();
     assert_eq!(queue.read(&a).unwrap(), data);
 }
 
@@ -74,8 +74,8 @@ fn lengths_must_agree() {
     let Some(context) = context() else { return };
     let queue = Queue::new(&context).unwrap();
     let a = context.alloc_device::<u32>(10).unwrap();
-    assert_eq!(queue.copy_to_device(&[0; 9], &a).unwrap_err().kind(), ErrorKind::Invalid);
-    assert_eq!(queue.copy_to_host(&a, &mut [0; 11]).unwrap_err().kind(), ErrorKind::Invalid);
+    assert_eq!(queue.write(&a, &[0; 9]).unwrap_err().kind(), ErrorKind::Invalid);
+    assert_eq!(queue.read_into(&a, &mut [0; 11]).unwrap_err().kind(), ErrorKind::Invalid);
     let parts = (a.slice(0..5).unwrap(), a.slice(4..9).unwrap());
     assert_eq!(queue.copy(&parts.0, &parts.1).unwrap_err().kind(), ErrorKind::Invalid);
     queue.copy(&a.slice(0..5).unwrap(), &a.slice(5..10).unwrap()).unwrap().wait().unwrap();
@@ -87,7 +87,7 @@ fn nothing_is_fine() {
     let queue = Queue::new(&context).unwrap();
     let a = context.alloc_device::<f64>(0).unwrap();
     let b = context.alloc_shared::<f64>(0).unwrap();
-    queue.copy_to_device(&[], &a).unwrap();
+    queue.write(&a, &[]).unwrap();
     queue.copy(&a, &b).unwrap().wait().unwrap();
     queue.fill(&a, 1.0).unwrap().wait().unwrap();
     assert!(queue.read(&a).unwrap().is_empty());
@@ -111,7 +111,7 @@ fn memory_of_another_context_is_refused() {
     let other = Context::new(context.device()).unwrap();
     let queue = Queue::new(&context).unwrap();
     let foreign = other.alloc_device::<u32>(4).unwrap();
-    assert_eq!(queue.copy_to_device(&[0; 4], &foreign).unwrap_err().kind(), ErrorKind::Invalid);
+    assert_eq!(queue.write(&foreign, &[0; 4]).unwrap_err().kind(), ErrorKind::Invalid);
     assert_eq!(queue.fill(&foreign, 1).unwrap_err().kind(), ErrorKind::Invalid);
     assert_eq!(queue.read_async(&foreign).unwrap_err().kind(), ErrorKind::Invalid);
 }

@@ -235,7 +235,7 @@ fn events_outlive_queues_and_contexts() {
         let behind = waiting
             .submit(
                 Command::parallel_for(256, advance(buffer.read_write(), 2, 0))
-                    .after_all(&[&events[0], &events[1]]),
+                    .after(&[&events[0], &events[1]]),
             )
             .unwrap();
         std::thread::scope(|scope| {

@@ -17,7 +17,7 @@ fn queue() -> Option<Queue> {
 
 fn upload<T: Pod>(queue: &Queue, data: &[T]) -> UsmSlice<T, usm::Device> {
     let memory = queue.context().alloc_device::<T>(data.len()).unwrap();
-    queue.copy_to_device(data, &memory).unwrap();
+    queue.write(&memory, data).unwrap();
     memory
 }
 

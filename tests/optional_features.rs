@@ -50,11 +50,11 @@ fn kernels_with_other_features_do_not_keep_a_kernel_from_a_device() {
         assert!(!has.intersects(lacks));
         let queue = queue(&device);
         let x = queue.context().alloc_device::<f32>(2).unwrap();
-        queue.copy_to_device(&[3.0, 4.0], &x).unwrap();
+        queue.write(&x, &[3.0, 4.0]).unwrap();
         queue.parallel_for(2, optional_features::square_float(&x)).unwrap();
         assert_eq!(queue.read(&x).unwrap(), [9.0, 16.0]);
         let y = queue.context().alloc_device::<f64>(1).unwrap();
-        queue.copy_to_device(&[1.0], &y).unwrap();
+        queue.write(&y, &[1.0]).unwrap();
         match queue.single_task(optional_features::third_double(&y)) {
             Ok(_) => assert_eq!(queue.read(&y).unwrap(), [1.0 / 3.0]),
             Err(error) => {
@@ -63,7 +63,7 @@ fn kernels_with_other_features_do_not_keep_a_kernel_from_a_device() {
             }
         }
         let z = queue.context().alloc_device::<oclave::half::f16>(1).unwrap();
-        queue.copy_to_device(&[oclave::half::f16::from_f32(1.5)], &z).unwrap();
+        queue.write(&z, &[oclave::half::f16::from_f32(1.5)]).unwrap();
         match queue.single_task(optional_features::twice_half(&z)) {
             Ok(_) => assert_eq!(queue.read(&z).unwrap()[0].to_f32(), 3.0),
             Err(error) => {

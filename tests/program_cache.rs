@@ -22,8 +22,8 @@ fn run(device: &Device, cache: &ProgramCache) -> oclave::Result<Origin> {
     let context = Context::with_program_cache(std::slice::from_ref(device), cache)?;
     let queue = Queue::new(&context)?;
     let (x, y) = (context.alloc_device::<f32>(4)?, context.alloc_device::<f32>(4)?);
-    queue.copy_to_device(&[1.0, 2.0, 3.0, 4.0], &x)?;
-    queue.copy_to_device(&[1.0; 4], &y)?;
+    queue.write(&x, &[1.0, 2.0, 3.0, 4.0])?;
+    queue.write(&y, &[1.0; 4])?;
     queue.parallel_for(4, saxpy::saxpy(2.0, &x, &y))?;
     assert_eq!(queue.read(&y)?, [3.0, 5.0, 7.0, 9.0]);
     Ok(match (session.count("clCreateProgramWithIL"), session.count("clCreateProgramWithBinary")) {
@@ -73,9 +73,9 @@ fn device_globals_work_in_cached_binaries() {
         let session = Session::start();
         let context = Context::with_program_cache(std::slice::from_ref(&device), &at(&directory)).unwrap();
         let queue = Queue::new(&context).unwrap();
-        queue.copy_to_global(&globals_define::COUNTER, &40).unwrap();
+        queue.write(&globals_define::COUNTER, &40).unwrap();
         queue.single_task(globals_define::count_up(2)).unwrap();
-        assert_eq!(queue.copy_from_global(&globals_define::COUNTER).unwrap(), 42);
+        assert_eq!(queue.read(&globals_define::COUNTER).unwrap(), 42);
         binaries += session.count("clCreateProgramWithBinary");
     }
     assert_eq!(binaries, 1);
@@ -185,7 +185,7 @@ fn a_binary_that_the_driver_refuses_is_rebuilt() {
         let context = Context::with_program_cache(std::slice::from_ref(&device), &at(&directory)).unwrap();
         let queue = Queue::new(&context).unwrap();
         let y = context.alloc_device::<f32>(1).unwrap();
-        queue.copy_to_device(&[1.0], &y).unwrap();
+        queue.write(&y, &[1.0]).unwrap();
         queue.parallel_for(1, saxpy::saxpy(2.0, &y, &y)).unwrap();
         assert_eq!(queue.read(&y).unwrap(), [3.0], "{call}");
         assert_eq!(session.pending_faults(), 0);

@@ -17,7 +17,7 @@ use kernels::{optional_features, saxpy, spec_constants};
 
 fn specialized(queue: &Queue, call: impl FnOnce(&oclave::UsmSlice<f32>) -> KernelCall) -> f32 {
     let x = queue.context().alloc_device::<f32>(1).unwrap();
-    queue.copy_to_device(&[10.0], &x).unwrap();
+    queue.write(&x, &[10.0]).unwrap();
     queue.single_task(call(&x)).unwrap();
     queue.read(&x).unwrap()[0]
 }
@@ -50,7 +50,7 @@ fn many_threads_build_once() {
             scope.spawn(move || {
                 let _entered = handle.enter();
                 let y = queue.context().alloc_device::<f32>(1).unwrap();
-                queue.copy_to_device(&[2.0], &y).unwrap();
+                queue.write(&y, &[2.0]).unwrap();
                 barrier.wait();
                 queue.single_task(saxpy::saxpy(0.0, &y, &y)).unwrap();
                 assert_eq!(queue.read(&y).unwrap(), [2.0]);

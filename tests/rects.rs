@@ -15,7 +15,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 fn counted(queue: &Queue, len: usize) -> UsmSlice<u32> {
     let memory = queue.context().alloc_device::<u32>(len).unwrap();
-    queue.copy_to_device(&(0..len as u32).collect::<Vec<_>>(), &memory).unwrap();
+    queue.write(&memory, &(0..len as u32).collect::<Vec<_>>()).unwrap();
     memory
 }
 
@@ -65,14 +65,14 @@ fn fills_and_host_data() {
         let set = queue.after(&[&filled]).memset(&part, 1).unwrap();
         assert_eq!(sum(&set), 16 * 0x0101_0101);
         let data: Vec<u32> = (0..16).collect();
-        let sent = queue.after(&[&set]).copy_to_device_async(data.clone(), &part).unwrap();
+        let sent = queue.after(&[&set]).write_async(&part, data.clone()).unwrap();
         assert_eq!(sum(&sent), 120);
         let target = HostTarget::<u32>::new(16).unwrap();
         queue.submit(Command::read(&part, &target).after(&sent)).unwrap().wait().unwrap();
         assert_eq!(target.to_vec().unwrap(), data);
-        queue.copy_to_device(&data[..4], &part.part([1, 0], [1, 4]).unwrap()).unwrap();
+        queue.write(&part.part([1, 0], [1, 4]).unwrap(), &data[..4]).unwrap();
         let mut back = [0; 8];
-        queue.copy_to_host(&part.part([0, 1], [4, 2]).unwrap(), &mut back).unwrap();
+        queue.read_into(&part.part([0, 1], [4, 2]).unwrap(), &mut back).unwrap();
         assert_eq!(back, [1, 2, 1, 2, 9, 10, 13, 14]);
 
         // Values that no driver fills with.
@@ -103,7 +103,7 @@ fn parts_of_buffers() {
         let usm = context.alloc_shared::<u32>(6).unwrap();
         queue.copy(&image.read().part([4, 5], [2, 3]).unwrap(), &usm).unwrap().wait().unwrap();
         assert_eq!(*usm.read().unwrap(), [10, 99, 12, 18, 99, 20]);
-        queue.copy_to_device(&[1, 2, 3, 4], &image.write().part([0, 0], [2, 2]).unwrap()).unwrap();
+        queue.write(&image.write().part([0, 0], [2, 2]).unwrap(), &[1, 2, 3, 4]).unwrap();
         let corner = queue.read(&image.read().part([0, 0], [3, 3]).unwrap()).unwrap();
         assert_eq!(corner, [1, 2, 2, 3, 4, 10, 16, 17, 18]);
         // Within one buffer, side by side.
@@ -191,8 +191,7 @@ fn behind_host_tasks_and_under_guards() {
         let task =
             queue.after(&[&zero]).host_task(|| std::thread::sleep(std::time::Duration::from_millis(5)));
         let filled = queue.after(&[&task.unwrap()]).fill(&part, 2).unwrap();
-        let sent =
-            queue.after(&[&filled]).copy_to_device_async(vec![9; 4], &part.part([0, 0], [2, 2]).unwrap());
+        let sent = queue.after(&[&filled]).write_async(&part.part([0, 0], [2, 2]).unwrap(), vec![9; 4]);
         let read = queue.after(&[&sent.unwrap()]).read_async(&part).unwrap().wait().unwrap();
         assert_eq!(read, [9, 9, 2, 2, 9, 9, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]);
         let guard = memory.read().unwrap();
@@ -231,10 +230,10 @@ fn a_driver_that_fails_in_the_middle() {
         let part = x.rect([6, 10]).unwrap().part([0, 3], [6, 4]).unwrap();
         let session = Session::start();
         session.fail("clEnqueueMemcpyINTEL", 4, -5);
-        let error = queue.copy_to_device_async(vec![5; 24], &part).unwrap_err();
+        let error = queue.write_async(&part, vec![5; 24]).unwrap_err();
         assert_eq!(error.code(), Some(-5), "{error}");
         drop(session);
-        queue.copy_to_device_async(vec![6; 24], &part).unwrap().wait().unwrap();
+        queue.write_async(&part, vec![6; 24]).unwrap().wait().unwrap();
         assert_eq!(queue.read(&part).unwrap(), [6; 24]);
         queue.wait().unwrap();
     }
@@ -277,7 +276,7 @@ fn many_rows<T: Element>(queue: &Queue, (from, to): &(Shape, Shape)) -> Result<(
     let data: Vec<T> = (1..=from.len()).map(T::of).collect();
     let source = context.alloc_device::<T>(data.len())?;
     let target = context.alloc_host::<T>(to.len())?;
-    let sent = queue.copy_to_device_async(data.clone(), &source)?;
+    let sent = queue.write_async(&source, data.clone())?;
     let zero = queue.fill(&target, T::of(0))?;
     let to_box = target.rect(to.shape)?.part(to.offset, to.extent)?;
     let from_box = source.rect(from.shape)?.part(from.offset, from.extent)?;
@@ -371,8 +370,8 @@ fn run(queue: &Queue, case: &Case) -> Result<()> {
     fn copy(
         queue: &Queue,
         ready: &[&Event],
-        from: &impl CopyFrom<u16>,
-        to: &impl CopyTo<u16>,
+        from: &impl CopyFrom<Element = u16>,
+        to: &impl CopyTo<Element = u16>,
     ) -> Result<Event> {
         queue.after(ready).copy(from, to)
     }
@@ -380,7 +379,7 @@ fn run(queue: &Queue, case: &Case) -> Result<()> {
     let data: Vec<u16> = (1..=case.from.len() as u16).collect();
     let (source, target) =
         (context.alloc_device::<u16>(data.len())?, context.alloc_shared::<u16>(case.to.len())?);
-    let sent = queue.copy_to_device_async(data.clone(), &source)?;
+    let sent = queue.write_async(&source, data.clone())?;
     let zero = queue.fill(&target, 0)?;
     let (from_buffer, to_buffer) =
         (Buffer::with_data(case.from.shape, data.clone())?, Buffer::<u16>::new(case.to.shape)?);

@@ -36,7 +36,7 @@ fn each_strategy(
     let Some(context) = context() else { return };
     for strategy in strategies(context.device()) {
         let value = context.alloc_device::<i32>(1).unwrap();
-        Queue::new(&context).unwrap().copy_to_device(&[0], &value).unwrap();
+        Queue::new(&context).unwrap().write(&value, &[0]).unwrap();
         let executable = chain(&context, &value, length)
             .finalizer()
             .strategy(strategy)
@@ -161,7 +161,7 @@ fn empty_nodes_and_empty_graphs_cost_no_command() {
     queue.after(&[&event]).submit_graph(&executable).unwrap().wait().unwrap();
 
     let value = context.alloc_device::<i32>(1).unwrap();
-    queue.copy_to_device(&[0], &value).unwrap();
+    queue.write(&value, &[0]).unwrap();
     let bump =
         Command::single_task(call(&bundle(&context), "bump_by").pointer_mut::<i32>(&value).value(1_i32));
     let first = graph.add(bump.clone()).unwrap();
@@ -241,7 +241,7 @@ fn host_tasks_run_between_what_they_wait_for_and_what_waits_for_them() {
             let value = context.alloc_device::<i32>(1).unwrap();
             let target = HostTarget::<i32>::new(1).unwrap();
             let seen = Arc::new(AtomicI32::new(0));
-            queue.copy_to_device(&[0], &value).unwrap();
+            queue.write(&value, &[0]).unwrap();
             let graph = Graph::from_queue(&queue);
             let bump = Command::single_task(call(&bundle, "bump_by").pointer_mut::<i32>(&value).value(1_i32));
             for _ in 0..3 {

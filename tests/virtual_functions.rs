@@ -166,7 +166,7 @@ at_both_levels! {
         let out = context.alloc_shared::<i32>(4).unwrap();
         assert_eq!(ints(&queue, &out, 4, use_counters(&memory, &out)), [0, 1 + 5, 2, 9 + 5]);
         // The kernel and the functions have one variable.
-        assert_eq!(queue.copy_from_global(&CALLS).unwrap(), 402);
+        assert_eq!(queue.read(&CALLS).unwrap(), 402);
         let found = ints(&queue, &out, 4, use_counters(&memory, &out).spec(&BONUS, 50));
         assert_eq!(found, [0, 51, 2, 59]);
     }

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use oclave::{
-    Command, Context, Detail, Device, DynamicParameter, ErrorKind, Event, ExecutableGraph, GlobalVariable,
-    Graph, HostTarget, KernelValue, Local, NdRange, Node, Queue, Range, Result, Timeline, UsmSlice, usm,
+    Command, Context, Detail, Device, DynamicParameter, ErrorKind, Event, ExecutableGraph, Graph, HostTarget,
+    KernelValue, Local, NdRange, Node, Queue, Range, Result, Timeline, UsmSlice, usm,
 };
 
 use crate::kernels::{blur, histogram, luminance, parameters, sobel, threshold, tones};
@@ -101,7 +101,7 @@ impl Pipeline {
         let graph = Graph::builder(&context, device).allow_device_globals().build()?;
         let strength = DynamicParameter::new(&graph, settings.edge_strength);
         let choose = choose_threshold(settings, &histogram, &level);
-        let stages = stages(&planes, (width, height), &chain, &strength, choose, &histogram, &level);
+        let stages = stages(&planes, (width, height), &chain, &strength, choose, &histogram, &level)?;
         let recording = graph.record(&queue)?;
         let mut nodes = Vec::new();
         for (_, command) in &stages {
@@ -143,7 +143,7 @@ impl Pipeline {
 
     /// Runs every stage over a frame, and gives the outputs with the time from the first submission to the last end.
     pub(crate) fn run(&self, way: Way, rgb: &[u8], settings: &Settings) -> Result<(Outputs, Duration)> {
-        self.queue.copy_to_device(rgb, &self.planes.rgb)?;
+        self.queue.write(&self.planes.rgb, rgb)?;
         let started = Instant::now();
         self.submit(way, &self.queue, settings)?;
         self.queue.wait()?;
@@ -158,7 +158,7 @@ impl Pipeline {
         rgb: &[u8],
         settings: &Settings,
     ) -> Result<(Vec<Timing>, Option<Timeline>)> {
-        self.measuring.copy_to_device(rgb, &self.planes.rgb)?;
+        self.measuring.write(&self.planes.rgb, rgb)?;
         let events = self.submit(way, &self.measuring, settings)?;
         self.measuring.wait()?;
         match (way, events.as_slice()) {
@@ -188,7 +188,7 @@ impl Pipeline {
         match way {
             Way::Eager => {
                 let choose = choose_threshold(settings, histogram, level);
-                let stages = stages(planes, *size, chain, settings.edge_strength, choose, histogram, level);
+                let stages = stages(planes, *size, chain, settings.edge_strength, choose, histogram, level)?;
                 stages.into_iter().map(|(_, command)| queue.submit(command)).collect()
             }
             Way::Graph => {
@@ -208,7 +208,7 @@ impl Pipeline {
             histogram: self.histogram.to_vec()?,
             threshold: self.level.read()?[0] as u8,
             mask: queue.read(&planes.mask)?,
-            edge_count: queue.copy_from_global(&parameters::EDGE_COUNT)?,
+            edge_count: queue.read(&parameters::EDGE_COUNT)?,
         })
     }
 
@@ -228,9 +228,9 @@ impl Pipeline {
 }
 
 fn set_parameters(queue: &Queue, settings: &Settings) -> Result<()> {
-    queue.copy_to_global(&parameters::LUMA_WEIGHTS, &settings.luma_weights)?;
-    queue.copy_to_global(&parameters::BLUR_RADIUS, &settings.blur_radius)?;
-    queue.copy_to_global(&parameters::BLUR_WEIGHTS, &settings.blur_weights())
+    queue.write(&parameters::LUMA_WEIGHTS, &settings.luma_weights)?;
+    queue.write(&parameters::BLUR_RADIUS, &settings.blur_radius)?;
+    queue.write(&parameters::BLUR_WEIGHTS, &settings.blur_weights())
 }
 
 /// The chain of filters that the settings name, in device memory; its first object comes first.
@@ -238,11 +238,11 @@ fn build_tones(queue: &Queue, settings: &Settings) -> Result<UsmSlice<i8, usm::D
     let context = queue.context();
     let numbers: Vec<i32> = settings.tones.iter().flat_map(|tone| tone.numbers()).collect();
     let steps = context.alloc_device(numbers.len())?;
-    queue.copy_to_device(&numbers, &steps)?;
+    queue.write(&steps, &numbers)?;
     let count = settings.tones.len();
     let chain = context.alloc_device(count * TONE_BYTES)?;
     queue.single_task(tones::build_tones(&chain, TONE_BYTES as u32, &steps, count as u32))?.wait()?;
-    debug_assert_eq!(queue.copy_from_global(&tones::BAD_TONES)?, 0, "is_tone says the same on both sides");
+    debug_assert_eq!(queue.read(&tones::BAD_TONES)?, 0, "is_tone says the same on both sides");
     Ok(chain)
 }
 
@@ -269,16 +269,16 @@ fn stages(
     choose_threshold: Command,
     histogram: &HostTarget<u32>,
     level: &UsmSlice<i32, usm::Shared>,
-) -> Stages {
+) -> Result<Stages> {
     let Planes { rgb, luminance, toned, rows, blurred, gradient, mask } = planes;
     let (plane, pixels) = (Range::d2(width, height), width * height);
-    let bins = parameters::HISTOGRAM_BINS.elements::<u32>(0, BINS);
+    let bins = parameters::HISTOGRAM_BINS.slice::<u32>(..)?;
     let groups = pixels.div_ceil(HISTOGRAM_GROUP * BINS);
     let groups = NdRange::new(groups * HISTOGRAM_GROUP, HISTOGRAM_GROUP);
     let count = histogram::histogram(gradient, pixels as u32, Local::new(BINS));
-    vec![
-        ("clear histogram", Command::fill(&bins, 0_u32)),
-        ("clear count", Command::fill(&parameters::EDGE_COUNT.elements::<u32>(0, 1), 0_u32)),
+    Ok(vec![
+        ("clear histogram", Command::fill(&bins, 0)),
+        ("clear count", Command::fill(&parameters::EDGE_COUNT, 0)),
         ("luminance", Command::parallel_for(pixels, luminance::luminance(rgb, luminance))),
         ("tones", Command::parallel_for(pixels, tones::apply_tones(chain, luminance, toned))),
         ("blur rows", Command::parallel_for(plane, blur::blur_rows(toned, rows))),
@@ -287,7 +287,7 @@ fn stages(
         ("histogram", Command::parallel_for(groups, count)),
         ("read histogram", Command::read(&bins, histogram)),
         ("choose threshold", choose_threshold),
-        ("set threshold", Command::copy(level, &parameters::THRESHOLD_LEVEL.elements::<i32>(0, 1))),
+        ("set threshold", Command::copy(level, &parameters::THRESHOLD_LEVEL)),
         ("threshold", Command::parallel_for(pixels, threshold::threshold(gradient, mask))),
-    ]
+    ])
 }

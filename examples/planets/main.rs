@@ -75,13 +75,13 @@ impl Bodies {
             velocities: context.alloc_device(system.velocities.len())?,
             gm: context.alloc_device(system.gm.len())?,
         };
-        queue.copy_to_device(&system.gm, &bodies.gm)?;
+        queue.write(&bodies.gm, &system.gm)?;
         Ok(bodies)
     }
 
     fn set(&self, queue: &Queue, system: &System) -> oclave::Result<()> {
-        queue.copy_to_device(&system.positions, &self.positions)?;
-        queue.copy_to_device(&system.velocities, &self.velocities)
+        queue.write(&self.positions, &system.positions)?;
+        queue.write(&self.velocities, &system.velocities)
     }
 
     fn get(&self, queue: &Queue, system: &System) -> oclave::Result<System> {

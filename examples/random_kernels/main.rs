@@ -64,7 +64,7 @@ impl Runner {
         }
         let words = read_words(&folder.join("input.bin"))?;
         let input = context.alloc_device(words.len())?;
-        queue.copy_to_device(&words, &input)?;
+        queue.write(&input, &words)?;
         Ok(Self { queue, bundles, input })
     }
 

@@ -1,7 +1,7 @@
 //! Command groups in SYCL's form: a closure that describes one action and what it waits for.
 
 use super::{Command, CommandKind};
-use crate::{Error, Event, Result};
+use crate::{Error, Event, Handles, Result};
 
 /// Describes one command inside [`Queue::submit_with`](crate::Queue::submit_with), after SYCL's `handler`.
 #[derive(Debug, Default)]
@@ -12,14 +12,9 @@ pub struct Handler {
 }
 
 impl Handler {
-    /// The command waits for an event.
-    pub fn depends_on(&mut self, event: &Event) {
-        self.after.push(event.clone());
-    }
-
-    /// The command waits for events.
-    pub fn depends_on_all(&mut self, events: &[&Event]) {
-        self.after.extend(events.iter().copied().cloned());
+    /// The command waits for events (SYCL's `depends_on`).
+    pub fn after<'a>(&mut self, events: impl Handles<'a, Event>) {
+        self.after.extend(events.handles().cloned());
     }
 
     /// The action: a command, the dependencies of which join those given here. A command group has one.

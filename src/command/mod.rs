@@ -44,8 +44,8 @@ pub use handler::Handler;
 pub(crate) use native::NativeCommand;
 pub use native::NativeKernel;
 pub(crate) use parameter::{Binding, Follows, Given, Parameter, newest, newest_of};
-pub use place::{CopyFrom, CopyTo};
-pub(crate) use place::{Place, Placed};
+pub use place::{Contents, CopyFrom, CopyTo, Memory};
+pub(crate) use place::{FromElements, HostData, Place, Placed};
 pub(crate) use prepare::Prepared;
 pub use range::{NdRange, Range};
 pub(crate) use recording::{Recorder, Recording};
@@ -58,7 +58,7 @@ use crate::driver::host::{HostSink, HostSource};
 use crate::driver::native::{EventHandle, Submission};
 use crate::memory::buffer::Requirement;
 use crate::memory::{AsyncSource, HostTarget};
-use crate::{Event, ExecutableGraph, TaskAccess};
+use crate::{Event, ExecutableGraph, Handles, TaskAccess};
 
 /// What a queue does, or a node of a graph: a kernel, a copy, a task on the host, with what it waits for.
 ///
@@ -135,18 +135,18 @@ impl Command {
 
     /// Copies memory to memory of the same length, which it does not overlap: USM, boxes of it ([`UsmRect`](crate::UsmRect)),
     /// parts of buffers, elements of device globals. Boxes need not have one shape: a copy goes element by element.
-    pub fn copy<T: Pod>(from: &impl CopyFrom<T>, to: &impl CopyTo<T>) -> Self {
+    pub fn copy<M: CopyFrom>(from: &M, to: &impl CopyTo<Element = M::Element>) -> Self {
         Self::new(CommandKind::Copy { from: from.place(false), to: to.place(true) })
     }
 
     /// Copies memory to as many bytes of memory of another type.
-    pub fn copy_bytes<T: Pod, U: Pod>(from: &impl CopyFrom<T>, to: &impl CopyTo<U>) -> Self {
+    pub fn copy_bytes(from: &impl CopyFrom, to: &impl CopyTo) -> Self {
         Self::new(CommandKind::Copy { from: from.place(false), to: to.place(true) })
     }
 
-    /// Copies host data (a `Vec<T>` or an `Arc<[T]>`) to memory of the same length.
-    pub fn write<T: Pod>(from: impl Into<AsyncSource<T>>, to: &impl CopyTo<T>) -> Self {
-        Self::write_place(from, to.place(true))
+    /// Copies host data (a `Vec<T>`, an `Arc<[T]>` or a single value) to memory of the same length.
+    pub fn write<M: CopyTo>(to: &M, data: impl Into<AsyncSource<M::Element>>) -> Self {
+        Self::write_place(data, to.place(true))
     }
 
     pub(crate) fn write_place<T: Pod>(from: impl Into<AsyncSource<T>>, to: Place) -> Self {
@@ -154,22 +154,22 @@ impl Command {
     }
 
     /// Copies memory to host memory of the same length.
-    pub fn read<T: Pod>(from: &impl CopyFrom<T>, to: &HostTarget<T>) -> Self {
+    pub fn read<M: CopyFrom>(from: &M, to: &HostTarget<M::Element>) -> Self {
         Self::new(CommandKind::Read { from: from.place(false), to: to.sink() })
     }
 
     /// Sets every element to a value.
-    pub fn fill<T: Pod>(to: &impl CopyTo<T>, value: T) -> Self {
+    pub fn fill<M: CopyTo>(to: &M, value: M::Element) -> Self {
         Self::new(CommandKind::Fill { to: to.place(true), pattern: Value::new(&value) })
     }
 
     /// Sets every byte to a value.
-    pub fn memset<T: Pod>(to: &impl CopyTo<T>, byte: u8) -> Self {
+    pub fn memset(to: &impl CopyTo, byte: u8) -> Self {
         Self::new(CommandKind::Memset { to: to.place(true), byte })
     }
 
     /// Moves memory to the device ahead of its use. Does nothing but keep its place in the order where the device cannot.
-    pub fn prefetch<T: Pod>(memory: &impl CopyFrom<T>) -> Self {
+    pub fn prefetch(memory: &impl CopyFrom) -> Self {
         Self::new(CommandKind::Prefetch { memory: memory.place(false) })
     }
 
@@ -177,7 +177,7 @@ impl Command {
     ///
     /// The extension defines the call but no advice, so no OpenCL driver takes such hints today. This only checks the memory
     /// and keeps its place in the order.
-    pub fn mem_advise<T: Pod>(memory: &impl CopyFrom<T>, advice: Advice) -> Self {
+    pub fn mem_advise(memory: &impl CopyFrom, advice: Advice) -> Self {
         Self::new(CommandKind::Advise { memory: memory.place(false), advice })
     }
 
@@ -257,7 +257,7 @@ impl Command {
     /// ```
     #[expect(unsafe_code, reason = "the caller promises what nobody can check; nothing unsafe is done here")]
     pub unsafe fn native<E>(
-        uses: &[&dyn Placed],
+        uses: &[&dyn Memory],
         enqueue: impl Fn(&Submission<'_>) -> std::result::Result<EventHandle, E> + Send + Sync + 'static,
     ) -> Self
     where
@@ -283,25 +283,14 @@ impl Command {
         Self::new(CommandKind::Barrier)
     }
 
-    /// A barrier that waits for these events only, and that everything behind it on the queue waits for.
-    pub fn barrier_after(events: &[&Event]) -> Self {
-        Self::barrier().after_all(events)
-    }
-
     /// Does nothing, and waits for nothing but its events, and its place on an in-order queue: to join events into one.
     pub fn empty() -> Self {
         Self::new(CommandKind::Empty)
     }
 
-    /// Waits for an event first.
-    pub fn after(mut self, event: &Event) -> Self {
-        self.after.push(event.clone());
-        self
-    }
-
-    /// Waits for events first.
-    pub fn after_all(mut self, events: &[&Event]) -> Self {
-        self.after.extend(events.iter().copied().cloned());
+    /// Waits for events first: `.after(&event)`, `.after(&[&copied, &computed])`.
+    pub fn after<'a>(mut self, events: impl Handles<'a, Event>) -> Self {
+        self.after.extend(events.handles().cloned());
         self
     }
 

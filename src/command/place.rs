@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use bytemuck::Pod;
+
 use crate::device_global::GlobalPlace;
 use crate::driver::rows::Rows;
 use crate::memory::buffer::Requirement;
@@ -10,7 +12,7 @@ use crate::{Error, Queue, Result};
 
 /// Where bytes are. A plain value, small as commands are moved often: a place is looked up ([`Place::resolve`]) when the command is prepared for a queue.
 #[derive(Clone, Debug)]
-pub(crate) enum Place {
+pub enum Place {
     /// The null pointer, as an argument.
     Null,
     /// Unified shared memory; all places come down to this.
@@ -100,26 +102,100 @@ fn rows_of(requirement: &Requirement) -> Rows {
     Rows::of_box(shape, area.extent, element_bytes)
 }
 
-#[allow(private_interfaces, reason = "nobody outside can name a sealed trait, nor its function")]
 mod sealed {
     pub trait Placed {
         /// The place, to be written (or else read) by a command.
         fn place(&self, write: bool) -> super::Place;
+
+        /// Names the memory in an error, where it has a name.
+        fn name(&self, error: crate::Error) -> crate::Error {
+            error
+        }
+    }
+
+    pub trait HostData {
+        fn bytes(&self) -> &[u8];
+
+        fn bytes_mut(&mut self) -> &mut [u8];
+    }
+
+    pub trait FromElements<T>: Sized {
+        fn from_elements(elements: Vec<T>) -> crate::Result<Self>;
     }
 }
-pub(crate) use sealed::Placed;
+pub(crate) use sealed::{FromElements, HostData, Placed};
 
-/// Memory of elements `T` that commands read: USM, boxes of USM, elements of a device global that the host may read.
-pub trait CopyFrom<T>: Placed {}
+impl<T: Pod> HostData for [T] {
+    fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(self)
+    }
 
-/// Memory of elements `T` that commands write: USM, boxes of USM, elements of a device global that the host may write.
-pub trait CopyTo<T>: Placed {}
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        bytemuck::cast_slice_mut(self)
+    }
+}
 
-#[allow(private_interfaces, reason = "of a sealed trait")]
+impl<T: Pod> HostData for T {
+    fn bytes(&self) -> &[u8] {
+        bytemuck::bytes_of(self)
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        bytemuck::bytes_of_mut(self)
+    }
+}
+
+impl<T> FromElements<T> for Vec<T> {
+    fn from_elements(elements: Self) -> Result<Self> {
+        Ok(elements)
+    }
+}
+
+impl<T: Pod> FromElements<T> for T {
+    fn from_elements(elements: Vec<T>) -> Result<T> {
+        elements.into_iter().next().ok_or_else(|| Error::invalid("a value was read, and nothing came back"))
+    }
+}
+
+/// Memory that commands use: USM, boxes of it, parts of buffers, device globals and their elements.
+pub trait Memory: Placed {}
+impl<M: Placed> Memory for M {}
+
+/// What memory holds, and how the host holds a copy of it.
+pub trait Contents: Memory {
+    /// What is copied one by one: the `T` of a slice; the whole value of a device global.
+    type Element: Pod;
+
+    /// Borrowed: `[T]`; for a device global its type.
+    type Data: HostData + ?Sized;
+
+    /// Owned: `Vec<T>`; for a device global its type.
+    type Owned: FromElements<Self::Element>;
+}
+
+/// Memory that commands read.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no memory that commands read",
+    note = "commands read USM, `UsmRect`, `buffer.read()`, and device globals that the host may read"
+)]
+pub trait CopyFrom: Contents {}
+
+/// Memory that commands write.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no memory that commands write",
+    note = "commands write USM, `UsmRect`, `buffer.write()`, and device globals that the host may write"
+)]
+pub trait CopyTo: Contents {}
+
 impl<T, K: UsmKind> Placed for UsmSlice<T, K> {
     fn place(&self, _: bool) -> Place {
         Place::Usm(self.region().clone())
     }
 }
-impl<T, K: UsmKind> CopyFrom<T> for UsmSlice<T, K> {}
-impl<T, K: UsmKind> CopyTo<T> for UsmSlice<T, K> {}
+impl<T: Pod, K: UsmKind> Contents for UsmSlice<T, K> {
+    type Element = T;
+    type Data = [T];
+    type Owned = Vec<T>;
+}
+impl<T: Pod, K: UsmKind> CopyFrom for UsmSlice<T, K> {}
+impl<T: Pod, K: UsmKind> CopyTo for UsmSlice<T, K> {}

@@ -11,23 +11,28 @@ use crate::memory::buffer;
 use crate::queue::Rank;
 use crate::{Event, Queue, Result, runtime};
 
-/// Gives a command to what records the queue, or puts it on the queue. It waits for `after`, too.
-pub(crate) fn submit(queue: &Queue, command: Command, after: &[&Event]) -> Result<Event> {
+/// Gives a command to what records the queue, or puts it on the queue.
+pub(crate) fn submit(queue: &Queue, command: Command) -> Result<Event> {
+    submit_after(queue, command, queue.dependencies())
+}
+
+/// As [`submit`]; the command waits for `after` instead of what the queue's handle waits for.
+fn submit_after(queue: &Queue, command: Command, after: &[Event]) -> Result<Event> {
     if let Some(recorder) = recorder(queue, &command, after) {
-        return match recorder.record(queue, command.after_all(after))? {
+        return match recorder.record(queue, command.after(after))? {
             Ok(event) => Ok(event),
-            Err(command) => submit(queue, command, &[]),
+            Err(command) => submit_after(queue, command, &[]),
         };
     }
     let Command { kind, after: own } = command;
     kind.check_bindings(None)?;
-    if let Some(outcome) = launch_at_once(queue, &kind, own.iter().chain(after.iter().copied())) {
+    if let Some(outcome) = launch_at_once(queue, &kind, own.iter().chain(after)) {
         return outcome;
     }
     let requirements = kind.requirements();
     let prepared = kind.prepare(queue)?;
     let run = |more: &[&Event]| {
-        let all = own.iter().chain(after.iter().copied()).chain(more.iter().copied());
+        let all = own.iter().chain(after).chain(more.iter().copied());
         with_slice(all, |all| match prepared {
             Prepared::Graph(graph) => graph.submit(queue, all.iter().copied()),
             prepared => submit_prepared(queue, prepared, all.iter().copied(), None),
@@ -117,13 +122,13 @@ fn is_for_driver(queue: &Queue, event: &Event) -> bool {
 
 /// What records the command: that which the queue records into, or else that of an event that it waits for.
 #[inline]
-fn recorder(queue: &Queue, command: &Command, after: &[&Event]) -> Option<Arc<dyn Recorder>> {
+fn recorder(queue: &Queue, command: &Command, after: &[Event]) -> Option<Arc<dyn Recorder>> {
     let recorded = |event: &Event| event.recorded().and_then(|recorded| recorded.recorder());
     queue
         .recording()
         .recorder()
         .or_else(|| command.after.iter().find_map(recorded))
-        .or_else(|| after.iter().copied().find_map(recorded))
+        .or_else(|| after.iter().find_map(recorded))
 }
 
 /// For what the caller waits for anyway: waits for what the driver cannot wait for, and calls with the events that it can.

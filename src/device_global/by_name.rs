@@ -1,21 +1,30 @@
 //! Device globals of kernel bundles, found by name: what rustc checks for generated code is checked at run time.
 
 use std::fmt;
+use std::ops::RangeBounds;
 use std::sync::Arc;
 
+use bytemuck::Pod;
 use oclave_image::{DeviceGlobalInfo, HostAccess};
 
-use super::access::{memory_of, sealed};
-use super::check_size;
-use super::place::AnyGlobal;
+use super::slice::{AnyGlobal, GlobalSlice, named};
 use crate::image::LoadedImage;
 use crate::memory::Region;
-use crate::{Error, KernelBundle, Queue, Result};
+use crate::{Error, KernelBundle, Queue, Result, UsmSlice};
 
 /// A device global of a [`KernelBundle`]; from [`KernelBundle::device_global`].
 ///
-/// The copies of [`Queue`] take it like a [`DeviceGlobal`](crate::DeviceGlobal). What its property `host_access` does not
-/// allow, and types of other sizes, are [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) there.
+/// Copies take its [elements](BundleGlobal::slice). What its property `host_access` does not allow is
+/// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) there.
+///
+/// ```no_run
+/// # fn f(queue: &oclave::Queue, bundle: &oclave::KernelBundle) -> oclave::Result<()> {
+/// let gain = bundle.device_global("gain")?.slice::<f32>(..)?;
+/// queue.write(&gain, &[2.0])?;
+/// assert_eq!(queue.read(&gain)?, [2.0]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct BundleGlobal {
     bundle: KernelBundle,
@@ -52,9 +61,40 @@ impl BundleGlobal {
     /// As [`DeviceGlobal::device_address`](crate::DeviceGlobal::device_address).
     ///
     /// # Errors
-    /// As [`Queue::copy_to_global`].
+    /// As [`Queue::write`].
     pub fn device_address(&self, queue: &Queue) -> Result<u64> {
-        memory_of(self, queue).map(|memory| memory.address())
+        self.region(queue).map(|memory| memory.address()).map_err(|error| named(self.id(), error))
+    }
+
+    /// The elements of a range, as copies and fills take them. The variable is taken as an array of `E`; all of its bytes
+    /// are a whole number of them.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for a type of which the variable is no whole number, and beyond its end.
+    pub fn slice<E: Pod>(&self, range: impl RangeBounds<usize>) -> Result<GlobalSlice<E>> {
+        let element = size_of::<E>();
+        if element == 0 || !self.size_bytes().is_multiple_of(element) {
+            return Err(named(
+                self.id(),
+                Error::invalid(format!(
+                    "its {} bytes are no whole number of `{}`, which has {element}",
+                    self.size_bytes(),
+                    std::any::type_name::<E>()
+                )),
+            ));
+        }
+        GlobalSlice::new(AnyGlobal::Bundle(self.clone()), self.size_bytes(), range)
+    }
+
+    /// Its memory on a queue's device, to be used like any other: in copies, fills, as an argument of kernels. It keeps a
+    /// variable with `device_image_scope` alive, with its program.
+    ///
+    /// # Errors
+    /// As [`Queue::write`]; as [`BundleGlobal::slice`].
+    pub fn memory<E: Pod>(&self, queue: &Queue) -> Result<UsmSlice<E>> {
+        let slice = self.slice::<E>(..)?;
+        slice.check(false).and_then(|()| slice.check(true))?;
+        slice.memory(queue).map(UsmSlice::of_region)
     }
 
     fn declaration(&self) -> Result<(&Arc<LoadedImage>, &DeviceGlobalInfo)> {
@@ -64,31 +104,7 @@ impl BundleGlobal {
             .ok_or_else(|| Error::invalid("its bundle has lost it"))
     }
 
-    fn allows(&self, allowed: bool, what: &str) -> Result<()> {
-        if allowed {
-            return Ok(());
-        }
-        let access = match self.info.host_access {
-            HostAccess::Read => "read",
-            HostAccess::Write => "write",
-            HostAccess::ReadWrite => "read_write",
-            HostAccess::None => "none",
-        };
-        Err(Error::invalid(format!("the host may not {what} it: it is declared `host_access_{access}`"))
-            .remedy("declare it `host_access_read_write`"))
-    }
-}
-
-impl sealed::Variable for BundleGlobal {
-    fn id(&self) -> &str {
-        self.id()
-    }
-
-    fn variable(&self) -> Result<AnyGlobal> {
-        Ok(AnyGlobal::Bundle(self.clone()))
-    }
-
-    fn memory(&self, queue: &Queue) -> Result<Region> {
+    pub(super) fn region(&self, queue: &Queue) -> Result<Region> {
         let (image, global) = self.declaration()?;
         if queue.context() != self.bundle.context() {
             return Err(Error::invalid("its bundle belongs to another context")
@@ -97,29 +113,20 @@ impl sealed::Variable for BundleGlobal {
         queue.context().programs().global(queue.device(), Some(self.bundle.programs()), image, global)
     }
 
-    fn check_read(&self) -> Result<()> {
-        self.allows(matches!(self.info.host_access, HostAccess::Read | HostAccess::ReadWrite), "read")
-    }
-
-    fn check_write(&self) -> Result<()> {
-        self.allows(matches!(self.info.host_access, HostAccess::Write | HostAccess::ReadWrite), "write")
-    }
-
-    fn check_value<T>(&self) -> Result<()> {
-        let (image, global) = self.declaration()?;
-        check_size::<T>(image.name(), global)
-    }
-
-    fn check_elements<E>(&self) -> Result<()> {
-        let element = size_of::<E>();
-        if element != 0 && self.size_bytes().is_multiple_of(element) {
+    /// Whether the host may write it, or read it.
+    pub(super) fn check(&self, write: bool) -> Result<()> {
+        let (access, allowed) = match self.info.host_access {
+            HostAccess::Read => ("read", !write),
+            HostAccess::Write => ("write", write),
+            HostAccess::ReadWrite => ("read_write", true),
+            HostAccess::None => ("none", false),
+        };
+        if allowed {
             return Ok(());
         }
-        Err(Error::invalid(format!(
-            "its {} bytes are no whole number of `{}`, which has {element}",
-            self.size_bytes(),
-            std::any::type_name::<E>()
-        )))
+        let what = if write { "write" } else { "read" };
+        Err(Error::invalid(format!("the host may not {what} it: it is declared `host_access_{access}`"))
+            .remedy("declare it `host_access_read_write`"))
     }
 }
 

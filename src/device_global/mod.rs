@@ -4,25 +4,25 @@
 //! device. All images and programs share it. The first access, by the host or by a kernel, creates and initialises it. A
 //! variable with `device_image_scope` lives in its program.
 
-mod access;
 mod by_name;
-mod copy;
-mod place;
+mod slice;
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::RangeBounds;
 use std::sync::{Arc, OnceLock};
 
 use bytemuck::Pod;
 use oclave_image::{DeviceGlobalInfo, Side};
 
-pub use self::access::{Elements, GlobalVariable, HostReadable, HostWritable, Value};
 pub use self::by_name::BundleGlobal;
-pub use self::place::GlobalElements;
-pub(crate) use self::place::GlobalPlace;
+pub(crate) use self::slice::GlobalPlace;
+pub use self::slice::GlobalSlice;
+use self::slice::{AnyGlobal, named};
+use crate::command::{Contents, CopyFrom, CopyTo, Place, Placed};
 use crate::image::LoadedImage;
 use crate::memory::Region;
-use crate::{Error, ErrorKind, ImageTable, Queue, Result};
+use crate::{Error, ErrorKind, ImageTable, Queue, Result, UsmSlice};
 
 /// The version of `sycl_ext_oneapi_device_global` that this library carries over: its feature-test macro
 /// `SYCL_EXT_ONEAPI_DEVICE_GLOBAL`.
@@ -78,12 +78,26 @@ pub mod host_access {
 
 /// A device global of a source, declared by the generated code.
 ///
+/// The copies of [`Queue`] take it as one value, or [elements](DeviceGlobal::slice) of it. A variable that no kernel and no
+/// copy has used yet is made and initialised first.
+///
+/// ```no_run
+/// # mod kernels { oclave::include_kernels!("tests"); }
+/// # use kernels::globals_define::{COUNTER, HISTOGRAM};
+/// # fn f(queue: &oclave::Queue, usm: &oclave::UsmSlice<u32>) -> oclave::Result<()> {
+/// queue.write(&COUNTER, &5)?;
+/// assert_eq!(queue.read(&COUNTER)?, 5);
+/// queue.copy(&HISTOGRAM.slice(2..5)?, usm)?;
+/// # Ok(())
+/// # }
+/// ```
+///
 /// `T` is the variable's type; `A` what the host may do, checked at compile time:
 ///
 /// ```compile_fail,E0277
 /// # use oclave::{DeviceGlobal, Queue, host_access};
 /// fn read(queue: &Queue, gain: &DeviceGlobal<f32, host_access::Write>) -> oclave::Result<f32> {
-///     queue.copy_from_global(gain)
+///     queue.read(gain)
 /// }
 /// ```
 pub struct DeviceGlobal<T, A = host_access::ReadWrite> {
@@ -95,7 +109,7 @@ pub struct DeviceGlobal<T, A = host_access::ReadWrite> {
 
 /// Where an image declares a variable.
 #[derive(Clone, Copy, Debug)]
-pub struct Declaration {
+pub(crate) struct Declaration {
     image: &'static Arc<LoadedImage>,
     global: &'static DeviceGlobalInfo,
     /// Where it is declared to devices in the role of the host, which may have images of their own.
@@ -103,7 +117,7 @@ pub struct Declaration {
 }
 
 impl Declaration {
-    fn memory(&self, queue: &Queue) -> Result<Region> {
+    fn region(&self, queue: &Queue) -> Result<Region> {
         let (image, global) = match (queue.device().side(), self.on_host) {
             (Side::Host, Some(declared)) => declared,
             _ => (self.image, self.global),
@@ -138,9 +152,51 @@ impl<T: Pod, A: host_access::Access> DeviceGlobal<T, A> {
     /// A variable with `device_image_scope` has it as long as its program; others as long as the context.
     ///
     /// # Errors
-    /// As [`Queue::copy_to_global`].
+    /// As [`Queue::write`].
     pub fn device_address(&self, queue: &Queue) -> Result<u64> {
-        access::memory_of(self, queue).map(|memory| memory.address())
+        self.region(queue).map(|memory| memory.address())
+    }
+
+    /// The elements of a range, as copies and fills take them: of an array its elements; of an array of arrays its rows, or what
+    /// the rows consist of; of anything else the one value.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] when the range is not within the variable, or when images declare it differently;
+    /// [`ErrorKind::KernelNotSupported`] when no kernel uses it.
+    pub fn slice<E: Pod>(&self, range: impl RangeBounds<usize>) -> Result<GlobalSlice<E, A>>
+    where
+        T: Elements<E>,
+    {
+        GlobalSlice::new(self.any()?, size_of::<T>(), range)
+    }
+
+    /// Bytes, as copies and fills take them.
+    ///
+    /// # Errors
+    /// As [`DeviceGlobal::slice`].
+    pub fn bytes(&self, range: impl RangeBounds<usize>) -> Result<GlobalSlice<u8, A>> {
+        GlobalSlice::new(self.any()?, size_of::<T>(), range)
+    }
+
+    /// Its memory on a queue's device, to be used like any other: in copies, fills, as an argument of kernels. It keeps a
+    /// variable with `device_image_scope` alive, with its program.
+    ///
+    /// # Errors
+    /// As [`Queue::write`].
+    pub fn memory<E: Pod>(&self, queue: &Queue) -> Result<UsmSlice<E>>
+    where
+        T: Elements<E>,
+        A: host_access::HostRead + host_access::HostWrite,
+    {
+        self.region(queue).map(UsmSlice::of_region)
+    }
+
+    fn region(&self, queue: &Queue) -> Result<Region> {
+        self.declaration().and_then(|declared| declared.region(queue)).map_err(|error| named(self.id, error))
+    }
+
+    fn any(&self) -> Result<AnyGlobal> {
+        self.declaration().map(AnyGlobal::Static).map_err(|error| named(self.id, error))
     }
 
     fn declaration(&self) -> Result<Declaration> {
@@ -187,6 +243,35 @@ fn check_size<T>(image: &str, global: &DeviceGlobalInfo) -> Result<()> {
         size_of::<T>()
     )))
 }
+
+/// A type that is an array of `E`, an array of arrays of `E`, or an `E`.
+#[diagnostic::on_unimplemented(message = "`{Self}` has no elements of type `{E}`")]
+pub trait Elements<E> {}
+
+impl<T: Pod> Elements<T> for T {}
+impl<E: Pod, const N: usize> Elements<E> for [E; N] {}
+impl<E: Pod, const N: usize, const M: usize> Elements<E> for [[E; M]; N] {}
+impl<E: Pod, const N: usize, const M: usize, const L: usize> Elements<E> for [[[E; L]; M]; N] {}
+
+impl<T: Pod, A: host_access::Access> Placed for DeviceGlobal<T, A> {
+    fn place(&self, write: bool) -> Place {
+        match self.any() {
+            Ok(variable) => GlobalPlace::new(variable, size_of::<T>()).into_place(write),
+            Err(error) => Place::Refused(error),
+        }
+    }
+
+    fn name(&self, error: Error) -> Error {
+        named(self.id, error)
+    }
+}
+impl<T: Pod, A: host_access::Access> Contents for DeviceGlobal<T, A> {
+    type Element = T;
+    type Data = T;
+    type Owned = T;
+}
+impl<T: Pod, A: host_access::HostRead> CopyFrom for DeviceGlobal<T, A> {}
+impl<T: Pod, A: host_access::HostWrite> CopyTo for DeviceGlobal<T, A> {}
 
 impl<T, A> fmt::Debug for DeviceGlobal<T, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

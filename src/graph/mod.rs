@@ -25,7 +25,6 @@ pub use inspect::support::GraphSupport;
 pub use inspect::timeline::{NodeTimes, Timeline};
 pub use model::builder::{NodeBuilder, NodeSource};
 pub use model::graph::{Graph, GraphBuilder};
-pub use model::handles::Handles;
 pub use model::node::{Node, NodeType};
 pub use model::record::{QueueState, RecordingGuard};
 pub use update::group::DynamicCommandGroup;

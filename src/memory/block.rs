@@ -7,7 +7,7 @@ use crate::driver::usm::Span;
 
 /// Bytes of USM that lie in rows, which live as long as this does: from the first of them to the last.
 #[derive(Clone, Debug)]
-pub(crate) struct Block {
+pub struct Block {
     pub(crate) region: Region,
     pub(crate) rows: Rows,
 }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
+use crate::command::FromElements;
 use crate::driver::host::{HostBuffer, HostSink, HostSource};
 use crate::{Error, Event, Result};
 
-/// Host data that commands read: made from a `Vec<T>` or an `Arc<[T]>`.
+/// Host data that commands read: made from a `Vec<T>`, an `Arc<[T]>`, or a single value.
 pub struct AsyncSource<T> {
     bytes: HostSource,
     ty: PhantomData<fn() -> T>,
@@ -18,11 +19,6 @@ pub struct AsyncSource<T> {
 impl<T> AsyncSource<T> {
     pub(crate) fn into_bytes(self) -> HostSource {
         self.bytes
-    }
-
-    /// How many elements.
-    pub(crate) fn len(&self) -> usize {
-        self.bytes.bytes().len().checked_div(size_of::<T>()).unwrap_or(0)
     }
 }
 
@@ -35,6 +31,12 @@ impl<T: Pod> From<Vec<T>> for AsyncSource<T> {
 impl<T: Pod> From<Arc<[T]>> for AsyncSource<T> {
     fn from(data: Arc<[T]>) -> Self {
         Self { bytes: HostSource::shared(data), ty: PhantomData }
+    }
+}
+
+impl<T: Pod> From<T> for AsyncSource<T> {
+    fn from(value: T) -> Self {
+        vec![value].into()
     }
 }
 
@@ -121,34 +123,38 @@ impl<T: Pod> fmt::Debug for HostTarget<T> {
     }
 }
 
-/// Data on its way from the device. Dropping it lets the copy end by itself.
+/// Data on its way from the device: a vector, or the value of a device global. Dropping it lets the copy end by itself.
 #[must_use = "the data is in the result of `wait`"]
-pub struct Readback<T: Pod> {
+pub struct Readback<T: Pod, O = Vec<T>> {
     target: HostTarget<T>,
     event: Event,
+    ty: PhantomData<fn() -> O>,
 }
 
-impl<T: Pod> Readback<T> {
+impl<T: Pod, O> Readback<T, O> {
     pub(crate) fn new(target: HostTarget<T>, event: Event) -> Self {
-        Self { target, event }
+        Self { target, event, ty: PhantomData }
     }
 
     /// The event of the copy.
     pub fn event(&self) -> &Event {
         &self.event
     }
+}
 
+#[allow(private_bounds, reason = "of a sealed trait")]
+impl<T: Pod, O: FromElements<T>> Readback<T, O> {
     /// Waits for the copy and gives the data.
     ///
     /// # Errors
     /// As [`Event::wait`].
-    pub fn wait(self) -> Result<Vec<T>> {
+    pub fn wait(self) -> Result<O> {
         self.event.wait()?;
-        self.target.take()
+        O::from_elements(self.target.take()?)
     }
 }
 
-impl<T: Pod> fmt::Debug for Readback<T> {
+impl<T: Pod, O> fmt::Debug for Readback<T, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Readback").field("event", &self.event).finish_non_exhaustive()
     }

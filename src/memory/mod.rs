@@ -9,6 +9,8 @@ mod rect;
 mod region;
 mod usm;
 
+use std::ops::{Bound, Range as Indices, RangeBounds};
+
 use bytemuck::Pod;
 
 pub(crate) use block::Block;
@@ -33,4 +35,19 @@ pub(crate) fn zeroed<T: Pod>(len: usize) -> Result<Vec<T>> {
             format!("no host memory for {len} elements of {} bytes", size_of::<T>()),
         )
     })
+}
+
+/// The indices of a range among `len`; `None`: it is not within them.
+pub(crate) fn bounds(range: &impl RangeBounds<usize>, len: usize) -> Option<Indices<usize>> {
+    let start = match range.start_bound() {
+        Bound::Included(start) => *start,
+        Bound::Excluded(start) => start.checked_add(1)?,
+        Bound::Unbounded => 0,
+    };
+    let end = match range.end_bound() {
+        Bound::Included(end) => end.checked_add(1)?,
+        Bound::Excluded(end) => *end,
+        Bound::Unbounded => len,
+    };
+    (start <= end && end <= len).then_some(start..end)
 }

@@ -8,7 +8,7 @@ use bytemuck::Pod;
 use super::buffer::triple;
 use super::usm::{UsmKind, UsmSlice, kind};
 use super::{Block, Region};
-use crate::command::{CopyFrom, CopyTo, Place, Placed};
+use crate::command::{Contents, CopyFrom, CopyTo, Place, Placed};
 use crate::driver::rows::Rows;
 use crate::{Error, Range, Result};
 
@@ -126,7 +126,6 @@ impl<T, K> fmt::Debug for UsmRect<T, K> {
     }
 }
 
-#[allow(private_interfaces, reason = "of a sealed trait")]
 impl<T, K: UsmKind> Placed for UsmRect<T, K> {
     fn place(&self, _: bool) -> Place {
         match self.block() {
@@ -136,5 +135,10 @@ impl<T, K: UsmKind> Placed for UsmRect<T, K> {
         }
     }
 }
-impl<T, K: UsmKind> CopyFrom<T> for UsmRect<T, K> {}
-impl<T, K: UsmKind> CopyTo<T> for UsmRect<T, K> {}
+impl<T: Pod, K: UsmKind> Contents for UsmRect<T, K> {
+    type Element = T;
+    type Data = [T];
+    type Owned = Vec<T>;
+}
+impl<T: Pod, K: UsmKind> CopyFrom for UsmRect<T, K> {}
+impl<T: Pod, K: UsmKind> CopyTo for UsmRect<T, K> {}

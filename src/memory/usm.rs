@@ -3,12 +3,12 @@
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::{Bound, RangeBounds};
+use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::Region;
+use super::{Region, bounds};
 use crate::driver::native::UsmHandle;
 use crate::driver::usm::{Allocation, Kind};
 use crate::{Context, Device, Error, ErrorKind, Result};
@@ -101,30 +101,17 @@ impl<T: Pod, K: UsmKind> UsmSlice<T, K> {
     /// # Errors
     /// [`ErrorKind::Invalid`] when the range is not within the slice.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<Self> {
-        let start = match range.start_bound() {
-            Bound::Included(start) => Some(*start),
-            Bound::Excluded(start) => start.checked_add(1),
-            Bound::Unbounded => Some(0),
-        };
-        let end = match range.end_bound() {
-            Bound::Included(end) => end.checked_add(1),
-            Bound::Excluded(end) => Some(*end),
-            Bound::Unbounded => Some(self.len),
-        };
-        match (start, end) {
-            // Within the length, sizes cannot overflow.
-            (Some(start), Some(end)) if start <= end && end <= self.len => {
-                let len = end - start;
-                let region = self.region.part(start * size_of::<T>(), len * size_of::<T>())?;
-                Ok(Self { region, len, ty: PhantomData })
-            }
-            _ => Err(Error::invalid(format!(
+        let Some(indices) = bounds(&range, self.len) else {
+            return Err(Error::invalid(format!(
                 "range {:?}..{:?} is not within a slice of {} elements",
                 range.start_bound(),
                 range.end_bound(),
                 self.len
-            ))),
-        }
+            )));
+        };
+        // Within the length, sizes cannot overflow.
+        let region = self.region.part(indices.start * size_of::<T>(), indices.len() * size_of::<T>())?;
+        Ok(Self { region, len: indices.len(), ty: PhantomData })
     }
 
     /// The same bytes as elements of another type.

@@ -1,11 +1,10 @@
 //! Queues: where commands are put.
 
-mod after;
+mod copies;
 mod native;
 mod order;
 #[allow(clippy::module_inception, reason = "the queue of the queues")]
 mod queue;
 
-pub use after::After;
 pub(crate) use order::{Order, Rank, Ticket};
 pub use queue::{Queue, QueueBuilder};

@@ -44,7 +44,7 @@ impl Queue {
     ///
     /// # Errors
     /// As a command on the memory.
-    pub fn native_address<T>(&self, of: &impl CopyFrom<T>) -> Result<*mut c_void> {
+    pub fn native_address(&self, of: &impl CopyFrom) -> Result<*mut c_void> {
         of.place(false).into_block(self)?.region.span().map(|span| span.address())
     }
 }

@@ -1,16 +1,15 @@
 //! Queues: in order or out of order, of one device.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use bytemuck::Pod;
-
-use super::{After, Order};
-use crate::command::{Advice, CopyFrom, CopyTo, Handler, Recording, TaskResult};
+use super::Order;
+use crate::command::{self, Handler, Recording, TaskResult};
 use crate::driver::queue::{self as driver, Properties};
-use crate::memory::{AsyncSource, Readback};
 use crate::{
-    Command, Context, Device, Error, Event, ExecutableGraph, KernelCall, NdRange, Result, TaskAccess, runtime,
+    Command, Context, Device, Error, Event, ExecutableGraph, Handles, KernelCall, NdRange, Result,
+    TaskAccess, runtime,
 };
 
 /// Where commands for a device are put.
@@ -20,9 +19,13 @@ use crate::{
 /// queue. A queue may be dropped while its commands run. When the process exits, commands in flight are waited for, for five
 /// seconds at most.
 ///
-/// Functions that return an [`Event`] return at once; the others when they are done.
+/// Functions that return an [`Event`] or a [`Readback`](crate::Readback) return at once; the others when they are done.
 #[derive(Clone)]
-pub struct Queue(Arc<Inner>);
+pub struct Queue {
+    inner: Arc<Inner>,
+    /// What every command waits for.
+    dependencies: Option<Arc<[Event]>>,
+}
 
 struct Inner {
     recording: Arc<Recording>,
@@ -47,7 +50,7 @@ impl Queue {
 
     /// The context.
     pub fn context(&self) -> &Context {
-        &self.0.context
+        &self.inner.context
     }
 
     /// The device.
@@ -60,12 +63,30 @@ impl Queue {
         self.driver().properties().out_of_order
     }
 
-    /// Commands that wait for these events first:
+    /// The same queue, whose commands wait for events first:
     /// `queue.after(&[&copied, &computed]).parallel_for(range, call)`.
     ///
-    /// Events may be of other queues and contexts.
-    pub fn after<'a>(&'a self, events: &'a [&'a Event]) -> After<'a> {
-        After::new(self, events)
+    /// The handle may be kept, cloned and given to others: each command that is put on the queue through it waits for the
+    /// events, which may be of other queues and contexts. It is equal to the handle that it was made from.
+    ///
+    /// ```no_run
+    /// # fn f(queue: &oclave::Queue, x: &oclave::UsmSlice<f32>, y: &oclave::UsmSlice<f32>) -> oclave::Result<()> {
+    /// let filled = queue.fill(x, 1.5)?;
+    /// let copied = queue.after(&filled).copy(x, y)?;
+    /// queue.after(&[&filled, &copied]).marker()?.wait()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use = "dependencies do nothing until a command is put on the queue"]
+    pub fn after<'a>(&self, events: impl Handles<'a, Event>) -> Self {
+        let earlier = self.dependencies().iter().cloned();
+        let dependencies = earlier.chain(events.handles().cloned()).collect();
+        Self { inner: Arc::clone(&self.inner), dependencies: Some(dependencies) }
+    }
+
+    /// What every command waits for.
+    pub(crate) fn dependencies(&self) -> &[Event] {
+        self.dependencies.as_deref().unwrap_or_default()
     }
 
     /// Puts a command on the queue. All other functions that return an [`Event`] are short for this.
@@ -74,7 +95,11 @@ impl Queue {
     /// [`Invalid`](crate::ErrorKind::Invalid) when memory is of another context, being accessed by the host, or of other
     /// sizes than the command needs; for kernels also as [`Queue::parallel_for`].
     pub fn submit(&self, command: Command) -> Result<Event> {
-        self.after(&[]).submit(command)
+        let event = command::submit(self, command)?;
+        if self.context().blocking_submissions() && event.recorded().is_none() {
+            event.wait()?;
+        }
+        Ok(event)
     }
 
     /// Puts a command on the queue that a closure describes, as a command group of SYCL does.
@@ -83,7 +108,7 @@ impl Queue {
     /// # use oclave::{Command, Event, Queue, Result, UsmSlice};
     /// # fn f(queue: &Queue, x: &UsmSlice<f32>, event: &Event) -> Result<Event> {
     /// queue.submit_with(|h| {
-    ///     h.depends_on(event);
+    ///     h.after(event);
     ///     h.run(Command::fill(x, 0.0));
     /// })
     /// # }
@@ -92,7 +117,9 @@ impl Queue {
     /// # Errors
     /// As [`Queue::submit`]; [`Invalid`](crate::ErrorKind::Invalid) for more than one action. None is an empty command.
     pub fn submit_with(&self, describe: impl FnOnce(&mut Handler)) -> Result<Event> {
-        self.after(&[]).submit_with(describe)
+        let mut handler = Handler::default();
+        describe(&mut handler);
+        self.submit(handler.into_command()?)
     }
 
     /// Runs a closure on a thread of the library, in its place in the order, see [`Command::host_task`].
@@ -100,7 +127,7 @@ impl Queue {
     /// # Errors
     /// When the system has no thread. What the closure returns, and a panic, is the outcome of the event.
     pub fn host_task<R: TaskResult>(&self, task: impl Fn() -> R + Send + Sync + 'static) -> Result<Event> {
-        self.after(&[]).host_task(task)
+        self.submit(Command::host_task(task))
     }
 
     /// Runs a closure on a thread of the library, with elements of buffers, see [`Command::host_task_with`].
@@ -112,7 +139,7 @@ impl Queue {
         accessors: S,
         task: impl Fn(S::Views<'_>) -> R + Send + Sync + 'static,
     ) -> Result<Event> {
-        self.after(&[]).host_task_with(accessors, task)
+        self.submit(Command::host_task_with(accessors, task))
     }
 
     /// Runs a kernel over a range: a number of work-items (`1000`, [`Range`](crate::Range), `[640, 480]`) or an
@@ -124,7 +151,7 @@ impl Queue {
     /// [`Invalid`](crate::ErrorKind::Invalid) when memory is of another context or being accessed by the host,
     /// [`Build`](crate::ErrorKind::Build) and others when the kernel's program is built for the first time.
     pub fn parallel_for(&self, range: impl Into<NdRange>, call: KernelCall) -> Result<Event> {
-        self.after(&[]).parallel_for(range, call)
+        self.submit(Command::parallel_for(range, call))
     }
 
     /// Runs a kernel with one work-item.
@@ -132,94 +159,7 @@ impl Queue {
     /// # Errors
     /// As [`Queue::parallel_for`].
     pub fn single_task(&self, call: KernelCall) -> Result<Event> {
-        self.after(&[]).single_task(call)
-    }
-
-    /// Copies host data to USM of the same length, and waits.
-    ///
-    /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) for other lengths, memory of another context, or memory that the host accesses.
-    pub fn copy_to_device<T: Pod>(&self, from: &[T], to: &impl CopyTo<T>) -> Result<()> {
-        self.after(&[]).copy_to_device(from, to)
-    }
-
-    /// Copies USM to host data of the same length, and waits.
-    ///
-    /// # Errors
-    /// As [`Queue::copy_to_device`].
-    pub fn copy_to_host<T: Pod>(&self, from: &impl CopyFrom<T>, to: &mut [T]) -> Result<()> {
-        self.after(&[]).copy_to_host(from, to)
-    }
-
-    /// The elements of USM as a vector, when everything before has run.
-    ///
-    /// # Errors
-    /// As [`Queue::copy_to_device`].
-    pub fn read<T: Pod>(&self, from: &impl CopyFrom<T>) -> Result<Vec<T>> {
-        self.after(&[]).read(from)
-    }
-
-    /// Copies host data (a `Vec<T>` or an `Arc<[T]>`) to USM of the same length, later.
-    ///
-    /// # Errors
-    /// As [`Queue::copy_to_device`].
-    pub fn copy_to_device_async<T: Pod>(
-        &self,
-        from: impl Into<AsyncSource<T>>,
-        to: &impl CopyTo<T>,
-    ) -> Result<Event> {
-        self.after(&[]).copy_to_device_async(from, to)
-    }
-
-    /// As [`Queue::read`], later.
-    ///
-    /// # Errors
-    /// As [`Queue::copy_to_device`].
-    pub fn read_async<T: Pod>(&self, from: &impl CopyFrom<T>) -> Result<Readback<T>> {
-        self.after(&[]).read_async(from)
-    }
-
-    /// Copies USM to USM of the same length, of the same context.
-    ///
-    /// # Errors
-    /// As [`Queue::copy_to_device`]; also [`Invalid`](crate::ErrorKind::Invalid) where the two overlap.
-    pub fn copy<T: Pod>(&self, from: &impl CopyFrom<T>, to: &impl CopyTo<T>) -> Result<Event> {
-        self.after(&[]).copy(from, to)
-    }
-
-    /// Sets every element to a value.
-    ///
-    /// # Errors
-    /// As [`Queue::copy_to_device`].
-    pub fn fill<T: Pod>(&self, to: &impl CopyTo<T>, value: T) -> Result<Event> {
-        self.after(&[]).fill(to, value)
-    }
-
-    /// Sets every byte to a value.
-    ///
-    /// # Errors
-    /// As [`Queue::copy_to_device`].
-    pub fn memset<T: Pod>(&self, to: &impl CopyTo<T>, byte: u8) -> Result<Event> {
-        self.after(&[]).memset(to, byte)
-    }
-
-    /// Moves memory to the device ahead of its use. Does nothing but keep its place in the order where the device cannot.
-    ///
-    /// # Errors
-    /// As [`Queue::copy_to_device`].
-    pub fn prefetch<T: Pod>(&self, memory: &impl CopyFrom<T>) -> Result<Event> {
-        self.after(&[]).prefetch(memory)
-    }
-
-    /// Gives the driver a hint on how memory will be used.
-    ///
-    /// The extension defines the call but no advice, so no OpenCL driver takes such hints today. This only checks the memory
-    /// and keeps its place in the order.
-    ///
-    /// # Errors
-    /// As [`Queue::copy_to_device`].
-    pub fn mem_advise<T: Pod>(&self, memory: &impl CopyFrom<T>, advice: Advice) -> Result<Event> {
-        self.after(&[]).mem_advise(memory, advice)
+        self.submit(Command::single_task(call))
     }
 
     /// Runs an executable graph as one command (`sycl_ext_oneapi_graph`, section 7.6.4, `ext_oneapi_graph`).
@@ -234,20 +174,20 @@ impl Queue {
         self.submit(Command::graph(graph))
     }
 
-    /// A command that does nothing, and that is complete when everything before it is.
+    /// A command that does nothing, and that is complete when everything before it is, or the events of [`Queue::after`] are.
     ///
     /// # Errors
     /// When the driver refuses.
     pub fn marker(&self) -> Result<Event> {
-        self.after(&[]).marker()
+        self.submit(Command::marker())
     }
 
-    /// A command that does nothing, that waits for everything before it, and that everything behind it waits for.
+    /// As [`Queue::marker`], and everything behind it on the queue waits for it.
     ///
     /// # Errors
     /// When the driver refuses.
     pub fn barrier(&self) -> Result<Event> {
-        self.after(&[]).barrier()
+        self.submit(Command::barrier())
     }
 
     /// Hands everything on the queue to the device. Waiting does so too.
@@ -277,20 +217,21 @@ impl Queue {
 
     pub(super) fn around(context: Context, driver: Arc<driver::Queue>) -> Self {
         let order = Order::new(!driver.properties().out_of_order);
-        Self(Arc::new(Inner { order, recording: Arc::default(), driver, context }))
+        let inner = Inner { order, recording: Arc::default(), driver, context };
+        Self { inner: Arc::new(inner), dependencies: None }
     }
 
     pub(crate) fn driver(&self) -> &Arc<driver::Queue> {
-        &self.0.driver
+        &self.inner.driver
     }
 
     /// What is held back.
     pub(crate) fn order(&self) -> &Order {
-        &self.0.order
+        &self.inner.order
     }
 
     pub(crate) fn recording(&self) -> &Arc<Recording> {
-        &self.0.recording
+        &self.inner.recording
     }
 
     /// Refuses what a graph cannot run later.
@@ -305,11 +246,17 @@ impl Queue {
 
 impl PartialEq for Queue {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.inner, &other.inner)
     }
 }
 
 impl Eq for Queue {}
+
+impl Hash for Queue {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.recording().id().hash(state);
+    }
+}
 
 impl fmt::Debug for Queue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

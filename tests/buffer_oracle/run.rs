@@ -211,7 +211,7 @@ impl<'a> Run<'a> {
     /// Submits a command, after what used these pieces of USM.
     fn submit(&mut self, queue: &Queue, command: Command, pieces: &[usize]) {
         let after: Vec<&Event> = pieces.iter().filter_map(|piece| self.last[*piece].as_ref()).collect();
-        let event = queue.submit(command.after_all(&after)).unwrap();
+        let event = queue.submit(command.after(&after)).unwrap();
         pieces.iter().for_each(|piece| self.last[*piece] = Some(event.clone()));
     }
 
@@ -273,8 +273,8 @@ impl<'a> Run<'a> {
             DeviceOp::Write { to, first } => {
                 used.push(to);
                 match to.place {
-                    0 => Command::write(numbers(first, to.len), &self.accessor(to)),
-                    _ => Command::write(numbers(first, to.len), &self.memory(to)),
+                    0 => Command::write(&self.accessor(to), numbers(first, to.len)),
+                    _ => Command::write(&self.memory(to), numbers(first, to.len)),
                 }
             }
             DeviceOp::Read { from } => {

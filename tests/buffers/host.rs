@@ -104,8 +104,8 @@ fn commands_wait_for_host_writers() {
         let mut seen = [0; 8];
         for refused in [
             queue.read(&buffer.read()).map(drop),
-            queue.copy_to_host(&buffer.read(), &mut seen),
-            queue.copy_to_device(&seen, &buffer.write()),
+            queue.read_into(&buffer.read(), &mut seen),
+            queue.write(&buffer.write(), &seen),
         ] {
             let error = refused.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid);

@@ -91,8 +91,8 @@ fn copies_fills_and_reads() {
         let copied = queue.copy(&b.read().slice(..50).unwrap(), &memory).unwrap();
         assert_eq!(queue.after(&[&copied]).read(&memory).unwrap(), [7; 50]);
         queue.memset(&b.write().slice(10..20).unwrap(), 1).unwrap();
-        queue.copy_to_device_async(vec![5; 10], &b.write().slice(20..30).unwrap()).unwrap();
-        queue.copy_to_device(&[6; 10], &b.write().slice(30..40).unwrap()).unwrap();
+        queue.write_async(&b.write().slice(20..30).unwrap(), vec![5; 10]).unwrap();
+        queue.write(&b.write().slice(30..40).unwrap(), &[6; 10]).unwrap();
         let mut expected = [7; 100];
         expected[10..20].fill(0x0101_0101);
         expected[20..30].fill(5);
@@ -103,14 +103,14 @@ fn copies_fills_and_reads() {
             expected[25..35]
         );
         let mut some = [0; 20];
-        queue.copy_to_host(&b.read().slice(15..35).unwrap(), &mut some).unwrap();
+        queue.read_into(&b.read().slice(15..35).unwrap(), &mut some).unwrap();
         assert_eq!(some, expected[15..35]);
         let target = HostTarget::new(100).unwrap();
         queue.submit(Command::read(&b.read(), &target)).unwrap().wait().unwrap();
         assert_eq!(target.to_vec().unwrap(), expected);
         let error = queue.copy(&a.read(), &b.write().slice(1..).unwrap()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
-        let error = queue.copy_to_host(&a.read(), &mut some).unwrap_err();
+        let error = queue.read_into(&a.read(), &mut some).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
         let error = queue.copy(&a.read(), &a.write()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "overlapping");

@@ -3,7 +3,7 @@ use oclave::host_access::Read;
 use oclave::{DeviceGlobal, Queue, Result};
 
 fn write(queue: &Queue, global: &DeviceGlobal<i32, Read>) -> Result<()> {
-    queue.copy_to_global(global, &1)
+    queue.write(global, &1)
 }
 
 fn main() {}

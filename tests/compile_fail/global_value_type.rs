@@ -2,7 +2,7 @@
 use oclave::{DeviceGlobal, Queue, Result};
 
 fn write(queue: &Queue, global: &DeviceGlobal<i32>) -> Result<()> {
-    queue.copy_to_global(global, &1.0f32)
+    queue.write(global, &1.0f32)
 }
 
 fn main() {}

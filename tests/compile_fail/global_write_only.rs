@@ -3,7 +3,7 @@ use oclave::host_access::Write;
 use oclave::{DeviceGlobal, Queue, Result};
 
 fn read(queue: &Queue, global: &DeviceGlobal<i32, Write>) -> Result<i32> {
-    queue.copy_from_global(global)
+    queue.read(global)
 }
 
 fn main() {}

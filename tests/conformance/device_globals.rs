@@ -25,10 +25,10 @@ fn read_types(queue: &Queue) -> (Vec<i64>, Vec<f32>) {
 #[test]
 fn dg_ini_001_never_written_is_zero_to_the_host() {
     for queue in queues(&DEVICE_GLOBAL_MASKS) {
-        assert_eq!(queue.copy_from_global(&types::G_ZERO).unwrap(), 0);
-        assert_eq!(queue.copy_from_global(&define::LAST).unwrap(), 0);
+        assert_eq!(queue.read(&types::G_ZERO).unwrap(), 0);
+        assert_eq!(queue.read(&define::LAST).unwrap(), 0);
         let mut bytes = [1; 32];
-        queue.memcpy_from_global(&types::G_VECTORS, 0, &mut bytes).unwrap();
+        queue.read_into(&types::G_VECTORS.bytes(..bytes.len()).unwrap(), &mut bytes).unwrap();
         assert_eq!(bytes, [0; 32]);
     }
 }
@@ -43,8 +43,8 @@ fn dg_ini_002_a_kernel_reads_the_initial_value() {
 #[test]
 fn dg_ini_004_a_full_write_first_then_the_kernel() {
     for queue in queues(&DEVICE_GLOBAL_MASKS) {
-        queue.copy_to_global(&define::COUNTER, &77).unwrap();
-        queue.copy_to_global(&define::HISTOGRAM, &[8, 7, 6, 5, 4, 3, 2, 1]).unwrap();
+        queue.write(&define::COUNTER, &77).unwrap();
+        queue.write(&define::HISTOGRAM, &[8, 7, 6, 5, 4, 3, 2, 1]).unwrap();
         assert_eq!(read_shared(&queue), (77, vec![8, 7, 6, 5, 4, 3, 2, 1]));
     }
 }
@@ -53,7 +53,7 @@ fn dg_ini_004_a_full_write_first_then_the_kernel() {
 fn dg_ini_006_kernel_then_host_write_then_kernel() {
     for queue in queues(&DEVICE_GLOBAL_MASKS) {
         queue.single_task(define::count_up(1)).unwrap();
-        queue.copy_to_global(&define::COUNTER, &40).unwrap();
+        queue.write(&define::COUNTER, &40).unwrap();
         queue.single_task(define::count_up(2)).unwrap();
         assert_eq!(read_shared(&queue), (42, vec![1, 2, 3, 0, 0, 0, 0, 0]));
     }
@@ -74,17 +74,17 @@ fn dg_ini_007_initial_values_of_many_types() {
 #[test]
 fn dg_cpy_002_round_trips_of_many_types() {
     for queue in queues(&DEVICE_GLOBAL_MASKS) {
-        queue.copy_to_global(&types::G_CHAR, &-7).unwrap();
-        queue.copy_to_global(&types::G_ULONG, &u64::MAX).unwrap();
-        queue.copy_to_global(&types::G_ARRAY, &[9, 8, 7, 6]).unwrap();
-        let mut items = queue.copy_from_global(&types::G_ITEMS).unwrap();
+        queue.write(&types::G_CHAR, &-7).unwrap();
+        queue.write(&types::G_ULONG, &u64::MAX).unwrap();
+        queue.write(&types::G_ARRAY, &[9, 8, 7, 6]).unwrap();
+        let mut items = queue.read(&types::G_ITEMS).unwrap();
         items[1].parts = [-1, -2, -3, -4];
         items[1].weight = 0.5;
-        queue.copy_to_global(&types::G_ITEMS, &items).unwrap();
-        assert_eq!(queue.copy_from_global(&types::G_CHAR).unwrap(), -7);
-        assert_eq!(queue.copy_from_global(&types::G_ULONG).unwrap(), u64::MAX);
-        assert_eq!(queue.copy_from_global(&types::G_ARRAY).unwrap(), [9, 8, 7, 6]);
-        assert_eq!(queue.copy_from_global(&types::G_ITEMS).unwrap(), items);
+        queue.write(&types::G_ITEMS, &items).unwrap();
+        assert_eq!(queue.read(&types::G_CHAR).unwrap(), -7);
+        assert_eq!(queue.read(&types::G_ULONG).unwrap(), u64::MAX);
+        assert_eq!(queue.read(&types::G_ARRAY).unwrap(), [9, 8, 7, 6]);
+        assert_eq!(queue.read(&types::G_ITEMS).unwrap(), items);
         // The kernels see the same.
         let (integers, floats) = read_types(&queue);
         assert_eq!((integers[0], &integers[11..15], integers[29]), (-7, &[9, 8, 7, 6][..], -4));
@@ -95,10 +95,10 @@ fn dg_cpy_002_round_trips_of_many_types() {
 #[test]
 fn dg_cpy_003_one_element_in_the_middle() {
     for queue in queues(&DEVICE_GLOBAL_MASKS) {
-        queue.copy_to_global_at(&types::G_ARRAY, 2, &[-9]).unwrap();
-        assert_eq!(queue.copy_from_global(&types::G_ARRAY).unwrap(), [5, 2, -9, 0]);
+        queue.write(&types::G_ARRAY.slice(2..3).unwrap(), &[-9]).unwrap();
+        assert_eq!(queue.read(&types::G_ARRAY).unwrap(), [5, 2, -9, 0]);
         let mut element = [0];
-        queue.copy_from_global_at(&types::G_ARRAY, 2, &mut element).unwrap();
+        queue.read_into(&types::G_ARRAY.slice(2..2 + element.len()).unwrap(), &mut element).unwrap();
         assert_eq!(element, [-9]);
     }
 }
@@ -106,9 +106,9 @@ fn dg_cpy_003_one_element_in_the_middle() {
 #[test]
 fn dg_cpy_004_bytes_at_odd_offsets() {
     for queue in queues(&DEVICE_GLOBAL_MASKS) {
-        queue.memcpy_to_global(&types::G_ARRAY, 3, &[0xaa, 0xbb, 0xcc]).unwrap();
+        queue.write(&types::G_ARRAY.bytes(3..6).unwrap(), &[0xaa, 0xbb, 0xcc]).unwrap();
         let mut bytes = [0; 7];
-        queue.memcpy_from_global(&types::G_ARRAY, 1, &mut bytes).unwrap();
+        queue.read_into(&types::G_ARRAY.bytes(1..1 + bytes.len()).unwrap(), &mut bytes).unwrap();
         assert_eq!(bytes, [0, 0, 0xaa, 0xbb, 0xcc, 0, 0]);
     }
 }
@@ -117,19 +117,19 @@ fn dg_cpy_004_bytes_at_odd_offsets() {
 #[test]
 fn dg_cpy_006_a_const_global_is_readable() {
     for queue in queues(&DEVICE_GLOBAL_MASKS) {
-        assert_eq!(queue.copy_from_global(&access::ACCESS_CONST).unwrap(), 5);
+        assert_eq!(queue.read(&access::ACCESS_CONST).unwrap(), 5);
     }
 }
 
 #[test]
 fn dg_cpy_007_host_access_does_not_concern_kernels() {
     for queue in queues(&DEVICE_GLOBAL_MASKS) {
-        queue.copy_to_global(&access::ACCESS_WRITE, &20).unwrap();
+        queue.write(&access::ACCESS_WRITE, &20).unwrap();
         queue.single_task(access::access_add(100)).unwrap();
         let out = queue.context().alloc_device::<i32>(6).unwrap();
         queue.single_task(access::access_read_all(&out)).unwrap();
         assert_eq!(queue.read(&out).unwrap(), [101, 120, 103, 104, 5, 106]);
-        assert_eq!(queue.copy_from_global(&access::ACCESS_READ).unwrap(), 101);
+        assert_eq!(queue.read(&access::ACCESS_READ).unwrap(), 101);
     }
 }
 
@@ -137,9 +137,9 @@ fn dg_cpy_007_host_access_does_not_concern_kernels() {
 fn dg_cpy_010_write_kernel_read_without_waits() {
     for queue in queues(&DEVICE_GLOBAL_MASKS) {
         for round in 0..20 {
-            queue.copy_to_global(&define::COUNTER, &(round * 10)).unwrap();
+            queue.write(&define::COUNTER, &(round * 10)).unwrap();
             queue.single_task(define::count_up(1)).unwrap();
-            assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), round * 10 + 1);
+            assert_eq!(queue.read(&define::COUNTER).unwrap(), round * 10 + 1);
         }
     }
 }
@@ -148,7 +148,7 @@ fn dg_cpy_010_write_kernel_read_without_waits() {
 fn dg_scp_004_contexts_have_instances_of_their_own() {
     for queue in queues(&DEVICE_GLOBAL_MASKS) {
         let other = Queue::new(&Context::new(queue.device()).unwrap()).unwrap();
-        queue.copy_to_global(&define::COUNTER, &1000).unwrap();
+        queue.write(&define::COUNTER, &1000).unwrap();
         assert_eq!(read_shared(&other).0, 5);
         assert_eq!(read_shared(&queue).0, 1000);
     }
@@ -169,8 +169,8 @@ fn dg_krn_001_the_second_run_sees_the_first() {
         for _ in 0..3 {
             queue.single_task(define::count_up(4)).unwrap();
         }
-        assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 17);
-        assert_eq!(queue.copy_from_global(&define::LAST).unwrap(), 17);
+        assert_eq!(queue.read(&define::COUNTER).unwrap(), 17);
+        assert_eq!(queue.read(&define::LAST).unwrap(), 17);
     }
 }
 

@@ -1,6 +1,6 @@
 //! DG: the host's side of device globals, scopes, and kernel bundles.
 
-use oclave::{Command, DeviceGlobal, ErrorKind, Event, GlobalVariable, Graph, Queue};
+use oclave::{Command, DeviceGlobal, ErrorKind, Event, Graph, Queue};
 
 use crate::kernels::{
     globals_access as access, globals_define as define, globals_pointers as pointers, globals_scope as scope,
@@ -25,7 +25,7 @@ fn dg_ini_008_kernels_only_read_what_the_host_writes() {
         let x = queue.context().alloc_device::<f32>(1).unwrap();
         queue.fill(&x, 1.0).unwrap();
         let settings = define::Settings { gain: 42.0, ..bytemuck::Zeroable::zeroed() };
-        queue.copy_to_global(&define::SETTINGS, &settings).unwrap();
+        queue.write(&define::SETTINGS, &settings).unwrap();
         queue.parallel_for(1, define::apply_settings(&x)).unwrap();
         assert_eq!(queue.read(&x).unwrap(), [42.0]);
     }
@@ -34,12 +34,11 @@ fn dg_ini_008_kernels_only_read_what_the_host_writes() {
 #[test]
 fn dg_ini_009_a_large_variable_begins_as_zeroes() {
     for queue in queues(&DEVICE_GLOBAL_MASKS) {
-        let all =
-            queue.copy_from_global_async::<u32, _>(&types::G_LARGE, 0, 1 << 20).unwrap().wait().unwrap();
+        let all = queue.read_async(&types::G_LARGE.slice::<u32>(..1 << 20).unwrap()).unwrap().wait().unwrap();
         assert!(all.len() == 1 << 20 && all.iter().all(|word| *word == 0));
         queue.parallel_for(1 << 20, types::types_fill_large(3)).unwrap();
         let mut last = [0];
-        queue.copy_from_global_at(&types::G_LARGE, (1 << 20) - 1, &mut last).unwrap();
+        queue.read_into(&types::G_LARGE.slice((1 << 20) - 1..).unwrap(), &mut last).unwrap();
         assert_eq!(last, [(1 << 20) + 2]);
     }
 }
@@ -51,19 +50,19 @@ fn dg_cpy_001_whole_values_in_all_forms() {
         let list: Vec<&Event> = events.iter().collect();
         for (n, after) in [&list[..0], &list[..1], &list].into_iter().enumerate() {
             let value = [n as u32; 8];
-            queue.after(after).copy_to_global(&define::HISTOGRAM, &value).unwrap();
-            assert_eq!(queue.after(after).copy_from_global(&define::HISTOGRAM).unwrap(), value);
+            queue.after(after).write(&define::HISTOGRAM, &value).unwrap();
+            assert_eq!(queue.after(after).read(&define::HISTOGRAM).unwrap(), value);
             let value = [n as u32 + 10; 8];
-            let sent = queue.after(after).copy_to_global_async(&define::HISTOGRAM, 0, vec![value]).unwrap();
-            let back = queue
-                .after(&[&sent])
-                .copy_from_global_async::<[u32; 8], _>(&define::HISTOGRAM, 0, 1)
-                .unwrap();
-            assert_eq!(back.wait().unwrap(), [value]);
+            let sent = queue.after(after).write_async(&define::HISTOGRAM, value).unwrap();
+            let back = queue.after(&[&sent]).read_async(&define::HISTOGRAM).unwrap();
+            assert_eq!(back.wait().unwrap(), value);
             let value = [n as u32 + 20; 8];
-            queue.after(after).memcpy_to_global(&define::HISTOGRAM, 0, bytemuck::bytes_of(&value)).unwrap();
+            queue
+                .after(after)
+                .write(&define::HISTOGRAM.bytes(..).unwrap(), bytemuck::bytes_of(&value))
+                .unwrap();
             let mut bytes = [0; 32];
-            queue.after(after).memcpy_from_global(&define::HISTOGRAM, 0, &mut bytes).unwrap();
+            queue.after(after).read_into(&define::HISTOGRAM.bytes(..).unwrap(), &mut bytes).unwrap();
             assert_eq!(bytes, bytemuck::bytes_of(&value));
         }
     }
@@ -76,12 +75,12 @@ fn dg_cpy_001_from_and_to_memory_of_every_kind() {
         let host = queue.context().alloc_host::<u32>(8).unwrap();
         let shared = queue.context().alloc_shared::<u32>(8).unwrap();
         queue.fill(&device, 7).unwrap();
-        queue.copy_to_global_usm(&define::HISTOGRAM, 0, &device).unwrap();
-        queue.copy_from_global_usm(&define::HISTOGRAM, 0, &host).unwrap().wait().unwrap();
+        queue.copy(&device, &define::HISTOGRAM.slice(..device.len()).unwrap()).unwrap();
+        queue.copy(&define::HISTOGRAM.slice(..host.len()).unwrap(), &host).unwrap().wait().unwrap();
         assert_eq!(&host.read().unwrap()[..], [7; 8]);
         host.write().unwrap()[3] = 9;
-        queue.copy_to_global_usm(&define::HISTOGRAM, 0, &host).unwrap();
-        queue.copy_from_global_usm(&define::HISTOGRAM, 0, &shared).unwrap().wait().unwrap();
+        queue.copy(&host, &define::HISTOGRAM.slice(..host.len()).unwrap()).unwrap();
+        queue.copy(&define::HISTOGRAM.slice(..shared.len()).unwrap(), &shared).unwrap().wait().unwrap();
         assert_eq!(&shared.read().unwrap()[..], [7, 7, 7, 9, 7, 7, 7, 7]);
     }
 }
@@ -94,8 +93,11 @@ fn dg_cpy_006_writing_a_const_global_by_name_is_refused() {
             .unwrap()
             .device_global("access_const")
             .unwrap();
-        assert_eq!(queue.copy_to_global(&constant, &1i32).unwrap_err().kind(), ErrorKind::Invalid);
-        assert_eq!(queue.copy_from_global(&access::ACCESS_CONST).unwrap(), 5);
+        assert_eq!(
+            queue.write(&constant.slice(..).unwrap(), &[1i32]).unwrap_err().kind(),
+            ErrorKind::Invalid
+        );
+        assert_eq!(queue.read(&access::ACCESS_CONST).unwrap(), 5);
     }
 }
 
@@ -112,8 +114,8 @@ fn dg_cpy_007_by_name_access_is_refused_at_run_time() {
         ] {
             let global = bundle.device_global(name).unwrap();
             for (allowed, outcome) in [
-                (read, queue.copy_from_global::<i32, _>(&global).map(drop)),
-                (write, queue.copy_to_global(&global, &1i32)),
+                (read, queue.read(&global.slice::<i32>(..).unwrap()).map(drop)),
+                (write, queue.write(&global.slice(..).unwrap(), &[1i32])),
             ] {
                 let refused = outcome.err().map(|error| error.kind());
                 assert_eq!(refused, if allowed { None } else { Some(ErrorKind::Invalid) }, "{name}");
@@ -130,23 +132,22 @@ fn dg_cpy_011_after_the_event_of_a_kernel() {
             continue;
         };
         let added = queue.single_task(define::count_up(1)).unwrap();
-        assert_eq!(queue.after(&[&added]).copy_from_global(&define::COUNTER).unwrap(), 6);
-        let written = queue.after(&[&added]).copy_to_global_async(&define::COUNTER, 0, vec![50]).unwrap();
+        assert_eq!(queue.after(&[&added]).read(&define::COUNTER).unwrap(), 6);
+        let written = queue.after(&[&added]).write_async(&define::COUNTER, 50).unwrap();
         let added = queue.after(&[&written]).single_task(define::count_up(1)).unwrap();
-        let back =
-            in_order.after(&[&added]).copy_from_global_async::<i32, _>(&define::COUNTER, 0, 1).unwrap();
-        assert_eq!(back.wait().unwrap(), [51]);
+        let back = in_order.after(&[&added]).read_async(&define::COUNTER).unwrap();
+        assert_eq!(back.wait().unwrap(), 51);
     }
 }
 
 #[test]
 fn dg_scp_002_values_survive_other_builds() {
     for queue in queues(&DEVICE_GLOBAL_MASKS) {
-        queue.copy_to_global(&define::COUNTER, &60).unwrap();
+        queue.write(&define::COUNTER, &60).unwrap();
         for round in 1..4 {
             let bundle = crate::common::load::image(queue.context(), DEFINE_IMAGE).unwrap();
             queue.single_task(bundle.kernel("count_up").unwrap().call().value(1)).unwrap();
-            assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 60 + round);
+            assert_eq!(queue.read(&define::COUNTER).unwrap(), 60 + round);
         }
     }
 }
@@ -168,7 +169,7 @@ fn dg_scp_002_shared_values_survive_other_specializations() {
 #[test]
 fn dg_scp_005_the_host_first_builds_the_program() {
     for queue in queues(&DEVICE_GLOBAL_MASKS) {
-        queue.copy_to_global(&scope::SCOPED, &30).unwrap();
+        queue.write(&scope::SCOPED, &30).unwrap();
         assert_eq!(read_scoped(&queue), [30, 1, 2, 3, 4, 0]);
     }
 }
@@ -177,8 +178,8 @@ fn dg_scp_005_the_host_first_builds_the_program() {
 fn dg_scp_006_a_kernel_first_its_program_is_used() {
     for queue in queues(&DEVICE_GLOBAL_MASKS) {
         queue.single_task(scope::scoped_add(3)).unwrap();
-        assert_eq!(queue.copy_from_global(&scope::SCOPED).unwrap(), 20);
-        queue.copy_to_global_at(&scope::SCOPED_TABLE, 1, &[8, 9]).unwrap();
+        assert_eq!(queue.read(&scope::SCOPED).unwrap(), 20);
+        queue.write(&scope::SCOPED_TABLE.slice(1..3).unwrap(), &[8, 9]).unwrap();
         assert_eq!(read_scoped(&queue), [20, 1, 8, 9, 4, 1]);
     }
 }
@@ -188,7 +189,7 @@ fn dg_scp_006_in_two_programs_the_host_is_refused() {
     for queue in queues(&DEVICE_GLOBAL_MASKS) {
         queue.single_task(scope::scoped_add(3)).unwrap();
         queue.single_task(scope::scoped_add(3).spec(&scope::SCOPED_STEP, 2)).unwrap();
-        let error = queue.copy_from_global(&scope::SCOPED).unwrap_err();
+        let error = queue.read(&scope::SCOPED).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
     }
 }
@@ -197,7 +198,7 @@ fn dg_scp_006_in_two_programs_the_host_is_refused() {
 fn dg_scp_008_without_a_kernel_no_image_holds_it() {
     static UNUSED: DeviceGlobal<i32> = DeviceGlobal::new(scope::SCOPED.images(), "scoped_unused");
     for queue in queues(&DEVICE_GLOBAL_MASKS) {
-        let error = queue.copy_from_global(&UNUSED).unwrap_err();
+        let error = queue.read(&UNUSED).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::KernelNotSupported, "{error}");
     }
 }
@@ -206,8 +207,8 @@ fn dg_scp_008_without_a_kernel_no_image_holds_it() {
 fn dg_scp_010_a_size_that_is_not_the_modules_is_refused() {
     static WIDE: DeviceGlobal<i64> = DeviceGlobal::new(scope::SCOPED.images(), "scoped");
     for queue in queues(&DEVICE_GLOBAL_MASKS) {
-        assert_eq!(queue.copy_from_global(&WIDE).unwrap_err().kind(), ErrorKind::Invalid);
-        assert_eq!(queue.copy_to_global(&WIDE, &1).unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(queue.read(&WIDE).unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(queue.write(&WIDE, &1).unwrap_err().kind(), ErrorKind::Invalid);
     }
 }
 
@@ -219,9 +220,9 @@ fn dg_lnk_003_loaded_and_unloaded_many_times() {
         let mut first = None;
         for round in 0..1000 {
             let bundle = crate::common::load::image(queue.context(), SCOPE_IMAGE).unwrap();
-            let scoped = bundle.device_global("scoped").unwrap();
-            assert_eq!(queue.copy_from_global::<i32, _>(&scoped).unwrap(), 17, "round {round}");
-            queue.copy_to_global(&scoped, &round).unwrap();
+            let scoped = bundle.device_global("scoped").unwrap().slice::<i32>(..).unwrap();
+            assert_eq!(queue.read(&scoped).unwrap(), [17], "round {round}");
+            queue.write(&scoped, &[round]).unwrap();
             drop((bundle, scoped));
             queue.wait().unwrap();
             let live = session.live();
@@ -236,15 +237,15 @@ fn dg_lnk_005_static_variables_of_two_sources() {
         let out = queue.context().alloc_device::<i32>(1).unwrap();
         queue.single_task(static_a::static_a_add(1, &out)).unwrap();
         queue.single_task(static_b::static_b_add(1, &out)).unwrap();
-        assert_eq!(queue.copy_from_global(&static_a::SAME_NAME).unwrap(), 101);
-        assert_eq!(queue.copy_from_global(&static_b::SAME_NAME).unwrap(), 201);
+        assert_eq!(queue.read(&static_a::SAME_NAME).unwrap(), 101);
+        assert_eq!(queue.read(&static_b::SAME_NAME).unwrap(), 201);
     }
 }
 
 #[test]
 fn dg_dev_003_the_address_is_good_for_copies() {
     for queue in queues(&DEVICE_GLOBAL_MASKS) {
-        let view = queue.global_memory::<i32, _>(&pointers::TARGET).unwrap();
+        let view = pointers::TARGET.memory::<i32>(&queue).unwrap();
         let other = queue.context().alloc_device::<i32>(4).unwrap();
         assert_eq!(view.len(), 4);
         queue.copy(&view, &other).unwrap();
@@ -254,7 +255,7 @@ fn dg_dev_003_the_address_is_good_for_copies() {
         let address = pointers::TARGET.device_address(&queue).unwrap();
         assert_eq!(queue.read(&out).unwrap(), [address + 8]);
         // In a program as well.
-        let view = queue.global_memory::<i32, _>(&scope::SCOPED_TABLE).unwrap();
+        let view = scope::SCOPED_TABLE.memory::<i32>(&queue).unwrap();
         queue.copy(&view, &other).unwrap();
         assert_eq!(queue.read(&other).unwrap(), [1, 2, 3, 4]);
     }
@@ -279,7 +280,7 @@ fn dg_grf_002_copies_in_graphs() {
         let context = queue.context();
         let (values, seen) =
             (context.alloc_device::<u32>(8).unwrap(), context.alloc_device::<u32>(8).unwrap());
-        let bins = define::HISTOGRAM.elements(0, 8);
+        let bins = define::HISTOGRAM.slice(..8).unwrap();
         let commands = || [Command::copy(&values, &bins), Command::copy(&bins, &seen)];
 
         let strict = Graph::new(context, queue.device()).unwrap();
@@ -313,7 +314,7 @@ fn dg_grf_002_copies_in_graphs() {
                 queue.submit_graph(&executable).unwrap();
                 queue.single_task(define::add_to_bin(3)).unwrap();
                 assert_eq!(queue.read(&seen).unwrap(), [replay; 8]);
-                let kept: [u32; 8] = queue.copy_from_global(&define::HISTOGRAM).unwrap();
+                let kept: [u32; 8] = queue.read(&define::HISTOGRAM).unwrap();
                 assert_eq!(kept, [replay, replay, replay, replay + 1, replay, replay, replay, replay]);
             }
         }

@@ -122,7 +122,7 @@ fn g_err_004_sizes_of_buffers() {
     let column = |rows: usize| square.read().part([0, 2], [rows, 1]).unwrap();
     for command in [
         Command::copy(&long.read(), &memory),
-        Command::write(vec![0.0_f32; 4], &long.write()),
+        Command::write(&long.write(), vec![0.0_f32; 4]),
         Command::copy(&column(7), &long.write()),
     ] {
         assert_eq!(graph.add(command).unwrap_err().kind(), ErrorKind::Invalid);

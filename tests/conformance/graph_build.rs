@@ -145,7 +145,7 @@ fn g_prp_001_types() {
         (Command::empty(), NodeType::Empty),
         (Command::parallel_for(8, saxpy(2.0, &x, &y)), NodeType::Kernel),
         (Command::copy(&x, &y), NodeType::Memcpy),
-        (Command::write(vec![0.0_f32; 8], &x), NodeType::Memcpy),
+        (Command::write(&x, vec![0.0_f32; 8]), NodeType::Memcpy),
         (Command::read(&x, &host), NodeType::Memcpy),
         (Command::memset(&x, 1), NodeType::Memset),
         (Command::fill(&x, 1.0), NodeType::Memfill),
@@ -233,7 +233,7 @@ fn draw(graph: &Graph, record: bool) {
         let a = queue.submit(a).unwrap();
         let b = queue.submit(b.after(&a)).unwrap();
         let c = queue.submit(c.after(&a)).unwrap();
-        queue.submit(d.after_all(&[&b, &c])).unwrap();
+        queue.submit(d.after(&[&b, &c])).unwrap();
         recording.end();
     } else {
         let [a, b, c, d] = commands;

@@ -14,7 +14,7 @@ fn graph(context: &Context, device: &Device, target: &HostTarget<u32>) -> Graph 
     let graph = Graph::new(context, device).unwrap();
     let [a, b] = [(); 2].map(|()| context.alloc_device_on::<u32>(device, 8).unwrap());
     let commands = [
-        Command::write((0..8).collect::<Vec<u32>>(), &a),
+        Command::write(&a, (0..8).collect::<Vec<u32>>()),
         Command::parallel_for(8, buffers::advance(&a, 2, 1)),
         Command::fill(&a.slice(2..4).unwrap(), 100),
         Command::copy(&a, &b),
@@ -209,7 +209,7 @@ fn g_clb_001_each_command_by_itself() {
                 false,
                 Command::fill(&a.slice(0..6).unwrap().cast::<[u32; 3]>().unwrap(), [1, 2, 3]),
             ),
-            ("write", false, Command::write(vec![5_u32; 8], &b)),
+            ("write", false, Command::write(&b, vec![5_u32; 8])),
             ("read", false, Command::read(&b, &target)),
             ("prefetch", false, Command::prefetch(&a)),
             ("empty", false, Command::empty()),

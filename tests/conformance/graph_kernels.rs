@@ -1,6 +1,6 @@
 //! Kernels of every kind in graphs: G-KRN; device globals in graphs: G-ERR-004.
 
-use oclave::{Command, GlobalVariable, Graph, Local};
+use oclave::{Command, Graph, Local, UsmSlice};
 
 use super::graph_support::ways;
 use super::kernels::{
@@ -58,7 +58,7 @@ fn g_krn_003_two_values_of_one_constant() {
         graph.add(Command::parallel_for(8, call(&z))).unwrap();
         way.run(&graph, 2);
         let once = |factor: f32| (factor + 0.5) * factor + 0.5;
-        let read = |memory| way.queue.read(memory).unwrap()[3];
+        let read = |memory: &UsmSlice<f32>| way.queue.read(memory).unwrap()[3];
         assert_eq!([read(&x), read(&y), read(&z)], [once(5.0), once(7.0), once(3.0)]);
     }
 }
@@ -155,7 +155,7 @@ fn g_krn_011_device_globals_are_read_at_the_replay() {
         graph.after_all_leaves().add(Command::single_task(using::read_shared(&count, &bins))).unwrap();
         let executable = way.finalize(&graph);
         for value in [10, 20] {
-            way.queue.copy_to_global(&define::COUNTER, &value).unwrap();
+            way.queue.write(&define::COUNTER, &value).unwrap();
             way.queue.submit_graph(&executable).unwrap().wait().unwrap();
             assert_eq!(way.queue.read(&count).unwrap(), [value + 1]);
         }
@@ -168,8 +168,8 @@ fn g_err_004_copies_of_device_globals_work_where_they_are_allowed() {
         let graph = Graph::builder(way.context(), way.queue.device()).allow_device_globals().build().unwrap();
         let values = way.device(&[0_u32; 8]);
         let target = way.device(&[0_u32; 8]);
-        let bins = define::HISTOGRAM.elements(0, 8);
-        graph.add(Command::write(vec![6_u32; 8], &values)).unwrap();
+        let bins = define::HISTOGRAM.slice(..8).unwrap();
+        graph.add(Command::write(&values, vec![6_u32; 8])).unwrap();
         graph.after_all_leaves().add(Command::copy(&values, &bins)).unwrap();
         graph.after_all_leaves().add(Command::single_task(define::add_to_bin(3))).unwrap();
         graph.after_all_leaves().add(Command::copy(&bins, &target)).unwrap();

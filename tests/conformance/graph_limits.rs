@@ -2,9 +2,7 @@
 
 use std::sync::Barrier;
 
-use oclave::{
-    Command, Context, Error, ErrorKind, Event, GlobalVariable, Graph, HostTarget, Node, Queue, QueueState,
-};
+use oclave::{Command, Context, Error, ErrorKind, Event, Graph, HostTarget, Node, Queue, QueueState};
 
 use super::graph_support::{edges, in_order, node, out_of_order, task};
 use super::kernels::saxpy::saxpy;
@@ -44,13 +42,13 @@ fn g_err_001_copies_that_wait() {
     let memory = queue.context().alloc_device::<u32>(4).unwrap();
     let mut host = [0_u32; 4];
     let recording = graph.record(&queue).unwrap();
-    invalid(queue.copy_to_device(&[1_u32; 4], &memory), "Command::write");
-    invalid(queue.copy_to_host(&memory, &mut host), "Command::read");
+    invalid(queue.write(&memory, &[1_u32; 4]), "Command::write");
+    invalid(queue.read_into(&memory, &mut host), "Command::read");
     invalid(queue.read(&memory), "Command::read");
     invalid(queue.read_async(&memory), "Command::read");
     // What to do instead.
     let target = HostTarget::<u32>::new(4).unwrap();
-    queue.submit(Command::write(vec![1_u32; 4], &memory)).unwrap();
+    queue.submit(Command::write(&memory, vec![1_u32; 4])).unwrap();
     queue.submit(Command::read(&memory, &target)).unwrap();
     recording.end();
     assert_eq!(edges(&graph), [vec![], vec![0]]);
@@ -69,7 +67,7 @@ fn g_err_002_events_from_outside() {
     recording.end();
     invalid(queue.submit(task().after(&recorded)), "recording has ended");
     invalid(
-        queue.after(&[&recorded]).copy_to_device(&[0_u32; 0], &queue.context().alloc_device(0).unwrap()),
+        queue.after(&[&recorded]).write(&queue.context().alloc_device(0).unwrap(), &[0_u32; 0]),
         "recorded",
     );
     let after = queue.marker().unwrap();
@@ -106,7 +104,7 @@ fn g_err_004_device_globals_must_be_allowed() {
     let Some((queue, graph)) = in_order() else { return };
     use super::kernels::globals_access::ACCESS_READ_WRITE as COUNTER;
     let memory = queue.context().alloc_device::<i32>(1).unwrap();
-    let command = || Command::copy(&COUNTER.elements(0, 1), &memory);
+    let command = || Command::copy(&COUNTER.slice(..1).unwrap(), &memory);
     invalid(graph.add(command()), "allow_device_globals");
     let recording = graph.record(&queue).unwrap();
     invalid(queue.submit(command()), "allow_device_globals");
@@ -133,7 +131,7 @@ fn g_err_004_what_a_queue_refuses_is_refused_at_once() {
         (Command::copy(&x, &foreign), ErrorKind::Invalid),
         (Command::copy(&x, &short), ErrorKind::Invalid),
         (Command::copy(&x.slice(0..4).unwrap(), &x.slice(2..6).unwrap()), ErrorKind::Invalid),
-        (Command::write(vec![0.0_f32; 4], &x), ErrorKind::Invalid),
+        (Command::write(&x, vec![0.0_f32; 4]), ErrorKind::Invalid),
         (Command::read(&x, &target), ErrorKind::Invalid),
         (Command::parallel_for([usize::MAX, 2], saxpy(1.0, &x, &x)), ErrorKind::NdRange),
     ];
@@ -191,7 +189,7 @@ fn g_thr_001_queues_recorded_by_threads() {
             let a = queue.submit(task()).unwrap();
             let b = queue.submit(task().after(&a)).unwrap();
             let c = queue.submit(task().after(&a)).unwrap();
-            queue.submit(task().after_all(&[&b, &c])).unwrap();
+            queue.submit(task().after(&[&b, &c])).unwrap();
             recording.end();
         }
     });

@@ -16,7 +16,7 @@ fn g_mem_001_between_memory_of_every_kind() {
         let target = HostTarget::<u32>::new(16).unwrap();
         let graph = way.graph();
         let data: Vec<u32> = (0..16).collect();
-        graph.add(Command::write(data.clone(), &device[0])).unwrap();
+        graph.add(Command::write(&device[0], data.clone())).unwrap();
         graph.after_all_leaves().add(Command::copy(&device[0], &device[1])).unwrap();
         graph.after_all_leaves().add(Command::copy(&device[1], &host)).unwrap();
         graph.after_all_leaves().add(Command::copy(&host, &shared)).unwrap();
@@ -118,7 +118,7 @@ fn g_mem_009_nothing_but_copies() {
         let (write, read) = (way.graph(), way.graph());
         let target = HostTarget::<u32>::new(8).unwrap();
         for value in 0..4_u32 {
-            write.after_all_leaves().add(Command::write(vec![value; 8], &a)).unwrap();
+            write.after_all_leaves().add(Command::write(&a, vec![value; 8])).unwrap();
             read.after_all_leaves().add(Command::read(&b, &target)).unwrap();
         }
         let within = way.graph();

@@ -203,7 +203,7 @@ fn g_rec_012_shortcuts_with_dependencies() {
     let set = queue.memset(&y, 0).unwrap();
     let ran = queue.after(&[&filled, &set]).parallel_for(8, saxpy()).unwrap();
     let copied = queue.after(&[&ran]).copy(&x, &y).unwrap();
-    let written = queue.after(&[&copied]).copy_to_device_async(vec![1.0_f32; 8], &x).unwrap();
+    let written = queue.after(&[&copied]).write_async(&x, vec![1.0_f32; 8]).unwrap();
     let fetched = queue.after(&[&written]).prefetch(&x).unwrap();
     let single = queue.after(&[&fetched, &set]).single_task(saxpy()).unwrap();
     queue.after(&[&single]).mem_advise(&x, oclave::Advice::ReadMostly).unwrap();
@@ -217,7 +217,7 @@ fn g_rec_012_shortcuts_with_dependencies() {
         Command::memset(&y, 0),
         Command::parallel_for(8, saxpy()),
         Command::copy(&x, &y),
-        Command::write(vec![1.0_f32; 8], &x),
+        Command::write(&x, vec![1.0_f32; 8]),
         Command::prefetch(&x),
         Command::single_task(saxpy()),
         Command::mem_advise(&x, oclave::Advice::ReadMostly),
@@ -227,7 +227,7 @@ fn g_rec_012_shortcuts_with_dependencies() {
     let mut events = Vec::new();
     for (command, after) in commands.into_iter().zip(&chain) {
         let event = queue.submit_with(|h| {
-            after.iter().for_each(|at| h.depends_on(&events[*at]));
+            after.iter().for_each(|at| h.after(&events[*at]));
             h.run(command);
         });
         events.push(event.unwrap());
@@ -261,7 +261,7 @@ fn g_rec_016_empty_command_groups() {
     let Some(([queue], graph)) = out_of_order() else { return };
     let recording = graph.record(&queue).unwrap();
     let first = queue.submit(task()).unwrap();
-    let empty = queue.submit_with(|h| h.depends_on(&first)).unwrap();
+    let empty = queue.submit_with(|h| h.after(&first)).unwrap();
     queue.submit(task().after(&empty)).unwrap();
     queue.submit_with(|_| ()).unwrap();
     recording.end();
@@ -425,7 +425,7 @@ fn g_qst_007_a_refused_command_lets_nobody_join() {
     let recording = graph.record(&a).unwrap();
     let eager = b.marker().unwrap();
     let first = a.submit(task()).unwrap();
-    let refused = b.submit(task().after_all(&[&first, &eager])).unwrap_err();
+    let refused = b.submit(task().after(&[&first, &eager])).unwrap_err();
     assert_eq!((refused.kind(), b.state()), (ErrorKind::Invalid, QueueState::Executing));
     recording.end();
     assert_eq!(graph.len(), 1);
@@ -478,7 +478,7 @@ fn g_bar_001_barriers_behind_barriers() {
     let Some(([queue], graph)) = out_of_order() else { return };
     let recording = graph.record(&queue).unwrap();
     let events = [(); 3].map(|()| queue.submit(task()).unwrap());
-    queue.submit(Command::barrier_after(&[&events[0], &events[1]])).unwrap();
+    queue.submit(Command::barrier().after(&[&events[0], &events[1]])).unwrap();
     (0..2).for_each(|_| drop(queue.submit(task()).unwrap()));
     queue.barrier().unwrap();
     queue.barrier().unwrap();
@@ -517,7 +517,7 @@ fn g_bar_003_a_list_of_another_queue() {
     let Some(([a, b], graph)) = out_of_order() else { return };
     let recording = graph.record(&[&a, &b]).unwrap();
     let events = [(); 3].map(|()| a.submit(task()).unwrap());
-    b.submit(Command::barrier_after(&[&events[1]])).unwrap();
+    b.submit(Command::barrier().after(&[&events[1]])).unwrap();
     (0..2).for_each(|_| drop(b.submit(task()).unwrap()));
     a.submit(task()).unwrap();
     recording.end();
@@ -547,10 +547,10 @@ fn g_bar_004_lists_of_both_queues() {
     let first = a.submit(task()).unwrap();
     let second = a.submit(task()).unwrap();
     let third = b.submit(task()).unwrap();
-    let barrier = b.submit(Command::barrier_after(&[&first, &second, &third])).unwrap();
+    let barrier = b.submit(Command::barrier().after(&[&first, &second, &third])).unwrap();
     let fifth = b.submit(task()).unwrap();
     let sixth = a.submit(task()).unwrap();
-    b.submit(Command::barrier_after(&[&barrier, &fifth, &sixth])).unwrap();
+    b.submit(Command::barrier().after(&[&barrier, &fifth, &sixth])).unwrap();
     recording.end();
     assert_eq!(edges(&graph), [NONE, NONE, NONE, vec![0, 1, 2], vec![3], NONE, vec![3, 4, 5]]);
 }
@@ -565,7 +565,7 @@ fn g_bar_007_in_order_queues() {
         if own {
             b.submit(task()).unwrap();
         }
-        b.submit(Command::barrier_after(&[&first])).unwrap();
+        b.submit(Command::barrier().after(&[&first])).unwrap();
         b.submit(task()).unwrap();
         recording.end();
         let expected = if own { vec![NONE, NONE, vec![0, 1], vec![2]] } else { vec![NONE, vec![0], vec![1]] };
@@ -574,7 +574,7 @@ fn g_bar_007_in_order_queues() {
     let Some((queue, graph)) = in_order() else { return };
     let recording = graph.record(&queue).unwrap();
     (0..2).for_each(|_| drop(queue.submit(task()).unwrap()));
-    queue.submit(Command::barrier_after(&[])).unwrap();
+    queue.submit(Command::barrier()).unwrap();
     queue.submit(task()).unwrap();
     recording.end();
     assert_eq!(edges(&graph), [NONE, vec![0], vec![1], vec![2]]);
@@ -591,12 +591,12 @@ fn g_bar_010_sessions_between_every_step() {
         event
     };
     let first = step(&a, task());
-    step(&a, Command::barrier_after(&[&first]));
+    step(&a, Command::barrier().after(&[&first]));
     let third = step(&a, task());
     step(&b, task());
     step(&b, Command::barrier());
     let sixth = step(&b, task());
-    step(&b, Command::barrier_after(&[&third, &sixth]));
+    step(&b, Command::barrier().after(&[&third, &sixth]));
     assert_eq!(edges(&graph), [NONE, vec![0], vec![1], NONE, vec![3], vec![4], vec![2, 5]]);
 }
 

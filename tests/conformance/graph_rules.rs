@@ -41,11 +41,11 @@ fn g_ino_001_a_refused_command_is_no_link() {
     let outside = queue.marker().unwrap();
     let recording = graph.record(&queue).unwrap();
     queue.submit(task()).unwrap();
-    for refused in [Command::write(vec![0_u32; 3], &memory), task().after(&outside)] {
+    for refused in [Command::write(&memory, vec![0_u32; 3]), task().after(&outside)] {
         assert_eq!(queue.submit(refused).unwrap_err().kind(), ErrorKind::Invalid);
     }
     let described = queue.submit_with(|handler| {
-        handler.depends_on(&outside);
+        handler.after(&outside);
         handler.run(task());
     });
     assert_eq!(described.unwrap_err().kind(), ErrorKind::Invalid);
@@ -92,7 +92,7 @@ fn g_exp_005_commands_of_no_size() {
             Command::copy(&none, &values.slice(5..5).unwrap()),
             advance_by(&values, 5, 0),
             Command::memset(&none, 1),
-            Command::write(Vec::<u32>::new(), &none),
+            Command::write(&none, Vec::<u32>::new()),
             Command::read(&none, &target),
             Command::prefetch(&none),
             advance_by(&values, 1, 1),

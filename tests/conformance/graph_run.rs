@@ -243,7 +243,7 @@ fn g_ino_006_a_chain_of_copies() {
         let (a, b) = (way.device(&[0_u32; 8]), way.device(&[0_u32; 8]));
         let target = HostTarget::<u32>::new(8).unwrap();
         let graph = recorded(&way, |queue| {
-            queue.submit(Command::write(vec![7_u32; 8], &a)).unwrap();
+            queue.submit(Command::write(&a, vec![7_u32; 8])).unwrap();
             queue.copy(&a, &b).unwrap();
             queue.submit(advance(&b)).unwrap();
             queue.submit(Command::read(&b, &target)).unwrap();

@@ -188,7 +188,7 @@ fn g_sub_005_twice_within_others() {
         graph.add(&around).unwrap();
         let executable = way.finalize(&graph);
         for _ in 0..10 {
-            way.queue.copy_to_device(&[1; 8], &values).unwrap();
+            way.queue.write(&values, &[1; 8]).unwrap();
             way.queue.submit_graph(&executable).unwrap().wait().unwrap();
             assert_eq!(way.queue.read(&values).unwrap(), [15; 8]);
         }

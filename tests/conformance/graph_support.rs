@@ -108,7 +108,7 @@ impl Way {
 
     pub(crate) fn device<T: Pod>(&self, data: &[T]) -> UsmSlice<T, usm::Device> {
         let memory = self.context().alloc_device(data.len()).unwrap();
-        self.queue.copy_to_device(data, &memory).unwrap();
+        self.queue.write(&memory, data).unwrap();
         memory
     }
 }

@@ -389,7 +389,7 @@ fn g_upd_023_copies_fills_and_host_tasks_get_other_commands() {
         assert_eq!((target.to_vec().unwrap()[0], ran.load(Ordering::Relaxed)), (1, 1));
         fill.update_command(Command::fill(&x, 2)).unwrap();
         first.update_command(task(10)).unwrap();
-        copy.update_command(Command::write(vec![3_u32; LEN], &y)).unwrap();
+        copy.update_command(Command::write(&y, vec![3_u32; LEN])).unwrap();
         executable.update_nodes(&[&fill, &first, &copy, &read]).unwrap();
         bench.run(&executable);
         bench.queue.wait().unwrap();
@@ -469,7 +469,7 @@ fn g_dlm_005_a_local_array_of_fixed_size() {
             bench.context.alloc_device::<i32>(LEN).unwrap(),
         );
         for memory in [&x, &y] {
-            bench.queue.copy_to_device(&std::array::from_fn::<i32, LEN, _>(|i| i as i32), memory).unwrap();
+            bench.queue.write(memory, &std::array::from_fn::<i32, LEN, _>(|i| i as i32)).unwrap();
         }
         let memory = DynamicParameter::new(&bench.graph, x.clone());
         let command = || Command::parallel_for(NdRange::new(LEN, 8), reverse_eights(&memory));

@@ -20,7 +20,7 @@ fn queue(device: &Device) -> Queue {
 fn on_device(queue: &Queue, x: i32) -> [i32; 6] {
     let (of, out) =
         (queue.context().alloc_device::<i32>(1).unwrap(), queue.context().alloc_device::<i32>(6).unwrap());
-    queue.copy_to_device(&[x], &of).unwrap();
+    queue.write(&of, &[x]).unwrap();
     queue.parallel_for(1, shared_sides::sides(&of, &out)).unwrap();
     queue.read(&out).unwrap().try_into().unwrap()
 }
@@ -29,19 +29,19 @@ fn on_device(queue: &Queue, x: i32) -> [i32; 6] {
 fn id_001_the_body_runs_on_a_device() {
     let Some(device) = device() else { return };
     let queue = queue(&device);
-    let before = queue.copy_from_global(&shared_sides::LAUNCHES).unwrap();
+    let before = queue.read(&shared_sides::LAUNCHES).unwrap();
     let out = on_device(&queue, 5);
     assert_eq!((out[0], out[4]), (1005, 6));
-    assert_eq!(queue.copy_from_global(&shared_sides::LAUNCHES).unwrap(), before + 1);
+    assert_eq!(queue.read(&shared_sides::LAUNCHES).unwrap(), before + 1);
 }
 
 #[test]
 fn id_002_the_body_does_not_run_on_the_host() {
     let Some(device) = device() else { return };
     let queue = queue(&device);
-    let before = queue.copy_from_global(&shared_sides::LAUNCHES).unwrap();
+    let before = queue.read(&shared_sides::LAUNCHES).unwrap();
     assert_eq!((shared_sides::side(5), shared_sides::count(5)), (6, 6));
-    assert_eq!(queue.copy_from_global(&shared_sides::LAUNCHES).unwrap(), before);
+    assert_eq!(queue.read(&shared_sides::LAUNCHES).unwrap(), before);
     let mut effects = 0;
     oclave::if_device(|| effects += 1);
     assert_eq!(effects, 0);
@@ -94,8 +94,8 @@ fn id_011_a_branch_with_fp64_is_not_compiled_for_a_device_without() {
         let has = device.capabilities().aspects.contains(Aspects::FP64);
         let precise = queue.context().alloc_device::<f64>(1).unwrap();
         let quick = queue.context().alloc_device::<f32>(1).unwrap();
-        queue.copy_to_device(&[1.0], &precise).unwrap();
-        queue.copy_to_device(&[3.0], &quick).unwrap();
+        queue.write(&precise, &[1.0]).unwrap();
+        queue.write(&quick, &[3.0]).unwrap();
         let third = |refused: &mut bool| -> Result<f64> {
             match queue.single_task(optional_features::third_double(&precise)) {
                 Ok(_) => Ok(queue.read(&precise)?[0]),
@@ -111,7 +111,7 @@ fn id_011_a_branch_with_fp64_is_not_compiled_for_a_device_without() {
         assert_eq!(third(&mut refused).unwrap(), if has { 1.0 / 3.0 } else { 9.0 });
         assert_eq!(refused, !has);
         let out = queue.context().alloc_device::<i32>(1).unwrap();
-        queue.copy_to_device(&[1], &out).unwrap();
+        queue.write(&out, &[1]).unwrap();
         queue.single_task(single_pass::bodies::branch(&out)).unwrap();
         assert_eq!(queue.read(&out).unwrap(), [205]);
     }
@@ -123,7 +123,7 @@ fn id_013_the_first_branch_that_matches_and_otherwise_for_unknown() {
     let queue = queue(&device);
     let run = |architecture: i32| {
         let out = queue.context().alloc_device::<i32>(1).unwrap();
-        queue.copy_to_device(&[0], &out).unwrap();
+        queue.write(&out, &[0]).unwrap();
         let call = architecture::by_architecture(&out).spec(&architecture::ARCHITECTURE, architecture);
         queue.single_task(call).unwrap();
         queue.read(&out).unwrap()[0]

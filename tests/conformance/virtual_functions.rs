@@ -44,7 +44,7 @@ fn vf_bas_004_static_members() {
     let Some((_context, queue)) = setting() else { return };
     assert_eq!(ints(&queue, 3, |out| vf::use_statics(out)), [13, 73, 173]);
     // One that the host may change.
-    queue.copy_to_global(&vf::_ZN7STATICS4BASE5CALLS_E, &500_i32.to_ne_bytes()).unwrap();
+    queue.write(&vf::_ZN7STATICS4BASE5CALLS_E, &500_i32.to_ne_bytes()).unwrap();
     assert_eq!(ints(&queue, 3, |out| vf::use_statics(out)), [13, 73, 573]);
 }
 
@@ -150,14 +150,14 @@ fn vf_xkn_008_objects_of_another_context() {
     // The object names its class by a number that is the same everywhere: its bytes are an object in any context.
     let elsewhere = Queue::new(&Context::new(queue.device()).unwrap()).unwrap();
     let copy = elsewhere.context().alloc_device::<i8>(48).unwrap();
-    elsewhere.copy_to_device(&bytes, &copy).unwrap();
+    elsewhere.write(&copy, &bytes).unwrap();
     assert_eq!(ints(&elsewhere, 3, |out| vf::describe_tools(&copy, out)), DESCRIBED);
     // The memory itself stays where it was allocated.
     let out = elsewhere.context().alloc_shared::<i32>(3).unwrap();
     let error = elsewhere.parallel_for(3, vf::describe_tools(&memory, &out)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
     // What is no object at all is found out.
-    elsewhere.copy_to_device(&[0; 48], &copy).unwrap();
+    elsewhere.write(&copy, &[0; 48]).unwrap();
     let event = elsewhere.parallel_for(3, vf::weigh(&copy, &out)).unwrap();
     assert!(format!("{:#}", event.wait().unwrap_err()).contains("weigh"));
 }

@@ -45,14 +45,14 @@ fn device_globals_are_those_of_all_programs() {
         let nodes: Vec<_> = executable.segments().iter().map(|segment| segment.nodes.len()).collect();
         // Two images: two programs.
         assert_eq!(nodes, [40, 2], "{:?}", executable.not_interpreted());
-        queue.copy_to_global(&define::COUNTER, &1000).unwrap();
+        queue.write(&define::COUNTER, &1000).unwrap();
         queue.submit_graph(&executable).unwrap().wait().unwrap();
         assert_eq!(*count.read().unwrap(), [2 * 1190]);
         assert_eq!(*bins.read().unwrap(), [2, 4, 6, 40, 0, 0, 0, 0]);
-        assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 2 * 1190);
+        assert_eq!(queue.read(&define::COUNTER).unwrap(), 2 * 1190);
         queue.single_task(define::count_up(1)).unwrap();
         queue.submit_graph(&executable).unwrap();
-        assert_eq!(queue.copy_from_global(&define::COUNTER).unwrap(), 2 * (2 * 1190 + 1 + 190));
+        assert_eq!(queue.read(&define::COUNTER).unwrap(), 2 * (2 * 1190 + 1 + 190));
     }
 }
 

@@ -52,7 +52,7 @@ impl Bench {
 
     fn reset(&self, queue: &Queue) {
         let data: Vec<u8> = (0..BYTES).map(|at| ((at * 31) ^ (at >> 5)) as u8).collect();
-        self.lanes.iter().flatten().for_each(|memory| queue.copy_to_device(&data, memory).unwrap());
+        self.lanes.iter().flatten().for_each(|memory| queue.write(memory, &data).unwrap());
     }
 
     fn state(&self, queue: &Queue) -> Vec<Vec<u8>> {

@@ -19,7 +19,7 @@ fn what_no_list_can_run_is_launched_and_the_reason_is_told() {
     let graph = Graph::from_queue(&queue);
     // Groups of the driver's choice.
     let ids = Command::parallel_for(N, call(&bundle, "group_ids").pointer_mut::<u64>(&out));
-    let write = Command::write(vec![5; 4], &value.slice(0..4).unwrap());
+    let write = Command::write(&value.slice(0..4).unwrap(), vec![5; 4]);
     chain(&graph, [bump(2), bump(3), ids, bump(4), bump(5), write, bump(1), bump(1)]);
     let executable = finalize(&graph, ReplayStrategy::Interpreter);
     let told = executable.not_interpreted();
@@ -70,7 +70,7 @@ fn a_timeline_shows_segments() {
     let [x, y] = [(); 2].map(|()| context.alloc_shared::<i32>(N).unwrap());
     let graph = Graph::from_queue(&queue);
     chain(&graph, mixed(&bundle, [&x, &y], 50));
-    chain(&graph, [Command::write(vec![1; N], &x)]);
+    chain(&graph, [Command::write(&x, vec![1; N])]);
     chain(&graph, mixed(&bundle, [&x, &y], 50));
     let finalizer = graph
         .finalizer()
@@ -88,7 +88,7 @@ fn a_timeline_shows_segments() {
     }
     // For what no list can run others are made.
     let copy = &graph.nodes()[3];
-    copy.update_command(Command::write(vec![9; 10], &y.slice(30..40).unwrap())).unwrap();
+    copy.update_command(Command::write(&y.slice(30..40).unwrap(), vec![9; 10])).unwrap();
     executable.update(copy).unwrap();
     assert_eq!(executable.timeline(&event).unwrap().nodes().len(), seen.len());
     queue.submit_graph(&executable).unwrap().wait().unwrap();
@@ -149,7 +149,7 @@ fn a_drawing_has_frames_around_segments() {
     let [x, y] = [(); 2].map(|()| context.alloc_shared::<i32>(N).unwrap());
     let graph = Graph::from_queue(&queue);
     chain(&graph, mixed(&bundle, [&x, &y], 4));
-    chain(&graph, [Command::write(vec![1; N], &x)]);
+    chain(&graph, [Command::write(&x, vec![1; N])]);
     chain(&graph, mixed(&bundle, [&x, &y], 3));
     let dot = finalize(&graph, ReplayStrategy::Interpreter).to_dot(Detail::Brief);
     let frames: Vec<&str> = dot.split("subgraph cluster_").collect();

@@ -66,7 +66,7 @@ proptest! {
             let mut nodes = Nodes::build(&bench, &items);
             let executable = bench.graph.finalizer().updatable().strategy(strategy).wait_for_interpreter().finalize().unwrap();
             let queues = common::queues(&context);
-            bench.cells.iter().flatten().for_each(|cell| queues[0].copy_to_device(&[1; LEN], cell).unwrap());
+            bench.cells.iter().flatten().for_each(|cell| queues[0].write(cell, &[1; LEN]).unwrap());
             let (mut cells, mut sums): (Cells, _) = ([[[1; LEN]; CELLS]; LANES], [0_u32; LANES]);
             let (mut values, mut places) = ([1_u32; LANES], [0_usize; LANES]);
             let count = nodes.nodes.len();
@@ -182,7 +182,7 @@ proptest! {
             let executable = first.graph.finalizer().updatable().strategy(strategy).wait_for_interpreter().finalize().unwrap();
             executable.update_graph(&second.graph).unwrap();
             let queue = Queue::new(&context).unwrap();
-            first.cells.iter().flatten().for_each(|cell| queue.copy_to_device(&[1; LEN], cell).unwrap());
+            first.cells.iter().flatten().for_each(|cell| queue.write(cell, &[1; LEN]).unwrap());
             queue.submit_graph(&executable).unwrap().wait().unwrap();
             let (mut cells, mut sums): (Cells, _) = ([[[1; LEN]; CELLS]; LANES], [0; LANES]);
             for node in 0..new.nodes.len() {

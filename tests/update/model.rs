@@ -261,7 +261,7 @@ impl Bench {
                 Command::parallel_for(range, call)
             }
             Op::Copy { from, to } => Command::copy(cell(from), cell(to)),
-            Op::Write { cell: c, value } => Command::write(vec![value; LEN], cell(c)),
+            Op::Write { cell: c, value } => Command::write(cell(c), vec![value; LEN]),
             Op::Fill { cell: c, value } => Command::fill(cell(c), value),
             Op::Task { value } => {
                 let sum = Arc::clone(&self.sums[lane]);

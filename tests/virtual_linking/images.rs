@@ -117,7 +117,7 @@ pub(crate) fn load(queue: &Queue, image: &DeviceImage) -> KernelBundle {
 pub(crate) fn construct(queue: &Queue, kernels: &KernelBundle, classes: &[u64]) -> UsmSlice<u64> {
     let objects = queue.context().alloc_device::<u64>(3 * classes.len()).unwrap();
     let codes = queue.context().alloc_device::<u64>(classes.len()).unwrap();
-    queue.copy_to_device(classes, &codes).unwrap();
+    queue.write(&codes, classes).unwrap();
     let call = kernels.kernel("construct").unwrap().call().pointer_mut(&objects).pointer(&codes);
     queue.parallel_for(classes.len(), call).unwrap();
     objects

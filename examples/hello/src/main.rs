@@ -13,7 +13,7 @@ fn main() -> oclave::Result<()> {
     let y = context.alloc_device::<f32>(1024)?;
     queue.fill(&x, 2.0)?;
     queue.fill(&y, 1.0)?;
-    queue.copy_to_global(&kernels::saxpy::ALPHA, &10.0)?;
+    queue.write(&kernels::saxpy::ALPHA, &10.0)?;
     queue.parallel_for(1024, kernels::saxpy::saxpy(&x, &y))?;
 
     println!("{}: 10 × 2 + 1 = {}", device.name(), queue.read(&y)?[0]);

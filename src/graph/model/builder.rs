@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::graph::GraphInner;
-use super::handles::Handles;
 use super::insert::Origin;
 use super::node::Node;
 use super::structure::NodeId;
+use crate::Handles;
 use crate::command::Command;
 use crate::{Error, Graph, Result};
 

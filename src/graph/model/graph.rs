@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::builder::{NodeBuilder, NodeSource};
 use super::describe::title;
 use super::dynamics::Dynamics;
-use super::handles::Handles;
 use super::hazards::Hazards;
 use super::node::{Node, NodeData};
 use super::structure::{EdgeRefusal, NodeId, Structure};
 use super::tracks::Tracks;
+use crate::Handles;
 use crate::{Context, Device, Error, Queue, Result};
 
 /// Commands and what they depend on, described once, to be run many times.

@@ -15,7 +15,6 @@ pub(super) mod describe;
 pub(super) mod dynamics;
 #[allow(clippy::module_inception, reason = "the graph of the graphs")]
 pub(super) mod graph;
-pub(super) mod handles;
 pub(super) mod hazards;
 pub(super) mod insert;
 pub(super) mod node;

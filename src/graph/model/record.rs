@@ -4,9 +4,9 @@ use std::any::Any;
 use std::sync::{Arc, Weak};
 
 use super::graph::{Graph, GraphInner};
-use super::handles::Handles;
 use super::insert::Origin;
 use super::tracks::{OtherGraph, TrackId};
+use crate::Handles;
 use crate::command::{Command, Recorder};
 use crate::event::Recorded;
 use crate::{Error, Event, Queue, Result};

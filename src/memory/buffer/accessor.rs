@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::{Bound, RangeBounds};
+use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -11,7 +11,8 @@ use super::area::triple;
 use super::host_accessor::{HostReader, HostWriter};
 use super::object::Sizes;
 use super::requirement::{AccessMode, Requirement};
-use crate::command::{CopyFrom, CopyTo, Place, Placed};
+use crate::command::{Contents, CopyFrom, CopyTo, Place, Placed};
+use crate::memory::bounds;
 use crate::memory::pointer::{KernelPointer, KernelPointerMut, Pointer, sealed};
 use crate::{Error, Range, Result};
 
@@ -142,18 +143,10 @@ impl<T: Pod, A: AccessKind> Accessor<T, A> {
     /// As [`Accessor::part`].
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<Self> {
         let mut sizes = self.range.sizes();
-        let start = match range.start_bound() {
-            Bound::Included(start) => *start,
-            Bound::Excluded(start) => start.saturating_add(1),
-            Bound::Unbounded => 0,
-        };
-        let end = match range.end_bound() {
-            Bound::Included(end) => end.saturating_add(1),
-            Bound::Excluded(end) => *end,
-            Bound::Unbounded => sizes[0],
-        };
-        // A range that ends before it begins is beyond everything.
-        sizes[0] = end.checked_sub(start).unwrap_or(usize::MAX);
+        // A range that is not within the rows is beyond everything.
+        let rows = bounds(&range, sizes[0]).unwrap_or(sizes[0]..usize::MAX);
+        let start = rows.start;
+        sizes[0] = rows.len();
         match self.range.dimensions() {
             1 => self.part(start, sizes[0]),
             2 => self.part([start, 0], [sizes[0], sizes[1]]),
@@ -240,7 +233,6 @@ impl<T, A> fmt::Debug for Accessor<T, A> {
     }
 }
 
-#[allow(private_interfaces, reason = "of a sealed trait")]
 impl<T, A> Placed for Accessor<T, A> {
     fn place(&self, write: bool) -> Place {
         // Copies and fills replace every element.
@@ -251,8 +243,13 @@ impl<T, A> Placed for Accessor<T, A> {
         })
     }
 }
-impl<T, A: Reads> CopyFrom<T> for Accessor<T, A> {}
-impl<T, A: Writes> CopyTo<T> for Accessor<T, A> {}
+impl<T: Pod, A: AccessKind> Contents for Accessor<T, A> {
+    type Element = T;
+    type Data = [T];
+    type Owned = Vec<T>;
+}
+impl<T: Pod, A: Reads> CopyFrom for Accessor<T, A> {}
+impl<T: Pod, A: Writes> CopyTo for Accessor<T, A> {}
 
 impl<T, A> sealed::Sealed for &Accessor<T, A> {}
 impl<T, A: AccessKind> KernelPointer<T> for &Accessor<T, A> {

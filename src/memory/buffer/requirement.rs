@@ -19,7 +19,7 @@ pub(crate) enum AccessMode {
 /// A part of a buffer that a command uses, and how. Commands whose parts overlap run in the order in which they were submitted,
 /// unless both only read.
 #[derive(Clone)]
-pub(crate) struct Requirement {
+pub struct Requirement {
     pub(super) object: Arc<Object>,
     pub(super) area: Area,
     pub(super) access: AccessMode,

@@ -240,7 +240,7 @@ fn arguments_of_every_kind_arrive() {
     }
     let Some(f) = fixture() else { return };
     let table = f.context.alloc_device::<i32>(4).unwrap();
-    f.queue.copy_to_device(&[3, -5, 70, 9], &table).unwrap();
+    f.queue.write(&table, &[3, -5, 70, 9]).unwrap();
     let params = Params {
         tag: -3,
         padding: 0,
@@ -279,7 +279,7 @@ fn arguments_of_every_kind_arrive() {
 fn groups_have_barriers_and_local_memory() {
     let Some(f) = fixture() else { return };
     let input = f.context.alloc_device::<i32>(256).unwrap();
-    f.queue.copy_to_device(&(0..256).map(|i| i * i % 97).collect::<Vec<_>>(), &input).unwrap();
+    f.queue.write(&input, &(0..256).map(|i| i * i % 97).collect::<Vec<_>>()).unwrap();
     for (range, local) in [
         (NdRange::new(64, 16), [16, 1, 1]),
         (NdRange::new(8, 8).with_offset(3), [8, 1, 1]),
@@ -327,7 +327,7 @@ fn atomics_and_loops_compute_the_same() {
         assert_eq!(counters.read().unwrap()[..2], [4950 + 5350, 103], "{shape:?}");
     }
     let input = f.context.alloc_device::<f32>(256).unwrap();
-    f.queue.copy_to_device(&(0..256).map(|i| i as f32 * 0.37).collect::<Vec<_>>(), &input).unwrap();
+    f.queue.write(&input, &(0..256).map(|i| i as f32 * 0.37).collect::<Vec<_>>()).unwrap();
     for n in [0, 1, 33] {
         compare(&f, NdRange::from(70), |out| {
             f.call("looped").pointer_mut::<u64>(out).pointer::<f32>(&input).value(n)

@@ -1,7 +1,6 @@
 //! One handle or several, where a function takes either.
 
-use super::node::Node;
-use crate::Queue;
+use crate::{Event, Node, Queue};
 
 mod sealed {
     pub trait Sealed {}
@@ -9,8 +8,9 @@ mod sealed {
 
 impl sealed::Sealed for Node {}
 impl sealed::Sealed for Queue {}
+impl sealed::Sealed for Event {}
 
-/// One [`Node`] or [`Queue`], or several: `&a`, `&[&a, &b]`, `&[a, b]`, `&vec`.
+/// One [`Event`], [`Node`] or [`Queue`], or several: `&a`, `&[&a, &b]`, `&[a, b]`, `&vec`.
 pub trait Handles<'a, T: sealed::Sealed + 'a> {
     #[doc(hidden)]
     fn handles(self) -> impl Iterator<Item = &'a T>;

@@ -1,0 +1,173 @@
+//! Copies between the host and memory of every kind.
+
+use super::Queue;
+use crate::command::{self, Contents, CopyFrom, CopyTo, FromElements, HostData};
+use crate::driver::copy::same_size;
+use crate::driver::event as driver;
+use crate::memory::{AsyncSource, HostTarget, Readback, Region};
+use crate::{Command, Event, Result, runtime};
+
+/// Copies, fills and hints.
+///
+/// Each takes memory of any kind: USM ([`UsmSlice`](crate::UsmSlice)), boxes of it ([`UsmRect`](crate::UsmRect)), parts of
+/// buffers ([`Accessor`](crate::Accessor)), device globals ([`DeviceGlobal`](crate::DeviceGlobal)) and their elements
+/// ([`GlobalSlice`](crate::GlobalSlice)).
+///
+/// [`write`](Queue::write), [`read`](Queue::read) and [`read_into`](Queue::read_into) borrow host memory, so they wait. Those
+/// that end in `_async` own their host memory and return at once.
+///
+/// ```no_run
+/// # mod kernels { oclave::include_kernels!("tests"); }
+/// # use kernels::globals_define::{COUNTER, HISTOGRAM};
+/// # fn f(context: &oclave::Context, queue: &oclave::Queue) -> oclave::Result<()> {
+/// let x = context.alloc_device::<u32>(3)?;
+/// queue.write(&x, &[1, 2, 3])?;
+/// queue.write(&COUNTER, &5)?; // a device global holds one value of its type
+/// queue.copy(&x, &HISTOGRAM.slice(2..5)?)?;
+/// assert_eq!(queue.read(&HISTOGRAM)?[2..5], [1, 2, 3]);
+/// let later = queue.read_async(&x)?;
+/// assert_eq!(later.wait()?, [1, 2, 3]);
+/// # Ok(())
+/// # }
+/// ```
+impl Queue {
+    /// Copies host data to memory of the same length, and waits.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) for other lengths, memory of another context, or memory that the host
+    /// accesses. For device globals also when images declare the variable differently, or when it has `device_image_scope` and
+    /// several programs have an instance; [`KernelNotSupported`](crate::ErrorKind::KernelNotSupported) when no kernel uses it;
+    /// [`MemoryAllocation`](crate::ErrorKind::MemoryAllocation) when the device has no room for it.
+    pub fn write<M: CopyTo>(&self, to: &M, data: &M::Data) -> Result<()> {
+        let place = to.place(true);
+        if place.needs_command()? {
+            self.refuse_recording("a copy that is waited for")?;
+            return self.submit(Command::write_place(data.bytes().to_vec(), place))?.wait();
+        }
+        let region = place.into_region(self)?;
+        self.now(&region, |events| self.driver().write(data.bytes(), region.span()?, events))
+            .map_err(|error| to.name(error))
+    }
+
+    /// The contents of memory, when everything before has run: a vector, or the value of a device global.
+    ///
+    /// # Errors
+    /// As [`Queue::write`].
+    pub fn read<M: CopyFrom>(&self, from: &M) -> Result<M::Owned> {
+        let place = from.place(false);
+        if place.needs_command()? {
+            return self.read_async(from)?.wait();
+        }
+        let region = place.into_region(self)?;
+        let mut elements = crate::memory::zeroed::<M::Element>(len_of::<M>(region.size_bytes()))?;
+        self.read_now(&region, bytemuck::cast_slice_mut(&mut elements)).map_err(|error| from.name(error))?;
+        M::Owned::from_elements(elements)
+    }
+
+    /// Copies memory to host memory of the same length, and waits.
+    ///
+    /// # Errors
+    /// As [`Queue::write`].
+    pub fn read_into<M: CopyFrom>(&self, from: &M, to: &mut M::Data) -> Result<()> {
+        let place = from.place(false);
+        let to = to.bytes_mut();
+        if place.needs_command()? {
+            let data: Vec<M::Element> = self.read_elements(from)?.wait()?;
+            let data: &[u8] = bytemuck::cast_slice(&data);
+            same_size(data.len(), to.len())?;
+            to.copy_from_slice(data);
+            return Ok(());
+        }
+        self.read_now(&place.into_region(self)?, to).map_err(|error| from.name(error))
+    }
+
+    /// As [`Queue::write`], later: the data is a `Vec<T>`, an `Arc<[T]>`, or a single value.
+    ///
+    /// # Errors
+    /// As [`Queue::write`].
+    pub fn write_async<M: CopyTo>(&self, to: &M, data: impl Into<AsyncSource<M::Element>>) -> Result<Event> {
+        self.submit(Command::write(to, data)).map_err(|error| to.name(error))
+    }
+
+    /// As [`Queue::read`], later.
+    ///
+    /// # Errors
+    /// As [`Queue::write`].
+    pub fn read_async<M: CopyFrom>(&self, from: &M) -> Result<Readback<M::Element, M::Owned>> {
+        self.read_elements(from)
+    }
+
+    fn read_elements<M: CopyFrom, O>(&self, from: &M) -> Result<Readback<M::Element, O>> {
+        self.refuse_recording("data that is given to the host")?;
+        let size_bytes = from.place(false).into_block(self)?.rows.size_bytes();
+        let target = HostTarget::new(len_of::<M>(size_bytes))?;
+        let event = self.submit(Command::read(from, &target))?;
+        Ok(Readback::new(target, event))
+    }
+
+    /// Copies memory to memory of the same length, of the same context.
+    ///
+    /// # Errors
+    /// As [`Queue::write`]; also [`Invalid`](crate::ErrorKind::Invalid) where the two overlap.
+    pub fn copy<M: CopyFrom>(&self, from: &M, to: &impl CopyTo<Element = M::Element>) -> Result<Event> {
+        self.submit(Command::copy(from, to)).map_err(|error| to.name(from.name(error)))
+    }
+
+    /// Sets every element to a value.
+    ///
+    /// # Errors
+    /// As [`Queue::write`].
+    pub fn fill<M: CopyTo>(&self, to: &M, value: M::Element) -> Result<Event> {
+        self.submit(Command::fill(to, value))
+    }
+
+    /// Sets every byte to a value.
+    ///
+    /// # Errors
+    /// As [`Queue::write`].
+    pub fn memset(&self, to: &impl CopyTo, byte: u8) -> Result<Event> {
+        self.submit(Command::memset(to, byte))
+    }
+
+    /// Moves memory to the device ahead of its use. Does nothing but keep its place in the order where the device cannot.
+    ///
+    /// # Errors
+    /// As [`Queue::write`].
+    pub fn prefetch(&self, memory: &impl CopyFrom) -> Result<Event> {
+        self.submit(Command::prefetch(memory))
+    }
+
+    /// Gives the driver a hint on how memory will be used.
+    ///
+    /// The extension defines the call but no advice, so no OpenCL driver takes such hints today. This only checks the memory
+    /// and keeps its place in the order.
+    ///
+    /// # Errors
+    /// As [`Queue::write`].
+    pub fn mem_advise(&self, memory: &impl CopyFrom, advice: command::Advice) -> Result<Event> {
+        self.submit(Command::mem_advise(memory, advice))
+    }
+
+    fn read_now(&self, from: &Region, to: &mut [u8]) -> Result<()> {
+        self.now(from, |events| self.driver().read(from.span()?, to, events))
+    }
+
+    /// Copies from or to borrowed host memory, and waits: what no command can do.
+    fn now(&self, memory: &Region, mut run: impl FnMut(&[&driver::Event]) -> Result<()>) -> Result<()> {
+        self.refuse_recording("a copy that is waited for")?;
+        loop {
+            match command::settled(self, self.dependencies().iter(), &mut run) {
+                // A host task that waited here for a guard might wait for its own.
+                Err(error) if error.is_busy_in_task() && !runtime::in_host_task() => {
+                    memory.allocation().wait_for_tasks();
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+}
+
+/// How many elements there is room for.
+fn len_of<M: Contents>(size_bytes: usize) -> usize {
+    size_bytes.checked_div(size_of::<M::Element>()).unwrap_or(0)
+}
