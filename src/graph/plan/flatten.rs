@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use crate::command::{CommandKind, Follows};
 use crate::graph::model::snapshot::Frozen;
+use crate::graph::plan::reduction::Reduction;
 use crate::{Error, Result};
 
-/// The commands of a graph and of its sub-graphs, each behind those that it waits for.
+/// The commands of a graph and of its sub-graphs, each behind those that it waits for. Edges that follow from others are left out.
 #[derive(Debug, Default)]
 pub(crate) struct Flat {
     nodes: Vec<FlatNode>,
@@ -40,12 +41,14 @@ impl Flat {
         flat.nodes.reserve(frozen.len());
         // Sub-graphs that were put in, and where: one that is put in twice, be it in another one, runs one after the other.
         let mut before: HashMap<u64, u32> = HashMap::new();
+        let mut reduction = Reduction::default();
         for node in frozen.order() {
             let Some(command) = frozen.command(*node) else { continue };
             let origin = node.index() as u32;
             let predecessors = frozen.predecessors(*node).iter();
             let mut waits: Vec<u32> =
                 predecessors.filter_map(|node| flat.exits.get(node.index()).copied()).collect();
+            reduction.reduce(flat.nodes.len() as u32, &mut waits, |node| flat.waits(node as usize));
             let exit = match &**command {
                 CommandKind::Graph(sub) => {
                     let commands = sub.settled();

@@ -1,7 +1,7 @@
 //! How a snapshot is run. Pure: no object of the driver is made here, and none is needed to test it.
 //!
 //! ```text
-//! flatten.rs      sub-graphs put in their places
+//! flatten.rs      sub-graphs put in their places; reduction.rs leaves out edges that follow from others
 //! partition.rs    what is given to the device at once, and what runs on the host
 //! eligibility.rs  what the interpreter can run, or the reason why not, and what it is estimated to cost
 //! planner.rs      nodes of a partition → plans (unit.rs): the one to begin with, and others to compare it with
@@ -12,6 +12,7 @@ pub(super) mod eligibility;
 pub(super) mod flatten;
 pub(super) mod partition;
 pub(super) mod planner;
+mod reduction;
 pub(super) mod segments;
 pub(super) mod sharing;
 pub(super) mod unit;
