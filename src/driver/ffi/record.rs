@@ -45,14 +45,17 @@ struct Data {
     counts: BTreeMap<&'static str, u64>,
     log: Option<Vec<&'static str>>,
     faults: Vec<Fault>,
+    injected: u64,
     live: BTreeMap<ObjectKind, usize>,
 }
 
 struct Fault {
     call: String,
-    /// Calls of that name still to come, this one included.
+    /// Calls of that name until the first that fails, that one included.
     countdown: u64,
     code: i32,
+    /// All later calls of that name fail, too.
+    lasting: bool,
 }
 
 /// A panicking test must not take the others with it.
@@ -125,9 +128,24 @@ impl Session {
     /// Makes the `nth` call from now (1 is the next) of a function fail with `code`; the driver is not called.
     /// A code of 0 is refused by doing nothing: success cannot be injected.
     pub fn fail(&self, call: &str, nth: u64, code: i32) {
+        self.add_fault(call, nth, code, false);
+    }
+
+    /// Makes the `nth` call from now and all later calls of a function fail with `code`, as [`fail`](Self::fail) does.
+    pub fn fail_from(&self, call: &str, nth: u64, code: i32) {
+        self.add_fault(call, nth, code, true);
+    }
+
+    fn add_fault(&self, call: &str, nth: u64, code: i32, lasting: bool) {
         if code != 0 && nth > 0 {
-            lock(&self.state.data).faults.push(Fault { call: call.to_owned(), countdown: nth, code });
+            let fault = Fault { call: call.to_owned(), countdown: nth, code, lasting };
+            lock(&self.state.data).faults.push(fault);
         }
+    }
+
+    /// How many calls were made to fail.
+    pub fn injected(&self) -> u64 {
+        lock(&self.state.data).injected
     }
 
     /// Faults that have not happened yet.
@@ -241,12 +259,13 @@ pub(crate) mod hooks {
             if fault.call != call {
                 return true;
             }
-            fault.countdown -= 1;
+            fault.countdown = fault.countdown.saturating_sub(1);
             if fault.countdown == 0 {
                 code = Some(fault.code);
             }
-            fault.countdown > 0
+            fault.countdown > 0 || fault.lasting
         });
+        data.injected += u64::from(code.is_some());
         code.map_or(Ok(()), |code| Err(Error::cl(call, code)))
     }
 

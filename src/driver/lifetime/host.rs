@@ -82,8 +82,8 @@ struct Landing<T> {
     data: Arc<Vec<T>>,
     /// Of the commands that may still write.
     writers: Vec<RawEvent>,
-    /// A command may write for ever: the driver does not say when it has ended.
-    lost: bool,
+    /// Why nobody knows when a command that writes has ended. The data is not read again then.
+    lost: Option<Error>,
 }
 
 // SAFETY: plain data, which no thread in particular must free; handles of events are thread-safe.
@@ -125,8 +125,8 @@ impl<T> Landing<T> {
                 self.writers.push(writer);
             }
             Err(error) => {
-                self.lost = true;
-                event.queue().context().keep_error(error);
+                event.queue().context().keep_error(error.clone());
+                self.lost = Some(error);
             }
         }
     }
@@ -134,7 +134,7 @@ impl<T> Landing<T> {
 
 impl<T: Pod> HostBuffer<T> {
     pub(crate) fn new(data: Vec<T>) -> Self {
-        Self(Arc::new(Mutex::new(Landing { data: Arc::new(data), writers: Vec::new(), lost: false })))
+        Self(Arc::new(Mutex::new(Landing { data: Arc::new(data), writers: Vec::new(), lost: None })))
     }
 
     fn lock(&self) -> MutexGuard<'_, Landing<T>> {
@@ -146,11 +146,12 @@ impl<T: Pod> HostBuffer<T> {
         loop {
             let writer = {
                 let landing = self.lock();
-                if landing.lost {
+                if let Some(cause) = &landing.lost {
                     return Err(Error::new(
                         ErrorKind::Runtime,
                         "host memory was lost while a command wrote to it",
-                    ));
+                    )
+                    .with_source(cause.clone()));
                 }
                 match landing.writers.last() {
                     Some(writer) => writer.try_clone()?,

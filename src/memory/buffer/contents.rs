@@ -166,8 +166,10 @@ impl Object {
                     return look(&mut state).map_err(|error| error.at(self.to_string()));
                 }
             }
-            // Not under the lock: these commands may wait for a task that uses the buffer.
-            if let Err(error) = pending.iter().try_for_each(Event::wait) {
+            // Not under the lock: these commands may wait for a task that uses the buffer. A driver that does not say how a
+            // command ended would keep it among the pending ones.
+            let ended = |event: &Event| event.wait().and_then(|()| event.status());
+            if let Err(error) = pending.iter().try_for_each(|event| ended(event).map(drop)) {
                 self.lock().tracker.forget_completed();
                 return Err(error.at(self.to_string()));
             }
