@@ -63,6 +63,12 @@ pub(crate) fn allocated(session: &Session, context: &Context) -> usize {
     session.live().get(&ObjectKind::Usm).copied().unwrap_or(0) - context.spare_memory().blocks
 }
 
+/// Resident memory of this process, where the system tells it.
+pub(crate) fn resident_bytes() -> Option<usize> {
+    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+    Some(statm.split_whitespace().nth(1)?.parse::<usize>().ok()? * 4096)
+}
+
 /// A host task that ends when the sender is used.
 pub(crate) fn gate(queue: &Queue) -> (Event, Sender<()>) {
     let (open, wait) = channel::<()>();

@@ -56,6 +56,9 @@ pub(crate) struct Quirks {
     /// Intel's CPU runtime and PoCL run commands of a command buffer no faster than the same commands put on a queue, mostly
     /// slower: 1.1 to 2.4 and 1.0 to 1.9 times, for chains and independent kernels, in order and out of order.
     pub(crate) slow_command_buffers: bool,
+    /// Intel's CPU runtime (2026.2) leaks 16 KiB with each replay of a command buffer of 8 kernels and 8 KiB with each buffer. Raw
+    /// OpenCL in C does as well. A warning is logged; `tests/leaks.rs` measures it.
+    pub(crate) command_buffers_leak: bool,
     /// So many commands at most in a command buffer. PoCL appends each to a list by walking it from its start: recording a thousand takes
     /// 1.1 to 1.7 µs a command, two thirds of it for the walk, ten thousand 12 µs. It also takes 16 bytes of the caller's stack for each
     /// command when the buffer is put on a queue.
@@ -123,6 +126,7 @@ impl Quirks {
                 true => ImplicitBarriers::Everywhere,
             },
             continuations_for_several_ends: is_pocl_on_cpu && !is_pocl_before_7(device),
+            command_buffers_leak: is_intel_cpu_runtime(device),
             slow_command_buffers: is_intel_cpu_runtime(device) || is_pocl(device),
             commands_per_buffer: if is_pocl(device) { 1000 } else { 1 << 16 },
             commands_per_updatable_buffer: if is_pocl(device) { 256 } else { 1 << 16 },

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use super::launch::Kept;
 use super::sequence::Sequence;
@@ -10,6 +10,7 @@ use super::step::Work;
 use crate::driver::event::{Event, RawEvent};
 use crate::driver::ext::command_buffer::{CommandBuffer as Table, Recorder};
 use crate::driver::queue::Queue;
+use crate::driver::quirk::Quirks;
 use crate::driver::retired::Keep;
 use crate::driver::sys::{
     CL_COMMAND_BUFFER_FLAGS_KHR, CL_COMMAND_BUFFER_MUTABLE_KHR, CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR,
@@ -41,6 +42,9 @@ unsafe impl Send for CommandBuffer {}
 // SAFETY: as above.
 unsafe impl Sync for CommandBuffer {}
 
+/// The warning about leaks is logged once in a process.
+static LEAK: Once = Once::new();
+
 impl CommandBuffer {
     /// Records steps, none of which enqueues itself, for queues like this one: of the same order and profiling.
     pub(crate) fn record(
@@ -51,6 +55,15 @@ impl CommandBuffer {
     ) -> Result<Self> {
         queue.check_sequence(sequence)?;
         let device = queue.device();
+        if Quirks::of(device).command_buffers_leak {
+            LEAK.call_once(|| {
+                log::warn!(
+                    "command buffers of device `{}` leak some 16 KiB with each replay; \
+                     choose ReplayStrategy::Enqueue or Auto for graphs that run often",
+                    device.name()
+                );
+            });
+        }
         let (table, recorder) = device.command_buffer()?;
         let capabilities = device.capabilities();
         let simultaneous = capabilities.command_buffer.is_some_and(|support| support.simultaneous_use);
