@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The checks that are no tests: format, lints, docs, promised Rust version. Sourced by ci/test, after ci/suites.sh.
+# What is checked by a command: format, lints, docs, examples, promised Rust version. Sourced by ci/test, after ci/suites.sh.
 
 # check NAME COMMAND…: runs it and records one result; a tool that is not installed gives a skip that says so.
 check() {
@@ -33,6 +33,9 @@ run_checks() {
         skip_check clippy "clippy is not installed"
     fi
     check docs env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+    # The examples in the documentation, and the programs that must not compile: cargo runs them, and its end is the result.
+    check doc-tests "$OCLAVE_REPO/ci/on" native cargo test --workspace --doc --no-fail-fast
+    check compile-fail cargo test -p oclave --test compile_fail
     check msrv "$OCLAVE_REPO/ci/msrv"
     check scripts check_scripts
     check layers "$OCLAVE_REPO/ci/layers"

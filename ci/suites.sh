@@ -6,18 +6,20 @@ RESULTS=$CARGO_TARGET_DIR/ci
 SUITE_SECONDS=${OCLAVE_SUITE_SECONDS:-900}
 TEST_SECONDS=${OCLAVE_TEST_SECONDS:-90}
 
-# build_suites CARGO-ARGUMENT…: builds, and prints "KIND NAME EXECUTABLE" for each test program of the root package.
+# build_suites CARGO-ARGUMENT…: builds, and prints "PACKAGE KIND NAME EXECUTABLE FOLDER" for each test program.
 build_suites() {
     mkdir -p "$RESULTS"
     cargo test --no-run --message-format=json-render-diagnostics "$@" >"$RESULTS/build.json" </dev/null || return 1
-    grep -F "\"manifest_path\":\"$OCLAVE_REPO/Cargo.toml\"" "$RESULTS/build.json" |
-        sed -n '/"test":true/ s/.*"target":{"kind":\["\([a-z-]*\)".*"name":"\([^"]*\)","src_path".*"executable":"\([^"]*\)".*/\1 \2 \3/p' |
-        sort -u
+    jq -r --arg repo "$OCLAVE_REPO" 'select(.reason == "compiler-artifact" and .profile.test and .executable)
+        | (.manifest_path | rtrimstr("/Cargo.toml")) as $folder
+        | (if $folder == $repo then "oclave" else $folder | split("/") | last end) as $package
+        | "\($package) \(.target.kind[0]) \(.target.name) \(.executable) \($folder)"' "$RESULTS/build.json" | sort -u
 }
 
 # built_example NAME: the program of an example of the root package that the last build_suites made.
 built_example() {
-    sed -n "/\"kind\":\[\"example\"\].*\"name\":\"$1\"/ s/.*\"executable\":\"\([^\"]*\)\".*/\1/p" "$RESULTS/build.json" | tail -n1
+    jq -r --arg name "$1" 'select(.target.kind == ["example"] and .target.name == $name and .executable) | .executable' \
+        "$RESULTS/build.json" | tail -n1
 }
 
 # run_example DEVICE NAME RESULTS-FILE ARGUMENT…: one result for an example that checks itself.
@@ -33,12 +35,12 @@ run_example() {
     say "$device example $name: $status $message"
 }
 
-# run_suite DEVICE LABEL BINARY RESULTS-FILE [FILTER]: appends one line per test, of those whose name has FILTER in it, to the file (see
-# libtest.awk), with the device in front.
+# run_suite DEVICE LABEL BINARY RESULTS-FILE [FILTER]: appends one line per test, of those whose name has FILTER in it, to the
+# file (see libtest.jq), with the device in front.
 run_suite() {
     local device=$1 label=$2 binary=$3 out=$4 filter=${5:-} started=$SECONDS log=$RESULTS/$1-$2.log code=0
-    timeout -k 10 "$SUITE_SECONDS" "$OCLAVE_REPO/ci/on" "$device" "$binary" --show-output ${filter:+"$filter"} >"$log" 2>&1 </dev/null || code=$?
-    awk -v suite="$label" -f "$OCLAVE_REPO/ci/libtest.awk" "$log" >"$log.tsv"
+    run_tests "$SUITE_SECONDS" "$device" "$binary" ${filter:+"$filter"} >"$log" 2>&1 || code=$?
+    results_of "$label" "$log" >"$log.tsv"
     if [ "$code" -ne 0 ] && [ "$code" -ne 101 ] || grep -q '(whole suite)' "$log.tsv"; then
         say "$device $label: $(exit_reason "$code" "$SUITE_SECONDS"); running its tests one by one. The end of its output:"
         tail -n 20 "$log" | cut -c1-300 >&2
@@ -48,6 +50,16 @@ run_suite() {
     say "$device $label: $(totals_of "$log.tsv") in $((SECONDS - started)) s"
     show_failures "$log.tsv"
 }
+
+# run_tests SECONDS DEVICE BINARY ARGUMENT…: the harness reports in JSON, which it does only where unstable options are allowed.
+run_tests() {
+    local seconds=$1 device=$2
+    shift 2
+    RUSTC_BOOTSTRAP=1 timeout -k 10 "$seconds" "$OCLAVE_REPO/ci/on" "$device" "$@" \
+        -Z unstable-options --format json --show-output </dev/null
+}
+
+results_of() { jq -Rrn --arg suite "$1" -f "$OCLAVE_REPO/ci/libtest.jq" "$2"; }
 
 exit_reason() {
     case $1 in
@@ -67,11 +79,10 @@ run_tests_alone() {
             printf 'fail\t%s\t%s\tnot run, three others hung\n' "$label" "$name" >>"$log.tsv"
             continue
         fi
-        timeout -k 5 "$TEST_SECONDS" "$OCLAVE_REPO/ci/on" "$device" "$binary" --show-output --exact "$name" \
-            >"$log.one" 2>&1 </dev/null || code=$?
+        run_tests "$TEST_SECONDS" "$device" "$binary" --exact "$name" >"$log.one" 2>&1 || code=$?
         cat "$log.one" >>"$log"
         case $code in
-        0 | 101) awk -v suite="$label" -f "$OCLAVE_REPO/ci/libtest.awk" "$log.one" >>"$log.tsv" ;;
+        0 | 101) results_of "$label" "$log.one" >>"$log.tsv" ;;
         *)
             [ "$code" -ne 124 ] || hung=$((hung + 1))
             printf 'fail\t%s\t%s\t%s\n' "$label" "$name" "$(exit_reason "$code" "$TEST_SECONDS")" >>"$log.tsv"

@@ -15,6 +15,7 @@ setup_compilers() {
         [ -n "$version" ] || die "no matching clang and llvm-spirv: install clang-N, llvm-N and llvm-spirv-N with the same N"
         install_packages "a compiler to SPIR-V" "clang-$version" "llvm-$version" "llvm-spirv-$version"
     fi
+    command -v jq >/dev/null || install_packages "what reads cargo's output" jq
     command -v spirv-val >/dev/null || install_packages "the SPIR-V validator" spirv-tools
     has_loader || install_packages "the OpenCL loader" ocl-icd-libopencl1
     say "compilers: clang, llvm-link and llvm-spirv $version"
