@@ -7,6 +7,7 @@ use std::path::Path;
 
 use common::{Folder, assert_has, toolchain_is_here};
 use oclave_build::{Config, ErrorKind, Split};
+use oclave_image::spirv::Module;
 use oclave_image::{Aspects, DeviceImage, PropertyValue};
 
 const SAXPY: &str = "kernel void saxpy(float a, global const float *x, global float *y)\n{\n    size_t i = get_global_id(0);\n    y[i] += a * x[i];\n}\n";
@@ -627,4 +628,38 @@ fn products_round_unless_drivers_may_contract() {
     assert!(rounds.matches("OpFMul").count() == 2 && !rounds.contains("OpExtInst %"), "{rounds}");
     let contracts = text(Config::new().fp_contract(true));
     assert!(contracts.matches("OpExtInst %").count() == 2 && !contracts.contains("OpFMul"), "{contracts}");
+}
+
+/// A call that the translator leaves is one of a function that drivers may not have under that name.
+#[test]
+fn built_in_functions_are_instructions_in_both_languages() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    let source = |kernel: &str| {
+        format!(
+            "kernel void {kernel}(global int *out, local int *shared) {{
+    size_t i = get_global_id(0);
+    shared[get_local_id(0)] = max(out[i], (int)abs(out[0]));
+    barrier(CLK_LOCAL_MEM_FENCE);
+    atomic_inc((volatile global int *)out);
+    out[i] = convert_uchar_sat(shared[0]) + (int)sqrt((float)out[i]) + atomic_load((volatile global atomic_int *)(out + 1));
+}}"
+        )
+    };
+    folder.write("c.cl", &source("in_c"));
+    folder.write("cpp.clcpp", &source("in_cpp"));
+    for sources in [&["c.cl"][..], &["cpp.clcpp"], &["c.cl", "cpp.clcpp"]] {
+        let built = folder.build(&mut Config::new(), sources);
+        for image in images(&built) {
+            let module = Module::from_words(image.spirv.clone()).unwrap();
+            let left: Vec<String> = module
+                .names()
+                .map(|(_, name)| name)
+                .filter(|name| name.starts_with("_Z") && !name.contains("in_c"))
+                .collect();
+            assert!(left.is_empty(), "{sources:?}, {}: {left:?}", image.name);
+        }
+    }
 }

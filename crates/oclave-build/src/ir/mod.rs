@@ -9,6 +9,7 @@ mod annotations;
 mod freeze;
 mod function;
 mod intrinsics;
+mod language;
 pub(crate) mod places;
 mod text;
 mod unknown;
@@ -36,6 +37,7 @@ pub(crate) struct Mended {
 /// Makes of a module what the linker and the translator take.
 pub(crate) fn mend(text: &str) -> Mended {
     let mut ir = Ir::new(text);
+    language::call_it_c(&mut ir);
     annotations::drop_arguments(&mut ir);
     vtables::name_functions(&mut ir);
     address_spaces::cast(&mut ir);
