@@ -12,7 +12,7 @@ use crate::depfile;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files;
 use crate::ir::{self, Leftover};
-use crate::source::Source;
+use crate::source::{Language, Source};
 use crate::toolchain::Toolchain;
 
 /// What clang compiles for: SPIR-V's precursor, which llvm-spirv takes.
@@ -144,6 +144,10 @@ impl Compiler<'_> {
             // Without this, -O0 marks every function as not to be inlined or optimised, for the driver too.
             args.extend(["-Xclang", "-disable-O0-optnone"].map(OsString::from));
         }
+        let typed = ir::has_typed_pointers(self.toolchain.clang.version.major);
+        if source.language == Language::CppForOpenCl && !typed {
+            args.extend(["-Xclang", ir::CLASSES_WANTED].map(OsString::from));
+        }
         if !effort.closed_forms {
             args.extend(["-mllvm", "-replexitval=never"].map(OsString::from));
         }
@@ -165,6 +169,14 @@ impl Compiler<'_> {
     /// Mends the LLVM IR of a source and makes bitcode of it, the only form that the translator takes.
     fn bitcode(&self, source: &Source, effort: Effort, text: &Path) -> Result<(PathBuf, Vec<Leftover>)> {
         let mended = ir::mend(&String::from_utf8_lossy(&files::read(text)?));
+        if effort.level == 0 && ir::constructs_by_tables(&mended.text) {
+            let what = format!(
+                "{}: without optimisation, objects with virtual base classes are constructed through tables of vtables, \
+                 which devices do not have; compile with opt_level 1 or more",
+                source.path.display()
+            );
+            return Err(Error::new(ErrorKind::Compile, what));
+        }
         files::write(text, mended.text.as_bytes())?;
         let bitcode = text.with_extension("bc");
         if !self.assemble(text, &bitcode)?.success {
@@ -197,7 +209,7 @@ impl Compiler<'_> {
         let fixed =
             ["-target", TARGET, "-x", "ir", "-emit-llvm", "-Xclang", "-disable-llvm-passes", "-w", "-c"];
         let mut args: Vec<OsString> = fixed.map(OsString::from).into();
-        if ir::has_typed_pointers(self.toolchain.clang.version.major) {
+        if ir::needs_typed_pointers_option(self.toolchain.clang.version.major) {
             args.extend(["-mllvm", "-opaque-pointers=0"].map(OsString::from));
         }
         args.extend(["-o".into(), bitcode.into(), text.into()]);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use common::{Built, Folder, assert_has, toolchain_is_here};
 use oclave_build::{Config, ErrorKind};
-use oclave_image::{Aspects, DEFAULT_SET, DeviceImage, VirtualFunctions};
+use oclave_image::{Aspects, DEFAULT_SET, DeviceImage, VirtualFunctions, VirtualSlot};
 
 const HEADER: &str = "#include <oclave/virtual.hpp>\n";
 const SHAPES: &str = "struct shape { INDIRECTLY_CALLABLE(shapes) virtual int area(int s) { return s; } };
@@ -351,8 +351,9 @@ CALLS_INDIRECTLY(s) kernel void help_{class}(global char *m, global int *out) {{
         let built = folder.build(Config::new().opt_level(level), &["first.clcpp", "second.clcpp"]);
         let images = images(&built);
         for class in ["first", "second"] {
-            // `vague` has one name in both sources.
-            assert_eq!(keys(&images[class].1), [None, Some(class)], "-O{level}");
+            let keys = keys(&images[class].1);
+            // `vague` has one name in both sources, which hides its class from LLVM 15.
+            assert!(keys == [None, Some(class)] || keys == [Some(class)], "-O{level}: {keys:?}");
         }
     }
 }
@@ -372,11 +373,14 @@ CALLS_INDIRECTLY(s) kernel void use(global char *m, global int *out) { *out = ((
     let (_folder, built) = build(2, source);
     let images = images(&built);
     let told = &images["shapes.set.s"].1;
+    // Newer compilers keep the vtable of `base`, whose objects have no virtual bases.
+    let own = |slot: &VirtualSlot| slot.function == "_ZNU3AS44base1fEv" && slot.classes == ["base"];
     assert!(
-        told.slots.iter().all(|slot| slot.slot == Some(0) && slot.classes.is_empty()),
+        told.slots.iter().all(|slot| slot.slot == Some(0) && (slot.classes.is_empty() || own(slot))),
         "{:?}",
         told.slots
     );
+    assert!(told.slots.iter().filter(|slot| own(slot)).count() <= 1);
     assert!(told.offsets.iter().any(|offset| offset.value < 0) && !told.offsets.is_empty());
     let (_folder, built) = build(0, source);
     let error = built.result.as_ref().map(|_| "it builds".to_owned()).unwrap_or_else(ToString::to_string);

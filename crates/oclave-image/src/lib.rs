@@ -38,7 +38,7 @@ pub use image::{
     SpecConstantInfo,
 };
 #[doc(hidden)]
-pub use link::virtual_functions::FUNCTION_PLACEHOLDER;
+pub use link::virtual_functions::{CLASS_MARKER, FUNCTION_PLACEHOLDER};
 pub use passes::{DeviceTarget, legalize, legalize_with};
 pub use post_link::{PostLinkOptions, SplitMode, post_link};
 pub use profile::{DeviceProfile, Needs};

@@ -11,14 +11,18 @@ mod function;
 mod intrinsics;
 mod language;
 pub(crate) mod places;
+mod tables;
 mod text;
 mod unknown;
+mod virtual_calls;
 mod vtables;
 mod widths;
 
 pub(crate) use function::symbol;
 pub(crate) use text::replace_tokens;
 pub(crate) use unknown::Leftover;
+pub(crate) use virtual_calls::WANTED as CLASSES_WANTED;
+pub(crate) use vtables::constructs_by_tables;
 
 /// A module as clang prints it, line by line.
 #[derive(Debug)]
@@ -39,15 +43,21 @@ pub(crate) fn mend(text: &str) -> Mended {
     let mut ir = Ir::new(text);
     language::call_it_c(&mut ir);
     annotations::drop_arguments(&mut ir);
+    tables::move_to_global_memory(&mut ir);
     vtables::name_functions(&mut ir);
     address_spaces::cast(&mut ir);
     let leftovers = unknown::replace(&mut ir);
     Mended { text: ir.text(), leftovers }
 }
 
-/// Whether this clang must be told that text has typed pointers: clang 15 writes them for SPIR-V, and takes text without
-/// any pointer for one with opaque pointers, which it then does not link with others. Older ones know no others.
+/// Whether the pointers of this clang have types when it compiles for SPIR-V.
 pub(crate) fn has_typed_pointers(clang: u32) -> bool {
+    clang <= 15
+}
+
+/// Whether this clang must be told that text has typed pointers: clang 15 takes text without any pointer for one with
+/// opaque pointers, which it then does not link with others. Older ones know no others.
+pub(crate) fn needs_typed_pointers_option(clang: u32) -> bool {
     clang == 15
 }
 

@@ -3,8 +3,10 @@
 //! Newer translators express some of this themselves. The edits are the same for all versions, so that all give equal
 //! programs.
 
+use std::collections::BTreeSet;
+
 use super::function::Function;
-use super::{Ir, freeze, intrinsics, widths};
+use super::{Ir, freeze, intrinsics, virtual_calls, widths};
 
 /// What an edit could not express.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +23,7 @@ pub(crate) struct Leftover {
 pub(super) fn replace(ir: &mut Ir) -> Vec<Leftover> {
     let mut leftovers = Vec::new();
     let mut changed = false;
+    let mut markers = BTreeSet::new();
     let mut rest = std::mem::take(&mut ir.lines).into_iter();
     while let Some(head) = rest.next() {
         if !head.starts_with("define ") || !head.ends_with('{') {
@@ -29,7 +32,10 @@ pub(super) fn replace(ir: &mut Ir) -> Vec<Leftover> {
         }
         let body: Vec<String> = rest.by_ref().take_while(|line| line != "}").collect();
         let needs_edit = body.iter().any(|line| {
-            freeze::is_freeze(line) || intrinsics::is_unknown(line) || widths::has_odd_width(line)
+            freeze::is_freeze(line)
+                || intrinsics::is_unknown(line)
+                || widths::has_odd_width(line)
+                || virtual_calls::is_test(line)
         });
         if !needs_edit {
             ir.lines.push(head);
@@ -39,6 +45,7 @@ pub(super) fn replace(ir: &mut Ir) -> Vec<Leftover> {
         }
         changed = true;
         let mut function = Function::new(&head, &body);
+        markers.extend(virtual_calls::mark(&mut function));
         freeze::remove(&mut function);
         intrinsics::lower(&mut function);
         leftovers.extend(widths::widen(&mut function));
@@ -47,6 +54,7 @@ pub(super) fn replace(ir: &mut Ir) -> Vec<Leftover> {
     if changed {
         intrinsics::remove_unused_declarations(&mut ir.lines);
     }
+    ir.lines.extend(markers.iter().map(|marker| virtual_calls::declaration(marker)));
     leftovers
 }
 

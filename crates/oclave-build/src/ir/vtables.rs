@@ -27,7 +27,10 @@ pub(super) fn name_functions(ir: &mut Ir) {
     let mut renamed: BTreeMap<&str, String> = BTreeMap::new();
     for line in &mut ir.lines {
         let Some(rest) = line.strip_prefix("define ") else { continue };
-        let Some(name) = functions.iter().find(|name| rest.contains(&format!("@{name}("))) else { continue };
+        let Some(name) = rest.split_once('@').and_then(|(_, rest)| functions.get(leading_symbol(rest)))
+        else {
+            continue;
+        };
         if rest.starts_with("internal ") {
             // Two of one name get numbers when their sources are linked; these are theirs already.
             renamed.insert(name, format!("{name}.{}", number_of(&source)));
@@ -37,20 +40,22 @@ pub(super) fn name_functions(ir: &mut Ir) {
         }
     }
     for line in &mut ir.lines {
-        for (name, new) in &renamed {
-            *line = replace_symbol(line, name, new);
+        if !renamed.is_empty() {
+            *line = replace_symbols(line, &renamed);
         }
         if holds_functions(line) {
-            for name in casts(line) {
-                let cast = format!("{CAST}{name}{TO_GLOBAL}");
-                *line = line.replace(&cast, &format!("@\"{FUNCTION_PLACEHOLDER}{name}\""));
-            }
+            *line = replace_casts(line);
         }
     }
     for name in &functions {
         let name = renamed.get(name.as_str()).unwrap_or(name);
         ir.lines.push(format!("@\"{FUNCTION_PLACEHOLDER}{name}\" = external addrspace(1) global i8"));
     }
+}
+
+/// Whether functions construct objects with virtual bases through tables of vtables.
+pub(crate) fn constructs_by_tables(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("  ") && line.contains("@_ZTT"))
 }
 
 /// The tables of the C++ library to which descriptions of types point: clang declares them as arrays without elements,
@@ -77,15 +82,37 @@ fn casts(line: &str) -> Vec<String> {
     names.collect()
 }
 
-/// A line with another name for a symbol.
-fn replace_symbol(line: &str, name: &str, new: &str) -> String {
+/// A line with placeholders instead of such casts.
+fn replace_casts(line: &str) -> String {
+    let mut replaced = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once(CAST) {
+        replaced.push_str(before);
+        let name = leading_symbol(after);
+        match after.get(name.len()..).and_then(|behind| behind.strip_prefix(TO_GLOBAL)) {
+            Some(behind) => {
+                replaced.push_str(&format!("@\"{FUNCTION_PLACEHOLDER}{name}\""));
+                rest = behind;
+            }
+            None => {
+                replaced.push_str(CAST);
+                rest = after;
+            }
+        }
+    }
+    replaced.push_str(rest);
+    replaced
+}
+
+/// A line with other names for symbols.
+fn replace_symbols(line: &str, names: &BTreeMap<&str, String>) -> String {
     let mut replaced = String::with_capacity(line.len());
     let mut rest = line;
     while let Some((before, after)) = rest.split_once('@') {
         replaced.push_str(before);
         replaced.push('@');
         let found = leading_symbol(after);
-        replaced.push_str(if found == name { new } else { found });
+        replaced.push_str(names.get(found).map_or(found, String::as_str));
         rest = after.get(found.len()..).unwrap_or_default();
     }
     replaced.push_str(rest);
@@ -134,8 +161,8 @@ mod tests {
     }
 
     #[test]
-    fn tables_beside_functions_stay() {
-        let text = "@_ZTV1a = linkonce_odr constant { [1 x ptr] } { [1 x ptr] [ptr @_ZN1a1fEv] }\n\
+    fn tables_with_plain_addresses_stay() {
+        let text = "@_ZTV1a = linkonce_odr addrspace(1) constant { [1 x ptr] } { [1 x ptr] [ptr @_ZN1a1fEv] }\n\
             @llvm.used = appending addrspace(1) global [1 x ptr addrspace(1)] [ptr addrspace(1) addrspacecast (ptr @f to ptr addrspace(1))]\n\
             define linkonce_odr spir_func i32 @_ZN1a1fEv() {\n  ret i32 0\n}\n";
         assert_eq!(mend(text), text);

@@ -13,6 +13,7 @@ use crate::command::{self, Run};
 use crate::compile::{Compiler, Effort, Unit};
 use crate::error::{Error, ErrorKind, Result};
 use crate::files;
+use crate::ir;
 use crate::source::Source;
 
 /// Compiles the sources and translates them together. Sources that the translator refuses because of what the optimiser
@@ -62,8 +63,6 @@ const WRONG_LOADS: [&str; 3] = [
 ];
 /// What it says before the name of an extension that it may not use.
 const NEEDS_EXTENSION: &str = "requires ";
-/// What that of LLVM 18 says of vtables, which its clang leaves outside of global memory.
-const NO_VTABLES: &str = "Global variable cannot have Function storage class";
 const FUNCTION_POINTERS: &str = "--spirv-ext=+SPV_INTEL_function_pointers";
 
 /// Translates; with the extension for function pointers, which post-link removes, only if the translator asks for it.
@@ -71,7 +70,9 @@ fn translate(compiler: &Compiler<'_>, sources: &[Source], units: &[Unit]) -> Res
     let bitcode = link(compiler, sources, units)?;
     let (translated, extension) = run(compiler, &bitcode)?;
     let mut alone = Vec::new();
-    if extension.is_some() && units.len() > 1 {
+    // Without types of pointers the code itself says the classes of calls.
+    let typed = ir::has_typed_pointers(compiler.toolchain.clang.version.major);
+    if extension.is_some() && units.len() > 1 && typed {
         for (source, unit) in sources.chunks(1).zip(units) {
             let run = spirv_of(compiler, &unit.bitcode, extension)?;
             alone.push(module(compiler, source, &run)?);
@@ -126,11 +127,6 @@ fn hint(words: &str) -> String {
         return " (clang writes wrong code for virtual base classes without optimisation: compile with opt_level 1 or more)"
             .to_owned();
     }
-    if words.contains(NO_VTABLES) {
-        return " (llvm-spirv 18 cannot translate virtual functions: install clang, llvm and llvm-spirv 15, 17, 19 or newer, \
-                and name them with OCLAVE_CLANG, OCLAVE_LLVM_SPIRV and OCLAVE_LLVM_LINK)"
-            .to_owned();
-    }
     match extension(words) {
         Some(extension) => format!(
             " (it needs the extension {extension}, which not every device has; to allow it, call \
@@ -174,13 +170,6 @@ fn link(compiler: &Compiler<'_>, sources: &[Source], units: &[Unit]) -> Result<P
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_translator_without_vtables_is_told_with_the_remedy() {
-        let words = "InvalidInstruction: Can't translate llvm instruction:\n Global variable cannot have Function storage class. \
-                     Consider setting a proper address space.\n";
-        assert!(hint(words).contains("llvm-spirv 18 cannot translate virtual functions"), "{}", hint(words));
-    }
 
     #[test]
     fn a_missing_extension_is_named_with_the_remedy() {

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::analysis::references::kernel_entry;
 use crate::link::virtual_functions::demangle::readable;
 use crate::spirv::{Decoration, Module, Op};
 use crate::virtual_functions::{MAX_VIRTUAL_CALL_DEPTH, set_names};
@@ -77,7 +78,7 @@ impl Markers {
             }
             let text = instruction.string(2).unwrap_or_default();
             let Some(marker) = text.strip_prefix(PREFIX) else { continue };
-            let names = names.get_or_insert_with(|| module.names().collect::<BTreeMap<_, _>>());
+            let names = names.get_or_insert_with(|| names_of(module));
             let name = names.get(&target).map_or("?", String::as_str);
             markers.add(target, name, marker)?;
         }
@@ -117,6 +118,14 @@ impl Markers {
         }
         Ok(())
     }
+}
+
+/// The names of a module; kernels have those of their entry points, which newer translators give no other name.
+fn names_of(module: &Module) -> BTreeMap<u32, String> {
+    let entries = module.instructions().filter_map(|i| kernel_entry(&i));
+    let mut names: BTreeMap<u32, String> = entries.map(|entry| (entry.function, entry.name)).collect();
+    names.extend(module.names());
+    names
 }
 
 /// Whether the operands of an `OpDecorate` are those of an annotation.

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::demangle::class_name;
-use super::vtables::Names;
+use super::vtables::{Names, is_cast};
 use crate::spirv::{Definitions, Instruction, Op};
 
 /// How deep classes may derive from each other, and how many parts an object may have; beyond, nothing is known.
@@ -79,10 +79,15 @@ impl<'a, 'm> Hierarchy<'a, 'm> {
 
     /// The variable behind the casts of a constant.
     fn description(&self, id: u32) -> Option<u32> {
-        let instruction: Instruction<'_> = self.definitions.instruction(id)?;
-        match *instruction.operands() {
-            [op, operand] if instruction.is(Op::SpecConstantOp) && op == Op::Bitcast as u32 => Some(operand),
-            _ => instruction.is(Op::Variable).then_some(id),
+        let mut id = id;
+        // No constant has more casts than this; the limit ends cycles.
+        for _ in 0..8 {
+            let instruction: Instruction<'_> = self.definitions.instruction(id)?;
+            match *instruction.operands() {
+                [op, operand] if instruction.is(Op::SpecConstantOp) && is_cast(op) => id = operand,
+                _ => return instruction.is(Op::Variable).then_some(id),
+            }
         }
+        None
     }
 }

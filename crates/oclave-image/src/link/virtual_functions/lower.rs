@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::call_classes::call_classes;
+use super::class_markers;
 use super::demangle::readable;
 use super::merge_types::merge_types;
 use super::rewrite::{Old, Rewrite, problem};
@@ -48,6 +49,8 @@ pub(crate) fn lower(unit: &TranslationUnit, module: &Module, markers: &Markers) 
     if !has_virtual_functions(module, markers) {
         return Ok(None);
     }
+    let unmarked = class_markers::remove(module)?;
+    let module = unmarked.as_ref().map_or(module, |unmarked| &unmarked.module);
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
     let names = Names::new(&unit.name, module);
@@ -58,7 +61,8 @@ pub(crate) fn lower(unit: &TranslationUnit, module: &Module, markers: &Markers) 
     let calls = kernels(module, markers, &names)?;
     check_pointers(&vtables, &sets, &names, module)?;
     check_sizes(&vtables, &names)?;
-    let call_classes = call_classes(unit, module);
+    let mut call_classes = call_classes(unit, module);
+    call_classes.extend(unmarked.iter().flat_map(|unmarked| unmarked.classes.clone()));
     let old = Old {
         definitions: &definitions,
         types: &types,

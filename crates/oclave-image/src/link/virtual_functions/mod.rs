@@ -5,6 +5,7 @@
 //!
 //! - the address of a vtable is a number, its *code*, made from its name (`codes.rs`, `vtables.rs`, `symbols.rs`);
 //! - types of function pointers, and of pointers to such, are 64-bit integers (`types.rs`);
+//! - calls know the classes that they go through (`call_classes.rs`, `class_markers.rs`);
 //! - a slot is not loaded; its code is passed on instead. A call through a function pointer becomes a call of an imported
 //!   dispatcher, with that code as first argument (`rewrite.rs`, `calls.rs`);
 //! - each function that may be called gets an exported wrapper, without the types that callers may see differently
@@ -14,6 +15,7 @@
 
 mod call_classes;
 mod calls;
+mod class_markers;
 mod codes;
 pub(crate) mod demangle;
 pub(crate) mod dummy;
@@ -29,6 +31,7 @@ mod types;
 mod vtables;
 pub(crate) mod wrappers;
 
+pub use class_markers::CLASS_MARKER;
 pub use levels::at_level;
 pub(crate) use lower::lower;
 pub use merge_types::merge_types;

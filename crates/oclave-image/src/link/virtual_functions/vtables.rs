@@ -164,6 +164,13 @@ impl Vtables {
     }
 }
 
+/// Whether an operation of a constant changes nothing but the type of an address.
+pub(super) fn is_cast(op: u32) -> bool {
+    [Op::Bitcast, Op::PtrCastToGeneric, Op::ConvertPtrToU, Op::ConvertUToPtr]
+        .iter()
+        .any(|cast| *cast as u32 == op)
+}
+
 /// Reads the initial value of a vtable, a struct of an array for each sub-vtable.
 struct Walk<'a, 'm> {
     definitions: &'a Definitions<'m>,
@@ -217,9 +224,7 @@ impl<'m> Walk<'_, 'm> {
         for _ in 0..8 {
             match self.definitions.instruction(id).filter(|i| i.is(Op::SpecConstantOp)).map(|i| i.operands())
             {
-                Some(&[op, operand]) if op == Op::Bitcast as u32 || op == Op::PtrCastToGeneric as u32 => {
-                    id = operand
-                }
+                Some(&[op, operand]) if is_cast(op) => id = operand,
                 _ => break,
             }
         }
