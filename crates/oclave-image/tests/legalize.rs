@@ -352,3 +352,47 @@ fn repeated_decorations_are_written_once() {
     let decorations = Module::from_words(words).unwrap();
     assert_eq!(decorations.instructions().filter(|i| i.is(Op::Decorate)).count(), 2);
 }
+
+/// A loop whose header stands behind its body, as llvm-spirv writes it.
+#[test]
+fn blocks_stand_behind_what_dominates_them() {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let module = |order: [usize; 3]| {
+        let blocks = [
+            // The body, the header, the end.
+            vec![o(Op::Label, &[32]), o(Op::IAdd, &[3, 33, 34, 11]), o(Op::Branch, &[31])],
+            vec![
+                o(Op::Label, &[31]),
+                o(Op::Phi, &[3, 34, 10, 30, 33, 32]),
+                o(Op::ULessThan, &[5, 35, 34, 11]),
+                o(Op::BranchConditional, &[35, 32, 36]),
+            ],
+            vec![o(Op::Label, &[36]), o(Op::Return, &[])],
+        ];
+        let mut all = vec![
+            o(Op::Capability, &[Capability::Addresses as u32]),
+            o(Op::Capability, &[Capability::Kernel as u32]),
+            o(Op::MemoryModel, &[2, 2]),
+            (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+            o(Op::TypeVoid, &[1]),
+            o(Op::TypeInt, &[3, 32, 0]),
+            o(Op::TypeBool, &[5]),
+            o(Op::TypeFunction, &[9, 1]),
+            o(Op::Constant, &[3, 10, 0]),
+            o(Op::Constant, &[3, 11, 1]),
+            o(Op::Function, &[1, 20, 0, 9]),
+            o(Op::Label, &[30]),
+            o(Op::Branch, &[31]),
+        ];
+        all.extend(order.into_iter().flat_map(|at| blocks[at].clone()));
+        all.push(o(Op::FunctionEnd, &[]));
+        assemble(Version::V1_0, &all)
+    };
+    let sorted = module([1, 0, 2]);
+    support::assert_valid("blocks in order", &sorted);
+    assert_eq!(legalize(&image(&sorted), &rich()).unwrap(), sorted.words(), "nothing to do");
+    for order in [[0, 1, 2], [2, 0, 1], [0, 2, 1]] {
+        let legal = Module::from_words(legalize(&image(&module(order)), &rich()).unwrap()).unwrap();
+        support::assert_valid("blocks that were sorted", &legal);
+    }
+}

@@ -110,6 +110,18 @@ impl<'m> Flow<'m> {
         Self { function, blocks, loops, irreducible, phis, dominators, postdominators }
     }
 
+    /// Whether each block stands behind the one that dominates it.
+    pub(crate) fn is_sorted(&self) -> bool {
+        (1..self.blocks.len()).all(|at| !self.dominators.is_reached(at) || self.dominators.parent(at) < at)
+    }
+
+    /// The blocks in an order in which each stands behind the one that dominates it; what is not reached comes last.
+    pub(crate) fn reverse_postorder(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.blocks.len()).collect();
+        order.sort_by_key(|at| self.dominators.position(*at));
+        order
+    }
+
     /// Whether all ways from the entry to `b` lead through `a`.
     pub(crate) fn dominates(&self, a: usize, b: usize) -> bool {
         self.dominators.is_ancestor(a, b)
@@ -150,7 +162,7 @@ impl<'m> Flow<'m> {
 }
 
 /// The labels that a terminator leads to.
-fn targets(terminator: Instruction<'_>) -> Vec<u32> {
+pub(crate) fn targets(terminator: Instruction<'_>) -> Vec<u32> {
     let operands = terminator.operands();
     match terminator.op() {
         Some(Op::Branch) => operands.iter().take(1).copied().collect(),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::analysis::declared_globals::VariableFacts;
 use crate::check;
+use crate::load::block_order;
 use crate::load::global_decorations;
 use crate::load::multiply_add;
 use crate::load::version;
@@ -92,6 +93,7 @@ pub fn legalize_with(
     let stripped = strip::strip(renumbered.as_ref().unwrap_or(&module), takes)?;
     let expanded = if target.mad_is_called { multiply_add::expand(&stripped)? } else { None };
     let module = pass(expanded.unwrap_or(stripped))?;
+    let module = block_order::sort(&module)?.unwrap_or(module);
     // Lowering reads operands by their places: what it gets must be sound.
     check::check(&module)?;
     let lowered = version::lower(&module, target.spirv_version).map_err(|error| match error {
