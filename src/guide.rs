@@ -27,4 +27,5 @@ pages! {
     setup = "setup.md",
     updating_graphs = "updating-graphs.md",
     virtual_functions = "virtual-functions.md",
+    which_devices = "which-devices.md",
 }

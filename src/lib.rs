@@ -125,9 +125,9 @@ pub use device_global::{
 pub use driver::record;
 pub use driver::spare::SpareMemory;
 pub use driver::{
-    Capabilities, CommandBufferSupport, Device, DeviceGlobalAccess, DeviceKind, Limits,
-    MutableDispatchSupport, Platform, SpirvQueries, SvmSupport, UsmSupport, Version, loader_name, mask,
-    native,
+    Capabilities, CommandBufferSupport, Device, DeviceGlobalAccess, DeviceKind, Limits, MemoryKind,
+    MemorySupport, MutableDispatchSupport, Platform, SpirvQueries, SvmSupport, UsmSupport, Version,
+    loader_name, mask, native,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use event::{Event, EventStatus, Profiling};

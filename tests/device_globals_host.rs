@@ -9,7 +9,7 @@ use oclave::{Context, DeviceGlobal, ErrorKind, Event, HostAccess, ImageTable, Qu
 use oclave_image::{DeviceGlobalInfo, DeviceImage};
 
 mod common;
-use common::queue;
+use common::{memory_call, queue};
 
 mod kernels {
     oclave::include_kernels!("tests");
@@ -309,7 +309,7 @@ fn out_of_memory_is_an_error_and_the_rest_is_usable() {
         // The size is refused before anything is allocated.
         assert_eq!(queue.read(&large).unwrap_err().kind(), ErrorKind::Invalid);
         assert_eq!(session.live(), live);
-        session.fail("clDeviceMemAllocINTEL", 1, -4);
+        session.fail(memory_call("clDeviceMemAllocINTEL"), 1, -4);
         let error = queue.read_into(&types::G_LARGE.bytes(..4).unwrap(), &mut [0; 4]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::MemoryAllocation, "{error}");
         assert!(
@@ -317,7 +317,7 @@ fn out_of_memory_is_an_error_and_the_rest_is_usable() {
             "{error}"
         );
         assert_eq!(session.live(), live, "nothing is left over");
-        session.fail("clDeviceMemAllocINTEL", 1, -4);
+        session.fail(memory_call("clDeviceMemAllocINTEL"), 1, -4);
         let error = queue.single_task(types::types_add_one()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::MemoryAllocation, "{error}");
         assert!(format!("{error:#}").contains("device global"), "{error}");

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use common::{allocated, bundle, call, context, freed, queues_and_measuring, resident_bytes, strategies};
+use common::{
+    allocated, bundle, call, context, freed, memory_call, queues_and_measuring, resident_bytes, strategies,
+};
 use oclave::record::{ObjectKind, Session};
 use oclave::{Command, Context, Graph, Queue};
 use proptest::prelude::*;
@@ -211,7 +213,7 @@ fn many_queues_share_the_bits_of_a_mask() {
     drop(bundle);
     drop(context);
     assert_eq!(session.live().get(&ObjectKind::Event), None);
-    assert_eq!(session.count("clMemFreeINTEL"), 1);
+    assert_eq!(session.count(memory_call("clMemFreeINTEL")), 1);
 }
 
 /// The pattern that hangs and crashes Intel's runtime when out-of-order queues are used as they are: see `driver/facts/quirk.rs`.
@@ -259,6 +261,7 @@ fn threads_with_queues_of_their_own_and_shared_ones() {
     drop(context);
     assert_eq!(session.live().get(&ObjectKind::Event), None);
     assert_eq!(session.live().get(&ObjectKind::Usm), None);
+    assert_eq!(session.live().get(&ObjectKind::Svm), None);
 }
 
 #[test]

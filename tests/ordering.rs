@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use common::{bundle, call, context, gate, graph_devices, queues, queues_with, strategies};
+use common::{bundle, call, context, gate, graph_devices, memory_call, queues, queues_with, strategies};
 use oclave::record::Session;
 use oclave::{
     Buffer, Command, Context, DynamicCommandGroup, DynamicParameter, ErrorKind, Event, EventStatus,
@@ -129,7 +129,7 @@ fn a_command_that_fails_ends_behind_what_it_waited_for() {
         let (task, open) = gate(&tasks);
         let slow = slow();
         let held = queue.after(&[&slow, &task]).submit(Command::fill(&out, 1_u32)).unwrap();
-        session.fail("clEnqueueMemFillINTEL", 1, -5);
+        session.fail(memory_call("clEnqueueMemFillINTEL"), 1, -5);
         open.send(()).unwrap();
         check(&slow, &held);
         drop(session);
@@ -237,7 +237,7 @@ fn host_memory_of_copies_that_may_run_on_is_kept() {
         let part = x.rect([6, 10]).unwrap().part([0, 3], [6, 4]).unwrap();
         let target = HostTarget::<u32>::new(24).unwrap();
         let session = Session::start();
-        session.fail("clEnqueueMemcpyINTEL", 4, -5);
+        session.fail(memory_call("clEnqueueMemcpyINTEL"), 4, -5);
         (1..=20).for_each(|nth| session.fail("clFinish", nth, -5));
         assert_eq!(queue.submit(Command::read(&part, &target)).unwrap_err().code(), Some(-5));
         assert_eq!(session.pending_faults(), 0);
@@ -249,7 +249,7 @@ fn host_memory_of_copies_that_may_run_on_is_kept() {
         session.reset();
         assert!(queue.marker().is_err());
         // Where not even that can be, the target is lost, aloud.
-        session.fail("clEnqueueMemcpyINTEL", 4, -5);
+        session.fail(memory_call("clEnqueueMemcpyINTEL"), 4, -5);
         (1..=20).for_each(|nth| session.fail("clFinish", nth, -5));
         (1..=2).for_each(|nth| session.fail("clEnqueueMarkerWithWaitList", nth, -5));
         assert!(queue.submit(Command::read(&part, &target)).is_err());
@@ -267,14 +267,14 @@ fn blocking_copies_return_when_they_have_ended() {
     let x = context.alloc_device::<u32>(4).unwrap();
     queue.fill(&x, 3).unwrap();
     let session = Session::start();
-    session.fail("clEnqueueMemcpyINTEL", 1, -5);
+    session.fail(memory_call("clEnqueueMemcpyINTEL"), 1, -5);
     (1..=30).for_each(|nth| session.fail("clFinish", nth, -5));
     assert_eq!(queue.read(&x).unwrap_err().code(), Some(-5));
     assert_eq!(session.count("clFinish"), 31);
     assert_eq!(session.pending_faults(), 0);
     // Arguments that are refused begin nothing.
     session.reset();
-    session.fail("clEnqueueMemcpyINTEL", 1, -30);
+    session.fail(memory_call("clEnqueueMemcpyINTEL"), 1, -30);
     assert_eq!(queue.read(&x).unwrap_err().code(), Some(-30));
     assert_eq!(session.count("clFinish"), 0);
     assert_eq!(queue.read(&x).unwrap(), [3; 4]);

@@ -94,7 +94,7 @@ fn a_device_without_spirv() {
 
 #[test]
 fn a_device_without_shared_memory() {
-    let _scope = mask::scope(Mask::USM);
+    let _scope = mask::scope(Mask::USM | Mask::SVM | Mask::BUFFER_DEVICE_ADDRESS);
     let device = match Device::select() {
         Ok(device) => device,
         Err(error) => {

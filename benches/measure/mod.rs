@@ -10,8 +10,8 @@ use oclave::Device;
 /// The selected device; without one that has USM, after saying so, nothing.
 pub(crate) fn device() -> Option<Device> {
     match Device::select() {
-        Ok(device) if device.capabilities().usm.is_some() => return Some(device),
-        Ok(_) => println!("skipped: the device has no USM"),
+        Ok(device) if device.capabilities().memory().is_some() => return Some(device),
+        Ok(_) => println!("skipped: kernels cannot address memory by pointers on the device"),
         Err(error) => println!("skipped: {error}"),
     }
     None

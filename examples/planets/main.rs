@@ -115,7 +115,7 @@ struct Outcome {
 
 fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let device = Device::select()?;
-    if !device.capabilities().aspects.contains(Aspects::FP64) || device.capabilities().usm.is_none() {
+    if !device.capabilities().aspects.contains(Aspects::FP64) || device.capabilities().memory().is_none() {
         return Err("the device has no fp64 or no USM (feature not supported)".into());
     }
     let context = Context::new(&device)?;

@@ -4,6 +4,7 @@
 //! ffi       tables of OpenCL's functions, the loader, the hook that every call passes
 //! objects   contexts, queues, events, programs, kernels, memory objects; handles from and for outside
 //! lifetime  allocations and host memory, and how long they live
+//! pointers  memory that kernels address by pointers: USM, SVM, buffers with addresses
 //! prepared  steps, sequences, command buffers
 //! facts     platforms, devices, capabilities, faults of drivers
 //! ```
@@ -16,10 +17,12 @@ mod ffi;
 mod facts;
 mod lifetime;
 mod objects;
+mod pointers;
 mod prepared;
 
 pub use facts::capabilities::{
-    Capabilities, CommandBufferSupport, Limits, MutableDispatchSupport, SvmSupport, UsmSupport,
+    Capabilities, CommandBufferSupport, Limits, MemoryKind, MemorySupport, MutableDispatchSupport,
+    SvmSupport, UsmSupport,
 };
 pub use facts::device::{Device, DeviceKind};
 pub use facts::global_access::DeviceGlobalAccess;

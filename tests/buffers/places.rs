@@ -1,6 +1,6 @@
 //! Where contents are: contexts that take turns, contents that do not arrive, memory that is given back.
 
-use crate::common::{allocated, context, device};
+use crate::common::{NO_POINTERS, allocated, context, device, memory_call};
 use crate::kernels::buffers::{advance, advance_late, combine, number};
 use crate::{SLOW, out_of_order};
 use oclave::mask::Mask;
@@ -10,12 +10,16 @@ use oclave::{Buffer, Context, ErrorKind, HostTarget, Queue};
 #[test]
 fn memory_of_poorer_devices() {
     let Some(device) = device() else { return };
-    for mask in [Mask::SHARED_USM, Mask::SHARED_USM | Mask::HOST_USM, Mask::USM] {
-        let context = Context::new(&device.masked(mask)).unwrap();
+    let poorer = [Mask::SHARED_USM, Mask::SHARED_USM | Mask::HOST_USM, Mask::USM];
+    let poorest = [Mask::USM | Mask::SVM_FINE, Mask::USM | Mask::SVM, NO_POINTERS];
+    for mask in poorer.into_iter().chain(poorest) {
+        let device = device.masked(mask);
+        println!("without {mask}: {:?}", device.capabilities().memory());
+        let context = Context::new(&device).unwrap();
         let queue = Queue::new(&context).unwrap();
         let buffer = Buffer::from_vec(vec![1_u32; 64]).unwrap();
         let launched = queue.parallel_for(64, advance(buffer.read_write(), 2, 1));
-        if mask == Mask::USM {
+        if device.capabilities().memory().is_none() {
             let error = launched.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::FeatureNotSupported, "{error}");
             assert_eq!(*buffer.host_read().unwrap(), [1; 64], "the host has them still");
@@ -78,15 +82,21 @@ fn contents_that_nobody_needs_are_not_brought() {
     queue.copy(&buffer.read(), &copied.write()).unwrap();
     let filled = Buffer::from_vec(vec![1_u32; 1000]).unwrap();
     queue.fill(&filled.write(), 3).unwrap();
-    assert_eq!((session.count("clEnqueueMemFillINTEL"), session.count("clEnqueueMemcpyINTEL")), (1, 1));
+    assert_eq!(
+        (
+            session.count(memory_call("clEnqueueMemFillINTEL")),
+            session.count(memory_call("clEnqueueMemcpyINTEL"))
+        ),
+        (1, 1)
+    );
     assert_eq!(allocated(&session, &context), 3);
     assert_eq!(copied.host_read().unwrap()[999], 1000);
     // Reads from the device that has them bring nothing; the first need of the old contents does.
-    let before = session.count("clEnqueueMemFillINTEL");
+    let before = session.count(memory_call("clEnqueueMemFillINTEL"));
     let fresh = Buffer::<u32>::new(1000).unwrap();
     queue.parallel_for(1000, number(fresh.write(), 1)).unwrap();
     queue.parallel_for(1000, advance(fresh.read_write(), 1, 1)).unwrap();
-    assert_eq!(session.count("clEnqueueMemFillINTEL"), before + 1);
+    assert_eq!(session.count(memory_call("clEnqueueMemFillINTEL")), before + 1);
 }
 
 /// Contents on their way to another context, or from the host, while something is in the way; the copy fails.
@@ -110,15 +120,15 @@ fn contents_that_do_not_arrive_are_where_they_were() {
             // From a context they are read and written, and before that the writer puts back its own.
             let copies = if in_context { [2, 3] } else { [1, 1] };
             let fails = copies[usize::from(queue.is_out_of_order())];
-            session.fail("clEnqueueMemcpyINTEL", fails, -5);
+            session.fail(memory_call("clEnqueueMemcpyINTEL"), fails, -5);
             writer.finish().unwrap();
             for event in [&lost, &behind] {
                 let error = format!("{:#}", event.wait().unwrap_err());
-                assert!(error.contains("clEnqueueMemcpyINTEL"), "{error}");
+                assert!(error.contains(memory_call("clEnqueueMemcpyINTEL")), "{error}");
             }
             assert_eq!(session.pending_faults(), 0);
             let error = format!("{:#}", buffer.host_read().unwrap_err());
-            assert!(error.contains("clEnqueueMemcpyINTEL"), "{error}");
+            assert!(error.contains(memory_call("clEnqueueMemcpyINTEL")), "{error}");
             let mut expected = [first; 100];
             expected[3] = 9;
             assert_eq!(*buffer.host_read().unwrap(), expected);
@@ -140,7 +150,7 @@ fn failures_of_drops_are_reported_later() {
     let buffer = Buffer::with_host_data(4, &target).unwrap();
     queue.parallel_for(4, advance(buffer.read_write(), 3, 1)).unwrap().wait().unwrap();
     let session = Session::start();
-    session.fail("clEnqueueMemcpyINTEL", 1, -5);
+    session.fail(memory_call("clEnqueueMemcpyINTEL"), 1, -5);
     drop(buffer);
     assert_eq!(session.pending_faults(), 0);
     let error = queue.marker().unwrap_err();

@@ -12,8 +12,8 @@ use std::time::Duration;
 use oclave::mask::Mask;
 use oclave::record::{ObjectKind, Session};
 use oclave::{
-    Aspects, Command, Context, Device, Event, Graph, KernelBundle, KernelCall, ProgramCache, Queue,
-    QueueBuilder, ReplayStrategy,
+    Aspects, Command, Context, Device, Event, Graph, KernelBundle, KernelCall, MemoryKind, ProgramCache,
+    Queue, QueueBuilder, ReplayStrategy,
 };
 
 /// The selected device, or `None` after saying why.
@@ -33,12 +33,15 @@ pub(crate) fn device() -> Option<Device> {
 /// A context of the selected device, or `None` after saying why.
 pub(crate) fn context() -> Option<Context> {
     let device = device()?;
-    if device.capabilities().usm.is_none() {
-        println!("skipped: the device has no USM");
+    if device.capabilities().memory().is_none() {
+        println!("skipped: kernels cannot address memory by pointers on the device");
         return None;
     }
     Some(Context::new(&device).unwrap())
 }
+
+/// Hides all memory that kernels address by pointers.
+pub(crate) const NO_POINTERS: Mask = Mask::USM.union(Mask::SVM).union(Mask::BUFFER_DEVICE_ADDRESS);
 
 /// That context and an in-order queue.
 pub(crate) fn setting() -> Option<(Context, Queue)> {
@@ -55,12 +58,32 @@ pub(crate) fn queue(device: &Device) -> Queue {
 
 /// How often memory of the context was freed: given back to the driver, or kept until that may have it back.
 pub(crate) fn freed(session: &Session, context: &Context) -> u64 {
-    session.count("clMemFreeINTEL") + context.spare_memory().blocks as u64
+    let calls = ["clMemFreeINTEL", "clSVMFree", "clReleaseMemObject"];
+    calls.iter().map(|call| session.count(call)).sum::<u64>() + context.spare_memory().blocks as u64
 }
 
 /// How many allocations there are besides those that were freed.
 pub(crate) fn allocated(session: &Session, context: &Context) -> usize {
-    session.live().get(&ObjectKind::Usm).copied().unwrap_or(0) - context.spare_memory().blocks
+    let live = session.live();
+    let kinds = [ObjectKind::Usm, ObjectKind::Svm, ObjectKind::Memory];
+    kinds.iter().filter_map(|kind| live.get(kind)).sum::<usize>() - context.spare_memory().blocks
+}
+
+/// The call of the selected device's kind of memory that does what one of USM does. Copies of buffers are those within the device.
+pub(crate) fn memory_call(of_usm: &'static str) -> &'static str {
+    let memory = Device::select().ok().and_then(|device| device.capabilities().memory());
+    let calls = match of_usm {
+        "clDeviceMemAllocINTEL" | "clSharedMemAllocINTEL" => ["clSVMAlloc", "clCreateBufferWithProperties"],
+        "clMemFreeINTEL" => ["clSVMFree", "clReleaseMemObject"],
+        "clEnqueueMemcpyINTEL" => ["clEnqueueSVMMemcpy", "clEnqueueCopyBuffer"],
+        "clEnqueueMemFillINTEL" => ["clEnqueueSVMMemFill", "clEnqueueFillBuffer"],
+        _ => panic!("what takes the place of {of_usm} is not known"),
+    };
+    match memory.map(|memory| memory.kind) {
+        Some(MemoryKind::Svm) => calls[0],
+        Some(MemoryKind::BufferAddress) => calls[1],
+        _ => of_usm,
+    }
 }
 
 /// Resident memory of this process, where the system tells it.

@@ -102,7 +102,7 @@ fn g_dev_005_devices_side_by_side() {
         return;
     }
     let mut devices = Device::all().unwrap();
-    devices.retain(|device| device.capabilities().usm.is_some());
+    devices.retain(|device| device.capabilities().memory().is_some());
     // With one device only, its parts or two contexts of it.
     if let [device] = &devices[..] {
         let parts = device.partition_equally(1).unwrap_or_default();

@@ -12,7 +12,7 @@ use opencl_sys::{CL_CONTEXT_REFERENCE_COUNT, CL_EVENT_COMMAND_EXECUTION_STATUS, 
 pub(crate) fn raw(out_of_order: bool) -> Option<(Device, Raw)> {
     let device = device()?;
     if device.capabilities().usm.is_none() {
-        println!("skipped: the device has no USM");
+        println!("skipped: the raw calls of this test need USM");
         return None;
     }
     let raw = Raw::new(device.name(), out_of_order);

@@ -46,7 +46,7 @@ fn contexts() -> Vec<(Context, ReplayStrategy)> {
             support.updates_in_place
         );
         let buffers = support.command_buffers.then(|| (context.clone(), ReplayStrategy::CommandBuffer));
-        let lists = (device.capabilities().usm.is_some(), device.mask() == Mask::default());
+        let lists = (device.capabilities().memory().is_some(), device.mask() == Mask::default());
         println!("updates in lists: {}", lists == (true, true));
         let lists = (lists == (true, true)).then(|| (context.clone(), ReplayStrategy::Interpreter));
         [(context, ReplayStrategy::Enqueue)].into_iter().chain(buffers).chain(lists)
@@ -235,7 +235,7 @@ fn a_thousand_updates_between_submissions_hold_memory_flat() {
                 executable.update_nodes(&nodes).unwrap();
             }
             let after = session.live();
-            for kind in [ObjectKind::Kernel, ObjectKind::CommandBuffer, ObjectKind::Usm] {
+            for kind in [ObjectKind::Kernel, ObjectKind::CommandBuffer, ObjectKind::Usm, ObjectKind::Svm] {
                 assert!(after.get(&kind) <= before.get(&kind), "{kind:?} in round {round}");
             }
         }

@@ -1,6 +1,6 @@
 //! A device's capabilities as rows of words, and what oclave does on a device that has them.
 
-use oclave::{Capabilities, Device, DeviceGlobalAccess};
+use oclave::{Capabilities, Device, DeviceGlobalAccess, MemoryKind, MemorySupport};
 
 /// A row: what it tells, and how to tell it of a device.
 pub(crate) type Row = (&'static str, fn(&Device) -> String);
@@ -102,13 +102,13 @@ pub(crate) const USES: &[Row] = &[
         }
         Ok(()) => "SPIR-V, of the versions that the device says it takes".into(),
     }),
-    ("memory", |device| match device.capabilities().usm {
-        Some(usm) => words(&[(usm.device, "device"), (usm.shared, "shared"), (usm.host, "host")]) + " USM",
-        None => "none: the device has no USM".into(),
+    ("memory", |device| match device.capabilities().memory() {
+        Some(memory) => memory_text(&memory),
+        None => "none: kernels cannot address memory by pointers".into(),
     }),
     ("device globals", |device| {
         let capabilities = device.capabilities();
-        if !capabilities.takes_spirv() || capabilities.usm.is_none() {
+        if !capabilities.takes_spirv() || capabilities.memory().is_none() {
             return "none".into();
         }
         match device.device_global_access() {
@@ -129,6 +129,18 @@ pub(crate) const USES: &[Row] = &[
         .into()
     }),
 ];
+
+fn memory_text(memory: &MemorySupport) -> String {
+    let kinds = words(&[(memory.device, "device"), (memory.shared, "shared"), (memory.host, "host")]);
+    let by = match memory.kind {
+        MemoryKind::Usm => "USM",
+        MemoryKind::Svm => "SVM",
+        MemoryKind::BufferAddress => "buffers with device addresses",
+        _ => "another kind of memory",
+    };
+    let mapped = if memory.mapped { "; mapped whenever the host accesses it" } else { "" };
+    format!("{kinds}, by {by}{mapped}")
+}
 
 /// Words for what is true; `no` when nothing is.
 fn words(facts: &[(bool, &str)]) -> String {

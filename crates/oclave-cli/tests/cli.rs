@@ -99,9 +99,13 @@ fn devices_prints_a_table() {
         assert!(table.contains(row), "no `{row}`");
     }
 
-    let masked = text(&oclave(&["devices"], &[("OCLAVE_MASK", "spirv,usm")]).stdout);
-    assert!(masked.contains("masked: spirv,usm") && masked.contains("takes no SPIR-V"), "{masked}");
-    assert!(masked.contains("none: the device has no USM"), "{masked}");
+    let masked =
+        text(&oclave(&["devices"], &[("OCLAVE_MASK", "spirv,usm,svm,buffer_device_address")]).stdout);
+    assert!(
+        masked.contains("masked: spirv,usm,svm,buffer_device_address") && masked.contains("takes no SPIR-V"),
+        "{masked}"
+    );
+    assert!(masked.contains("none: kernels cannot address memory by pointers"), "{masked}");
 }
 
 #[test]

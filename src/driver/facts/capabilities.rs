@@ -124,6 +124,51 @@ pub struct UsmSupport {
     pub system: bool,
 }
 
+/// How kernels address memory by pointers, in the order in which the library prefers them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MemoryKind {
+    /// Unified shared memory, `cl_intel_unified_shared_memory`.
+    Usm,
+    /// Shared virtual memory.
+    Svm,
+    /// Buffers with an address on the device, `cl_ext_buffer_device_address` 1.0 or later.
+    BufferAddress,
+}
+
+impl MemoryKind {
+    pub(in crate::driver) const ALL: [Self; 3] = [Self::Usm, Self::Svm, Self::BufferAddress];
+}
+
+/// What [`Context::alloc_device`](crate::Context::alloc_device) and its siblings give on a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MemorySupport {
+    /// What it is underneath.
+    pub kind: MemoryKind,
+    /// Memory of the device.
+    pub device: bool,
+    /// Memory of the host that the device can access.
+    pub host: bool,
+    /// Memory that host and device access.
+    pub shared: bool,
+    /// The driver maps host and shared memory for each guard of the host, which may copy it.
+    pub mapped: bool,
+}
+
+impl MemorySupport {
+    /// What both have, of one kind.
+    pub(in crate::driver) fn and(self, other: &Self) -> Self {
+        Self {
+            kind: self.kind,
+            device: self.device && other.device,
+            host: self.host && other.host,
+            shared: self.shared && other.shared,
+            mapped: self.mapped || other.mapped,
+        }
+    }
+}
+
 /// What shared virtual memory a device has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -204,6 +249,31 @@ impl Capabilities {
         self.extensions.contains_key(name)
     }
 
+    /// The memory that the library uses on the device; `None` when kernels cannot address memory by pointers.
+    pub fn memory(&self) -> Option<MemorySupport> {
+        MemoryKind::ALL.into_iter().find_map(|kind| self.memory_of(kind))
+    }
+
+    /// The memory of a kind, if the device has it.
+    pub(in crate::driver) fn memory_of(&self, kind: MemoryKind) -> Option<MemorySupport> {
+        let all = |mapped| MemorySupport { kind, device: true, host: true, shared: true, mapped };
+        match kind {
+            MemoryKind::Usm => {
+                let UsmSupport { device, host, shared, .. } = self.usm?;
+                Some(MemorySupport { kind, device, host, shared, mapped: false })
+            }
+            MemoryKind::Svm => {
+                let SvmSupport { coarse_buffer, fine_buffer, .. } = self.svm;
+                (coarse_buffer || fine_buffer).then(|| all(!fine_buffer))
+            }
+            // Before 1.0, the constants are others.
+            MemoryKind::BufferAddress => {
+                self.buffer_device_address.filter(|version| *version >= Version::new(1, 0, 0))?;
+                Some(all(true))
+            }
+        }
+    }
+
     /// The capabilities without those that a mask hides.
     pub(in crate::driver) fn masked(&self, mask: Mask) -> Self {
         let mut out = self.clone();
@@ -229,6 +299,12 @@ impl Capabilities {
         }
         if hides(Mask::SVM) {
             out.svm = SvmSupport::default();
+        }
+        if hides(Mask::SVM_FINE) {
+            out.svm = SvmSupport { coarse_buffer: out.svm.coarse_buffer, ..SvmSupport::default() };
+        }
+        if hides(Mask::BUFFER_DEVICE_ADDRESS) {
+            out.buffer_device_address = None;
         }
         if hides(Mask::COMMAND_BUFFER) {
             out.command_buffer = None;

@@ -336,17 +336,6 @@ impl Device {
         .remedy(remedy))
     }
 
-    /// The functions of USM.
-    ///
-    /// # Errors
-    /// [`ErrorKind::FeatureNotSupported`] when the device does not have it (or it is masked).
-    pub(crate) fn usm(&self) -> Result<&'static ext::usm::Usm> {
-        match self.capabilities().usm {
-            Some(_) => Ok(&self.tables().usm),
-            None => Err(self.lacks(ext::usm::NAME, "a device with unified shared memory")),
-        }
-    }
-
     /// The functions of command buffers, and those that record, in the interface of the device's version.
     pub(crate) fn command_buffer(&self) -> Result<(&'static ext::command_buffer::CommandBuffer, Recorder)> {
         match &self.capabilities().command_buffer {

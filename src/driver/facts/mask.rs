@@ -25,7 +25,7 @@ bitflags::bitflags! {
         const SPIRV_1_3 = 1 << 1;
         /// `cl_khr_spirv_queries`.
         const SPIRV_QUERIES = 1 << 2;
-        /// `cl_intel_unified_shared_memory`, all kinds.
+        /// `cl_intel_unified_shared_memory`, all kinds. SVM takes its place where the device has it.
         const USM = 1 << 3;
         /// Device USM.
         const DEVICE_USM = 1 << 4;
@@ -69,6 +69,10 @@ bitflags::bitflags! {
         const ATOMIC_FLOAT = 1 << 23;
         /// Function pointers.
         const FUNCTION_POINTERS = 1 << 24;
+        /// SVM that the host accesses without mapping it.
+        const SVM_FINE = 1 << 25;
+        /// `cl_ext_buffer_device_address`.
+        const BUFFER_DEVICE_ADDRESS = 1 << 26;
     }
 }
 

@@ -11,7 +11,7 @@ use super::capabilities::{
 };
 use super::device::DeviceKind;
 use super::version::Version;
-use crate::driver::ext::{Tables, command_buffer, mutable_dispatch, spirv_queries, usm};
+use crate::driver::ext::{Tables, command_buffer, device_address, mutable_dispatch, spirv_queries, usm};
 use crate::driver::info::{self, Plain};
 use crate::driver::sys::{self, cl_bool, cl_device_info, cl_name_version, cl_uint, cl_ulong};
 use crate::error::{Error, Result};
@@ -141,7 +141,8 @@ pub(in crate::driver) fn query(ask: &impl Ask, tables: &Tables) -> Capabilities 
         global_variable_access: false,
         global_variable_pointer: false,
         max_global_variable_bytes: 0,
-        buffer_device_address: version_of("cl_ext_buffer_device_address"),
+        buffer_device_address: version_of(device_address::NAME)
+            .filter(|_| tables.device_address.clSetKernelArgDevicePointerEXT.is_some()),
         concurrent_dispatch: version_of("cl_intel_concurrent_dispatch").is_some(),
         out_of_order_queues: false,
         profiling: false,

@@ -101,7 +101,8 @@ fn rank(device: &Device) -> impl Ord + use<> {
     };
     (
         capabilities.takes_spirv() && capabilities.available,
-        capabilities.usm.is_some_and(|usm| usm.device),
+        capabilities.memory().is_some_and(|memory| memory.device),
+        capabilities.usm.is_some(),
         kind,
         capabilities.global_variable_access,
         capabilities.compute_units,

@@ -1,6 +1,7 @@
 //! Test: our declarations against those of `opencl-sys`, which another author derived from the Khronos headers.
 
 use super::ext::command_buffer::{CommandBuffer, Record};
+use super::ext::device_address::DeviceAddress;
 use super::ext::mutable_dispatch::MutableDispatch;
 use super::ext::usm::Usm;
 use crate::driver::Api;
@@ -119,6 +120,9 @@ fn declarations_agree_with_opencl_sys() {
         clEnqueueMigrateMemINTEL clEnqueueMigrateMemINTEL_t clEnqueueMemAdviseINTEL clEnqueueMemAdviseINTEL_t
     );
     assert_eq!(usm, Usm::NAMES.len());
+
+    let address = same!(DeviceAddress: clSetKernelArgDevicePointerEXT clSetKernelArgDevicePointerEXT_t);
+    assert_eq!(address, DeviceAddress::NAMES.len());
 
     let command_buffer = same!(CommandBuffer:
         clCreateCommandBufferKHR clCreateCommandBufferKHR_t clFinalizeCommandBufferKHR clFinalizeCommandBufferKHR_t

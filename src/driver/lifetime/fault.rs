@@ -6,8 +6,9 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::driver::Device;
 use crate::driver::context::Context;
+use crate::driver::usm::Kind;
+use crate::driver::{Device, MemorySupport};
 use crate::error::{Error, Result};
 
 /// Makes the error from the code of the call and the number of the kernel.
@@ -22,20 +23,52 @@ pub(in crate::driver) struct Faults {
     explain: OnceLock<Explain>,
 }
 
-/// Host or shared USM of two words: the code, and the number of the kernel or 0.
+/// Host or shared memory of two words: the code, and the number of the kernel or 0.
 #[derive(Clone, Copy)]
-struct Cell(NonNull<u64>);
+struct Cell {
+    start: NonNull<u64>,
+    /// The host only reaches them by copies.
+    mapped: bool,
+}
 
-// SAFETY: the words are only read and written as atomics by the host; they live as long as the context.
+// SAFETY: the words are only read and written as atomics, or by copies; they live as long as the context.
 unsafe impl Send for Cell {}
 
 const WORDS: usize = 2;
 
 impl Cell {
     fn word(self, index: usize) -> &'static AtomicU64 {
-        // SAFETY: the memory has `WORDS` aligned words, is never accessed otherwise by the host, and is freed by the
-        // context's `Drop` only; no caller keeps the reference.
-        unsafe { AtomicU64::from_ptr(self.0.as_ptr().add(index.min(WORDS - 1))) }
+        // SAFETY: the memory, which is not mapped, has `WORDS` aligned words, is never accessed otherwise by the host, and is freed
+        // by the context's `Drop` only; no caller keeps the reference.
+        unsafe { AtomicU64::from_ptr(self.start.as_ptr().add(index.min(WORDS - 1))) }
+    }
+
+    /// Sets the words to 0.
+    fn clear(self, context: &Context) -> Result<()> {
+        if self.mapped {
+            // SAFETY: the memory has as many bytes. A kernel that writes them at the same time is one that fails anyway.
+            return unsafe { context.write_now(self.start.as_ptr().cast(), &[0; WORDS * size_of::<u64>()]) };
+        }
+        (0..WORDS).for_each(|index| self.word(index).store(0, Ordering::Relaxed));
+        Ok(())
+    }
+
+    /// The code and the kernel's number, if there are any; they are gone then.
+    fn take(self, context: &Context) -> Result<Option<(u64, u64)>> {
+        if !self.mapped {
+            if self.word(1).load(Ordering::Acquire) == 0 {
+                return Ok(None);
+            }
+            let kernel = self.word(1).swap(0, Ordering::AcqRel);
+            return Ok((kernel != 0).then(|| (self.word(0).load(Ordering::Acquire), kernel)));
+        }
+        let mut words = [0_u64; WORDS];
+        // SAFETY: the memory has as many bytes.
+        unsafe { context.read_now(self.start.as_ptr().cast(), bytemuck::cast_slice_mut(&mut words)) }?;
+        match words {
+            [_, 0] => Ok(None),
+            [code, kernel] => self.clear(context).map(|()| Some((code, kernel))),
+        }
     }
 }
 
@@ -48,7 +81,8 @@ impl Faults {
 impl Context {
     /// Whether the words of a device can lie where the host reads them.
     pub(crate) fn can_watch(&self, device: &Device) -> bool {
-        self.usm().is_ok() && device.capabilities().usm.as_ref().is_some_and(|usm| usm.host || usm.shared)
+        let has = |support: &MemorySupport| support.host || support.shared;
+        self.pointers().is_ok() && device.capabilities().memory().as_ref().is_some_and(has)
     }
 
     /// Where kernels of a device leave their words; from now on waits look there.
@@ -58,23 +92,19 @@ impl Context {
     pub(crate) fn watch(&self, device: &Device) -> Result<u64> {
         let mut cells = self.faults().cells();
         if let Some((_, cell)) = cells.iter().find(|(of, _)| of == device) {
-            return Ok(cell.0.addr().get() as u64);
+            return Ok(cell.start.addr().get() as u64);
         }
-        let usm = self.usm()?;
-        let size_bytes = WORDS * size_of::<u64>();
-        let on_host = device.capabilities().usm.as_ref().is_some_and(|usm| usm.host);
-        // SAFETY: context and device are alive; no properties are given.
-        let start = unsafe {
-            if on_host {
-                usm.clHostMemAllocINTEL(self.raw(), std::ptr::null(), size_bytes, 0)
-            } else {
-                usm.clSharedMemAllocINTEL(self.raw(), device.id(), std::ptr::null(), size_bytes, 0)
-            }
-        }?;
-        let start = NonNull::new(start.cast::<u64>())
-            .ok_or_else(|| Error::invalid("the driver gave no memory for the words of faults"))?;
-        let cell = Cell(start);
-        (0..WORDS).for_each(|index| cell.word(index).store(0, Ordering::Relaxed));
+        let pointers = self.pointers()?;
+        let (kind, id) = match pointers.support().host {
+            true => (Kind::Host, std::ptr::null_mut()),
+            false => (Kind::Shared, device.id()),
+        };
+        // SAFETY: context and device are alive.
+        let start = unsafe { pointers.allocate(self.raw(), id, kind, WORDS * size_of::<u64>(), 0) }?;
+        let start =
+            start.ok_or_else(|| Error::invalid("the driver gave no memory for the words of faults"))?;
+        let cell = Cell { start: start.cast(), mapped: pointers.support().mapped };
+        cell.clear(self).inspect_err(|_| self.give_up(cell))?;
         cells.push((device.clone(), cell));
         self.faults().watching.store(true, Ordering::Release);
         Ok(start.addr().get() as u64)
@@ -93,17 +123,26 @@ impl Context {
 
     fn take_fault(&self, device: &Device) -> Result<()> {
         let cell = self.faults().cells().iter().find(|(of, _)| of == device).map(|(_, cell)| *cell);
-        let Some(cell) = cell.filter(|cell| cell.word(1).load(Ordering::Acquire) != 0) else { return Ok(()) };
-        match (cell.word(1).swap(0, Ordering::AcqRel), self.faults().explain.get()) {
-            (0, _) | (_, None) => Ok(()),
-            (kernel, Some(explain)) => Err(explain(cell.word(0).load(Ordering::Acquire), kernel)),
+        let Some(cell) = cell else { return Ok(()) };
+        match (cell.take(self)?, self.faults().explain.get()) {
+            (None, _) | (_, None) => Ok(()),
+            (Some((code, kernel)), Some(explain)) => Err(explain(code, kernel)),
+        }
+    }
+
+    fn give_up(&self, cell: Cell) {
+        // SAFETY: the memory is the context's own, and its commands have ended.
+        let freed = self
+            .pointers()
+            .and_then(|pointers| unsafe { pointers.free_blocking(self.raw(), cell.start.cast()) });
+        if let Err(error) = freed {
+            log::error!("the words of faults were not freed: {error:#}");
         }
     }
 
     /// Frees the words; for the context's `Drop`, while the slots still know the commands of queues that are gone: kernels
     /// hold the address of the words, and the driver does not know that they do.
     pub(in crate::driver) fn stop_watching(&self) {
-        let Ok(usm) = self.usm() else { return };
         let cells = std::mem::take(&mut *self.faults().cells());
         if cells.is_empty() {
             return;
@@ -112,11 +151,7 @@ impl Context {
             log::error!("the words of faults are given up, as kernels may still write them: {error}");
             return;
         }
-        for (_, cell) in cells {
-            // SAFETY: the memory is the context's own. All queues are gone, and their last commands have ended.
-            if let Err(error) = unsafe { usm.clMemBlockingFreeINTEL(self.raw(), cell.0.as_ptr().cast()) } {
-                log::error!("the words of faults were not freed: {error:#}");
-            }
-        }
+        // All queues are gone, and their last commands have ended.
+        cells.into_iter().for_each(|(_, cell)| self.give_up(cell));
     }
 }

@@ -21,10 +21,9 @@ pub(crate) struct TaskMemory {
 impl TaskMemory {
     /// Memory of `size_bytes`, aligned to 128.
     pub(crate) fn new(context: &Arc<Context>, device: &Device, size_bytes: usize) -> Result<Self> {
-        let usm = device.capabilities().usm.as_ref();
-        let (kind, device) = match usm {
-            Some(usm) if usm.host => (Kind::Host, None),
-            _ => (Kind::Shared, Some(device)),
+        let (kind, device) = match context.pointers()?.support().host {
+            true => (Kind::Host, None),
+            false => (Kind::Shared, Some(device)),
         };
         let allocation = Allocation::new(context, device, kind, size_bytes, 128)?;
         Ok(Self { allocation, readers: Vec::new() })
@@ -57,6 +56,11 @@ impl TaskMemory {
         }
         if bytes.is_empty() {
             return Ok(());
+        }
+        let context = self.allocation.context();
+        if context.pointers()?.support().mapped {
+            // SAFETY: the span has as many bytes, and all launches that were given it have ended.
+            return unsafe { context.write_now(span.address(), bytes) };
         }
         // SAFETY: the span has as many bytes, which the host can address, as `Kind::Host` and `Kind::Shared` are; all launches
         // that were given it have ended, and `&mut self` keeps others from being given it; `bytes` is other memory.

@@ -1,6 +1,5 @@
 //! Objects of the library around handles that came from outside, and handles for outside.
 
-use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -15,11 +14,9 @@ use super::queue::{Properties, Queue};
 use super::wait_list::WaitList;
 use crate::driver::quirk::Quirks;
 use crate::driver::sys::{
-    CL_COMPLETE, CL_CONTEXT_DEVICES, CL_EVENT_COMMAND_QUEUE, CL_EVENT_CONTEXT, CL_MEM_ALLOC_DEVICE_INTEL,
-    CL_MEM_ALLOC_TYPE_INTEL, CL_MEM_TYPE_DEVICE_INTEL, CL_MEM_TYPE_HOST_INTEL, CL_MEM_TYPE_SHARED_INTEL,
-    CL_QUEUE_CONTEXT, CL_QUEUE_DEVICE, CL_QUEUE_ON_DEVICE, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE,
-    CL_QUEUE_PROFILING_ENABLE, CL_QUEUE_PROPERTIES, cl_command_queue, cl_context, cl_device_id, cl_int,
-    cl_mem_info_intel, cl_uint,
+    CL_COMPLETE, CL_CONTEXT_DEVICES, CL_EVENT_COMMAND_QUEUE, CL_EVENT_CONTEXT, CL_QUEUE_CONTEXT,
+    CL_QUEUE_DEVICE, CL_QUEUE_ON_DEVICE, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROFILING_ENABLE,
+    CL_QUEUE_PROPERTIES, cl_command_queue, cl_context, cl_device_id, cl_int,
 };
 use crate::driver::usm::{Allocation, Kind, Span};
 use crate::driver::{Device, api, info};
@@ -208,24 +205,13 @@ impl Allocation {
         let Some(start) = NonNull::new(memory.pointer) else {
             return Err(Error::invalid("memory at a null pointer"));
         };
-        let usm = context.usm()?;
-        let ask = |name: cl_mem_info_intel, size, value: *mut c_void, ret| {
-            // SAFETY: the context is alive, the pointer is only looked up; `value` has room for `size` bytes.
-            unsafe { usm.clGetMemAllocInfoINTEL(context.raw(), start.as_ptr(), name, size, value, ret) }
+        let pointers = context.pointers()?;
+        let id = pointers.check_outside(context.raw(), kind, start)?;
+        let device = match id {
+            Some(id) => context.devices().iter().find(|device| device.id() == id).cloned(),
+            None => (kind == Kind::Device).then(|| context.first_device().clone()),
         };
-        let found: cl_uint = info::value(|size, value, ret| ask(CL_MEM_ALLOC_TYPE_INTEL, size, value, ret))?;
-        let expected = match kind {
-            Kind::Device => CL_MEM_TYPE_DEVICE_INTEL,
-            Kind::Host => CL_MEM_TYPE_HOST_INTEL,
-            Kind::Shared => CL_MEM_TYPE_SHARED_INTEL,
-        };
-        if found != expected as cl_uint {
-            return Err(Error::invalid("the memory is of another kind, or of another context")
-                .remedy("give memory that was allocated as device, host or shared memory of this context"));
-        }
-        let id: cl_device_id =
-            info::value(|size, value, ret| ask(CL_MEM_ALLOC_DEVICE_INTEL, size, value, ret))?;
-        let device = context.devices().iter().find(|device| device.id() == id).cloned();
+        pointers.adopt(start, memory.size_bytes);
         Ok(Self::outside(context, device, kind, start, &memory))
     }
 }

@@ -5,16 +5,16 @@ use std::ffi::c_void;
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::native::ContextHandle;
-use crate::driver::ext::usm::Usm;
+use super::native::{ContextHandle, QueueHandle};
 use crate::driver::fault::Faults;
+use crate::driver::pointers::{self, Pointers};
 use crate::driver::quirk::Quirks;
 use crate::driver::retired::{Keep, Retired, leak};
 use crate::driver::slots::Slots;
 use crate::driver::spare::{Class, Spare, SpareMemory};
-use crate::driver::sys::{CL_CONTEXT_PLATFORM, cl_context, cl_context_properties};
+use crate::driver::sys::{CL_CONTEXT_PLATFORM, CL_TRUE, cl_command_queue, cl_context, cl_context_properties};
 use crate::driver::{Api, Device, api, exit};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -24,8 +24,10 @@ pub(crate) struct Context {
     raw: cl_context,
     devices: Vec<Device>,
     first: Device,
-    /// Absent where a device of the context has no USM.
-    usm: Option<&'static Usm>,
+    /// Absent where the devices have no memory for it in common.
+    pointers: Option<Pointers>,
+    /// For what the host does with memory: never for commands that wait for others.
+    host_queue: OnceLock<QueueHandle>,
     quirks: Quirks,
     slots: Slots,
     retired: Retired,
@@ -80,14 +82,14 @@ impl Context {
         let Some(first) = devices.first() else {
             return Err(Error::invalid("a context without devices"));
         };
-        let usm = first.usm().ok().filter(|_| devices.iter().all(|device| device.usm().is_ok()));
         let quirks = Quirks::of(first);
         let context = Arc::new(Self {
             api,
             raw: handle.into_raw(),
             devices: devices.to_vec(),
             first: first.clone(),
-            usm,
+            pointers: Pointers::of(devices),
+            host_queue: OnceLock::new(),
             quirks,
             slots: Slots::default(),
             retired: Retired::default(),
@@ -127,20 +129,73 @@ impl Context {
         &self.slots
     }
 
-    /// The USM functions.
+    /// The memory that kernels address by pointers.
     ///
     /// # Errors
-    /// [`ErrorKind::FeatureNotSupported`] where a device has no USM. (Coarse-grained SVM could serve as the second
-    /// implementation: the functions of `queue` and `usm` are the only ones that ask for this table.)
-    pub(crate) fn usm(&self) -> Result<&'static Usm> {
-        match self.usm {
-            Some(usm) => Ok(usm),
-            None => {
-                self.devices.iter().try_fold(None, |_, device| device.usm().map(Some))?.ok_or_else(|| {
-                    Error::new(ErrorKind::FeatureNotSupported, "the context has no unified shared memory")
-                })
-            }
+    /// [`ErrorKind::FeatureNotSupported`] where the devices have none in common.
+    pub(crate) fn pointers(&self) -> Result<&Pointers> {
+        self.pointers.as_ref().ok_or_else(|| pointers::lacking(&self.devices))
+    }
+
+    /// A queue for commands by which the host accesses memory, and for which it waits at once.
+    fn host_queue(&self) -> Result<cl_command_queue> {
+        if let Some(queue) = self.host_queue.get() {
+            return Ok(queue.raw());
         }
+        // SAFETY: context and device are alive; without a list there are no properties; the call gives a reference.
+        let queue = unsafe {
+            let raw =
+                self.api.clCreateCommandQueueWithProperties(self.raw, self.first.id(), std::ptr::null())?;
+            QueueHandle::from_raw(raw)
+        }?;
+        Ok(self.host_queue.get_or_init(|| queue).raw())
+    }
+
+    /// Writes bytes to memory of the context, and waits.
+    ///
+    /// # Safety
+    /// The memory has as many bytes there, which no command uses.
+    pub(in crate::driver) unsafe fn write_now(&self, to: *mut c_void, bytes: &[u8]) -> Result<()> {
+        let (queue, from, no_event) = (self.host_queue()?, bytes.as_ptr().cast(), std::ptr::null_mut());
+        // SAFETY: the caller's promise; the queue is alive; the bytes are borrowed until the call has waited.
+        unsafe { self.pointers()?.write(queue, CL_TRUE, to, from, bytes.len(), &[], no_event) }
+    }
+
+    /// Reads bytes of memory of the context, and waits.
+    ///
+    /// # Safety
+    /// The memory has as many bytes there. Commands that write them make them any values.
+    pub(in crate::driver) unsafe fn read_now(&self, from: *const c_void, bytes: &mut [u8]) -> Result<()> {
+        let (queue, to, no_event) = (self.host_queue()?, bytes.as_mut_ptr().cast(), std::ptr::null_mut());
+        // SAFETY: the caller's promise; the queue is alive; the bytes are borrowed until the call has waited.
+        unsafe { self.pointers()?.read(queue, CL_TRUE, to, from, bytes.len(), &[], no_event) }
+    }
+
+    /// Gives the host access to mapped memory, and says where it is for the host.
+    ///
+    /// # Safety
+    /// The memory is of the context and has so many bytes there. No command uses it until [`Context::unmap`].
+    pub(in crate::driver) unsafe fn map(
+        &self,
+        start: NonNull<c_void>,
+        size_bytes: usize,
+        write: bool,
+    ) -> Result<NonNull<c_void>> {
+        // SAFETY: the caller's promise; the queue is alive.
+        unsafe { self.pointers()?.map(self.host_queue()?, start, size_bytes, write) }
+    }
+
+    /// Ends [`Context::map`], which gave `mapped`.
+    ///
+    /// # Safety
+    /// The host does not use the memory any more.
+    pub(in crate::driver) unsafe fn unmap(
+        &self,
+        start: NonNull<c_void>,
+        mapped: NonNull<c_void>,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise; the queue is alive.
+        unsafe { self.pointers()?.unmap(self.host_queue()?, start, mapped) }
     }
 
     /// Stores the first error of something that cannot return it.
@@ -234,12 +289,12 @@ impl Context {
         }
     }
 
-    /// Gives the driver a USM pointer back.
+    /// Gives the driver a pointer back.
     fn give_back(&self, pointer: NonNull<c_void>) {
-        let Some(usm) = self.usm else { return leak(Keep::Usm(pointer)) };
+        let Some(pointers) = &self.pointers else { return leak(Keep::Usm(pointer)) };
         // SAFETY: the pointer is an allocation of this context, whose last handle is gone and whose commands are complete; it came out
         // of its only `Keep`, and of the spare memory if it was there.
-        if let Err(error) = unsafe { usm.clMemFreeINTEL(self.raw, pointer.as_ptr()) } {
+        if let Err(error) = unsafe { pointers.free(self.raw, pointer) } {
             self.keep_error(error);
         }
     }
@@ -252,6 +307,7 @@ impl Drop for Context {
         self.spare.iter().flat_map(Spare::drain).for_each(|pointer| self.give_back(pointer));
         self.stop_watching();
         self.slots.clear();
+        drop(self.host_queue.take());
         // SAFETY: the reference is this object's own.
         if let Err(error) = unsafe { self.api.clReleaseContext(self.raw) } {
             log::error!("a context was not released: {error:#}");

@@ -5,17 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::program::Program;
 use crate::driver::sys::{
-    CL_KERNEL_NUM_ARGS, CL_KERNEL_WORK_GROUP_SIZE, CL_TRUE, cl_bool, cl_kernel, cl_kernel_exec_info,
-    cl_kernel_work_group_info,
+    CL_KERNEL_NUM_ARGS, CL_KERNEL_WORK_GROUP_SIZE, cl_kernel, cl_kernel_work_group_info,
 };
 use crate::driver::usm::{Allocation, Span};
 use crate::driver::{Api, info};
 use crate::error::{Error, Result};
-
-// cl_intel_unified_shared_memory
-const CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL: cl_kernel_exec_info = 0x4200;
-const CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL: cl_kernel_exec_info = 0x4201;
-const CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL: cl_kernel_exec_info = 0x4202;
 
 /// A `cl_kernel`. Owns one reference, and keeps its program.
 ///
@@ -26,6 +20,8 @@ pub(crate) struct Kernel {
     program: Arc<Program>,
     /// Memory that the kernel points to by an argument that launches do not name.
     held: Option<Arc<Allocation>>,
+    /// For a kernel that follows pointers in memory, where the driver is told which there are: what it was told last.
+    told: Option<u64>,
     /// By index, what each argument was last set to; it stays that until it is set again (specification, clSetKernelArg).
     set: Vec<Set>,
 }
@@ -81,7 +77,7 @@ impl Kernel {
         })?;
         // SAFETY: the program is alive, the name ends in NUL.
         let raw = unsafe { program.context().api().clCreateKernel(program.raw(), c_name.as_ptr()) }?;
-        Ok(Self { raw, program: Arc::clone(program), held: None, set: Vec::new() })
+        Ok(Self { raw, program: Arc::clone(program), held: None, told: None, set: Vec::new() })
     }
 
     /// Keeps memory as long as the kernel.
@@ -138,32 +134,37 @@ impl Kernel {
         let address = to.map_or(std::ptr::null_mut(), |span| span.address());
         let to = to.map_or(Set::Null, |span| Set::Memory(span.allocation().id(), address.addr()));
         self.set(index, to, |kernel| {
-            let usm = kernel.program.context().usm()?;
-            // SAFETY: the kernel is alive; an address is only a value until the kernel runs, and `Queue::launch` keeps
-            // the memory in use from before this until then.
-            unsafe { usm.clSetKernelArgMemPointerINTEL(kernel.raw, index, address) }
+            let pointers = kernel.program.context().pointers()?;
+            // SAFETY: the kernel is alive, and `&mut` keeps other threads off; `Queue::launch` keeps the memory in use from before
+            // this until the kernel has run.
+            unsafe { pointers.set_argument(kernel.raw, index, address) }
         })
     }
 
-    /// Says that the kernel follows USM pointers that are not among its arguments.
+    /// Says that the kernel follows pointers that are not among its arguments.
     pub(crate) fn set_indirect_access(&mut self) -> Result<()> {
-        let yes: cl_bool = CL_TRUE;
-        for info in [
-            CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL,
-            CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
-            CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
-        ] {
-            // SAFETY: the kernel is alive; the value is one cl_bool that lives through the call.
-            unsafe {
-                self.api().clSetKernelExecInfo(
-                    self.raw,
-                    info,
-                    size_of::<cl_bool>(),
-                    (&raw const yes).cast::<c_void>(),
-                )
-            }?;
-        }
+        // SAFETY: the kernel is alive, and `&mut` keeps other threads off.
+        let tell = unsafe { self.program.context().pointers()?.allow_indirect(self.api(), self.raw) }?;
+        self.told = tell.then_some(0);
         Ok(())
+    }
+
+    /// Enqueues or records the kernel. The driver knows before which memory it may reach.
+    pub(in crate::driver) fn with_memory<R>(
+        &mut self,
+        enqueue: impl FnOnce(&Self) -> Result<R>,
+    ) -> Result<R> {
+        let Some(mut told) = self.told else { return enqueue(self) };
+        let pointers = self.program.context().pointers()?;
+        // SAFETY: the kernel is alive, and `&mut` keeps other threads off.
+        let outcome = unsafe { pointers.with_live(self.api(), self.raw, &mut told, || enqueue(self)) };
+        self.told = Some(told);
+        outcome
+    }
+
+    /// What the driver was told last of the memory that it may reach, if it must be told.
+    pub(in crate::driver) fn told(&self) -> Option<u64> {
+        self.told
     }
 
     /// How many arguments the driver knows, hidden ones included.

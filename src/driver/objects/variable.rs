@@ -125,20 +125,12 @@ impl Kernel {
     /// Runs one work-item with the arguments that are set, and waits.
     pub(crate) fn run_once(&mut self, queue: &Arc<Queue>) -> Result<()> {
         let one = 1usize;
+        let (no_offset, no_group) = (std::ptr::null(), std::ptr::null());
         let event = queue.submit(&[], true, |api, raw, wait, event| {
             // SAFETY: queue, kernel and events are alive, sizes have one element. An argument that is not set is an error.
-            unsafe {
-                api.clEnqueueNDRangeKernel(
-                    raw,
-                    self.raw(),
-                    1,
-                    std::ptr::null(),
-                    &one,
-                    std::ptr::null(),
-                    wait,
-                    event,
-                )
-            }
+            self.with_memory(|kernel| unsafe {
+                api.clEnqueueNDRangeKernel(raw, kernel.raw(), 1, no_offset, &one, no_group, wait, event)
+            })
         })?;
         event.wait()
     }

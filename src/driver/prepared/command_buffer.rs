@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use super::launch::Kept;
+use super::run::Mode;
 use super::sequence::Sequence;
 use super::step::Work;
 use crate::driver::event::{Event, RawEvent};
@@ -30,6 +31,8 @@ pub(crate) struct CommandBuffer {
     steps: Range<usize>,
     /// Whether it has no command.
     is_empty: bool,
+    /// If kernels in it follow pointers, and the driver was told which there are: what it was told.
+    told: Option<u64>,
     /// By step: what updates name it by; null for what cannot be updated. Empty unless it is updatable.
     handles: Vec<cl_mutable_command_khr>,
     simultaneous: bool,
@@ -85,6 +88,7 @@ impl CommandBuffer {
             queue: Arc::clone(queue),
             steps: steps.clone(),
             is_empty: true,
+            told: None,
             handles: Vec::new(),
             simultaneous,
             last: Mutex::new(None),
@@ -122,6 +126,8 @@ impl CommandBuffer {
     ) -> Result<()> {
         let (buffer, queue) = (self.raw, std::ptr::null_mut());
         let mut handle: cl_mutable_command_khr = std::ptr::null_mut();
+        let context = Arc::clone(self.queue.context());
+        let pointers = context.pointers()?;
         // SAFETY: buffer and kernel are alive and the kernel's arguments are set, which the driver copies; the addresses are those of spans in
         // allocations that the sequence keeps, and that are in use while the buffer is pending; the driver copies the pattern.
         unsafe {
@@ -131,26 +137,30 @@ impl CommandBuffer {
                     let mut kernel = launch.kernel.lock();
                     kernel.set_all(launch.arguments.iter().map(Kept::arg))?;
                     let list = [CL_MUTABLE_DISPATCH_UPDATABLE_FIELDS_KHR, fields, 0];
-                    self.table.clCommandNDRangeKernelKHR(
-                        buffer,
-                        queue,
-                        if fields == 0 { std::ptr::null() } else { list.as_ptr() },
-                        kernel.raw(),
-                        size.dimensions,
-                        size.offset_pointer(),
-                        size.global.as_ptr(),
-                        size.local_pointer(),
-                        wait,
-                        point,
-                        if fields == 0 { std::ptr::null_mut() } else { &mut handle },
-                    )
+                    kernel.with_memory(|kernel| {
+                        self.table.clCommandNDRangeKernelKHR(
+                            buffer,
+                            queue,
+                            if fields == 0 { std::ptr::null() } else { list.as_ptr() },
+                            kernel.raw(),
+                            size.dimensions,
+                            size.offset_pointer(),
+                            size.global.as_ptr(),
+                            size.local_pointer(),
+                            wait,
+                            point,
+                            if fields == 0 { std::ptr::null_mut() } else { &mut handle },
+                        )
+                    })?;
+                    // The oldest of all kernels.
+                    self.told = self.told.into_iter().chain(kernel.told()).min();
+                    Ok(())
                 }
                 Work::Copy { from, to, size_bytes } => {
-                    recorder.memcpy(buffer, queue, *to, *from, *size_bytes, wait, point)
+                    pointers.record_copy(recorder, buffer, *to, *from, *size_bytes, wait, point)
                 }
                 Work::Fill { to, pattern, size_bytes } => {
-                    let start = pattern.as_ptr().cast();
-                    recorder.memfill(buffer, queue, *to, start, pattern.len(), *size_bytes, wait, point)
+                    pointers.record_fill(recorder, buffer, *to, pattern, *size_bytes, wait, point)
                 }
                 // In order there is nothing to join.
                 Work::Join if point.is_null() => Ok(()),
@@ -184,6 +194,12 @@ impl CommandBuffer {
         self.handles.get(at).copied().filter(|handle| !handle.is_null())
     }
 
+    /// Whether memory came or went since the driver was told what its kernels may reach. Its steps are enqueued one by one then.
+    fn is_outdated(&self) -> Result<bool> {
+        let Some(told) = self.told else { return Ok(false) };
+        Ok(told != self.queue.context().pointers()?.generation())
+    }
+
     fn last(&self) -> std::sync::MutexGuard<'_, Option<Event>> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -215,6 +231,10 @@ impl Queue {
         held: bool,
     ) -> Result<Event> {
         self.check_sequence(sequence)?;
+        if buffer.is_outdated()? {
+            let mode = Mode { measure: true, held };
+            return self.run(sequence, buffer.steps(), after, mode);
+        }
         let mut last = buffer.last();
         // It stays where something fails: the buffer may be pending then.
         if let Some(pending) = last.as_ref().filter(|_| !buffer.simultaneous) {

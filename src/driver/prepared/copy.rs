@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::driver::event::Event;
 use crate::driver::host::{HostSink, HostSource};
+use crate::driver::pointers::Pointers;
 use crate::driver::queue::Queue;
-use crate::driver::sys::{CL_FALSE, CL_TRUE};
+use crate::driver::sys::{CL_FALSE, CL_TRUE, cl_command_queue, cl_event};
 use crate::driver::usm::Span;
 use crate::error::{Error, Result};
 
@@ -47,41 +48,37 @@ impl Queue {
     /// Copies from the host, and waits.
     pub(crate) fn write(self: &Arc<Self>, from: &[u8], to: Span<'_>, after: &[&Event]) -> Result<()> {
         same_size(from.len(), to.size_bytes())?;
-        self.copy_blocking(to.address(), from.as_ptr().cast(), to, after)
+        let (start, no_event) = (from.as_ptr().cast::<c_void>(), std::ptr::null_mut());
+        // SAFETY: as `copy_blocking` says.
+        self.copy_blocking(to, after, |pointers, queue, wait| unsafe {
+            pointers.write(queue, CL_TRUE, to.address(), start, to.size_bytes(), wait, no_event)
+        })
     }
 
     /// Copies to the host, and waits.
     pub(crate) fn read(self: &Arc<Self>, from: Span<'_>, to: &mut [u8], after: &[&Event]) -> Result<()> {
         same_size(from.size_bytes(), to.len())?;
-        self.copy_blocking(to.as_mut_ptr().cast(), from.address(), from, after)
+        let (start, no_event) = (to.as_mut_ptr().cast::<c_void>(), std::ptr::null_mut());
+        // SAFETY: as `copy_blocking` says.
+        self.copy_blocking(from, after, |pointers, queue, wait| unsafe {
+            pointers.read(queue, CL_TRUE, start, from.address(), from.size_bytes(), wait, no_event)
+        })
     }
 
-    /// One of `to` and `from` is `span`, the other is host memory of the same size, borrowed by the caller.
+    /// `copy` gets a queue and events that are alive, while `span` is in use. The host's end, of the same size, is borrowed by the
+    /// caller until this returns, which is when the command has ended, or was not enqueued (`Queue::end_blocking`).
     fn copy_blocking(
         self: &Arc<Self>,
-        to: *mut c_void,
-        from: *const c_void,
         span: Span<'_>,
         after: &[&Event],
+        copy: impl FnOnce(&Pointers, cl_command_queue, &[cl_event]) -> Result<()>,
     ) -> Result<()> {
-        let usm = self.context().usm()?;
+        let pointers = self.context().pointers()?;
         self.using([span].into_iter(), || {
             if span.size_bytes() == 0 {
                 return after.iter().try_for_each(|event| event.wait());
             }
-            // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's stay borrowed until the
-            // call returns, which is when the command has ended, or was not enqueued (`Queue::end_blocking`).
-            self.submit_blocking(after, |_, queue, wait| unsafe {
-                usm.clEnqueueMemcpyINTEL(
-                    queue,
-                    CL_TRUE,
-                    to,
-                    from,
-                    span.size_bytes(),
-                    wait,
-                    std::ptr::null_mut(),
-                )
-            })
+            self.submit_blocking(after, |_, queue, wait| copy(pointers, queue, wait))
         })
     }
 
@@ -97,13 +94,13 @@ impl Queue {
         if bytes.is_empty() {
             return self.using([to].into_iter(), || self.marker(after));
         }
-        let usm = self.context().usm()?;
+        let pointers = self.context().pointers()?;
         let source = bytes.as_ptr().cast::<c_void>();
         let event = self.using([to].into_iter(), || {
             // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's live until the event is
             // complete: below, they go to the retired, or are given up.
             self.submit(after, true, |_, queue, wait, event| unsafe {
-                usm.clEnqueueMemcpyINTEL(queue, CL_FALSE, to.address(), source, to.size_bytes(), wait, event)
+                pointers.write(queue, CL_FALSE, to.address(), source, to.size_bytes(), wait, event)
             })
         })?;
         from.keep_until(self.context(), &event);
@@ -121,21 +118,13 @@ impl Queue {
         if from.size_bytes() == 0 {
             return self.using([from].into_iter(), || self.marker(after));
         }
-        let usm = self.context().usm()?;
+        let pointers = self.context().pointers()?;
         to.write(self, |target| {
             self.using([from].into_iter(), || {
                 // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's live, and nobody looks
                 // at them, until the event is complete (`HostSink::write`).
                 self.submit(after, true, |_, queue, wait, event| unsafe {
-                    usm.clEnqueueMemcpyINTEL(
-                        queue,
-                        CL_FALSE,
-                        target,
-                        from.address(),
-                        from.size_bytes(),
-                        wait,
-                        event,
-                    )
+                    pointers.read(queue, CL_FALSE, target, from.address(), from.size_bytes(), wait, event)
                 })
             })
         })
@@ -144,22 +133,14 @@ impl Queue {
     /// Copies within the context.
     pub(crate) fn copy(self: &Arc<Self>, from: Span<'_>, to: Span<'_>, after: &[&Event]) -> Result<Event> {
         check(&from, &to)?;
-        let usm = self.context().usm()?;
+        let pointers = self.context().pointers()?;
         self.using([from, to].into_iter(), || {
             if to.size_bytes() == 0 {
                 return self.marker(after);
             }
             // SAFETY: queue and events are alive, both ends have `size_bytes` bytes, do not overlap and are in use.
             self.submit(after, false, |_, queue, wait, event| unsafe {
-                usm.clEnqueueMemcpyINTEL(
-                    queue,
-                    CL_FALSE,
-                    to.address(),
-                    from.address(),
-                    to.size_bytes(),
-                    wait,
-                    event,
-                )
+                pointers.copy(queue, to.address(), from.address(), to.size_bytes(), wait, event)
             })
         })
     }
@@ -168,30 +149,28 @@ impl Queue {
     pub(crate) fn fill(self: &Arc<Self>, to: Span<'_>, pattern: &[u8], after: &[&Event]) -> Result<Event> {
         let size = pattern.len();
         check_pattern(&to, size)?;
-        let usm = self.context().usm()?;
+        let pointers = self.context().pointers()?;
         self.using([to].into_iter(), || {
             if to.size_bytes() == 0 {
                 return self.marker(after);
             }
-            let start = pattern.as_ptr().cast::<c_void>();
             // SAFETY: queue and events are alive, the span is in use; the driver copies the pattern in the call.
             self.submit(after, false, |_, queue, wait, event| unsafe {
-                usm.clEnqueueMemFillINTEL(queue, to.address(), start, size, to.size_bytes(), wait, event)
+                pointers.fill(queue, to.address(), pattern, to.size_bytes(), wait, event)
             })
         })
     }
 
     /// Moves memory to the device ahead of its use, where the driver can; else a marker.
     pub(crate) fn prefetch(self: &Arc<Self>, span: Span<'_>, after: &[&Event]) -> Result<Event> {
-        let usm = self.context().usm()?;
+        let pointers = self.context().pointers()?;
         self.using([span].into_iter(), || {
-            if span.size_bytes() == 0 || usm.clEnqueueMigrateMemINTEL.is_none() {
+            if span.size_bytes() == 0 || !pointers.can_prefetch() {
                 return self.marker(after);
             }
-            // Flags of 0 mean the device of the queue.
             // SAFETY: queue and events are alive, the span is in use.
             let submitted = self.submit(after, false, |_, queue, wait, event| unsafe {
-                usm.clEnqueueMigrateMemINTEL(queue, span.address(), span.size_bytes(), 0, wait, event)
+                pointers.prefetch(queue, span.address(), span.size_bytes(), wait, event)
             });
             // Intel's CPU runtime answers CL_INVALID_VALUE to every such call. Nothing is lost without a hint.
             submitted.or_else(|error| {

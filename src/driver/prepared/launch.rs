@@ -176,10 +176,10 @@ impl Kernel {
     ) -> Result<()> {
         // SAFETY: the caller's promise; nobody else has the kernel, and each list of sizes has three entries, of at most three
         // dimensions.
-        unsafe {
-            self.program().context().api().clEnqueueNDRangeKernel(
+        self.with_memory(|kernel| unsafe {
+            kernel.program().context().api().clEnqueueNDRangeKernel(
                 queue,
-                self.raw(),
+                kernel.raw(),
                 size.dimensions,
                 size.offset_pointer(),
                 size.global.as_ptr(),
@@ -187,7 +187,7 @@ impl Kernel {
                 wait,
                 event,
             )
-        }
+        })
     }
 }
 

@@ -100,6 +100,7 @@ impl CommandBuffer {
     pub(crate) fn update(&self, device: &Device, sequence: &Sequence, patches: &mut Patches) -> Result<()> {
         let support = device.capabilities().mutable_dispatch.filter(MutableDispatchSupport::updates_as_array);
         let support = support.ok_or_else(impossible)?;
+        let pointers_change = sequence.context().pointers()?.updates_recorded_pointers();
         let Patches { arguments, patches, room } = patches;
         room.clear();
         let mut start = 0;
@@ -119,6 +120,9 @@ impl CommandBuffer {
             let (values, pointers) = (room.values.len(), room.pointers.len());
             for index in changed {
                 room.add(*index, launch.arguments.get(*index as usize).ok_or_else(impossible)?)?;
+            }
+            if room.pointers.len() > pointers && !pointers_change {
+                return Err(impossible());
             }
             let size = patch.size.as_ref().map(|from| (&**from, &launch.size));
             room.configs.push(cl_mutable_dispatch_config_khr {
@@ -151,7 +155,7 @@ impl CommandBuffer {
         room.starts.extend(room.configs.iter().map(|config| std::ptr::from_ref(config).cast::<c_void>()));
         let table = &device.tables().mutable_dispatch;
         // SAFETY: the buffer is alive and finalized, and the commands are its own; there are as many types and pointers as
-        // configurations, whose lists live through the call; addresses are those of USM that the sequence keeps.
+        // configurations, whose lists live through the call; addresses are those of memory that the sequence keeps.
         unsafe {
             table.clUpdateMutableCommandsKHR(
                 self.native(),

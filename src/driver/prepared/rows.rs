@@ -177,11 +177,11 @@ impl Queue {
         pieces: impl Iterator<Item = Result<(Span<'s>, Span<'s>)>>,
         after: &[&Event],
     ) -> Result<Event> {
-        let usm = self.context().usm()?;
+        let pointers = self.context().pointers()?;
         // SAFETY: queue and events are alive, both ends have `size_bytes` bytes, do not overlap and are in use.
         self.submit_each(pieces, after, false, |(from, to), queue, wait, event| unsafe {
             let size_bytes = to.size_bytes();
-            usm.clEnqueueMemcpyINTEL(queue, CL_FALSE, to.address(), from.address(), size_bytes, wait, event)
+            pointers.copy(queue, to.address(), from.address(), size_bytes, wait, event)
         })
     }
 
@@ -194,7 +194,7 @@ impl Queue {
     ) -> Result<Event> {
         let bytes = from.bytes();
         copy::same_size(bytes.len(), to.1.size_bytes())?;
-        let usm = self.context().usm()?;
+        let pointers = self.context().pointers()?;
         let pieces = Rows::pieces(Rows::all(bytes.len()), to.1).map(|(source, target, size)| {
             let source = bytes.get(source..source + size).ok_or_else(outside)?;
             Ok((source.as_ptr().cast::<c_void>(), to.0.part(target, size)?))
@@ -203,7 +203,7 @@ impl Queue {
             // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's live until the event is
             // complete, or what was abandoned has ended: below, they go to the retired, or are given up.
             self.submit_each(pieces, after, true, |(from, to), queue, wait, event| unsafe {
-                usm.clEnqueueMemcpyINTEL(queue, CL_FALSE, to.address(), *from, to.size_bytes(), wait, event)
+                pointers.write(queue, CL_FALSE, to.address(), *from, to.size_bytes(), wait, event)
             })
         });
         let until = submitted.as_ref().ok().cloned().or_else(|| self.abandoned());
@@ -219,7 +219,7 @@ impl Queue {
         after: &[&Event],
     ) -> Result<Event> {
         copy::same_size(from.1.size_bytes(), to.size_bytes())?;
-        let usm = self.context().usm()?;
+        let pointers = self.context().pointers()?;
         to.write(self, |start| {
             let pieces = Rows::pieces(from.1, Rows::all(to.size_bytes())).map(|(source, target, size)| {
                 Ok((from.0.part(source, size)?, start.wrapping_byte_add(target)))
@@ -228,15 +228,7 @@ impl Queue {
                 // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's live, and nobody looks
                 // at them, until the event is complete, or what was abandoned has ended (`HostSink::write`).
                 self.submit_each(pieces, after, true, |(from, to), queue, wait, event| unsafe {
-                    usm.clEnqueueMemcpyINTEL(
-                        queue,
-                        CL_FALSE,
-                        *to,
-                        from.address(),
-                        from.size_bytes(),
-                        wait,
-                        event,
-                    )
+                    pointers.read(queue, CL_FALSE, *to, from.address(), from.size_bytes(), wait, event)
                 })
             })
         })
@@ -249,25 +241,16 @@ impl Queue {
         pattern: &[u8],
         after: &[&Event],
     ) -> Result<Event> {
-        let usm = self.context().usm()?;
+        let pointers = self.context().pointers()?;
         let pieces = to.1.stretches().map(|(start, size)| {
             let stretch = to.0.part(start, size)?;
             copy::check_pattern(&stretch, pattern.len())?;
             Ok(stretch)
         });
-        let start = pattern.as_ptr().cast::<c_void>();
         self.using([to.0].into_iter(), || {
             // SAFETY: queue and events are alive, the span is in use; the driver copies the pattern in the call.
             self.submit_each(pieces, after, false, |to, queue, wait, event| unsafe {
-                usm.clEnqueueMemFillINTEL(
-                    queue,
-                    to.address(),
-                    start,
-                    pattern.len(),
-                    to.size_bytes(),
-                    wait,
-                    event,
-                )
+                pointers.fill(queue, to.address(), pattern, to.size_bytes(), wait, event)
             })
         })
     }

@@ -1,7 +1,6 @@
 //! Putting sequences on queues. On a queue in order the order of the steps is all there is to it: the last one has an event,
 //! and the first, which tells when they begin. Out of order, each step has one, and waits for those that it names.
 
-use std::ffi::c_void;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use super::sequence::Sequence;
 use super::step::{Launch, Step, Work};
 use crate::driver::event::{Event, Measured, RawEvent, Several};
 use crate::driver::queue::Queue;
-use crate::driver::sys::{CL_FALSE, cl_command_queue, cl_event};
+use crate::driver::sys::{cl_command_queue, cl_event};
 use crate::driver::wait_list::WaitList;
 use crate::error::{Error, Result};
 
@@ -225,13 +224,10 @@ impl Queue {
                     kernel.enqueue(size, queue, wait, event)
                 }
                 Work::Copy { from, to, size_bytes } => {
-                    let usm = self.context().usm()?;
-                    usm.clEnqueueMemcpyINTEL(queue, CL_FALSE, *to, *from, *size_bytes, wait, event)
+                    self.context().pointers()?.copy(queue, *to, *from, *size_bytes, wait, event)
                 }
                 Work::Fill { to, pattern, size_bytes } => {
-                    let usm = self.context().usm()?;
-                    let start = pattern.as_ptr().cast::<c_void>();
-                    usm.clEnqueueMemFillINTEL(queue, *to, start, pattern.len(), *size_bytes, wait, event)
+                    self.context().pointers()?.fill(queue, *to, pattern, *size_bytes, wait, event)
                 }
                 Work::Join => api.clEnqueueMarkerWithWaitList(queue, wait, event),
                 Work::Other(_) => Err(Error::invalid("a command that puts itself on the queue")),

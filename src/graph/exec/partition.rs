@@ -263,8 +263,8 @@ impl PartitionExec {
 }
 
 fn policy(Source { queue, options, .. }: Source<'_>) -> InterpreterPolicy {
-    if queue.device().capabilities().usm.is_none() {
-        return InterpreterPolicy::Never("the device has no USM");
+    if queue.device().capabilities().memory().is_none() {
+        return InterpreterPolicy::Never("kernels cannot address memory by pointers");
     }
     match (options.strategy, queue.context().graph_interpreter()) {
         (_, Some(false)) => InterpreterPolicy::Never("it is switched off"),

@@ -14,7 +14,7 @@ pub struct GraphSupport {
     pub strategy: ReplayStrategy,
     /// Whether [`ReplayStrategy::CommandBuffer`] can be asked for.
     pub command_buffers: bool,
-    /// Whether runs of small nodes can be replayed by [`ReplayStrategy::Interpreter`]: the device has USM, and it is not switched off. Which nodes of a graph are, and why others are not, tell
+    /// Whether runs of small nodes can be replayed by [`ReplayStrategy::Interpreter`]: kernels can address memory by pointers, and it is not switched off. Which nodes of a graph are, and why others are not, tell
     /// [`ExecutableGraph::segments`](crate::ExecutableGraph::segments) and [`ExecutableGraph::not_interpreted`](crate::ExecutableGraph::not_interpreted).
     pub interpreter: bool,
     /// Whether the driver changes recorded commands in place. Elsewhere an update prepares or records them anew.
@@ -25,7 +25,7 @@ impl GraphSupport {
     pub(crate) fn of(device: &Device) -> Self {
         let capabilities = device.capabilities();
         let switch = interpreter_of_environment();
-        let interpreter = capabilities.usm.is_some() && switch != Some(false);
+        let interpreter = capabilities.memory().is_some() && switch != Some(false);
         Self {
             strategy: match interpreter && switch == Some(true) {
                 true => ReplayStrategy::Interpreter,

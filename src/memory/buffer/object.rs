@@ -220,13 +220,13 @@ impl Object {
 ///
 /// Nothing is then copied between devices. On a device that shares the host's memory it is as fast as any other.
 fn allocate(context: &Context, size_bytes: usize, align_bytes: usize) -> Result<Arc<Allocation>> {
-    let has = |of: fn(&crate::UsmSupport) -> bool| {
-        context.devices().iter().all(|device| device.capabilities().usm.as_ref().is_some_and(of))
-    };
+    let support = *context.driver().pointers()?.support();
     let (kind, device) = match context.devices() {
-        [device] if has(|usm| usm.shared) => (Kind::Shared, Some(device)),
-        _ if has(|usm| usm.shared) => (Kind::Shared, None),
-        _ if has(|usm| usm.host) => (Kind::Host, None),
+        // Nothing is gained by memory that the host must map.
+        [device] if support.mapped => (Kind::Device, Some(device)),
+        [device] if support.shared => (Kind::Shared, Some(device)),
+        _ if support.shared => (Kind::Shared, None),
+        _ if support.host => (Kind::Host, None),
         _ => (Kind::Device, Some(context.device())),
     };
     Allocation::new(context.driver(), device, kind, size_bytes, align_bytes)

@@ -24,7 +24,7 @@ struct Fixture {
 
 fn fixture() -> Option<Fixture> {
     let device = match Device::select() {
-        Ok(device) if device.capabilities().usm.is_some() => device,
+        Ok(device) if device.capabilities().memory().is_some() => device,
         Ok(_) => {
             println!("skipped: the device has no USM");
             return None;

@@ -5,6 +5,7 @@
 //! advertises the extension; `capabilities` decides. The one exception is `global_variable`, see there.
 
 pub(crate) mod command_buffer;
+pub(crate) mod device_address;
 #[cfg(test)]
 mod exercise;
 pub(crate) mod global_variable;
@@ -26,6 +27,7 @@ pub(crate) struct Tables {
     #[allow(dead_code, reason = "updates are by the array form only; `exercise` tests it")]
     pub(crate) mutable_dispatch_old: mutable_dispatch::MutableDispatchOld,
     pub(crate) global_variable: global_variable::GlobalVariable,
+    pub(crate) device_address: device_address::DeviceAddress,
 }
 
 impl Tables {
@@ -46,6 +48,7 @@ impl Tables {
                 mutable_dispatch: mutable_dispatch::MutableDispatch::load(resolve),
                 mutable_dispatch_old: mutable_dispatch::MutableDispatchOld::load(resolve),
                 global_variable: global_variable::GlobalVariable::load(resolve),
+                device_address: device_address::DeviceAddress::load(resolve),
             }
         }
     }

@@ -5,10 +5,13 @@
 //! the queues that used the memory; both sides meet in one atomic word, so none misses the other.
 //! Device memory has no host access.
 //!
+//! Where the driver maps memory for the host, the first of several that have access maps it, and the last unmaps it.
+//!
 //! A command that is held back holds its memory from its submission on, when it is refused under host access as others
 //! are. Host access waits for it. Only host tasks do not wait for what is held back, as that may wait for them; and
 //! while a host task has access, commands are not refused, but held back until it ends.
 
+use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -173,6 +176,54 @@ pub(crate) struct HostAccess {
     write: bool,
     /// What it counts for in the access word.
     step: u64,
+    /// Where the memory is for the host, if it was mapped.
+    mapped: Option<Mapped>,
+}
+
+/// The host's address of mapped memory.
+#[derive(Clone, Copy)]
+struct Mapped(NonNull<c_void>);
+
+// SAFETY: an address; what is there is only used through `HostAccess`, which lends it by its own borrows.
+unsafe impl Send for Mapped {}
+// SAFETY: as above.
+unsafe impl Sync for Mapped {}
+
+/// Whether an allocation is mapped, and for how many that have access.
+#[derive(Default)]
+pub(super) struct Mapping(Option<(Mapped, usize)>);
+
+impl Allocation {
+    /// Gives the host access where that needs a call, and says where the memory is then.
+    fn map(&self, write: bool) -> Result<Option<Mapped>> {
+        let Some(start) = self.start.filter(|_| self.kind != Kind::Device) else { return Ok(None) };
+        if !self.context.pointers()?.support().mapped {
+            return Ok(None);
+        }
+        let mut mapping = self.mapping.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mapped, users) = match mapping.0 {
+            Some((mapped, users)) => (mapped, users + 1),
+            // SAFETY: the memory is the context's and has so many bytes; the access word keeps commands off until it is unmapped.
+            None => (Mapped(unsafe { self.context.map(start, self.size_bytes, write) }?), 1),
+        };
+        mapping.0 = Some((mapped, users));
+        Ok(Some(mapped))
+    }
+
+    /// Takes [`Allocation::map`] back.
+    fn unmap(&self) {
+        let mut mapping = self.mapping.lock().unwrap_or_else(PoisonError::into_inner);
+        let (Some((mapped, users)), Some(start)) = (mapping.0, self.start) else { return };
+        if users > 1 {
+            mapping.0 = Some((mapped, users - 1));
+            return;
+        }
+        mapping.0 = None;
+        // SAFETY: it was mapped there, and nobody has access any more.
+        if let Err(error) = unsafe { self.context.unmap(start, mapped.0) } {
+            self.context.keep_error(error.at("ending the host's access to memory"));
+        }
+    }
 }
 
 impl HostAccess {
@@ -195,11 +246,12 @@ impl HostAccess {
                     .remedy("drop the other guard first"),
             }
         })?;
-        let access = Self { allocation: Arc::clone(allocation), write, step };
+        let mut access = Self { allocation: Arc::clone(allocation), write, step, mapped: None };
         // New uses are refused from here on.
         let busy = if in_task { word::USES } else { word::USES | word::ALL_HELD };
         allocation.wait_for_access(|word| word & busy == 0);
         allocation.wait_for_commands()?;
+        access.mapped = allocation.map(write)?;
         Ok(access)
     }
 
@@ -232,7 +284,11 @@ impl HostAccess {
         let size_bytes = len.saturating_mul(size_of::<T>());
         let span = self.allocation.span(offset_bytes, size_bytes)?;
         // Without bytes any aligned address will do.
-        let start = NonNull::new(span.address().cast::<T>()).filter(|_| size_bytes != 0);
+        let address = match self.mapped {
+            Some(Mapped(mapped)) => mapped.as_ptr().wrapping_byte_add(offset_bytes),
+            None => span.address(),
+        };
+        let start = NonNull::new(address.cast::<T>()).filter(|_| size_bytes != 0);
         match start {
             None if size_bytes == 0 => Ok(NonNull::dangling()),
             Some(start) if start.is_aligned() && self.allocation.kind != Kind::Device => Ok(start),
@@ -243,6 +299,9 @@ impl HostAccess {
 
 impl Drop for HostAccess {
     fn drop(&mut self) {
+        if self.mapped.is_some() {
+            self.allocation.unmap();
+        }
         self.allocation.leave(self.step);
     }
 }

@@ -1,4 +1,4 @@
-//! Allocations of unified shared memory, freed when no handle is left and no command uses them.
+//! Allocations of memory that kernels address by pointers, freed when no handle is left and no command uses them.
 
 mod access;
 mod span;
@@ -6,8 +6,8 @@ mod span;
 use std::ffi::c_void;
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use crate::driver::Device;
 use crate::driver::context::Context;
@@ -59,6 +59,7 @@ pub(crate) struct Allocation {
     used_by: AtomicU64,
     /// Who uses the memory; see [`access`].
     access: AtomicU64,
+    mapping: Mutex<access::Mapping>,
 }
 
 // SAFETY: the pointer is only dereferenced through `HostAccess`, which the access word guards; the rest is Sync.
@@ -90,6 +91,7 @@ impl Allocation {
             borrowed: false,
             used_by: AtomicU64::new(0),
             access: AtomicU64::new(0),
+            mapping: Mutex::default(),
         };
         // Once more, for a driver that does not keep to the alignment.
         if start.is_some_and(|start| start.addr().get() % align_bytes != 0) {
@@ -123,6 +125,7 @@ impl Allocation {
             borrowed: false,
             used_by: AtomicU64::new(0),
             access: AtomicU64::new(0),
+            mapping: Mutex::default(),
         })
     }
 
@@ -145,6 +148,7 @@ impl Allocation {
             borrowed: !memory.owned,
             used_by: AtomicU64::new(0),
             access: AtomicU64::new(0),
+            mapping: Mutex::default(),
         })
     }
 
@@ -202,16 +206,20 @@ fn allocate(
     size_bytes: usize,
     align_bytes: usize,
 ) -> Result<Option<NonNull<c_void>>> {
-    let usm = context.usm()?;
+    let pointers = context.pointers()?;
+    let support = pointers.support();
+    let supported = match kind {
+        Kind::Device => support.device,
+        Kind::Host => support.host,
+        Kind::Shared => support.shared,
+    };
     for device in device.map_or(context.devices(), std::slice::from_ref) {
         let capabilities = device.capabilities();
-        let supported = capabilities.usm.as_ref().is_some_and(|usm| match kind {
-            Kind::Device => usm.device,
-            Kind::Host => usm.host,
-            Kind::Shared => usm.shared,
-        });
         if !supported {
-            return Err(device.lacks(&format!("{} USM", kind.name()), "another kind of memory"));
+            return Err(device.lacks(
+                &format!("{} memory that kernels address by pointers", kind.name()),
+                "another kind of memory",
+            ));
         }
         if size_bytes as u64 > capabilities.limits.max_allocation_bytes || size_bytes > isize::MAX as usize {
             return Err(Error::new(
@@ -229,25 +237,21 @@ fn allocate(
     }
     // Drivers need not know alignments above their default.
     let alignment = if align_bytes <= DEFAULT_ALIGNMENT { 0 } else { align_bytes as u32 };
-    let none = std::ptr::null();
     let id = device.map_or(std::ptr::null_mut(), Device::id);
     let wanted = Class { kind, device: id.addr(), alignment, size_bytes };
     context.allocate(wanted, |size_bytes| {
-        // SAFETY: context and device are alive; no properties are given.
-        let start = unsafe {
-            match kind {
-                Kind::Device => usm.clDeviceMemAllocINTEL(context.raw(), id, none, size_bytes, alignment),
-                Kind::Host => usm.clHostMemAllocINTEL(context.raw(), none, size_bytes, alignment),
-                Kind::Shared => usm.clSharedMemAllocINTEL(context.raw(), id, none, size_bytes, alignment),
-            }
-        };
-        start.map(NonNull::new).map_err(|error| error.with_kind(ErrorKind::MemoryAllocation))
+        // SAFETY: context and device are alive.
+        let start = unsafe { pointers.allocate(context.raw(), id, kind, size_bytes, alignment) };
+        start.map_err(|error| error.with_kind(ErrorKind::MemoryAllocation))
     })
 }
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        let Some(start) = self.start.filter(|_| !self.borrowed) else { return };
+        let Some(start) = self.start else { return };
+        if self.borrowed {
+            return self.context.pointers().into_iter().for_each(|pointers| pointers.forget(start));
+        }
         let keep = match &self.program {
             None => Keep::Usm(start),
             Some(_) if *self.used_by.get_mut() == 0 => return,
