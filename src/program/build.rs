@@ -155,9 +155,20 @@ fn legal_words(image: &LoadedImage, device: &DeviceState) -> Result<Vec<u32>> {
                 passes::lower_globals_to_hidden_argument(&module, globals)?.module
             }
         };
-        passes::steer(module, device.target())
+        let module = passes::steer(module, device.target())?;
+        if device.target().one_barrier {
+            passes::kernels_with_tangled_barriers(&module).iter().for_each(|kernel| warn_of_barriers(kernel));
+        }
+        Ok(module)
     };
     passes::legalize_with(&*image.whole()?, device.target(), pass).map_err(|error| refused(error, device))
+}
+
+fn warn_of_barriers(kernel: &str) {
+    log::warn!(
+        "kernel `{kernel}` calls a function with barriers under conditions: PoCL before version 7 may compute it wrongly \
+         or abort; let the compiler inline the function, or set POCL_WORK_GROUP_METHOD=cbs in the environment"
+    );
 }
 
 /// The error of a module that cannot be put in a form that a device takes.

@@ -134,6 +134,7 @@ fn target(device: &Device) -> DeviceTarget {
     target.items_take_turns = quirks.items_take_turns;
     target.implicit_barriers = quirks.implicit_barriers;
     target.continuations_for_several_ends = quirks.continuations_for_several_ends;
+    target.one_barrier = quirks.one_barrier;
     if let Some(queries) = &capabilities.spirv_queries {
         target.capabilities = Some(queries.capabilities.iter().copied().collect());
         target.extensions = Some(queries.extensions.iter().cloned().collect());

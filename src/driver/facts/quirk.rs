@@ -100,6 +100,10 @@ pub(crate) struct Quirks {
     /// (`WorkitemLoops::canHandleKernel`), which are right for barriers under conditions, too. Its usual way is not: of 168 random
     /// kernels with barriers 2 were wrong and 4 aborted the process. By continuations these six were right.
     pub(crate) continuations_for_several_ends: bool,
+    /// PoCL 6.0 has continuations, too, but takes them only where `POCL_WORK_GROUP_METHOD=cbs` is set. Barriers under conditions, and in
+    /// loops with several ends, abort the process in one of a hundred random kernels (`WorkitemLoops.cc:1274`) and are computed wrongly
+    /// in about as many. Such kernels get one barrier in one loop (`oclave_image`'s `one_barrier.rs`).
+    pub(crate) one_barrier: bool,
 }
 
 impl Quirks {
@@ -127,6 +131,7 @@ impl Quirks {
             },
             continuations_for_several_ends: is_pocl_on_cpu && !is_pocl_before_7(device),
             command_buffers_leak: is_intel_cpu_runtime(device),
+            one_barrier: is_pocl_on_cpu && is_pocl_before_7(device),
             slow_command_buffers: is_intel_cpu_runtime(device) || is_pocl(device),
             commands_per_buffer: if is_pocl(device) { 1000 } else { 1 << 16 },
             commands_per_updatable_buffer: if is_pocl(device) { 256 } else { 1 << 16 },

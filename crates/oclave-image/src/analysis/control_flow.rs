@@ -204,14 +204,14 @@ fn loops(blocks: &[Block<'_>], dominators: &Tree) -> (Vec<Loop>, bool) {
 
 /// A dominator tree (Cooper, Harvey and Kennedy, "A simple, fast dominance algorithm").
 #[derive(Debug)]
-struct Tree {
+pub(crate) struct Tree {
     parents: Vec<usize>,
     /// Place in reverse postorder; [`NONE`] for what is not reached.
     positions: Vec<usize>,
 }
 
 impl Tree {
-    fn new(successors: &[Vec<usize>], root: usize) -> Self {
+    pub(crate) fn new(successors: &[Vec<usize>], root: usize) -> Self {
         let order = reverse_postorder(successors, root);
         let mut positions = vec![NONE; successors.len()];
         let mut predecessors: Vec<Vec<usize>> = vec![Vec::new(); successors.len()];
@@ -278,7 +278,7 @@ impl Tree {
     }
 
     /// Whether `a` is `b` or above it. What is not reached has nobody above it.
-    fn is_ancestor(&self, a: usize, mut b: usize) -> bool {
+    pub(crate) fn is_ancestor(&self, a: usize, mut b: usize) -> bool {
         if !self.is_reached(a) || !self.is_reached(b) {
             return false;
         }

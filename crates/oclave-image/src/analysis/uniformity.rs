@@ -103,24 +103,31 @@ impl<'a, 'm> Uniformity<'a, 'm> {
         }
         let around: Vec<&Loop> = flow.loops_around(of.header).filter(|l| l.header != of.header).collect();
         around.iter().all(|l| self.keeps_together(flow, l))
-            && self.is_entered(flow, of, |block| {
-                condition(flow, block).is_none_or(|value| self.is_uniform(flow, vec![value]))
-            })
-            && around.iter().all(|l| {
-                self.is_entered(flow, l, |block| {
+            && around.iter().copied().chain([of]).all(|l| {
+                let is_uniform = |block: usize| {
                     condition(flow, block).is_none_or(|value| self.is_uniform(flow, vec![value]))
-                })
+                };
+                self.is_entered(flow, l, is_uniform, |_| {})
             })
     }
 
-    /// Whether a loop comes in each round of the loop around it, but for branches that are `allowed`.
-    fn is_entered(&self, flow: &Flow<'_>, of: &Loop, allowed: impl Fn(usize) -> bool) -> bool {
+    /// Whether a loop comes in each round of the loop around it, but for branches that are `allowed`, and `found`.
+    fn is_entered(
+        &self,
+        flow: &Flow<'_>,
+        of: &Loop,
+        allowed: impl Fn(usize) -> bool,
+        mut found: impl FnMut(usize),
+    ) -> bool {
         let top = flow.loops_around(of.header).find(|l| l.header != of.header).map_or(0, |l| l.header);
         let Some(mut at) = flow.preheader(of) else { return of.header == 0 };
         while at != top && !flow.postdominates(at, top) {
             let Some(before) = flow.predecessor(at) else { return false };
             if !allowed(before) {
                 return false;
+            }
+            if !flow.postdominates(at, before) {
+                found(before);
             }
             at = before;
         }
@@ -140,20 +147,65 @@ impl<'a, 'm> Uniformity<'a, 'm> {
             None => flow.postdominates(barrier, 0),
         };
         let plain = |of: &Loop| {
-            flow.exiting(of).len() == 1 && self.is_entered(flow, of, |guard| self.is_guard(flow, guard))
+            flow.exiting(of).len() == 1
+                && self.is_entered(flow, of, |guard| self.is_guard(flow, guard), |_| {})
         };
         !always || !flow.loops_around(barrier).all(plain)
     }
 
-    /// Whether a block leads past a loop, and nowhere else: what compilers put before loops that are tested at their end.
+    /// Whether a block leads past a loop, and nowhere else: what compilers put before loops that are tested at their end. A detour
+    /// past the loop is one that nothing else takes: where compilers let a way out of the loop join it, both PoCL go wrong.
     fn is_guard(&self, flow: &Flow<'_>, block: usize) -> bool {
+        self.join(flow, block).is_some()
+    }
+
+    /// Where the ways behind a guard meet.
+    fn join(&self, flow: &Flow<'_>, block: usize) -> Option<usize> {
         let successors = |at: usize| flow.blocks.get(at).map(|b| b.successors.as_slice()).unwrap_or_default();
-        let is_past = |to: usize| {
-            flow.postdominates(to, block)
-                || (!self.is_barrier(flow, to)
-                    && matches!(successors(to), [then] if flow.postdominates(*then, block)))
+        let past = |to: usize| match successors(to) {
+            _ if flow.postdominates(to, block) => Some(to),
+            [then]
+                if !self.is_barrier(flow, to)
+                    && flow.predecessor(to) == Some(block)
+                    && flow.postdominates(*then, block) =>
+            {
+                Some(*then)
+            }
+            _ => None,
         };
-        successors(block).len() <= 2 && successors(block).iter().any(|to| is_past(*to))
+        if successors(block).len() > 2 { None } else { successors(block).iter().find_map(|to| past(*to)) }
+    }
+
+    /// Blocks at whose end, and blocks at whose start, all work-items of a group are together and about to enter a loop with barriers,
+    /// or have just left it.
+    pub(crate) fn around_barrier_loops(&self, flow: &Flow<'_>) -> (BTreeSet<usize>, BTreeSet<usize>) {
+        let (mut before, mut behind) = (BTreeSet::new(), BTreeSet::new());
+        for of in flow.loops.iter().filter(|of| of.blocks.iter().any(|block| self.is_barrier(flow, *block))) {
+            let &[exit] = flow.exiting(of).as_slice() else { continue };
+            let mut guards = BTreeSet::new();
+            let all = self.is_entered(
+                flow,
+                of,
+                |guard| self.is_guard(flow, guard),
+                |guard| {
+                    guards.insert(guard);
+                },
+            );
+            match flow.preheader(of) {
+                Some(preheader) if all && guards.is_empty() && exit == of.header => {
+                    before.insert(preheader);
+                    let successors =
+                        flow.blocks.get(exit).map(|b| b.successors.as_slice()).unwrap_or_default();
+                    behind.extend(successors.iter().filter(|to| !of.blocks.contains(to)));
+                }
+                _ if all => {
+                    behind.extend(guards.iter().filter_map(|guard| self.join(flow, *guard)));
+                    before.extend(guards);
+                }
+                _ => {}
+            }
+        }
+        (before, behind)
     }
 }
 

@@ -42,6 +42,8 @@ pub struct DeviceTarget {
     pub implicit_barriers: ImplicitBarriers,
     /// Whether the device's compiler takes a way that is right for all barriers where an outermost loop with barriers has several ends.
     pub continuations_for_several_ends: bool,
+    /// Whether kernels with barriers under conditions, or in loops with several ends, get one barrier in one loop instead.
+    pub one_barrier: bool,
 }
 
 impl Default for DeviceTarget {
@@ -58,6 +60,7 @@ impl Default for DeviceTarget {
             items_take_turns: false,
             implicit_barriers: ImplicitBarriers::None,
             continuations_for_several_ends: false,
+            one_barrier: false,
         }
     }
 }

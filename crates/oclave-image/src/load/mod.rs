@@ -6,6 +6,7 @@ pub(crate) mod global_decorations;
 pub(crate) mod hidden_argument;
 pub(crate) mod legalize;
 pub(crate) mod multiply_add;
+mod one_barrier;
 mod select;
 pub mod version;
 pub(crate) mod work_item_loops;

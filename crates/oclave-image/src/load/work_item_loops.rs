@@ -12,8 +12,12 @@
 //! 7.1 has another way to compile, by continuations, which is right for all of these. It takes that way where an outermost loop with a
 //! barrier has several ends. So kernels that would go wrong get such a loop, which is left at once.
 //!
-//! 6.0 takes the other way only if the environment says `POCL_WORK_GROUP_METHOD=cbs`. There the end of a loop into which it would put a
-//! barrier is made to depend on the work-item, in a way that changes nothing: PoCL then leaves the loop alone.
+//! 6.0 has one more fault: the first work-item of a group of 1 × n runs twice what is before and behind a loop with barriers, since its
+//! condition is tried with that work-item alone. So such loops get a barrier before them and one behind.
+//!
+//! 6.0 takes the other way only if the environment says `POCL_WORK_GROUP_METHOD=cbs`. There kernels with such barriers are written with
+//! one barrier (`one_barrier.rs`), and the end of a loop into which it would put a barrier is made to depend on the work-item, in a
+//! way that changes nothing: PoCL then leaves the loop alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,9 +26,10 @@ use crate::analysis::control_flow::{Flow, Loop};
 use crate::analysis::references::kernel_entry;
 use crate::analysis::uniformity::Uniformity;
 use crate::load::legalize::DeviceTarget;
+use crate::load::one_barrier;
 use crate::spirv::{
     BuiltIn, Decoration, Definitions, Instruction, Module, Op, Rewriter, Section, StorageClass, Type,
-    TypeTable,
+    TypeTable, is_terminator,
 };
 
 /// Where the device's compiler adds barriers of its own to loops.
@@ -51,11 +56,23 @@ pub fn steer(module: Module, target: &DeviceTarget) -> Result<Module> {
     if target.implicit_barriers == ImplicitBarriers::None && !target.continuations_for_several_ends {
         return Ok(module);
     }
+    let module = if target.one_barrier { with_one_barrier(module)? } else { module };
     let changed = {
         let flows = Flow::of_functions(&module);
         let definitions = Definitions::new(&module);
         let changes = Changes::new(&Uniformity::new(&definitions, &flows), &flows, target);
         if changes.is_empty() { None } else { Some(changes.apply(&definitions, target)?) }
+    };
+    Ok(changed.unwrap_or(module))
+}
+
+/// The module with one barrier in kernels whose barriers are under conditions or in loops with several ends.
+fn with_one_barrier(module: Module) -> Result<Module> {
+    let changed = {
+        let flows = Flow::of_functions(&module);
+        let definitions = Definitions::new(&module);
+        let plans = one_barrier::candidates(&definitions, &Uniformity::new(&definitions, &flows), &flows);
+        if plans.is_empty() { None } else { Some(one_barrier::gather(&definitions, &plans)?) }
     };
     Ok(changed.unwrap_or(module))
 }
@@ -106,16 +123,21 @@ fn lone_loops<'f>(uniformity: &Uniformity<'_, '_>, flow: &'f Flow<'_>) -> Vec<(&
 }
 
 /// What is written differently.
+#[derive(Default)]
 struct Changes {
     /// Label of a block whose branch gets an end that never comes → whether the branch stays in the loop when its condition is true.
     ends: BTreeMap<u32, bool>,
     /// Entry blocks of kernels that get a loop with two ends, by label.
     entries: BTreeSet<u32>,
+    /// Labels of blocks with a barrier at their end.
+    before: BTreeSet<u32>,
+    /// Labels of blocks with a barrier at their start.
+    behind: BTreeSet<u32>,
 }
 
 impl Changes {
     fn new(uniformity: &Uniformity<'_, '_>, flows: &[Flow<'_>], target: &DeviceTarget) -> Self {
-        let mut changes = Self { ends: BTreeMap::new(), entries: BTreeSet::new() };
+        let mut changes = Self::default();
         if target.continuations_for_several_ends {
             let wrong = with_callers(flows, |flow| {
                 uniformity.has_tangled_barriers(flow)
@@ -138,6 +160,9 @@ impl Changes {
                 ImplicitBarriers::BesideOthers => uniformity.has_barriers(flow.function),
                 ImplicitBarriers::Everywhere => true,
             };
+            if target.one_barrier && uniformity.kernels().contains(&flow.function) {
+                changes.add_barriers(uniformity, flow);
+            }
             // 6.0 does not find what stands for the work-item in functions that it does not inline.
             if adds && uniformity.kernels().contains(&flow.function) {
                 changes.add_ends(uniformity, flow);
@@ -156,8 +181,17 @@ impl Changes {
         }
     }
 
+    fn add_barriers(&mut self, uniformity: &Uniformity<'_, '_>, flow: &Flow<'_>) {
+        let labels = |blocks: BTreeSet<usize>| {
+            blocks.into_iter().filter_map(|at| flow.blocks.get(at)).map(|block| block.label)
+        };
+        let (before, behind) = uniformity.around_barrier_loops(flow);
+        self.before.extend(labels(before));
+        self.behind.extend(labels(behind));
+    }
+
     fn is_empty(&self) -> bool {
-        self.ends.is_empty() && self.entries.is_empty()
+        self.ends.is_empty() && self.entries.is_empty() && self.before.is_empty()
     }
 
     fn apply(&self, definitions: &Definitions<'_>, target: &DeviceTarget) -> Result<Module> {
@@ -177,18 +211,28 @@ impl Changes {
             .map(|b| b.variable)
             .collect();
         let mut label = 0;
-        let mut at_entry = false;
+        let (mut at_entry, mut is_behind, mut is_before) = (false, false, false);
         for instruction in definitions.module().instructions() {
             if at_entry && !instruction.is(Op::Variable) && !is_line(&instruction) {
                 at_entry = false;
                 let rest = add_loop(&mut new, &ids);
                 ids.renamed.insert(label, rest);
             }
+            let is_end = instruction.op().is_some_and(is_terminator)
+                || matches!(instruction.op(), Some(Op::LoopMerge | Op::SelectionMerge));
+            let is_start = is_behind
+                && !matches!(instruction.op(), Some(Op::Phi | Op::Variable))
+                && !is_line(&instruction);
+            if is_start || (is_before && is_end) {
+                (is_behind, is_before) = (is_behind && !is_start, is_before && !is_end);
+                add_barrier(&mut new);
+            }
             match instruction.op() {
                 Some(Op::Label) => {
                     label = instruction.result_id().unwrap_or(0);
                     new.copy(&instruction);
                     at_entry = self.entries.contains(&label);
+                    (is_behind, is_before) = (self.behind.contains(&label), self.before.contains(&label));
                 }
                 Some(Op::Phi) if !ids.renamed.is_empty() => {
                     new.copy_mapped(&instruction, |id| ids.renamed.get(&id).copied().unwrap_or(id));
@@ -284,17 +328,21 @@ fn add_end(new: &mut Rewriter<'_>, ids: &Ids, branch: &Instruction<'_>, stays: b
     Some(both)
 }
 
+fn add_barrier(new: &mut Rewriter<'_>) {
+    let (scope, semantics) = (new.int_constant(32, WORKGROUP), new.int_constant(32, LOCAL_FENCE));
+    new.push(Op::ControlBarrier, &[scope, scope, semantics]);
+}
+
 /// A loop with two barriers and two ends, the first of which is taken: there is a group. Gives the label of what follows.
 fn add_loop(new: &mut Rewriter<'_>, ids: &Ids) -> u32 {
     let [head, latch, rest] = [new.fresh_id(), new.fresh_id(), new.fresh_id()];
     let Some(groups) = &ids.groups else { return rest };
     let truth = new.bool_type();
-    let (scope, semantics) = (new.int_constant(32, WORKGROUP), new.int_constant(32, LOCAL_FENCE));
     let none = new.int_constant(groups.width, 0);
     new.push(Op::Branch, &[head]);
     for (label, axis, next) in [(head, 0, latch), (latch, 1, head)] {
         new.push(Op::Label, &[label]);
-        new.push(Op::ControlBarrier, &[scope, scope, semantics]);
+        add_barrier(new);
         let count = groups.load(new, axis);
         let leaves = new.fresh_id();
         new.push(Op::INotEqual, &[truth, leaves, count, none]);
