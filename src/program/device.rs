@@ -42,7 +42,8 @@ impl DeviceState {
             profile: DeviceProfile {
                 name: capabilities.name.clone(),
                 side: device.side(),
-                aspects: capabilities.aspects,
+                // Generic pointers are resolved where the device has none, as far as that can be done.
+                aspects: capabilities.aspects | Aspects::GENERIC_POINTER,
                 max_work_group_size: capabilities.limits.max_work_group_size,
                 max_work_item_sizes: capabilities.limits.max_work_item_sizes,
                 sub_group_sizes: capabilities.limits.sub_group_sizes.clone(),

@@ -168,7 +168,7 @@ fn may_leave(call: &str) -> bool {
         "clSetEventCallback",
         "clWaitForEvents",
     ];
-    ["clRelease", "clMemFree", "clMemBlockingFree"].iter().any(|name| call.starts_with(name))
+    ["clRelease", "clMemFree", "clMemBlockingFree", "clSVMFree"].iter().any(|name| call.starts_with(name))
         || NEEDED_TO_KNOW_THE_END.contains(&call)
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::analysis::declared_globals::VariableFacts;
 use crate::check;
 use crate::load::block_order;
+use crate::load::generic_pointers;
 use crate::load::global_decorations;
 use crate::load::multiply_add;
 use crate::load::version;
@@ -86,7 +87,7 @@ pub fn legalize_with(
     pass: impl FnOnce(Module) -> Result<Module>,
 ) -> Result<Vec<u32>> {
     let aspects = image.kernels.iter().fold(Aspects::empty(), |all, kernel| all | kernel.aspects);
-    let missing = aspects - target.aspects;
+    let missing = aspects - target.aspects - Aspects::GENERIC_POINTER;
     if !missing.is_empty() {
         return Err(lacks(format!("{missing}, which image \"{}\" needs", image.name)));
     }
@@ -97,6 +98,21 @@ pub fn legalize_with(
     let expanded = if target.mad_is_called { multiply_add::expand(&stripped)? } else { None };
     let module = pass(expanded.unwrap_or(stripped))?;
     let module = block_order::sort(&module)?.unwrap_or(module);
+    let is_generic = |module: &Module| {
+        capabilities::declared(module).any(|capability| capability == Capability::GenericPointer as u32)
+    };
+    let module = match !target.aspects.contains(Aspects::GENERIC_POINTER) && is_generic(&module) {
+        true => {
+            check::check(&module)?;
+            generic_pointers::resolve(&module).map_err(|error| match error {
+                ImageError::DeviceLacks { what } => {
+                    lacks(format!("{what}; image \"{}\" needs it", image.name))
+                }
+                other => other,
+            })?
+        }
+        false => module,
+    };
     // Lowering reads operands by their places: what it gets must be sound.
     check::check(&module)?;
     let lowered = version::lower(&module, target.spirv_version).map_err(|error| match error {

@@ -1,6 +1,7 @@
 //! Passes that run when an image is loaded: they adapt a module to a device.
 
 pub(crate) mod block_order;
+pub(crate) mod generic_pointers;
 pub(crate) mod global_access;
 pub(crate) mod global_decorations;
 pub(crate) mod hidden_argument;

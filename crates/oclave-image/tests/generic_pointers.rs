@@ -1,0 +1,185 @@
+//! Generic pointers on devices without the generic address space: resolved, or refused with function and pointer named.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod support;
+
+use oclave_image::passes::check;
+use oclave_image::spirv::{Capability, Module, Op, Version};
+use oclave_image::{Aspects, DeviceImage, DeviceTarget, ImageError, legalize};
+use support::{assemble, with_string};
+
+type Line = (Op, Vec<u32>);
+
+fn o(op: Op, operands: &[u32]) -> Line {
+    (op, operands.to_vec())
+}
+
+/// Without generic pointers.
+fn poor() -> DeviceTarget {
+    DeviceTarget { aspects: Aspects::all() - Aspects::GENERIC_POINTER, ..DeviceTarget::default() }
+}
+
+fn image(module: &Module) -> DeviceImage {
+    DeviceImage { name: "test".to_owned(), spirv: module.words().to_vec(), ..DeviceImage::default() }
+}
+
+/// A kernel `k(global uint *%21, local uint *%22)` and the function `set(uint *%41)`, which has a generic pointer.
+///
+/// Types: 1 void, 3 uint, 7 global, 8 local, 9 generic pointer to uint, 15 global pointer to generic pointers.
+fn module(kernel: &[Line], function: &[Line]) -> Module {
+    // A parameter of this type stays what it is, so only the kernel that uses it has it.
+    let loads = kernel.iter().any(|(op, _)| *op == Op::Load);
+    let third = if loads { 15 } else { 7 };
+    let mut lines = vec![
+        o(Op::Capability, &[Capability::Addresses as u32]),
+        o(Op::Capability, &[Capability::Kernel as u32]),
+        o(Op::Capability, &[Capability::GenericPointer as u32]),
+        o(Op::MemoryModel, &[2, 2]),
+        (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+        (Op::Name, with_string(&[40], "set", &[])),
+        o(Op::TypeVoid, &[1]),
+        o(Op::TypeInt, &[3, 32, 0]),
+        o(Op::TypePointer, &[7, 5, 3]),
+        o(Op::TypePointer, &[8, 4, 3]),
+        o(Op::TypePointer, &[9, 8, 3]),
+        o(Op::TypePointer, &[15, 5, 9]),
+        o(Op::TypeFunction, &[10, 1, 7, 8, third]),
+        o(Op::TypeFunction, &[11, 1, 9]),
+        o(Op::Constant, &[3, 12, 7]),
+        o(Op::ConstantNull, &[9, 13]),
+        o(Op::Function, &[1, 20, 0, 10]),
+        o(Op::FunctionParameter, &[7, 21]),
+        o(Op::FunctionParameter, &[8, 22]),
+        o(Op::FunctionParameter, &[third, 23]),
+        o(Op::Label, &[24]),
+    ];
+    if kernel.iter().any(|(_, operands)| operands.get(1) == Some(&42)) {
+        lines.insert(6, (Op::Name, with_string(&[42], "next", &[])));
+    }
+    lines.extend_from_slice(kernel);
+    lines.extend([
+        o(Op::Return, &[]),
+        o(Op::FunctionEnd, &[]),
+        o(Op::Function, &[1, 40, 0, 11]),
+        o(Op::FunctionParameter, &[9, 41]),
+        o(Op::Label, &[43]),
+    ]);
+    lines.extend_from_slice(function);
+    lines.extend([o(Op::Return, &[]), o(Op::FunctionEnd, &[])]);
+    let module = assemble(Version::V1_0, &lines);
+    check::check(&module).unwrap();
+    support::assert_valid("the module before", &module);
+    module
+}
+
+fn store() -> Vec<Line> {
+    vec![o(Op::Store, &[41, 12, 2, 4])]
+}
+
+fn legal(module: &Module) -> Module {
+    let words = legalize(&image(module), &poor()).unwrap();
+    let legal = Module::from_words(words).unwrap();
+    support::assert_valid("the resolved module", &legal);
+    let is_generic = |i: oclave_image::spirv::Instruction<'_>| {
+        i.is(Op::PtrCastToGeneric) || i.is(Op::TypePointer) && i.operand(0) == Some(8)
+    };
+    assert!(!legal.instructions().any(is_generic), "something is generic still");
+    legal
+}
+
+fn functions(module: &Module) -> usize {
+    module.instructions().filter(|i| i.is(Op::Function)).count()
+}
+
+fn refused(module: &Module) -> String {
+    match legalize(&image(module), &poor()) {
+        Err(ImageError::DeviceLacks { what }) => what,
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+#[test]
+fn functions_are_cloned_for_what_they_are_called_with() {
+    let call = |result, pointer| o(Op::FunctionCall, &[1, result, 40, pointer]);
+    let module = module(
+        &[
+            o(Op::PtrCastToGeneric, &[9, 30, 21]),
+            o(Op::PtrCastToGeneric, &[9, 31, 22]),
+            call(32, 30),
+            call(33, 31),
+            call(34, 30),
+            call(35, 13),
+        ],
+        &store(),
+    );
+    // The kernel, and one of each address space; null counts as global memory.
+    assert_eq!(functions(&legal(&module)), 3);
+    // Where there are generic pointers, nothing changes.
+    let rich = DeviceTarget { aspects: Aspects::all(), ..DeviceTarget::default() };
+    assert_eq!(legalize(&image(&module), &rich).unwrap(), module.words());
+}
+
+#[test]
+fn casts_back_are_what_was_cast() {
+    let module = module(
+        &[o(Op::PtrCastToGeneric, &[9, 30, 21]), o(Op::FunctionCall, &[1, 32, 40, 30])],
+        &[
+            o(Op::GenericCastToPtr, &[7, 44, 41]),
+            o(Op::Store, &[44, 12, 2, 4]),
+            o(Op::GenericCastToPtrExplicit, &[8, 45, 41, 4]),
+        ],
+    );
+    let legal = legal(&module);
+    assert!(!legal.instructions().any(|i| i.is(Op::GenericCastToPtr) || i.is(Op::GenericCastToPtrExplicit)));
+}
+
+#[test]
+fn what_is_loaded_from_memory_is_refused_by_name() {
+    let module = module(
+        &[
+            o(Op::PtrCastToGeneric, &[9, 30, 21]),
+            o(Op::FunctionCall, &[1, 32, 40, 30]),
+            o(Op::Load, &[9, 42, 23, 2, 8]),
+            o(Op::Store, &[42, 12, 2, 4]),
+        ],
+        &store(),
+    );
+    let what = refused(&module);
+    assert!(what.contains("`next`") && what.contains("loaded from memory"), "{what}");
+}
+
+#[test]
+fn pointers_into_several_address_spaces_are_refused() {
+    let module = module(
+        &[
+            o(Op::PtrCastToGeneric, &[9, 30, 21]),
+            o(Op::PtrCastToGeneric, &[9, 31, 22]),
+            o(Op::Undef, &[9, 36]),
+            o(Op::Branch, &[37]),
+            o(Op::Label, &[37]),
+            o(Op::Phi, &[9, 42, 30, 24, 31, 38]),
+            o(Op::Store, &[42, 12, 2, 4]),
+            o(Op::Switch, &[12, 39, 1, 38]),
+            o(Op::Label, &[38]),
+            o(Op::Branch, &[37]),
+            o(Op::Label, &[39]),
+        ],
+        &store(),
+    );
+    let what = refused(&module);
+    assert!(what.contains("several address spaces"), "{what}");
+}
+
+#[test]
+fn a_kernel_of_one_address_space_needs_no_clone() {
+    let module = module(
+        &[
+            o(Op::PtrCastToGeneric, &[9, 30, 21]),
+            o(Op::PtrAccessChain, &[9, 31, 30, 12]),
+            o(Op::Store, &[31, 12, 2, 4]),
+        ],
+        &store(),
+    );
+    // `set` is not called.
+    assert_eq!(functions(&legal(&module)), 1);
+}
