@@ -16,6 +16,13 @@ fn bundles(context: &Context) -> [(&'static str, KernelBundle); 2] {
     [("-O0", plain), ("-O2", optimised)].map(|(level, module)| (level, load::spirv(context, module).unwrap()))
 }
 
+/// The kernels with neighbouring elements, in the same two forms.
+fn neighbour_bundles(context: &Context) -> [(&'static str, KernelBundle); 2] {
+    let plain = include_bytes!("../crates/oclave-image/tests/fixtures/neighbours.O0.spv").as_slice();
+    let optimised = include_bytes!("../crates/oclave-image/tests/fixtures/neighbours.O2.spv").as_slice();
+    [("-O0", plain), ("-O2", optimised)].map(|(level, module)| (level, load::spirv(context, module).unwrap()))
+}
+
 /// The kernels with barriers on some ways, in the same two forms.
 fn barrier_bundles(context: &Context) -> [(&'static str, KernelBundle); 2] {
     let plain = include_bytes!("../crates/oclave-image/tests/fixtures/barriers.O0.spv").as_slice();
@@ -170,6 +177,27 @@ fn groups_meet_at_barriers_on_some_ways() {
                 );
             }
         }
+    }
+}
+
+#[test]
+fn a_work_item_reads_what_it_wrote_between_its_neighbours() {
+    let Some(context) = context() else { return };
+    let queue = Queue::new(&context).unwrap();
+    let kernels = [
+        ("stores", [8, 7, 5, 3]),
+        ("loads", [2, 100, 7, 6]),
+        ("kept", [7, 8, 5, 3]),
+        ("apart", [2, 2, 2, 2]),
+    ];
+    for ((level, bundle), (kernel, wanted)) in
+        neighbour_bundles(&context).iter().flat_map(|bundle| kernels.map(|kernel| (bundle, kernel)))
+    {
+        let out = context.alloc_shared::<u32>(4 * 64).unwrap();
+        queue.fill(&out, u32::from(kernel == "apart")).unwrap();
+        let run = call(bundle, kernel).pointer_mut::<u32>(&out).value(1_u32);
+        queue.parallel_for(NdRange::new(64, 32), run).unwrap();
+        assert_eq!(&*out.read().unwrap(), wanted.repeat(64), "{kernel} at {level}");
     }
 }
 

@@ -136,6 +136,7 @@ fn target(device: &Device) -> DeviceTarget {
     target.implicit_barriers = quirks.implicit_barriers;
     target.continuations_for_several_ends = quirks.continuations_for_several_ends;
     target.one_barrier = quirks.one_barrier;
+    target.joins_accesses = quirks.joins_accesses;
     if let Some(queries) = &capabilities.spirv_queries {
         target.capabilities = Some(queries.capabilities.iter().copied().collect());
         target.extensions = Some(queries.extensions.iter().cloned().collect());

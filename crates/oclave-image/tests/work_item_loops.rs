@@ -39,6 +39,32 @@ fn devices_without_the_faults_get_the_module_as_it_is() {
     }
 }
 
+/// Accesses that the compiler would join are kept apart, and no others are.
+#[test]
+fn fences_stand_where_accesses_would_be_joined() {
+    let target = DeviceTarget { joins_accesses: true, ..pocl6() };
+    for level in ["O0", "O2"] {
+        let path = format!("{}/tests/fixtures/neighbours.{level}.spv", env!("CARGO_MANIFEST_DIR"));
+        let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+        let names: Vec<(u32, String)> = module.names().collect();
+        let steered = steer(module, &target).unwrap();
+        check::check(&steered).unwrap();
+        let mut fences: Vec<(String, usize)> = Vec::new();
+        for instruction in steered.instructions() {
+            if instruction.is(Op::Function) {
+                let name = names.iter().find(|(id, _)| Some(*id) == instruction.result_id());
+                fences.push((name.map(|(_, name)| name.clone()).unwrap_or_default(), 0));
+            }
+            if instruction.is(Op::MemoryBarrier) {
+                fences.last_mut().unwrap().1 += 1;
+            }
+        }
+        let of = |kernel: &str| -> usize { fences.iter().filter(|(n, _)| n == kernel).map(|(_, f)| f).sum() };
+        assert!(["stores", "loads", "kept"].iter().all(|kernel| of(kernel) > 0), "{level}: {fences:?}");
+        assert!(level == "O0" || of("apart") == 0, "{level}: {fences:?}");
+    }
+}
+
 fn pocl6() -> DeviceTarget {
     DeviceTarget {
         implicit_barriers: ImplicitBarriers::BesideOthers,

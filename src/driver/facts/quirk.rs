@@ -104,6 +104,12 @@ pub(crate) struct Quirks {
     /// loops with several ends, abort the process in one of a hundred random kernels (`WorkitemLoops.cc:1274`) and are computed wrongly
     /// in about as many. Such kernels get one barrier in one loop (`oclave_image`'s `one_barrier.rs`).
     pub(crate) one_barrier: bool,
+    /// PoCL (6.0 with LLVM 18, 7.1 with LLVM 21) marks loops over work-items as parallel, and LLVM then joins stores to neighbouring
+    /// elements, or loads of them, across accesses of the same work-item to one of these elements (`InterleavedAccessInfo`).
+    ///
+    /// Seen with raw OpenCL from source, without any barrier: `p[4*i+1] = 7; p[4*i+2] = 5; p[4*i+3] = 3; p[4*i] = p[4*i + (a & 3)] + 1;`
+    /// reads what was in memory before. `tests/work_items.rs` shows three more.
+    pub(crate) joins_accesses: bool,
 }
 
 impl Quirks {
@@ -131,6 +137,7 @@ impl Quirks {
             },
             continuations_for_several_ends: is_pocl_on_cpu && !is_pocl_before_7(device),
             command_buffers_leak: is_intel_cpu_runtime(device),
+            joins_accesses: is_pocl_on_cpu,
             one_barrier: is_pocl_on_cpu && is_pocl_before_7(device),
             slow_command_buffers: is_intel_cpu_runtime(device) || is_pocl(device),
             commands_per_buffer: if is_pocl(device) { 1000 } else { 1 << 16 },

@@ -45,6 +45,8 @@ pub struct DeviceTarget {
     pub continuations_for_several_ends: bool,
     /// Whether kernels with barriers under conditions, or in loops with several ends, get one barrier in one loop instead.
     pub one_barrier: bool,
+    /// Whether the device's compiler joins accesses of a work-item to neighbouring elements, across others that may meet them.
+    pub joins_accesses: bool,
 }
 
 impl Default for DeviceTarget {
@@ -62,6 +64,7 @@ impl Default for DeviceTarget {
             implicit_barriers: ImplicitBarriers::None,
             continuations_for_several_ends: false,
             one_barrier: false,
+            joins_accesses: false,
         }
     }
 }

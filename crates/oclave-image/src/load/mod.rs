@@ -5,6 +5,7 @@ pub(crate) mod generic_pointers;
 pub(crate) mod global_access;
 pub(crate) mod global_decorations;
 pub(crate) mod hidden_argument;
+mod interleaved;
 pub(crate) mod legalize;
 pub(crate) mod multiply_add;
 mod one_barrier;

@@ -25,6 +25,7 @@ use crate::Result;
 use crate::analysis::control_flow::{Flow, Loop};
 use crate::analysis::references::kernel_entry;
 use crate::analysis::uniformity::Uniformity;
+use crate::load::interleaved;
 use crate::load::legalize::DeviceTarget;
 use crate::load::one_barrier;
 use crate::spirv::{
@@ -56,6 +57,7 @@ pub fn steer(module: Module, target: &DeviceTarget) -> Result<Module> {
     if target.implicit_barriers == ImplicitBarriers::None && !target.continuations_for_several_ends {
         return Ok(module);
     }
+    let module = if target.joins_accesses { interleaved::separate(module)? } else { module };
     let module = if target.one_barrier { with_one_barrier(module)? } else { module };
     let changed = {
         let flows = Flow::of_functions(&module);
