@@ -5,13 +5,29 @@ use oclave_ptx::{PtxTarget, needs_library, translate};
 
 /// Reads `bytes` as a module and translates it. Must not panic, whatever they are.
 pub(crate) fn everything(bytes: &[u8]) {
-    let Ok(module) = Module::from_bytes(bytes) else { return };
-    let _ = needs_library(&module);
-    for capability in [7, 9] {
-        let Ok(target) = PtxTarget::new(capability, 0) else { return };
-        match translate(&module, &target) {
-            Ok(text) => assert!(text.ends_with('\n') && !text.contains('\0'), "PTX is text"),
-            Err(error) => assert!(!error.to_string().is_empty()),
+    if let Ok(module) = Module::from_bytes(bytes) {
+        translated(&module, true);
+        translated(&module, false);
+    }
+}
+
+/// The same for words, and for one device alone. Returns whether there was PTX.
+#[allow(dead_code, reason = "the fuzz target has bytes")]
+pub(crate) fn module(words: &[u32], newer: bool) -> bool {
+    Module::from_words(words.to_vec()).is_ok_and(|module| translated(&module, newer))
+}
+
+fn translated(module: &Module, newer: bool) -> bool {
+    let Ok(target) = PtxTarget::new(if newer { 9 } else { 7 }, 0) else { return false };
+    let _ = needs_library(module);
+    match translate(module, &target) {
+        Ok(text) => {
+            assert!(text.ends_with('\n') && !text.contains('\0'), "PTX is text");
+            true
+        }
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            false
         }
     }
 }
