@@ -15,6 +15,7 @@ pub(crate) struct Kernel {
     pub(crate) name: String,
     pub(crate) function: u32,
     pub(crate) required_size: Option<[u32; 3]>,
+    pub(crate) required_sub_group: Option<u32>,
 }
 
 /// Attributes of a parameter, and other decorations that matter.
@@ -62,7 +63,7 @@ impl Facts {
                         continue;
                     }
                     let name = instruction.string(2).unwrap_or_default().into_owned();
-                    facts.kernels.push(Kernel { name, function, required_size: None });
+                    facts.kernels.push(Kernel { name, function, ..Kernel::default() });
                 }
                 (Some(Op::ExecutionMode), &[function, mode, ref operands @ ..]) => {
                     facts.mode(function, mode, operands);
@@ -97,6 +98,10 @@ impl Facts {
     fn mode(&mut self, function: u32, mode: u32, operands: &[u32]) {
         if mode == ExecutionMode::ContractionOff as u32 {
             self.contraction_off.insert(function);
+        } else if mode == ExecutionMode::SubgroupSize as u32 {
+            for kernel in self.kernels.iter_mut().filter(|kernel| kernel.function == function) {
+                kernel.required_sub_group = operands.first().copied();
+            }
         } else if mode == ExecutionMode::LocalSize as u32
             && let &[x, y, z, ..] = operands
         {

@@ -33,7 +33,9 @@
 //!
 //! # Limits
 //! Addresses have 64 bits. Images, samplers, pipes, device queues and pointers to functions have no PTX; a kernel that
-//! uses one is refused with its name. Specialization constants count with their defaults: freeze others before.
+//! uses one is refused with its name. Kernels that require sub-groups of another size than 32 are left out, and a comment
+//! in the PTX names them. Atomic operations on private variables are loads and stores; through a generic pointer they reach
+//! global and local memory only. Specialization constants count with their defaults: freeze others before.
 //! Functions that no kernel reaches are left out, and so are their faults.
 #![forbid(unsafe_code)]
 
@@ -42,6 +44,7 @@ mod constants;
 mod error;
 mod extended;
 mod facts;
+mod image;
 mod library;
 mod module;
 mod operand;
@@ -50,6 +53,9 @@ mod types;
 mod variables;
 
 pub use error::PtxError;
+pub use image::{
+    LIBRARY_SET, PTX_SET, add_library, add_ptx, library_of, nvidia_profile, ptx_of, translate_image,
+};
 pub use library::{LIBRARY_VARIABLE, Library, link, needs_library};
 pub use target::PtxTarget;
 

@@ -11,6 +11,7 @@ use oclave_image::passes::{LinkInput, check, link_modules, strip};
 use oclave_image::spirv::{Definitions, Module, Op, TypeTable};
 use spirv::OpenclStd100Op as Cl;
 
+use crate::extended::gamma;
 use crate::operand::Kind;
 use crate::types::Shapes;
 use crate::{PtxError, Result};
@@ -263,9 +264,15 @@ fn needed(module: &Module) -> Result<BTreeSet<String>> {
             continue;
         };
         let Some(name) = plain_name(cl) else { continue };
+        if cl == Cl::tgamma {
+            names.extend(
+                gamma::CALLS.iter().filter_map(|(name, n)| mangled(name, &[Kind::F64; 2][..*n], &[])),
+            );
+            continue;
+        }
         // Done in double precision, whatever the operands have.
         let in_double: &[Kind] = match cl {
-            Cl::tgamma => &[Kind::F64],
+            Cl::erfc => &[Kind::F64],
             Cl::fmod | Cl::remainder => &[Kind::F64, Kind::F64],
             _ => &[],
         };

@@ -12,6 +12,9 @@ use crate::operand::Operand;
 use crate::types::Shapes;
 use crate::{PtxError, PtxTarget, Result, variables};
 
+/// Work-items of a sub-group.
+const WARP: u32 = 32;
+
 /// What all functions of a module share.
 #[derive(Debug)]
 pub(crate) struct Context<'a, 'm> {
@@ -123,6 +126,14 @@ pub(crate) fn translate(module: &Module, target: PtxTarget) -> Result<String> {
         context.names.taken.insert(kernel.name.clone());
     }
     for kernel in &facts.kernels {
+        if let Some(size) = kernel.required_sub_group.filter(|size| *size != WARP) {
+            let _ = writeln!(
+                kernels,
+                "\n// Left out: kernel {} requires sub-groups of {size} work-items; warps have {WARP}.",
+                kernel.name
+            );
+            continue;
+        }
         let contract = !facts.contraction_off.contains(&kernel.function);
         let mut body = Body::new(&mut context, kernel.function, contract);
         let result = body.kernel(kernel, &mut kernels);

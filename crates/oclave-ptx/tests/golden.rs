@@ -94,6 +94,47 @@ fn what_cannot_be_said_is_an_error_with_the_kernel() {
     assert!(text.contains("kernel `links`") && text.contains("`next`"), "{text}");
 }
 
+/// No other work-item sees a private variable, and PTX has no atomic instruction for it.
+#[test]
+fn private_atomics_are_loads_and_stores() {
+    for name in ["privat.O0.spv", "privat.O2.spv"] {
+        let text = translate(&fixture(name), &"sm_70".parse().unwrap()).unwrap();
+        assert!(!text.contains("atom.") && text.contains("st.local."), "{name}:\n{text}");
+    }
+}
+
+/// In a branch the active work-items count; where all come, they are waited for.
+#[test]
+fn sub_groups_are_those_that_are_there() {
+    let text = translate(&fixture("present.O2.spv"), &"sm_70".parse().unwrap()).unwrap();
+    assert_eq!(text.matches("vote.sync.ballot").count(), 2, "{text}");
+    let active = text.matches("activemask").count();
+    assert!((1..=9).contains(&active), "the operations behind the branch are of all work-items:\n{text}");
+    let behind = &text[text.rfind("activemask").unwrap()..];
+    assert!(behind.contains("vote.sync.ballot") && behind.contains("shfl.sync.bfly"), "{text}");
+}
+
+/// A kernel for sub-groups of another size cannot run, and the others of its module can.
+#[test]
+fn kernels_for_other_sub_groups_are_left_out() {
+    use oclave_image::spirv::{Definitions, ExecutionMode, Rewriter};
+    let module = fixture("present.O2.spv");
+    for (size, there) in [(16, false), (32, true)] {
+        let definitions = Definitions::new(&module);
+        let mut new = Rewriter::new(&definitions);
+        for instruction in module.instructions() {
+            new.copy(&instruction);
+            if instruction.is(Op::EntryPoint) {
+                let kernel = instruction.operand(1).unwrap();
+                new.push(Op::ExecutionMode, &[kernel, ExecutionMode::SubgroupSize as u32, size]);
+            }
+        }
+        let text = translate(&new.finish().unwrap(), &"sm_80".parse().unwrap()).unwrap();
+        assert_eq!(text.contains(".entry present("), there, "{text}");
+        assert_eq!(text.contains("kernel present requires sub-groups of 16 work-items"), !there, "{text}");
+    }
+}
+
 #[test]
 fn functions_of_the_library_must_be_linked() {
     let text = translate(&fixture("small.spv"), &"sm_80".parse().unwrap()).unwrap_err().to_string();

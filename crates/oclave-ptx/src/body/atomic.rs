@@ -8,8 +8,9 @@ use oclave_image::spirv::{Instruction, Op};
 use super::barrier::{
     ACQUIRE, ACQUIRE_RELEASE, CROSS_DEVICE, RELEASE, SEQUENTIALLY_CONSISTENT, scope_suffix,
 };
+use super::reduce::Combine;
 use super::{Body, ptx};
-use crate::error::{Step, Stop};
+use crate::error::{Step, Stop, need};
 use crate::operand::{Class, Kind, Operand, Space, Ty};
 
 /// Where and how an atomic operation works.
@@ -32,14 +33,18 @@ impl<'m> Body<'_, '_, 'm> {
         }
         let address = self.scalar(pointer)?;
         let address = self.in_register(address, Class::B64);
+        if space == Space::Local {
+            return self.private_atomic(instruction, op, address);
+        }
+        // C11's functions take generic pointers, also to private variables.
+        if space == Space::Generic && self.is_made_of_private(pointer) {
+            let generic = address;
+            let address = self.register(Class::B64);
+            ptx!(self, "cvta.to.local.u64 {address}, {generic}");
+            return self.private_atomic(instruction, op, address);
+        }
         let order = self.begin(op, scope, semantics);
         let place = Place { address, space, scope: scope_suffix(scope), order };
-        // Private memory is the work-item's own: nothing else sees it.
-        if space == Space::Local {
-            return Err(Stop::unsupported(
-                "atomic operations on private variables; use local or global memory",
-            ));
-        }
         match op {
             Op::AtomicLoad => self.atomic_load(instruction, place),
             Op::AtomicStore => {
@@ -161,6 +166,35 @@ impl<'m> Body<'_, '_, 'm> {
         if kind.is_narrow() || matches!(kind, Kind::Bool | Kind::F16) {
             return Err(Stop::unsupported("atomic operations need 32 or 64 bits"));
         }
+        let (combine, value) = self.combination(instruction, op, kind)?;
+        let (name, ty) = match combine {
+            None => ("exch", kind.untyped()),
+            // Wrapping sums have no sign, and PTX has none for signed numbers of 64 bits.
+            Some(Combine::Add) if !kind.is_float() => ("add", kind.unsigned()),
+            Some(Combine::Add) => ("add", kind.float()),
+            Some(Combine::SMin) => ("min", kind.signed()),
+            Some(Combine::UMin) => ("min", kind.unsigned()),
+            Some(Combine::SMax) => ("max", kind.signed()),
+            Some(Combine::UMax) => ("max", kind.unsigned()),
+            Some(Combine::And) => ("and", kind.untyped()),
+            Some(Combine::Or) => ("or", kind.untyped()),
+            Some(Combine::Xor) => ("xor", kind.untyped()),
+            Some(combine) => {
+                let old = self.float_extremum(place, kind, value, combine == Combine::FMin)?;
+                return self.bind(id, &[old]);
+            }
+        };
+        let old = self.exchange(place, name, ty, kind.class(), value);
+        self.bind(id, &[old])
+    }
+
+    /// How an operation makes the new value of the old one and another; without a combination the other is the new value.
+    fn combination(
+        &mut self,
+        instruction: &Instruction<'m>,
+        op: Op,
+        kind: Kind,
+    ) -> Step<(Option<Combine>, Operand)> {
         let value = match op {
             Op::AtomicIIncrement => Operand::Immediate(1),
             Op::AtomicIDecrement => Operand::Immediate(kind.mask()),
@@ -169,29 +203,109 @@ impl<'m> Body<'_, '_, 'm> {
                 self.scalar(value)?
             }
         };
-        let (name, ty, value) = match op {
-            Op::AtomicExchange => ("exch", kind.untyped(), value),
-            // Wrapping sums have no sign, and PTX has none for signed numbers of 64 bits.
-            Op::AtomicIIncrement | Op::AtomicIDecrement | Op::AtomicIAdd => ("add", kind.unsigned(), value),
+        let combine = match op {
+            Op::AtomicExchange => return Ok((None, value)),
+            Op::AtomicFAddEXT if kind.is_float() => Combine::Add,
+            Op::AtomicFMinEXT if kind.is_float() => Combine::FMin,
+            Op::AtomicFMaxEXT if kind.is_float() => Combine::FMax,
+            _ if kind.is_float() => {
+                return Err(Stop::Broken("an atomic operation on a value of another type"));
+            }
+            Op::AtomicIIncrement | Op::AtomicIDecrement | Op::AtomicIAdd => Combine::Add,
             Op::AtomicISub => {
                 let negated = self.op1(kind.class(), &format!("neg.{}", kind.signed()), kind.signed(), value);
-                ("add", kind.unsigned(), negated)
+                return Ok((Some(Combine::Add), negated));
             }
-            Op::AtomicSMin => ("min", kind.signed(), value),
-            Op::AtomicUMin => ("min", kind.unsigned(), value),
-            Op::AtomicSMax => ("max", kind.signed(), value),
-            Op::AtomicUMax => ("max", kind.unsigned(), value),
-            Op::AtomicAnd => ("and", kind.untyped(), value),
-            Op::AtomicOr => ("or", kind.untyped(), value),
-            Op::AtomicXor => ("xor", kind.untyped(), value),
-            Op::AtomicFAddEXT if kind.is_float() => ("add", kind.float(), value),
-            Op::AtomicFMinEXT | Op::AtomicFMaxEXT if kind.is_float() => {
-                let old = self.float_extremum(place, kind, value, op == Op::AtomicFMinEXT)?;
-                return self.bind(id, &[old]);
-            }
+            Op::AtomicSMin => Combine::SMin,
+            Op::AtomicUMin => Combine::UMin,
+            Op::AtomicSMax => Combine::SMax,
+            Op::AtomicUMax => Combine::UMax,
+            Op::AtomicAnd => Combine::And,
+            Op::AtomicOr => Combine::Or,
+            Op::AtomicXor => Combine::Xor,
             _ => return Err(Stop::Broken("an atomic operation on a value of another type")),
         };
-        let old = self.exchange(place, name, ty, kind.class(), value);
+        Ok((Some(combine), value))
+    }
+
+    /// Whether a generic pointer is the address of a private variable, or of a part of one.
+    fn is_made_of_private(&mut self, mut pointer: u32) -> bool {
+        for _ in 0..16 {
+            match self.space_of(pointer) {
+                Ok(Space::Generic) => {}
+                space => return matches!(space, Ok(Space::Local)),
+            }
+            let Some(definition) = self.cx.definition(pointer) else { return false };
+            let renames = matches!(
+                definition.op(),
+                Some(
+                    Op::PtrCastToGeneric
+                        | Op::Bitcast
+                        | Op::CopyObject
+                        | Op::AccessChain
+                        | Op::InBoundsAccessChain
+                        | Op::PtrAccessChain
+                        | Op::InBoundsPtrAccessChain
+                )
+            );
+            match definition.operand(0).filter(|_| renames) {
+                Some(of) => pointer = of,
+                None => return false,
+            }
+        }
+        false
+    }
+
+    /// The operation on a private variable, for which PTX has none. No other work-item sees the variable, so that a load
+    /// and a store do.
+    fn private_atomic(&mut self, instruction: &Instruction<'m>, op: Op, address: Operand) -> Step {
+        let space = Space::Local;
+        let kind = match (op, instruction.result_type()) {
+            (Op::AtomicStore, _) => {
+                let value = self.id(instruction, 3)?;
+                self.kind_of(value)?
+            }
+            (Op::AtomicFlagClear | Op::AtomicFlagTestAndSet, _) => Kind::I32,
+            (_, ty) => self.cx.shapes.kind(need(ty)?)?,
+        };
+        self.memory_type(kind)?;
+        let put = |body: &mut Self, value| {
+            body.store_one(space, address, 0, kind, value, kind.bytes(), Default::default());
+        };
+        match op {
+            Op::AtomicStore => {
+                let value = self.id(instruction, 3)?;
+                let value = self.scalar(value)?;
+                put(self, value);
+                return Ok(());
+            }
+            Op::AtomicFlagClear => {
+                put(self, Operand::Immediate(0));
+                return Ok(());
+            }
+            _ => {}
+        }
+        let (id, _) = self.result(instruction)?;
+        let old = self.load_one(space, address, 0, kind, kind.bytes(), Default::default());
+        let new = match op {
+            Op::AtomicLoad => return self.bind(id, &[old]),
+            Op::AtomicFlagTestAndSet => {
+                put(self, Operand::Immediate(1));
+                let was = self.compare("ne", Ty::S32, old, Operand::Immediate(0));
+                return self.bind(id, &[was]);
+            }
+            Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak => {
+                let [value, comparator] = self.ids(instruction, 4)?;
+                let (value, comparator) = (self.scalar(value)?, self.scalar(comparator)?);
+                let same = self.compare("eq", kind.untyped(), old, comparator);
+                self.pick(kind, same, value, old)
+            }
+            _ => match self.combination(instruction, op, kind)? {
+                (None, value) => value,
+                (Some(combine), value) => self.combined(combine, kind, old, value),
+            },
+        };
+        put(self, new);
         self.bind(id, &[old])
     }
 

@@ -6,7 +6,7 @@
 //! the assembler unrolls loops that end in one conditional branch back, and leaves others as they are. Nothing here
 //! asks for structure.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use oclave_image::spirv::{Instruction, Op};
 
@@ -52,6 +52,50 @@ impl<'m> Body<'_, '_, 'm> {
         let inputs: Vec<Operand> = shape.kinds.iter().map(|kind| self.register(kind.class())).collect();
         self.phi_inputs.insert(id, inputs.clone());
         inputs
+    }
+
+    /// Whether every work-item of the kernel comes to the block in hand: no way from the entry to a return leads past it.
+    pub(crate) fn all_arrive(&mut self) -> bool {
+        let block = self.block;
+        if !self.is_kernel {
+            return false;
+        }
+        if let Some(&known) = self.for_all.get(&block) {
+            return known;
+        }
+        let mut next: HashMap<u32, Vec<u32>> = HashMap::new();
+        let mut returns = HashSet::new();
+        let (mut entry, mut label) = (None, 0);
+        let body = self.cx.definition(self.function).map(|function| function.at).unwrap_or_default();
+        for instruction in self.cx.definitions.module().instructions_from(body) {
+            let operand = |index: usize| instruction.operand(index);
+            match instruction.op() {
+                Some(Op::FunctionEnd) => break,
+                Some(Op::Label) => {
+                    label = instruction.result_id().unwrap_or(0);
+                    entry = entry.or(Some(label));
+                }
+                Some(Op::Branch) => next.entry(label).or_default().extend(operand(0)),
+                Some(Op::BranchConditional) => {
+                    next.entry(label).or_default().extend(operand(1).into_iter().chain(operand(2)));
+                }
+                // Literals among them are no labels, or lead further than control does.
+                Some(Op::Switch) => next.entry(label).or_default().extend(instruction.operands()),
+                Some(Op::Return) => drop(returns.insert(label)),
+                _ => {}
+            }
+        }
+        let mut open: Vec<u32> = entry.into_iter().collect();
+        let mut seen = HashSet::from([block]);
+        let mut past = false;
+        while let Some(label) = open.pop() {
+            if seen.insert(label) {
+                past |= returns.contains(&label);
+                open.extend(next.get(&label).into_iter().flatten());
+            }
+        }
+        self.for_all.insert(block, !past);
+        !past
     }
 
     /// The beginning of a block: its phis get their values.

@@ -158,6 +158,7 @@ impl<'m> Body<'_, '_, 'm> {
         for index in 0..blocks {
             let block = need(self.blocks.get_mut(index))?;
             let label = block.label;
+            self.block = label;
             let instructions = std::mem::take(&mut block.instructions);
             let phis = block.phis.clone();
             let next = self.blocks.get(index + 1).map(|block| block.label);

@@ -1,50 +1,15 @@
-//! Operations of sub-groups, which are warps, and of work-groups: votes, broadcasts, shuffles, reductions, scans.
+//! Operations of sub-groups, which are warps, and of work-groups: votes, ballots, broadcasts, shuffles.
+//!
+//! Those of SPIR-V's `Group` instructions are executed by all work-items. The others are done by those that come there:
+//! all of the warp where control flow leads each work-item of the kernel to the block, else those that are active.
 
 use oclave_image::spirv::{BuiltIn, Instruction, Op};
 
 use super::barrier::{SUBGROUP, WORKGROUP};
+use super::reduce::{INCLUSIVE, REDUCE, combine_of};
 use super::{Body, ptx};
 use crate::error::{Step, Stop};
 use crate::operand::{Class, Kind, Operand, Ty};
-
-/// `GroupOperation` of SPIR-V.
-const REDUCE: u32 = 0;
-const INCLUSIVE: u32 = 1;
-const EXCLUSIVE: u32 = 2;
-
-/// How two values of a reduction become one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[rustfmt::skip]
-enum Combine { Add, Multiply, SMin, UMin, SMax, UMax, FMin, FMax, And, Or, Xor }
-
-fn combine_of(op: Op) -> Option<Combine> {
-    use Op as O;
-    Some(match op {
-        O::GroupIAdd | O::GroupFAdd | O::GroupNonUniformIAdd | O::GroupNonUniformFAdd => Combine::Add,
-        O::GroupIMulKHR | O::GroupFMulKHR | O::GroupNonUniformIMul | O::GroupNonUniformFMul => {
-            Combine::Multiply
-        }
-        O::GroupSMin | O::GroupNonUniformSMin => Combine::SMin,
-        O::GroupUMin | O::GroupNonUniformUMin => Combine::UMin,
-        O::GroupSMax | O::GroupNonUniformSMax => Combine::SMax,
-        O::GroupUMax | O::GroupNonUniformUMax => Combine::UMax,
-        O::GroupFMin | O::GroupNonUniformFMin => Combine::FMin,
-        O::GroupFMax | O::GroupNonUniformFMax => Combine::FMax,
-        O::GroupBitwiseAndKHR
-        | O::GroupNonUniformBitwiseAnd
-        | O::GroupLogicalAndKHR
-        | O::GroupNonUniformLogicalAnd => Combine::And,
-        O::GroupBitwiseOrKHR
-        | O::GroupNonUniformBitwiseOr
-        | O::GroupLogicalOrKHR
-        | O::GroupNonUniformLogicalOr => Combine::Or,
-        O::GroupBitwiseXorKHR
-        | O::GroupNonUniformBitwiseXor
-        | O::GroupLogicalXorKHR
-        | O::GroupNonUniformLogicalXor => Combine::Xor,
-        _ => return None,
-    })
-}
 
 impl<'m> Body<'_, '_, 'm> {
     /// Translates an operation of a group; false where it is none.
@@ -58,11 +23,17 @@ impl<'m> Body<'_, '_, 'm> {
             O::GroupAll | O::GroupAny | O::GroupNonUniformAll | O::GroupNonUniformAny => {
                 let [scope, predicate] = self.ids(instruction, 0)?;
                 let scope = self.known(scope, WORKGROUP)?;
-                self.vote(instruction, scope, predicate, matches!(op, O::GroupAll | O::GroupNonUniformAll))?;
+                let mask = match op {
+                    O::GroupAll | O::GroupAny => self.warp_mask(),
+                    _ => self.present(),
+                };
+                let all = matches!(op, O::GroupAll | O::GroupNonUniformAll);
+                self.vote(instruction, scope, predicate, all, mask)?;
             }
             O::SubgroupAllKHR | O::SubgroupAnyKHR => {
                 let [predicate] = self.ids(instruction, 0)?;
-                self.vote(instruction, SUBGROUP, predicate, op == O::SubgroupAllKHR)?;
+                let mask = self.present();
+                self.vote(instruction, SUBGROUP, predicate, op == O::SubgroupAllKHR, mask)?;
             }
             O::GroupBroadcast => self.broadcast(instruction)?,
             O::GroupNonUniformBroadcast | O::GroupNonUniformShuffle => {
@@ -88,14 +59,14 @@ impl<'m> Body<'_, '_, 'm> {
             }
             O::GroupNonUniformBroadcastFirst | O::SubgroupFirstInvocationKHR => {
                 let value = self.id(instruction, if op == O::SubgroupFirstInvocationKHR { 0 } else { 1 })?;
-                let active = self.active();
-                let first = self.lowest_bit(active);
-                self.shuffle_by(instruction, value, first, "idx")?;
+                let present = self.present();
+                let first = self.lowest_bit(present);
+                self.shuffle_by(instruction, value, first, "idx", present)?;
             }
             O::GroupNonUniformElect => {
                 let (id, _) = self.result(instruction)?;
-                let active = self.active();
-                let first = self.lowest_bit(active);
+                let present = self.present();
+                let first = self.lowest_bit(present);
                 let (_, lane) = self.builtin(BuiltIn::SubgroupLocalInvocationId, 0)?;
                 let elected = self.compare("eq", Ty::U32, lane, first);
                 self.bind(id, &[elected])?;
@@ -103,6 +74,38 @@ impl<'m> Body<'_, '_, 'm> {
             O::GroupNonUniformBallot | O::SubgroupBallotKHR => {
                 let predicate = self.id(instruction, if op == O::SubgroupBallotKHR { 0 } else { 1 })?;
                 self.ballot(instruction, predicate)?;
+            }
+            O::SubgroupShuffleUpINTEL | O::SubgroupShuffleDownINTEL => {
+                self.shuffle_two(instruction, op == O::SubgroupShuffleDownINTEL)?;
+            }
+            O::GroupNonUniformAllEqual => self.all_equal(instruction)?,
+            O::GroupNonUniformInverseBallot | O::GroupNonUniformBallotBitExtract => {
+                let (id, _) = self.result(instruction)?;
+                let mask = self.id(instruction, 1)?;
+                let word = self.part(mask, 0)?;
+                let lane = match instruction.operand(2) {
+                    Some(lane) => self.word(lane)?,
+                    None => self.builtin(BuiltIn::SubgroupLocalInvocationId, 0)?.1,
+                };
+                let shifted = self.op2(Class::B32, "shr.u32", Ty::U32, word, lane);
+                let bit = self.op2(Class::B32, "and.b32", Ty::B32, shifted, Operand::Immediate(1));
+                let set = self.compare("ne", Ty::U32, bit, Operand::Immediate(0));
+                self.bind(id, &[set])?;
+            }
+            O::GroupNonUniformBallotFindLSB | O::GroupNonUniformBallotFindMSB => {
+                let (id, ty) = self.result(instruction)?;
+                let mask = self.id(instruction, 1)?;
+                let word = self.part(mask, 0)?;
+                let found = match op {
+                    O::GroupNonUniformBallotFindLSB => self.lowest_bit(word),
+                    _ => {
+                        let zeros = self.op1(Class::B32, "clz.b32", Ty::B32, word);
+                        self.op2(Class::B32, "sub.s32", Ty::S32, Operand::Immediate(31), zeros)
+                    }
+                };
+                let kind = self.cx.shapes.kind(ty)?;
+                let found = self.resize(Kind::I32, kind, found, false);
+                self.bind(id, &[found])?;
             }
             O::GroupNonUniformBallotBitCount => {
                 let (id, ty) = self.result(instruction)?;
@@ -123,28 +126,36 @@ impl<'m> Body<'_, '_, 'm> {
         Ok(true)
     }
 
-    fn active(&mut self) -> Operand {
+    /// A bit for each work-item of the sub-group that executes the instruction in hand with this one.
+    pub(crate) fn present(&mut self) -> Operand {
+        if self.all_arrive() {
+            return self.warp_mask();
+        }
         let d = self.register(Class::B32);
         ptx!(self, "activemask.b32 {d}");
         d
     }
 
-    fn lowest_bit(&mut self, mask: Operand) -> Operand {
+    pub(crate) fn lowest_bit(&mut self, mask: Operand) -> Operand {
         let reversed = self.op1(Class::B32, "brev.b32", Ty::B32, mask);
         self.op1(Class::B32, "clz.b32", Ty::B32, reversed)
     }
 
-    fn vote(&mut self, instruction: &Instruction<'m>, scope: u64, predicate: u32, all: bool) -> Step {
+    fn vote(
+        &mut self,
+        instruction: &Instruction<'m>,
+        scope: u64,
+        predicate: u32,
+        all: bool,
+        mask: Operand,
+    ) -> Step {
         let (id, _) = self.result(instruction)?;
         let predicate = self.scalar(predicate)?;
         let predicate = self.in_register(predicate, Class::Pred);
         let d = self.register(Class::Pred);
         let name = if all { "all" } else { "any" };
         match scope {
-            SUBGROUP => {
-                let mask = self.warp_mask();
-                ptx!(self, "vote.sync.{name}.pred {d}, {predicate}, {mask}");
-            }
+            SUBGROUP => ptx!(self, "vote.sync.{name}.pred {d}, {predicate}, {mask}"),
             WORKGROUP => {
                 let name = if all { "and" } else { "or" };
                 ptx!(self, "barrier.red.{name}.pred {d}, 0, {predicate}");
@@ -158,7 +169,7 @@ impl<'m> Body<'_, '_, 'm> {
         let (id, ty) = self.result(instruction)?;
         let predicate = self.scalar(predicate)?;
         let predicate = self.in_register(predicate, Class::Pred);
-        let mask = self.warp_mask();
+        let mask = self.present();
         let d = self.register(Class::B32);
         ptx!(self, "vote.sync.ballot.b32 {d}, {predicate}, {mask}");
         let shape = self.cx.shapes.shape(ty)?;
@@ -170,17 +181,29 @@ impl<'m> Body<'_, '_, 'm> {
     }
 
     fn shuffle(&mut self, instruction: &Instruction<'m>, value: u32, by: u32, mode: &str) -> Step {
-        let kind = self.kind_of(by)?;
-        let by = self.scalar(by)?;
-        let by = self.resize(kind, Kind::I32, by, false);
-        self.shuffle_by(instruction, value, by, mode)
+        let mask = self.present();
+        let by = self.word(by)?;
+        self.shuffle_by(instruction, value, by, mode, mask)
     }
 
-    fn shuffle_by(&mut self, instruction: &Instruction<'m>, value: u32, by: Operand, mode: &str) -> Step {
+    /// A number that counts lanes, in 32 bits.
+    fn word(&mut self, id: u32) -> Step<Operand> {
+        let kind = self.kind_of(id)?;
+        let value = self.scalar(id)?;
+        Ok(self.resize(kind, Kind::I32, value, false))
+    }
+
+    fn shuffle_by(
+        &mut self,
+        instruction: &Instruction<'m>,
+        value: u32,
+        by: Operand,
+        mode: &str,
+        mask: Operand,
+    ) -> Step {
         let (id, _) = self.result(instruction)?;
         let shape = self.shape_of(value)?;
         let parts = self.value(value)?;
-        let mask = self.warp_mask();
         let moved: Vec<Operand> = parts
             .into_iter()
             .zip(&shape.kinds)
@@ -189,8 +212,66 @@ impl<'m> Body<'_, '_, 'm> {
         self.bind(id, &moved)
     }
 
+    /// Intel's shuffles of two values behind each other: lane `own + by` of them, or lane `own - by` of the second.
+    fn shuffle_two(&mut self, instruction: &Instruction<'m>, down: bool) -> Step {
+        let (id, _) = self.result(instruction)?;
+        let [first, second, by] = self.ids(instruction, 0)?;
+        let (by, mask, size) = (self.word(by)?, self.present(), self.sub_group_size());
+        let (_, own) = self.builtin(BuiltIn::SubgroupLocalInvocationId, 0)?;
+        let lane = if down {
+            self.op2(Class::B32, "add.s32", Ty::S32, own, by)
+        } else {
+            let moved = self.op2(Class::B32, "sub.s32", Ty::S32, own, by);
+            self.op2(Class::B32, "add.s32", Ty::S32, moved, size)
+        };
+        let in_second = self.op2(Class::B32, "sub.s32", Ty::S32, lane, size);
+        let of_first = self.compare("lo", Ty::U32, lane, size);
+        let shape = self.shape_of(first)?;
+        let (a, b) = (self.value(first)?, self.value(second)?);
+        let mut parts = Vec::with_capacity(a.len());
+        for ((a, b), kind) in a.into_iter().zip(b).zip(&shape.kinds) {
+            let a = self.moved(*kind, a, lane, "idx", mask);
+            let b = self.moved(*kind, b, in_second, "idx", mask);
+            parts.push(self.pick(*kind, of_first, a, b));
+        }
+        self.bind(id, &parts)
+    }
+
+    /// Whether all work-items that are there have the same value.
+    fn all_equal(&mut self, instruction: &Instruction<'m>) -> Step {
+        let (id, _) = self.result(instruction)?;
+        let value = self.id(instruction, 1)?;
+        let shape = self.shape_of(value)?;
+        let mask = self.present();
+        let first = self.lowest_bit(mask);
+        let mut equal = Operand::Immediate(1);
+        for (part, kind) in self.value(value)?.into_iter().zip(&shape.kinds) {
+            let other = self.moved(*kind, part, first, "idx", mask);
+            let same = match kind {
+                Kind::Bool => {
+                    let differs = self.op2(Class::Pred, "xor.pred", Ty::Pred, part, other);
+                    self.op1(Class::Pred, "not.pred", Ty::Pred, differs)
+                }
+                kind if kind.is_float() => self.compare("eq", kind.float(), part, other),
+                kind => self.compare("eq", kind.untyped(), part, other),
+            };
+            equal = self.op2(Class::Pred, "and.pred", Ty::Pred, equal, same);
+        }
+        let equal = self.in_register(equal, Class::Pred);
+        let d = self.register(Class::Pred);
+        ptx!(self, "vote.sync.all.pred {d}, {equal}, {mask}");
+        self.bind(id, &[d])
+    }
+
     /// The value of another lane.
-    fn moved(&mut self, kind: Kind, value: Operand, by: Operand, mode: &str, mask: Operand) -> Operand {
+    pub(crate) fn moved(
+        &mut self,
+        kind: Kind,
+        value: Operand,
+        by: Operand,
+        mode: &str,
+        mask: Operand,
+    ) -> Operand {
         let limit = if mode == "up" { 0 } else { 31 };
         let one = |body: &mut Self, value| {
             let value = body.in_register(value, Class::B32);
@@ -227,7 +308,8 @@ impl<'m> Body<'_, '_, 'm> {
         let (id, _) = self.result(instruction)?;
         let [scope, value, local] = self.ids(instruction, 0)?;
         if self.known(scope, WORKGROUP)? == SUBGROUP {
-            return self.shuffle(instruction, value, local, "idx");
+            let (local, mask) = (self.word(local)?, self.warp_mask());
+            return self.shuffle_by(instruction, value, local, "idx", mask);
         }
         let kind = self.kind_of(local)?;
         let local = self.value(local)?;
@@ -277,149 +359,12 @@ impl<'m> Body<'_, '_, 'm> {
     }
 
     /// The address of the local memory that operations of work-groups share.
-    fn scratch(&mut self) -> Operand {
+    pub(crate) fn scratch(&mut self) -> Operand {
         self.cx.uses_group_scratch = true;
         let before = std::mem::replace(&mut self.in_prologue, true);
         let d = self.register(Class::B64);
         ptx!(self, "mov.u64 {d}, $group_scratch");
         self.in_prologue = before;
         d
-    }
-
-    fn reduction(&mut self, instruction: &Instruction<'m>, combine: Combine) -> Step {
-        let (id, ty) = self.result(instruction)?;
-        let scope = self.id(instruction, 0)?;
-        let scope = self.known(scope, WORKGROUP)?;
-        let how = self.id(instruction, 1)?;
-        let value = self.id(instruction, 2)?;
-        if how > EXCLUSIVE || instruction.operand(3).is_some() {
-            return Err(Stop::unsupported("reductions of clusters are not supported"));
-        }
-        let shape = self.cx.shapes.shape(ty)?;
-        let parts = self.value(value)?;
-        let mut results = Vec::with_capacity(parts.len());
-        for (part, kind) in parts.into_iter().zip(&shape.kinds) {
-            results.push(match scope {
-                SUBGROUP => self.of_warp(combine, *kind, part, how)?,
-                WORKGROUP => self.of_group(combine, *kind, part, how)?,
-                _ => return Err(Stop::unsupported("reductions are for work-groups and sub-groups only")),
-            });
-        }
-        self.bind(id, &results)
-    }
-
-    fn combined(&mut self, combine: Combine, kind: Kind, a: Operand, b: Operand) -> Operand {
-        let (class, x) = (kind.class(), kind.untyped());
-        let result = match combine {
-            Combine::Add if kind.is_float() => {
-                self.op2(class, &format!("add.rn.{}", kind.float()), kind.float(), a, b)
-            }
-            Combine::Multiply if kind.is_float() => {
-                self.op2(class, &format!("mul.rn.{}", kind.float()), kind.float(), a, b)
-            }
-            Combine::Add => self.integer("add", kind, kind.signed(), a, b),
-            Combine::Multiply => self.integer("mul.lo", kind, kind.signed(), a, b),
-            Combine::SMin | Combine::SMax => {
-                let (a, b) = (self.with_sign(kind, a), self.with_sign(kind, b));
-                self.integer(if combine == Combine::SMin { "min" } else { "max" }, kind, kind.signed(), a, b)
-            }
-            Combine::UMin => self.integer("min", kind, kind.unsigned(), a, b),
-            Combine::UMax => self.integer("max", kind, kind.unsigned(), a, b),
-            Combine::FMin => self.smaller(kind, a, b, true),
-            Combine::FMax => self.smaller(kind, a, b, false),
-            Combine::And => self.integer("and", kind, x, a, b),
-            Combine::Or => self.integer("or", kind, x, a, b),
-            Combine::Xor => self.integer("xor", kind, x, a, b),
-        };
-        if kind.is_float() { result } else { self.masked(kind, result) }
-    }
-
-    /// What changes nothing when it is combined.
-    fn neutral(combine: Combine, kind: Kind) -> u64 {
-        let (bits, all) = (kind.bits(), kind.mask());
-        let infinity = match kind {
-            Kind::F16 => 0x7c00,
-            Kind::F32 => 0x7f80_0000,
-            _ => 0x7ff0_0000_0000_0000,
-        };
-        let one = match kind {
-            Kind::F16 => 0x3c00,
-            Kind::F32 => 0x3f80_0000,
-            Kind::F64 => 0x3ff0_0000_0000_0000,
-            _ => 1,
-        };
-        match combine {
-            Combine::Add | Combine::UMax | Combine::Or | Combine::Xor => 0,
-            Combine::Multiply => one,
-            Combine::SMin => all >> 1,
-            Combine::SMax => 1 << (bits - 1),
-            Combine::UMin | Combine::And => all,
-            Combine::FMin => infinity,
-            Combine::FMax => infinity | 1 << (bits - 1),
-        }
-    }
-
-    /// Within a warp: an inclusive scan in five steps; the last lane has the sum.
-    fn of_warp(&mut self, combine: Combine, kind: Kind, value: Operand, how: u32) -> Step<Operand> {
-        let mask = self.warp_mask();
-        let (_, lane) = self.builtin(BuiltIn::SubgroupLocalInvocationId, 0)?;
-        let mut scan = value;
-        for step in [1_u64, 2, 4, 8, 16] {
-            let below = self.moved(kind, scan, Operand::Immediate(step), "up", mask);
-            let both = self.combined(combine, kind, below, scan);
-            let has = self.compare("hs", Ty::U32, lane, Operand::Immediate(step));
-            scan = self.pick(kind, has, both, scan);
-        }
-        Ok(match how {
-            INCLUSIVE => scan,
-            EXCLUSIVE => {
-                let below = self.moved(kind, scan, Operand::Immediate(1), "up", mask);
-                let first = self.compare("eq", Ty::U32, lane, Operand::Immediate(0));
-                self.pick(kind, first, Operand::Immediate(Self::neutral(combine, kind)), below)
-            }
-            _ => {
-                let size = self.sub_group_size();
-                let last = self.op2(Class::B32, "sub.s32", Ty::S32, size, Operand::Immediate(1));
-                self.moved(kind, scan, last, "idx", mask)
-            }
-        })
-    }
-
-    /// Within a work-group: warps first, then the sums of the warps before.
-    fn of_group(&mut self, combine: Combine, kind: Kind, value: Operand, how: u32) -> Step<Operand> {
-        let shared = crate::operand::Space::Shared;
-        let inclusive = self.of_warp(combine, kind, value, INCLUSIVE)?;
-        let own = match how {
-            EXCLUSIVE => self.of_warp(combine, kind, value, EXCLUSIVE)?,
-            _ => inclusive,
-        };
-        let (_, warp) = self.builtin(BuiltIn::SubgroupId, 0)?;
-        let (_, warps) = self.builtin(BuiltIn::NumSubgroups, 0)?;
-        let (_, lane) = self.builtin(BuiltIn::SubgroupLocalInvocationId, 0)?;
-        let size = self.sub_group_size();
-        let last = self.op2(Class::B32, "sub.s32", Ty::S32, size, Operand::Immediate(1));
-        let scratch = self.scratch();
-        let skip = self.new_label();
-        let not_last = self.compare("ne", Ty::U32, lane, last);
-        ptx!(self, "@{not_last} bra {skip}");
-        let at = self.op2(Class::B64, "mul.wide.u32", Ty::U32, warp, Operand::Immediate(8));
-        let at = self.op2(Class::B64, "add.s64", Ty::S64, scratch, at);
-        self.store_one(shared, at, 0, kind, inclusive, 8, Default::default());
-        self.label(&skip);
-        ptx!(self, "barrier.sync 0");
-        let end = if how == REDUCE { warps } else { warp };
-        let end = self.widen(Kind::I32, end, false);
-        let sum = self.register(kind.class());
-        self.copy(sum, kind.class(), Operand::Immediate(Self::neutral(combine, kind)));
-        self.counted(Operand::Immediate(0), end, Operand::Immediate(1), |body, index| {
-            let at = body.op2(Class::B64, "shl.b64", Ty::B64, index, Operand::Immediate(3));
-            let at = body.op2(Class::B64, "add.s64", Ty::S64, scratch, at);
-            let of_warp = body.load_one(shared, at, 0, kind, 8, Default::default());
-            let both = body.combined(combine, kind, sum, of_warp);
-            body.copy(sum, kind.class(), both);
-            Ok(())
-        })?;
-        ptx!(self, "barrier.sync 0");
-        Ok(if how == REDUCE { sum } else { self.combined(combine, kind, sum, own) })
     }
 }

@@ -23,6 +23,7 @@ mod function;
 mod group;
 mod memory;
 mod promote;
+mod reduce;
 mod values;
 
 use std::collections::{HashMap, HashSet};
@@ -49,6 +50,9 @@ pub(crate) struct Body<'c, 'a, 'm> {
     function: u32,
     /// Whether multiplications and additions may be fused.
     contract: bool,
+    /// The label of the block that is being translated, and the blocks that all work-items come to.
+    block: u32,
+    for_all: HashMap<u32, bool>,
     /// What is being translated, for messages.
     pub(crate) instruction: Option<Instruction<'m>>,
     text: String,
@@ -86,6 +90,8 @@ impl<'c, 'a, 'm> Body<'c, 'a, 'm> {
             cx,
             function,
             contract,
+            block: 0,
+            for_all: HashMap::new(),
             instruction: None,
             text: String::new(),
             prologue: String::new(),

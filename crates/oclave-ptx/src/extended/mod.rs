@@ -4,6 +4,7 @@
 //! of the [library](crate::library). Vectors are taken apart: everything here is about one lane.
 
 mod common;
+pub(crate) mod gamma;
 mod geometry;
 mod integers;
 mod math;
@@ -118,22 +119,21 @@ impl<'m> Body<'_, '_, 'm> {
         let (_, a) = need(values.first().copied())?;
         let float = kind.float();
         match (cl, kind) {
-            // exp(lgamma(x)) has no 24 bits unless there are more of them between.
-            (Cl::tgamma, Kind::F16 | Kind::F32) => {
-                let double = self.float_to_float(kind, Kind::F64, a, None);
-                let result = self.library_call(name, Kind::F64, &[(Kind::F64, double)], Kind::F64)?;
-                let result = self.vanishing(double, result, -150.0);
-                let result = self.float_to_float(Kind::F64, kind, result, None);
-                self.pole_at_zero(kind, a, result)
-            }
+            (Cl::tgamma, Kind::F64) => self.gamma(a),
             (Cl::tgamma, _) => {
-                let result = self.library_call(name, kind, values, kind)?;
-                let result = self.vanishing(a, result, -185.0);
-                self.pole_at_zero(kind, a, result)
+                let double = self.float_to_float(kind, Kind::F64, a, None);
+                let result = self.gamma(double)?;
+                Ok(self.float_to_float(Kind::F64, kind, result, None))
             }
             // Subnormal results come from numbers that are far from them: exp(x) is exp(x + 40) / exp(40).
             (Cl::exp | Cl::half_exp, Kind::F32) => self.below(name, a, -87.0, 40.0, (-40.0_f64).exp()),
             (Cl::exp2, Kind::F32) => self.below(name, a, -126.0, 64.0, (-64.0_f64).exp2()),
+            // Where it is small, its error in single precision is above 16 ulp.
+            (Cl::erfc, Kind::F16 | Kind::F32) => {
+                let double = self.float_to_float(kind, Kind::F64, a, None);
+                let result = self.library_function(cl, name, Kind::F64, &[(Kind::F64, double)])?;
+                Ok(self.float_to_float(Kind::F64, kind, result, None))
+            }
             // It takes subnormal numbers for zeros. In double precision they are none, and the result is exact.
             (Cl::fmod | Cl::remainder, Kind::F16 | Kind::F32) => {
                 let mut doubles = Vec::with_capacity(values.len());
@@ -163,15 +163,6 @@ impl<'m> Body<'_, '_, 'm> {
         }
     }
 
-    /// The gamma function far below zero: too small for a number, and the library says infinity. It has poles at integers.
-    fn vanishing(&mut self, a: Operand, result: Operand, limit: f64) -> Operand {
-        let far = self.compare("lt", Ty::F64, a, common::bits_of(Kind::F64, limit));
-        let whole = self.op1(Class::B64, "cvt.rzi.f64.f64", Ty::F64, a);
-        let between = self.compare("neu", Ty::F64, whole, a);
-        let both = self.op2(Class::Pred, "and.pred", Ty::Pred, far, between);
-        self.pick(Kind::F64, both, Operand::Immediate(0), result)
-    }
-
     /// An exponential of single precision: of a larger number, and scaled, below `limit`.
     fn below(&mut self, name: &str, a: Operand, limit: f64, shift: f64, factor: f64) -> Step<Operand> {
         let (kind, number) = (Kind::F32, |number| common::bits_of(Kind::F32, number));
@@ -181,14 +172,6 @@ impl<'m> Body<'_, '_, 'm> {
         let result = self.library_call(name, kind, &[(kind, argument)], kind)?;
         let scaled = self.op2(Class::B32, "mul.rn.f32", Ty::F32, result, number(factor));
         Ok(self.pick(kind, below, scaled, result))
-    }
-
-    /// The gamma function at zero: infinity with the sign of the zero.
-    fn pole_at_zero(&mut self, kind: Kind, a: Operand, result: Operand) -> Step<Operand> {
-        let zero = self.compare("eq", kind.float(), a, Operand::Immediate(0));
-        let one = common::bits_of(kind, 1.0);
-        let pole = self.quotient(kind, one, a, false);
-        Ok(self.pick(kind, zero, pole, result))
     }
 
     /// Calls a function of the library. Half precision goes through single precision.
