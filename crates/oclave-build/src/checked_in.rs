@@ -228,6 +228,9 @@ fn options(config: &Config, package: Option<&Path>) -> String {
     if config.fp_contract {
         text.push_str(" contract");
     }
+    if config.nvidia {
+        text.push_str(" nvidia");
+    }
     if let Some((file, targets)) = &config.device_config {
         let contents = std::fs::read_to_string(file).unwrap_or_default();
         let _ = write!(text, " targets {targets:?} of {contents:?}");

@@ -42,6 +42,7 @@ pub struct Config {
     pub(crate) environment: Environment,
     /// A device configuration file, and which of its targets.
     pub(crate) device_config: Option<(PathBuf, Vec<String>)>,
+    pub(crate) nvidia: bool,
 }
 
 impl Default for Config {
@@ -63,6 +64,7 @@ impl Default for Config {
             update_checked_in: false,
             environment: Environment::default(),
             device_config: None,
+            nvidia: false,
         }
     }
 }
@@ -112,12 +114,27 @@ impl Config {
     ///
     /// Kernels that none of the targets can run are dropped. A set of virtual functions is dropped as a whole if no target
     /// has the features that it needs. Other programs cannot add to the sets.
+    ///
+    /// Targets may ask for PTX. Every file has the target `nvidia`, whose images hold PTX for compute capability 7.0, which
+    /// all newer devices run as well.
     pub fn ahead_of_time<S: Into<String>>(
         &mut self,
         device_config: impl Into<PathBuf>,
         targets: impl IntoIterator<Item = S>,
     ) -> &mut Self {
         self.device_config = Some((device_config.into(), targets.into_iter().map(Into::into).collect()));
+        self
+    }
+
+    /// Puts the functions of OpenCL C's library that the kernels call (`sin`, `pow`, …) into the images. The default is off.
+    ///
+    /// NVIDIA's driver has none of them. Without this, its devices run such kernels only where the library is installed (the
+    /// package `libclc-15` of Debian and Ubuntu). With it, the library is needed where the kernels are compiled, and the
+    /// images grow by the SPIR-V of these functions. Other devices do not look at it.
+    ///
+    /// [`Config::ahead_of_time`] for a target with PTX does this without being asked.
+    pub fn nvidia(&mut self, nvidia: bool) -> &mut Self {
+        self.nvidia = nvidia;
         self
     }
 

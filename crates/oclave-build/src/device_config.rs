@@ -9,12 +9,17 @@
 //! [targets.server]
 //! like = "embedded"                # and what is named here: aspects besides, sizes instead
 //! aspects = ["fp64", "fp16"]
+//!
+//! [targets.workstation]
+//! like = "nvidia"                  # the target that every file has: see DeviceConfig::nvidia
+//! ptx = ["sm_80", "sm_90"]         # instead of sm_70, which all devices since 2017 run
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use oclave_image::{Aspects, DeviceImage, DeviceProfile, Side, passes};
+use oclave_ptx::{PtxError, PtxTarget};
 use serde::Deserialize;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -22,8 +27,20 @@ use crate::error::{Error, ErrorKind, Result};
 /// The targets of a device configuration file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DeviceConfig {
-    targets: BTreeMap<String, DeviceProfile>,
+    targets: BTreeMap<String, Of>,
 }
+
+/// A target: what the choice of images looks at, and the compute capabilities that images hold PTX for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Of {
+    profile: DeviceProfile,
+    ptx: Vec<PtxTarget>,
+}
+
+/// The target that is there without being written.
+const NVIDIA: &str = "nvidia";
+/// Its PTX, which every device runs that has PTX of ours.
+const OLDEST_PTX: &str = "sm_70";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,9 +56,22 @@ struct Target {
     sub_group_sizes: Option<Vec<usize>>,
     max_work_group_size: Option<usize>,
     like: Option<String>,
+    ptx: Option<Vec<String>>,
 }
 
 impl DeviceConfig {
+    /// A configuration with the one target `nvidia`: NVIDIA's devices, as kernels in PTX see them. Its images hold PTX for
+    /// these compute capabilities; without one, for 7.0, which all newer devices run as well.
+    ///
+    /// Files that define no target of this name have it, too.
+    pub fn nvidia(capabilities: &[PtxTarget]) -> Self {
+        let mut nvidia = nvidia();
+        if !capabilities.is_empty() {
+            nvidia.ptx = capabilities.to_vec();
+        }
+        Self { targets: BTreeMap::from([(NVIDIA.to_owned(), nvidia)]) }
+    }
+
     /// Reads a file.
     ///
     /// # Errors
@@ -59,8 +89,11 @@ impl DeviceConfig {
     pub fn parse(text: &str) -> Result<Self> {
         let file: File = toml::from_str(text)
             .map_err(|error| Error::config(format!("no device configuration: {error}")))?;
-        let targets = file.targets.keys().map(|name| Ok((name.clone(), profile(&file, name)?)));
-        Ok(Self { targets: targets.collect::<Result<_>>()? })
+        let mut targets = BTreeMap::from([(NVIDIA.to_owned(), nvidia())]);
+        for name in file.targets.keys() {
+            targets.insert(name.clone(), read_target(&file, name)?);
+        }
+        Ok(Self { targets })
     }
 
     /// What is known of a target.
@@ -68,6 +101,10 @@ impl DeviceConfig {
     /// # Errors
     /// [`ErrorKind::Config`], with the targets that there are.
     pub fn profile(&self, target: &str) -> Result<&DeviceProfile> {
+        Ok(&self.target(target)?.profile)
+    }
+
+    fn target(&self, target: &str) -> Result<&Of> {
         self.targets.get(target).ok_or_else(|| {
             let names: Vec<&str> = self.targets.keys().map(String::as_str).collect();
             Error::config(format!("there is no target `{target}`: there is `{}`", names.join("`, `")))
@@ -82,29 +119,38 @@ impl DeviceConfig {
     /// Links the images of one program that at least one of the targets can run ([`passes::ahead_of_time`]).
     ///
     /// A target runs an image as a device or in the role of the host. `virtual_call_checks` says whether invalid virtual
-    /// calls are reported.
+    /// calls are reported. Images of targets with `ptx` hold their PTX, and the functions of the library that it needs.
     ///
     /// # Errors
     /// [`ErrorKind::Config`] for an unknown target, and when none of them runs any kernel; [`ErrorKind::PostLink`] for what
-    /// cannot be linked.
+    /// cannot be linked or has no PTX; [`ErrorKind::Toolchain`] where the library of built-in functions is needed and not
+    /// installed.
     pub fn images_for(
         &self,
         targets: &[String],
         images: &[DeviceImage],
         virtual_call_checks: bool,
     ) -> Result<Vec<DeviceImage>> {
-        let mut chosen: Vec<DeviceImage> = Vec::new();
+        // Images as they were linked, and as they are with their PTX.
+        let mut chosen: Vec<(DeviceImage, DeviceImage)> = Vec::new();
         for (target, side) in
             targets.iter().flat_map(|target| [Side::Device, Side::Host].map(|side| (target, side)))
         {
-            let device = DeviceProfile { side, ..self.profile(target)?.clone() };
+            let Of { profile, ptx } = self.target(target)?;
+            let device = DeviceProfile { side, ..profile.clone() };
             let of_target = passes::ahead_of_time(images, &device, virtual_call_checks).map_err(|error| {
                 Error::new(ErrorKind::PostLink, format!("ahead of time for target `{target}`"))
                     .with_source(error)
             })?;
             for image in of_target {
-                if !chosen.contains(&image) {
-                    chosen.push(image);
+                if !chosen.iter().any(|(linked, _)| *linked == image) {
+                    chosen.push((image.clone(), image.clone()));
+                }
+                for (_, made) in chosen.iter_mut().filter(|(linked, _)| *linked == image) {
+                    for capability in ptx {
+                        let place = format!("ahead of time for target `{target}`: image `{}`", image.name);
+                        oclave_ptx::add_ptx(made, capability).map_err(|error| no_ptx(&place, error))?;
+                    }
                 }
             }
         }
@@ -114,19 +160,40 @@ impl DeviceConfig {
                 "no kernel of the program runs on one of the targets `{names}`"
             )));
         }
-        Ok(chosen)
+        Ok(chosen.into_iter().map(|(_, made)| made).collect())
     }
 }
 
+/// Why an image has no PTX, or not what PTX needs.
+pub(crate) fn no_ptx(place: &str, error: PtxError) -> Error {
+    let kind = match error {
+        PtxError::Library(_) => ErrorKind::Toolchain,
+        _ => ErrorKind::PostLink,
+    };
+    Error::new(kind, place).with_source(error)
+}
+
+fn nvidia() -> Of {
+    Of { profile: oclave_ptx::nvidia_profile(), ptx: OLDEST_PTX.parse().into_iter().collect() }
+}
+
 /// A target with what it takes from those that it is like.
-fn profile(file: &File, name: &str) -> Result<DeviceProfile> {
+fn read_target(file: &File, name: &str) -> Result<Of> {
     let mut profile = DeviceProfile { name: name.to_owned(), ..DeviceProfile::default() };
-    let (mut sub_group_sizes, mut max_work_group_size) = (None, None);
+    let (mut sub_group_sizes, mut max_work_group_size, mut ptx) = (None, None, None);
+    let mut built_in = None;
     let mut seen = BTreeSet::new();
     let mut next = Some(name);
     while let Some(current) = next {
         if !seen.insert(current) {
             return Err(Error::config(format!("target `{name}` is like itself, by way of `{current}`")));
+        }
+        if current == NVIDIA && !file.targets.contains_key(NVIDIA) {
+            let Of { profile: of_nvidia, ptx } = nvidia();
+            profile.aspects |= of_nvidia.aspects;
+            profile.max_work_item_sizes = of_nvidia.max_work_item_sizes;
+            built_in = Some((of_nvidia, ptx));
+            break;
         }
         let target = file.targets.get(current).ok_or_else(|| {
             Error::config(format!("target `{name}` is like `{current}`, which there is not"))
@@ -143,11 +210,21 @@ fn profile(file: &File, name: &str) -> Result<DeviceProfile> {
         // The nearest counts.
         sub_group_sizes = sub_group_sizes.or(target.sub_group_sizes.as_ref());
         max_work_group_size = max_work_group_size.or(target.max_work_group_size);
+        ptx = ptx.or(target.ptx.as_ref());
         next = target.like.as_deref();
     }
-    profile.sub_group_sizes = sub_group_sizes.cloned().unwrap_or_default();
-    profile.max_work_group_size = max_work_group_size.unwrap_or(profile.max_work_group_size);
-    Ok(profile)
+    let (of_nvidia, of_nvidia_ptx) = built_in.unwrap_or_default();
+    profile.sub_group_sizes = sub_group_sizes.cloned().unwrap_or(of_nvidia.sub_group_sizes);
+    profile.max_work_group_size = max_work_group_size.unwrap_or(of_nvidia.max_work_group_size);
+    let ptx = match ptx {
+        None => of_nvidia_ptx,
+        Some(names) => names
+            .iter()
+            .map(|capability| capability.parse())
+            .collect::<Result<_, String>>()
+            .map_err(|error| Error::config(format!("target `{name}`: {error}")))?,
+    };
+    Ok(Of { profile, ptx })
 }
 
 #[cfg(test)]
@@ -161,14 +238,38 @@ mod tests {
         let text = "[targets.small]\naspects = [\"generic_pointer\"]\nsub_group_sizes = [8]\nmax_work_group_size = 64\n\
                     [targets.large]\nlike = \"small\"\naspects = [\"fp64\"]\nsub_group_sizes = [16, 32]\n";
         let config = DeviceConfig::parse(text).unwrap();
-        assert_eq!(config.targets().collect::<Vec<_>>(), ["large", "small"]);
+        assert_eq!(config.targets().collect::<Vec<_>>(), ["large", "nvidia", "small"]);
         let (small, large) = (config.profile("small").unwrap(), config.profile("large").unwrap());
         assert_eq!(small.aspects, Aspects::GENERIC_POINTER);
         assert_eq!(large.aspects, Aspects::GENERIC_POINTER | Aspects::FP64);
         assert_eq!((&small.sub_group_sizes[..], small.max_work_group_size), (&[8][..], 64));
         assert_eq!((&large.sub_group_sizes[..], large.max_work_group_size), (&[16, 32][..], 64));
         let text = config.profile("tiny").unwrap_err().to_string();
-        assert!(text.contains("`large`, `small`"), "{text}");
+        assert!(text.contains("`large`, `nvidia`, `small`"), "{text}");
+    }
+
+    #[test]
+    fn every_file_has_the_target_nvidia_and_may_refine_it() {
+        let text =
+            "[targets.desk]\nlike = \"nvidia\"\nptx = [\"sm_80\", \"sm_90\"]\nmax_work_group_size = 256\n";
+        let config = DeviceConfig::parse(text).unwrap();
+        let (desk, nvidia) = (config.target("desk").unwrap(), config.target("nvidia").unwrap());
+        assert_eq!(desk.profile.aspects, nvidia.profile.aspects);
+        assert!(
+            desk.profile.aspects.contains(Aspects::FP64) && !desk.profile.aspects.contains(Aspects::IMAGE)
+        );
+        assert_eq!((&desk.profile.sub_group_sizes[..], desk.profile.max_work_group_size), (&[32][..], 256));
+        let names = |of: &Of| of.ptx.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(
+            (names(nvidia), names(desk)),
+            (vec!["sm_70".to_owned()], vec!["sm_80".into(), "sm_90".into()])
+        );
+        let given = DeviceConfig::nvidia(&["sm_90".parse().unwrap()]);
+        assert_eq!(names(given.target("nvidia").unwrap()), ["sm_90"]);
+        // A file's own target of this name counts.
+        let own = DeviceConfig::parse("[targets.nvidia]\naspects = [\"fp64\"]\n").unwrap();
+        let own = own.target("nvidia").unwrap();
+        assert_eq!((own.profile.aspects, own.ptx.len()), (Aspects::FP64, 0));
     }
 
     #[test]
@@ -178,6 +279,7 @@ mod tests {
             ("[targets.a]\nlike = \"b\"", "`b`"),
             ("[targets.a]\nlike = \"b\"\n[targets.b]\nlike = \"a\"", "like itself"),
             ("[targets.a]\naspect = []", "aspect"),
+            ("[targets.a]\nptx = [\"sm_50\"]", "7.0"),
             ("targets = 3", "targets"),
             ("[", "no device configuration"),
         ] {

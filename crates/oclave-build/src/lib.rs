@@ -48,6 +48,7 @@ pub use config::Config;
 pub use device_config::DeviceConfig;
 pub use error::{Error, ErrorKind, Result};
 pub use oclave_image::SplitMode as Split;
+pub use oclave_ptx::PtxTarget;
 pub use program::Output;
 pub use source::sources_in;
 

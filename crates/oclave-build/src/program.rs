@@ -12,7 +12,7 @@ use crate::checked_in::CheckedIn;
 use crate::codegen;
 use crate::compile::{Compiler, Unit};
 use crate::config::Config;
-use crate::device_config::DeviceConfig;
+use crate::device_config::{self, DeviceConfig};
 use crate::error::{Error, ErrorKind, Result};
 use crate::files;
 use crate::headers;
@@ -126,7 +126,15 @@ fn compile(
     undefined::refuse(&compiler, sources, &images)?;
     if let Some((path, targets)) = &config.device_config {
         cargo.rerun_if_changed(path);
+        cargo.rerun_if_env_changed(oclave_ptx::LIBRARY_VARIABLE);
         images = DeviceConfig::read(path)?.images_for(targets, &images, true)?;
+    }
+    if config.nvidia {
+        cargo.rerun_if_env_changed(oclave_ptx::LIBRARY_VARIABLE);
+        for image in &mut images {
+            let place = format!("image `{}`", image.name);
+            oclave_ptx::add_library(image).map_err(|error| device_config::no_ptx(&place, error))?;
+        }
     }
     for image in &mut images {
         overlay::kernels(image, &units);

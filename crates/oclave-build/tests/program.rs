@@ -663,3 +663,29 @@ fn built_in_functions_are_instructions_in_both_languages() {
         }
     }
 }
+
+/// What NVIDIA's devices need is in the images where the build asks for it, and nowhere else.
+#[test]
+fn images_bring_functions_and_ptx_for_nvidia() {
+    if !toolchain_is_here() {
+        return;
+    }
+    if oclave_ptx::Library::installed().is_err() {
+        println!("skipped: no libclc; ci/setup ptxas installs it");
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("k.cl", "kernel void k(global float *x) { x[0] = sin(x[1]); }\n");
+    folder.write("devices.toml", "[targets.desk]\nlike = \"nvidia\"\nptx = [\"sm_80\"]\n");
+    let one = |config: &mut Config| images(&folder.build(config, &["k.cl"])).remove(0);
+    let (plain, with) = (one(&mut Config::new()), one(Config::new().nvidia(true)));
+    assert_eq!(oclave_ptx::library_of(&plain), Ok(None));
+    assert!(oclave_ptx::library_of(&with).unwrap().is_some());
+    assert_eq!(plain.spirv, with.spirv, "the module is the same");
+    assert!(oclave_ptx::ptx_of(&with, &"sm_90".parse().unwrap()).is_none());
+
+    let ahead = one(Config::new().ahead_of_time(folder.path().join("devices.toml"), ["desk"]));
+    let (held, text) = oclave_ptx::ptx_of(&ahead, &"sm_90".parse().unwrap()).unwrap();
+    assert!(held.to_string() == "sm_80" && text.contains(".entry k("), "{text}");
+    assert!(oclave_ptx::library_of(&ahead).unwrap().is_some(), "for what is made of it when it runs");
+}

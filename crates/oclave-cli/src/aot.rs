@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use oclave::Device;
-use oclave_build::DeviceConfig;
+use oclave_build::{DeviceConfig, PtxTarget};
 use oclave_image::{DeviceImage, FILE_EXTENSION};
 
 use crate::Failure;
@@ -13,14 +13,17 @@ use crate::Failure;
 #[derive(clap::Args)]
 pub(crate) struct Aot {
     /// The device to make binaries for, as OCLAVE_DEVICE names it: `intel`, `pocl`, an index, a part of the name.
-    #[arg(long, required_unless_present = "device_config", conflicts_with_all = ["device_config", "target"])]
+    #[arg(long, required_unless_present = "target", conflicts_with_all = ["device_config", "target"])]
     device: Option<String>,
     /// A TOML file that tells the aspects of targets: the images are chosen and linked, and stay SPIR-V.
     #[arg(long, requires = "target")]
     device_config: Option<PathBuf>,
-    /// A target of the file; several may be given.
-    #[arg(long, requires = "device_config")]
+    /// A target of the file; several may be given. Without a file there is `nvidia`, whose images hold PTX as well.
+    #[arg(long)]
     target: Vec<String>,
+    /// A compute capability that the target `nvidia` gets PTX for: sm_70 unless given, which newer devices run as well.
+    #[arg(long, value_name = "CAPABILITY", requires = "target", conflicts_with = "device_config")]
+    compute_capability: Vec<PtxTarget>,
     /// Leaves out the check of virtual calls that reach no function.
     #[arg(long)]
     no_virtual_call_checks: bool,
@@ -38,12 +41,11 @@ pub(crate) fn run(out: &mut impl Write, aot: &Aot) -> Result<(), Failure> {
     for path in &aot.images {
         bytes.push(crate::file::read(path).map_err(|error| fail(path, &error))?);
     }
-    let checks = !aot.no_virtual_call_checks;
-    let images = match (&aot.device, &aot.device_config) {
-        (_, Some(config)) => of_targets(config, &aot.target, &aot.images, &bytes, checks)?,
-        (wish, None) => {
-            let device = Device::select_by(wish.as_deref().unwrap_or_default())?;
-            let made = oclave::build_ahead_of_time(&device, &bytes, checks)?;
+    let images = match &aot.device {
+        None => of_targets(aot, &bytes)?,
+        Some(wish) => {
+            let device = Device::select_by(wish)?;
+            let made = oclave::build_ahead_of_time(&device, &bytes, !aot.no_virtual_call_checks)?;
             made.iter()
                 .map(|bytes| DeviceImage::from_bytes(bytes))
                 .collect::<Result<_, _>>()
@@ -61,20 +63,17 @@ pub(crate) fn run(out: &mut impl Write, aot: &Aot) -> Result<(), Failure> {
     Ok(())
 }
 
-fn of_targets(
-    config: &Path,
-    targets: &[String],
-    paths: &[PathBuf],
-    bytes: &[Vec<u8>],
-    checks: bool,
-) -> Result<Vec<DeviceImage>, Failure> {
+fn of_targets(aot: &Aot, bytes: &[Vec<u8>]) -> Result<Vec<DeviceImage>, Failure> {
     let message = |error: &dyn std::fmt::Display| Failure::Message(error.to_string());
-    let config = DeviceConfig::read(config).map_err(|error| message(&error))?;
+    let config = match &aot.device_config {
+        Some(path) => DeviceConfig::read(path).map_err(|error| message(&error))?,
+        None => DeviceConfig::nvidia(&aot.compute_capability),
+    };
     let mut images = Vec::new();
-    for (path, bytes) in paths.iter().zip(bytes) {
+    for (path, bytes) in aot.images.iter().zip(bytes) {
         images.push(DeviceImage::from_bytes(bytes).map_err(|error| fail(path, &error))?);
     }
-    config.images_for(targets, &images, checks).map_err(|error| message(&error))
+    config.images_for(&aot.target, &images, !aot.no_virtual_call_checks).map_err(|error| message(&error))
 }
 
 fn fail(path: &Path, what: &dyn std::fmt::Display) -> Failure {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use oclave_image::spirv::Module;
 use oclave_image::{DeviceImage, DeviceTarget, disassemble, passes};
-use oclave_ptx::{PtxTarget, translate_with_library};
+use oclave_ptx::{PtxTarget, ptx_of, translate_image};
 
 use crate::Failure;
 
@@ -32,13 +32,19 @@ pub(crate) fn print(
     if !code && ptx.is_none() {
         return Ok(());
     }
-    let module = Module::from_words(image.spirv).map_err(|error| fail(&error))?;
     if code {
+        let module = Module::from_words(image.spirv.clone()).map_err(|error| fail(&error))?;
         write!(out, "\n{}", disassemble(&module))?;
     }
     if let Some(target) = ptx {
-        let text = translate_with_library(&module, &target).map_err(|error| fail(&error))?;
-        write!(out, "\n{text}")?;
+        // What the image holds is what a device gets; PTX for an older one is shown only where it is asked for.
+        match ptx_of(&image, &target).filter(|(held, _)| *held == target) {
+            Some((_, text)) => write!(out, "\n{text}")?,
+            None => {
+                let text = translate_image(&image, &target).map_err(|error| fail(&error))?;
+                write!(out, "\n{text}")?;
+            }
+        }
     }
     Ok(())
 }

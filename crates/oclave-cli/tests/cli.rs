@@ -235,7 +235,7 @@ fn aot_writes_what_the_targets_run() {
     let unknown = ["aot", "--device-config", &config, "--target", "tiny", "--out", "unused"];
     let output = oclave(&[&unknown, images.as_slice()].concat(), &[]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("`large`, `small`"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("`large`, `nvidia`, `small`"), "{}", text(&output.stderr));
     let neither = oclave(&[&["aot", "--out", "unused"], images.as_slice()].concat(), &[]);
     assert_eq!(neither.status.code(), Some(2));
 }
@@ -273,6 +273,39 @@ fn dump_prints_ptx() {
     let wrong = oclave(&["dump", "--ptx", "sm_50", &fixture("arith8.O2.spv")], &[]);
     assert_eq!(wrong.status.code(), Some(2));
     assert!(text(&wrong.stderr).contains("7.0"), "{}", text(&wrong.stderr));
+}
+
+#[test]
+fn aot_makes_ptx_for_nvidia() {
+    let (folder, config, paths) = aot_input("aot-nvidia");
+    let images: Vec<&str> = paths.lines().collect();
+    let (out, old) = (folder.join("new"), folder.join("old"));
+    let arguments =
+        ["aot", "--target", "nvidia", "--compute-capability", "sm_80", "--compute-capability", "sm_90"];
+    let output = oclave(&[&arguments[..], &[out.to_str().unwrap()], images.as_slice()].concat(), &[]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let written = text(&output.stdout);
+    assert_eq!(written.lines().count(), 2);
+    for path in written.lines() {
+        let image = oclave_image::DeviceImage::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+        let (held, ptx) = oclave_ptx::ptx_of(&image, &"sm_90".parse().unwrap()).unwrap();
+        assert_eq!(held.to_string(), "sm_90");
+        let shown = text(&oclave(&["dump", "--ptx", "sm_90", path], &[]).stdout);
+        assert!(shown.contains("[oclave/ptx]") && shown.ends_with(ptx), "{shown}");
+        assert!(oclave_ptx::ptx_of(&image, &"sm_75".parse().unwrap()).is_none());
+    }
+    // Every file has the target as well, for the oldest devices unless it says otherwise.
+    let arguments = ["aot", "--device-config", &config, "--target", "nvidia", "--out", old.to_str().unwrap()];
+    let output = oclave(&[&arguments, images.as_slice()].concat(), &[]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for path in text(&output.stdout).lines() {
+        let image = oclave_image::DeviceImage::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+        assert!(oclave_ptx::ptx_of(&image, &"sm_70".parse().unwrap()).is_some());
+    }
+    let wrong = ["aot", "--target", "elsewhere", "--out", "unused"];
+    let output = oclave(&[&wrong, images.as_slice()].concat(), &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("`nvidia`"), "{}", text(&output.stderr));
 }
 
 #[test]
