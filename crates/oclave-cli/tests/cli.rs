@@ -280,8 +280,16 @@ fn aot_makes_ptx_for_nvidia() {
     let (folder, config, paths) = aot_input("aot-nvidia");
     let images: Vec<&str> = paths.lines().collect();
     let (out, old) = (folder.join("new"), folder.join("old"));
-    let arguments =
-        ["aot", "--target", "nvidia", "--compute-capability", "sm_80", "--compute-capability", "sm_90"];
+    let arguments = [
+        "aot",
+        "--target",
+        "nvidia",
+        "--compute-capability",
+        "sm_80",
+        "--compute-capability",
+        "sm_90",
+        "--out",
+    ];
     let output = oclave(&[&arguments[..], &[out.to_str().unwrap()], images.as_slice()].concat(), &[]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let written = text(&output.stdout);

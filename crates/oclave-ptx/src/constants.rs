@@ -177,23 +177,14 @@ impl<'m> Reader<'_, '_, 'm> {
             let step = if at == 0 && over_elements {
                 self.shapes.size_bytes(of)
             } else {
-                match self.shapes.table.ty(of) {
-                    Some(Type::Struct { .. }) => {
-                        let (offset, member) = member(self.shapes, of, value)?;
-                        bytes = bytes.wrapping_add(offset as i64);
-                        of = member;
-                        continue;
-                    }
-                    Some(
-                        Type::Array { element, .. }
-                        | Type::RuntimeArray { element }
-                        | Type::Vector { component: element, .. },
-                    ) => {
-                        of = element;
-                        self.shapes.size_bytes(element)
-                    }
-                    _ => return Err(Stop::Broken("an index into a scalar")),
+                if let Some(Type::Struct { .. }) = self.shapes.table.ty(of) {
+                    let (offset, member) = member(self.shapes, of, value)?;
+                    bytes = bytes.wrapping_add(offset as i64);
+                    of = member;
+                    continue;
                 }
+                of = element(self.shapes, of)?;
+                self.shapes.size_bytes(of)
             };
             bytes = bytes.wrapping_add(value.wrapping_mul(step.unwrap_or(0) as i64));
         }
@@ -220,6 +211,18 @@ pub(crate) fn member(shapes: &Shapes<'_, '_>, structure: u32, index: i64) -> Ste
     match (offset, members.get(index)) {
         (Some(offset), Some(&member)) => Ok((offset, member)),
         _ => Err(Stop::Broken("no such member")),
+    }
+}
+
+/// The type of the elements of an array or vector.
+pub(crate) fn element(shapes: &Shapes<'_, '_>, of: u32) -> Step<u32> {
+    match shapes.table.ty(of) {
+        Some(
+            Type::Array { element, .. }
+            | Type::RuntimeArray { element }
+            | Type::Vector { component: element, .. },
+        ) => Ok(element),
+        _ => Err(Stop::Broken("an index into a scalar")),
     }
 }
 

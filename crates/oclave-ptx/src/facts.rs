@@ -36,6 +36,12 @@ pub(crate) struct Decorations {
 /// `FPFastMathMode`: reciprocals are allowed, everything is.
 pub(crate) const FAST_RECIPROCAL: u32 = 8 | 16;
 
+/// Whether an instruction goes from a pointer to a part of what it points to.
+pub(crate) fn is_access_chain(op: Option<Op>) -> bool {
+    use Op::{AccessChain, InBoundsAccessChain, InBoundsPtrAccessChain, PtrAccessChain};
+    matches!(op, Some(AccessChain | InBoundsAccessChain | PtrAccessChain | InBoundsPtrAccessChain))
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) kernels: Vec<Kernel>,

@@ -86,6 +86,17 @@ fn what_cannot_be_said_is_an_error_with_the_kernel() {
     let text = error.to_string();
     assert!(text.contains("kernel `copy`") && text.contains("images and samplers"), "{text}");
 
+    for (name, kernel, instruction, what) in [
+        ("pipe.spv", "takes", "OpFunctionParameter", "use buffers"),
+        ("enqueue.spv", "starts", "OpGetDefaultQueue", "cannot enqueue"),
+    ] {
+        let text = translate(&fixture(name), &"sm_80".parse().unwrap()).unwrap_err().to_string();
+        assert!(
+            text.starts_with(&format!("kernel `{kernel}`, {instruction} %")) && text.contains(what),
+            "{text}"
+        );
+    }
+
     let text =
         translate(&fixture("saxpy.physical32.spv"), &"sm_80".parse().unwrap()).unwrap_err().to_string();
     assert!(text.contains("64 bits"), "{text}");

@@ -3,7 +3,7 @@
 use oclave_image::spirv::{Instruction, Op, Type};
 
 use super::{Body, ptx};
-use crate::constants::{member, sign_extend};
+use crate::constants::{element, member, sign_extend};
 use crate::error::{Step, Stop, need};
 use crate::operand::{Class, Kind, Operand, Space, Ty};
 
@@ -27,24 +27,15 @@ impl<'m> Body<'_, '_, 'm> {
             let step = if at == 0 && over_elements {
                 need(self.cx.shapes.size_bytes(of))?
             } else {
-                match self.cx.shapes.table.ty(of) {
-                    Some(Type::Struct { .. }) => {
-                        let value = need(self.cx.definitions.int_constant(index))?;
-                        let (offset, part) = member(&self.cx.shapes, of, value as i64)?;
-                        constant = constant.wrapping_add(offset as i64);
-                        of = part;
-                        continue;
-                    }
-                    Some(
-                        Type::Array { element, .. }
-                        | Type::RuntimeArray { element }
-                        | Type::Vector { component: element, .. },
-                    ) => {
-                        of = element;
-                        need(self.cx.shapes.size_bytes(element))?
-                    }
-                    _ => return Err(Stop::Broken("an index into a scalar")),
+                if let Some(Type::Struct { .. }) = self.cx.shapes.table.ty(of) {
+                    let value = need(self.cx.definitions.int_constant(index))?;
+                    let (offset, part) = member(&self.cx.shapes, of, value as i64)?;
+                    constant = constant.wrapping_add(offset as i64);
+                    of = part;
+                    continue;
                 }
+                of = element(&self.cx.shapes, of)?;
+                need(self.cx.shapes.size_bytes(of))?
             };
             let kind = self.kind_of(index)?;
             match self.scalar(index)? {
@@ -61,7 +52,8 @@ impl<'m> Body<'_, '_, 'm> {
         self.bind(id, &[address])
     }
 
-    fn is_read_only_variable(&self, id: u32) -> bool {
+    /// Whether it is a variable in constant memory.
+    pub(crate) fn is_read_only_variable(&self, id: u32) -> bool {
         self.cx.definition(id).is_some_and(|variable| {
             variable.is(Op::Variable)
                 && variable.operand(0) == Some(oclave_image::spirv::StorageClass::UniformConstant as u32)

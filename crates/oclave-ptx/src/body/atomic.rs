@@ -11,6 +11,7 @@ use super::barrier::{
 use super::reduce::Combine;
 use super::{Body, ptx};
 use crate::error::{Step, Stop, need};
+use crate::facts::is_access_chain;
 use crate::operand::{Class, Kind, Operand, Space, Ty};
 
 /// Where and how an atomic operation works.
@@ -236,18 +237,9 @@ impl<'m> Body<'_, '_, 'm> {
                 space => return matches!(space, Ok(Space::Local)),
             }
             let Some(definition) = self.cx.definition(pointer) else { return false };
-            let renames = matches!(
-                definition.op(),
-                Some(
-                    Op::PtrCastToGeneric
-                        | Op::Bitcast
-                        | Op::CopyObject
-                        | Op::AccessChain
-                        | Op::InBoundsAccessChain
-                        | Op::PtrAccessChain
-                        | Op::InBoundsPtrAccessChain
-                )
-            );
+            let op = definition.op();
+            let renames = is_access_chain(op)
+                || matches!(op, Some(Op::PtrCastToGeneric | Op::Bitcast | Op::CopyObject));
             match definition.operand(0).filter(|_| renames) {
                 Some(of) => pointer = of,
                 None => return false,

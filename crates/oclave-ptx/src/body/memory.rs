@@ -4,6 +4,7 @@ use oclave_image::spirv::{Instruction, Op, Type};
 
 use super::{Body, ptx};
 use crate::error::{Step, Stop, need};
+use crate::facts::is_access_chain;
 use crate::operand::{Class, Kind, Operand, Space, Ty};
 use crate::types::Shape;
 
@@ -38,17 +39,10 @@ impl<'m> Body<'_, '_, 'm> {
         if space == Space::Param && !self.in_parameters.contains(&pointer) {
             return Err(Stop::unsupported("an input variable that is not a built-in one"));
         }
-        access.read_only = self.read_only.contains(&pointer) || self.is_constant_variable(pointer);
+        access.read_only = self.read_only.contains(&pointer) || self.is_read_only_variable(pointer);
         let address = self.scalar(pointer)?;
         let parts = self.load_parts(space, address, &shape, align, access)?;
         self.bind(id, &parts)
-    }
-
-    fn is_constant_variable(&self, pointer: u32) -> bool {
-        self.cx.definition(pointer).is_some_and(|definition| {
-            definition.is(Op::Variable)
-                && definition.operand(0) == Some(oclave_image::spirv::StorageClass::UniformConstant as u32)
-        })
     }
 
     /// `OpStore`.
@@ -86,10 +80,7 @@ impl<'m> Body<'_, '_, 'm> {
     /// Whether a pointer was made by going into a packed struct.
     fn points_into_packed(&self, pointer: u32) -> bool {
         let Some(chain) = self.cx.definition(pointer) else { return false };
-        let is_chain = matches!(
-            chain.op(),
-            Some(Op::AccessChain | Op::InBoundsAccessChain | Op::InBoundsPtrAccessChain | Op::PtrAccessChain)
-        );
+        let is_chain = is_access_chain(chain.op());
         let base = chain.operand(0).and_then(|base| self.cx.definitions.type_of(base));
         match base.and_then(|ty| self.cx.shapes.table.ty(ty)) {
             Some(Type::Pointer { pointee, .. }) if is_chain => self.cx.shapes.table.is_packed(pointee),
@@ -178,18 +169,12 @@ impl<'m> Body<'_, '_, 'm> {
                 _ => d,
             };
         }
-        let piece = if align == 1 {
-            (Ty::U8, 1)
-        } else if align == 2 {
-            (Ty::U16, 2)
-        } else {
-            (Ty::U32, 4)
-        };
-        let wide = if kind.bits() == 64 { (Class::B64, Ty::B64) } else { (Class::B32, Ty::B32) };
+        let (piece, bytes) = piece(align);
+        let wide = in_whole_register(kind);
         let mut all = Operand::Immediate(0);
-        for offset in (0..kind.bytes()).step_by(piece.1) {
+        for offset in (0..kind.bytes()).step_by(bytes) {
             let part = self.register(wide.0);
-            ptx!(self, "ld{how}.{} {part}, [{address}+{}]", piece.0, at + offset);
+            ptx!(self, "ld{how}.{piece} {part}, [{address}+{}]", at + offset);
             let shifted = self.op2(wide.0, shift_left(wide.1), Ty::B32, part, Operand::Immediate(offset * 8));
             all = self.op2(wide.0, or(wide.1), wide.1, shifted, all);
         }
@@ -224,26 +209,20 @@ impl<'m> Body<'_, '_, 'm> {
             ptx!(self, "st{volatile}{space}.{} [{address}+{at}], {value}", kind.memory());
             return;
         }
-        let piece = if align == 1 {
-            (Ty::U8, 1)
-        } else if align == 2 {
-            (Ty::U16, 2)
-        } else {
-            (Ty::U32, 4)
-        };
+        let (piece, bytes) = piece(align);
         let value = if kind == Kind::F16 { self.half_bits(value) } else { value };
-        let wide = if kind.bits() == 64 { (Class::B64, Ty::B64) } else { (Class::B32, Ty::B32) };
-        for offset in (0..kind.bytes()).step_by(piece.1) {
+        let wide = in_whole_register(kind);
+        for offset in (0..kind.bytes()).step_by(bytes) {
             let part = match offset {
                 // The assembler of CUDA 12 and 13 stores the low byte of what a number was converted from.
                 0 if kind.is_float() => {
-                    let mask = if piece.1 == 4 { u64::from(u32::MAX) } else { (1 << (8 * piece.1)) - 1 };
+                    let mask = if bytes == 4 { u64::from(u32::MAX) } else { (1 << (8 * bytes)) - 1 };
                     self.op2(wide.0, and(wide.1), wide.1, value, Operand::Immediate(mask))
                 }
                 0 => value,
                 _ => self.op2(wide.0, shift_right(wide.1), Ty::B32, value, Operand::Immediate(offset * 8)),
             };
-            ptx!(self, "st{volatile}{space}.{} [{address}+{}], {part}", piece.0, at + offset);
+            ptx!(self, "st{volatile}{space}.{piece} [{address}+{}], {part}", at + offset);
         }
     }
 
@@ -285,6 +264,20 @@ impl<'m> Body<'_, '_, 'm> {
             }
         }
     }
+}
+
+/// The largest number that can be accessed at this alignment, and its bytes.
+fn piece(align: u64) -> (Ty, usize) {
+    match align {
+        1 => (Ty::U8, 1),
+        2 => (Ty::U16, 2),
+        _ => (Ty::U32, 4),
+    }
+}
+
+/// The registers in which pieces of a scalar are put together.
+fn in_whole_register(kind: Kind) -> (Class, Ty) {
+    if kind.bits() == 64 { (Class::B64, Ty::B64) } else { (Class::B32, Ty::B32) }
 }
 
 fn shift_left(ty: Ty) -> &'static str {

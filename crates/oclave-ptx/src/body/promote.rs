@@ -6,6 +6,7 @@ use oclave_image::spirv::{Instruction, Op, StorageClass, Type};
 
 use super::Body;
 use crate::error::{Step, Stop, need};
+use crate::facts::is_access_chain;
 
 /// A variable of more parts stays in memory: it is an array, which is indexed.
 const MOST_PARTS: usize = 16;
@@ -76,16 +77,7 @@ impl<'m> Body<'_, '_, 'm> {
                         continue;
                     }
                     (Some(Op::LifetimeStart | Op::LifetimeStop), _) => continue,
-                    (
-                        Some(
-                            Op::AccessChain
-                            | Op::InBoundsAccessChain
-                            | Op::PtrAccessChain
-                            | Op::InBoundsPtrAccessChain
-                            | Op::Bitcast,
-                        ),
-                        Some(pointer),
-                    ) => {
+                    (op, Some(pointer)) if is_access_chain(op) || op == Some(Op::Bitcast) => {
                         if let (Some(of), Some(result)) = (root.get(&pointer).copied(), result) {
                             root.insert(result, of);
                         }
@@ -108,17 +100,8 @@ impl<'m> Body<'_, '_, 'm> {
         // Blocks may stand before those that define what they use: a chain that was not known yet was not followed.
         let in_order = self.blocks.iter().flat_map(|block| &block.instructions).all(|instruction| {
             let first = instruction.operand(0);
-            let is_chain = matches!(
-                instruction.op(),
-                Some(
-                    Op::AccessChain
-                        | Op::InBoundsAccessChain
-                        | Op::PtrAccessChain
-                        | Op::InBoundsPtrAccessChain
-                        | Op::Bitcast
-                        | Op::Store
-                )
-            );
+            let op = instruction.op();
+            let is_chain = is_access_chain(op) || matches!(op, Some(Op::Bitcast | Op::Store));
             let defined = first.and_then(|id| definitions.word_index(id));
             !is_chain || defined.is_some_and(|at| at < instruction.at)
         });

@@ -7,6 +7,7 @@ use oclave_image::spirv::{Instruction, Op};
 use crate::body::{Body, ptx};
 use crate::constants::{self, Constant};
 use crate::error::{Step, Stop, need};
+use crate::facts::is_access_chain;
 use crate::operand::{Class, Kind, Operand, Space};
 
 /// One conversion of a format string.
@@ -100,14 +101,9 @@ impl<'m> Body<'_, '_, 'm> {
                     return self.bytes_of(initializer).ok_or_else(refused);
                 }
                 Some(Op::SpecConstantOp) => pointer = definition.operand(1).ok_or_else(refused)?,
-                Some(
-                    Op::AccessChain
-                    | Op::InBoundsAccessChain
-                    | Op::PtrAccessChain
-                    | Op::InBoundsPtrAccessChain
-                    | Op::Bitcast
-                    | Op::PtrCastToGeneric,
-                ) => pointer = definition.operand(0).ok_or_else(refused)?,
+                op if is_access_chain(op) || matches!(op, Some(Op::Bitcast | Op::PtrCastToGeneric)) => {
+                    pointer = definition.operand(0).ok_or_else(refused)?;
+                }
                 _ => return Err(refused()),
             }
         }
