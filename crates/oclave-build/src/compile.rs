@@ -145,6 +145,10 @@ impl Compiler<'_> {
             args.extend(["-Xclang", "-disable-O0-optnone"].map(OsString::from));
         }
         let typed = ir::has_typed_pointers(self.toolchain.clang.version.major);
+        if !typed {
+            // It makes vectors of one number, which SPIR-V does not have, of single loads.
+            args.extend(["-mllvm", "-disable-vector-combine"].map(OsString::from));
+        }
         if source.language == Language::CppForOpenCl && !typed {
             args.extend(["-Xclang", ir::CLASSES_WANTED].map(OsString::from));
         }

@@ -85,6 +85,13 @@ fn check_target(compiler: &Compiler<'_>) -> Result<()> {
     ))
 }
 
+/// Clang 21 and newer emit the bodies of kernels for the host, too, and without optimisation they stay. They call what only
+/// devices have.
+fn opt_level(compiler: &Compiler<'_>) -> u32 {
+    let lowest = if compiler.toolchain.clang.version.major >= 21 { 1 } else { 0 };
+    compiler.config.opt_level.max(lowest)
+}
+
 fn object(compiler: &Compiler<'_>, source: &Source, unit: &Unit, text: &str) -> Result<PathBuf> {
     let config = compiler.config;
     let extension = if source.language == Language::CppForOpenCl { "clcpp" } else { "cl" };
@@ -101,7 +108,8 @@ fn object(compiler: &Compiler<'_>, source: &Source, unit: &Unit, text: &str) -> 
         args.extend(["-Xclang", "-fno-rtti"].map(OsString::from));
     }
     args.push(MACRO.into());
-    args.extend(compiler.common_arguments(source, config.opt_level));
+    let level = opt_level(compiler);
+    args.extend(compiler.common_arguments(source, level));
     // The compiler's header comes with the wrapper. Products and sums are rounded one by one, whatever the processor.
     args.extend(["-cl-no-stdinc", "-ffp-contract=off", "-fPIC"].map(OsString::from));
     args.extend(["-Wno-everything", externals::WARNING].map(OsString::from));
@@ -136,7 +144,7 @@ fn object(compiler: &Compiler<'_>, source: &Source, unit: &Unit, text: &str) -> 
         let text = |path: &Path| Ok(String::from_utf8_lossy(&files::read(path)?).into_owned());
         let renamed = externals::renamed(&text(&ir)?, &text(&plain_ir)?);
         files::write(&ir, renamed.as_bytes())?;
-        let mut args: Vec<OsString> = vec![format!("-O{}", config.opt_level).into()];
+        let mut args: Vec<OsString> = vec![format!("-O{level}").into()];
         if let Some(target) = config.target() {
             args.extend(["-target".into(), target.into()]);
         }

@@ -1,9 +1,19 @@
-//! Casts between address spaces that clang 19 writes as casts of bits.
+//! Address spaces that clang gets wrong.
 //!
 //! Deleting destructors pass `this` to `operator delete` with `bitcast ptr addrspace(4) … to ptr`. LLVM reads no such
-//! cast.
+//! cast. The list of code that initializes variables is among private variables, of which newer translators take none at
+//! module scope. Post-link needs it to refuse such code.
 
 use super::Ir;
+
+const CONSTRUCTORS: &str = "@llvm.global_ctors";
+
+/// Moves the list of code that runs before kernels to global memory, where pointers have no types.
+pub(super) fn move_constructors(ir: &mut Ir) {
+    if let Some(line) = ir.global(CONSTRUCTORS).filter(|line| line.contains("ptr @")) {
+        *line = line.replacen(" appending global ", " appending addrspace(1) global ", 1);
+    }
+}
 
 /// Makes them casts of address spaces.
 pub(super) fn cast(ir: &mut Ir) {
@@ -27,6 +37,20 @@ fn address_space(text: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn constructors_are_in_global_memory() {
+        let text = |space, pointer| {
+            format!(
+                "@llvm.global_ctors = appending {space}global [1 x {{ i32, {pointer}, i8 }}] [{{ i32, {pointer}, i8 }} \
+                 {{ i32 65535, {pointer} @_GLOBAL__sub_I_a, i8 0 }}]\n"
+            )
+        };
+        let mended = crate::ir::mend(&text("", "ptr")).text;
+        assert_eq!(mended, text("addrspace(1) ", "ptr"));
+        assert_eq!(crate::ir::mend(&mended).text, mended);
+        assert_eq!(crate::ir::mend(&text("", "void ()*")).text, text("", "void ()*"));
+    }
+
     #[test]
     fn casts_of_address_spaces_are_such() {
         let text = "define spir_func void @d(ptr addrspace(4) %0) {\n  %2 = bitcast ptr addrspace(4) %0 to ptr\n  \

@@ -46,6 +46,7 @@ pub(crate) fn mend(text: &str) -> Mended {
     tables::move_to_global_memory(&mut ir);
     vtables::name_functions(&mut ir);
     address_spaces::cast(&mut ir);
+    address_spaces::move_constructors(&mut ir);
     let leftovers = unknown::replace(&mut ir);
     Mended { text: ir.text(), leftovers }
 }
