@@ -49,6 +49,16 @@ part_dir() {
 is_stamped() { [ -f "$1/.stamp" ]; }
 stamp_text() { cat "$1/.stamp"; }
 
+# use_llvm N: builds of kernels take the LLVM N that ci/setup unpacked from here on.
+use_llvm() {
+    local dir
+    dir=$(part_dir "llvm$1")
+    is_stamped "$dir" || die "LLVM $1 is not set up: run ci/setup llvm$1"
+    export OCLAVE_CLANG=$dir/tools/clang OCLAVE_LLVM_SPIRV=$dir/tools/llvm-spirv
+    export OCLAVE_LLVM_LINK=$dir/tools/llvm-link OCLAVE_LLVM_AR=$dir/tools/llvm-ar
+    export OCLAVE_REQUIRE_TOOLCHAIN=1
+}
+
 # with_lock NAME CMD…: one at a time among all processes that share $OCLAVE_HOME.
 with_lock() {
     local name=$1

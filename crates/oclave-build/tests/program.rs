@@ -644,6 +644,7 @@ fn built_in_functions_are_instructions_in_both_languages() {
     shared[get_local_id(0)] = max(out[i], (int)abs(out[0]));
     barrier(CLK_LOCAL_MEM_FENCE);
     atomic_inc((volatile global int *)out);
+    printf(\"%d\\n\", out[i]);
     out[i] = convert_uchar_sat(shared[0]) + (int)sqrt((float)out[i]) + atomic_load((volatile global atomic_int *)(out + 1));
 }}"
         )

@@ -64,7 +64,10 @@ fn nothing_there() {
 #[test]
 fn one_half_is_missing() {
     let error = build(&[("clang-15", clang("15.0.6"))], &[]).error(ErrorKind::Toolchain);
-    assert_has(&error, &["found clang 15.0.6 and llvm-spirv none", "llvm-spirv-15"]);
+    assert_has(
+        &error,
+        &["found clang 15.0.6 and llvm-spirv none (clang's own SPIR-V back end", "llvm-spirv-15"],
+    );
 }
 
 #[test]
@@ -73,6 +76,22 @@ fn the_halves_differ() {
         [("clang-15", clang("15.0.6")), ("clang-17", clang("17.0.1")), ("llvm-spirv-16", llvm("16.0.0"))];
     let error = build(&programs, &[]).error(ErrorKind::Toolchain);
     assert_has(&error, &["found clang 15.0.6, 17.0.1 and llvm-spirv 16.0.0"]);
+}
+
+#[test]
+fn versions_that_were_not_tested_come_last() {
+    let pair = |major: u32| {
+        let version = format!("{major}.1.0");
+        [(format!("clang-{major}"), clang(&version)), (format!("llvm-spirv-{major}"), llvm(&version))]
+    };
+    let chosen_of = |majors: &[u32]| {
+        let programs: Vec<(String, String)> = majors.iter().flat_map(|major| pair(*major)).collect();
+        let programs: Vec<(&str, String)> =
+            programs.iter().map(|(name, script)| (name.as_str(), script.clone())).collect();
+        chosen(&programs, &[])
+    };
+    assert_eq!(chosen_of(&[15, 22, 97]), "clang 22.1.0");
+    assert_eq!(chosen_of(&[98, 97]), "clang 97.1.0");
 }
 
 #[test]

@@ -5,10 +5,15 @@
 //! entries, which LLVM's own tools refuse to read. oclave needs no arguments here: it finds those of the SHARED marker in
 //! clang's syntax tree.
 
+use std::collections::BTreeSet;
+
 use super::{Ir, brackets, fields};
 
 /// Where clang collects the annotations of a module.
 const ANNOTATIONS: &str = "@llvm.global.annotations";
+/// The beginning of the names of variables with arguments, and where they are.
+const ARGUMENTS: &str = "@.args";
+const METADATA: &str = "section \"llvm.metadata\"";
 /// The beginning of the names of functions that clang 21 and newer make of the bodies of kernels, with all their attributes.
 const KERNEL_BODY: &str = "@__clang_ocl_kern_imp_";
 
@@ -18,7 +23,24 @@ pub(super) fn drop_arguments(ir: &mut Ir) {
     // What has another form is for LLVM to judge.
     if let Some(without) = without_arguments(line) {
         *line = without;
+        drop_unused_arguments(ir);
     }
+}
+
+/// Removes the variables of arguments. Clang 18 leaves them among private variables, of which its translator takes none.
+fn drop_unused_arguments(ir: &mut Ir) {
+    let is_used = |name: &str| {
+        let mut others = ir.lines.iter().filter(|line| !line.starts_with(name));
+        others.any(|line| {
+            line.split(name).skip(1).any(|rest| !rest.starts_with(|c: char| c == '.' || c.is_ascii_digit()))
+        })
+    };
+    let names = ir.lines.iter().filter(|line| line.starts_with(ARGUMENTS) && line.contains(METADATA));
+    let unused: BTreeSet<String> = names
+        .filter_map(|line| line.split_once(" = ").map(|(name, _)| name.to_owned()))
+        .filter(|name| !is_used(name))
+        .collect();
+    ir.lines.retain(|line| line.split_once(" = ").is_none_or(|(name, _)| !unused.contains(name)));
 }
 
 /// `… global [N x { T0, T1, T2, i32, T4 }] [{ … } { … }, …], …` with the type T1 and the value null in place of the last member.
@@ -69,6 +91,20 @@ mod tests {
             text.replace(&other, OPAQUE).replace("ptr addrspace(1) @.args", "ptr addrspace(2) null");
         assert_eq!(mended, expected);
         assert_eq!(crate::ir::mend(&mended).text, mended);
+    }
+
+    #[test]
+    fn arguments_go_unless_something_else_holds_them() {
+        let ty = "{ ptr, ptr, ptr, i32, ptr }";
+        let text = |used: &str, arguments: &str, of: &str| {
+            format!(
+                "{arguments}@x = global ptr {used}\n@llvm.global.annotations = appending global [1 x {ty}] \
+                 [{ty} {{ ptr @a, ptr @.str, ptr @.str.1, i32 9, ptr {of} }}], section \"llvm.metadata\"\n"
+            )
+        };
+        let args = "@.args = private unnamed_addr constant { i32 } { i32 7 }, section \"llvm.metadata\"\n";
+        assert_eq!(crate::ir::mend(&text("@.args.1", args, "@.args")).text, text("@.args.1", "", "null"));
+        assert_eq!(crate::ir::mend(&text("@.args", args, "@.args")).text, text("@.args", args, "null"));
     }
 
     #[test]

@@ -1,0 +1,63 @@
+# shellcheck shell=bash
+# Tests with compilers of other Debian releases. Sourced by ci/test, after ci/suites.sh.
+#
+# All tests run with the default compiler. Each run also takes one of two others, and a part of the tests of oclave-build, by
+# the number of commits. LLVM 19 takes even numbers, the newest takes odd ones. Half the number, rounded down, modulo three
+# selects the part. So six commits in a row cover everything. OCLAVE_TEST_COMPILERS="llvm19 llvm-newest" runs all parts with
+# each of these. The conformance suite is a command of its own: ci/llvm 19 ci/conformance --device intel.
+COMPILER_TESTS=('^(virtual_functions|optimised)$' '^program$' '^shared$')
+
+# run_other_compilers SUITES: SUITES is what build_suites printed. Says what ran in the variable OTHER_COMPILERS.
+run_other_compilers() {
+    local suites=$1 number compilers=(llvm19 llvm-newest) parts=("${COMPILER_TESTS[@]}") compiler part version
+    OTHER_COMPILERS=''
+    if [ -n "${OCLAVE_TEST_COMPILERS:-}" ]; then
+        read -ra compilers <<<"$OCLAVE_TEST_COMPILERS"
+    else
+        number=$(git -C "$OCLAVE_REPO" rev-list --count HEAD 2>/dev/null) || number=0
+        compilers=("${compilers[number % 2]}")
+        parts=("${parts[number / 2 % 3]}")
+    fi
+    for compiler in "${compilers[@]}"; do
+        if ! version=$(version_of_llvm "$compiler"); then
+            say "WARNING: $compiler cannot be set up; going on without it"
+            printf 'native\tskip\t(%s)\t(all tests)\t%s could not be set up\n' "$compiler" "$compiler" >>"$TEST_RESULTS"
+            OTHER_COMPILERS+="; $compiler could not be set up"
+            continue
+        fi
+        for part in "${parts[@]}"; do
+            (use_llvm "$version" && test_part "$version" "$part" "$suites")
+            OTHER_COMPILERS+="; LLVM $version for those of oclave-build that match $part"
+        done
+    done
+}
+
+# Sets a compiler up, and prints its version. The newest is looked for only where there is none yet.
+version_of_llvm() {
+    local version=${1#llvm}
+    if [ "$version" = -newest ]; then
+        version=$(newest_there)
+        [ -n "$version" ] || { "$OCLAVE_REPO/ci/setup" llvm-newest >&2 && version=$(newest_there); }
+    else
+        "$OCLAVE_REPO/ci/setup" "llvm$version" >&2 || return 1
+    fi
+    [ -n "$version" ] && echo "$version"
+}
+
+# The newest of the compilers behind LLVM 19 that are set up.
+newest_there() {
+    local dir version newest=19
+    for dir in "$OCLAVE_HOME"/llvm[0-9]*-1; do
+        version=$(basename "$dir" | sed -n 's/^llvm\([0-9]*\)-.*/\1/p')
+        ! is_stamped "$dir" || [ "$version" -le "$newest" ] || newest=$version
+    done
+    [ "$newest" -eq 19 ] || echo "$newest"
+}
+
+test_part() {
+    local version=$1 part=$2 package kind name binary folder
+    while read -r package kind name binary folder; do
+        [[ $package == oclave-build && $name =~ $part ]] || continue
+        (cd "$folder" && CARGO_MANIFEST_DIR=$folder run_suite native "llvm$version-$kind-$name" "$binary" "$TEST_RESULTS")
+    done <<<"$3"
+}
