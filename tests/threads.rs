@@ -203,7 +203,7 @@ fn long_coming_and_going() {
     come_and_go(&context, 20_000);
 }
 
-/// `rest_of_freed_memory` of `src/driver/facts/quirk.rs`: without it PoCL 7.1 aborts.
+/// `usm_free_delay` of `src/driver/facts/quirk.rs`: without it PoCL 7.1 aborts.
 #[test]
 #[ignore = "a canary, which ci/sweep threads runs"]
 fn without_the_workaround_it_aborts() {

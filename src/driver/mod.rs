@@ -39,7 +39,7 @@ pub(crate) use ffi::{ext, hook, info, loader, table};
 pub(crate) use lifetime::{exit, fault, host, retired, slots, spare, task_memory, usm};
 pub(crate) use objects::adopt::UserEvent;
 pub use objects::native;
-pub(crate) use objects::{context, event, kernel, mem, patience, program, queue, wait_list};
+pub(crate) use objects::{context, event, kernel, mem, program, queue, spin, wait_list};
 pub(crate) use prepared::{command_buffer, copy, launch, mutable, rows, run, sequence, step};
 
 /// OpenCL's types and constants, extensions included. Only declarations: nothing of that crate links or calls OpenCL.

@@ -132,7 +132,7 @@ fn target(device: &Device) -> DeviceTarget {
     target.address_bits = capabilities.address_bits;
     let quirks = Quirks::of(device);
     target.mad_is_called = quirks.mad_is_called;
-    target.items_take_turns = quirks.items_take_turns;
+    target.serial_work_items = quirks.serial_work_items;
     target.implicit_barriers = quirks.implicit_barriers;
     target.continuations_for_several_ends = quirks.continuations_for_several_ends;
     target.one_barrier = quirks.one_barrier;

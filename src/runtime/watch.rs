@@ -15,7 +15,7 @@ struct Watched {
     ask: Ask,
     then: Then,
     /// Answers without a status that are still put up with.
-    patience: u32,
+    failures_left: u32,
 }
 
 struct State {
@@ -30,7 +30,7 @@ static STATE: Mutex<State> = Mutex::new(State { watched: Vec::new(), asking: fal
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// A driver that does not say so often in a row never will.
-const PATIENCE: u32 = 1000;
+const MAX_FAILURES: u32 = 1000;
 
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -46,7 +46,7 @@ pub(crate) fn watch(
     then: impl FnOnce(Result<()>) + Send + 'static,
 ) {
     let mut state = state();
-    state.watched.push(Watched { ask: Box::new(ask), then: Box::new(then), patience: PATIENCE });
+    state.watched.push(Watched { ask: Box::new(ask), then: Box::new(then), failures_left: MAX_FAILURES });
     if !std::mem::replace(&mut state.asking, true) {
         drop(state);
         spawn(ask_all);
@@ -65,13 +65,13 @@ fn ask_all() {
         for mut one in all {
             match (one.ask)() {
                 Ok(Some(outcome)) => ended.push((one.then, outcome)),
-                Ok(None) => rest.push(Watched { patience: PATIENCE, ..one }),
-                Err(error) if one.patience == 0 => {
+                Ok(None) => rest.push(Watched { failures_left: MAX_FAILURES, ..one }),
+                Err(error) if one.failures_left == 0 => {
                     log::error!("an event is given up, though its command may run on: {error}");
                     ended.push((one.then, Err(error)));
                 }
                 Err(_) => {
-                    one.patience -= 1;
+                    one.failures_left -= 1;
                     rest.push(one);
                 }
             }

@@ -16,8 +16,8 @@ const LOCAL_MEMORY: u64 = 32 << 10;
 
 /// The interpreter module for devices whose work-items run side by side; that for those where they take turns has the same layout.
 fn interpreted(name: &str, module: &Module) -> (Module, InterpreterLayout) {
-    let [side_by_side, in_turn] = [false, true].map(|items_take_turns| {
-        let target = DeviceTarget { items_take_turns, ..DeviceTarget::default() };
+    let [side_by_side, in_turn] = [false, true].map(|serial_work_items| {
+        let target = DeviceTarget { serial_work_items, ..DeviceTarget::default() };
         interpreted_for(name, module, &target)
     });
     assert_eq!(side_by_side.1, in_turn.1, "{name}");
@@ -234,7 +234,7 @@ fn the_first_work_item_runs_tasks_without_groups_where_work_items_take_turns() {
     // Without its barrier, and with it.
     for (body, groups) in [(&stores[..3], 0), (&stores[..], 1)] {
         let module = with_body(GLOBAL_ID, true, body);
-        let target = |items_take_turns| DeviceTarget { items_take_turns, ..DeviceTarget::default() };
+        let target = |serial_work_items| DeviceTarget { serial_work_items, ..DeviceTarget::default() };
         let (side_by_side, layout) = interpreted_for("side by side", &module, &target(false));
         let (in_turn, _) = interpreted_for("in turn", &module, &target(true));
         let count = |module: &Module, entry: &str, op: Op| {

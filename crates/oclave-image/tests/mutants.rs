@@ -113,7 +113,7 @@ fn bases(validator: &mut Validator) -> Vec<Vec<u32>> {
 fn passes(module: &Module) -> Vec<(&'static str, Module)> {
     let target = DeviceTarget::default();
     let interpreted = |turns| {
-        let target = DeviceTarget { items_take_turns: turns, ..DeviceTarget::default() };
+        let target = DeviceTarget { serial_work_items: turns, ..DeviceTarget::default() };
         interpreter_module(module, &target, 1 << 20).map(|made| made.module)
     };
     let input = LinkInput { name: "mutant", module };

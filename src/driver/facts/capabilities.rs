@@ -228,7 +228,7 @@ pub struct MutableDispatchSupport {
 
 impl MutableDispatchSupport {
     /// Updates are an array of typed configurations (since 0.9.2), not a chain of structures.
-    pub fn updates_as_array(&self) -> bool {
+    pub(crate) fn updates_as_array(&self) -> bool {
         self.version >= Version::new(0, 9, 2)
     }
 }
@@ -240,7 +240,7 @@ impl Capabilities {
     }
 
     /// The newest SPIR-V version that the driver says it takes.
-    pub fn max_spirv_version(&self) -> Option<Version> {
+    pub(crate) fn max_spirv_version(&self) -> Option<Version> {
         self.spirv_versions.last().copied()
     }
 

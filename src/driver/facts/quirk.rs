@@ -44,7 +44,7 @@ pub(crate) struct Quirks {
     ///
     /// PoCL 6.0 never takes the second record away: each allocation leaves 0.6 KiB, and makes later ones slower (256 bytes allocated and
     /// freed, microseconds: 38 at first, 641 after 30,000 times; 0.2 on PoCL 7.1). So memory seldom goes back there.
-    pub(crate) rest_of_freed_memory: Option<Duration>,
+    pub(crate) usm_free_delay: Option<Duration>,
     /// PoCL 6.0 lays the program-scope variables of a program out in an order that differs from build to build of the same
     /// module (by addresses inside the compiler), and keeps compiled kernels on disk under a key that does not know the
     /// order. Kernels compiled by different builds then disagree where a variable is, and read and write another one.
@@ -80,11 +80,11 @@ pub(crate) struct Quirks {
     /// wait of a kernel of 2 µs, medians of raw OpenCL in twelve runs on 6.0 and 7.1: 16 to 76 µs by `clFinish` or `clWaitForEvents`, 5 to 8 in
     /// nine runs and 20 to 38 in three by asking; of 16 µs: 31 to 97, and 20 to 42.) Intel's runtime lets the thread that waits run
     /// kernels itself: asking takes a core away from it (eight groups of 16 µs on two cores: 78 and 140 µs).
-    pub(crate) patience: Option<Duration>,
+    pub(crate) spin_before_block: Option<Duration>,
     /// PoCL on CPUs runs the work-items of a group one after the other, from barrier to barrier, each with a loop and a context of its
     /// own in kernels that have both. So the first of them alone runs the tasks of a list that do not need groups. (A list of 1000
     /// tasks of 64 items in such a kernel: 255 and 234 µs on 6.0 and 7.1 if all share them, 110 and 120 so.)
-    pub(crate) items_take_turns: bool,
+    pub(crate) serial_work_items: bool,
     /// PoCL (6.0 and 7.1) runs what only the first work-item of a group reaches twice, if the kernel has barriers on some of its ways and the
     /// group has one work-item in the first dimension. (Tasks without groups in lists of groups: 6.0 with 1 × n and 1 × 1 × n work-items from
     /// three on, 7.1 with one work-item, too.)
@@ -123,12 +123,12 @@ impl Quirks {
         Self {
             in_order_only: is_intel_cpu_runtime(device),
             one_module_at_a_time: is_pocl(device),
-            rest_of_freed_memory: rest_of_freed_memory(device),
+            usm_free_delay: usm_free_delay(device),
             variables_move: is_pocl(device),
             failures_are_silent: is_pocl_before_7(device),
             mad_is_called: is_pocl_before_7(device),
-            patience: is_pocl(device).then_some(Duration::from_micros(100)),
-            items_take_turns: is_pocl_on_cpu,
+            spin_before_block: is_pocl(device).then_some(Duration::from_micros(100)),
+            serial_work_items: is_pocl_on_cpu,
             first_item_runs_twice: is_pocl_on_cpu,
             implicit_barriers: match is_pocl_on_cpu {
                 false => ImplicitBarriers::None,
@@ -151,7 +151,7 @@ fn is_intel_cpu_runtime(device: &Device) -> bool {
     device.kind() == DeviceKind::Cpu && device.platform().vendor().contains("Intel")
 }
 
-fn rest_of_freed_memory(device: &Device) -> Option<Duration> {
+fn usm_free_delay(device: &Device) -> Option<Duration> {
     // PoCL 7's thread needs microseconds, or as long as it gets no processor.
     let seconds = if is_pocl_before_7(device) { 60 } else { 1 };
     is_pocl(device).then(|| Duration::from_secs(seconds))

@@ -11,7 +11,7 @@ pub(crate) const VARIABLE: &str = "OCLAVE_DEVICE";
 
 /// What `OCLAVE_DEVICE` asks for.
 #[derive(Debug, PartialEq, Eq)]
-enum Wish {
+enum DeviceFilter {
     Best,
     Index(usize),
     /// A part of the platform's name, in lower case.
@@ -20,7 +20,7 @@ enum Wish {
     Name(String),
 }
 
-impl Wish {
+impl DeviceFilter {
     fn parse(text: &str) -> Self {
         let text = text.trim().to_lowercase();
         match text.as_str() {
@@ -64,7 +64,7 @@ impl Device {
     /// As [`Device::select`].
     pub fn select_by(wish: &str) -> Result<Self> {
         let devices = Self::all()?;
-        let parsed = Wish::parse(wish);
+        let parsed = DeviceFilter::parse(wish);
         let mut fitting: Vec<&Self> = devices
             .iter()
             .enumerate()
@@ -128,20 +128,20 @@ mod tests {
 
     #[test]
     fn wishes_parse() {
-        assert_eq!(Wish::parse(" "), Wish::Best);
-        assert_eq!(Wish::parse("1"), Wish::Index(1));
-        assert_eq!(Wish::parse("Intel"), Wish::Platform("intel"));
-        assert_eq!(Wish::parse("-1"), Wish::Name("-1".into()));
-        assert_eq!(Wish::parse("Xeon"), Wish::Name("xeon".into()));
+        assert_eq!(DeviceFilter::parse(" "), DeviceFilter::Best);
+        assert_eq!(DeviceFilter::parse("1"), DeviceFilter::Index(1));
+        assert_eq!(DeviceFilter::parse("Intel"), DeviceFilter::Platform("intel"));
+        assert_eq!(DeviceFilter::parse("-1"), DeviceFilter::Name("-1".into()));
+        assert_eq!(DeviceFilter::parse("Xeon"), DeviceFilter::Name("xeon".into()));
     }
 
     #[test]
     fn intel_is_the_driver_not_the_processor() {
-        let wish = Wish::parse("intel");
+        let wish = DeviceFilter::parse("intel");
         assert!(wish.takes(0, INTEL, "Some CPU"));
         assert!(!wish.takes(0, POCL, "cpu-haswell-Intel(R) Xeon(R)"));
-        assert!(Wish::parse("pocl").takes(3, POCL, "cpu"));
-        assert!(Wish::parse("xeon").takes(0, POCL, "cpu-haswell-Intel(R) Xeon(R)"));
-        assert!(!Wish::parse("2").takes(1, INTEL, "2"));
+        assert!(DeviceFilter::parse("pocl").takes(3, POCL, "cpu"));
+        assert!(DeviceFilter::parse("xeon").takes(0, POCL, "cpu-haswell-Intel(R) Xeon(R)"));
+        assert!(!DeviceFilter::parse("2").takes(1, INTEL, "2"));
     }
 }

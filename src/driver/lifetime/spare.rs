@@ -1,5 +1,5 @@
 //! USM that was freed, and is given out again rather than given back to the driver at once: for drivers that do not take it back well
-//! (`rest_of_freed_memory` in `quirk.rs`).
+//! (`usm_free_delay` in `quirk.rs`).
 //!
 //! A block goes back to the driver when nobody has wanted it for long enough, when there is more than [`MOST_BYTES`], or when memory
 //! runs out. Nothing here calls the driver but what the callers hand in, which runs under the lock: the driver takes one call at a time.

@@ -24,7 +24,7 @@ impl Queue {
     /// is not the context's, see [`Queue::abandoned`].
     pub(crate) fn abandon(&self) {
         let count = self.core.submitted.fetch_add(1, Ordering::AcqRel) + 1;
-        let Err(error) = self.finish_with_patience() else { return };
+        let Err(error) = self.finish_or_give_up() else { return };
         self.core.abandoned.fetch_max(count, Ordering::AcqRel);
         log::error!("commands that failed half-way may run on, as the driver does not wait for them");
         self.context().keep_error(error.at("waiting for commands that failed half-way"));
@@ -37,7 +37,7 @@ impl Queue {
     }
 
     /// Waits for all commands now on the queue, and asks again where the driver refuses at first.
-    fn finish_with_patience(&self) -> Result<()> {
+    fn finish_or_give_up(&self) -> Result<()> {
         for _ in 1..TRIES {
             if self.core.finish().is_ok() {
                 return Ok(());
@@ -54,7 +54,7 @@ impl Queue {
         if error.code().is_none_or(is_refusal) {
             return;
         }
-        while let Err(error) = self.finish_with_patience() {
+        while let Err(error) = self.finish_or_give_up() {
             log::error!("waiting on, as a command may use borrowed memory: {error}");
             if error.code().is_none_or(is_refusal) {
                 // There is no such queue any more, so nothing runs on it.

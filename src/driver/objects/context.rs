@@ -93,7 +93,7 @@ impl Context {
             quirks,
             slots: Slots::default(),
             retired: Retired::default(),
-            spare: quirks.rest_of_freed_memory.map(Spare::new),
+            spare: quirks.usm_free_delay.map(Spare::new),
             has_error: AtomicBool::new(false),
             first_error: Mutex::new(None),
             closed: AtomicBool::new(false),

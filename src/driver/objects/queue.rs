@@ -121,7 +121,7 @@ impl Queue {
     pub(crate) fn new(context: &Arc<Context>, device: &Device, properties: Properties) -> Result<Arc<Self>> {
         if !context.devices().contains(device) {
             return Err(Error::invalid(format!("device `{}` is not in the context", device.name()))
-                .remedy("make the context with `Context::with_devices`"));
+                .remedy("make the context with `Context::builder`"));
         }
         if properties.out_of_order && !device.capabilities().out_of_order_queues {
             return Err(device.lacks("out-of-order queues", "an in-order queue"));

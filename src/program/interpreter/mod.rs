@@ -185,7 +185,7 @@ impl Builder<'_> {
             wi: Mutex::new(wi),
             hidden,
             limits,
-            serial_work_items: device.target().items_take_turns,
+            serial_work_items: device.target().serial_work_items,
         }))
     }
 }

@@ -81,7 +81,7 @@ pub struct InterpreterModule {
 /// Device globals must be in the hidden argument ([`lower_globals_to_hidden_argument`](crate::load::hidden_argument::lower_globals_to_hidden_argument)):
 /// variables of an interpreter module would not be those of the program. All local memory of all kernels in the module adds up;
 /// kernels that no longer fit into `local_memory_bytes` are left out. Of the device, how it runs work-items matters
-/// ([`DeviceTarget::items_take_turns`]).
+/// ([`DeviceTarget::serial_work_items`]).
 ///
 /// A module of which no kernel can be interpreted still gives a layout, with the reasons.
 ///
@@ -101,7 +101,7 @@ pub fn interpreter_module(
     let names: BTreeSet<&str> = included.iter().map(|kernel| kernel.name.as_str()).collect();
     let reduced =
         dce::eliminate(module, |root| matches!(root, Root::EntryPoint(name) if names.contains(name)))?;
-    let wi = if target.items_take_turns { Mode::WiInTurn } else { Mode::Wi };
+    let wi = if target.serial_work_items { Mode::WiInTurn } else { Mode::Wi };
     write(&reduced, excluded, modes::contraction_off(module), wi)
 }
 
@@ -162,7 +162,7 @@ fn choose(
                 "it has other floating-point modes than most kernels of its module".to_owned()
             }
             // Intel's compiler has work-items leave such loops at different times, if it cannot see that they all leave together.
-            Ok(_) if kernel.leaves_barriers && !target.items_take_turns => {
+            Ok(_) if kernel.leaves_barriers && !target.serial_work_items => {
                 "it leaves a loop with barriers in several places".to_owned()
             }
             Ok(_) if kernel.private_bytes > MOST_PRIVATE_BYTES => {

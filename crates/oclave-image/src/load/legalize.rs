@@ -38,7 +38,7 @@ pub struct DeviceTarget {
     pub mad_is_called: bool,
     /// Whether the device runs the work-items of a group one after the other, each up to the next barrier: then one of them
     /// alone does what they need not share in interpreter modules, in loops that its compiler vectorises.
-    pub items_take_turns: bool,
+    pub serial_work_items: bool,
     /// Where the device's compiler adds barriers of its own to loops.
     pub implicit_barriers: ImplicitBarriers,
     /// Whether the device's compiler takes a way that is right for all barriers where an outermost loop with barriers has several ends.
@@ -60,7 +60,7 @@ impl Default for DeviceTarget {
             instruction_sets: None,
             address_bits: 64,
             mad_is_called: false,
-            items_take_turns: false,
+            serial_work_items: false,
             implicit_barriers: ImplicitBarriers::None,
             continuations_for_several_ends: false,
             one_barrier: false,

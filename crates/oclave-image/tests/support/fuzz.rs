@@ -39,8 +39,8 @@ pub(crate) fn everything(bytes: &[u8]) {
 
     still_sound("linking", link_modules(&[part("fuzz", &module), part("library", library())], |_| true));
     let _ = link_modules(&[part("fuzz", &module), part("itself", &module)], |_| true);
-    for items_take_turns in [false, true] {
-        let target = DeviceTarget { items_take_turns, ..DeviceTarget::default() };
+    for serial_work_items in [false, true] {
+        let target = DeviceTarget { serial_work_items, ..DeviceTarget::default() };
         still_sound(
             "interpreter",
             interpreter::interpreter_module(&module, &target, 1 << 20).map(|made| made.module),
@@ -102,8 +102,8 @@ pub(crate) fn link(bytes: &[u8]) {
 pub(crate) fn interpreted(bytes: &[u8]) {
     let Ok(module) = Module::from_bytes(bytes) else { return };
     let sound = check::check(&module).is_ok();
-    for items_take_turns in [false, true] {
-        let target = DeviceTarget { items_take_turns, ..DeviceTarget::default() };
+    for serial_work_items in [false, true] {
+        let target = DeviceTarget { serial_work_items, ..DeviceTarget::default() };
         if let Ok(made) = interpreter::interpreter_module(&module, &target, 1 << 20)
             && sound
         {

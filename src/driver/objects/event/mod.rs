@@ -8,8 +8,8 @@ use std::sync::{Arc, OnceLock};
 
 pub(crate) use self::clock::device_now;
 pub(crate) use self::raw::{Ended, RawEvent, Status, Then};
-use crate::driver::patience;
 use crate::driver::queue::Queue;
+use crate::driver::spin;
 use crate::driver::sys::{
     CL_PROFILING_COMMAND_END, CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_START,
     CL_PROFILING_COMMAND_SUBMIT,
@@ -192,15 +192,15 @@ impl Event {
             ([], None) => return queue.finish(),
             (joined, _) => joined,
         };
-        let patience = queue.context().quirks().patience;
-        if patience.is_some() {
+        let limit = queue.context().quirks().spin_before_block;
+        if limit.is_some() {
             queue.flush_once()?;
         }
         // `None` while one of them has not, or the driver does not say.
         let both = |all: Result<()>, event: &RawEvent| Some(all.and(event.outcome().ok()??));
         let ended = || events.iter().try_fold(Ok(()), both);
         let sleep = || events.iter().map(RawEvent::wait).fold(Ok(()), Result::and);
-        patience::wait(patience, ended, sleep)?;
+        spin::wait(limit, ended, sleep)?;
         seen.store(true, Ordering::Release);
         queue.completed(*covers);
         queue.check_faults()

@@ -1,4 +1,4 @@
-//! Waiting without sleeping at once, where sleeping is what takes longest ([`Quirks::patience`](crate::driver::quirk::Quirks)).
+//! Waiting without sleeping at once, where sleeping is what takes longest ([`Quirks::spin_before_block`](crate::driver::quirk::Quirks)).
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -26,18 +26,18 @@ impl Drop for Waiting {
     }
 }
 
-/// Waits by `sleep`, which blocks. With patience, asks `ended` first, which tells what came of it once it has ended, and lets other
+/// Waits by `sleep`, which blocks. With a limit, asks `ended` first, which returns the outcome once it has ended, and lets other
 /// threads run in between: for as long at most, and only while no other thread of the process waits, which would take cores from each
 /// other and from kernels.
 pub(in crate::driver) fn wait<R>(
-    patience: Option<Duration>,
+    limit: Option<Duration>,
     ended: impl Fn() -> Option<R>,
     sleep: impl FnOnce() -> R,
 ) -> R {
-    let Some(patience) = patience else { return sleep() };
+    let Some(limit) = limit else { return sleep() };
     let waiting = Waiting::begin();
     let start = Instant::now();
-    while waiting.is_alone() && start.elapsed() < patience {
+    while waiting.is_alone() && start.elapsed() < limit {
         if let Some(outcome) = ended() {
             return outcome;
         }
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patience_ends() {
+    fn spinning_ends() {
         let asked = Cell::new(0_u32);
         let never = || {
             asked.set(asked.get() + 1);
