@@ -68,7 +68,8 @@ fn copies<T: bytemuck::Pod>(queue: &Queue, raw: &Raw, global: &DeviceGlobal<T>) 
 /// From a new context to the end of the first kernel, without cached binaries.
 fn first_kernel(device: &Device) {
     let first = |image: &[u8], kernel: &str, sum: i32| {
-        let context = Context::with_program_cache(std::slice::from_ref(device), &ProgramCache::Off).unwrap();
+        let context =
+            Context::builder(std::slice::from_ref(device)).program_cache(&ProgramCache::Off).build().unwrap();
         let queue = Queue::new(&context).unwrap();
         // SAFETY: the kernels are this repository's own.
         let bundle = unsafe { KernelBundle::from_image(&context, image) }.unwrap();

@@ -27,7 +27,7 @@ fn main() {
 
     // A node, and what it costs to describe its command.
     measure::budget("graph_add_empty", N, ROUNDS, N as f64, graph, |graph| {
-        (0..N).for_each(|_| drop(graph.add_empty()));
+        (0..N).for_each(|_| drop(graph.add(Command::empty()).unwrap()));
     });
     measure::budget("graph_add_kernel", N, ROUNDS, N as f64, graph, |graph| {
         (0..N).for_each(|_| drop(graph.add(kernel()).unwrap()));
@@ -42,7 +42,7 @@ fn main() {
 
     let with_nodes = || {
         let graph = graph();
-        let nodes: Vec<Node> = (0..N).map(|_| graph.add_empty()).collect();
+        let nodes: Vec<Node> = (0..N).map(|_| graph.add(Command::empty()).unwrap()).collect();
         (graph, nodes)
     };
     let edges = N as f64 - 1.0;
@@ -69,7 +69,7 @@ fn main() {
         },
     );
     measure::budget("graph_add_after_all_leaves", N, ROUNDS, edges, with_nodes, |(graph, _)| {
-        graph.after_all_leaves().add_empty().unwrap();
+        graph.after_all_leaves().add(Command::empty()).unwrap();
     });
 
     let queue = Queue::new(&context).unwrap();

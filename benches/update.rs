@@ -145,7 +145,7 @@ impl Ours {
                 for _ in 0..repeat {
                     let value = self.change(n);
                     let start = Instant::now();
-                    self.graph.executable.update_nodes(&self.graph.nodes[..n]).unwrap();
+                    self.graph.executable.update(&self.graph.nodes[..n]).unwrap();
                     a += start.elapsed().as_secs_f64() * 1e6;
                     let start = Instant::now();
                     reference(value, n);

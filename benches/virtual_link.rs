@@ -63,7 +63,8 @@ fn main() {
 
 /// Microseconds of the first launches of two kernels of the image, with nothing cached.
 fn launches(device: &Device) -> (f64, f64) {
-    let context = Context::with_program_cache(std::slice::from_ref(device), &ProgramCache::Off).unwrap();
+    let context =
+        Context::builder(std::slice::from_ref(device)).program_cache(&ProgramCache::Off).build().unwrap();
     let queue = Queue::new(&context).unwrap();
     let memory = context.alloc_device::<i8>(16 * FUNCTIONS).unwrap();
     let out = context.alloc_device::<i32>(FUNCTIONS).unwrap();

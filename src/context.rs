@@ -1,6 +1,8 @@
 //! Contexts: devices of one platform that share memory and programs.
 
+use std::ffi::CString;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use bytemuck::Pod;
@@ -45,27 +47,10 @@ impl Context {
     /// # Errors
     /// [`ErrorKind::FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) when the device takes no SPIR-V.
     pub fn new(device: &Device) -> Result<Self> {
-        Self::with_devices(std::slice::from_ref(device))
+        Self::builder(std::slice::from_ref(device)).build()
     }
 
-    /// A context of several devices of one platform: devices, or sub-devices.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for no device, or devices of several platforms, as OpenCL has no
-    /// context across platforms; else as [`Context::new`].
-    pub fn with_devices(devices: &[Device]) -> Result<Self> {
-        Self::with_program_cache(devices, &ProgramCache::Environment)
-    }
-
-    /// A context that keeps the binaries of its programs where `cache` says.
-    ///
-    /// # Errors
-    /// As [`Context::with_devices`]. A cache that cannot be used is no error; it is logged, once.
-    pub fn with_program_cache(devices: &[Device], cache: &ProgramCache) -> Result<Self> {
-        Self::builder(devices).program_cache(cache).build()
-    }
-
-    /// A context of several devices of one platform, with properties.
+    /// A context of several devices of one platform (devices, or sub-devices), or with properties.
     pub fn builder(devices: &[Device]) -> ContextBuilder {
         ContextBuilder {
             devices: devices.to_vec(),
@@ -73,6 +58,7 @@ impl Context {
             virtual_call_checks: crate::environment::switch("OCLAVE_VIRTUAL_CALL_CHECKS").unwrap_or(true),
             graph_interpreter: crate::graph::interpreter_of_environment(),
             blocking_submissions: crate::environment::switch("OCLAVE_BLOCKING_SUBMISSIONS").unwrap_or(false),
+            compiler_options: String::new(),
         }
     }
 
@@ -80,11 +66,11 @@ impl Context {
     /// says of contexts holds for it, too.
     ///
     /// # Errors
-    /// As [`Context::with_devices`], for its devices.
+    /// As [`ContextBuilder::build`], for its devices.
     pub fn from_native(handle: ContextHandle) -> Result<Self> {
         let driver = driver::context::Context::of_native(handle)?;
         driver.devices().iter().try_for_each(Device::require_spirv)?;
-        Ok(Self::builder(&[]).around(driver))
+        Self::builder(&[]).around(driver)
     }
 
     /// OpenCL's handle, good as long as the context or a clone lives.
@@ -187,6 +173,12 @@ impl PartialEq for Context {
 
 impl Eq for Context {}
 
+impl Hash for Context {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        std::ptr::hash(Arc::as_ptr(&self.0), state);
+    }
+}
+
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context").field("devices", &self.devices()).finish_non_exhaustive()
@@ -202,6 +194,7 @@ pub struct ContextBuilder {
     virtual_call_checks: bool,
     graph_interpreter: Option<bool>,
     blocking_submissions: bool,
+    compiler_options: String,
 }
 
 impl ContextBuilder {
@@ -243,26 +236,34 @@ impl ContextBuilder {
         self
     }
 
+    /// Passes options to the driver's compiler, as `clBuildProgram` takes them: `"-cl-opt-disable"`.
+    ///
+    /// They hold for all programs of the context, and binaries in caches are told apart by them. Options that a driver does
+    /// not know are an error of each build.
+    pub fn compiler_options(mut self, options: impl Into<String>) -> Self {
+        self.compiler_options = options.into();
+        self
+    }
+
     /// Makes the context.
     ///
     /// # Errors
-    /// As [`Context::with_devices`].
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for no device, for devices of several platforms, as OpenCL has no
+    /// context across platforms, and for compiler options with a zero byte; else as [`Context::new`]. A cache that cannot be
+    /// used is no error; it is logged, once.
     pub fn build(self) -> Result<Context> {
         self.devices.iter().try_for_each(Device::require_spirv)?;
         let driver = driver::context::Context::new(&self.devices)?;
-        Ok(self.around(driver))
+        self.around(driver)
     }
 
-    fn around(self, driver: Arc<driver::context::Context>) -> Context {
+    fn around(self, driver: Arc<driver::context::Context>) -> Result<Context> {
+        let options = CString::new(self.compiler_options)
+            .map_err(|error| Error::invalid("compiler options with a zero byte").with_source(error))?;
         runtime::prepare_exit();
-        let programs = Programs::new(&driver, &self.cache, self.virtual_call_checks);
+        let programs = Programs::new(&driver, &self.cache, options, self.virtual_call_checks);
         let Self { graph_interpreter, blocking_submissions, .. } = self;
-        Context(Arc::new(Inner {
-            programs,
-            graph_interpreter,
-            blocking_submissions,
-            transfer: OnceLock::new(),
-            driver,
-        }))
+        let transfer = OnceLock::new();
+        Ok(Context(Arc::new(Inner { programs, graph_interpreter, blocking_submissions, transfer, driver })))
     }
 }

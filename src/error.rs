@@ -41,8 +41,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The name in lower case.
-    pub const fn name(self) -> &'static str {
+    const fn name(self) -> &'static str {
         match self {
             Self::Invalid => "invalid",
             Self::Runtime => "runtime",
@@ -75,15 +74,21 @@ impl fmt::Display for ErrorKind {
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
-/// The message of [`Error::busy_in_task`].
-const BUSY: &str = "the memory is being accessed by a host task";
-
-/// The message of [`Error::of_dependent`].
-const DEPENDENT: &str = "a command that it depends on failed";
+/// What the library itself must know of an error.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    /// Of no consequence.
+    Other,
+    /// See [`Error::busy_in_task`].
+    BusyInTask,
+    /// See [`Error::of_dependent`].
+    Dependency,
+}
 
 #[derive(Clone)]
 struct Inner {
     kind: ErrorKind,
+    cause: Cause,
     message: String,
     /// From the outside in: `graph node 7`, `argument 1`.
     place: Vec<String>,
@@ -99,6 +104,7 @@ impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             kind,
+            cause: Cause::Other,
             message: message.into(),
             place: Vec::new(),
             call: None,
@@ -135,20 +141,25 @@ impl Error {
     /// Memory is accessed by a host task: the command can be held back until it no longer is.
     #[cold]
     pub(crate) fn busy_in_task() -> Self {
-        Self::invalid(BUSY).remedy("drop the guard of `read` or `write` first")
+        let mut error = Self::invalid("the memory is being accessed by a host task");
+        error.0.cause = Cause::BusyInTask;
+        error.remedy("drop the guard of `read` or `write` first")
     }
 
     pub(crate) fn is_busy_in_task(&self) -> bool {
-        self.0.message == BUSY
+        self.0.cause == Cause::BusyInTask
     }
 
     /// The error of a command that does not run because one that it depends on failed with this. Of a chain of them
     /// the root stays the cause.
     pub(crate) fn of_dependent(&self) -> Self {
-        if self.0.message == DEPENDENT {
+        if self.0.cause == Cause::Dependency {
             return self.clone();
         }
-        Self::new(self.kind(), DEPENDENT).with_source(self.clone())
+        let mut error =
+            Self::new(self.kind(), "a command that it depends on failed").with_source(self.clone());
+        error.0.cause = Cause::Dependency;
+        error
     }
 
     /// Puts a place in front of those already known (`kernel `saxpy``, `argument 1 (`x`)`).
@@ -370,6 +381,7 @@ mod tests {
 
     #[test]
     fn causes_are_printed_once() {
+        const DEPENDENT: &str = "a command that it depends on failed";
         let root = Error::invalid("the disk is full").at("host task");
         let error = root.of_dependent().of_dependent();
         assert_eq!(error.to_string(), DEPENDENT);

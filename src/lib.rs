@@ -108,9 +108,11 @@ pub mod vector;
 
 pub use oclave_image::{Aspects, HostAccess, Side};
 
-#[doc(hidden)]
+/// The crate whose [`Pod`](bytemuck::Pod) elements of memory must implement. Generated code uses it. A release that needs
+/// another major version of it is a major release.
 pub use bytemuck;
-#[doc(hidden)]
+/// The crate with [`f16`](half::f16), the host type of OpenCL's `half`. A release that needs another major version of it is a
+/// major release.
 pub use half;
 
 pub use command::{
@@ -141,8 +143,8 @@ pub use if_device::{EXT_ONEAPI_IF_DEVICE, NotRun, Ran, if_device, if_host};
 pub use image::{ImageTable, Kernel};
 pub use memory::{
     AccessKind, Accessor, AsyncSource, Buffer, HostAddressable, HostReader, HostTarget, HostWriter,
-    KernelPointer, KernelPointerMut, ReadGuard, Readback, Reads, TaskAccess, UsmKind, UsmRect, UsmSlice,
-    WriteBack, WriteGuard, Writes, access, kind as usm,
+    KernelPointer, KernelPointerMut, ReadGuard, Readback, Reads, Shape, TaskAccess, UsmKind, UsmRect,
+    UsmSlice, WriteBack, WriteGuard, Writes, access, kind as usm,
 };
 pub use program::{BundleKernel, KernelBundle, ProgramCache, SpecConstant, SpecType, build_ahead_of_time};
 pub use queue::{Queue, QueueBuilder};

@@ -15,7 +15,7 @@ fn sub_devices_share_a_context() {
         return;
     }
     let parts = device.partition_equally(1).unwrap();
-    let context = Context::with_devices(&parts).unwrap();
+    let context = Context::builder(&parts).build().unwrap();
     assert_eq!(context.devices(), parts);
     let bundle = bundle(&context);
     let memory = context.alloc_shared::<u32>(8).unwrap();
@@ -37,7 +37,7 @@ fn sub_devices_share_a_context() {
     let memory = memory.read().unwrap();
     assert_eq!((memory[0], &memory[1..]), (expected + 1, &[expected; 7][..]));
     // A whole device's memory is also its parts'.
-    let whole = Context::with_devices(&[device.clone(), parts[0].clone()]).unwrap();
+    let whole = Context::builder(&[device.clone(), parts[0].clone()]).build().unwrap();
     let memory = whole.alloc_device_on::<u32>(&device, 4).unwrap();
     let queue = Queue::builder(&whole).device(&parts[0]).build().unwrap();
     queue.fill(&memory, 7).unwrap();
@@ -47,7 +47,7 @@ fn sub_devices_share_a_context() {
 #[test]
 fn devices_that_are_not_there_are_refused() {
     let Some(context) = context() else { return };
-    assert_eq!(Context::with_devices(&[]).unwrap_err().kind(), ErrorKind::Invalid);
+    assert_eq!(Context::builder(&[]).build().unwrap_err().kind(), ErrorKind::Invalid);
     let foreign = context.device().masked(Mask::FP64);
     let error = Queue::builder(&context).device(&foreign).build().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");

@@ -215,7 +215,7 @@ fn devices_of_one_context_have_their_own() {
                 continue;
             }
         };
-        let context = Context::with_program_cache(&parts, &ProgramCache::Off).unwrap();
+        let context = Context::builder(&parts).program_cache(&ProgramCache::Off).build().unwrap();
         let [one, other] = [0, 1].map(|i| Queue::builder(&context).device(&parts[i]).build().unwrap());
         one.write(&define::COUNTER, &1).unwrap();
         one.single_task(define::count_up(1)).unwrap();

@@ -156,7 +156,7 @@ fn contexts_and_devices_have_their_own() {
             println!("skipped: {} has one sub-device", device.name());
             continue;
         };
-        let context = Context::with_devices(pair).unwrap();
+        let context = Context::builder(pair).build().unwrap();
         let queues: Vec<Queue> =
             pair.iter().map(|part| Queue::builder(&context).device(part).build().unwrap()).collect();
         queues[0].write(&scope::SCOPED, &50).unwrap();
@@ -244,7 +244,8 @@ fn cached_binaries_begin_anew() {
     for device in common::variable_devices() {
         for _ in 0..2 {
             let cache = ProgramCache::Directory(folder.path().to_owned());
-            let context = Context::with_program_cache(std::slice::from_ref(&device), &cache).unwrap();
+            let context =
+                Context::builder(std::slice::from_ref(&device)).program_cache(&cache).build().unwrap();
             let queue = Queue::new(&context).unwrap();
             assert_eq!(queue.read(&scope::SCOPED_TABLE).unwrap(), [1, 2, 3, 4]);
             queue.single_task(scope::scoped_add(2)).unwrap();

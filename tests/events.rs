@@ -20,6 +20,25 @@ fn bump(bundle: &KernelBundle, value: &UsmSlice<i32>, step: i32) -> KernelCall {
     call(bundle, "bump_by").pointer_mut::<i32>(value).value(step)
 }
 
+#[test]
+fn a_handle_with_dependencies_may_be_kept() {
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    for queue in queues(&context) {
+        let value = queue.upload(&[1]).unwrap();
+        let (gate, open) = gate(&Queue::new(&context).unwrap());
+        let first = queue.after(&gate).submit(Command::fill(&value, 5)).unwrap();
+        let behind = queue.after(&first);
+        let library = behind.clone();
+        assert_eq!((&library, &behind.after(&gate)), (&queue, &queue));
+        let events: Vec<Event> =
+            (0..3).map(|_| library.after(&first).single_task(bump(&bundle, &value, 1)).unwrap()).collect();
+        assert!(!events[2].is_complete().unwrap());
+        open.send(()).unwrap();
+        assert_eq!(behind.after(&events).read(&value).unwrap(), [8]);
+    }
+}
+
 fn out_of_order(context: &Context) -> Option<Queue> {
     match Queue::builder(context).out_of_order().build() {
         Ok(queue) => Some(queue),

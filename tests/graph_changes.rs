@@ -207,7 +207,7 @@ fn commands_are_replaced_by_others_of_their_type() {
     let fill = graph.after(&copy).add(Command::fill(&x, 5)).unwrap();
     let memset = graph.after(&fill).add(Command::memset(&x, 5)).unwrap();
     let task = graph.after(&memset).add(Command::host_task(|| ())).unwrap();
-    let empty = graph.after(&task).add_empty().unwrap();
+    let empty = graph.after(&task).add(Command::empty()).unwrap();
     copy.update_command(Command::copy(&y, &x)).unwrap();
     copy.update_command(Command::write(&x, vec![1_u32; 8])).unwrap();
     fill.update_command(Command::fill(&y, 6)).unwrap();

@@ -196,7 +196,7 @@ fn races_go_on_while_values_and_memory_are_updated_before_each_replay() {
                 "a value" => executable.update(loops.lengthen(3)).unwrap(),
                 _ => {
                     loops.turn_input(&context);
-                    executable.update_nodes(&loops.nodes).unwrap();
+                    executable.update(&loops.nodes).unwrap();
                 }
             });
         }

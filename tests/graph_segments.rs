@@ -269,7 +269,7 @@ fn few_nodes_go_into_a_list_once_they_are_replayed_often() {
     assert_eq!(executable.not_interpreted(), []);
     assert!(memory.read().unwrap().iter().zip(0..).all(|(value, item)| *value == launched * item));
     factor.update(0).unwrap();
-    executable.update_nodes(&graph.nodes()).unwrap();
+    executable.update(&graph.nodes()).unwrap();
     queue.submit_graph(&executable).unwrap().wait().unwrap();
     assert!(memory.read().unwrap().iter().zip(0..).all(|(value, item)| *value == item));
     assert_eq!(executable.segments().len(), 1);

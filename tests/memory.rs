@@ -146,7 +146,7 @@ fn hints_keep_the_order() {
     let a = context.alloc_shared::<u8>(4096).unwrap();
     queue.fill(&a, 1).unwrap();
     queue.prefetch(&a).unwrap();
-    queue.mem_advise(&a, oclave::Advice::ReadMostly).unwrap().wait().unwrap();
+    queue.submit(oclave::Command::mem_advise(&a, oclave::Advice::ReadMostly)).unwrap().wait().unwrap();
     assert!(a.read().unwrap().iter().all(|x| *x == 1));
 }
 

@@ -19,7 +19,7 @@ use kernels::{globals_define, saxpy};
 /// Runs one kernel in a fresh context and says how its program came about.
 fn run(device: &Device, cache: &ProgramCache) -> oclave::Result<Origin> {
     let session = Session::start();
-    let context = Context::with_program_cache(std::slice::from_ref(device), cache)?;
+    let context = Context::builder(std::slice::from_ref(device)).program_cache(cache).build()?;
     let queue = Queue::new(&context)?;
     let (x, y) = (context.alloc_device::<f32>(4)?, context.alloc_device::<f32>(4)?);
     queue.write(&x, &[1.0, 2.0, 3.0, 4.0])?;
@@ -71,7 +71,8 @@ fn device_globals_work_in_cached_binaries() {
     let mut binaries = 0;
     for _ in 0..2 {
         let session = Session::start();
-        let context = Context::with_program_cache(std::slice::from_ref(&device), &at(&directory)).unwrap();
+        let context =
+            Context::builder(std::slice::from_ref(&device)).program_cache(&at(&directory)).build().unwrap();
         let queue = Queue::new(&context).unwrap();
         queue.write(&globals_define::COUNTER, &40).unwrap();
         queue.single_task(globals_define::count_up(2)).unwrap();
@@ -153,7 +154,7 @@ fn the_binary_of_another_program_is_rebuilt() {
     let Some(device) = device() else { return };
     let (directory, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     run(&device, &at(&directory)).unwrap();
-    let context = Context::with_program_cache(std::slice::from_ref(&device), &at(&other)).unwrap();
+    let context = Context::builder(std::slice::from_ref(&device)).program_cache(&at(&other)).build().unwrap();
     let bundle = common::bundle(&context);
     let memory = context.alloc_shared::<i32>(8).unwrap();
     let call = common::call(&bundle, "bump_by").pointer_mut::<i32>(&memory).value(1_i32);
@@ -182,7 +183,8 @@ fn a_binary_that_the_driver_refuses_is_rebuilt() {
         // `run` has a session of its own, so the fault is set in one that both share.
         drop(handle);
         session.fail(call, 1, -42);
-        let context = Context::with_program_cache(std::slice::from_ref(&device), &at(&directory)).unwrap();
+        let context =
+            Context::builder(std::slice::from_ref(&device)).program_cache(&at(&directory)).build().unwrap();
         let queue = Queue::new(&context).unwrap();
         let y = context.alloc_device::<f32>(1).unwrap();
         queue.write(&y, &[1.0]).unwrap();

@@ -6,7 +6,7 @@ use std::sync::Barrier;
 
 use oclave::mask::Mask;
 use oclave::record::Session;
-use oclave::{ErrorKind, ImageTable, Kernel, KernelCall, Queue, SpecConstant};
+use oclave::{Context, ErrorKind, ImageTable, Kernel, KernelCall, Queue, SpecConstant};
 
 mod common;
 mod kernels {
@@ -20,6 +20,35 @@ fn specialized(queue: &Queue, call: impl FnOnce(&oclave::UsmSlice<f32>) -> Kerne
     queue.write(&x, &[10.0]).unwrap();
     queue.single_task(call(&x)).unwrap();
     queue.read(&x).unwrap()[0]
+}
+
+#[test]
+fn a_prepared_kernel_is_not_built_at_its_launch() {
+    let Some(device) = device() else { return };
+    let queue = queue(&device);
+    let session = Session::start();
+    let x = queue.upload(&[10.0_f32]).unwrap();
+    queue.prepare(&spec_constants::specialized(&x)).unwrap();
+    assert_eq!((session.count("clBuildProgram"), session.count("clEnqueueNDRangeKernel")), (1, 0));
+    queue.single_task(spec_constants::specialized(&x)).unwrap();
+    assert_eq!(queue.read(&x).unwrap(), [30.5]);
+    assert_eq!(session.count("clBuildProgram"), 1);
+}
+
+#[test]
+fn options_reach_the_compiler() {
+    let Some(device) = device() else { return };
+    let context =
+        |options: &str| Context::builder(std::slice::from_ref(&device)).compiler_options(options).build();
+    let run = |options: &str| {
+        let queue = Queue::new(&context(options)?)?;
+        let x = queue.upload(&[10.0_f32])?;
+        queue.single_task(spec_constants::specialized(&x))?;
+        queue.read(&x)
+    };
+    assert_eq!(run("-cl-opt-disable").unwrap(), [30.5]);
+    assert!(run("-no-such-option").is_err(), "a compiler that is given the option refuses it");
+    assert_eq!(context("a\0b").unwrap_err().kind(), ErrorKind::Invalid);
 }
 
 #[test]

@@ -165,7 +165,7 @@ fn empty_nodes_and_empty_graphs_cost_no_command() {
     let bump =
         Command::single_task(call(&bundle(&context), "bump_by").pointer_mut::<i32>(&value).value(1_i32));
     let first = graph.add(bump.clone()).unwrap();
-    let joins: Vec<Node> = (0..10).map(|_| graph.after(&first).add_empty().unwrap()).collect();
+    let joins: Vec<Node> = (0..10).map(|_| graph.after(&first).add(Command::empty()).unwrap()).collect();
     graph.after(&joins).add(bump).unwrap();
     let executable = graph.finalizer().strategy(ReplayStrategy::Enqueue).finalize().unwrap();
     let session = Session::start();

@@ -63,6 +63,28 @@ fn each(test: impl Fn(&Bench)) {
 }
 
 #[test]
+fn a_parameter_is_set_for_one_executable_in_one_call() {
+    each(|bench| {
+        let (one, other) = (bench.finalize(&bench.graph), bench.finalize(&bench.graph));
+        one.set(&bench.first, 70).unwrap();
+        one.set(&bench.addend, 5).unwrap();
+        assert_eq!((bench.run(&one), bench.run(&other)), (75, 11));
+        // A node that came later is no obstacle, and stays out.
+        let late = bench.context.alloc_device::<u32>(LEN).unwrap();
+        bench.queue.fill(&late, 3).unwrap();
+        bench.graph.add(Command::parallel_for(LEN, number(&late, &bench.first))).unwrap();
+        other.set(&bench.first, 20).unwrap();
+        assert_eq!((bench.run(&other), bench.queue.read(&late).unwrap()), (21, vec![3; LEN]));
+        // Refusals change nothing.
+        let fixed = bench.graph.finalizer().strategy(bench.strategy).finalize().unwrap();
+        assert_eq!(fixed.set(&bench.first, 1).unwrap_err().kind(), ErrorKind::Invalid);
+        let foreign = DynamicParameter::new(&Graph::from_queue(&bench.queue), 4_u32);
+        assert_eq!(one.set(&foreign, 5).unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(bench.run(&bench.finalize(&bench.graph)), 25);
+    });
+}
+
+#[test]
 fn an_argument_has_the_value_of_the_newest_of_its_parameters() {
     each(|bench| {
         let graph = Graph::new(&bench.context, bench.context.device()).unwrap();
@@ -131,13 +153,13 @@ fn executables_of_one_graph_are_updated_one_by_one() {
         let three = bench.finalize(&bench.graph);
         assert_eq!(bench.run(&three), 22, "finalized later");
         bench.first.update(30).unwrap();
-        two.update_nodes(&[&bench.nodes[1], &bench.nodes[0], &bench.nodes[1]]).unwrap();
+        two.update(&[&bench.nodes[1], &bench.nodes[0], &bench.nodes[1]]).unwrap();
         assert_eq!((bench.run(&one), bench.run(&two), bench.run(&three)), (21, 32, 22));
         bench.first.update(10).unwrap();
-        one.update_nodes(&bench.nodes).unwrap();
+        one.update(&bench.nodes).unwrap();
         assert_eq!((bench.run(&one), bench.run(&two)), (12, 32), "back to the first value");
         bench.first.update(10).unwrap();
-        one.update_nodes(&bench.nodes).unwrap();
+        one.update(&bench.nodes).unwrap();
         assert_eq!(bench.run(&one), 12, "the same value once more");
     });
 }
@@ -156,7 +178,7 @@ fn what_is_made_of_an_executable_has_what_was_committed() {
         bench.first.update(50).unwrap();
         let outer = outer.finalize().unwrap();
         assert_eq!((bench.run(&outer), bench.run(&executable)), (41, 41));
-        executable.update_nodes(&bench.nodes).unwrap();
+        executable.update(&bench.nodes).unwrap();
         assert_eq!((bench.run(&outer), bench.run(&executable)), (41, 54));
         let drawn = bench.graph.to_dot(Detail::Verbose);
         assert!(drawn.contains("argument 1: 50"), "{drawn}");
@@ -173,7 +195,7 @@ fn parameters_of_the_source_are_in_a_whole_graph_update() {
         source.nodes[1].update_command(Command::parallel_for(LEN, call)).unwrap();
         let executable = bench.finalize(&bench.graph);
         bench.first.update(60).unwrap();
-        executable.update_nodes(&bench.nodes).unwrap();
+        executable.update(&bench.nodes).unwrap();
         source.first.update(70).unwrap();
         executable.update_graph(&source.graph).unwrap();
         assert_eq!(bench.run(&executable), 71);
@@ -184,7 +206,7 @@ fn parameters_of_the_source_are_in_a_whole_graph_update() {
         executable.update(&bench.nodes[0]).unwrap();
         assert_eq!(bench.run(&executable), 67);
         bench.first.update(61).unwrap();
-        executable.update_nodes(&bench.nodes).unwrap();
+        executable.update(&bench.nodes).unwrap();
         assert_eq!(bench.run(&executable), 62);
         bench.first.update(10).unwrap();
         executable.update_graph(&bench.graph).unwrap();
@@ -212,7 +234,7 @@ fn ranges_of_commands_that_are_active_again_are_the_latest() {
         nodes[0].update_range(3).unwrap();
         group.set_active_index(1).unwrap();
         first.update(100).unwrap();
-        executable.update_nodes(&nodes).unwrap();
+        executable.update(&nodes).unwrap();
         assert_eq!(run(), [200, 200, 0, 0, 0, 0, 0, 0]);
         group.set_active_index(0).unwrap();
         executable.update(&nodes[1]).unwrap();
@@ -233,7 +255,7 @@ fn a_refused_commit_changes_nothing() {
         let foreign = Bench::new(&bench.context, bench.strategy);
         bench.first.update(80).unwrap();
         for wrong in [&later, &foreign.nodes[0]] {
-            let error = executable.update_nodes(&[&bench.nodes[0], wrong]).unwrap_err();
+            let error = executable.update(&[&bench.nodes[0], wrong]).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
             assert_eq!(bench.run(&executable), 11);
         }
@@ -296,7 +318,7 @@ fn threads_change_commit_draw_and_submit_at_once() {
         let times = |work: &dyn Fn(u32)| (1..200).for_each(work);
         std::thread::scope(|scope| {
             scope.spawn(|| times(&|value| both.update(value).unwrap()));
-            scope.spawn(|| times(&|_| executable.update_nodes(&nodes).unwrap()));
+            scope.spawn(|| times(&|_| executable.update(&nodes).unwrap()));
             scope.spawn(|| {
                 times(&|_| drop((executable.to_dot(Detail::Verbose), graph.to_dot(Detail::Verbose))))
             });
@@ -304,7 +326,7 @@ fn threads_change_commit_draw_and_submit_at_once() {
                 .spawn(|| times(&|_| assert_eq!(bench.run(&executable) % 2, 0, "both nodes have one value")));
         });
         both.update(500).unwrap();
-        executable.update_nodes(&nodes).unwrap();
+        executable.update(&nodes).unwrap();
         assert_eq!(bench.run(&executable), 1000);
     });
 }

@@ -138,7 +138,7 @@ impl Pipeline {
         let [_, choose] = &self.updated;
         self.strength.update(settings.edge_strength)?;
         choose.update_command(choose_threshold(settings, &self.histogram, &self.level))?;
-        self.executable.update_nodes(&self.updated)
+        self.executable.update(&self.updated)
     }
 
     /// Runs every stage over a frame, and gives the outputs with the time from the first submission to the last end.

@@ -9,8 +9,8 @@ use oclave_image::passes::interpreter::{BoxLaunch, ByteBox, box_kernels};
 use oclave_image::{PostLinkOptions, SplitMode, TranslationUnit, post_link};
 
 use super::form::{box_of, box_of_copy};
-use super::in_rows::InRows;
 use super::prepare::Prepared;
+use super::rect_command::RectCommand;
 use super::{KernelCall, NdRange, RawArgument, launch};
 use crate::{ImageTable, Kernel, Queue};
 
@@ -40,7 +40,7 @@ static KERNELS: LazyLock<[Kernel; BoxLaunch::KERNELS.len()]> =
     LazyLock::new(|| BoxLaunch::KERNELS.map(|name| Kernel::new(&IMAGES, name)));
 
 /// The command of a box for a queue's context and device: a kernel where that is faster, and can do it.
-pub(super) fn prepare(rows: InRows, queue: &Queue) -> Prepared {
+pub(super) fn prepare(rows: RectCommand, queue: &Queue) -> Prepared {
     let Some((size, call)) = call(&rows) else { return Prepared::Rows(rows) };
     match launch::prepare(queue, &NdRange::new(size, group(size)), call) {
         Ok(kernel) => Prepared::Kernel(kernel),
@@ -51,18 +51,18 @@ pub(super) fn prepare(rows: InRows, queue: &Queue) -> Prepared {
     }
 }
 
-fn call(rows: &InRows) -> Option<([usize; 3], KernelCall)> {
+fn call(rows: &RectCommand) -> Option<([usize; 3], KernelCall)> {
     let (launch, memory) = match rows {
-        InRows::Copy { from, to } => {
+        RectCommand::Copy { from, to } => {
             let size = worthwhile(box_of_copy(from, to)?)?;
             let launch = BoxLaunch::copy(to.region.address(), from.region.address(), &size)?;
             (launch, [Some(&to.region), Some(&from.region)])
         }
-        InRows::Fill { to, pattern } => {
+        RectCommand::Fill { to, pattern } => {
             let size = worthwhile(box_of(to))?;
             (BoxLaunch::fill(to.region.address(), pattern.bytes(), &size)?, [Some(&to.region), None])
         }
-        InRows::Write { .. } | InRows::Read { .. } => return None,
+        RectCommand::Write { .. } | RectCommand::Read { .. } => return None,
     };
     let kernel = KERNELS.iter().find(|kernel| kernel.name() == launch.kernel)?;
     let pointers = memory.into_iter().flatten().map(RawArgument::region);

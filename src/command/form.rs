@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use oclave_image::passes::interpreter::ByteBox;
 
-use super::in_rows::InRows;
 use super::prepare::Prepared;
+use super::rect_command::RectCommand;
 use super::{Argument, CommandKind, fill, launch, step};
 use crate::driver::launch::WorkSize;
 use crate::memory::{Block, Region};
@@ -66,11 +66,11 @@ impl CommandKind {
                         let size = ByteBox::contiguous(to.size_bytes() as u64);
                         Form::Fill { to, size, pattern: pattern.bytes().into() }
                     }
-                    Prepared::Rows(InRows::Copy { from, to }) => match box_of_copy(&from, &to) {
+                    Prepared::Rows(RectCommand::Copy { from, to }) => match box_of_copy(&from, &to) {
                         Some(size) => Form::Copy { from: from.region, to: to.region, size },
                         None => Form::Other("a copy between boxes with rows of other lengths"),
                     },
-                    Prepared::Rows(InRows::Fill { to, pattern }) => {
+                    Prepared::Rows(RectCommand::Fill { to, pattern }) => {
                         let size = box_of(&to);
                         let length = pattern.bytes().len() as u64;
                         let pitches = size.to_pitch.iter();

@@ -45,6 +45,12 @@ fn try_find(
     Ok((kernel, size))
 }
 
+/// Finds or builds the program of a call, and checks what it is given.
+pub(crate) fn prepare_kernel(queue: &Queue, call: &KernelCall) -> Result<()> {
+    let found = kernel_of(queue.context(), queue.device(), call);
+    found.map(drop).map_err(|error| named(error, call.kernel_name()))
+}
+
 /// The kernel of a call, whose arguments it takes.
 fn kernel_of(context: &Context, device: &Device, call: &KernelCall) -> Result<Arc<ReadyKernel>> {
     let kernel = context.programs().kernel(device, call.target(), call.specs())?;

@@ -4,7 +4,7 @@
 //! ```text
 //! Command --submit--> recorded by a graph, if the queue is recording       recording.rs
 //!         --prepare-> Prepared: kernel found, arguments, ranges and sizes checked, places looked up
-//!         --order---> the driver's events to wait for, or held back          submit.rs, held.rs
+//!         --order---> the driver's events to wait for, or held back          submit.rs, deferred.rs
 //!         --execute-> the driver's event                                     execute.rs
 //! ```
 //! A graph prepares its commands once, and executes them many times.
@@ -12,12 +12,11 @@
 mod boxes;
 mod call;
 mod check;
+mod deferred;
 mod execute;
 mod fill;
 mod form;
 mod handler;
-mod held;
-mod in_rows;
 mod index_space;
 mod launch;
 mod memory;
@@ -28,6 +27,7 @@ mod place;
 mod prepare;
 mod range;
 mod recording;
+mod rect_command;
 mod step;
 mod submit;
 mod task;
@@ -41,6 +41,7 @@ pub(crate) use call::{Argument, CallTarget, Value};
 pub use call::{KernelCall, Local};
 pub(crate) use form::{Form, KernelForm};
 pub use handler::Handler;
+pub(crate) use launch::prepare_kernel as prepare;
 pub(crate) use native::NativeCommand;
 pub use native::NativeKernel;
 pub(crate) use parameter::{Binding, Follows, Given, Parameter, newest, newest_of};
@@ -136,11 +137,6 @@ impl Command {
     /// Copies memory to memory of the same length, which it does not overlap: USM, boxes of it ([`UsmRect`](crate::UsmRect)),
     /// parts of buffers, elements of device globals. Boxes need not have one shape: a copy goes element by element.
     pub fn copy<M: CopyFrom>(from: &M, to: &impl CopyTo<Element = M::Element>) -> Self {
-        Self::new(CommandKind::Copy { from: from.place(false), to: to.place(true) })
-    }
-
-    /// Copies memory to as many bytes of memory of another type.
-    pub fn copy_bytes(from: &impl CopyFrom, to: &impl CopyTo) -> Self {
         Self::new(CommandKind::Copy { from: from.place(false), to: to.place(true) })
     }
 

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use super::task::caught;
 use super::{Argument, KernelCall, Place, launch};
 use crate::driver::kernel::Kernel;
-use crate::driver::native::{
-    Enqueue, EventHandle, KernelHandle, ProgramHandle, Submission, cl_kernel, cl_program,
-};
+use crate::driver::native::{Enqueue, EventHandle, KernelHandle, ProgramHandle, Submission, cl_kernel};
 use crate::program::ReadyKernel;
 use crate::{Queue, Result};
 
@@ -75,11 +73,6 @@ impl NativeKernel {
     /// The kernel, good as long as this lives.
     pub fn raw(&self) -> cl_kernel {
         self.kernel.raw()
-    }
-
-    /// Its program, good as long as this lives.
-    pub fn raw_program(&self) -> cl_program {
-        self.kernel.program().raw()
     }
 
     /// A reference of the caller's own.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::call::Value;
-use super::in_rows::InRows;
+use super::rect_command::RectCommand;
 use super::task::HostTask;
 use super::{Argument, CommandKind, NativeCommand, boxes, launch};
 use crate::driver::copy;
@@ -36,7 +36,7 @@ pub(crate) enum Prepared {
         to: Region,
         pattern: Value,
     },
-    Rows(InRows),
+    Rows(RectCommand),
     Prefetch(Region),
     Advise(Region),
     Native {
@@ -82,7 +82,7 @@ impl CommandKind {
                 from.check_copy(&to)?;
                 match from.rows.is_one() && to.rows.is_one() {
                     true => Prepared::Copy { from: from.region, to: to.region },
-                    false => Prepared::Rows(InRows::Copy { from, to }),
+                    false => Prepared::Rows(RectCommand::Copy { from, to }),
                 }
             }
             Self::Write { from, to } => {
@@ -90,7 +90,7 @@ impl CommandKind {
                 copy::same_size(from.bytes().len(), to.rows.size_bytes())?;
                 match to.rows.is_one() {
                     true => Prepared::Write { from, to: to.region },
-                    false => Prepared::Rows(InRows::Write { from, to }),
+                    false => Prepared::Rows(RectCommand::Write { from, to }),
                 }
             }
             Self::Read { from, to } => {
@@ -98,7 +98,7 @@ impl CommandKind {
                 copy::same_size(from.rows.size_bytes(), to.size_bytes())?;
                 match from.rows.is_one() {
                     true => Prepared::Read { from: from.region, to },
-                    false => Prepared::Rows(InRows::Read { from, to }),
+                    false => Prepared::Rows(RectCommand::Read { from, to }),
                 }
             }
             Self::Fill { to, pattern } => fill(to.into_block(queue)?, pattern),
@@ -131,6 +131,6 @@ impl CommandKind {
 fn fill(to: Block, pattern: Value) -> Prepared {
     match to.rows.is_one() {
         true => Prepared::Fill { to: to.region, pattern },
-        false => Prepared::Rows(InRows::Fill { to, pattern }),
+        false => Prepared::Rows(RectCommand::Fill { to, pattern }),
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// How many work-items a launch has in each of one to three dimensions.
 ///
-/// The first dimension is `get_global_id(0)`. A range may be empty: such a launch runs nothing, and still takes its
+/// The first dimension is `get_global_id(0)`: `[x, y]`. Arrays have the other order ([`Shape`](crate::Shape)). A range may be empty: such a launch runs nothing, and still takes its
 /// place in the order of the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Range {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::held::hold_back;
+use super::deferred::defer;
 use super::step::is_plain;
 use super::{Command, CommandKind, Prepared, Recorder, launch};
 use crate::driver::event as driver;
@@ -86,12 +86,12 @@ pub(crate) fn submit_prepared<'a>(
         && after.clone().all(|event| is_for_driver(queue, event))
         && behind.is_none_or(|event| is_for_driver(queue, event));
     if !for_driver {
-        return hold_back(queue, prepared, after, behind);
+        return defer(queue, prepared, after, behind);
     }
     let natives = both(after.clone(), behind).filter_map(Event::native_event);
     let event = match with_slice(natives, |natives| prepared.execute(queue.driver(), natives, false)) {
         Ok(event) => Event::native(event),
-        Err(error) if error.is_busy_in_task() => return hold_back(queue, prepared, after, behind),
+        Err(error) if error.is_busy_in_task() => return defer(queue, prepared, after, behind),
         Err(error) => return Err(error),
     };
     if matches!(rank, Rank::Barrier { .. }) {

@@ -112,16 +112,6 @@ impl<E: Pod, A> GlobalSlice<E, A> {
     pub(super) fn memory(&self, queue: &Queue) -> Result<Region> {
         self.place.region(queue)
     }
-
-    /// How many elements.
-    pub fn len(&self) -> usize {
-        self.place.size_bytes.checked_div(size_of::<E>()).unwrap_or(0)
-    }
-
-    /// Whether there is no element.
-    pub fn is_empty(&self) -> bool {
-        self.place.size_bytes == 0
-    }
 }
 
 impl<E, A> Clone for GlobalSlice<E, A> {

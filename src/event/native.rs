@@ -20,11 +20,11 @@ impl Event {
         let promise = Promise::new(false);
         let told = promise.clone();
         let tell = move |outcome: Result<()>| {
-            told.settle(match outcome {
+            told.resolve(match outcome {
                 Ok(()) => Outcome::done_now(),
                 Err(error) => Outcome::Failed(error),
             });
-            told.tell();
+            told.notify();
         };
         let event = RawEvent::of_native(handle)?;
         if event.may_fail_silently()? {

@@ -78,8 +78,8 @@ impl Promise {
     pub(crate) fn done(profiling: bool) -> Arc<Self> {
         let promise = Self::new(profiling);
         let now = promise.created;
-        promise.settle(Outcome::Done(Times { submitted: now, started: now, ended: now }));
-        promise.tell();
+        promise.resolve(Outcome::Done(Times { submitted: now, started: now, ended: now }));
+        promise.notify();
         promise
     }
 
@@ -88,15 +88,15 @@ impl Promise {
         self.running.store(true, Ordering::Relaxed);
     }
 
-    /// Enters the outcome. Whoever waits is told of it by [`Promise::tell`].
-    pub(crate) fn settle(&self, outcome: Outcome) {
+    /// Enters the outcome. Whoever waits is told of it by [`Promise::notify`].
+    pub(crate) fn resolve(&self, outcome: Outcome) {
         // Only whoever made the promise settles it, once.
         let _ = self.outcome.set(outcome);
         self.before().clear();
     }
 
     /// Tells all who wait of the outcome.
-    pub(crate) fn tell(&self) {
+    pub(crate) fn notify(&self) {
         let Some(outcome) = self.outcome.get() else { return };
         let then = self.lock().take();
         self.told.notify_all();

@@ -7,6 +7,7 @@ mod host;
 pub(crate) mod pointer;
 mod rect;
 mod region;
+mod shape;
 mod usm;
 
 use std::ops::{Bound, Range as Indices, RangeBounds};
@@ -23,6 +24,7 @@ pub(crate) use pointer::Pointer;
 pub use pointer::{KernelPointer, KernelPointerMut};
 pub use rect::UsmRect;
 pub(crate) use region::Region;
+pub use shape::Shape;
 pub use usm::{HostAddressable, UsmKind, UsmSlice, kind};
 
 use crate::{Error, ErrorKind, Result};

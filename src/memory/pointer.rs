@@ -16,6 +16,11 @@ pub(crate) mod sealed {
 /// Memory that can be passed for a `const T *` parameter.
 ///
 /// `None` of an `Option` is a null pointer.
+#[diagnostic::on_unimplemented(
+    message = "a kernel's parameter of type `const {T} *` cannot be given `{Self}`",
+    label = "the kernel takes memory of `{T}` here",
+    note = "it takes `&UsmSlice<{T}>`, `&buffer.read()`, or an `Option` of them; host data is copied to memory first"
+)]
 pub trait KernelPointer<T>: sealed::Sealed {
     #[doc(hidden)]
     fn pointer(self) -> Pointer;
@@ -29,6 +34,11 @@ pub trait KernelPointer<T>: sealed::Sealed {
 }
 
 /// Memory that can be passed for a `T *` parameter.
+#[diagnostic::on_unimplemented(
+    message = "a kernel's parameter of type `{T} *` cannot be given `{Self}`",
+    label = "the kernel writes memory of `{T}` here",
+    note = "it takes `&UsmSlice<{T}>`, `&buffer.write()`, `&buffer.read_write()`, or an `Option` of them"
+)]
 pub trait KernelPointerMut<T>: KernelPointer<T> {}
 
 /// A pointer argument: where it points to, and what the call says of it.

@@ -5,12 +5,11 @@ use std::marker::PhantomData;
 
 use bytemuck::Pod;
 
-use super::buffer::triple;
 use super::usm::{UsmKind, UsmSlice, kind};
 use super::{Block, Region};
 use crate::command::{Contents, CopyFrom, CopyTo, Place, Placed};
 use crate::driver::rows::Rows;
-use crate::{Error, Range, Result};
+use crate::{Error, Result, Shape};
 
 /// A box of an array of one to three dimensions in USM: what copies, fills, reads and writes of rectangles are given. Made by
 /// [`UsmSlice::rect`].
@@ -36,7 +35,7 @@ pub struct UsmRect<T, K = kind::Device> {
     region: Region,
     /// Of the array.
     shape: [usize; 3],
-    range: Range,
+    range: Shape,
     ty: PhantomData<fn() -> (T, K)>,
 }
 
@@ -45,15 +44,15 @@ impl<T: Pod, K: UsmKind> UsmSlice<T, K> {
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when these are not as many as the slice has.
-    pub fn rect(&self, shape: impl Into<Range>) -> Result<UsmRect<T, K>> {
+    pub fn rect(&self, shape: impl Into<Shape>) -> Result<UsmRect<T, K>> {
         let range = shape.into();
-        let shape = triple(range, 1);
+        let shape = range.triple(1);
         let len = shape.iter().try_fold(1_usize, |len, size| len.checked_mul(*size));
         if len != Some(self.len()) {
             return Err(Error::invalid(format!(
                 "a slice of {} elements as an array of {:?}",
                 self.len(),
-                sizes(&range)
+                range
             ))
             .remedy("take a part of the slice first"));
         }
@@ -66,18 +65,16 @@ impl<T: Pod, K: UsmKind> UsmRect<T, K> {
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when they are not within the box, or when the dimensions differ.
-    pub fn part(&self, offset: impl Into<Range>, extent: impl Into<Range>) -> Result<Self> {
+    pub fn part(&self, offset: impl Into<Shape>, extent: impl Into<Shape>) -> Result<Self> {
         let (offset, extent) = (offset.into(), extent.into());
-        let (at, own) = (triple(offset, 0), triple(self.range, 1));
-        let ends = at.iter().zip(triple(extent, 1)).map(|(at, extent)| at.checked_add(extent));
+        let (at, own) = (offset.triple(0), self.range.triple(1));
+        let ends = at.iter().zip(extent.triple(1)).map(|(at, extent)| at.checked_add(extent));
         let is_within = ends.zip(own).all(|(end, size)| end.is_some_and(|end| end <= size));
         let dimensions = self.range.dimensions();
         if !is_within || offset.dimensions() != dimensions || extent.dimensions() != dimensions {
             return Err(Error::invalid(format!(
                 "{:?} elements from {:?} on are not within {:?}",
-                sizes(&extent),
-                sizes(&offset),
-                sizes(&self.range)
+                extent, offset, self.range
             )));
         }
         let [_, rows, columns] = self.shape;
@@ -90,28 +87,14 @@ impl<T: Pod, K: UsmKind> UsmRect<T, K> {
 
 impl<T, K> UsmRect<T, K> {
     /// How many elements in each dimension.
-    pub fn range(&self) -> Range {
+    pub fn shape(&self) -> Shape {
         self.range
     }
 
-    /// How many elements.
-    pub fn len(&self) -> usize {
-        self.range.sizes().iter().product()
-    }
-
-    /// Whether there is no element.
-    pub fn is_empty(&self) -> bool {
-        self.range.is_empty()
-    }
-
     fn block(&self) -> Result<Block> {
-        let rows = Rows::of_box(self.shape, triple(self.range, 1), size_of::<T>());
+        let rows = Rows::of_box(self.shape, self.range.triple(1), size_of::<T>());
         Ok(Block { region: self.region.part(0, rows.end())?, rows })
     }
-}
-
-fn sizes(range: &Range) -> Vec<usize> {
-    range.sizes().into_iter().take(range.dimensions()).collect()
 }
 
 impl<T, K> Clone for UsmRect<T, K> {
@@ -122,7 +105,7 @@ impl<T, K> Clone for UsmRect<T, K> {
 
 impl<T, K> fmt::Debug for UsmRect<T, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "UsmRect<{}>({:?} of {:?})", std::any::type_name::<T>(), sizes(&self.range), self.region)
+        write!(f, "UsmRect<{}>({:?} of {:?})", std::any::type_name::<T>(), self.range, self.region)
     }
 }
 

@@ -48,7 +48,7 @@ pub fn build_ahead_of_time(
         let what = format!("device `{}` can run none of the images", device.name());
         return Err(Error::new(ErrorKind::KernelNotSupported, what));
     }
-    let builder = Builder { context: &context, disk: None, globals: &Globals::default() };
+    let builder = Builder { context: &context, disk: None, globals: &Globals::default(), options: c"" };
     let mut made = Vec::new();
     for mut image in linked {
         let place = |error: Error| error.at(format!("image `{}`", image.name));

@@ -1,6 +1,8 @@
 //! From an image to a built program: from the disk cache or legalized SPIR-V, with its device globals attached.
 
+use std::ffi::CStr;
 use std::sync::Arc;
+use std::time::Instant;
 
 use oclave_image::ImageError;
 use oclave_image::passes;
@@ -19,14 +21,13 @@ use crate::driver::program::Program;
 use crate::image::LoadedImage;
 use crate::{Error, ErrorKind, Result};
 
-/// What the driver's compiler is told. Part of the cache key.
-const BUILD_OPTIONS: &std::ffi::CStr = c"";
-
 /// What builds have in common.
 pub(crate) struct Builder<'a> {
     pub(crate) context: &'a Arc<Context>,
     pub(crate) disk: Option<&'a Arc<DiskCache>>,
     pub(crate) globals: &'a Globals,
+    /// What the driver's compiler is told. Part of the cache key.
+    pub(crate) options: &'a CStr,
 }
 
 impl Builder<'_> {
@@ -91,7 +92,12 @@ impl Builder<'_> {
                 .set_spec_constant(spec.id(), spec.bytes())
                 .map_err(|error| error.at(format!("specialization constant {}", spec.id())))?;
         }
-        program.build(BUILD_OPTIONS)?;
+        let kind = if form.is_empty() { "image" } else { "interpreter for image" };
+        let name = device.device().name();
+        log::info!("compiling {kind} `{}` for `{name}`", image.name());
+        let start = Instant::now();
+        program.build(self.options)?;
+        log::info!("compiled {kind} `{}` for `{name}` in {:.1?}", image.name(), start.elapsed());
         if let Some((disk, key)) = &cache {
             match program.binary() {
                 Ok(binary) => disk.store(key, &binary),
@@ -112,7 +118,7 @@ impl Builder<'_> {
         let mut key = CacheKeyBuilder::new()
             .part(image.hash())
             .part(device.fingerprint())
-            .part(BUILD_OPTIONS.to_bytes())
+            .part(self.options.to_bytes())
             .part(form.as_bytes());
         for spec in specs {
             key = key.part(&spec.id().to_le_bytes()).part(spec.bytes());
@@ -122,7 +128,7 @@ impl Builder<'_> {
 
     fn program_of_binary(&self, device: &DeviceState, binary: &[u8]) -> Result<Program> {
         let program = Program::from_binary(self.context, device.device(), binary)?;
-        program.build(BUILD_OPTIONS)?;
+        program.build(self.options)?;
         Ok(program)
     }
 }

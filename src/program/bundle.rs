@@ -161,11 +161,6 @@ impl KernelBundle {
         }
     }
 
-    /// Whether [`KernelBundle::device_global`] finds a variable of this name.
-    pub fn has_device_global(&self, name: &str) -> bool {
-        self.device_global(name).is_ok()
-    }
-
     pub(crate) fn images(&self) -> &[Arc<LoadedImage>] {
         &self.0.images
     }

@@ -1,6 +1,7 @@
 //! The programs of a context: from what a launch names to a kernel that is ready.
 
 use std::collections::BTreeSet;
+use std::ffi::CString;
 use std::sync::Arc;
 
 use oclave_image::DeviceGlobalInfo;
@@ -33,10 +34,22 @@ pub(crate) struct Programs {
     known: Known,
     faults: Arc<VirtualFaults>,
     virtual_call_checks: bool,
+    /// For the driver's compiler.
+    options: CString,
 }
 
 impl Programs {
-    pub(crate) fn new(context: &Arc<Context>, cache: &ProgramCache, virtual_call_checks: bool) -> Self {
+    fn builder(&self) -> Builder<'_> {
+        let Self { context, disk, globals, options, .. } = self;
+        Builder { context, disk: disk.as_ref(), globals, options }
+    }
+
+    pub(crate) fn new(
+        context: &Arc<Context>,
+        cache: &ProgramCache,
+        options: CString,
+        virtual_call_checks: bool,
+    ) -> Self {
         let faults = Arc::<VirtualFaults>::default();
         let explaining = Arc::clone(&faults);
         context.explain_faults(Box::new(move |code, kernel| explaining.explain(code, kernel)));
@@ -49,6 +62,7 @@ impl Programs {
             known: Known::default(),
             faults,
             virtual_call_checks,
+            options,
         }
     }
 
@@ -141,7 +155,7 @@ impl Programs {
         }
         let image = built;
         let specs = spec::of_image(specs, &image);
-        let builder = Builder { context: &self.context, disk: self.disk.as_ref(), globals: &self.globals };
+        let builder = self.builder();
         let program = map.program(key, &specs, || builder.build(&image, state, &specs))?;
         Ok((program, image))
     }
@@ -187,8 +201,7 @@ impl Programs {
         for image in candidates(source.name, &source.images, source.kernel, state.profile())? {
             // The one that the kernel came from: the others were refused.
             let Ok((program, image)) = self.program(map, image, (index, state), specs) else { continue };
-            let builder =
-                Builder { context: &self.context, disk: self.disk.as_ref(), globals: &self.globals };
+            let builder = self.builder();
             let specs = spec::of_image(specs, &image);
             let build = || builder.build_interpreter(&image, state, &specs, &program, kernels);
             return program.interpreters().find_or_build(kernels, build);

@@ -1,11 +1,13 @@
 //! Copies between the host and memory of every kind.
 
+use bytemuck::Pod;
+
 use super::Queue;
 use crate::command::{self, Contents, CopyFrom, CopyTo, FromElements, HostData};
 use crate::driver::copy::same_size;
 use crate::driver::event as driver;
 use crate::memory::{AsyncSource, HostTarget, Readback, Region};
-use crate::{Command, Event, Result, runtime};
+use crate::{Command, Event, Result, UsmSlice, runtime};
 
 /// Copies, fills and hints.
 ///
@@ -19,14 +21,14 @@ use crate::{Command, Event, Result, runtime};
 /// ```no_run
 /// # mod kernels { oclave::include_kernels!("tests"); }
 /// # use kernels::globals_define::{COUNTER, HISTOGRAM};
-/// # fn f(context: &oclave::Context, queue: &oclave::Queue) -> oclave::Result<()> {
-/// let x = context.alloc_device::<u32>(3)?;
-/// queue.write(&x, &[1, 2, 3])?;
+/// # fn f(queue: &oclave::Queue) -> oclave::Result<()> {
+/// let x = queue.upload(&[1, 2, 3])?;
+/// queue.write(&x.slice(1..)?, &[5, 6])?;
 /// queue.write(&COUNTER, &5)?; // a device global holds one value of its type
 /// queue.copy(&x, &HISTOGRAM.slice(2..5)?)?;
-/// assert_eq!(queue.read(&HISTOGRAM)?[2..5], [1, 2, 3]);
+/// assert_eq!(queue.read(&HISTOGRAM)?[2..5], [1, 5, 6]);
 /// let later = queue.read_async(&x)?;
-/// assert_eq!(later.wait()?, [1, 2, 3]);
+/// assert_eq!(later.wait()?, [1, 5, 6]);
 /// # Ok(())
 /// # }
 /// ```
@@ -47,6 +49,16 @@ impl Queue {
         let region = place.into_region(self)?;
         self.now(&region, |events| self.driver().write(data.bytes(), region.span()?, events))
             .map_err(|error| to.name(error))
+    }
+
+    /// Device memory with a copy of host data, on the queue's device.
+    ///
+    /// # Errors
+    /// As [`Context::alloc_device_on`](crate::Context::alloc_device_on) and [`Queue::write`].
+    pub fn upload<T: Pod>(&self, data: &[T]) -> Result<UsmSlice<T>> {
+        let memory = self.context().alloc_device_on(self.device(), data.len())?;
+        self.write(&memory, data)?;
+        Ok(memory)
     }
 
     /// The contents of memory, when everything before has run: a vector, or the value of a device global.
@@ -135,17 +147,6 @@ impl Queue {
     /// As [`Queue::write`].
     pub fn prefetch(&self, memory: &impl CopyFrom) -> Result<Event> {
         self.submit(Command::prefetch(memory))
-    }
-
-    /// Gives the driver a hint on how memory will be used.
-    ///
-    /// The extension defines the call but no advice, so no OpenCL driver takes such hints today. This only checks the memory
-    /// and keeps its place in the order.
-    ///
-    /// # Errors
-    /// As [`Queue::write`].
-    pub fn mem_advise(&self, memory: &impl CopyFrom, advice: command::Advice) -> Result<Event> {
-        self.submit(Command::mem_advise(memory, advice))
     }
 
     fn read_now(&self, from: &Region, to: &mut [u8]) -> Result<()> {

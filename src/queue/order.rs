@@ -29,14 +29,14 @@ pub(crate) struct Order {
 #[derive(Default)]
 struct State {
     next: u64,
-    held: BTreeMap<u64, Held>,
+    held: BTreeMap<u64, DeferredCommand>,
     /// The newest barrier that the driver has, on an out-of-order queue.
     barrier: Option<Event>,
     /// The first failure that no wait has told of.
     failure: Option<Error>,
 }
 
-struct Held {
+struct DeferredCommand {
     promise: Arc<Promise>,
     in_the_way: bool,
 }
@@ -67,7 +67,7 @@ impl Order {
         let mut state = self.lock();
         let ticket = state.next;
         state.next += 1;
-        let promise_of = |held: &Held| Arc::clone(&held.promise);
+        let promise_of = |held: &DeferredCommand| Arc::clone(&held.promise);
         let after_all = matches!(rank, Rank::AfterAll | Rank::Barrier { after_all: true });
         let before: Vec<_> = if self.in_order {
             state.held.values().next_back().map(promise_of).into_iter().collect()
@@ -82,7 +82,7 @@ impl Order {
         if in_the_way {
             self.in_the_way.fetch_add(1, Ordering::AcqRel);
         }
-        state.held.insert(ticket, Held { promise: Arc::clone(promise), in_the_way });
+        state.held.insert(ticket, DeferredCommand { promise: Arc::clone(promise), in_the_way });
         (Ticket(ticket), before)
     }
 

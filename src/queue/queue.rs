@@ -154,6 +154,15 @@ impl Queue {
         self.submit(Command::parallel_for(range, call))
     }
 
+    /// Finds or builds the program of a kernel, and checks the arguments, without running it. A launch does so, too: the first
+    /// may compile for seconds, which this moves to a time of your choice. The log says at level `info` when a compiler runs.
+    ///
+    /// # Errors
+    /// As [`Queue::parallel_for`].
+    pub fn prepare(&self, call: &KernelCall) -> Result<()> {
+        command::prepare(self, call)
+    }
+
     /// Runs a kernel with one work-item.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Random programs.
 
-use oclave::{AccessKind, Accessor, Range};
+use oclave::{AccessKind, Accessor, Shape};
 use proptest::prelude::*;
 
 pub(crate) const LEN: usize = 24;
@@ -36,16 +36,16 @@ impl Part {
             && self.elements().iter().any(|element| other.elements().contains(element))
     }
 
-    fn range(self, sizes: [usize; 3]) -> Range {
+    fn shape(self, sizes: [usize; 3]) -> Shape {
         match self.buffer {
-            0 => Range::d1(sizes[2]),
-            1 => Range::d2(sizes[1], sizes[2]),
-            _ => Range::d3(sizes[0], sizes[1], sizes[2]),
+            0 => Shape::from(sizes[2]),
+            1 => Shape::from([sizes[1], sizes[2]]),
+            _ => Shape::from(sizes),
         }
     }
 
     pub(crate) fn of<A: AccessKind>(self, whole: Accessor<u32, A>) -> Accessor<u32, A> {
-        whole.part(self.range(self.offset), self.range(self.extent)).unwrap()
+        whole.part(self.shape(self.offset), self.shape(self.extent)).unwrap()
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::common::context;
 use crate::kernels::buffers::{advance, advance_late, combine};
 use crate::{SLOW, out_of_order};
-use oclave::{Buffer, Context, ErrorKind, HostTarget, Queue, Range};
+use oclave::{Buffer, Context, ErrorKind, HostTarget, Queue, Shape};
 
 #[test]
 fn host_writers_change_parts() {
@@ -23,7 +23,7 @@ fn host_writers_change_parts() {
         let b = base;
         assert_eq!(*buffer.host_read().unwrap(), [b, b, b, b, b, 1, 2, b, b, 3, 4, b, b, b, b, b]);
         let mut all = buffer.write().no_init().host().unwrap();
-        assert_eq!(all.range(), Range::d2(4, 4));
+        assert_eq!(all.shape(), Shape::from([4, 4]));
         all.fill(9);
         drop(all);
         queue.parallel_for(16, advance(buffer.read_write(), 2, 1)).unwrap();
@@ -194,7 +194,7 @@ fn contents_go_back_to_a_borrowed_slice() {
     let Some(context) = context() else { return };
     let queue = Queue::new(&context).unwrap();
     let mut data = [1_u32; 4];
-    let buffer = Buffer::from_slice(4, &data).unwrap();
+    let buffer = Buffer::with_data(4, data.to_vec()).unwrap();
     {
         let _back = buffer.write_back_to(&mut data).unwrap();
         queue.parallel_for(4, advance(buffer.read_write(), 2, 2)).unwrap();

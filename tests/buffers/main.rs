@@ -33,7 +33,7 @@ fn contents_come_from_where_they_were_given() {
     for buffer in [
         Buffer::from_vec(data.clone()).unwrap(),
         Buffer::with_data(1000, shared).unwrap(),
-        Buffer::from_slice(1000, &data).unwrap(),
+        Buffer::with_data(1000, data.to_vec()).unwrap(),
         Buffer::with_host_data(1000, &HostTarget::from_vec(data.clone())).unwrap(),
     ] {
         assert_eq!(*buffer.host_read().unwrap(), *data);

@@ -52,7 +52,8 @@ pub(crate) fn setting() -> Option<(Context, Queue)> {
 
 /// An in-order queue of a context without binaries from earlier runs, so that calls can be counted.
 pub(crate) fn queue(device: &Device) -> Queue {
-    let context = Context::with_program_cache(std::slice::from_ref(device), &ProgramCache::Off).unwrap();
+    let context =
+        Context::builder(std::slice::from_ref(device)).program_cache(&ProgramCache::Off).build().unwrap();
     Queue::new(&context).unwrap()
 }
 

@@ -51,7 +51,7 @@ fn g_exp_003_make_edge() {
 fn g_exp_005_an_empty_node_joins() {
     let Some((_, graph)) = in_order() else { return };
     let before: Vec<Node> = (0..3).map(|_| graph.add(task()).unwrap()).collect();
-    let join = graph.after(&before).add_empty().unwrap();
+    let join = graph.after(&before).add(Command::empty()).unwrap();
     let behind: Vec<Node> = (0..3).map(|_| graph.after(&join).add(task()).unwrap()).collect();
     assert_eq!(join.node_type(), NodeType::Empty);
     assert_eq!((join.predecessors(), join.successors()), (before, behind));
@@ -83,7 +83,7 @@ fn g_exp_008_all_leaves() {
     (0..2).for_each(|_| drop(graph.add(task()).unwrap()));
     let head = graph.add(task()).unwrap();
     graph.after(&head).add(task()).unwrap();
-    graph.after_all_leaves().add_empty().unwrap();
+    graph.after_all_leaves().add(Command::empty()).unwrap();
     assert_eq!(edges(&graph)[4], [0, 1, 3], "not the head of the chain");
     graph.after(&head).after_all_leaves().add(task()).unwrap();
     assert_eq!(edges(&graph)[5], [2, 4], "both ways together");
@@ -167,7 +167,7 @@ fn g_prp_001_types() {
 fn g_prp_002_nodes_in_the_order_of_addition() {
     let Some(([queue], graph)) = out_of_order() else { return };
     let mut added = vec![graph.add(task()).unwrap()];
-    added.push(graph.add_empty());
+    added.push(graph.add(Command::empty()).unwrap());
     assert_eq!((graph.nodes(), graph.roots()), (added.clone(), added.clone()));
     added.push(graph.after(&added[0]).add(task()).unwrap());
     let recording = graph.record(&queue).unwrap();
@@ -190,7 +190,7 @@ fn g_prp_003_handles() {
     let other = Graph::from_queue(&queue);
     let twin = other.add(task()).unwrap();
     assert!(graph == graph.clone() && graph != other && node == node.clone() && node != twin);
-    assert!(node.is_in(&graph) && !node.is_in(&other));
+    assert!(graph.nodes().contains(&node) && !other.nodes().contains(&node));
     let graphs: HashMap<Graph, u32> = [(graph.clone(), 1), (other, 2)].into();
     assert_eq!(graphs[&graph], 1);
     let nodes: HashMap<Node, u32> = [(node.clone(), 1), (twin, 2)].into();

@@ -151,7 +151,7 @@ fn g_err_006_queues_of_other_contexts_and_devices() {
     let Some(device) = super::support::device() else { return };
     let parts = device.partition_equally(1).unwrap_or_default();
     let [one, two, ..] = &parts[..] else { return };
-    let context = Context::with_devices(&[one.clone(), two.clone()]).unwrap();
+    let context = Context::builder(&[one.clone(), two.clone()]).build().unwrap();
     let executable = Graph::new(&context, one).unwrap().finalize().unwrap();
     let queue = Queue::builder(&context).device(two).build().unwrap();
     assert_eq!(queue.submit_graph(&executable).unwrap_err().kind(), ErrorKind::Invalid);

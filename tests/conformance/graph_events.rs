@@ -217,7 +217,7 @@ fn g_prf_001_times_of_tasks_and_of_nothing() {
     for way in ways() {
         let queue = profiling(&way);
         let [empty, nothing, tasks] = [(); 3].map(|()| way.graph());
-        nothing.add_empty();
+        nothing.add(Command::empty()).unwrap();
         for _ in 0..2 {
             let task = Command::host_task(|| std::thread::sleep(Duration::from_millis(2)));
             tasks.after_all_leaves().add(task).unwrap();

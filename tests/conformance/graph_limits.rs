@@ -88,7 +88,7 @@ fn g_err_003_edges() {
     invalid(graph.make_edge(&nodes[0], &foreign), &format!("belongs to graph {}", other.id()));
     invalid(graph.make_edge(&foreign, &nodes[0]), "belongs to graph");
     invalid(graph.after(&foreign).add(task()), "belongs to graph");
-    invalid(graph.after(&[&nodes[0], &foreign]).add_empty(), "belongs to graph");
+    invalid(graph.after(&[&nodes[0], &foreign]).add(Command::empty()), "belongs to graph");
     invalid(
         graph.make_edge(&nodes[2], &nodes[0]),
         "cycle: 0 (host_task) → 1 (host_task) → 2 (host_task) → 0",

@@ -56,7 +56,7 @@ fn g_mem_003_bytes() {
 #[test]
 fn g_mem_005_between_buffers() {
     for way in ways() {
-        let from = Buffer::<u32>::from_slice([4, 8], &(0..32).collect::<Vec<u32>>()).unwrap();
+        let from = Buffer::with_data([4, 8], (0..32).collect::<Vec<u32>>()).unwrap();
         let line = Buffer::<u32>::new(64).unwrap();
         let to = Buffer::<u32>::new([4, 8]).unwrap();
         let graph = way.graph();
@@ -221,7 +221,7 @@ fn g_buf_003_the_order_of_buffers_is_kept_by_replays() {
 fn g_buf_007_host_data_that_goes() {
     for way in ways() {
         let data: Vec<u32> = (0..64).collect();
-        let buffer = Buffer::from_slice(64, &data).unwrap();
+        let buffer = Buffer::with_data(64, data.to_vec()).unwrap();
         drop(data);
         let graph = way.graph();
         graph.add(Command::parallel_for(64, buffers::advance(buffer.read_write(), 2, 1))).unwrap();

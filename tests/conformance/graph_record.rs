@@ -206,7 +206,7 @@ fn g_rec_012_shortcuts_with_dependencies() {
     let written = queue.after(&[&copied]).write_async(&x, vec![1.0_f32; 8]).unwrap();
     let fetched = queue.after(&[&written]).prefetch(&x).unwrap();
     let single = queue.after(&[&fetched, &set]).single_task(saxpy()).unwrap();
-    queue.after(&[&single]).mem_advise(&x, oclave::Advice::ReadMostly).unwrap();
+    queue.after(&[&single]).submit(Command::mem_advise(&x, oclave::Advice::ReadMostly)).unwrap();
     recording.end();
     let chain = [NONE, NONE, vec![0, 1], vec![2], vec![3], vec![4], vec![1, 5], vec![6]];
     assert_eq!(edges(&graph), chain);
@@ -359,7 +359,7 @@ fn g_qst_005_other_devices_do_not_join() {
     let Some((queue, _)) = in_order() else { return };
     let Ok(parts) = queue.device().partition_equally(1) else { skip!("the device has no parts") };
     let [one, two, ..] = parts.as_slice() else { skip!("the device has one part") };
-    let context = Context::with_devices(&[one.clone(), two.clone()]).unwrap();
+    let context = Context::builder(&[one.clone(), two.clone()]).build().unwrap();
     let graph = Graph::new(&context, one).unwrap();
     let on = |device| Queue::builder(&context).device(device).build().unwrap();
     let (queue, foreign) = (on(one), on(two));

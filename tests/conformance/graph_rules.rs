@@ -28,7 +28,7 @@ fn g_prp_004_a_device_of_another_context() {
     let Some((queue, _)) = in_order() else { return };
     let Ok(parts) = queue.device().partition_equally(1) else { skip!("the device has no parts") };
     let [one, two, ..] = parts.as_slice() else { skip!("the device has one part") };
-    let context = Context::with_devices(std::slice::from_ref(one)).unwrap();
+    let context = Context::builder(std::slice::from_ref(one)).build().unwrap();
     assert_eq!(Graph::new(&context, two).unwrap_err().kind(), ErrorKind::Invalid);
     assert_eq!(Graph::new(&context, one).unwrap().device(), one);
 }

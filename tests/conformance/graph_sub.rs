@@ -43,9 +43,9 @@ fn g_sub_002_with_empty_nodes() {
         let values = way.device(&[1_u32; 8]);
         let sub = way.graph();
         let first = sub.add(advance_by(&values, 2, 0)).unwrap();
-        let empty = sub.after(&first).add_empty().unwrap();
+        let empty = sub.after(&first).add(Command::empty()).unwrap();
         let last = sub.after(&empty).add(advance_by(&values, 1, 1)).unwrap();
-        sub.after(&last).add_empty().unwrap();
+        sub.after(&last).add(Command::empty()).unwrap();
         let graph = way.graph();
         graph.add(advance_by(&values, 3, 0)).unwrap();
         graph.after_all_leaves().add(&way.finalize(&sub)).unwrap();

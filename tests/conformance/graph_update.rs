@@ -93,7 +93,7 @@ fn g_upd_001_nothing_changed() {
         let node = bench.add(numbered(&x, 5));
         let executable = bench.updatable();
         executable.update(&node).unwrap();
-        executable.update_nodes(&[&node, &node]).unwrap();
+        executable.update(&[&node, &node]).unwrap();
         bench.run(&executable);
         assert_eq!(bench.read(&x), counted(5, LEN));
     }
@@ -186,7 +186,7 @@ fn g_upd_010_three_dimensions_with_and_without_groups() {
         let groups = bench.add(Command::parallel_for(NdRange::new([4, 4, 4], [2, 2, 1]), positions(&b)));
         let executable = bench.updatable();
         out.update(&c).unwrap();
-        executable.update_nodes(&[&plain, &groups]).unwrap();
+        executable.update(&[&plain, &groups]).unwrap();
         bench.run(&executable);
         let (grouped, moved) = (bench.read(&b), bench.read(&c));
         for (index, (grouped, moved)) in grouped.chunks(15).zip(moved.chunks(15)).enumerate() {
@@ -212,7 +212,7 @@ fn g_upd_011_buffers() {
         let executable = bench.updatable();
         bench.run(&executable);
         values.update(b.read_write()).unwrap();
-        executable.update_nodes(&nodes).unwrap();
+        executable.update(&nodes).unwrap();
         bench.run(&executable);
         bench.queue.parallel_for(LEN, advance(b.read_write(), 10, 9)).unwrap();
         bench.run(&executable);
@@ -237,7 +237,7 @@ fn g_upd_013_smaller_and_larger() {
             bench.queue.fill(&y, 0).unwrap();
             plain.update_range(count).unwrap();
             groups.update_nd_range(NdRange::new(count, 2)).unwrap();
-            executable.update_nodes(&[&plain, &groups]).unwrap();
+            executable.update(&[&plain, &groups]).unwrap();
             bench.run(&executable);
             assert_eq!((bench.read(&x), bench.read(&y)), (counted(1, count), counted(1, count)), "{count}");
         }
@@ -339,7 +339,7 @@ fn g_upd_022_foreign_and_not_updatable() {
         let (ours, foreign) = (bench.add(numbered(&x, 1)), other.add(numbered(&x, 9)));
         let executable = bench.updatable();
         invalid(executable.update(&foreign), "is of graph");
-        invalid(executable.update_nodes(&[&ours, &foreign]), "is of graph");
+        invalid(executable.update(&[&ours, &foreign]), "is of graph");
         invalid(bench.graph.finalize().unwrap().update(&ours), "cannot be updated");
         let first = DynamicParameter::new(&other.graph, 3_u32);
         invalid(bench.graph.add(Command::parallel_for(LEN, number(&x, &first))), "another graph");
@@ -356,7 +356,7 @@ fn g_upd_023_nodes_that_are_not_kernels() {
         let refused = [
             bench.add(Command::prefetch(&x)),
             bench.add(Command::mem_advise(&x, oclave::Advice::ReadMostly)),
-            bench.graph.add_empty(),
+            bench.graph.add(Command::empty()).unwrap(),
         ];
         let kernel = bench.add(numbered(&x, 1));
         let executable = bench.updatable();
@@ -390,7 +390,7 @@ fn g_upd_023_copies_fills_and_host_tasks_get_other_commands() {
         fill.update_command(Command::fill(&x, 2)).unwrap();
         first.update_command(task(10)).unwrap();
         copy.update_command(Command::write(&y, vec![3_u32; LEN])).unwrap();
-        executable.update_nodes(&[&fill, &first, &copy, &read]).unwrap();
+        executable.update(&[&fill, &first, &copy, &read]).unwrap();
         bench.run(&executable);
         bench.queue.wait().unwrap();
         assert_eq!((target.to_vec().unwrap()[0], ran.load(Ordering::Relaxed)), (3, 11));
@@ -453,7 +453,7 @@ fn sizes_of_local_memory() {
         for node in [&first, &second] {
             node.update_nd_range(NdRange::new(LEN, 32)).unwrap();
         }
-        executable.update_nodes(&[&first, &second, &fixed]).unwrap();
+        executable.update(&[&first, &second, &fixed]).unwrap();
         bench.run(&executable);
         assert_eq!((&bench.read(&a)[..2], &bench.read(&b)[..2]), (&[32, 32][..], &[32, 32][..]));
         assert_eq!(bench.read(&data)[0], 8, "what follows no parameter stays");
@@ -477,7 +477,7 @@ fn g_dlm_005_a_local_array_of_fixed_size() {
         let executable = bench.updatable();
         bench.run(&executable);
         memory.update(&y).unwrap();
-        executable.update_nodes(&nodes[..1]).unwrap();
+        executable.update(&nodes[..1]).unwrap();
         bench.run(&executable);
         let reversed: Vec<i32> = (0..LEN as i32).map(|i| i / 8 * 8 + 7 - i % 8).collect();
         assert_eq!((bench.read(&x), bench.read(&y)), (reversed.clone(), reversed));
@@ -777,7 +777,7 @@ fn other_memory_everywhere() {
             buffer.set_write_back(false);
         }
         let build = |bench: &Bench, x, y, buffer: &Buffer<u32>| {
-            bench.graph.add_empty();
+            bench.graph.add(Command::empty()).unwrap();
             {
                 let _recording = bench.graph.record(&bench.queue).unwrap();
                 bench.queue.submit(Command::parallel_for(LEN, number(x, 4))).unwrap();

@@ -35,7 +35,7 @@ impl Setting {
     }
 
     fn with_cache(device: &Device, tables: &[&ImageTable], cache: &ProgramCache) -> Self {
-        let context = Context::with_program_cache(std::slice::from_ref(device), cache).unwrap();
+        let context = Context::builder(std::slice::from_ref(device)).program_cache(cache).build().unwrap();
         let mut setting = Self { queue: Queue::new(&context).unwrap(), bundles: Vec::new() };
         tables.iter().for_each(|table| setting.load(table));
         setting

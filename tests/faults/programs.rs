@@ -41,7 +41,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
 
 /// A context that has built nothing, and its in-order queue.
 fn setting(device: &Device) -> Result<(Context, Queue)> {
-    let context = Context::with_program_cache(std::slice::from_ref(device), &ProgramCache::Off)?;
+    let context = Context::builder(std::slice::from_ref(device)).program_cache(&ProgramCache::Off).build()?;
     let queue = Queue::new(&context)?;
     Ok((context, queue))
 }
@@ -282,7 +282,7 @@ fn program_cache(device: &Device) -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     for _ in 0..2 {
         let cache = ProgramCache::Directory(folder.path().to_owned());
-        let context = Context::with_program_cache(std::slice::from_ref(device), &cache)?;
+        let context = Context::builder(std::slice::from_ref(device)).program_cache(&cache).build()?;
         let queue = Queue::new(&context)?;
         let x = context.alloc_device::<f32>(16)?;
         queue.fill(&x, 2.0)?;

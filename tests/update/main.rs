@@ -109,14 +109,14 @@ proptest! {
                     Action::Commit(which) => {
                         let which: Vec<usize> = which.iter().map(|index| index.index(count)).collect();
                         let handles: Vec<Node> = which.iter().map(|node| nodes.nodes[*node].clone()).collect();
-                        executable.update_nodes(&handles).unwrap();
+                        executable.update(&handles).unwrap();
                         for node in which {
                             let (lane, op) = nodes.op(node);
                             committed[node] = op.resolved(lane, &values, &places);
                         }
                     }
                     Action::CommitAll => {
-                        executable.update_nodes(&nodes.nodes).unwrap();
+                        executable.update(&nodes.nodes).unwrap();
                         for (node, fixed) in committed.iter_mut().enumerate() {
                             let (lane, op) = nodes.op(node);
                             *fixed = op.resolved(lane, &values, &places);
@@ -232,7 +232,7 @@ fn a_thousand_updates_between_submissions_hold_memory_flat() {
             let before = session.live();
             for i in 1..=1000 {
                 addend.update(round * 1000 + i).unwrap();
-                executable.update_nodes(&nodes).unwrap();
+                executable.update(&nodes).unwrap();
             }
             let after = session.live();
             for kind in [ObjectKind::Kernel, ObjectKind::CommandBuffer, ObjectKind::Usm, ObjectKind::Svm] {
@@ -258,10 +258,10 @@ fn updates_take_the_way_that_the_device_has() {
         let session = Session::start();
         for i in 2..5 {
             addend.update(i).unwrap();
-            executable.update_nodes(&nodes).unwrap();
+            executable.update(&nodes).unwrap();
         }
         addend.update(4).unwrap();
-        executable.update_nodes(&nodes).unwrap();
+        executable.update(&nodes).unwrap();
         let count = |call| session.count(call);
         let (updates, sets) = (count("clUpdateMutableCommandsKHR"), count("clSetKernelArg"));
         let calls = session.counts();
@@ -307,7 +307,7 @@ fn updates_do_not_wait_and_do_not_reach_what_was_submitted() {
         let mut expected = 0;
         for i in 1..50_u32 {
             addend.update(i).unwrap();
-            executable.update_nodes(&nodes).unwrap();
+            executable.update(&nodes).unwrap();
             queue.submit_graph(&executable).unwrap();
             expected += 10 * i;
         }
@@ -346,7 +346,7 @@ fn replays_see_whole_updates_of_whatever_thread() {
                         let mut next = next.lock().unwrap();
                         value.update(*next as u32).unwrap();
                         nodes[NODES].update_command(Command::copy(cells, &slot(*next))).unwrap();
-                        executable.update_nodes(nodes).unwrap();
+                        executable.update(nodes).unwrap();
                         *next += 1;
                         drop(next);
                         // Another thread's update may come first.
@@ -377,7 +377,7 @@ fn what_is_not_updatable_is_refused_and_nothing_changes() {
     let first = DynamicParameter::new(&graph, 1_u32);
     let kernel = graph.add(Command::parallel_for(LEN, number(&value, &first))).unwrap();
     let hint = graph.add(Command::prefetch(&value)).unwrap();
-    let empty = graph.add_empty();
+    let empty = graph.add(Command::empty()).unwrap();
     let foreign = other.add(Command::parallel_for(LEN, number(&value, 1))).unwrap();
     let plain = graph.finalize().unwrap();
     let executable = graph.finalizer().updatable().finalize().unwrap();
@@ -394,9 +394,9 @@ fn what_is_not_updatable_is_refused_and_nothing_changes() {
         [(&hint, "prefetch"), (&empty, "empty"), (&foreign, "graph"), (&behind, "after the graph")]
     {
         refused(executable.update(node), because);
-        refused(executable.update_nodes(&[&kernel, node]), because);
+        refused(executable.update(&[&kernel, node]), because);
     }
-    executable.update_nodes(&[] as &[Node]).unwrap();
+    executable.update(&[] as &[Node]).unwrap();
     let queue = Queue::new(&context).unwrap();
     queue.submit_graph(&executable).unwrap();
     assert_eq!(queue.read(&value).unwrap(), (1..=LEN as u32).collect::<Vec<_>>(), "all or nothing");

@@ -286,7 +286,7 @@ fn linked_programs_are_found_on_disk_by_what_they_are_linked_of() {
     let directory = tempfile::tempdir().unwrap();
     let cache = ProgramCache::Directory(directory.path().to_owned());
     let run = |with_tree: bool| {
-        let context = Context::with_program_cache(std::slice::from_ref(&device), &cache).unwrap();
+        let context = Context::builder(std::slice::from_ref(&device)).program_cache(&cache).build().unwrap();
         let queue = Queue::new(&context).unwrap();
         let kernels = load(&queue, &kernels(if with_tree { &["sum", "tree"] } else { &["sum"] }));
         let (_sum, _tree) = (load(&queue, &sum()), load(&queue, &tree(None)));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::finalizer::Options;
@@ -18,6 +18,7 @@ use crate::driver::sequence::Sequence;
 use crate::driver::step::Step;
 use crate::driver::usm::Allocation;
 use crate::graph::model::describe::title;
+use crate::graph::model::dynamics::Changes;
 use crate::graph::model::snapshot::Frozen;
 use crate::graph::plan::flatten::Flat;
 use crate::graph::plan::partition::{Partition, partition};
@@ -39,6 +40,10 @@ pub struct ExecutableGraph(Arc<Inner>);
 pub(in crate::graph) struct Inner {
     id: u64,
     pub(in crate::graph) graph: u64,
+    /// Of the graph's nodes, and how many of them this has.
+    changes: Arc<Changes>,
+    seen: AtomicU64,
+    warned: AtomicBool,
     context: Context,
     device: Device,
     pub(in crate::graph) options: Options,
@@ -87,6 +92,7 @@ pub struct PartitionInfo {
 impl ExecutableGraph {
     pub(in crate::graph) fn new(frozen: Frozen, options: Options) -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
+        let (changes, seen) = frozen.changes();
         let (context, device) = (frozen.context().clone(), frozen.device().clone());
         let (context, device, graph) = (&context, &device, frozen.graph());
         if options.strategy == ReplayStrategy::CommandBuffer {
@@ -115,6 +121,9 @@ impl ExecutableGraph {
         Ok(Self(Arc::new(Inner {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             graph,
+            changes,
+            seen: AtomicU64::new(seen),
+            warned: AtomicBool::new(false),
             context: context.clone(),
             device: device.clone(),
             options,
@@ -134,17 +143,17 @@ impl ExecutableGraph {
     }
 
     /// The context.
-    pub fn context(&self) -> &Context {
+    pub(crate) fn context(&self) -> &Context {
         &self.0.context
     }
 
     /// The device that it runs on.
-    pub fn device(&self) -> &Device {
+    pub(crate) fn device(&self) -> &Device {
         &self.0.device
     }
 
     /// A number that no other executable graph of the process has, or had.
-    pub fn id(&self) -> u64 {
+    pub(crate) fn id(&self) -> u64 {
         self.0.id
     }
 
@@ -159,12 +168,30 @@ impl ExecutableGraph {
     }
 
     /// Whether it can be updated.
-    pub fn is_updatable(&self) -> bool {
+    pub(crate) fn is_updatable(&self) -> bool {
         self.0.options.updatable
     }
 
     pub(in crate::graph) fn is_measured(&self) -> bool {
         self.0.options.profiling
+    }
+
+    /// The nodes have what they had in the graph after so many changes.
+    pub(in crate::graph) fn note_seen(&self, changes: u64) {
+        self.0.seen.store(changes, Ordering::Relaxed);
+    }
+
+    /// Says in the log, once, that nodes of the graph were changed and this was not updated with them.
+    #[inline]
+    pub(in crate::graph) fn warn_if_behind(&self) {
+        let Inner { options, changes, seen, warned, graph, id, .. } = &*self.0;
+        let is_behind = options.updatable && changes.count() != seen.load(Ordering::Relaxed);
+        if is_behind && !warned.swap(true, Ordering::Relaxed) {
+            log::warn!(
+                "executable graph {id} runs with old values: parameters or nodes of graph {graph} were changed, and it was not \
+                 updated; call `executable.set(&parameter, value)`, or `executable.update(&nodes)` after the change"
+            );
+        }
     }
 
     /// The parts that are run as one, each behind those that it waits for.

@@ -77,14 +77,15 @@ impl ExecutableGraph {
         queue: &Queue,
         after: impl Iterator<Item = &'a Event> + Clone,
     ) -> Result<Event> {
+        self.warn_if_behind();
         let mut turn = self.inner().turn.lock().unwrap_or_else(PoisonError::into_inner);
         match &self.inner().lane {
             Some(lane) => {
                 let submitted = Promise::new(false);
                 let outcome = self.submit_parts(queue, lane, after, &mut turn, &submitted);
                 drop(turn);
-                submitted.settle(Outcome::done_now());
-                submitted.tell();
+                submitted.resolve(Outcome::done_now());
+                submitted.notify();
                 outcome
             }
             None if self.is_one_device_part() => {

@@ -54,14 +54,6 @@ impl<'a> NodeBuilder<'a> {
             None => command.add_to(self.graph, self.after, Origin::Explicit { all_leaves: self.all_leaves }),
         }
     }
-
-    /// [`Graph::add_empty`].
-    ///
-    /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) when a node is of another graph.
-    pub fn add_empty(self) -> Result<Node> {
-        self.add(Command::empty())
-    }
 }
 
 pub(in crate::graph) mod sealed {

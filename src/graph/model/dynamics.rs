@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::graph::State;
 use super::structure::NodeId;
@@ -33,6 +34,17 @@ pub(crate) struct Dynamics {
     /// By parameter.
     sites: HashMap<u64, Vec<Site>>,
     groups: Vec<Group>,
+    changes: Arc<Changes>,
+}
+
+/// How often nodes of a graph were changed, so that executables notice when they are behind.
+#[derive(Debug, Default)]
+pub(in crate::graph) struct Changes(AtomicU64);
+
+impl Changes {
+    pub(in crate::graph) fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// Commands of which one is that of the nodes.
@@ -78,6 +90,26 @@ impl Dynamics {
                 sites.retain(|site| site.owner != owner);
             }
         }
+    }
+
+    pub(in crate::graph) fn changes(&self) -> &Arc<Changes> {
+        &self.changes
+    }
+
+    /// Arguments, ranges or commands of nodes have changed.
+    pub(in crate::graph) fn note_change(&self) {
+        self.changes.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The nodes with an argument that follows a parameter; those of a group also where another of its commands is active.
+    pub(in crate::graph) fn followers(&self, parameter: u64) -> Vec<NodeId> {
+        let nodes = |site: &Site| match site.owner {
+            Owner::Node(node) => vec![node],
+            Owner::Alternative(group, _) => {
+                self.group(group).map_or_else(Vec::new, |group| group.nodes.clone())
+            }
+        };
+        self.sites(parameter).iter().flat_map(nodes).collect()
     }
 
     /// What follows a parameter.

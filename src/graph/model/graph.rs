@@ -153,11 +153,6 @@ impl Graph {
         NodeBuilder::new(self).add(command)
     }
 
-    /// Adds a node that does nothing: between groups of nodes it replaces an edge for each pair.
-    pub fn add_empty(&self) -> Node {
-        Node::new(Arc::clone(&self.0), self.0.state().structure.add(NodeData::empty(), &[]))
-    }
-
     /// For a node that depends on others: `graph.after(&a).add(command)`, `graph.after(&[&a, &b]).add(command)`.
     pub fn after<'a>(&self, nodes: impl Handles<'a, Node>) -> NodeBuilder<'_> {
         NodeBuilder::new(self).after(nodes)

@@ -74,11 +74,11 @@ impl GraphInner {
             match Role::of(kind) {
                 Role::Barrier => {
                     return Err(Error::invalid("a barrier was added, which only means something on a queue")
-                        .remedy("add an empty node: `graph.after_all_leaves().add_empty()`"));
+                        .remedy("add an empty node: `graph.after_all_leaves().add(Command::empty())`"));
                 }
                 Role::Marker if free => {
                     return Err(Error::invalid("a marker was added, which only means something on a queue")
-                        .remedy("add an empty node: `graph.after_all_leaves().add_empty()`"));
+                        .remedy("add an empty node: `graph.after_all_leaves().add(Command::empty())`"));
                 }
                 Role::Marker | Role::Plain => {}
             }

@@ -10,7 +10,7 @@ use super::structure::NodeId;
 use super::tracks::TrackId;
 use crate::command::CommandKind;
 use crate::event::Recorded;
-use crate::{Error, Event, Graph, Result};
+use crate::{Error, Event, Result};
 
 /// What a node does (section 7.4, `node_type`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -65,7 +65,7 @@ impl fmt::Display for NodeType {
     }
 }
 
-/// A command in a [`Graph`].
+/// A command in a [`Graph`](crate::Graph).
 ///
 /// A handle: clones are of the same node, and equal. It keeps what the graph holds alive, but does not keep queues
 /// recording to it.
@@ -114,11 +114,6 @@ impl Node {
         self.graph.nodes_of(state.structure.successors(self.id).iter().copied())
     }
 
-    /// Whether the node is of this graph.
-    pub fn is_in(&self, graph: &Graph) -> bool {
-        Arc::ptr_eq(&self.graph, graph.inner())
-    }
-
     /// The node that was made for a command when it was recorded.
     ///
     /// # Errors
@@ -165,10 +160,4 @@ pub(crate) struct NodeData {
     pub(crate) track: Option<TrackId>,
     /// The dynamic command group that its command comes from.
     pub(crate) group: Option<GroupId>,
-}
-
-impl NodeData {
-    pub(crate) fn empty() -> Self {
-        Self { command: Arc::new(CommandKind::Empty), track: None, group: None }
-    }
 }

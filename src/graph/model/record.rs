@@ -13,6 +13,7 @@ use crate::{Error, Event, Queue, Result};
 
 /// What a queue does with commands (section 7.6.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum QueueState {
     /// It gives them to the device.
     Executing,

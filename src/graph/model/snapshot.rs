@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::dynamics::Changes;
 use super::graph::GraphInner;
 use super::structure::NodeId;
 use crate::command::CommandKind;
@@ -11,6 +12,7 @@ use crate::{Context, Device, Error, Result};
 /// is changed; everything else is a copy.
 pub(crate) struct Frozen {
     graph: u64,
+    changes: (Arc<Changes>, u64),
     context: Context,
     device: Device,
     /// By number.
@@ -58,6 +60,7 @@ impl GraphInner {
         let nodes = state.structure.len();
         let mut frozen = Frozen {
             graph: self.id(),
+            changes: (Arc::clone(state.dynamics.changes()), state.dynamics.changes().count()),
             context: self.context().clone(),
             device: self.device().clone(),
             commands: Vec::with_capacity(nodes),
@@ -88,6 +91,11 @@ impl Frozen {
     /// The number of the graph that it was made from.
     pub(crate) fn graph(&self) -> u64 {
         self.graph
+    }
+
+    /// How often nodes of the graph are changed, and how often they were when it was frozen.
+    pub(in crate::graph) fn changes(&self) -> (Arc<Changes>, u64) {
+        (Arc::clone(&self.changes.0), self.changes.1)
     }
 
     pub(crate) fn context(&self) -> &Context {

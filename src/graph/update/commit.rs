@@ -54,24 +54,18 @@ enum How {
 }
 
 impl ExecutableGraph {
-    /// Updates a node: its arguments, range and command become those that the node has now in the graph that this was finalized from.
+    /// Updates one node or several: their arguments, ranges and commands become those that the nodes have now in the graph
+    /// that this was finalized from.
     ///
-    /// Submissions that were made before keep what they had, whether they have run or not; nothing is waited for. Nodes of kernels,
-    /// copies, fills and host tasks can be updated; edges stay as they are.
-    ///
-    /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) when the executable was not finalized as [updatable](crate::Finalizer::updatable), when the node is of another
-    /// graph, was added after it was finalized, or is of a type that cannot be updated; what a queue would refuse its command for.
-    /// Nothing has changed then.
-    pub fn update(&self, node: &Node) -> Result<()> {
-        self.update_nodes(node)
-    }
-
-    /// Updates several nodes at once, as [`update`](Self::update): all, or none if it fails. The driver is told of all of them in one call.
+    /// Submissions that were made before keep what they had, whether they have run or not; nothing is waited for. Nodes of
+    /// kernels, copies, fills and host tasks can be updated; edges stay as they are. All nodes are updated, or none if one
+    /// fails. The driver is told of all of them in one call.
     ///
     /// # Errors
-    /// As there.
-    pub fn update_nodes<'a>(&self, nodes: impl Handles<'a, Node>) -> Result<()> {
+    /// [`Invalid`](crate::ErrorKind::Invalid) when the executable was not finalized as [updatable](crate::Finalizer::updatable),
+    /// when a node is of another graph, was added after it was finalized, or is of a type that cannot be updated; what a queue
+    /// would refuse its command for.
+    pub fn update<'a>(&self, nodes: impl Handles<'a, Node>) -> Result<()> {
         self.check_updatable()?;
         let mut nodes = nodes.handles().peekable();
         let Some(first) = nodes.peek() else { return Ok(()) };
@@ -81,8 +75,11 @@ impl ExecutableGraph {
         }
         self.locked(|state| {
             let mut source = graph.state();
+            let changes = source.dynamics.changes().count();
             let chosen = self.choose(state, &mut source, graph, nodes)?;
-            self.commit(state, chosen)
+            let before = self.commit(state, chosen)?;
+            self.note_seen(changes);
+            Ok(before)
         })
     }
 
@@ -153,7 +150,7 @@ impl ExecutableGraph {
         })
     }
 
-    fn check_updatable(&self) -> Result<()> {
+    pub(super) fn check_updatable(&self) -> Result<()> {
         if self.is_updatable() {
             return Ok(());
         }

@@ -1,6 +1,7 @@
 //! Commands of which one is that of a node (section 7.4.3).
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::command::{Command, CommandKind};
@@ -100,7 +101,9 @@ impl DynamicCommandGroup {
             let message = format!("command {index} of a dynamic command group of {}", self.len);
             return Err(self.graph.at(Error::invalid(message)));
         }
-        self.graph.state().activate(self.id, index);
+        let mut state = self.graph.state();
+        state.activate(self.id, index);
+        state.dynamics.note_change();
         Ok(())
     }
 }
@@ -172,6 +175,12 @@ impl PartialEq for DynamicCommandGroup {
 }
 
 impl Eq for DynamicCommandGroup {}
+
+impl Hash for DynamicCommandGroup {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.graph.id(), self.id).hash(state);
+    }
+}
 
 impl fmt::Debug for DynamicCommandGroup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

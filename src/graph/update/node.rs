@@ -70,6 +70,7 @@ impl Node {
                     *range = to;
                 }
             });
+            state.dynamics.note_change();
             Ok(())
         };
         set().map_err(|error| graph.at(error.at(format!("node {}", self.index()))))
@@ -107,6 +108,7 @@ impl Node {
                     .remedy("make another command of the group active"));
             }
             let before = state.replace(self.id(), kind);
+            state.dynamics.note_change();
             drop(state);
             drop(before);
             Ok(())

@@ -2,6 +2,7 @@
 
 use std::borrow::Borrow;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -11,7 +12,10 @@ use crate::command::{Argument, CommandKind, Given, Parameter, Place, Value, newe
 use crate::graph::model::graph::GraphInner;
 use crate::graph::model::insert::check_part;
 use crate::memory::{KernelPointer, KernelPointerMut, Pointer, UsmKind, pointer};
-use crate::{AccessKind, Accessor, Graph, KernelLocal, KernelValue, Local, RawArgument, Result, UsmSlice};
+use crate::{
+    AccessKind, Accessor, Error, ExecutableGraph, Graph, KernelLocal, KernelValue, Local, RawArgument,
+    Result, UsmSlice,
+};
 
 /// A value that arguments of kernels in a graph follow.
 ///
@@ -79,6 +83,7 @@ impl<V: DynamicValue> DynamicParameter<V> {
         let state = self.graph.state();
         self.check(&state, &value).map_err(|error| self.graph.at(error.at("dynamic parameter")))?;
         let before = self.parameter.set(value);
+        state.dynamics.note_change();
         drop(state);
         drop(before);
         Ok(())
@@ -101,6 +106,47 @@ impl<V: DynamicValue> DynamicParameter<V> {
             command.check(self.graph.context(), self.graph.device())?;
         }
         Ok(())
+    }
+}
+
+impl ExecutableGraph {
+    /// Gives a parameter a value, and updates this executable with the nodes that follow the parameter: in one call what
+    /// [`DynamicParameter::update`] and [`ExecutableGraph::update`] do. Nodes that were added after it was finalized are left out.
+    ///
+    /// Other executables of the graph keep the value that they have. If one is submitted like that, the log has a warning.
+    ///
+    /// ```no_run
+    /// # use oclave::{DynamicParameter, ExecutableGraph, Queue, Result};
+    /// # fn f(queue: &Queue, executable: &ExecutableGraph, alpha: &DynamicParameter<f32>) -> Result<()> {
+    /// for step in 0..10 {
+    ///     executable.set(alpha, step as f32)?;
+    ///     queue.submit_graph(executable)?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As those two. [`Invalid`](crate::ErrorKind::Invalid) when the parameter is of another graph. If a command is refused with
+    /// the value, the graph has the value and the executable has not.
+    pub fn set<V: DynamicValue>(&self, parameter: &DynamicParameter<V>, value: impl Borrow<V>) -> Result<()> {
+        self.check_updatable()?;
+        let graph = &parameter.graph;
+        if graph.id() != self.inner().graph {
+            let message = format!(
+                "the parameter is of graph {}, the executable of graph {}",
+                graph.id(),
+                self.inner().graph
+            );
+            return Err(Error::invalid(message).at("dynamic parameter"));
+        }
+        parameter.update(value)?;
+        let followers = graph.state().dynamics.followers(parameter.parameter.id());
+        let flat = self.flat();
+        let known = followers.into_iter().filter(|node| flat.position(node.index()).is_some());
+        let nodes = graph.nodes_of(known);
+        drop(flat);
+        self.update(&nodes)
     }
 }
 
@@ -257,6 +303,12 @@ impl<V> PartialEq for DynamicParameter<V> {
 }
 
 impl<V> Eq for DynamicParameter<V> {}
+
+impl<V> Hash for DynamicParameter<V> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.parameter.id().hash(state);
+    }
+}
 
 impl<V> fmt::Debug for DynamicParameter<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,14 +7,12 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::area::triple;
 use super::host_accessor::{HostReader, HostWriter};
-use super::object::Sizes;
 use super::requirement::{AccessMode, Requirement};
 use crate::command::{Contents, CopyFrom, CopyTo, Place, Placed};
 use crate::memory::bounds;
 use crate::memory::pointer::{KernelPointer, KernelPointerMut, Pointer, sealed};
-use crate::{Error, Range, Result};
+use crate::{Error, Result, Shape};
 
 /// What is done through an accessor, as types.
 pub mod access {
@@ -51,31 +49,55 @@ pub trait AccessKind: sealed_mode::Sealed + 'static {
     /// Elements `T` in a host task: `&[T]`, or `&mut [T]` where they are written.
     type View<'a, T: 'a>;
 
+    /// Elements `T` on the host: [`HostReader`], or [`HostWriter`] where they are written.
+    type Host<T: Pod>;
+
     #[doc(hidden)]
     fn view<T>(data: &mut [T]) -> Self::View<'_, T>;
+
+    #[doc(hidden)]
+    fn host<T: Pod>(part: &Arc<Requirement>, range: Shape) -> Result<Self::Host<T>>;
 }
 
 impl AccessKind for access::Read {
     type View<'a, T: 'a> = &'a [T];
 
+    type Host<T: Pod> = HostReader<T>;
+
     fn view<T>(data: &mut [T]) -> &[T] {
         data
+    }
+
+    fn host<T: Pod>(part: &Arc<Requirement>, range: Shape) -> Result<HostReader<T>> {
+        HostReader::open(part, range)
     }
 }
 
 impl AccessKind for access::Write {
     type View<'a, T: 'a> = &'a mut [T];
 
+    type Host<T: Pod> = HostWriter<T>;
+
     fn view<T>(data: &mut [T]) -> &mut [T] {
         data
+    }
+
+    fn host<T: Pod>(part: &Arc<Requirement>, range: Shape) -> Result<HostWriter<T>> {
+        HostWriter::open(part, range)
     }
 }
 
 impl AccessKind for access::ReadWrite {
     type View<'a, T: 'a> = &'a mut [T];
 
+    type Host<T: Pod> = HostWriter<T>;
+
     fn view<T>(data: &mut [T]) -> &mut [T] {
         data
+    }
+
+    fn host<T: Pod>(part: &Arc<Requirement>, range: Shape) -> Result<HostWriter<T>> {
+        HostWriter::open(part, range)
     }
 }
 
@@ -100,13 +122,13 @@ impl Reads for access::ReadWrite {}
 #[must_use = "an accessor does nothing until a command is given it"]
 pub struct Accessor<T, A = access::ReadWrite> {
     requirement: Arc<Requirement>,
-    range: Range,
+    range: Shape,
     ty: PhantomData<fn() -> (T, A)>,
 }
 
 impl<T: Pod, A: AccessKind> Accessor<T, A> {
     /// `requirement` has the mode of `A` and the extent of `range`.
-    pub(super) fn new(mut requirement: Requirement, range: Range) -> Self {
+    pub(super) fn new(mut requirement: Requirement, range: Shape) -> Self {
         requirement.access = A::MODE;
         Self { requirement: Arc::new(requirement), range, ty: PhantomData }
     }
@@ -115,12 +137,12 @@ impl<T: Pod, A: AccessKind> Accessor<T, A> {
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when they are not within this accessor, or when the dimensions differ.
-    pub fn part(&self, offset: impl Into<Range>, extent: impl Into<Range>) -> Result<Self> {
+    pub fn part(&self, offset: impl Into<Shape>, extent: impl Into<Shape>) -> Result<Self> {
         let (offset, extent) = (offset.into(), extent.into());
         let mut requirement = Requirement::clone(&self.requirement);
         requirement.area = requirement
             .area
-            .part(triple(offset, 0), triple(extent, 1))
+            .part(offset.triple(0), extent.triple(1))
             .filter(|_| {
                 [offset.dimensions(), extent.dimensions()]
                     == [self.range.dimensions(), self.range.dimensions()]
@@ -128,9 +150,9 @@ impl<T: Pod, A: AccessKind> Accessor<T, A> {
             .ok_or_else(|| {
                 Error::invalid(format!(
                     "{} elements from {} on are not within {} elements of {}",
-                    Sizes(extent),
-                    Sizes(offset),
-                    Sizes(self.range),
+                    extent,
+                    offset,
+                    self.range,
                     self.requirement.object()
                 ))
             })?;
@@ -155,22 +177,12 @@ impl<T: Pod, A: AccessKind> Accessor<T, A> {
     }
 
     /// How many elements in each dimension.
-    pub fn range(&self) -> Range {
+    pub fn shape(&self) -> Shape {
         self.range
-    }
-
-    /// How many elements.
-    pub fn len(&self) -> usize {
-        self.requirement.area().len()
     }
 
     pub(super) fn requirement(&self) -> &Arc<Requirement> {
         &self.requirement
-    }
-
-    /// Whether there is no element.
-    pub fn is_empty(&self) -> bool {
-        self.requirement.area().is_empty()
     }
 }
 
@@ -183,41 +195,20 @@ impl<T: Pod, A: Writes> Accessor<T, A> {
         requirement.no_init = true;
         Self { requirement: Arc::new(requirement), range: self.range, ty: PhantomData }
     }
-
-    fn open_writer(&self) -> Result<HostWriter<T>> {
-        HostWriter::open(&self.requirement, self.range)
-    }
 }
 
-impl<T: Pod> Accessor<T, access::Read> {
-    /// The elements on the host, when the commands that write them have run. What they become later is not seen.
+impl<T: Pod, A: AccessKind> Accessor<T, A> {
+    /// The elements on the host, when the commands that use them have run: a [`HostReader`], or a [`HostWriter`] where they
+    /// are written.
+    ///
+    /// A reader does not see what the elements become later. Commands that use elements of a writer wait until it is dropped
+    /// or [finished](HostWriter::finish).
     ///
     /// # Errors
     /// When a command that writes them failed; [`Invalid`](crate::ErrorKind::Invalid) while a [`HostWriter`] of one of them
     /// lives; [`MemoryAllocation`](crate::ErrorKind::MemoryAllocation) when the host has no room.
-    pub fn host(&self) -> Result<HostReader<T>> {
-        HostReader::open(&self.requirement, self.range)
-    }
-}
-
-impl<T: Pod> Accessor<T, access::Write> {
-    /// The elements on the host, for writing, when the commands that use them have run. Commands that use them wait
-    /// until the writer is dropped or [finished](HostWriter::finish).
-    ///
-    /// # Errors
-    /// As [`Accessor::<T, Read>::host`](Accessor::host).
-    pub fn host(&self) -> Result<HostWriter<T>> {
-        self.open_writer()
-    }
-}
-
-impl<T: Pod> Accessor<T, access::ReadWrite> {
-    /// The elements on the host, for reading and writing; as for [`access::Write`].
-    ///
-    /// # Errors
-    /// As [`Accessor::<T, Read>::host`](Accessor::host).
-    pub fn host(&self) -> Result<HostWriter<T>> {
-        self.open_writer()
+    pub fn host(&self) -> Result<A::Host<T>> {
+        A::host(&self.requirement, self.range)
     }
 }
 

@@ -3,8 +3,6 @@
 //! Everything has three dimensions here. A buffer with fewer has the last ones. The elements of a row, which is the last
 //! dimension, are contiguous in memory.
 
-use crate::Range;
-
 /// Three sizes or offsets, slowest dimension first.
 pub(crate) type Triple = [usize; 3];
 
@@ -13,16 +11,6 @@ pub(crate) type Triple = [usize; 3];
 pub(crate) struct Area {
     pub(crate) offset: Triple,
     pub(crate) extent: Triple,
-}
-
-/// A range of one to three dimensions as one of three.
-pub(crate) fn triple(range: Range, missing: usize) -> Triple {
-    let [x, y, z] = range.sizes();
-    match range.dimensions() {
-        1 => [missing, missing, x],
-        2 => [missing, x, y],
-        _ => [x, y, z],
-    }
 }
 
 /// What is left of an area without another.

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::accessor::{AccessKind, Accessor, access};
-use super::area::{Area, triple};
+use super::area::Area;
 use super::host_accessor::{HostReader, HostWriter};
 use super::native::NativeTarget;
-use super::object::{Object, Sizes};
+use super::object::Object;
 use super::requirement::{AccessMode, Requirement};
 use super::write_back::{Final, WriteBack};
 use crate::memory::{AsyncSource, HostTarget};
-use crate::{Error, Range, Result};
+use crate::{Error, Result, Shape};
 
 /// An array with one to three dimensions that orders the commands that use it (SYCL 2020, section 4.7.2).
 ///
@@ -38,9 +38,9 @@ use crate::{Error, Range, Result};
 /// ```
 ///
 /// # Layout
-/// Elements lie row by row, the last dimension side by side: element `[i, j, k]` of `[planes, rows, columns]` is at index
-/// `(i * rows + j) * columns + k`. A kernel that runs over all of it is given the range `[columns, rows, planes]`, as
-/// neighbouring work-items (`get_global_id(0)`) best use neighbouring elements.
+/// Elements lie row by row, the last dimension side by side: element `[i, j, k]` of the [`Shape`] `[planes, rows, columns]` is
+/// at index `(i * rows + j) * columns + k`. A kernel runs over all of it with `buffer.shape().work_items()`, so that neighbouring
+/// work-items (`get_global_id(0)`) use neighbouring elements.
 ///
 /// # Lifetime
 /// Clones, sub-buffers, accessors and commands share a buffer. Dropping the last clone returns at once. The memory is freed
@@ -50,7 +50,7 @@ use crate::{Error, Range, Result};
 pub struct Buffer<T: Pod> {
     handle: Arc<Final<T>>,
     area: Area,
-    range: Range,
+    range: Shape,
     is_sub_buffer: bool,
 }
 
@@ -60,8 +60,8 @@ impl<T: Pod> Buffer<T> {
     /// # Errors
     /// [`MemoryAllocation`](crate::ErrorKind::MemoryAllocation) when its size cannot be addressed. Memory is not needed before
     /// it is used.
-    pub fn new(range: impl Into<Range>) -> Result<Self> {
-        Object::new::<T>(range.into()).map(Self::of)
+    pub fn new(shape: impl Into<Shape>) -> Result<Self> {
+        Object::new::<T>(shape.into()).map(Self::of)
     }
 
     /// A buffer with contents: a `Vec<T>` or an `Arc<[T]>` of as many elements, in the order of memory. They are kept until a device needs
@@ -69,8 +69,8 @@ impl<T: Pod> Buffer<T> {
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) for another number of elements; else as [`Buffer::new`].
-    pub fn with_data(range: impl Into<Range>, data: impl Into<AsyncSource<T>>) -> Result<Self> {
-        let object = Object::new::<T>(range.into())?;
+    pub fn with_data(shape: impl Into<Shape>, data: impl Into<AsyncSource<T>>) -> Result<Self> {
+        let object = Object::new::<T>(shape.into())?;
         let source = data.into().into_bytes();
         if source.bytes().len() != object.size_bytes() {
             return Err(Error::invalid(format!(
@@ -90,20 +90,12 @@ impl<T: Pod> Buffer<T> {
         Self::with_data(data.len(), data)
     }
 
-    /// A buffer with a copy of the elements of a slice.
-    ///
-    /// # Errors
-    /// As [`Buffer::with_data`].
-    pub fn from_slice(range: impl Into<Range>, data: &[T]) -> Result<Self> {
-        Self::with_data(range, data.to_vec())
-    }
-
     /// A buffer with a copy of host memory, to which its contents go back ([`Buffer::set_final_data`]).
     ///
     /// # Errors
     /// As [`Buffer::with_data`].
-    pub fn with_host_data(range: impl Into<Range>, data: &HostTarget<T>) -> Result<Self> {
-        let buffer = Self::with_data(range, data.to_vec()?)?;
+    pub fn with_host_data(shape: impl Into<Shape>, data: &HostTarget<T>) -> Result<Self> {
+        let buffer = Self::with_data(shape, data.to_vec()?)?;
         buffer.set_final_data(Some(data))?;
         Ok(buffer)
     }
@@ -123,7 +115,7 @@ impl<T: Pod> Buffer<T> {
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when the elements are not within the buffer or not contiguous, when the
     /// dimensions differ, and when this is a sub-buffer itself.
-    pub fn sub_buffer(&self, offset: impl Into<Range>, extent: impl Into<Range>) -> Result<Self> {
+    pub fn sub_buffer(&self, offset: impl Into<Shape>, extent: impl Into<Shape>) -> Result<Self> {
         let (offset, extent) = (offset.into(), extent.into());
         let object = self.handle.object();
         if self.is_sub_buffer {
@@ -131,26 +123,20 @@ impl<T: Pod> Buffer<T> {
                 .remedy("make it from the buffer itself"));
         }
         let same = [offset.dimensions(), extent.dimensions()] == [self.range.dimensions(); 2];
-        let area = self.area.part(triple(offset, 0), triple(extent, 1)).filter(|_| same);
+        let area = self.area.part(offset.triple(0), extent.triple(1)).filter(|_| same);
         let area = area.ok_or_else(|| object.beyond(offset, extent))?;
         if area.runs(object.shape()).nth(1).is_some() {
             return Err(Error::invalid(format!(
                 "{} elements from {} on do not lie side by side in {object}",
-                Sizes(extent),
-                Sizes(offset)
+                extent, offset
             ))
             .remedy("give all dimensions but one their full size, or use a part of an accessor"));
         }
         Ok(Self { handle: Arc::clone(&self.handle), area, range: extent, is_sub_buffer: true })
     }
 
-    /// Whether it is a part of another buffer.
-    pub fn is_sub_buffer(&self) -> bool {
-        self.is_sub_buffer
-    }
-
     /// How many elements in each dimension.
-    pub fn range(&self) -> Range {
+    pub fn shape(&self) -> Shape {
         self.range
     }
 

@@ -14,24 +14,24 @@ use super::object::Storage;
 use super::requirement::Requirement;
 use crate::event::{Outcome, Promise};
 use crate::memory::zeroed;
-use crate::{Event, Range, Result};
+use crate::{Event, Result, Shape};
 
 /// Elements of a buffer on the host, as they were when it was opened; made by [`Accessor::host`](super::Accessor::host).
 ///
 /// They lie side by side, the last dimension fastest.
 pub struct HostReader<T> {
     data: Vec<T>,
-    range: Range,
+    range: Shape,
 }
 
 impl<T: Pod> HostReader<T> {
-    pub(super) fn open(requirement: &Requirement, range: Range) -> Result<Self> {
+    pub(super) fn open(requirement: &Requirement, range: Shape) -> Result<Self> {
         requirement.object().recorders().check()?;
         Ok(Self { data: read(requirement)?, range })
     }
 
     /// How many elements in each dimension.
-    pub fn range(&self) -> Range {
+    pub fn shape(&self) -> Shape {
         self.range
     }
 
@@ -73,7 +73,7 @@ impl<T: fmt::Debug> fmt::Debug for HostReader<T> {
 #[must_use = "commands that use the part wait until this is dropped"]
 pub struct HostWriter<T: Pod> {
     data: Vec<T>,
-    range: Range,
+    range: Shape,
     requirement: Arc<Requirement>,
     /// Where the elements go; `None`: with contents that are on the host.
     home: Option<Storage>,
@@ -82,7 +82,7 @@ pub struct HostWriter<T: Pod> {
 }
 
 impl<T: Pod> HostWriter<T> {
-    pub(super) fn open(requirement: &Arc<Requirement>, range: Range) -> Result<Self> {
+    pub(super) fn open(requirement: &Arc<Requirement>, range: Shape) -> Result<Self> {
         let (object, area) = (requirement.object(), requirement.area());
         object.recorders().check()?;
         let mut data: Vec<T> = zeroed(area.len())?;
@@ -99,7 +99,7 @@ impl<T: Pod> HostWriter<T> {
     }
 
     /// How many elements in each dimension.
-    pub fn range(&self) -> Range {
+    pub fn shape(&self) -> Shape {
         self.range
     }
 
@@ -120,7 +120,7 @@ impl<T: Pod> HostWriter<T> {
             .lock()
             .end_host_write(&self.requirement, self.home.as_ref(), source)
             .map_err(|error| error.at(object.to_string()));
-        promise.settle(match &outcome {
+        promise.resolve(match &outcome {
             Ok(()) => Outcome::done_now(),
             Err(error) => Outcome::Failed(error.clone()),
         });
@@ -128,7 +128,7 @@ impl<T: Pod> HostWriter<T> {
             // Commands that wait already fail with it. Later ones do not, so it is reported here.
             object.lock().tracker.forget_completed();
         }
-        promise.tell();
+        promise.notify();
         object.host_writer_closed();
         outcome
     }

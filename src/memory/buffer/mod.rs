@@ -31,7 +31,6 @@ mod transfer;
 mod write_back;
 
 pub use accessor::{AccessKind, Accessor, Reads, Writes, access};
-pub(crate) use area::triple;
 pub use buffer::Buffer;
 pub(crate) use hazards::{Dependency, Tracker};
 pub use host_accessor::{HostReader, HostWriter};

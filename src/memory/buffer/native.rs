@@ -8,7 +8,7 @@ use super::buffer::Buffer;
 use crate::driver::mem::MemObject;
 use crate::driver::native::MemHandle;
 use crate::memory::zeroed;
-use crate::{Context, Error, Range, Result};
+use crate::{Context, Error, Result, Shape};
 
 /// A `cl_mem` that contents go back to.
 pub(super) struct NativeTarget {
@@ -36,7 +36,7 @@ impl<T: Pod> Buffer<T> {
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) for a `cl_mem` of another context, one that is no buffer, and one with fewer elements; when the
     /// driver refuses to read it (`CL_MEM_HOST_WRITE_ONLY`, `CL_MEM_HOST_NO_ACCESS`); else as [`Buffer::new`].
-    pub fn from_native(context: &Context, memory: MemHandle, range: impl Into<Range>) -> Result<Self> {
+    pub fn from_native(context: &Context, memory: MemHandle, range: impl Into<Shape>) -> Result<Self> {
         let range = range.into();
         let memory = MemObject::of_native(context.driver(), memory)?;
         let buffer = Self::new(range)?;

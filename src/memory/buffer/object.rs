@@ -10,18 +10,18 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::area::{Area, Triple, triple};
+use super::area::{Area, Triple};
 use super::hazards::Tracker;
 use super::recorded::Recorders;
 use crate::driver::host::HostSource;
 use crate::driver::usm::{Allocation, Kind};
 use crate::memory::Region;
-use crate::{Context, Error, ErrorKind, Event, Queue, Range, Result};
+use crate::{Context, Error, ErrorKind, Event, Queue, Result, Shape};
 
 /// A buffer, without the type of its elements.
 pub(crate) struct Object {
     id: u64,
-    range: Range,
+    range: Shape,
     shape: Triple,
     element: Layout,
     type_name: &'static str,
@@ -74,9 +74,9 @@ pub(super) enum Contents {
 
 impl Object {
     /// A buffer of elements `T`, all zero.
-    pub(super) fn new<T>(range: Range) -> Result<Self> {
+    pub(super) fn new<T>(range: Shape) -> Result<Self> {
         static IDS: AtomicU64 = AtomicU64::new(0);
-        let shape = triple(range, 1);
+        let shape = range.triple(1);
         let size = shape.iter().try_fold(size_of::<T>(), |size, extent| size.checked_mul(*extent));
         let sides = shape.iter().try_fold(1_usize, |size, extent| size.checked_mul((*extent).max(1)));
         if size.is_none_or(|size| size > isize::MAX as usize) || sides.is_none() {
@@ -84,7 +84,7 @@ impl Object {
                 ErrorKind::MemoryAllocation,
                 format!(
                     "a buffer of {} elements of {} bytes is more than can be addressed",
-                    Sizes(range),
+                    range,
                     size_of::<T>()
                 ),
             ));
@@ -120,7 +120,7 @@ impl Object {
         self.id
     }
 
-    pub(super) fn range(&self) -> Range {
+    pub(super) fn range(&self) -> Shape {
         self.range
     }
 
@@ -211,8 +211,8 @@ impl Object {
     }
 
     /// The error of an area that is not within the buffer.
-    pub(super) fn beyond(&self, offset: Range, extent: Range) -> Error {
-        Error::invalid(format!("{} elements from {} on are not within {self}", Sizes(extent), Sizes(offset)))
+    pub(super) fn beyond(&self, offset: Shape, extent: Shape) -> Error {
+        Error::invalid(format!("{extent} elements from {offset} on are not within {self}"))
     }
 }
 
@@ -232,19 +232,9 @@ fn allocate(context: &Context, size_bytes: usize, align_bytes: usize) -> Result<
     Allocation::new(context.driver(), device, kind, size_bytes, align_bytes)
 }
 
-/// A range as its sizes.
-pub(super) struct Sizes(pub(super) Range);
-
-impl fmt::Display for Sizes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sizes = self.0.sizes();
-        fmt::Debug::fmt(sizes.get(..self.0.dimensions()).unwrap_or(&sizes), f)
-    }
-}
-
 impl fmt::Display for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "buffer {} of {} `{}`", self.id, Sizes(self.range), self.type_name)
+        write!(f, "buffer {} of {} `{}`", self.id, self.range, self.type_name)
     }
 }
 

@@ -38,7 +38,7 @@ mod sealed {
         }
 
         fn open(&self, context: &Context) -> Result<Vec<T>> {
-            let mut data = zeroed(self.len())?;
+            let mut data = zeroed(self.requirement().area().len())?;
             self.requirement().read_in(context, bytemuck::cast_slice_mut(&mut data))?;
             Ok(data)
         }

@@ -20,7 +20,7 @@ use crate::runtime::Counted;
 use crate::{Error, Event, Queue, Result, runtime};
 
 /// A command that waits.
-struct Held {
+struct DeferredCommand {
     /// Dependencies that are not met, and one while it is being set up.
     missing: AtomicUsize,
     /// Host tasks wait for what the driver has to end; others leave that to the driver.
@@ -67,7 +67,7 @@ struct Work {
 ///
 /// # Errors
 /// When the host accesses its memory, and for events of a recording.
-pub(super) fn hold_back<'a>(
+pub(super) fn defer<'a>(
     queue: &Queue,
     prepared: Prepared,
     after: impl Iterator<Item = &'a Event> + Clone,
@@ -95,7 +95,7 @@ pub(super) fn hold_back<'a>(
         failure: None,
         session: hook::session(),
     };
-    let held = Arc::new(Held {
+    let held = Arc::new(DeferredCommand {
         missing: AtomicUsize::new(1),
         is_task,
         work: Mutex::new(Some(work)),
@@ -127,7 +127,7 @@ fn native_order(queue: &Queue, is_first: bool) -> Result<Option<Event>> {
     queue.driver().marker_of_all().map(|marker| marker.map(Event::native))
 }
 
-impl Held {
+impl DeferredCommand {
     /// Adds a dependency.
     fn depend_on(self: &Arc<Self>, event: &Event, tie: Tie) {
         self.missing.fetch_add(1, Ordering::AcqRel);
@@ -299,10 +299,10 @@ impl Held {
             }
             (outcome, _) => outcome,
         };
-        self.promise.settle(outcome);
+        self.promise.resolve(outcome);
         queue.order().leave(ticket);
         drop(queue);
-        self.promise.tell();
+        self.promise.notify();
     }
 }
 
@@ -316,12 +316,12 @@ fn without(prepared: Prepared) -> Result<()> {
 
 thread_local! {
     /// What became ready while this thread runs something that was.
-    static READY: RefCell<Option<VecDeque<Arc<Held>>>> = const { RefCell::new(None) };
+    static READY: RefCell<Option<VecDeque<Arc<DeferredCommand>>>> = const { RefCell::new(None) };
 }
 
 /// Runs a command whose dependencies are met, and then those that become ready by that, one after the other: chains may be
 /// longer than the stack.
-fn run_ready(held: Arc<Held>) {
+fn run_ready(held: Arc<DeferredCommand>) {
     let nested = READY.with_borrow_mut(|ready| match ready {
         Some(ready) => {
             ready.push_back(Arc::clone(&held));

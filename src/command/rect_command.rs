@@ -13,7 +13,7 @@ use crate::memory::Block;
 
 /// A copy or fill, at least one end of which lies in rows.
 #[derive(Debug)]
-pub(crate) enum InRows {
+pub(crate) enum RectCommand {
     Copy {
         from: Block,
         to: Block,
@@ -33,7 +33,7 @@ pub(crate) enum InRows {
     },
 }
 
-impl InRows {
+impl RectCommand {
     /// As [`Prepared::execute`](super::Prepared::execute).
     pub(super) fn execute(&self, queue: &Arc<Queue>, after: &[&Event], held: bool) -> Result<Event> {
         match self {
