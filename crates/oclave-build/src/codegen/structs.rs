@@ -98,7 +98,7 @@ pub(crate) fn fields(known: &StructType, name: &Ident, types: &mut Types<'_>) ->
     }
 }
 
-/// A private field for the bytes between two fields, or after the last.
+/// A field for the bytes between two fields, or after the last. It is public, so that values can be written by field names.
 fn pad(
     end: u64,
     until: u64,
@@ -109,7 +109,8 @@ fn pad(
     if until > end {
         let name = ident(&scope.take("_padding".to_owned()));
         let count = Literal::u64_unsuffixed(until - end);
-        fields.push(quote!(#name: [u8; #count]));
+        let doc = docs(&["Padding; any bytes.".to_owned()]);
+        fields.push(quote!(#doc pub #name: [u8; #count]));
         values.push(quote!(#name: [0; #count]));
     }
 }

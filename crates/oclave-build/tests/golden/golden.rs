@@ -33,14 +33,16 @@ pub mod first {
     pub struct Item {
         /// `uchar` at byte 0.
         pub kind: u8,
-        _padding: [u8; 7],
+        /// Padding; any bytes.
+        pub _padding: [u8; 7],
         /// `double` at byte 8.
         pub weight: f64,
         /// `float3` at byte 16.
         pub at: ::oclave::vector::Float3,
         /// `int[2][3]` at byte 32.
         pub grid: [[i32; 3]; 2],
-        _padding_: [u8; 8],
+        /// Padding; any bytes.
+        pub _padding_: [u8; 8],
     }
     impl ::core::cmp::PartialEq for Item {
         fn eq(&self, other: &Self) -> bool {
@@ -102,7 +104,8 @@ pub mod first {
     pub struct Wide {
         /// `int` at byte 0.
         pub value: i32,
-        _padding: [u8; 28],
+        /// Padding; any bytes.
+        pub _padding: [u8; 28],
     }
     impl ::core::cmp::PartialEq for Wide {
         fn eq(&self, other: &Self) -> bool {
@@ -218,7 +221,8 @@ pub mod first {
         pub count: i32,
         /// `uchar` at byte 16.
         pub set: u8,
-        _padding: [u8; 7],
+        /// Padding; any bytes.
+        pub _padding: [u8; 7],
     }
     impl ::core::cmp::PartialEq for Holder {
         fn eq(&self, other: &Self) -> bool {
