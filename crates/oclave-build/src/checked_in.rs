@@ -8,8 +8,6 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files;
@@ -244,12 +242,12 @@ fn options(config: &Config, package: Option<&Path>) -> String {
     for arg in config.extra_args.iter().chain(&config.translator_args) {
         let _ = write!(text, " {arg:?}");
     }
-    let mut headers = Sha256::new();
+    let mut headers = blake3::Hasher::new();
     HEADERS.iter().for_each(|(path, header)| {
-        headers.update(path);
-        headers.update(text_hash(header.as_bytes()));
+        headers.update(path.as_bytes());
+        headers.update(text_hash(header.as_bytes()).as_bytes());
     });
-    let _ = write!(text, " headers={}", hex(&headers.finalize()));
+    let _ = write!(text, " headers={}", headers.finalize().to_hex());
     text
 }
 
@@ -258,12 +256,5 @@ fn text_hash(bytes: &[u8]) -> String {
 }
 
 fn hash(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    blake3::hash(bytes).to_hex().to_string()
 }

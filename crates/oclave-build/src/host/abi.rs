@@ -5,7 +5,6 @@
 //! differently. Such a result is written to the address in the last argument.
 
 use oclave_image::{Scalar, ValueType};
-use sha2::{Digest, Sha256};
 
 use crate::ast::{SharedFunction, SharedType};
 use crate::config::Config;
@@ -42,6 +41,6 @@ pub(crate) fn library(config: &Config) -> String {
 /// Tells the sources of all packages and versions of an application apart.
 fn hash(config: &Config, what: &str) -> String {
     let version = config.environment.var("CARGO_PKG_VERSION").unwrap_or_default();
-    let digest = Sha256::digest(format!("{what}@{}", version.to_string_lossy()));
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    let digest = blake3::hash(format!("{what}@{}", version.to_string_lossy()).as_bytes());
+    digest.as_bytes().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
