@@ -3,7 +3,7 @@
 //! Prints `name,device,n,ours_us,reference_us,ratio`; n is how many of 1000 nodes change. One scalar changes, unless the name
 //! says `pointer`, `range` or `local`.
 //!
-//! - `update_in_place`: a commit (`update_nodes`) against `clUpdateMutableCommandsKHR`.
+//! - `update_in_place`: a commit (`update`) against `clUpdateMutableCommandsKHR`.
 //! - `update_set`: a commit of enqueued commands against `clSetKernelArg`.
 //! - `update_task`: the same for tasks of the interpreter.
 //! - `update_parts`: the same with a host task between each two kernels, so that each kernel is a partition.
