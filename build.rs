@@ -1,4 +1,5 @@
-//! Compiles this repository's own kernels (tests, examples, benchmarks); downstream builds do nothing here.
+//! Compiles this repository's own kernels (tests, examples, benchmarks); downstream builds do
+//! nothing here.
 
 /// Programs, the folders of their sources, and the compiler's optimisation level.
 #[cfg(feature = "test-kernels")]
@@ -41,7 +42,8 @@ const APART: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// Programs with bodies for one side, compiled for each side or once for both, and the compiler's optimisation level.
+/// Programs with bodies for one side, compiled for each side or once for both, and the compiler's
+/// optimisation level.
 #[cfg(feature = "test-kernels")]
 const SIDES: [(&str, &str, bool, u32); 6] = [
     ("single_pass", "bodies", true, 2),
@@ -56,7 +58,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed=build.rs");
     #[cfg(feature = "test-kernels")]
     {
-        // ci/demo builds its own programs alone, so that it needs less time and less of the compiler.
+        // ci/demo builds its own programs alone, so that it needs less time and less of the
+        // compiler.
         println!("cargo::rerun-if-env-changed=OCLAVE_KERNEL_PROGRAMS");
         let only = std::env::var("OCLAVE_KERNEL_PROGRAMS").ok();
         let is_wanted = |name: &str| only.as_ref().is_none_or(|only| only.split(',').any(|one| one == name));

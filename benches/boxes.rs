@@ -1,6 +1,7 @@
 //! Copies and fills of boxes of USM against a raw command for each row, alternating in one process.
 //!
-//! Prints `name,device,n,ours_us,reference_us,ratio`; n is rows, times are medians of single boxes, waited for.
+//! Prints `name,device,n,ours_us,reference_us,ratio`; n is rows, times are medians of single boxes,
+//! waited for.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![allow(unsafe_code, reason = "the reference calls OpenCL")]

@@ -1,9 +1,10 @@
 //! Command groups against raw OpenCL, alternating in one process.
 //!
-//! Chains of 1000 tiny kernels run in order through `submit_with`, by explicit dependencies on an out-of-order queue, and
-//! through accessors of a buffer. Prints `name,device,n,ours_us,reference_us,ratio`; n is commands, and times are medians of
-//! whole chains. The references set the kernel's arguments once. The last row has kernels between host tasks, against
-//! kernels with a wait for each.
+//! Chains of 1000 tiny kernels run in order through `submit_with`, by explicit dependencies on an
+//! out-of-order queue, and through accessors of a buffer. Prints
+//! `name,device,n,ours_us,reference_us,ratio`; n is commands, and times are medians of whole
+//! chains. The references set the kernel's arguments once. The last row has kernels between host
+//! tasks, against kernels with a wait for each.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![allow(unsafe_code, reason = "the reference calls OpenCL")]

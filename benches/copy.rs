@@ -1,6 +1,8 @@
-//! Blocking copies between host and USM against raw `clEnqueueMemcpyINTEL`, alternating in one process.
+//! Blocking copies between host and USM against raw `clEnqueueMemcpyINTEL`, alternating in one
+//! process.
 //!
-//! Prints `name,device,n,ours_us,reference_us,ratio`; n is bytes, times are medians of single copies.
+//! Prints `name,device,n,ours_us,reference_us,ratio`; n is bytes, times are medians of single
+//! copies.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![allow(unsafe_code, reason = "the reference calls OpenCL")]

@@ -1,4 +1,5 @@
-//! Device globals: copies against raw `clEnqueueMemcpyINTEL`, and the first kernel of a program with a thousand of them against one with one.
+//! Device globals: copies against raw `clEnqueueMemcpyINTEL`, and the first kernel of a program
+//! with a thousand of them against one with one.
 //!
 //! Prints `name,device,n,ours_us,reference_us,ratio`; n is bytes or variables.
 

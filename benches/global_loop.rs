@@ -1,6 +1,8 @@
-//! Kernels that read a device global in their inner loop against kernels that read the same memory through an argument.
+//! Kernels that read a device global in their inner loop against kernels that read the same memory
+//! through an argument.
 //!
-//! Prints `name,device,n,ours_us,reference_us,ratio`; n is the iterations of a work-item, times are medians of single launches.
+//! Prints `name,device,n,ours_us,reference_us,ratio`; n is the iterations of a work-item, times are
+//! medians of single launches.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 
 mod measure;

@@ -1,7 +1,8 @@
 //! Building graphs: nodes that are added, edges that are made, commands that are recorded.
 //!
-//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes (edges for `make_edge`), and ours_us is for one of them. The
-//! reference is the required limit: one microsecond for a node and one for an edge.
+//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes (edges for `make_edge`), and
+//! ours_us is for one of them. The reference is the required limit: one microsecond for a node and
+//! one for an edge.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 

@@ -1,7 +1,9 @@
-//! A chain of 1000 tiny kernels, submitted and completed, against raw `clEnqueueNDRangeKernel`, alternating in one process.
+//! A chain of 1000 tiny kernels, submitted and completed, against raw `clEnqueueNDRangeKernel`,
+//! alternating in one process.
 //!
-//! Prints `name,device,n,ours_us,reference_us,ratio`; n is launches, times are medians of whole chains. The reference sets
-//! the kernel's arguments once, and has an event for each launch where the library has one.
+//! Prints `name,device,n,ours_us,reference_us,ratio`; n is launches, times are medians of whole
+//! chains. The reference sets the kernel's arguments once, and has an event for each launch where
+//! the library has one.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![allow(unsafe_code, reason = "the reference calls OpenCL")]

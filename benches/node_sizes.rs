@@ -1,11 +1,12 @@
-//! The automatic choice against each other strategy, for graphs of a few hundred nodes of all sizes, with and without loops: it should
-//! never be slower than the best of them.
+//! The automatic choice against each other strategy, for graphs of a few hundred nodes of all
+//! sizes, with and without loops: it should never be slower than the best of them.
 //!
-//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes, times are medians of whole replays, the reference is the fastest of
-//! the other strategies. The automatic choice is measured once the race of its first replays is over. Names are
-//! `auto_<shape>_<items>item`, with `_loop` where the kernel has a loop that runs sixty-four times; `auto_<shape>_mixed` has one node of
-//! 16384 items among seven of 64, `auto_<shape>_mixed_loop` one with loops of 1024 items. On lines of their own is told how many
-//! segments and launches it took.
+//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes, times are medians of whole
+//! replays, the reference is the fastest of the other strategies. The automatic choice is measured
+//! once the race of its first replays is over. Names are `auto_<shape>_<items>item`, with `_loop`
+//! where the kernel has a loop that runs sixty-four times; `auto_<shape>_mixed` has one node of
+//! 16384 items among seven of 64, `auto_<shape>_mixed_loop` one with loops of 1024 items. On lines
+//! of their own is told how many segments and launches it took.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 

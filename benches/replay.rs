@@ -1,9 +1,11 @@
-//! Replays of graphs against raw command buffers and against eager submission, alternating in one process.
+//! Replays of graphs against raw command buffers and against eager submission, alternating in one
+//! process.
 //!
-//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes, times are medians of whole graphs. A replay is measured from
-//! its submission to the end of a wait. `raw` rows compare with `clEnqueueCommandBufferKHR`. On devices without command
-//! buffers, they compare with prepared `clEnqueueNDRangeKernel` calls. `finalize` rows are per node and compare with recording
-//! a raw command buffer, or with one microsecond on devices without.
+//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes, times are medians of whole
+//! graphs. A replay is measured from its submission to the end of a wait. `raw` rows compare with
+//! `clEnqueueCommandBufferKHR`. On devices without command buffers, they compare with prepared
+//! `clEnqueueNDRangeKernel` calls. `finalize` rows are per node and compare with recording a raw
+//! command buffer, or with one microsecond on devices without.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![allow(unsafe_code, reason = "the reference calls OpenCL")]

@@ -1,12 +1,15 @@
-//! A thousand small nodes replayed by the interpreter, against the faster of raw enqueues and a raw command buffer.
+//! A thousand small nodes replayed by the interpreter, against the faster of raw enqueues and a raw
+//! command buffer.
 //!
-//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes. Times are medians of whole replays through the library, from
-//! submitting the graph to the end of the wait. Each side replays in a loop during its turn (`measure::steady`). Rows
-//! `…_first` are single replays after a thousand raw launches, which affect caches, the driver's threads and the operating
-//! system. `one_node` is the least that a replay takes: one node of one item by the interpreter, against a raw launch.
+//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes. Times are medians of whole
+//! replays through the library, from submitting the graph to the end of the wait. Each side replays
+//! in a loop during its turn (`measure::steady`). Rows `…_first` are single replays after a
+//! thousand raw launches, which affect caches, the driver's threads and the operating system.
+//! `one_node` is the least that a replay takes: one node of one item by the interpreter, against a
+//! raw launch.
 //!
-//! The reference has a kernel object for each node, its arguments set once, and no events. Before anything is
-//! measured, all ways must have computed the same numbers.
+//! The reference has a kernel object for each node, its arguments set once, and no events. Before
+//! anything is measured, all ways must have computed the same numbers.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![allow(unsafe_code, reason = "the reference calls OpenCL")]
@@ -27,7 +30,8 @@ use raw::{Raw, check};
 
 const NODES: usize = 1000;
 const ARRAYS: usize = NODES + 1;
-/// Of an array; between two is a line of the caches more, so that they do not all begin at the same place of them.
+/// Of an array; between two is a line of the caches more, so that they do not all begin at the same
+/// place of them.
 const FLOATS: usize = 1024;
 const STRIDE: usize = FLOATS + 16;
 /// So many nodes leave all numbers finite.
@@ -36,7 +40,8 @@ const SMALL: &[u8] = include_bytes!("kernels/small_nodes.spv");
 const GROUPS: &[u8] = include_bytes!("kernels/small_groups.spv");
 const MIX: [&str; 4] = ["axpy", "smooth", "polynomial", "bump"];
 
-/// A node: a kernel on two arrays of floats, and how many nodes before it the one is that it waits for (0: none).
+/// A node: a kernel on two arrays of floats, and how many nodes before it the one is that it waits
+/// for (0: none).
 #[derive(Clone, Copy)]
 struct Node {
     kernel: &'static str,

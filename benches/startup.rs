@@ -1,8 +1,10 @@
-//! Starting up with cached binaries, against a raw program that loads the same binary: fresh processes, in turns.
+//! Starting up with cached binaries, against a raw program that loads the same binary: fresh
+//! processes, in turns.
 //!
-//! Prints `name,device,n,ours_us,reference_us,ratio`; n is the binary's size in bytes. `startup` is the time from `main` to
-//! the first result of a kernel. `startup_program` begins with a finished context. The lower quartile of the processes' times
-//! counts, because other work on the machine only adds to them.
+//! Prints `name,device,n,ours_us,reference_us,ratio`; n is the binary's size in bytes. `startup` is
+//! the time from `main` to the first result of a kernel. `startup_program` begins with a finished
+//! context. The lower quartile of the processes' times counts, because other work on the machine
+//! only adds to them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![allow(unsafe_code, reason = "the reference calls OpenCL")]
@@ -66,7 +68,8 @@ fn reference(start: Instant, device: &str, binary: &str, kernel: &str) {
     let memory = raw.alloc(LEN * 4);
     let _other = raw.alloc(LEN * 4);
     let mut back = [0_i32; LEN];
-    // SAFETY: the objects are alive, the memory has room for the kernel's work-items and for the copy.
+    // SAFETY: the objects are alive, the memory has room for the kernel's work-items and for the
+    // copy.
     unsafe {
         check((raw.cl.clSetKernelArgMemPointerINTEL)(kernel, 0, memory));
         let queue = raw.queue;

@@ -1,14 +1,18 @@
-//! Updates of executable graphs, of one node and of all, against raw OpenCL, alternating in one process.
+//! Updates of executable graphs, of one node and of all, against raw OpenCL, alternating in one
+//! process.
 //!
-//! Prints `name,device,n,ours_us,reference_us,ratio`; n is how many of 1000 nodes change. One scalar changes, unless the name
-//! says `pointer`, `range` or `local`.
+//! Prints `name,device,n,ours_us,reference_us,ratio`; n is how many of 1000 nodes change. One
+//! scalar changes, unless the name says `pointer`, `range` or `local`.
 //!
 //! - `update_in_place`: a commit (`update`) against `clUpdateMutableCommandsKHR`.
 //! - `update_set`: a commit of enqueued commands against `clSetKernelArg`.
 //! - `update_task`: the same for tasks of the interpreter.
-//! - `update_parts`: the same with a host task between each two kernels, so that each kernel is a partition.
-//! - `update_record_anew`: a commit of one node and the recording that it causes, against a raw recording.
-//! - `update_rebuild`: a change of the parameter and the commit, against building and finalizing the graph.
+//! - `update_parts`: the same with a host task between each two kernels, so that each kernel is a
+//!   partition.
+//! - `update_record_anew`: a commit of one node and the recording that it causes, against a raw
+//!   recording.
+//! - `update_rebuild`: a change of the parameter and the commit, against building and finalizing
+//!   the graph.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![allow(unsafe_code, reason = "the reference calls OpenCL")]
@@ -135,7 +139,8 @@ impl Ours {
         value
     }
 
-    /// Commits of one node and of all, each after a change that is not measured, in turns with the same by other means.
+    /// Commits of one node and of all, each after a change that is not measured, in turns with the
+    /// same by other means.
     fn commits(&self, name: &str, reference: impl Fn(i32, usize)) {
         for n in [1, NODES] {
             let mut times = (Vec::new(), Vec::new());

@@ -1,4 +1,5 @@
-//! A hot loop of virtual calls against a switch over the same functions: a million work-items with a hundred calls each.
+//! A hot loop of virtual calls against a switch over the same functions: a million work-items with
+//! a hundred calls each.
 //!
 //! On Intel's device, which has function pointers, it also compares with calls through them.
 //! Prints `name,device,n,ours_us,reference_us,ratio`; n is the number of classes of the objects.
@@ -78,7 +79,8 @@ impl Pointers {
         let (make, kernel) =
             (raw.kernel_of(program, c"make_objects"), raw.kernel_of(program, c"call_pointers"));
         let (objects, out) = (raw.alloc(8 * 16), raw.alloc(ITEMS * 4));
-        // SAFETY: the objects are alive, the kernels have these parameters, the memory is as large as they need.
+        // SAFETY: the objects are alive, the kernels have these parameters, the memory is as large
+        // as they need.
         unsafe {
             check((raw.cl.clSetKernelArgMemPointerINTEL)(make, 0, objects));
             raw.launch(make, None, false);

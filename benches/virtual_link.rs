@@ -1,9 +1,10 @@
-//! Linking a kernel with eight sets of 50 virtual functions each, against what the driver needs to compile the module that
-//! comes of it. The second kernel of the image must link and compile nothing, which is counted.
+//! Linking a kernel with eight sets of 50 virtual functions each, against what the driver needs to
+//! compile the module that comes of it. The second kernel of the image must link and compile
+//! nothing, which is counted.
 //!
-//! Prints `name,device,n,ours_us,reference_us,ratio`; n is the number of functions, and times are medians. `virtual_link` is
-//! the library's part, `virtual_link_launch` the whole first launch. `virtual_link_second` is the first launch of the second
-//! kernel.
+//! Prints `name,device,n,ours_us,reference_us,ratio`; n is the number of functions, and times are
+//! medians. `virtual_link` is the library's part, `virtual_link_launch` the whole first launch.
+//! `virtual_link_second` is the first launch of the second kernel.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![allow(unsafe_code, reason = "the reference calls OpenCL")]

@@ -45,7 +45,8 @@ impl Context {
     /// A context of one device.
     ///
     /// # Errors
-    /// [`ErrorKind::FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) when the device takes no SPIR-V.
+    /// [`ErrorKind::FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) when the device
+    /// takes no SPIR-V.
     pub fn new(device: &Device) -> Result<Self> {
         Self::builder(std::slice::from_ref(device)).build()
     }
@@ -62,8 +63,8 @@ impl Context {
         }
     }
 
-    /// A context of OpenCL's. Its reference is released with the last of what is made from it. What the environment
-    /// says of contexts holds for it, too.
+    /// A context of OpenCL's. Its reference is released with the last of what is made from it. What
+    /// the environment says of contexts holds for it, too.
     ///
     /// # Errors
     /// As [`ContextBuilder::build`], for its devices.
@@ -89,12 +90,13 @@ impl Context {
         self.driver().first_device()
     }
 
-    /// Device memory for `len` elements on the context's first device. The contents are undefined, not uninitialised: any
-    /// bytes are a value of `T`.
+    /// Device memory for `len` elements on the context's first device. The contents are undefined,
+    /// not uninitialised: any bytes are a value of `T`.
     ///
     /// # Errors
-    /// [`ErrorKind::MemoryAllocation`](crate::ErrorKind::MemoryAllocation) when it does not fit, and
-    /// [`ErrorKind::FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) when the device has no such memory.
+    /// [`ErrorKind::MemoryAllocation`](crate::ErrorKind::MemoryAllocation) when it does not fit,
+    /// and [`ErrorKind::FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) when the
+    /// device has no such memory.
     pub fn alloc_device<T: Pod>(&self, len: usize) -> Result<UsmSlice<T, kind::Device>> {
         UsmSlice::new(self, Some(self.device()), len)
     }
@@ -102,7 +104,8 @@ impl Context {
     /// As [`Context::alloc_device`], on a device of the context.
     ///
     /// # Errors
-    /// Also [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) when the device is not of this context.
+    /// Also [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) when the device is not of this
+    /// context.
     pub fn alloc_device_on<T: Pod>(&self, device: &Device, len: usize) -> Result<UsmSlice<T, kind::Device>> {
         if !self.devices().contains(device) {
             return Err(Error::invalid(format!("device `{}` is not in the context", device.name())));
@@ -130,8 +133,8 @@ impl Context {
 
     /// Returns how much freed USM the context keeps for reuse.
     ///
-    /// Some drivers do not take memory back well. PoCL 7.1 gets it back after a second, PoCL 6.0 after a minute, and
-    /// the context keeps at most 256 MiB. Other drivers get it back at once.
+    /// Some drivers do not take memory back well. PoCL 7.1 gets it back after a second, PoCL 6.0
+    /// after a minute, and the context keeps at most 256 MiB. Other drivers get it back at once.
     #[must_use]
     pub fn spare_memory(&self) -> SpareMemory {
         self.driver().spare_memory()
@@ -147,7 +150,8 @@ impl Context {
         self.0.blocking_submissions
     }
 
-    /// The library's own in-order queue of the first device, for copies between buffers and the host.
+    /// The library's own in-order queue of the first device, for copies between buffers and the
+    /// host.
     pub(crate) fn transfer_queue(&self) -> Result<&Arc<driver::queue::Queue>> {
         if let Some(queue) = self.0.transfer.get() {
             return Ok(queue);
@@ -204,11 +208,13 @@ impl ContextBuilder {
         self
     }
 
-    /// Sets whether the next wait reports invalid virtual calls, as [`ErrorKind::Kernel`](crate::ErrorKind::Kernel).
+    /// Sets whether the next wait reports invalid virtual calls, as
+    /// [`ErrorKind::Kernel`](crate::ErrorKind::Kernel).
     ///
-    /// A call is invalid if its object is dead or was never constructed, if the kernel does not call the function's set, or
-    /// if it is nested too deep. Such a call returns zero. The default is on, unless `OCLAVE_VIRTUAL_CALL_CHECKS` is `0` or
-    /// `off`. Without checks, virtual calls can be a little faster.
+    /// A call is invalid if its object is dead or was never constructed, if the kernel does not
+    /// call the function's set, or if it is nested too deep. Such a call returns zero. The default
+    /// is on, unless `OCLAVE_VIRTUAL_CALL_CHECKS` is `0` or `off`. Without checks, virtual calls
+    /// can be a little faster.
     pub fn virtual_call_checks(mut self, on: bool) -> Self {
         self.virtual_call_checks = on;
         self
@@ -216,10 +222,11 @@ impl ContextBuilder {
 
     /// Sets whether graphs of the context run small nodes by the interpreter.
     ///
-    /// `Some(false)` disables it, even for [`ReplayStrategy::Interpreter`](crate::ReplayStrategy::Interpreter). `Some(true)`
-    /// uses it for all nodes that it supports, and lets `finalize` wait for its program. `None` uses it where it is faster.
-    /// The default comes from `OCLAVE_GRAPH_INTERPRETER`: `0` or `off`, `1` or `on`. Any other value is ignored with a
-    /// warning in the log.
+    /// `Some(false)` disables it, even for
+    /// [`ReplayStrategy::Interpreter`](crate::ReplayStrategy::Interpreter). `Some(true)` uses it
+    /// for all nodes that it supports, and lets `finalize` wait for its program. `None` uses it
+    /// where it is faster. The default comes from `OCLAVE_GRAPH_INTERPRETER`: `0` or `off`, `1` or
+    /// `on`. Any other value is ignored with a warning in the log.
     pub fn graph_interpreter(mut self, wish: Option<bool>) -> Self {
         self.graph_interpreter = wish;
         self
@@ -227,19 +234,20 @@ impl ContextBuilder {
 
     /// Sets whether each submission waits for its command and returns the command's failure.
     ///
-    /// This helps to find the command that fails. It includes replays of graphs, but not commands that are recorded. A
-    /// submission that waits for something which the same thread does later never returns. The default is off, unless
-    /// `OCLAVE_BLOCKING_SUBMISSIONS` is `1` or `on`. Values other than these, `0` and `off` are ignored with a warning in
-    /// the log.
+    /// This helps to find the command that fails. It includes replays of graphs, but not commands
+    /// that are recorded. A submission that waits for something which the same thread does later
+    /// never returns. The default is off, unless `OCLAVE_BLOCKING_SUBMISSIONS` is `1` or `on`.
+    /// Values other than these, `0` and `off` are ignored with a warning in the log.
     pub fn blocking_submissions(mut self, on: bool) -> Self {
         self.blocking_submissions = on;
         self
     }
 
-    /// Passes options to the driver's compiler, as `clBuildProgram` takes them: `"-cl-opt-disable"`.
+    /// Passes options to the driver's compiler, as `clBuildProgram` takes them:
+    /// `"-cl-opt-disable"`.
     ///
-    /// They hold for all programs of the context, and binaries in caches are told apart by them. Options that a driver does
-    /// not know are an error of each build.
+    /// They hold for all programs of the context, and binaries in caches are told apart by them.
+    /// Options that a driver does not know are an error of each build.
     pub fn compiler_options(mut self, options: impl Into<String>) -> Self {
         self.compiler_options = options.into();
         self
@@ -248,9 +256,9 @@ impl ContextBuilder {
     /// Makes the context.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for no device, for devices of several platforms, as OpenCL has no
-    /// context across platforms, and for compiler options with a zero byte; else as [`Context::new`]. A cache that cannot be
-    /// used is no error; it is logged, once.
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for no device, for devices of several
+    /// platforms, as OpenCL has no context across platforms, and for compiler options with a zero
+    /// byte; else as [`Context::new`]. A cache that cannot be used is no error; it is logged, once.
     pub fn build(self) -> Result<Context> {
         self.devices.iter().try_for_each(Device::require_spirv)?;
         let driver = driver::context::Context::new(&self.devices)?;

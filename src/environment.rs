@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-/// What a switch says: `0` or `off`, `1` or `on`. `None` where it is not set, empty, or something else.
+/// What a switch says: `0` or `off`, `1` or `on`. `None` where it is not set, empty, or something
+/// else.
 pub(crate) fn switch(name: &'static str) -> Option<bool> {
     let value = value(name)?;
     let known = parse_switch(&value);

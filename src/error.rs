@@ -69,8 +69,9 @@ impl fmt::Display for ErrorKind {
 
 /// What every fallible function of the library returns.
 ///
-/// `{}` prints one line: place, message, the OpenCL call with its code, and the remedy. `{:#}` adds the causes and the
-/// build log. `{:?}`, which `main` prints for the errors that it returns, has a line for each of these.
+/// `{}` prints one line: place, message, the OpenCL call with its code, and the remedy. `{:#}` adds
+/// the causes and the build log. `{:?}`, which `main` prints for the errors that it returns, has a
+/// line for each of these.
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
@@ -150,8 +151,8 @@ impl Error {
         self.0.cause == Cause::BusyInTask
     }
 
-    /// The error of a command that does not run because one that it depends on failed with this. Of a chain of them
-    /// the root stays the cause.
+    /// The error of a command that does not run because one that it depends on failed with this. Of
+    /// a chain of them the root stays the cause.
     pub(crate) fn of_dependent(&self) -> Self {
         if self.0.cause == Cause::Dependency {
             return self.clone();

@@ -1,9 +1,11 @@
-//! Device globals, virtual functions, if_device and updatable command graphs for plain OpenCL devices.
+//! Device globals, virtual functions, if_device and updatable command graphs for plain OpenCL
+//! devices.
 //!
-//! SYCL's newest extensions exist for C++ programs on one compiler's own backends. This library gives Rust programs the
-//! same semantics on any OpenCL device that takes SPIR-V: Intel CPUs and GPUs, PoCL. What a driver lacks (entry points,
-//! program-scope variables, command buffers) the library does itself, with the same results; where that is not possible
-//! the answer is an error that says what is missing, never wrong data.
+//! SYCL's newest extensions exist for C++ programs on one compiler's own backends. This library
+//! gives Rust programs the same semantics on any OpenCL device that takes SPIR-V: Intel CPUs and
+//! GPUs, PoCL. What a driver lacks (entry points, program-scope variables, command buffers) the
+//! library does itself, with the same results; where that is not possible the answer is an error
+//! that says what is missing, never wrong data.
 //!
 //! ```no_run
 //! use oclave::{Context, Device, Queue};
@@ -26,34 +28,43 @@
 //! ```
 //!
 //! # The way of a kernel
-//! 1. A build script calls `oclave_build::compile`. Clang and the SPIR-V translator turn OpenCL C and C++ for OpenCL into
-//!    SPIR-V; the passes of `oclave_image` rewrite device globals, split the module into *device images* by what they need of a
-//!    device, and describe each kernel's parameters.
-//! 2. [`include_kernels!`] brings the generated Rust in: an [`ImageTable`], a function per kernel whose arguments rustc checks,
-//!    a [`DeviceGlobal`] per variable, a [`SpecConstant`] per constant.
-//! 3. A kernel's function returns a [`KernelCall`], a plain value. No OpenCL call is made before it is given to a [`Queue`].
-//! 4. The first launch selects the image that fits the device, adapts its SPIR-V to what the device takes, checks it (drivers
-//!    crash on bad modules) and builds it, or loads it from the [`ProgramCache`]; later launches find the kernel ready.
+//! 1. A build script calls `oclave_build::compile`. Clang and the SPIR-V translator turn OpenCL C
+//!    and C++ for OpenCL into SPIR-V; the passes of `oclave_image` rewrite device globals, split
+//!    the module into *device images* by what they need of a device, and describe each kernel's
+//!    parameters.
+//! 2. [`include_kernels!`] brings the generated Rust in: an [`ImageTable`], a function per kernel
+//!    whose arguments rustc checks, a [`DeviceGlobal`] per variable, a [`SpecConstant`] per
+//!    constant.
+//! 3. A kernel's function returns a [`KernelCall`], a plain value. No OpenCL call is made before it
+//!    is given to a [`Queue`].
+//! 4. The first launch selects the image that fits the device, adapts its SPIR-V to what the device
+//!    takes, checks it (drivers crash on bad modules) and builds it, or loads it from the
+//!    [`ProgramCache`]; later launches find the kernel ready.
 //!
 //! # Objects
-//! [`Device`] → [`Context`] → [`Queue`] → [`Event`]; memory is [`UsmSlice`]. All are handles: cheap to clone, `Send` and `Sync`,
-//! and each keeps what it depends on alive, so they may be dropped in any order. Memory is freed when its last handle is gone and
-//! no command uses it. The host looks into host and shared memory through guards, which keep commands away meanwhile.
+//! [`Device`] → [`Context`] → [`Queue`] → [`Event`]; memory is [`UsmSlice`]. All are handles: cheap
+//! to clone, `Send` and `Sync`, and each keeps what it depends on alive, so they may be dropped in
+//! any order. Memory is freed when its last handle is gone and no command uses it. The host looks
+//! into host and shared memory through guards, which keep commands away meanwhile.
 //!
 //! # What is trusted
-//! CPU drivers run kernels inside the process, and rustc cannot see what a kernel does. A launch is as unsafe as its kernel:
-//! - **Kernels of the build script** are launched by safe functions. Whoever puts a kernel into the build vouches for it, as
-//!   the author of a `safe fn` in an `unsafe extern` block does. The kernel must stay within its memory for every range and
-//!   argument that the program launches it with: `None` is a null pointer, and a number that the kernel uses as an address
-//!   or an index is not checked by anybody. Kernels that run at the same time must not race. `SHARED` functions are vouched
-//!   for in the same way.
-//! - **Modules and images from elsewhere** are loaded by `unsafe` functions: [`KernelBundle::from_spirv`],
-//!   [`KernelBundle::from_image`], [`ImageTable::new`]. Their structure is checked, their behaviour is not.
+//! CPU drivers run kernels inside the process, and rustc cannot see what a kernel does. A launch is
+//! as unsafe as its kernel:
+//! - **Kernels of the build script** are launched by safe functions. Whoever puts a kernel into the
+//!   build vouches for it, as the author of a `safe fn` in an `unsafe extern` block does. The
+//!   kernel must stay within its memory for every range and argument that the program launches it
+//!   with: `None` is a null pointer, and a number that the kernel uses as an address or an index is
+//!   not checked by anybody. Kernels that run at the same time must not race. `SHARED` functions
+//!   are vouched for in the same way.
+//! - **Modules and images from elsewhere** are loaded by `unsafe` functions:
+//!   [`KernelBundle::from_spirv`], [`KernelBundle::from_image`], [`ImageTable::new`]. Their
+//!   structure is checked, their behaviour is not.
 //! - **Raw OpenCL** is behind `unsafe`: the handles of [`native`], and [`Command::native`].
-//! - **The environment** is trusted as the dynamic linker's is: the OpenCL loader and its drivers, and the folder of the
-//!   [`ProgramCache`], which holds machine code.
+//! - **The environment** is trusted as the dynamic linker's is: the OpenCL loader and its drivers,
+//!   and the folder of the [`ProgramCache`], which holds machine code.
 //!
-//! Given these promises, safe code cannot break memory safety through this library; a case where it can is a bug.
+//! Given these promises, safe code cannot break memory safety through this library; a case where it
+//! can is a bug.
 //!
 //! # How it maps to SYCL
 //! | SYCL 2020 and extensions | here |
@@ -77,12 +88,12 @@
 //! | `errc`, `exception` | [`ErrorKind`], [`Error`] |
 //!
 //! # Limits
-//! Images and samplers as kernel arguments are not there yet (CHANGELOG.md tells what is). Devices need USM
-//! (`cl_intel_unified_shared_memory`) and a little-endian host.
+//! Images and samplers as kernel arguments are not there yet (CHANGELOG.md tells what is). Devices
+//! need USM (`cl_intel_unified_shared_memory`) and a little-endian host.
 //!
 //! # Features
-//! - `record`: the module `oclave::record` counts and can fail every OpenCL call, for tests of leaks, call counts and error paths. Off, it
-//!   costs nothing.
+//! - `record`: the module `oclave::record` counts and can fail every OpenCL call, for tests of
+//!   leaks, call counts and error paths. Off, it costs nothing.
 //! - `test-kernels`: compiles this repository's own kernels; of no use elsewhere.
 #![deny(unsafe_code)]
 
@@ -108,11 +119,11 @@ pub mod vector;
 
 pub use oclave_image::{Aspects, HostAccess, Side};
 
-/// The crate whose [`Pod`](bytemuck::Pod) elements of memory must implement. Generated code uses it. A release that needs
-/// another major version of it is a major release.
+/// The crate whose [`Pod`](bytemuck::Pod) elements of memory must implement. Generated code uses
+/// it. A release that needs another major version of it is a major release.
 pub use bytemuck;
-/// The crate with [`f16`](half::f16), the host type of OpenCL's `half`. A release that needs another major version of it is a
-/// major release.
+/// The crate with [`f16`](half::f16), the host type of OpenCL's `half`. A release that needs
+/// another major version of it is a major release.
 pub use half;
 
 pub use command::{

@@ -1,4 +1,5 @@
-//! The vector types of OpenCL C, with its sizes and alignments (OpenCL 3.0 C specification, section 6.3.2).
+//! The vector types of OpenCL C, with its sizes and alignments (OpenCL 3.0 C specification, section
+//! 6.3.2).
 //!
 //! ```
 //! use oclave::vector::{Float3, Float4, Int2};

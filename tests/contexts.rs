@@ -1,4 +1,5 @@
-//! Contexts of several devices, sub-devices, and devices that lack something, on the selected device.
+//! Contexts of several devices, sub-devices, and devices that lack something, on the selected
+//! device.
 
 mod common;
 

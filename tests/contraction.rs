@@ -1,4 +1,5 @@
-//! Kernels that multiply and add compute the same bits whatever runs them, on the selected device: those of Rust.
+//! Kernels that multiply and add compute the same bits whatever runs them, on the selected device:
+//! those of Rust.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,5 +1,5 @@
-//! Device globals of every shape and language, seen from kernels (`kernels/tests/globals_*.cl`, `.clcpp`), by every way of
-//! attaching them that the device has.
+//! Device globals of every shape and language, seen from kernels (`kernels/tests/globals_*.cl`,
+//! `.clcpp`), by every way of attaching them that the device has.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

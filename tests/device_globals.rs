@@ -1,5 +1,5 @@
-//! Device globals shared by two images (`kernels/tests/globals_define.cl`, `globals_use.cl`), on the selected device, by
-//! every way of attaching them that the device has.
+//! Device globals shared by two images (`kernels/tests/globals_define.cl`, `globals_use.cl`), on
+//! the selected device, by every way of attaching them that the device has.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -185,7 +185,8 @@ fn nothing_is_left_when_the_context_goes() {
     }
 }
 
-/// A module as the compiler leaves it, with markers, shares the variables of the images that were built in.
+/// A module as the compiler leaves it, with markers, shares the variables of the images that were
+/// built in.
 #[test]
 fn bundles_share_variables_with_images() {
     let module = include_bytes!("../crates/oclave-image/tests/fixtures/shared.O2.spv");
@@ -264,9 +265,10 @@ fn a_variable_that_images_declare_differently_is_refused() {
 
 /// Fails every OpenCL call from a fresh context to a finished kernel once.
 ///
-/// Each failure is an error that leaves nothing over, and the same context works when the call works again. On PoCL a wait
-/// polls for a while before it blocks. How often it polls, and whether it blocks, depends on the command's time. So these two
-/// calls may be fewer there than when they were counted. Intel's waits make the same calls each time.
+/// Each failure is an error that leaves nothing over, and the same context works when the call
+/// works again. On PoCL a wait polls for a while before it blocks. How often it polls, and whether
+/// it blocks, depends on the command's time. So these two calls may be fewer there than when they
+/// were counted. Intel's waits make the same calls each time.
 #[test]
 fn every_call_may_fail_once() {
     for device in devices() {

@@ -1,4 +1,5 @@
-//! The host's side of device globals: every form of copy, by name, refusals, and devices that run out of memory.
+//! The host's side of device globals: every form of copy, by name, refusals, and devices that run
+//! out of memory.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -329,7 +330,8 @@ fn out_of_memory_is_an_error_and_the_rest_is_usable() {
     }
 }
 
-/// A variable that no device has room for; where one has, it is too large for the driver's limit at least.
+/// A variable that no device has room for; where one has, it is too large for the driver's limit at
+/// least.
 #[test]
 fn a_variable_larger_than_the_device() {
     type Huge = [[[u8; 1 << 16]; 1 << 15]; 1];

@@ -1,4 +1,5 @@
-//! Variables with `device_image_scope` (`kernels/tests/globals_scope.cl`): they live in their programs.
+//! Variables with `device_image_scope` (`kernels/tests/globals_scope.cl`): they live in their
+//! programs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -17,7 +18,8 @@ use kernels::globals_scope as scope;
 /// The image of the source, for bundles.
 const IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tests.globals_scope.oclimg"));
 
-/// What `scoped_read` sees: `scoped`, the table, `scoped_seen`, `scoped_private`, `shared_private`; and the gain.
+/// What `scoped_read` sees: `scoped`, the table, `scoped_seen`, `scoped_private`, `shared_private`;
+/// and the gain.
 fn read(queue: &Queue) -> (Vec<i32>, f32) {
     read_with(queue, None)
 }

@@ -1,5 +1,5 @@
-//! A driver that fails while the platforms are listed. One test in a process of its own: the platforms that are found
-//! stay known.
+//! A driver that fails while the platforms are listed. One test in a process of its own: the
+//! platforms that are found stay known.
 
 use oclave::record::Session;
 use oclave::{Device, ErrorKind, Platform};

@@ -1,5 +1,5 @@
-//! The generated code of the test kernels compiles without warnings in a crate that forbids `unsafe`, and its types have
-//! the device's layouts. Needs no device.
+//! The generated code of the test kernels compiles without warnings in a crate that forbids
+//! `unsafe`, and its types have the device's layouts. Needs no device.
 #![forbid(unsafe_code)]
 #![deny(warnings, missing_docs, unreachable_pub)]
 

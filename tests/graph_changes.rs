@@ -1,4 +1,5 @@
-//! Changes of graphs after their nodes were added, as the graph itself shows them: parameters, ranges, command groups.
+//! Changes of graphs after their nodes were added, as the graph itself shows them: parameters,
+//! ranges, command groups.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

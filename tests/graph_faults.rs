@@ -1,4 +1,5 @@
-//! Invalid virtual calls within a graph, on the selected device: what waits report, for launches and for the interpreter.
+//! Invalid virtual calls within a graph, on the selected device: what waits report, for launches
+//! and for the interpreter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -17,7 +18,8 @@ const NODES: usize = 40;
 const STRATEGIES: [ReplayStrategy; 3] =
     [ReplayStrategy::Enqueue, ReplayStrategy::Interpreter, ReplayStrategy::Auto];
 
-/// Objects that a kernel makes: two prices, and a third one whose rate only `use_exact_prices` knows.
+/// Objects that a kernel makes: two prices, and a third one whose rate only `use_exact_prices`
+/// knows.
 fn prices(context: &Context) -> UsmSlice<i8> {
     let memory = context.alloc_device::<i8>(80).unwrap();
     let queue = Queue::new(context).unwrap();
@@ -25,7 +27,8 @@ fn prices(context: &Context) -> UsmSlice<i8> {
     memory
 }
 
-/// Nodes that use the two prices, each with its own result. With `fault`, one in their midst also uses the third.
+/// Nodes that use the two prices, each with its own result. With `fault`, one in their midst also
+/// uses the third.
 fn graph(queue: &Queue, prices: &UsmSlice<i8>, out: &UsmSlice<i32, usm::Shared>, fault: bool) -> Graph {
     let graph = Graph::from_queue(queue);
     let has_fp64 = queue.device().capabilities().aspects.contains(Aspects::FP64);

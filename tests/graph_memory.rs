@@ -1,7 +1,7 @@
 //! How much memory nodes of graphs and executables take, commands included: together at most 1 KiB.
 //!
-//! Tasks of the interpreter take at most half of it. All allocations of the process are counted, so this is a test program
-//! of its own.
+//! Tasks of the interpreter take at most half of it. All allocations of the process are counted, so
+//! this is a test program of its own.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(unsafe_code, reason = "an allocator that counts")]

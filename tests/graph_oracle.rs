@@ -1,8 +1,8 @@
 //! Random graphs of random commands against a sequential oracle.
 //!
-//! Graphs are built node by node, recorded from both kinds of queues, and run eagerly. They have host tasks, sub-graphs and
-//! buffers, and run with every strategy. The selected device runs them as it is, and with the capabilities hidden that graphs
-//! use.
+//! Graphs are built node by node, recorded from both kinds of queues, and run eagerly. They have
+//! host tasks, sub-graphs and buffers, and run with every strategy. The selected device runs them
+//! as it is, and with the capabilities hidden that graphs use.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -31,7 +31,8 @@ enum Work {
     Bump(usize, i32),
     Copy(usize, usize),
     Fill(usize, i32),
-    /// A pattern of twelve bytes, which OpenCL does not fill with: twice in 48 of 64 bytes. Not of buffers.
+    /// A pattern of twelve bytes, which OpenCL does not fill with: twice in 48 of 64 bytes. Not of
+    /// buffers.
     Odd(usize, [i32; 3]),
     Memset(usize, u8),
     Write(usize, Vec<i32>),
@@ -68,7 +69,8 @@ impl Work {
         }
     }
 
-    /// Whether the user has to say that it comes after the other; the order of buffers is the library's business.
+    /// Whether the user has to say that it comes after the other; the order of buffers is the
+    /// library's business.
     fn must_follow(&self, other: &Self) -> bool {
         let meets = |a: Option<usize>, b: Option<usize>| a == b && a.is_some_and(|cell| cell < PLAIN);
         // All reads go to one target.
@@ -248,7 +250,8 @@ impl Bench {
         }
     }
 
-    /// Puts steps on a queue, which may be recording. Out of order, events say what they must follow.
+    /// Puts steps on a queue, which may be recording. Out of order, events say what they must
+    /// follow.
     fn submit(&self, queue: &Queue, steps: &[Step]) {
         let mut events: Vec<Event> = Vec::new();
         for (at, (work, _)) in steps.iter().enumerate() {

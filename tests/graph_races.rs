@@ -1,4 +1,5 @@
-//! Races of plans, on the selected device: the first replays of an executable run by several plans in turn, and the fastest stays.
+//! Races of plans, on the selected device: the first replays of an executable run by several plans
+//! in turn, and the fastest stays.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -17,7 +18,8 @@ const REST: usize = 3 * 5;
 /// What a work-item writes.
 const WORDS: usize = 4;
 
-/// A chain of kernels that lists and launches take about the same for: long loops of a few work-items. Behind a copy of other memory.
+/// A chain of kernels that lists and launches take about the same for: long loops of a few
+/// work-items. Behind a copy of other memory.
 struct Loops {
     bundle: KernelBundle,
     graph: Graph,
@@ -100,7 +102,8 @@ impl Loops {
         session.count("clEnqueueNDRangeKernel")
     }
 
-    /// Runs an executable until it rests, and on, with something done before each replay. How often it took turns.
+    /// Runs an executable until it rests, and on, with something done before each replay. How often
+    /// it took turns.
     #[track_caller]
     fn come_to_rest(
         &mut self,
@@ -152,8 +155,8 @@ fn input(context: &Context, first: u8) -> UsmSlice<f32, usm::Shared> {
     input
 }
 
-/// Nobody knows how often loops run, so lists and launches are tried in turns; each replay runs each node, and the executable comes to rest
-/// with the plan that was the fastest.
+/// Nobody knows how often loops run, so lists and launches are tried in turns; each replay runs
+/// each node, and the executable comes to rest with the plan that was the fastest.
 #[test]
 fn lists_and_launches_take_turns_until_one_was_seen_to_be_faster() {
     let Some(context) = undecided() else { return };
@@ -171,8 +174,8 @@ fn lists_and_launches_take_turns_until_one_was_seen_to_be_faster() {
     assert!(turns >= 5, "{turns}");
 }
 
-/// Values, by parameters and by commands, and memory that are updated between all replays reach all that take turns, and do not end it: the
-/// executable comes to rest as others do.
+/// Values, by parameters and by commands, and memory that are updated between all replays reach all
+/// that take turns, and do not end it: the executable comes to rest as others do.
 #[test]
 fn races_go_on_while_values_and_memory_are_updated_before_each_replay() {
     let Some(context) = undecided() else { return };
@@ -221,8 +224,8 @@ fn updates_are_seen_by_all_that_take_turns() {
     }
 }
 
-/// Two updates while submissions are deferred behind host tasks: for the first the steps are made anew, and the second changes these
-/// before they have run.
+/// Two updates while submissions are deferred behind host tasks: for the first the steps are made
+/// anew, and the second changes these before they have run.
 #[test]
 fn updates_behind_deferred_submissions_are_seen_by_all_that_take_turns() {
     let Some(context) = undecided() else { return };
@@ -252,12 +255,13 @@ fn updates_behind_deferred_submissions_are_seen_by_all_that_take_turns() {
     }
 }
 
-/// A replay that the driver refuses a part of, on whichever of the queues that it takes while it is measured, is over when that is told;
-/// the next ones are right.
+/// A replay that the driver refuses a part of, on whichever of the queues that it takes while it is
+/// measured, is over when that is told; the next ones are right.
 #[test]
 fn measured_replays_that_fail_are_over() {
     let Some(context) = undecided() else { return };
-    // With one marker behind it on a queue out of order, with one more before it on a queue in order.
+    // With one marker behind it on a queue out of order, with one more before it on a queue in
+    // order.
     for nth in 1..=2 {
         let context = without_cache(&context);
         let loops = Loops::new(&context, 2);

@@ -1,5 +1,5 @@
-//! How graphs are cut into segments for the interpreter, and what it learns from them, on the selected device: chains side by side,
-//! boxes, buffers, programs built in the background.
+//! How graphs are cut into segments for the interpreter, and what it learns from them, on the
+//! selected device: chains side by side, boxes, buffers, programs built in the background.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -205,7 +205,8 @@ fn nodes_with_buffers_are_tasks() {
     assert!(results[..2] == results[2..], "{results:?}");
 }
 
-/// Nodes are launched until the interpreter program is there, and run from lists then: the same results, whichever way.
+/// Nodes are launched until the interpreter program is there, and run from lists then: the same
+/// results, whichever way.
 #[test]
 fn programs_built_in_the_background_are_used_when_they_are_there() {
     let Some(context) = undecided() else { return };
@@ -225,7 +226,8 @@ fn programs_built_in_the_background_are_used_when_they_are_there() {
         assert_eq!(executable.segments(), []);
         let expected: Vec<i32> = (0..64).map(|item| (0..100).fold(1, |x, i| x * (i % 3) + item)).collect();
         let begin = Instant::now();
-        // Submissions launch node by node, but for the last one, which runs the list; how many there are is up to the builder.
+        // Submissions launch node by node, but for the last one, which runs the list; how many
+        // there are is up to the builder.
         while executable.segments().is_empty() {
             assert!(begin.elapsed() < Duration::from_secs(60), "it is never built");
             queue.submit_graph(&executable).unwrap().wait().unwrap();
@@ -239,8 +241,9 @@ fn programs_built_in_the_background_are_used_when_they_are_there() {
     }
 }
 
-/// A graph of a few small nodes is launched node by node until that was done often, and runs from a list then, which is built
-/// meanwhile; but not where each node is measured. Values that are updated count, before and after.
+/// A graph of a few small nodes is launched node by node until that was done often, and runs from a
+/// list then, which is built meanwhile; but not where each node is measured. Values that are
+/// updated count, before and after.
 #[test]
 fn few_nodes_go_into_a_list_once_they_are_replayed_often() {
     const NODES: i32 = 10;
@@ -284,7 +287,8 @@ fn few_nodes_go_into_a_list_once_they_are_replayed_often() {
     assert_eq!((another.segments().len(), measured.segments().len()), (1, 0));
 }
 
-/// Threads that submit one executable to queues of their own do not notice that its nodes go into a list meanwhile.
+/// Threads that submit one executable to queues of their own do not notice that its nodes go into a
+/// list meanwhile.
 #[test]
 fn threads_submit_few_nodes_before_and_after_they_are_a_list() {
     const NODES: i32 = 8;
@@ -322,7 +326,8 @@ fn threads_submit_few_nodes_before_and_after_they_are_a_list() {
     assert!(memory.read().unwrap().iter().zip(0..).all(|(value, item)| *value == launches * item));
 }
 
-/// A chain of forty launches that leave `1 + 40 * runs * item` after `runs` replays, in a context that has built nothing yet.
+/// A chain of forty launches that leave `1 + 40 * runs * item` after `runs` replays, in a context
+/// that has built nothing yet.
 struct Bumps {
     bundle: KernelBundle,
     queue: Queue,

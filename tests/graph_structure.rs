@@ -1,5 +1,5 @@
-//! What random programs of recorded and added commands become, against a model that knows only what the queues promise:
-//! who has to come before whom. Petgraph tells who reaches whom in it.
+//! What random programs of recorded and added commands become, against a model that knows only what
+//! the queues promise: who has to come before whom. Petgraph tells who reaches whom in it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

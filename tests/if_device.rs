@@ -1,4 +1,5 @@
-//! `if_device` and `if_host`: shared functions on the host and on devices, programs compiled once for both, and Rust.
+//! `if_device` and `if_host`: shared functions on the host and on devices, programs compiled once
+//! for both, and Rust.
 #![deny(unsafe_code)]
 #![allow(clippy::unwrap_used)]
 

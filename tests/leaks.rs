@@ -1,7 +1,7 @@
 //! Cycles of every kind of object leave no memory behind, on the selected device.
 //!
-//! `cargo test` makes 2000 cycles of each kind, `ci/sweep leaks` 100,000 (`OCLAVE_LEAK_CYCLES`). What costs a driver
-//! milliseconds is made less often, by the divisor that its row has.
+//! `cargo test` makes 2000 cycles of each kind, `ci/sweep leaks` 100,000 (`OCLAVE_LEAK_CYCLES`).
+//! What costs a driver milliseconds is made less often, by the divisor that its row has.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -46,7 +46,8 @@ impl Setting {
     }
 }
 
-/// A name, what the number of cycles is divided by, and one cycle; or none where the device lacks something.
+/// A name, what the number of cycles is divided by, and one cycle; or none where the device lacks
+/// something.
 type Kind = (&'static str, usize, fn(&Setting) -> Option<Box<dyn FnMut() + '_>>);
 
 const KINDS: &[Kind] = &[

@@ -1,4 +1,5 @@
-//! Objects dropped in any order while commands run, many threads, and nothing left behind, on the selected device.
+//! Objects dropped in any order while commands run, many threads, and nothing left behind, on the
+//! selected device.
 
 mod common;
 
@@ -216,7 +217,8 @@ fn many_queues_share_the_bits_of_a_mask() {
     assert_eq!(session.count(memory_call("clMemFreeINTEL")), 1);
 }
 
-/// The pattern that hangs and crashes Intel's runtime when out-of-order queues are used as they are: see `driver/facts/quirk.rs`.
+/// The pattern that hangs and crashes Intel's runtime when out-of-order queues are used as they
+/// are: see `driver/facts/quirk.rs`.
 #[test]
 fn threads_with_queues_of_their_own_and_shared_ones() {
     let Some(context) = context() else { return };

@@ -1,4 +1,5 @@
-//! Optional kernel features: which kernels a device gets, what it is told of the others, and images made ahead of time.
+//! Optional kernel features: which kernels a device gets, what it is told of the others, and images
+//! made ahead of time.
 //!
 //! No device of the tests lacks fp64, so that is masked.
 
@@ -20,7 +21,8 @@ mod kernels {
 mod classes {
     oclave::include_kernels!("virtual_functions");
 }
-/// The source of `classes::features`, for the target `without_fp64` of `kernels/ahead/devices.toml`.
+/// The source of `classes::features`, for the target `without_fp64` of
+/// `kernels/ahead/devices.toml`.
 mod ahead {
     oclave::include_kernels!("ahead");
 }

@@ -1,4 +1,5 @@
-//! Programs: how many are built, specialization constants, images that a device cannot run, kernel bundles.
+//! Programs: how many are built, specialization constants, images that a device cannot run, kernel
+//! bundles.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -277,7 +278,8 @@ fn bad_modules_are_errors() {
         let error = common::load::spirv(context, &bytes).expect_err(&what);
         assert_eq!(error.kind(), ErrorKind::Image, "{what}: {error}");
     }
-    // Damaged words: refused, or sound enough to be built, or refused by the driver; a crash would end the test.
+    // Damaged words: refused, or sound enough to be built, or refused by the driver; a crash would
+    // end the test.
     let session = Session::start();
     let mut random = 0x2545_f491_4f6c_dd1d_u64;
     for _ in 0..300 {

@@ -1,7 +1,8 @@
 //! Every module of the test suite as PTX, taken by NVIDIA's assembler. No GPU is needed.
 //!
-//! Each module is assembled for one generation of devices, in turn. `OCLAVE_PTX_TARGETS=all` assembles all of them for
-//! sm_70, sm_80 and sm_90, and `OCLAVE_KEEP_PTX` names a folder where the PTX stays.
+//! Each module is assembled for one generation of devices, in turn. `OCLAVE_PTX_TARGETS=all`
+//! assembles all of them for sm_70, sm_80 and sm_90, and `OCLAVE_KEEP_PTX` names a folder where the
+//! PTX stays.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 #[path = "../crates/oclave-ptx/tests/support/assembler.rs"]
@@ -36,8 +37,8 @@ fn programs() -> BTreeMap<String, Vec<DeviceImage>> {
     programs
 }
 
-/// The modules of the test suite as the runtime builds them: linked, device globals lowered, and their interpreters.
-/// Equal modules of several programs count once.
+/// The modules of the test suite as the runtime builds them: linked, device globals lowered, and
+/// their interpreters. Equal modules of several programs count once.
 fn modules() -> BTreeMap<String, Module> {
     let programs = programs();
     let is_set = |image: &&DeviceImage| image.virtual_functions().unwrap().provides.is_some();
@@ -47,7 +48,8 @@ fn modules() -> BTreeMap<String, Module> {
         .collect();
     let mut modules = Modules::default();
     for (program, images) in &programs {
-        // Sets of virtual functions may come from other programs: those of the same sources, then all.
+        // Sets of virtual functions may come from other programs: those of the same sources, then
+        // all.
         let stem = program.split('_').next().unwrap();
         let with_sets = |of: &dyn Fn(&str) -> bool| {
             let others = sets.iter().filter(|(name, _)| *name != program && of(name));

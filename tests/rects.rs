@@ -1,4 +1,5 @@
-//! Copies, fills, reads and writes of boxes of two and three dimensions, in USM and in buffers; on the selected device.
+//! Copies, fills, reads and writes of boxes of two and three dimensions, in USM and in buffers; on
+//! the selected device.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

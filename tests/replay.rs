@@ -1,4 +1,5 @@
-//! Executable graphs: order, events, times, lifetimes, threads, host tasks, in every way that they can be run.
+//! Executable graphs: order, events, times, lifetimes, threads, host tasks, in every way that they
+//! can be run.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -437,9 +438,11 @@ fn threads_run_graphs_of_the_same_kernel_with_their_own_arguments() {
     }
 }
 
-/// Replays on two queues run one after the other, and the dependency on the first one is never lost.
+/// Replays on two queues run one after the other, and the dependency on the first one is never
+/// lost.
 ///
-/// The graph begins with a node that does nothing, followed by a command that no command buffer holds.
+/// The graph begins with a node that does nothing, followed by a command that no command buffer
+/// holds.
 #[test]
 fn replays_that_begin_with_nothing_wait_for_the_one_before() {
     let Some(context) = context() else { return };

@@ -16,7 +16,8 @@ mod kernels {
 fn images_of_library() -> Vec<Vec<u8>> {
     type Image = unsafe extern "C" fn(usize, &mut usize) -> *const u8;
     let path = concat!(env!("OUT_DIR"), "/libplugged.so");
-    // SAFETY: the library is ours, and has nothing that runs when it is loaded; the function has this type.
+    // SAFETY: the library is ours, and has nothing that runs when it is loaded; the function has
+    // this type.
     unsafe {
         let library = libloading::Library::new(path).unwrap();
         let image = library.get::<Image>(b"plugged_image").unwrap();

@@ -1,4 +1,5 @@
-//! What safe code must not be able to do, and closures that use what they are called with; on the selected device.
+//! What safe code must not be able to do, and closures that use what they are called with; on the
+//! selected device.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -35,7 +36,8 @@ fn host_targets_are_free_while_they_are_looked_at() {
             let clone = target.clone();
             let read = target
                 .with(|seen| {
-                    // A clone, a command that writes it, at once and held back, and waits for these.
+                    // A clone, a command that writes it, at once and held back, and waits for
+                    // these.
                     assert_eq!(clone.to_vec().unwrap(), [1; 4]);
                     let read = queue.submit(Command::read(&memory, &clone)).unwrap();
                     read.wait().unwrap();
@@ -115,7 +117,8 @@ fn contents_go_back_when_the_last_host_writer_closes() {
         .unwrap();
 }
 
-/// Outside of the driver layer `unsafe` is only ever declared, never used: functions whose contract nobody can check.
+/// Outside of the driver layer `unsafe` is only ever declared, never used: functions whose contract
+/// nobody can check.
 #[test]
 fn unsafe_operations_stay_in_the_driver_layer() {
     fn visit(folder: &Path, found: &mut Vec<String>, files: &mut usize) {

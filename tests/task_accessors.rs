@@ -1,5 +1,5 @@
-//! Host tasks with accessors of buffers: their place among commands, what they see, failures, graphs, and waits inside of tasks; on
-//! the selected device.
+//! Host tasks with accessors of buffers: their place among commands, what they see, failures,
+//! graphs, and waits inside of tasks; on the selected device.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

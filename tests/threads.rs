@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use common::{bundle, call, context, resident_bytes};
 use oclave::{Command, Context, Event, Queue};
 
-/// Kernels that depend on each other, a marker and a wait, again and again, by two threads with an out-of-order queue each.
+/// Kernels that depend on each other, a marker and a wait, again and again, by two threads with an
+/// out-of-order queue each.
 fn storm(context: &Context, rounds: usize) {
     let bundle = bundle(context);
     std::thread::scope(|scope| {
@@ -73,7 +74,8 @@ fn ends_well(test: &str, workarounds: bool, limit: Duration) -> bool {
     false
 }
 
-/// Reports whether a driver's bug still shows without the workaround. The suite does not depend on it.
+/// Reports whether a driver's bug still shows without the workaround. The suite does not depend on
+/// it.
 fn canary(test: &str, limit: Duration, runs: usize) {
     let fails = (0..runs).position(|_| !ends_well(test, false, limit));
     match fails {
@@ -135,8 +137,9 @@ fn one_queue_takes_commands_and_waits_of_many_threads() {
     }
 }
 
-/// Memory is allocated, used by commands and given back by threads that know nothing of each other. (PoCL 7.1 aborts the process when the
-/// records it keeps of allocations overlap: `one_allocation_at_a_time` in `src/driver/facts/quirk.rs`.)
+/// Memory is allocated, used by commands and given back by threads that know nothing of each other.
+/// (PoCL 7.1 aborts the process when the records it keeps of allocations overlap:
+/// `one_allocation_at_a_time` in `src/driver/facts/quirk.rs`.)
 #[test]
 fn memory_comes_and_goes_in_many_threads() {
     let Some(context) = context() else { return };
@@ -163,7 +166,8 @@ fn memory_comes_and_goes_in_many_threads() {
     });
 }
 
-/// Memory is dropped behind its last command, and as much is allocated until the driver has let go of it and after.
+/// Memory is dropped behind its last command, and as much is allocated until the driver has let go
+/// of it and after.
 fn come_and_go(context: &Context, rounds: usize) {
     let bundle = bundle(context);
     std::thread::scope(|scope| {
@@ -221,7 +225,8 @@ fn without_the_workaround_it_aborts() {
     canary(TEST, limit, 40);
 }
 
-/// Kernels with dependencies, and now and then a host task; a wait at times, as no driver forgets what is never waited for.
+/// Kernels with dependencies, and now and then a host task; a wait at times, as no driver forgets
+/// what is never waited for.
 fn many(count: usize) {
     let Some(context) = context() else { return };
     let bundle = bundle(&context);

@@ -1,7 +1,9 @@
-//! Machines that oclave cannot use: no loader, no driver, a device without SPIR-V, a device without shared memory.
+//! Machines that oclave cannot use: no loader, no driver, a device without SPIR-V, a device without
+//! shared memory.
 //!
-//! `ci/test` runs this on every device, on PoCL 3.1 (which takes no SPIR-V) and on no driver at all. On a device that takes
-//! SPIR-V the same situations are made with a mask, or in a process of the test's own.
+//! `ci/test` runs this on every device, on PoCL 3.1 (which takes no SPIR-V) and on no driver at
+//! all. On a device that takes SPIR-V the same situations are made with a mask, or in a process of
+//! the test's own.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,5 @@
-//! Rules of section "Executable Graph Update" that need several executables, graphs or parameters to be seen, in every way that graphs are run.
+//! Rules of section "Executable Graph Update" that need several executables, graphs or parameters
+//! to be seen, in every way that graphs are run.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -18,7 +19,8 @@ use oclave::{
 
 const LEN: usize = 8;
 
-/// A graph whose first node numbers memory from a parameter on, and whose second adds another parameter to it.
+/// A graph whose first node numbers memory from a parameter on, and whose second adds another
+/// parameter to it.
 struct Bench {
     context: Context,
     queue: Queue,
@@ -279,7 +281,8 @@ fn parameters_whose_handles_are_gone_keep_their_values() {
     });
 }
 
-/// An executable keeps the memory that its nodes use now, and lets go of what they do not use any more.
+/// An executable keeps the memory that its nodes use now, and lets go of what they do not use any
+/// more.
 #[test]
 fn memory_comes_and_goes_with_commits() {
     each(|bench| {

@@ -1,4 +1,5 @@
-//! Virtual functions on the selected device, from sources that the optimiser saw and from those that it did not.
+//! Virtual functions on the selected device, from sources that the optimiser saw and from those
+//! that it did not.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,5 @@
-//! Kernels that call many sets, and sets whose functions call those of other sets, on the selected device.
+//! Kernels that call many sets, and sets whose functions call those of other sets, on the selected
+//! device.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -67,7 +68,8 @@ fn an_inner_set_that_the_kernel_does_not_call_is_a_fault() {
     let Some(device) = device() else { return };
     let queue = queue(&device);
     let memory = objects(&queue, |memory| make_prices(memory));
-    // Without `inner` nothing of it is linked; with it, but without `inner_fp64`, only the exact rate is not.
+    // Without `inner` nothing of it is linked; with it, but without `inner_fp64`, only the exact
+    // rate is not.
     let error = totals(&queue, 2, |out| use_outer_prices(&memory, out)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Kernel);
     let text = format!("{error:#}");

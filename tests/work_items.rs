@@ -1,4 +1,5 @@
-//! Kernels whose work-items take different ways, or meet at barriers in loops and branches: each is its own work-item everywhere.
+//! Kernels whose work-items take different ways, or meet at barriers in loops and branches: each is
+//! its own work-item everywhere.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

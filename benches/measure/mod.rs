@@ -31,10 +31,12 @@ pub(crate) fn plan(size_bytes: usize) -> (usize, usize) {
 const TURN: Duration = Duration::from_millis(300);
 const MEASURED: Duration = Duration::from_millis(150);
 
-/// As [`pair`], but a side runs in a loop during its turn, and only the second half of the turn is measured.
+/// As [`pair`], but a side runs in a loop during its turn, and only the second half of the turn is
+/// measured.
 ///
-/// This measures work in a loop. The other side leaves effects in caches, in the driver's threads and in the operating
-/// system, which take some tens of milliseconds to disappear. The time of a round is the median of its runs.
+/// This measures work in a loop. The other side leaves effects in caches, in the driver's threads
+/// and in the operating system, which take some tens of milliseconds to disappear. The time of a
+/// round is the median of its runs.
 pub(crate) fn steady(
     name: &str,
     n: usize,
@@ -56,9 +58,11 @@ pub(crate) fn steady(
     row(name, n, times.unzip());
 }
 
-/// Runs both in turns and prints a row: the medians, in microseconds for one repetition, and the median of the ratios.
+/// Runs both in turns and prints a row: the medians, in microseconds for one repetition, and the
+/// median of the ratios.
 ///
-/// It is not the ratio of the medians, because on a busy machine only neighbours in time can be compared.
+/// It is not the ratio of the medians, because on a busy machine only neighbours in time can be
+/// compared.
 pub(crate) fn pair(
     name: &str,
     n: usize,
@@ -86,7 +90,8 @@ pub(crate) fn pair(
     row(name, n, times);
 }
 
-/// Prints a row of a comparison: what each round took, in microseconds for one repetition, in both ways.
+/// Prints a row of a comparison: what each round took, in microseconds for one repetition, in both
+/// ways.
 pub(crate) fn row(name: &str, n: usize, mut times: (Vec<f64>, Vec<f64>)) {
     let mut ratios: Vec<f64> =
         times.0.iter().zip(&times.1).map(|(ours, reference)| ours / reference).collect();
@@ -96,7 +101,8 @@ pub(crate) fn row(name: &str, n: usize, mut times: (Vec<f64>, Vec<f64>)) {
     println!("{name},{},{n},{ours:.3},{reference:.3},{ratio:.digits$}", shown_device());
 }
 
-/// Runs `work` on a new input each round and prints a row: the median, in microseconds for one of `units` pieces.
+/// Runs `work` on a new input each round and prints a row: the median, in microseconds for one of
+/// `units` pieces.
 ///
 /// The reference is one microsecond. Creating and dropping the input is not measured.
 pub(crate) fn budget<T>(

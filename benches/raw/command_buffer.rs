@@ -1,4 +1,5 @@
-//! Command buffers of raw OpenCL, by the functions whose form is that of the versions that the library uses.
+//! Command buffers of raw OpenCL, by the functions whose form is that of the versions that the
+//! library uses.
 
 use std::ffi::{CStr, c_void};
 use std::ptr::{null, null_mut};
@@ -57,8 +58,8 @@ pub(crate) struct CommandBuffers {
 impl CommandBuffers {
     /// `None` where the library uses no command buffers of the device.
     pub(crate) fn of(raw: &Raw, device: &Device) -> Option<Self> {
-        // SAFETY: the device has the extension, and the functions of these names are of these types; an update that it
-        // does not have is null, hence `None`.
+        // SAFETY: the device has the extension, and the functions of these names are of these
+        // types; an update that it does not have is null, hence `None`.
         Graph::support(device).command_buffers.then(|| unsafe {
             Self {
                 create: required(raw, c"clCreateCommandBufferKHR"),
@@ -82,8 +83,8 @@ impl CommandBuffers {
         buffer
     }
 
-    /// Records a launch of so many work-items after the commands of some points. A command with properties (a list that
-    /// ends in 0) has a handle, by which it is updated.
+    /// Records a launch of so many work-items after the commands of some points. A command with
+    /// properties (a list that ends in 0) has a handle, by which it is updated.
     pub(crate) fn launch(
         &self,
         buffer: cl_command_buffer_khr,
@@ -96,7 +97,8 @@ impl CommandBuffers {
         let local = local.as_ref().map_or(null(), std::ptr::from_ref);
         let place = if properties.is_empty() { null_mut() } else { &raw mut handle };
         let count = wait.len() as cl_uint;
-        // SAFETY: the objects are alive, sizes have one element, lists are as long as said or end in 0.
+        // SAFETY: the objects are alive, sizes have one element, lists are as long as said or end
+        // in 0.
         check(unsafe {
             (self.launch)(
                 buffer,

@@ -31,7 +31,8 @@ macro_rules! functions {
                         let name = CString::new(stringify!($name)).unwrap();
                         let address = resolve(&name);
                         assert!(!address.is_null(), "no {name:?}");
-                        // SAFETY: the address is that of the C function of this name, with this signature.
+                        // SAFETY: the address is that of the C function of this name, with this
+                        // signature.
                         unsafe { std::mem::transmute::<*const c_void, unsafe extern "C" fn($($t),*) $(-> $ret)?>(address) }
                     },)*
                 }
@@ -75,7 +76,8 @@ functions! {
     clEnqueueMemcpyINTEL(cl_command_queue, cl_bool, *mut c_void, *const c_void, usize, cl_uint, *const cl_event, *mut cl_event) -> cl_int;
 }
 
-/// A context, a queue and a kernel of raw OpenCL on the device of the given name. Nothing is released: the process ends.
+/// A context, a queue and a kernel of raw OpenCL on the device of the given name. Nothing is
+/// released: the process ends.
 pub(crate) struct Raw {
     pub(crate) cl: Functions,
     pub(crate) context: cl_context,
@@ -87,7 +89,8 @@ pub(crate) struct Raw {
 
 type Extension = unsafe extern "C" fn(cl_platform_id, *const i8) -> *const c_void;
 
-// SAFETY: handles and function pointers; OpenCL is thread-safe but for kernels' arguments, which are set by one thread here.
+// SAFETY: handles and function pointers; OpenCL is thread-safe but for kernels' arguments, which
+// are set by one thread here.
 unsafe impl Send for Raw {}
 // SAFETY: as above.
 unsafe impl Sync for Raw {}

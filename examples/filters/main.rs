@@ -1,21 +1,24 @@
 //! Edge detection on the frames of a camera that pans over a photograph.
 //!
-//! The pipeline has kernels with parameters in device globals, a chain of polymorphic filters in device memory, and a step
-//! on the host. It is recorded once as a command graph. Each frame updates the strength and the part of the edges and
-//! replays the graph. Each frame also runs command by command, for comparison.
+//! The pipeline has kernels with parameters in device globals, a chain of polymorphic filters in
+//! device memory, and a step on the host. It is recorded once as a command graph. Each frame
+//! updates the strength and the part of the edges and replays the graph. Each frame also runs
+//! command by command, for comparison.
 //!
 //! ```text
 //! cargo run --release --example filters -- [PICTURE] [--out DIR] [--runs N] [--eager] [--tones CHAIN]
 //!     [--radius PIXELS] [--edges PERCENT]
 //! ```
-//! `PICTURE` is a PNG or PNM file (default: the photograph beside this source). The device is `OCLAVE_DEVICE`, or the best
-//! one found. `CHAIN` lists the filters of each luminance, separated by commas: gain=FACTOR:OFFSET, clip=LOW:HIGH, invert,
-//! posterize=STEP. `N` is the number of frames. `--eager` runs them without the graph.
+//! `PICTURE` is a PNG or PNM file (default: the photograph beside this source). The device is
+//! `OCLAVE_DEVICE`, or the best one found. `CHAIN` lists the filters of each luminance, separated
+//! by commas: gain=FACTOR:OFFSET, clip=LOW:HIGH, invert, posterize=STEP. `N` is the number of
+//! frames. `--eager` runs them without the graph.
 //!
-//! Every output is compared with the same pipeline in plain Rust, and a difference makes the program fail. The program
-//! writes to `DIR` (default `target/demo`): the pictures of the first frame's stages, `histogram.csv`, `timings.csv`, and
-//! `pipeline.dot` with the graph. It also writes `pipeline.svg` if Graphviz is installed, and `trace.json` for
-//! `chrome://tracing` or Perfetto.
+//! Every output is compared with the same pipeline in plain Rust, and a difference makes the
+//! program fail. The program writes to `DIR` (default `target/demo`): the pictures of the first
+//! frame's stages, `histogram.csv`, `timings.csv`, and `pipeline.dot` with the graph. It also
+//! writes `pipeline.svg` if Graphviz is installed, and `trace.json` for `chrome://tracing` or
+//! Perfetto.
 
 use std::error::Error;
 use std::fmt::Write as _;

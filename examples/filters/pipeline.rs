@@ -1,8 +1,9 @@
 //! The pipeline on the device.
 //!
-//! Kernels share their parameters as device globals. One kernel builds the filters as objects, and another calls them. A
-//! host task in the middle chooses the threshold. The pipeline is described once, as a list of commands. It runs command by
-//! command, or as a recorded graph whose argument and host task are updated for each frame.
+//! Kernels share their parameters as device globals. One kernel builds the filters as objects, and
+//! another calls them. A host task in the middle chooses the threshold. The pipeline is described
+//! once, as a list of commands. It runs command by command, or as a recorded graph whose argument
+//! and host task are updated for each frame.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -141,7 +142,8 @@ impl Pipeline {
         self.executable.update(&self.updated)
     }
 
-    /// Runs every stage over a frame, and gives the outputs with the time from the first submission to the last end.
+    /// Runs every stage over a frame, and gives the outputs with the time from the first submission
+    /// to the last end.
     pub(crate) fn run(&self, way: Way, rgb: &[u8], settings: &Settings) -> Result<(Outputs, Duration)> {
         self.queue.write(&self.planes.rgb, rgb)?;
         let started = Instant::now();
@@ -212,7 +214,8 @@ impl Pipeline {
         })
     }
 
-    /// Draws the graph: `pipeline.dot`, and `pipeline.svg` where Graphviz is there. Says whether it is.
+    /// Draws the graph: `pipeline.dot`, and `pipeline.svg` where Graphviz is there. Says whether it
+    /// is.
     pub(crate) fn draw(&self, out: &Path) -> Result<bool> {
         self.graph.print(out.join("pipeline.dot"), Detail::Verbose)?;
         match self.graph.print(out.join("pipeline.svg"), Detail::Brief) {

@@ -62,7 +62,8 @@ fn sobel(from: &[u8], width: usize, settings: &Settings) -> Vec<u8> {
     })
 }
 
-/// A picture of the same size, each pixel made by `pixel(at, x, y)`; `at` reads `from`, clamped to its border.
+/// A picture of the same size, each pixel made by `pixel(at, x, y)`; `at` reads `from`, clamped to
+/// its border.
 fn by_pixel(from: &[u8], width: usize, pixel: impl Fn(&dyn Fn(i32, i32) -> i32, i32, i32) -> i32) -> Vec<u8> {
     let (width, height) = (width as i32, (from.len() / width) as i32);
     let at =

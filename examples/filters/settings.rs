@@ -5,8 +5,9 @@ use crate::tones::Tone;
 /// Largest blur radius, as in `kernels/examples/filters/filters.h`.
 pub(crate) const MAX_RADIUS: i32 = 15;
 
-/// The user's settings. Most fields become device globals, and the tones become objects in device memory. The strength is an
-/// argument, and the percentage belongs to the host task: both change from frame to frame.
+/// The user's settings. Most fields become device globals, and the tones become objects in device
+/// memory. The strength is an argument, and the percentage belongs to the host task: both change
+/// from frame to frame.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     /// Weights of red, green and blue, in 1/256.
@@ -44,7 +45,8 @@ impl Settings {
         }
     }
 
-    /// One weight a tap, in 1/65536, of a Gaussian with a standard deviation of half the radius; they add up to 65536.
+    /// One weight a tap, in 1/65536, of a Gaussian with a standard deviation of half the radius;
+    /// they add up to 65536.
     pub(crate) fn blur_weights(&self) -> [i32; 2 * MAX_RADIUS as usize + 1] {
         let mut weights = [0; 2 * MAX_RADIUS as usize + 1];
         let sigma = f64::from(self.blur_radius).max(1.0) / 2.0;

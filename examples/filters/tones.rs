@@ -1,4 +1,5 @@
-//! Tone curves: the steps of the chain of polymorphic filters in `kernels/examples/filters/tones.clcpp`.
+//! Tone curves: the steps of the chain of polymorphic filters in
+//! `kernels/examples/filters/tones.clcpp`.
 
 use crate::kernels::tones::is_tone;
 
@@ -46,7 +47,8 @@ impl Tone {
     }
 }
 
-/// Reads a chain from the command line: `gain=FACTOR:OFFSET`, `clip=LOW:HIGH`, `invert`, `posterize=STEP`, separated by commas.
+/// Reads a chain from the command line: `gain=FACTOR:OFFSET`, `clip=LOW:HIGH`, `invert`,
+/// `posterize=STEP`, separated by commas.
 pub(crate) fn parse(text: &str) -> Result<Vec<Tone>, String> {
     text.split(',').map(step).collect()
 }

@@ -1,12 +1,13 @@
-//! The outer solar system over a few centuries: a graph of thousands of tiny kernels, run in every way that graphs can be run.
+//! The outer solar system over a few centuries: a graph of thousands of tiny kernels, run in every
+//! way that graphs can be run.
 //!
 //! ```text
 //! cargo run --release --example planets -- [--asteroids N] [--steps N] [--replays N] [--dot FILE]
 //! ```
-//! A step of ten days is three kernels on a few dozen bodies, which is much less work than a launch costs. A graph has
-//! `--steps` of them (default 400) and is replayed (default 20 times). The device is `OCLAVE_DEVICE`, or the best one found.
-//! The program fails if a body is more than a millionth of an astronomical unit away from where plain Rust puts it, or if the
-//! energy changes.
+//! A step of ten days is three kernels on a few dozen bodies, which is much less work than a launch
+//! costs. A graph has `--steps` of them (default 400) and is replayed (default 20 times). The
+//! device is `OCLAVE_DEVICE`, or the best one found. The program fails if a body is more than a
+//! millionth of an astronomical unit away from where plain Rust puts it, or if the energy changes.
 
 use std::error::Error;
 use std::process::ExitCode;

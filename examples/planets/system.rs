@@ -1,8 +1,8 @@
 //! The outer solar system, and its motion in plain Rust.
 
 /// Astronomical units and days; masses in those of the sun with the inner planets' share taken in.
-/// 5 September 1994, 0 h, barycentre of the system near the sun: Hairer, Lubich, Wanner, "Geometric Numerical Integration", section I.2.4, after
-/// Ahnerts Kalender für Sternfreunde 1994.
+/// 5 September 1994, 0 h, barycentre of the system near the sun: Hairer, Lubich, Wanner, "Geometric
+/// Numerical Integration", section I.2.4, after Ahnerts Kalender für Sternfreunde 1994.
 const PLANETS: [Planet; 6] = [
     Planet { mass: 1.000_005_976_82, at: [0.0; 3], velocity: [0.0; 3] },
     // Jupiter
@@ -102,7 +102,8 @@ impl System {
         }
     }
 
-    /// The energy of the massive bodies over the constant of gravitation: it stays as it is but for what a step neglects.
+    /// The energy of the massive bodies over the constant of gravitation: it stays as it is but for
+    /// what a step neglects.
     pub(crate) fn energy(&self) -> f64 {
         let bodies: Vec<(&[f64], &[f64], f64)> = self
             .positions

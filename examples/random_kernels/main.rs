@@ -3,9 +3,9 @@
 //! ```text
 //! ci/random-kernels DEVICE [SEED [COUNT]]
 //! ```
-//! The crate `random-kernels` writes the folder. Each launch runs on a queue, and by the graph interpreter where it takes
-//! the kernel. The number of each launch is printed before it runs, so that `ci/random-kernels` can continue after a
-//! launch that ends the process.
+//! The crate `random-kernels` writes the folder. Each launch runs on a queue, and by the graph
+//! interpreter where it takes the kernel. The number of each launch is printed before it runs, so
+//! that `ci/random-kernels` can continue after a launch that ends the process.
 
 use std::error::Error;
 use std::path::Path;
@@ -58,7 +58,8 @@ impl Runner {
             let path = entry?.path();
             if path.extension().is_some_and(|extension| extension == "oclimg") {
                 let bytes = fs::read(path)?;
-                // SAFETY: the kernels are this repository's own; they stay within the memory that they are given.
+                // SAFETY: the kernels are this repository's own; they stay within the memory that
+                // they are given.
                 bundles.push(unsafe { KernelBundle::from_image(&context, &bytes) }?);
             }
         }

@@ -1,7 +1,9 @@
-//! Boxes of memory, copied and filled by kernels of the library: OpenCL has no such command where memory is USM.
+//! Boxes of memory, copied and filled by kernels of the library: OpenCL has no such command where
+//! memory is USM.
 //!
-//! A command for each row costs as much as a small kernel, so one launch replaces them from [`ROWS`] rows on. The kernels
-//! are built for a context's device when they are first needed, and cached on disk.
+//! A command for each row costs as much as a small kernel, so one launch replaces them from
+//! [`ROWS`] rows on. The kernels are built for a context's device when they are first needed, and
+//! cached on disk.
 
 use std::sync::LazyLock;
 
@@ -39,7 +41,8 @@ static IMAGES: LazyLock<ImageTable> = LazyLock::new(|| ImageTable::generated(NAM
 static KERNELS: LazyLock<[Kernel; BoxLaunch::KERNELS.len()]> =
     LazyLock::new(|| BoxLaunch::KERNELS.map(|name| Kernel::new(&IMAGES, name)));
 
-/// The command of a box for a queue's context and device: a kernel where that is faster, and can do it.
+/// The command of a box for a queue's context and device: a kernel where that is faster, and can do
+/// it.
 pub(super) fn prepare(rows: RectCommand, queue: &Queue) -> Prepared {
     let Some((size, call)) = call(&rows) else { return Prepared::Rows(rows) };
     match launch::prepare(queue, &NdRange::new(size, group(size)), call) {
@@ -73,7 +76,8 @@ fn call(rows: &RectCommand) -> Option<([usize; 3], KernelCall)> {
     Some(([x.ok()?, y.ok()?, z.ok()?], call))
 }
 
-/// The work-groups of an index space. They have one of a few sizes, because PoCL compiles a kernel for each size.
+/// The work-groups of an index space. They have one of a few sizes, because PoCL compiles a kernel
+/// for each size.
 fn group([columns, rows, _]: [usize; 3]) -> [usize; 3] {
     let divisor = |size: usize, limit: u32| 1 << size.trailing_zeros().min(limit);
     match divisor(columns, 6) {

@@ -19,12 +19,13 @@ use crate::{BundleKernel, Kernel, SpecConstant, SpecType};
 
 /// A kernel with its arguments and specialization values.
 ///
-/// Describing a call makes no OpenCL call and cannot fail: what does not fit the kernel is an error where the call is
-/// launched. The same value can be cloned and launched many times, on any queue of the context that its memory
-/// belongs to.
+/// Describing a call makes no OpenCL call and cannot fail: what does not fit the kernel is an error
+/// where the call is launched. The same value can be cloned and launched many times, on any queue
+/// of the context that its memory belongs to.
 ///
-/// Generated code makes these (`kernels::saxpy::saxpy(2.0, &x, &y)`), with rustc checking the arguments;
-/// a kernel of a [`KernelBundle`](crate::KernelBundle) is checked against its signature at launch.
+/// Generated code makes these (`kernels::saxpy::saxpy(2.0, &x, &y)`), with rustc checking the
+/// arguments; a kernel of a [`KernelBundle`](crate::KernelBundle) is checked against its signature
+/// at launch.
 #[must_use = "a call does nothing until it is put on a queue"]
 #[derive(Clone)]
 pub struct KernelCall {
@@ -74,7 +75,8 @@ impl Argument {
         }
     }
 
-    /// Changes it to a value of the same kind: a pointer stays one to the same element, with the same access.
+    /// Changes it to a value of the same kind: a pointer stays one to the same element, with the
+    /// same access.
     fn set(&mut self, to: &Self) {
         match (self, to) {
             (Self::Pointer(pointer), Self::Pointer(to)) => pointer.set_place(to.place().clone()),
@@ -120,8 +122,9 @@ pub struct Local<T> {
 impl<T: 'static> Local<T> {
     /// Room for `len` elements of `T` per work-group.
     ///
-    /// More than the device has is an error of kind [`KernelArgument`](crate::ErrorKind::KernelArgument) at launch; so is
-    /// none at all, as OpenCL has no empty local memory.
+    /// More than the device has is an error of kind
+    /// [`KernelArgument`](crate::ErrorKind::KernelArgument) at launch; so is none at all, as OpenCL
+    /// has no empty local memory.
     pub const fn new(len: usize) -> Self {
         Self { len, ty: PhantomData }
     }
@@ -176,7 +179,8 @@ impl KernelCall {
         self
     }
 
-    /// The next argument, by value: a scalar, a vector, or a `repr(C)` struct; or a [`DynamicParameter`](crate::DynamicParameter) of one.
+    /// The next argument, by value: a scalar, a vector, or a `repr(C)` struct; or a
+    /// [`DynamicParameter`](crate::DynamicParameter) of one.
     pub fn value<T>(self, value: impl KernelValue<T>) -> Self {
         let Given { argument, parameters } = value.given();
         self.push(argument, parameters)
@@ -205,7 +209,8 @@ impl KernelCall {
         self.push(argument, parameters)
     }
 
-    /// Runs the kernel with `constant` set to `value`. Each set of values is a program of its own, built once.
+    /// Runs the kernel with `constant` set to `value`. Each set of values is a program of its own,
+    /// built once.
     pub fn spec<T: SpecType>(mut self, constant: &SpecConstant<T>, value: T) -> Self {
         crate::program::set_spec(&mut self.more.get_or_insert_default().specs, constant.with_value(value));
         self

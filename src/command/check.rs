@@ -13,7 +13,8 @@ impl CommandKind {
 
     /// Checks everything that does not change until the command runs.
     ///
-    /// It does not look up the memory of device globals and buffers, nor whether the host is accessing memory.
+    /// It does not look up the memory of device globals and buffers, nor whether the host is
+    /// accessing memory.
     pub(crate) fn check(&self, context: &Context, device: &Device) -> Result<()> {
         if let Self::Kernel { range, call } = self {
             launch::find(context, device, range, call)?;

@@ -1,8 +1,10 @@
-//! Commands that are held back: they depend on what no driver knows yet (a host task, an event of another context or from
-//! outside, another command that is held back), or are host tasks themselves.
+//! Commands that are held back: they depend on what no driver knows yet (a host task, an event of
+//! another context or from outside, another command that is held back), or are host tasks
+//! themselves.
 //!
-//! Whoever completes the last missing dependency puts the command on its queue, or gives it to the threads of host tasks. So
-//! drivers only ever wait for what they have, and their queues move on whatever the host does.
+//! Whoever completes the last missing dependency puts the command on its queue, or gives it to the
+//! threads of host tasks. So drivers only ever wait for what they have, and their queues move on
+//! whatever the host does.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -63,7 +65,8 @@ struct Work {
     session: Option<hook::Session>,
 }
 
-/// Takes a command that cannot go to the driver yet. It comes behind `behind`, too, whether that succeeds or not.
+/// Takes a command that cannot go to the driver yet. It comes behind `behind`, too, whether that
+/// succeeds or not.
 ///
 /// # Errors
 /// When the host accesses its memory, and for events of a recording.
@@ -115,8 +118,8 @@ pub(super) fn defer<'a>(
     Ok(Event::promised(promise))
 }
 
-/// An event after which everything has ended that the driver has got and that a task on this queue must come after.
-/// What is held back on an in-order queue comes after it anyway.
+/// An event after which everything has ended that the driver has got and that a task on this queue
+/// must come after. What is held back on an in-order queue comes after it anyway.
 fn native_order(queue: &Queue, is_first: bool) -> Result<Option<Event>> {
     if queue.is_out_of_order() {
         return Ok(queue.order().barrier());
@@ -199,8 +202,8 @@ impl DeferredCommand {
         }
     }
 
-    /// Ends a command that did not get to the driver, once everything has ended that it comes after. Whoever waits for it
-    /// takes its end for the end of all that.
+    /// Ends a command that did not get to the driver, once everything has ended that it comes
+    /// after. Whoever waits for it takes its end for the end of all that.
     fn fail(self: Arc<Self>, mut work: Work, failure: Error) {
         let mut before = std::mem::take(&mut work.natives);
         before.append(&mut work.ahead);
@@ -219,7 +222,8 @@ impl DeferredCommand {
             work.queue.order().failed(&failure);
         }
         match work.prepared {
-            // What a closure holds may do anything as it goes, and this thread may have locked something.
+            // What a closure holds may do anything as it goes, and this thread may have locked
+            // something.
             Prepared::HostTask(_) | Prepared::Native { .. } => {
                 runtime::spawn(move || self.end(work, Outcome::Failed(failure)));
             }
@@ -288,8 +292,8 @@ impl DeferredCommand {
         self.finish(work, outcome);
     }
 
-    /// Lets go of all that the command used, and then tells of its outcome, so that nobody who waited for it still finds
-    /// something of it in use.
+    /// Lets go of all that the command used, and then tells of its outcome, so that nobody who
+    /// waited for it still finds something of it in use.
     fn finish(&self, work: Work, outcome: Outcome) {
         let Work { prepared, queue, ticket, .. } = work;
         let outcome = match (outcome, without(prepared)) {
@@ -319,8 +323,8 @@ thread_local! {
     static READY: RefCell<Option<VecDeque<Arc<DeferredCommand>>>> = const { RefCell::new(None) };
 }
 
-/// Runs a command whose dependencies are met, and then those that become ready by that, one after the other: chains may be
-/// longer than the stack.
+/// Runs a command whose dependencies are met, and then those that become ready by that, one after
+/// the other: chains may be longer than the stack.
 fn run_ready(held: Arc<DeferredCommand>) {
     let nested = READY.with_borrow_mut(|ready| match ready {
         Some(ready) => {

@@ -20,8 +20,8 @@ pub(super) fn is_simple(to: &Span<'_>, pattern: &[u8]) -> bool {
 
 /// Repeats `pattern` over the span, which is a whole number of patterns.
 ///
-/// OpenCL fills with 1, 2, 4, … 128 bytes. Other patterns are written a few thousand times, and then copied within the
-/// memory, twice as much each time.
+/// OpenCL fills with 1, 2, 4, … 128 bytes. Other patterns are written a few thousand times, and
+/// then copied within the memory, twice as much each time.
 pub(super) fn fill(queue: &Arc<Queue>, to: Span<'_>, pattern: &[u8], after: &[&Event]) -> Result<Event> {
     let size = pattern.len();
     if to.size_bytes() == 0 || size == 0 {

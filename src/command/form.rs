@@ -24,7 +24,8 @@ pub(crate) enum Form<'a> {
         to: Region,
         size: ByteBox,
     },
-    /// The pattern divides the rows, and its size is a power of two that all of them are aligned to.
+    /// The pattern divides the rows, and its size is a power of two that all of them are aligned
+    /// to.
     Fill {
         to: Region,
         size: ByteBox,
@@ -107,7 +108,8 @@ pub(super) fn box_of(to: &Block) -> ByteBox {
     }
 }
 
-/// What blocks are to a copy; `None` where rows of one are not rows of the other, nor all of its bytes side by side.
+/// What blocks are to a copy; `None` where rows of one are not rows of the other, nor all of its
+/// bytes side by side.
 pub(super) fn box_of_copy(from: &Block, to: &Block) -> Option<ByteBox> {
     let narrow = std::cmp::min_by_key(from.rows, to.rows, |rows| rows.shape()[0]);
     let shape = narrow.shape();

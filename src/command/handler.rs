@@ -3,7 +3,8 @@
 use super::{Command, CommandKind};
 use crate::{Error, Event, Handles, Result};
 
-/// Describes one command inside [`Queue::submit_with`](crate::Queue::submit_with), after SYCL's `handler`.
+/// Describes one command inside [`Queue::submit_with`](crate::Queue::submit_with), after SYCL's
+/// `handler`.
 #[derive(Debug, Default)]
 pub struct Handler {
     action: Option<CommandKind>,
@@ -17,7 +18,8 @@ impl Handler {
         self.after.extend(events.handles().cloned());
     }
 
-    /// The action: a command, the dependencies of which join those given here. A command group has one.
+    /// The action: a command, the dependencies of which join those given here. A command group has
+    /// one.
     pub fn run(&mut self, command: Command) {
         let Command { kind, after } = command;
         self.action = Some(kind);

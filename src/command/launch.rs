@@ -87,7 +87,8 @@ pub(super) fn resolve(arguments: &mut [Argument], queue: &Queue) -> Result<()> {
     Ok(())
 }
 
-/// Puts a kernel on a queue, with arguments that fit it and whose places are resolved. No size: nothing runs.
+/// Puts a kernel on a queue, with arguments that fit it and whose places are resolved. No size:
+/// nothing runs.
 pub(super) fn execute(
     queue: &Arc<driver::queue::Queue>,
     kernel: &ReadyKernel,

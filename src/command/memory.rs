@@ -1,4 +1,5 @@
-//! The memory of a prepared command while it is held back: busy for the host from its submission on.
+//! The memory of a prepared command while it is held back: busy for the host from its submission
+//! on.
 
 use std::sync::Arc;
 
@@ -54,7 +55,8 @@ impl Prepared {
         self.allocations().iter().for_each(|allocation| allocation.release());
     }
 
-    /// Turns holds into uses, for [`Prepared::execute`] to enqueue it; `false`: not while host tasks access the memory.
+    /// Turns holds into uses, for [`Prepared::execute`] to enqueue it; `false`: not while host
+    /// tasks access the memory.
     pub(super) fn try_use_held(&self) -> bool {
         let allocations = self.allocations();
         for (done, allocation) in allocations.iter().enumerate() {

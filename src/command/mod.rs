@@ -61,11 +61,12 @@ use crate::memory::buffer::Requirement;
 use crate::memory::{AsyncSource, HostTarget};
 use crate::{Event, ExecutableGraph, Handles, TaskAccess};
 
-/// What a queue does, or a node of a graph: a kernel, a copy, a task on the host, with what it waits for.
+/// What a queue does, or a node of a graph: a kernel, a copy, a task on the host, with what it
+/// waits for.
 ///
-/// Describing a command makes no OpenCL call and cannot fail: what does not fit is an error where it is
-/// [submitted](crate::Queue::submit). The same value can be cloned and submitted many times, to any queue of the context
-/// that its memory belongs to. It keeps all that it names alive.
+/// Describing a command makes no OpenCL call and cannot fail: what does not fit is an error where
+/// it is [submitted](crate::Queue::submit). The same value can be cloned and submitted many times,
+/// to any queue of the context that its memory belongs to. It keeps all that it names alive.
 ///
 /// ```no_run
 /// # fn main() -> oclave::Result<()> {
@@ -123,8 +124,8 @@ impl Command {
         Self { kind, after: Vec::new() }
     }
 
-    /// Runs a kernel over a range: a number of work-items (`1000`, [`Range`], `[640, 480]`) or an [`NdRange`]. An empty
-    /// range runs nothing and keeps its place in the order.
+    /// Runs a kernel over a range: a number of work-items (`1000`, [`Range`], `[640, 480]`) or an
+    /// [`NdRange`]. An empty range runs nothing and keeps its place in the order.
     pub fn parallel_for(range: impl Into<NdRange>, call: KernelCall) -> Self {
         Self::new(CommandKind::Kernel { range: range.into(), call })
     }
@@ -134,8 +135,9 @@ impl Command {
         Self::parallel_for(Range::d1(1), call)
     }
 
-    /// Copies memory to memory of the same length, which it does not overlap: USM, boxes of it ([`UsmRect`](crate::UsmRect)),
-    /// parts of buffers, elements of device globals. Boxes need not have one shape: a copy goes element by element.
+    /// Copies memory to memory of the same length, which it does not overlap: USM, boxes of it
+    /// ([`UsmRect`](crate::UsmRect)), parts of buffers, elements of device globals. Boxes need not
+    /// have one shape: a copy goes element by element.
     pub fn copy<M: CopyFrom>(from: &M, to: &impl CopyTo<Element = M::Element>) -> Self {
         Self::new(CommandKind::Copy { from: from.place(false), to: to.place(true) })
     }
@@ -164,37 +166,42 @@ impl Command {
         Self::new(CommandKind::Memset { to: to.place(true), byte })
     }
 
-    /// Moves memory to the device ahead of its use. Does nothing but keep its place in the order where the device cannot.
+    /// Moves memory to the device ahead of its use. Does nothing but keep its place in the order
+    /// where the device cannot.
     pub fn prefetch(memory: &impl CopyFrom) -> Self {
         Self::new(CommandKind::Prefetch { memory: memory.place(false) })
     }
 
     /// Gives the driver a hint on how memory will be used.
     ///
-    /// The extension defines the call but no advice, so no OpenCL driver takes such hints today. This only checks the memory
-    /// and keeps its place in the order.
+    /// The extension defines the call but no advice, so no OpenCL driver takes such hints today.
+    /// This only checks the memory and keeps its place in the order.
     pub fn mem_advise(memory: &impl CopyFrom, advice: Advice) -> Self {
         Self::new(CommandKind::Advise { memory: memory.place(false), advice })
     }
 
     /// Runs a closure on a thread of the library. It returns `()` or a `Result<(), E>`.
     ///
-    /// An error that it returns and a panic end on the command's event, and what depends on it does not run.
-    /// It may be called many times: a graph does so on each replay.
+    /// An error that it returns and a panic end on the command's event, and what depends on it does
+    /// not run. It may be called many times: a graph does so on each replay.
     pub fn host_task<R: TaskResult>(task: impl Fn() -> R + Send + Sync + 'static) -> Self {
         Self::new(CommandKind::HostTask(HostTask::new(task)))
     }
 
-    /// Runs a closure on a thread of the library, with elements of buffers (SYCL 2020, section 4.10).
+    /// Runs a closure on a thread of the library, with elements of buffers (SYCL 2020, section
+    /// 4.10).
     ///
-    /// `accessors` is one accessor, a tuple of them, or a vector. The closure gets a `&[T]` for each accessor that reads, and
-    /// a `&mut [T]` for each that writes. Elements of more than one dimension are contiguous, the last dimension fastest.
+    /// `accessors` is one accessor, a tuple of them, or a vector. The closure gets a `&[T]` for
+    /// each accessor that reads, and a `&mut [T]` for each that writes. Elements of more than one
+    /// dimension are contiguous, the last dimension fastest.
     ///
-    /// The task is ordered among all commands that use these elements, so it waits for nothing itself. The elements are
-    /// copied from the queue's context. Written elements are copied back when the closure has succeeded, but not when it
-    /// fails or panics. With [`no_init`](crate::Accessor::no_init), elements are zero at first, and all are copied back.
+    /// The task is ordered among all commands that use these elements, so it waits for nothing
+    /// itself. The elements are copied from the queue's context. Written elements are copied back
+    /// when the closure has succeeded, but not when it fails or panics. With
+    /// [`no_init`](crate::Accessor::no_init), elements are zero at first, and all are copied back.
     ///
-    /// Two accessors of the same elements, one of which writes, are [`Invalid`](crate::ErrorKind::Invalid) where the command is submitted.
+    /// Two accessors of the same elements, one of which writes, are
+    /// [`Invalid`](crate::ErrorKind::Invalid) where the command is submitted.
     ///
     /// ```no_run
     /// # use oclave::{Buffer, Command, Queue, Result};
@@ -213,28 +220,35 @@ impl Command {
 
     /// Puts raw commands on the queue, in the place of one (`ext_codeplay_enqueue_native_command`).
     ///
-    /// The closure gets the driver's queue and the events that the raw commands must wait for, and returns an event after
-    /// which all of them have ended. On an out-of-order queue the closure decides which of its commands wait for which. `uses`
-    /// is the memory that the raw commands use. The library keeps it alive and away from the host until they have ended, and
-    /// accessors of buffers put the command in its place among others. [`Queue::native_address`](crate::Queue::native_address)
-    /// gives addresses.
+    /// The closure gets the driver's queue and the events that the raw commands must wait for, and
+    /// returns an event after which all of them have ended. On an out-of-order queue the closure
+    /// decides which of its commands wait for which. `uses` is the memory that the raw commands
+    /// use. The library keeps it alive and away from the host until they have ended, and accessors
+    /// of buffers put the command in its place among others.
+    /// [`Queue::native_address`](crate::Queue::native_address) gives addresses.
     ///
-    /// The closure is called when the command is put on the driver's queue, on the caller's thread or on one of the library's; it
-    /// must not wait. A panic of it is an error as one that it returns. A graph calls it at each replay.
+    /// The closure is called when the command is put on the driver's queue, on the caller's thread
+    /// or on one of the library's; it must not wait. A panic of it is an error as one that it
+    /// returns. A graph calls it at each replay.
     ///
-    /// The event may be of another queue of the same context, or a user event. A marker on the library's queue then waits for
-    /// it, and the command's times are those of the marker.
+    /// The event may be of another queue of the same context, or a user event. A marker on the
+    /// library's queue then waits for it, and the command's times are those of the marker.
     ///
     /// # Safety
-    /// The library frees memory, and lends it to the host, when it believes that the commands which use it have ended. It
-    /// cannot see what the closure does. So the caller promises, for each call of the closure:
-    /// - The raw commands keep to OpenCL's rules. Of the library's memory they use only what `uses` names, or what the caller
-    ///   keeps alive and away from the host until they have ended. The same holds for kernels and other objects.
-    /// - They wait for [`Submission::wait_list`](crate::native::Submission::wait_list). Of an in-order queue the list leaves out what was
-    ///   put on the queue before: commands for another queue also wait for a marker that the closure puts on this one.
-    /// - The returned event belongs to the queue's context, and completes no earlier than all of the raw commands.
-    /// - When the closure fails or panics, what it has put on other queues no longer uses memory of the library. What it has put
-    ///   on the library's queue may go on: the library keeps the memory of `uses` until that has ended.
+    /// The library frees memory, and lends it to the host, when it believes that the commands which
+    /// use it have ended. It cannot see what the closure does. So the caller promises, for each
+    /// call of the closure:
+    /// - The raw commands keep to OpenCL's rules. Of the library's memory they use only what `uses`
+    ///   names, or what the caller keeps alive and away from the host until they have ended. The
+    ///   same holds for kernels and other objects.
+    /// - They wait for [`Submission::wait_list`](crate::native::Submission::wait_list). Of an
+    ///   in-order queue the list leaves out what was put on the queue before: commands for another
+    ///   queue also wait for a marker that the closure puts on this one.
+    /// - The returned event belongs to the queue's context, and completes no earlier than all of
+    ///   the raw commands.
+    /// - When the closure fails or panics, what it has put on other queues no longer uses memory of
+    ///   the library. What it has put on the library's queue may go on: the library keeps the
+    ///   memory of `uses` until that has ended.
     ///
     /// ```no_run
     /// # use oclave::{Command, Queue, Result, UsmSlice, native};
@@ -263,13 +277,14 @@ impl Command {
         Self::new(CommandKind::Native(NativeCommand::new(uses, enqueue)))
     }
 
-    /// Runs an executable graph, as one command (section 7.6.5, `handler::ext_oneapi_graph`). In a graph it is a sub-graph.
+    /// Runs an executable graph, as one command (section 7.6.5, `handler::ext_oneapi_graph`). In a
+    /// graph it is a sub-graph.
     pub fn graph(graph: &ExecutableGraph) -> Self {
         Self::new(CommandKind::Graph(graph.clone()))
     }
 
-    /// Does nothing. Complete when the events that it waits for are; without any, when everything before it on the queue
-    /// is.
+    /// Does nothing. Complete when the events that it waits for are; without any, when everything
+    /// before it on the queue is.
     pub fn marker() -> Self {
         Self::new(CommandKind::Marker)
     }
@@ -279,7 +294,8 @@ impl Command {
         Self::new(CommandKind::Barrier)
     }
 
-    /// Does nothing, and waits for nothing but its events, and its place on an in-order queue: to join events into one.
+    /// Does nothing, and waits for nothing but its events, and its place on an in-order queue: to
+    /// join events into one.
     pub fn empty() -> Self {
         Self::new(CommandKind::Empty)
     }

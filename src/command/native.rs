@@ -27,7 +27,8 @@ impl NativeCommand {
     {
         let refused =
             || crate::Error::new(crate::ErrorKind::Runtime, "raw commands were not put on the queue");
-        // The thread that calls it may be the library's. The conversion of the error is the user's code, too.
+        // The thread that calls it may be the library's. The conversion of the error is the user's
+        // code, too.
         let enqueue = move |to: &Submission<'_>| {
             let outcome = caught("what puts them there", || {
                 Ok(enqueue(to).map_err(|error| refused().with_source(error)))
@@ -50,10 +51,12 @@ impl fmt::Debug for NativeCommand {
 }
 
 /// A kernel object of OpenCL, with the arguments of a call set, for raw commands. Made by
-/// [`Queue::native_kernel`](crate::Queue::native_kernel). It is nobody else's: its arguments may be set to others.
+/// [`Queue::native_kernel`](crate::Queue::native_kernel). It is nobody else's: its arguments may be
+/// set to others.
 ///
-/// It keeps the program and the memory of the arguments alive. The library does not know when raw commands use them: keep
-/// this until they have ended, or enqueue them in a [`Command::native`](crate::Command::native) that names the memory.
+/// It keeps the program and the memory of the arguments alive. The library does not know when raw
+/// commands use them: keep this until they have ended, or enqueue them in a
+/// [`Command::native`](crate::Command::native) that names the memory.
 #[derive(Debug)]
 pub struct NativeKernel {
     kernel: Kernel,

@@ -120,7 +120,8 @@ impl CommandKind {
         }
     }
 
-    /// Refuses arguments that follow a parameter of anything but this graph; `None`: the command is for a queue.
+    /// Refuses arguments that follow a parameter of anything but this graph; `None`: the command is
+    /// for a queue.
     pub(crate) fn check_bindings(&self, graph: Option<u64>) -> Result<()> {
         let Some(foreign) = self.bindings().iter().find(|binding| Some(binding.parameter.graph) != graph)
         else {

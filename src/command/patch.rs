@@ -8,7 +8,8 @@ use crate::driver::launch::{Arg, WorkSize};
 use crate::{Context, Device, NdRange, Result};
 
 impl CommandKind {
-    /// Whether the command prepared for this one can run the other, with the other's arguments and range.
+    /// Whether the command prepared for this one can run the other, with the other's arguments and
+    /// range.
     pub(crate) fn is_patched_by(&self, to: &Self) -> bool {
         let (Self::Kernel { call: from, .. }, Self::Kernel { call, .. }) = (self, to) else {
             return false;
@@ -40,7 +41,8 @@ impl CommandKind {
         self.arguments().iter().map(|argument| launch::argument(argument, false))
     }
 
-    /// Whether the other command differs from this one in values and addresses at most: same kernel, range and sizes of local memory.
+    /// Whether the other command differs from this one in values and addresses at most: same
+    /// kernel, range and sizes of local memory.
     pub(crate) fn differs_in_arguments(&self, to: &Self) -> bool {
         let (Self::Kernel { range: old, call: from }, Self::Kernel { range, call: to }) = (self, to) else {
             return false;
@@ -55,8 +57,8 @@ impl CommandKind {
             })
     }
 
-    /// The arguments that are others in a command that [differs in them](Self::differs_in_arguments): each one's place, what it was, and
-    /// what it is there.
+    /// The arguments that are others in a command that [differs in
+    /// them](Self::differs_in_arguments): each one's place, what it was, and what it is there.
     pub(crate) fn changed_arguments<'a>(
         &'a self,
         to: &'a Self,
@@ -65,8 +67,9 @@ impl CommandKind {
         pairs.filter_map(|(index, (from, to))| (!is_same(from, to)).then_some((index, from, to)))
     }
 
-    /// Takes the range, and those arguments that are others, of a command that [patches](Self::is_patched_by) this one or
-    /// [differs in arguments](Self::differs_in_arguments).
+    /// Takes the range, and those arguments that are others, of a command that
+    /// [patches](Self::is_patched_by) this one or [differs in
+    /// arguments](Self::differs_in_arguments).
     pub(crate) fn patch(&mut self, to: &Self) {
         let (Self::Kernel { range: old, call: from }, Self::Kernel { range, call: to }) = (self, to) else {
             return;

@@ -10,7 +10,8 @@ use crate::memory::buffer::Requirement;
 use crate::memory::{Block, Region, UsmKind, UsmSlice};
 use crate::{Error, Queue, Result};
 
-/// Where bytes are. A plain value, small as commands are moved often: a place is looked up ([`Place::resolve`]) when the command is prepared for a queue.
+/// Where bytes are. A plain value, small as commands are moved often: a place is looked up
+/// ([`Place::resolve`]) when the command is prepared for a queue.
 #[derive(Clone, Debug)]
 pub enum Place {
     /// The null pointer, as an argument.

@@ -1,4 +1,5 @@
-//! Preparing: everything about a command that needs a queue's context and device, but no place in the queue's order.
+//! Preparing: everything about a command that needs a queue's context and device, but no place in
+//! the queue's order.
 
 use std::sync::Arc;
 
@@ -15,8 +16,8 @@ use crate::memory::{Block, Region};
 use crate::program::ReadyKernel;
 use crate::{ExecutableGraph, Queue, Result};
 
-/// A command that was checked and looked up for the context and device of a queue. It can be executed many times, and
-/// keeps all that it uses alive.
+/// A command that was checked and looked up for the context and device of a queue. It can be
+/// executed many times, and keeps all that it uses alive.
 pub(crate) enum Prepared {
     Kernel(PreparedKernel),
     Copy {

@@ -4,7 +4,8 @@ use std::fmt;
 
 /// How many work-items a launch has in each of one to three dimensions.
 ///
-/// The first dimension is `get_global_id(0)`: `[x, y]`. Arrays have the other order ([`Shape`](crate::Shape)). A range may be empty: such a launch runs nothing, and still takes its
+/// The first dimension is `get_global_id(0)`: `[x, y]`. Arrays have the other order
+/// ([`Shape`](crate::Shape)). A range may be empty: such a launch runs nothing, and still takes its
 /// place in the order of the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Range {
@@ -96,8 +97,9 @@ impl From<[usize; 3]> for Range {
 ///
 /// Without a work-group size, the kernel's required size is used, or else the driver chooses.
 ///
-/// A launch returns [`NdRange`](crate::ErrorKind::NdRange) if the device cannot run the range: the work-group is too large,
-/// does not divide the range where the device needs that, differs from the required size, or has other dimensions.
+/// A launch returns [`NdRange`](crate::ErrorKind::NdRange) if the device cannot run the range: the
+/// work-group is too large, does not divide the range where the device needs that, differs from the
+/// required size, or has other dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NdRange {
     global: Range,

@@ -12,8 +12,8 @@ pub(crate) trait Recorder: Send + Sync {
     /// Takes a command, with all its dependencies. The event stands for it in later commands
     /// ([`Event::recorded`]), and cannot be waited for.
     ///
-    /// Called for a queue that records into this, and for any queue whose command depends on an event of this. Gives a command back
-    /// that is neither: the recording has ended meanwhile.
+    /// Called for a queue that records into this, and for any queue whose command depends on an
+    /// event of this. Gives a command back that is neither: the recording has ended meanwhile.
     fn record(self: Arc<Self>, queue: &Queue, command: Command) -> Result<Result<Event, Command>>;
 
     /// Whether a queue records into it.

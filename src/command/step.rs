@@ -8,7 +8,8 @@ use crate::program::ReadyKernel;
 use crate::{Queue, Result};
 
 impl CommandKind {
-    /// Checks the command, and finds what it needs, for the context and device of a queue, as [`Self::prepare`] does.
+    /// Checks the command, and finds what it needs, for the context and device of a queue, as
+    /// [`Self::prepare`] does.
     ///
     /// # Errors
     /// As when the command is put on a queue. Host tasks and graphs are no steps.

@@ -41,8 +41,8 @@ fn submit_after(queue: &Queue, command: Command, after: &[Event]) -> Result<Even
     if requirements.is_empty() { run(&[]) } else { buffer::ordered(queue, &requirements, run) }
 }
 
-/// Puts a kernel on the queue if its arguments can be given to the driver as they are and nothing holds it back: the common case, in
-/// which nothing of the command needs to be kept.
+/// Puts a kernel on the queue if its arguments can be given to the driver as they are and nothing
+/// holds it back: the common case, in which nothing of the command needs to be kept.
 fn launch_at_once<'a>(
     queue: &Queue,
     kind: &CommandKind,
@@ -67,8 +67,8 @@ fn launch_at_once<'a>(
     }
 }
 
-/// Puts a command that was prepared for the queue's context and device on the queue. It comes behind `behind`, too, whether
-/// that succeeds or not.
+/// Puts a command that was prepared for the queue's context and device on the queue. It comes
+/// behind `behind`, too, whether that succeeds or not.
 pub(crate) fn submit_prepared<'a>(
     queue: &Queue,
     prepared: Prepared,
@@ -120,7 +120,8 @@ fn is_for_driver(queue: &Queue, event: &Event) -> bool {
     }
 }
 
-/// What records the command: that which the queue records into, or else that of an event that it waits for.
+/// What records the command: that which the queue records into, or else that of an event that it
+/// waits for.
 #[inline]
 fn recorder(queue: &Queue, command: &Command, after: &[Event]) -> Option<Arc<dyn Recorder>> {
     let recorded = |event: &Event| event.recorded().and_then(|recorded| recorded.recorder());
@@ -131,10 +132,12 @@ fn recorder(queue: &Queue, command: &Command, after: &[Event]) -> Option<Arc<dyn
         .or_else(|| after.iter().find_map(recorded))
 }
 
-/// For what the caller waits for anyway: waits for what the driver cannot wait for, and calls with the events that it can.
+/// For what the caller waits for anyway: waits for what the driver cannot wait for, and calls with
+/// the events that it can.
 ///
 /// # Errors
-/// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for events of a recording; when a command that is waited for failed.
+/// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for events of a recording; when a command that
+/// is waited for failed.
 pub(crate) fn settled<'a, R>(
     queue: &Queue,
     events: impl Iterator<Item = &'a Event>,

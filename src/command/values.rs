@@ -9,8 +9,8 @@ use super::{Argument, Local, Place, Value};
 use crate::memory::{KernelPointer, KernelPointerMut, Pointer, Region, UsmKind, UsmSlice, pointer};
 use crate::{Error, ErrorKind};
 
-/// What can be passed for a by-value parameter of type `T`: a `T`, a [`RawArgument`], or in graphs a
-/// [`DynamicParameter`](crate::DynamicParameter) of one, or [several](crate::DynamicParameters).
+/// What can be passed for a by-value parameter of type `T`: a `T`, a [`RawArgument`], or in graphs
+/// a [`DynamicParameter`](crate::DynamicParameter) of one, or [several](crate::DynamicParameters).
 #[diagnostic::on_unimplemented(
     message = "a kernel's parameter of type `{T}` cannot be given `{Self}`",
     label = "the kernel takes `{T}` here"
@@ -20,7 +20,8 @@ pub trait KernelValue<T> {
     fn given(self) -> Given;
 }
 
-/// What can be passed for a `local T *` parameter: [`Local<T>`](Local), or in graphs a [`DynamicParameter`](crate::DynamicParameter) of one, or several.
+/// What can be passed for a `local T *` parameter: [`Local<T>`](Local), or in graphs a
+/// [`DynamicParameter`](crate::DynamicParameter) of one, or several.
 #[diagnostic::on_unimplemented(
     message = "local memory of `{T}` cannot be given as `{Self}`",
     label = "the kernel takes `Local<{T}>` here"
@@ -44,8 +45,9 @@ impl<T: 'static> KernelLocal<T> for Local<T> {
 
 /// An argument without a type check (`sycl_ext_oneapi_raw_kernel_arg`).
 ///
-/// It is memory for any pointer, or bytes for a by-value parameter, as many as the kernel's type has. A launch, or adding
-/// the call to a graph, returns [`KernelArgument`](ErrorKind::KernelArgument) if it does not fit.
+/// It is memory for any pointer, or bytes for a by-value parameter, as many as the kernel's type
+/// has. A launch, or adding the call to a graph, returns
+/// [`KernelArgument`](ErrorKind::KernelArgument) if it does not fit.
 #[derive(Clone, Debug)]
 pub struct RawArgument(Raw);
 

@@ -1,4 +1,5 @@
-//! Device globals of kernel bundles, found by name: what rustc checks for generated code is checked at run time.
+//! Device globals of kernel bundles, found by name: what rustc checks for generated code is checked
+//! at run time.
 
 use std::fmt;
 use std::ops::RangeBounds;
@@ -14,8 +15,8 @@ use crate::{Error, KernelBundle, Queue, Result, UsmSlice};
 
 /// A device global of a [`KernelBundle`]; from [`KernelBundle::device_global`].
 ///
-/// Copies take its [elements](BundleGlobal::slice). What its property `host_access` does not allow is
-/// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) there.
+/// Copies take its [elements](BundleGlobal::slice). What its property `host_access` does not allow
+/// is [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) there.
 ///
 /// ```no_run
 /// # fn f(queue: &oclave::Queue, bundle: &oclave::KernelBundle) -> oclave::Result<()> {
@@ -38,7 +39,8 @@ impl BundleGlobal {
         Self { bundle: bundle.clone(), image, index, info: Arc::new(info.clone()) }
     }
 
-    /// The unique id. Variables of equal ids are one variable, unless they have `device_image_scope`.
+    /// The unique id. Variables of equal ids are one variable, unless they have
+    /// `device_image_scope`.
     pub fn id(&self) -> &str {
         &self.info.id
     }
@@ -66,11 +68,12 @@ impl BundleGlobal {
         self.region(queue).map(|memory| memory.address()).map_err(|error| named(self.id(), error))
     }
 
-    /// The elements of a range, as copies and fills take them. The variable is taken as an array of `E`; all of its bytes
-    /// are a whole number of them.
+    /// The elements of a range, as copies and fills take them. The variable is taken as an array of
+    /// `E`; all of its bytes are a whole number of them.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for a type of which the variable is no whole number, and beyond its end.
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for a type of which the variable is no
+    /// whole number, and beyond its end.
     pub fn slice<E: Pod>(&self, range: impl RangeBounds<usize>) -> Result<GlobalSlice<E>> {
         let element = size_of::<E>();
         if element == 0 || !self.size_bytes().is_multiple_of(element) {
@@ -86,8 +89,8 @@ impl BundleGlobal {
         GlobalSlice::new(AnyGlobal::Bundle(self.clone()), self.size_bytes(), range)
     }
 
-    /// Its memory on a queue's device, to be used like any other: in copies, fills, as an argument of kernels. It keeps a
-    /// variable with `device_image_scope` alive, with its program.
+    /// Its memory on a queue's device, to be used like any other: in copies, fills, as an argument
+    /// of kernels. It keeps a variable with `device_image_scope` alive, with its program.
     ///
     /// # Errors
     /// As [`Queue::write`]; as [`BundleGlobal::slice`].

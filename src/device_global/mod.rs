@@ -1,8 +1,9 @@
-//! Device globals: variables that live on a device between kernels and that the host can read and write.
+//! Device globals: variables that live on a device between kernels and that the host can read and
+//! write.
 //!
-//! After `sycl_ext_oneapi_device_global`. A variable without `device_image_scope` has one instance per context and
-//! device. All images and programs share it. The first access, by the host or by a kernel, creates and initialises it. A
-//! variable with `device_image_scope` lives in its program.
+//! After `sycl_ext_oneapi_device_global`. A variable without `device_image_scope` has one instance
+//! per context and device. All images and programs share it. The first access, by the host or by a
+//! kernel, creates and initialises it. A variable with `device_image_scope` lives in its program.
 
 mod by_name;
 mod slice;
@@ -24,8 +25,8 @@ use crate::image::LoadedImage;
 use crate::memory::Region;
 use crate::{Error, ErrorKind, ImageTable, Queue, Result, UsmSlice};
 
-/// The version of `sycl_ext_oneapi_device_global` that this library carries over: its feature-test macro
-/// `SYCL_EXT_ONEAPI_DEVICE_GLOBAL`.
+/// The version of `sycl_ext_oneapi_device_global` that this library carries over: its feature-test
+/// macro `SYCL_EXT_ONEAPI_DEVICE_GLOBAL`.
 pub const EXT_ONEAPI_DEVICE_GLOBAL: u32 = 1;
 
 /// What the host may do with a device global: the property `host_access` as types.
@@ -78,8 +79,8 @@ pub mod host_access {
 
 /// A device global of a source, declared by the generated code.
 ///
-/// The copies of [`Queue`] take it as one value, or [elements](DeviceGlobal::slice) of it. A variable that no kernel and no
-/// copy has used yet is made and initialised first.
+/// The copies of [`Queue`] take it as one value, or [elements](DeviceGlobal::slice) of it. A
+/// variable that no kernel and no copy has used yet is made and initialised first.
 ///
 /// ```no_run
 /// # mod kernels { oclave::include_kernels!("tests"); }
@@ -149,7 +150,8 @@ impl<T: Pod, A: host_access::Access> DeviceGlobal<T, A> {
 
     /// The address of the variable on the queue's device, made and initialised if need be.
     ///
-    /// A variable with `device_image_scope` has it as long as its program; others as long as the context.
+    /// A variable with `device_image_scope` has it as long as its program; others as long as the
+    /// context.
     ///
     /// # Errors
     /// As [`Queue::write`].
@@ -157,12 +159,12 @@ impl<T: Pod, A: host_access::Access> DeviceGlobal<T, A> {
         self.region(queue).map(|memory| memory.address())
     }
 
-    /// The elements of a range, as copies and fills take them: of an array its elements; of an array of arrays its rows, or what
-    /// the rows consist of; of anything else the one value.
+    /// The elements of a range, as copies and fills take them: of an array its elements; of an
+    /// array of arrays its rows, or what the rows consist of; of anything else the one value.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] when the range is not within the variable, or when images declare it differently;
-    /// [`ErrorKind::KernelNotSupported`] when no kernel uses it.
+    /// [`ErrorKind::Invalid`] when the range is not within the variable, or when images declare it
+    /// differently; [`ErrorKind::KernelNotSupported`] when no kernel uses it.
     pub fn slice<E: Pod>(&self, range: impl RangeBounds<usize>) -> Result<GlobalSlice<E, A>>
     where
         T: Elements<E>,
@@ -178,8 +180,8 @@ impl<T: Pod, A: host_access::Access> DeviceGlobal<T, A> {
         GlobalSlice::new(self.any()?, size_of::<T>(), range)
     }
 
-    /// Its memory on a queue's device, to be used like any other: in copies, fills, as an argument of kernels. It keeps a
-    /// variable with `device_image_scope` alive, with its program.
+    /// Its memory on a queue's device, to be used like any other: in copies, fills, as an argument
+    /// of kernels. It keeps a variable with `device_image_scope` alive, with its program.
     ///
     /// # Errors
     /// As [`Queue::write`].

@@ -80,10 +80,11 @@ impl fmt::Debug for GlobalPlace {
 }
 
 /// Elements of a device global: `queue.copy(&COUNTS.slice(0..8)?, &usm)`. From
-/// [`DeviceGlobal::slice`](super::DeviceGlobal::slice), [`DeviceGlobal::bytes`](super::DeviceGlobal::bytes) and
-/// [`BundleGlobal::slice`].
+/// [`DeviceGlobal::slice`](super::DeviceGlobal::slice),
+/// [`DeviceGlobal::bytes`](super::DeviceGlobal::bytes) and [`BundleGlobal::slice`].
 ///
-/// What the host may do with the variable holds here, too: one that it may not read is no [`CopyFrom`].
+/// What the host may do with the variable holds here, too: one that it may not read is no
+/// [`CopyFrom`].
 pub struct GlobalSlice<E, A = ReadWrite> {
     place: GlobalPlace,
     ty: PhantomData<fn() -> (E, A)>,

@@ -9,7 +9,8 @@
 //! facts     platforms, devices, capabilities, faults of drivers
 //! ```
 //!
-//! Handles are raw pointers here. Whoever stores one owns one reference and releases it; nothing in this layer panics.
+//! Handles are raw pointers here. Whoever stores one owns one reference and releases it; nothing in
+//! this layer panics.
 #![allow(unsafe_code)]
 
 #[macro_use]
@@ -42,7 +43,8 @@ pub use objects::native;
 pub(crate) use objects::{context, event, kernel, mem, program, queue, spin, wait_list};
 pub(crate) use prepared::{command_buffer, copy, launch, mutable, rows, run, sequence, step};
 
-/// OpenCL's types and constants, extensions included. Only declarations: nothing of that crate links or calls OpenCL.
+/// OpenCL's types and constants, extensions included. Only declarations: nothing of that crate
+/// links or calls OpenCL.
 pub(crate) mod sys {
     pub(crate) use opencl_sys::*;
 }

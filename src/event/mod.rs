@@ -30,10 +30,12 @@ pub enum EventStatus {
     Failed(i32),
 }
 
-/// A command that was put on a queue. Clones are of the same command; the command goes on without its event.
+/// A command that was put on a queue. Clones are of the same command; the command goes on without
+/// its event.
 ///
-/// The event of a command that was recorded stands for its node in the graph: it can be depended on by what is recorded
-/// into the same graph, and nothing else; all that is asked of it is [`ErrorKind::Invalid`].
+/// The event of a command that was recorded stands for its node in the graph: it can be depended on
+/// by what is recorded into the same graph, and nothing else; all that is asked of it is
+/// [`ErrorKind::Invalid`].
 #[derive(Clone)]
 pub struct Event(State);
 
@@ -167,8 +169,9 @@ impl Event {
     /// Of a queue that discards events, waits for everything that was put on the queue until now.
     ///
     /// # Errors
-    /// [`ErrorKind::Kernel`] when the command, or one that it depends on, failed; [`ErrorKind::HostTask`] when that is a host
-    /// task, and any other when the driver refused a command that had to be held back. [`ErrorKind::Invalid`] inside a host task, when the
+    /// [`ErrorKind::Kernel`] when the command, or one that it depends on, failed;
+    /// [`ErrorKind::HostTask`] when that is a host task, and any other when the driver refused a
+    /// command that had to be held back. [`ErrorKind::Invalid`] inside a host task, when the
     /// command waits for the task.
     pub fn wait(&self) -> Result<()> {
         match &self.0 {
@@ -206,12 +209,13 @@ impl Event {
         }
     }
 
-    /// When the command was queued, submitted, started and ended. Host tasks are measured on the host's clock, others on the
-    /// device's.
+    /// When the command was queued, submitted, started and ended. Host tasks are measured on the
+    /// host's clock, others on the device's.
     ///
     /// # Errors
     /// [`ErrorKind::Profiling`] when the queue was built without
-    /// [`profiling`](crate::QueueBuilder::profiling) or discards events, and while the command has not ended.
+    /// [`profiling`](crate::QueueBuilder::profiling) or discards events, and while the command has
+    /// not ended.
     pub fn profiling(&self) -> Result<Profiling> {
         match &self.0 {
             State::Native(event) => event.profiling(),
@@ -234,8 +238,9 @@ impl GraphRun {
         Ok(if self.parts.iter().any(has_begun) { EventStatus::Running } else { status })
     }
 
-    /// From the first start to the last end of what ran. Host tasks count by the device's clock, where anything ran on the device;
-    /// they are left out where the driver does not say what that shows.
+    /// From the first start to the last end of what ran. Host tasks count by the device's clock,
+    /// where anything ran on the device; they are left out where the driver does not say what that
+    /// shows.
     fn profiling(&self) -> Result<Profiling> {
         // Only where the queue that it was submitted to is one with profiling, and it has ended.
         self.end.profiling()?;

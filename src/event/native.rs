@@ -7,11 +7,12 @@ use crate::driver::native::EventHandle;
 use crate::{Context, Error, Result, runtime};
 
 impl Event {
-    /// An event of OpenCL, of a raw command or a user event: commands can be put after it, on any queue of any context, and it
-    /// can be waited for. Its reference is released when it has ended.
+    /// An event of OpenCL, of a raw command or a user event: commands can be put after it, on any
+    /// queue of any context, and it can be waited for. Its reference is released when it has ended.
     ///
-    /// No driver is made to wait for it: what depends on it is held back until it has ended, so that a user event that is
-    /// never completed keeps nothing else from running. Such an event is not measured ([`Event::profiling`] fails).
+    /// No driver is made to wait for it: what depends on it is held back until it has ended, so
+    /// that a user event that is never completed keeps nothing else from running. Such an event is
+    /// not measured ([`Event::profiling`] fails).
     ///
     /// # Errors
     /// When the driver refuses, or the system has no thread.
@@ -37,16 +38,18 @@ impl Event {
 
     /// An event of OpenCL that raw commands of a context can wait for. It belongs to the caller.
     ///
-    /// It is the command's own where the driver has the command, in this context. Otherwise (host tasks, commands that are
-    /// held back, other contexts) it is a user event, which is completed when the command ends. When that fails, the user
-    /// event is set to the code of the first failure, or to `CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST` where that has none. Of a queue that discards events it stands for everything that
-    /// was put on the queue until now.
+    /// It is the command's own where the driver has the command, in this context. Otherwise (host
+    /// tasks, commands that are held back, other contexts) it is a user event, which is completed
+    /// when the command ends. When that fails, the user event is set to the code of the first
+    /// failure, or to `CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST` where that has none. Of a
+    /// queue that discards events it stands for everything that was put on the queue until now.
     ///
-    /// What is held back still has to get to its own queue: raw commands that wait for it must not be put on that queue, where they
-    /// would come before it.
+    /// What is held back still has to get to its own queue: raw commands that wait for it must not
+    /// be put on that queue, where they would come before it.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) for the event of a command that was recorded; when the driver refuses.
+    /// [`Invalid`](crate::ErrorKind::Invalid) for the event of a command that was recorded; when
+    /// the driver refuses.
     pub fn to_native(&self, context: &Context) -> Result<EventHandle> {
         let driver = context.driver();
         match self.known()? {
@@ -61,7 +64,8 @@ impl Event {
         }
     }
 
-    /// Calls `then` once, when the command has ended: here and now, or on a thread that gets to know.
+    /// Calls `then` once, when the command has ended: here and now, or on a thread that gets to
+    /// know.
     fn when_over(&self, then: impl FnOnce(Result<()>) + Send + 'static) -> Result<()> {
         match self.known()? {
             Known::Native(event) => runtime::when_ended(event, then),

@@ -1,6 +1,8 @@
-//! Promises: events of what no driver knows yet, or ever will: commands that are held back, host tasks, events from outside.
+//! Promises: events of what no driver knows yet, or ever will: commands that are held back, host
+//! tasks, events from outside.
 //!
-//! A promise is *known* when the driver has the command, or when it has ended; *complete* when it has ended.
+//! A promise is *known* when the driver has the command, or when it has ended; *complete* when it
+//! has ended.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -126,8 +128,9 @@ impl Promise {
         self.before.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that it will not be known before another is. Until others see it: a wait inside a host task looks for a circle
-    /// once, and does not see what is noted later. Only such waits note more, and look afterwards themselves.
+    /// Notes that it will not be known before another is. Until others see it: a wait inside a host
+    /// task looks for a circle once, and does not see what is noted later. Only such waits note
+    /// more, and look afterwards themselves.
     pub(crate) fn comes_after(&self, other: &Arc<Self>) {
         self.before().push(Arc::clone(other));
     }
@@ -139,7 +142,8 @@ impl Promise {
         }
     }
 
-    /// Notes that it will not be known before the host task has ended that this thread runs, if it runs one.
+    /// Notes that it will not be known before the host task has ended that this thread runs, if it
+    /// runs one.
     pub(crate) fn comes_after_this_task(&self) {
         TASK.with_borrow(|task| task.iter().for_each(|task| self.comes_after(task)));
     }
@@ -176,7 +180,8 @@ impl Promise {
             match TASK.with_borrow(Clone::clone) {
                 None => self.wait_untold(),
                 Some(task) => {
-                    // Noted first, so that of two tasks that wait for each other one at least gets to know.
+                    // Noted first, so that of two tasks that wait for each other one at least gets
+                    // to know.
                     task.comes_after(self);
                     let is_circle = self.waits_for(&task);
                     if !is_circle {

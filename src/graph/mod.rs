@@ -1,4 +1,5 @@
-//! Command graphs: commands described once and run many times (sections 6 and 7 of `sycl_ext_oneapi_graph`).
+//! Command graphs: commands described once and run many times (sections 6 and 7 of
+//! `sycl_ext_oneapi_graph`).
 //!
 //! ```text
 //! model/    graphs that are being built: nodes, edges, recording; snapshots of them

@@ -11,7 +11,8 @@ static TABLES: Mutex<Vec<&'static ImageTable>> = Mutex::new(Vec::new());
 /// Counts what becomes known.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
-/// Grows when images with virtual functions become known: kernels that were linked before may lack some.
+/// Grows when images with virtual functions become known: kernels that were linked before may lack
+/// some.
 pub(crate) fn generation() -> u64 {
     GENERATION.load(Ordering::Acquire)
 }

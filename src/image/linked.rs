@@ -17,16 +17,18 @@ pub(crate) struct LinkedImages {
     report_faults: bool,
 }
 
-/// Links an image for a device (design of the virtual functions extension, "Changes to the runtime").
+/// Links an image for a device (design of the virtual functions extension, "Changes to the
+/// runtime").
 ///
-/// The image is linked with all images that provide a set that its kernels call, directly or through functions of a set.
+/// The image is linked with all images that provide a set that its kernels call, directly or
+/// through functions of a set.
 ///
-/// Sets that kernels only create objects of are not linked: an object holds codes, no addresses. So neither the true
-/// image nor its dummy is needed, whatever the device lacks.
+/// Sets that kernels only create objects of are not linked: an object holds codes, no addresses. So
+/// neither the true image nor its dummy is needed, whatever the device lacks.
 ///
 /// # Errors
-/// [`ErrorKind::Build`] for a set that no image provides; [`ErrorKind::KernelNotSupported`] for one that needs what the
-/// device lacks.
+/// [`ErrorKind::Build`] for a set that no image provides; [`ErrorKind::KernelNotSupported`] for one
+/// that needs what the device lacks.
 pub(crate) fn link(
     kernels: &Arc<LoadedImage>,
     known: Vec<Arc<LoadedImage>>,
@@ -131,7 +133,8 @@ impl LinkedImages {
         })
     }
 
-    /// Names the modules, and all that other images say of functions and that changes the dispatchers.
+    /// Names the modules, and all that other images say of functions and that changes the
+    /// dispatchers.
     fn hash(&self) -> Result<[u8; 32]> {
         let plan = self.with(|program| program.plan())?;
         let mut hash = blake3::Hasher::new();

@@ -1,7 +1,7 @@
 //! Device images on the host.
 //!
-//! Generated code declares tables of images, which are decoded when first used. This module chooses an image for a device
-//! and links sets of virtual functions to it.
+//! Generated code declares tables of images, which are decoded when first used. This module chooses
+//! an image for a device and links sets of virtual functions to it.
 
 mod known;
 mod linked;

@@ -153,7 +153,8 @@ impl fmt::Debug for LoadedImage {
     }
 }
 
-/// The images that hold `kernel` and that the device can run, in the order of the table. Never empty.
+/// The images that hold `kernel` and that the device can run, in the order of the table. Never
+/// empty.
 pub(crate) fn candidates<'a>(
     source: &str,
     images: &[&'a Arc<LoadedImage>],

@@ -10,7 +10,8 @@ use crate::{Error, Result};
 
 /// The device images of one source, embedded in the program by the generated code.
 ///
-/// A `static` costs nothing until a kernel or a device global of it is used: then the images that have it are decoded, once.
+/// A `static` costs nothing until a kernel or a device global of it is used: then the images that
+/// have it are decoded, once.
 pub struct ImageTable {
     name: &'static str,
     containers: &'static [&'static [u8]],
@@ -28,13 +29,15 @@ impl ImageTable {
     /// A table of the images of source `name`.
     ///
     /// # Safety
-    /// As for [`KernelBundle::from_image`](crate::KernelBundle::from_image), for each of the images.
+    /// As for [`KernelBundle::from_image`](crate::KernelBundle::from_image), for each of the
+    /// images.
     #[expect(unsafe_code, reason = "the caller promises what nobody can check; nothing unsafe is done here")]
     pub const unsafe fn new(name: &'static str, containers: &'static [&'static [u8]]) -> Self {
         Self::generated(name, containers)
     }
 
-    /// For generated code only, which stands for kernels that the author of the build script vouches for.
+    /// For generated code only, which stands for kernels that the author of the build script
+    /// vouches for.
     #[doc(hidden)]
     pub const fn generated(name: &'static str, containers: &'static [&'static [u8]]) -> Self {
         Self { name, containers, entries: OnceLock::new() }
@@ -53,9 +56,9 @@ impl ImageTable {
 
     /// Makes the virtual functions of the table known to all kernels that call their sets.
     ///
-    /// A table is known from when one of its kernels or device globals is first used. Only a table that provides functions,
-    /// and nothing else that the program uses, needs this call. Kernels that were launched before see the functions at
-    /// their next launch.
+    /// A table is known from when one of its kernels or device globals is first used. Only a table
+    /// that provides functions, and nothing else that the program uses, needs this call. Kernels
+    /// that were launched before see the functions at their next launch.
     pub fn register(&'static self) {
         known::enter(self);
     }
@@ -63,8 +66,8 @@ impl ImageTable {
     /// All images of the table.
     ///
     /// # Errors
-    /// [`ErrorKind::Image`](crate::ErrorKind::Image) when one of them is malformed. Every call returns the same error,
-    /// because the images are embedded in the program.
+    /// [`ErrorKind::Image`](crate::ErrorKind::Image) when one of them is malformed. Every call
+    /// returns the same error, because the images are embedded in the program.
     pub(crate) fn images(&'static self) -> Result<Vec<&'static Arc<LoadedImage>>> {
         self.load(|_| true)
     }
@@ -93,7 +96,8 @@ impl ImageTable {
         images.collect()
     }
 
-    /// Which image has which kernels: that is soon read, while a whole image may hold thousands of properties.
+    /// Which image has which kernels: that is soon read, while a whole image may hold thousands of
+    /// properties.
     fn glance(&'static self) -> Result<Vec<Entry>> {
         known::enter(self);
         let entry = |container: &&'static [u8]| {

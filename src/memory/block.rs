@@ -5,7 +5,8 @@ use crate::Result;
 use crate::driver::rows::{self, Rows};
 use crate::driver::usm::Span;
 
-/// Bytes of USM that lie in rows, which live as long as this does: from the first of them to the last.
+/// Bytes of USM that lie in rows, which live as long as this does: from the first of them to the
+/// last.
 #[derive(Clone, Debug)]
 pub struct Block {
     pub(crate) region: Region,

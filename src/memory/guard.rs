@@ -11,13 +11,16 @@ use crate::driver::usm::HostAccess;
 use crate::{Result, runtime};
 
 impl<T: Pod, K: HostAddressable> UsmSlice<T, K> {
-    /// The elements, for reading. Waits for the commands that were given the memory, on all queues; while the guard
-    /// lives, submitting commands that use it is an error of kind [`Invalid`](crate::ErrorKind::Invalid).
+    /// The elements, for reading. Waits for the commands that were given the memory, on all queues;
+    /// while the guard lives, submitting commands that use it is an error of kind
+    /// [`Invalid`](crate::ErrorKind::Invalid).
     ///
-    /// Inside a host task, what is held back is not waited for (it may wait for the task), and commands that use the memory are not
-    /// refused, but wait until the guard is dropped. Commands that the task is ordered after have ended anyway.
+    /// Inside a host task, what is held back is not waited for (it may wait for the task), and
+    /// commands that use the memory are not refused, but wait until the guard is dropped. Commands
+    /// that the task is ordered after have ended anyway.
     ///
-    /// Guards are for the whole allocation: there are many readers or one writer of it, whatever the parts.
+    /// Guards are for the whole allocation: there are many readers or one writer of it, whatever
+    /// the parts.
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) while a [`WriteGuard`] of the memory lives.

@@ -1,4 +1,5 @@
-//! Host memory of commands that return at once: data on its way to the device, and data on its way back.
+//! Host memory of commands that return at once: data on its way to the device, and data on its way
+//! back.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -52,11 +53,13 @@ impl<T> fmt::Debug for AsyncSource<T> {
     }
 }
 
-/// Host memory that commands write ([`Command::read`](crate::Command::read)), once or again and again. Clones share it.
+/// Host memory that commands write ([`Command::read`](crate::Command::read)), once or again and
+/// again. Clones share it.
 ///
-/// The elements can be looked at when no command writes them: those that the device was given are waited for. Wait for
-/// the command's event to see what a command that was submitted has read. While somebody looks, commands go on, and write to
-/// other memory, which takes the place of the old.
+/// The elements can be looked at when no command writes them: those that the device was given are
+/// waited for. Wait for the command's event to see what a command that was submitted has read.
+/// While somebody looks, commands go on, and write to other memory, which takes the place of the
+/// old.
 pub struct HostTarget<T: Pod>(HostBuffer<T>);
 
 impl<T: Pod> HostTarget<T> {
@@ -81,8 +84,8 @@ impl<T: Pod> HostTarget<T> {
         self.0.look().map(|data| data.to_vec())
     }
 
-    /// Calls with the elements, as they are now: the closure may submit commands that write them, look at clones and wait,
-    /// and still sees the same.
+    /// Calls with the elements, as they are now: the closure may submit commands that write them,
+    /// look at clones and wait, and still sees the same.
     ///
     /// # Errors
     /// As [`HostTarget::to_vec`].
@@ -90,7 +93,8 @@ impl<T: Pod> HostTarget<T> {
         self.0.look().map(|data| look(&data))
     }
 
-    /// Replaces the elements by as many others, when no command that was given to the device may write them.
+    /// Replaces the elements by as many others, when no command that was given to the device may
+    /// write them.
     pub(super) fn replace(&self, data: Vec<T>) -> Result<()> {
         let len = data.len();
         let may = |old: &[T]| match old.len() == len {
@@ -123,7 +127,8 @@ impl<T: Pod> fmt::Debug for HostTarget<T> {
     }
 }
 
-/// Data on its way from the device: a vector, or the value of a device global. Dropping it lets the copy end by itself.
+/// Data on its way from the device: a vector, or the value of a device global. Dropping it lets the
+/// copy end by itself.
 #[must_use = "the data is in the result of `wait`"]
 pub struct Readback<T: Pod, O = Vec<T>> {
     target: HostTarget<T>,

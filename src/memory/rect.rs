@@ -11,11 +11,12 @@ use crate::command::{Contents, CopyFrom, CopyTo, Place, Placed};
 use crate::driver::rows::Rows;
 use crate::{Error, Result, Shape};
 
-/// A box of an array of one to three dimensions in USM: what copies, fills, reads and writes of rectangles are given. Made by
-/// [`UsmSlice::rect`].
+/// A box of an array of one to three dimensions in USM: what copies, fills, reads and writes of
+/// rectangles are given. Made by [`UsmSlice::rect`].
 ///
-/// Elements of the last dimension are contiguous. A copy visits the elements in this order. Boxes with the same number of
-/// elements can therefore be copied to each other, to contiguous memory, and to parts of buffers.
+/// Elements of the last dimension are contiguous. A copy visits the elements in this order. Boxes
+/// with the same number of elements can therefore be copied to each other, to contiguous memory,
+/// and to parts of buffers.
 ///
 /// ```no_run
 /// # use oclave::{Command, Context, Queue, Result};
@@ -40,7 +41,8 @@ pub struct UsmRect<T, K = kind::Device> {
 }
 
 impl<T: Pod, K: UsmKind> UsmSlice<T, K> {
-    /// The elements as an array of so many in each dimension, slowest first: `[rows, columns]`, `[planes, rows, columns]`.
+    /// The elements as an array of so many in each dimension, slowest first: `[rows, columns]`,
+    /// `[planes, rows, columns]`.
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when these are not as many as the slice has.
@@ -64,7 +66,8 @@ impl<T: Pod, K: UsmKind> UsmRect<T, K> {
     /// The elements from `offset` on, as many in each dimension as `extent` says.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) when they are not within the box, or when the dimensions differ.
+    /// [`Invalid`](crate::ErrorKind::Invalid) when they are not within the box, or when the
+    /// dimensions differ.
     pub fn part(&self, offset: impl Into<Shape>, extent: impl Into<Shape>) -> Result<Self> {
         let (offset, extent) = (offset.into(), extent.into());
         let (at, own) = (offset.triple(0), self.range.triple(1));

@@ -19,7 +19,8 @@ impl Region {
         Self { offset_bytes: 0, size_bytes: allocation.size_bytes(), allocation }
     }
 
-    /// Bytes that the caller knows to be within the allocation; when they are not, [`Region::span`] says so.
+    /// Bytes that the caller knows to be within the allocation; when they are not, [`Region::span`]
+    /// says so.
     pub(crate) fn new(allocation: Arc<Allocation>, offset_bytes: usize, size_bytes: usize) -> Self {
         Self { allocation, offset_bytes, size_bytes }
     }

@@ -4,12 +4,13 @@ use std::fmt;
 
 use crate::Range;
 
-/// How many elements an array has in each of one to three dimensions, slowest first: `[rows, columns]`,
-/// `[planes, rows, columns]`. Also where a part of it begins.
+/// How many elements an array has in each of one to three dimensions, slowest first: `[rows,
+/// columns]`, `[planes, rows, columns]`. Also where a part of it begins.
 ///
-/// Elements of the last dimension lie side by side, as in a Rust array `[[T; COLUMNS]; ROWS]`. A [`Range`] of work-items has
-/// the other order: its first dimension is `get_global_id(0)`, and neighbouring work-items best use neighbouring elements. So a
-/// shape is no range; [`Shape::work_items`] turns one into the other.
+/// Elements of the last dimension lie side by side, as in a Rust array `[[T; COLUMNS]; ROWS]`. A
+/// [`Range`] of work-items has the other order: its first dimension is `get_global_id(0)`, and
+/// neighbouring work-items best use neighbouring elements. So a shape is no range;
+/// [`Shape::work_items`] turns one into the other.
 ///
 /// ```
 /// use oclave::{Range, Shape};
@@ -26,7 +27,8 @@ impl Shape {
         self.0.dimensions()
     }
 
-    /// The sizes, slowest dimension first; 1 for the dimensions that the shape does not have, which come last.
+    /// The sizes, slowest dimension first; 1 for the dimensions that the shape does not have, which
+    /// come last.
     pub const fn sizes(&self) -> [usize; 3] {
         self.0.sizes()
     }
@@ -46,7 +48,8 @@ impl Shape {
         }
     }
 
-    /// As three dimensions, of which those that it does not have come first and have the size `missing`.
+    /// As three dimensions, of which those that it does not have come first and have the size
+    /// `missing`.
     pub(crate) const fn triple(&self, missing: usize) -> [usize; 3] {
         let [a, b, c] = self.sizes();
         match self.dimensions() {

@@ -1,4 +1,5 @@
-//! Unified shared memory (USM): typed slices of memory that host and device address with the same pointer.
+//! Unified shared memory (USM): typed slices of memory that host and device address with the same
+//! pointer.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -55,8 +56,9 @@ impl HostAddressable for kind::Shared {}
 
 /// `len` elements of `T` in USM.
 ///
-/// Clones and sub-slices share the memory. It is freed when the last of them is gone and no command uses it any more. So it
-/// may be dropped right after a launch. (An address that a kernel stored somewhere does not count.)
+/// Clones and sub-slices share the memory. It is freed when the last of them is gone and no command
+/// uses it any more. So it may be dropped right after a launch. (An address that a kernel stored
+/// somewhere does not count.)
 ///
 /// Element types are [`Pod`]: any bytes are a value, because kernels may write any.
 pub struct UsmSlice<T, K = kind::Device> {
@@ -86,7 +88,8 @@ impl<T: Pod, K: UsmKind> UsmSlice<T, K> {
     /// Memory that was allocated elsewhere, of which `len` elements are used, from the start on.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] when it is of another kind or context, smaller, or not aligned for `T`.
+    /// [`ErrorKind::Invalid`] when it is of another kind or context, smaller, or not aligned for
+    /// `T`.
     pub fn from_native(context: &Context, memory: UsmHandle, len: usize) -> Result<Self> {
         let region = Region::whole(Allocation::of_native(context.driver(), K::KIND, memory)?);
         let size_bytes = len.saturating_mul(size_of::<T>());

@@ -16,17 +16,19 @@ const BINARIES: &str = "oclave/device binaries";
 
 /// Links and compiles the images of one program for a device.
 ///
-/// Virtual functions are linked, and images that the device cannot run are left out. Each returned image contains the
-/// driver's binary. A context on such a device, with the same driver and this version of the library, neither links nor
-/// compiles. All other contexts build the SPIR-V, which stays in the image, and so do launches with specialization
-/// constants. Load the images with [`KernelBundle::from_image`](crate::KernelBundle::from_image), or put them into an
+/// Virtual functions are linked, and images that the device cannot run are left out. Each returned
+/// image contains the driver's binary. A context on such a device, with the same driver and this
+/// version of the library, neither links nor compiles. All other contexts build the SPIR-V, which
+/// stays in the image, and so do launches with specialization constants. Load the images with
+/// [`KernelBundle::from_image`](crate::KernelBundle::from_image), or put them into an
 /// [`ImageTable`](crate::ImageTable).
 ///
 /// `virtual_call_checks` is as for [`ContextBuilder`](crate::ContextBuilder::virtual_call_checks).
 ///
 /// # Errors
-/// [`ErrorKind::Image`] for malformed images. [`ErrorKind::Build`] for sets of virtual functions that no image provides, and
-/// when the driver refuses a module. [`ErrorKind::KernelNotSupported`] when the device can run none of the images.
+/// [`ErrorKind::Image`] for malformed images. [`ErrorKind::Build`] for sets of virtual functions
+/// that no image provides, and when the driver refuses a module. [`ErrorKind::KernelNotSupported`]
+/// when the device can run none of the images.
 pub fn build_ahead_of_time(
     device: &Device,
     images: &[impl AsRef<[u8]>],

@@ -1,4 +1,5 @@
-//! The check of a call's arguments against a kernel's signature, for calls that rustc did not check.
+//! The check of a call's arguments against a kernel's signature, for calls that rustc did not
+//! check.
 
 use std::any::TypeId;
 
@@ -7,7 +8,8 @@ use oclave_image::{Access, KernelSignature, Parameter, ParameterKind, Scalar, Va
 use crate::command::Argument;
 use crate::{Error, ErrorKind, Result};
 
-/// Checks count, kind, size and, where both sides have a scalar type, the type of the arguments of a call.
+/// Checks count, kind, size and, where both sides have a scalar type, the type of the arguments of
+/// a call.
 ///
 /// # Errors
 /// [`ErrorKind::KernelArgument`] naming kernel, index and parameter.
@@ -104,7 +106,8 @@ fn argument_kind(argument: &Argument) -> &'static str {
     }
 }
 
-/// The host's element where memory of it cannot stand for what the kernel takes. SPIR-V has bytes for `void`.
+/// The host's element where memory of it cannot stand for what the kernel takes. SPIR-V has bytes
+/// for `void`.
 fn wrong_pointee(kernel: &ValueType, host: TypeId) -> Option<&'static str> {
     match kernel {
         ValueType::Scalar(Scalar::I8 | Scalar::U8) => None,
@@ -112,7 +115,8 @@ fn wrong_pointee(kernel: &ValueType, host: TypeId) -> Option<&'static str> {
     }
 }
 
-/// The host's scalar where it cannot stand for the kernel's. The sign of integers is not compared: SPIR-V has none.
+/// The host's scalar where it cannot stand for the kernel's. The sign of integers is not compared:
+/// SPIR-V has none.
 fn wrong_scalar(kernel: &ValueType, host: TypeId) -> Option<&'static str> {
     let ValueType::Scalar(kernel) = kernel else { return None };
     let host = scalar_of(host)?;

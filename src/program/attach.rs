@@ -1,4 +1,5 @@
-//! Giving a built program its device globals: addresses of those that programs share, and memory for its own.
+//! Giving a built program its device globals: addresses of those that programs share, and memory
+//! for its own.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -64,8 +65,8 @@ pub(super) fn attach(
     }
 }
 
-/// The table of the addresses of a program's variables, as kernels get it in the hidden argument; none where the image has no
-/// device globals.
+/// The table of the addresses of a program's variables, as kernels get it in the hidden argument;
+/// none where the image has no device globals.
 pub(super) fn table_of(
     builder: &Builder<'_>,
     image: &LoadedImage,
@@ -131,7 +132,8 @@ impl Attaching<'_> {
         Ok(Attached { hidden: None, own: self.own.iter().map(variable).collect::<Result<_>>()? })
     }
 
-    /// The kernel reads the addresses of shared variables from a table and writes those of the program's own there.
+    /// The kernel reads the addresses of shared variables from a table and writes those of the
+    /// program's own there.
     fn by_kernel(&self) -> Result<Attached> {
         let mut addresses = self.addresses();
         let table = self.table(&addresses)?;

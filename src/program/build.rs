@@ -1,4 +1,5 @@
-//! From an image to a built program: from the disk cache or legalized SPIR-V, with its device globals attached.
+//! From an image to a built program: from the disk cache or legalized SPIR-V, with its device
+//! globals attached.
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -34,7 +35,8 @@ impl Builder<'_> {
     /// A program of an image for a device, with specialization values that the image has.
     ///
     /// # Errors
-    /// [`ErrorKind::KernelNotSupported`] when the module cannot be put in a form that the device takes.
+    /// [`ErrorKind::KernelNotSupported`] when the module cannot be put in a form that the device
+    /// takes.
     pub(crate) fn build(
         &self,
         image: &LoadedImage,
@@ -107,7 +109,8 @@ impl Builder<'_> {
         Ok(Arc::new(program))
     }
 
-    /// What an entry of the disk cache is named by: an image, what it was built for, and in what form.
+    /// What an entry of the disk cache is named by: an image, what it was built for, and in what
+    /// form.
     pub(super) fn cache_key(
         &self,
         image: &LoadedImage,
@@ -133,7 +136,8 @@ impl Builder<'_> {
     }
 }
 
-/// The program, if it has the kernels of the image: the driver takes any binary that it made, also of another program.
+/// The program, if it has the kernels of the image: the driver takes any binary that it made, also
+/// of another program.
 fn of_image(program: Program, image: &LoadedImage, form: &str) -> Result<Program> {
     let names = program.kernel_names()?;
     let has = |wanted: &str| names.split(';').any(|name| name.trim() == wanted);

@@ -18,9 +18,10 @@ pub(super) const NAME: &str = "kernel bundle";
 
 /// Kernels of a module that is given at run time.
 ///
-/// The structure of the module is checked before a driver sees it: malformed bytes are an error. What its kernels do cannot
-/// be checked, so loading one is `unsafe`. The first launch of a kernel builds its program, which is kept with the bundle.
-/// Other bundles of the same bytes find it in the disk cache.
+/// The structure of the module is checked before a driver sees it: malformed bytes are an error.
+/// What its kernels do cannot be checked, so loading one is `unsafe`. The first launch of a kernel
+/// builds its program, which is kept with the bundle. Other bundles of the same bytes find it in
+/// the disk cache.
 ///
 /// ```no_run
 /// # fn main() -> oclave::Result<()> {
@@ -47,15 +48,17 @@ pub(crate) struct Bundle {
 }
 
 impl KernelBundle {
-    /// The kernels of a SPIR-V module, in either byte order. Markers of `oclave.h` in it are honoured.
+    /// The kernels of a SPIR-V module, in either byte order. Markers of `oclave.h` in it are
+    /// honoured.
     ///
     /// # Errors
     /// [`ErrorKind::Image`](crate::ErrorKind::Image) when the bytes are not a sound module.
     ///
     /// # Safety
-    /// On CPU devices kernels run in this process and can reach all of its memory. The caller vouches for the module as for
-    /// kernels of the own build script: it is valid SPIR-V, and its kernels access only memory that they are given, whatever
-    /// arguments and ranges the program launches them with.
+    /// On CPU devices kernels run in this process and can reach all of its memory. The caller
+    /// vouches for the module as for kernels of the own build script: it is valid SPIR-V, and its
+    /// kernels access only memory that they are given, whatever arguments and ranges the program
+    /// launches them with.
     #[expect(unsafe_code, reason = "the caller promises what nobody can check; nothing unsafe is done here")]
     pub unsafe fn from_spirv(context: &Context, bytes: &[u8]) -> Result<Self> {
         Self::of_spirv(context, bytes)
@@ -64,7 +67,8 @@ impl KernelBundle {
     pub(crate) fn of_spirv(context: &Context, bytes: &[u8]) -> Result<Self> {
         let read = || {
             let module = Module::from_bytes(bytes)?;
-            // Annotations leave strings that break the rules; post-link reads them and drops them, too.
+            // Annotations leave strings that break the rules; post-link reads them and drops them,
+            // too.
             passes::check::check(&passes::strip::strip(&module, |_| false)?)?;
             let mut options = PostLinkOptions::default();
             options.split = SplitMode::Off;
@@ -77,11 +81,13 @@ impl KernelBundle {
     /// The kernels of a device image, as `oclave-build` writes it.
     ///
     /// # Errors
-    /// [`ErrorKind::Image`](crate::ErrorKind::Image) when the bytes are not a sound image of this version.
+    /// [`ErrorKind::Image`](crate::ErrorKind::Image) when the bytes are not a sound image of this
+    /// version.
     ///
     /// # Safety
-    /// As for [`KernelBundle::from_spirv`]. An image may also hold binaries ([`build_ahead_of_time`](crate::build_ahead_of_time)),
-    /// which are machine code that the driver runs as it is: they must be what this library's own functions wrote.
+    /// As for [`KernelBundle::from_spirv`]. An image may also hold binaries
+    /// ([`build_ahead_of_time`](crate::build_ahead_of_time)), which are machine code that the
+    /// driver runs as it is: they must be what this library's own functions wrote.
     #[expect(unsafe_code, reason = "the caller promises what nobody can check; nothing unsafe is done here")]
     pub unsafe fn from_image(context: &Context, bytes: &[u8]) -> Result<Self> {
         Self::of_image(context, bytes)
@@ -109,7 +115,8 @@ impl KernelBundle {
     /// The kernel `name`.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid), with the names that there are, when it has no such kernel.
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid), with the names that there are, when it
+    /// has no such kernel.
     pub fn kernel(&self, name: &str) -> Result<BundleKernel> {
         self.0.index_of(name).map(|index| BundleKernel { bundle: Arc::clone(&self.0), index }).ok_or_else(
             || {
@@ -125,10 +132,12 @@ impl KernelBundle {
         self.0.kernels().map(|kernel| kernel.name.as_str())
     }
 
-    /// The device global with the unique id `name`, or the only one that is called so in its source.
+    /// The device global with the unique id `name`, or the only one that is called so in its
+    /// source.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid), with the names that there are, when there is none or several.
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid), with the names that there are, when there
+    /// is none or several.
     pub fn device_global(&self, name: &str) -> Result<BundleGlobal> {
         let all = || {
             self.0.images.iter().enumerate().flat_map(|(at, image)| {
@@ -211,8 +220,8 @@ pub struct BundleKernel {
 }
 
 impl BundleKernel {
-    /// A call without arguments yet. Count, kind and size of the arguments are checked against the kernel's signature when
-    /// the call is launched.
+    /// A call without arguments yet. Count, kind and size of the arguments are checked against the
+    /// kernel's signature when the call is launched.
     pub fn call(&self) -> KernelCall {
         KernelCall::of(CallTarget::Bundle(self.clone()))
     }

@@ -17,8 +17,8 @@ use crate::image::LoadedImage;
 
 /// Images with more device globals than this use the hidden argument where they can.
 ///
-/// Compilers are slow with many variables, and each variable costs a write. Intel's compiler builds a kernel in 6 ms, and in
-/// 20 ms with a thousand variables beside it.
+/// Compilers are slow with many variables, and each variable costs a write. Intel's compiler builds
+/// a kernel in 6 ms, and in 20 ms with a thousand variables beside it.
 const MANY_VARIABLES: usize = 100;
 
 /// A device of a context.
@@ -42,7 +42,8 @@ impl DeviceState {
             profile: DeviceProfile {
                 name: capabilities.name.clone(),
                 side: device.side(),
-                // Generic pointers are resolved where the device has none, as far as that can be done.
+                // Generic pointers are resolved where the device has none, as far as that can be
+                // done.
                 aspects: capabilities.aspects | Aspects::GENERIC_POINTER,
                 max_work_group_size: capabilities.limits.max_work_group_size,
                 max_work_item_sizes: capabilities.limits.max_work_item_sizes,
@@ -71,7 +72,8 @@ impl DeviceState {
     /// How the kernels of an image come to know where device globals lie.
     pub(crate) fn variable_access(&self, image: &LoadedImage) -> DeviceGlobalAccess {
         let globals = image.device_globals();
-        // What stays a variable anyway, and functions that are called through pointers and must keep their type.
+        // What stays a variable anyway, and functions that are called through pointers and must
+        // keep their type.
         let bound = globals.iter().any(|global| global.device_image_scope)
             || image.aspects().intersects(Aspects::FUNCTION_POINTERS | Aspects::DEVICE_ENQUEUE);
         if globals.len() > MANY_VARIABLES && !bound {
@@ -99,8 +101,8 @@ impl DeviceState {
     }
 }
 
-/// All that a binary depends on besides the module: who compiled it and for what, and how and by which passes the module was
-/// adapted.
+/// All that a binary depends on besides the module: who compiled it and for what, and how and by
+/// which passes the module was adapted.
 fn fingerprint(device: &Device, variable_access: DeviceGlobalAccess, target: &DeviceTarget) -> Vec<u8> {
     let capabilities = device.capabilities();
     let adapted = format!("{variable_access:?} {target:?}");

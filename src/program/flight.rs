@@ -1,21 +1,25 @@
-//! One build for many askers: the first makes the value, the others wait for it and share the outcome.
+//! One build for many askers: the first makes the value, the others wait for it and share the
+//! outcome.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::{Error, Result};
 
-/// Locks a mutex whatever happened to earlier holders: what these locks guard is valid between any two statements.
+/// Locks a mutex whatever happened to earlier holders: what these locks guard is valid between any
+/// two statements.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A value that is made once, on demand.
 ///
-/// A failure is returned to everyone who waited for that attempt, and is then forgotten: who asks later tries again.
+/// A failure is returned to everyone who waited for that attempt, and is then forgotten: who asks
+/// later tries again.
 #[derive(Debug)]
 pub(crate) struct Flight<T> {
-    /// Attempts that failed so far. Read before waiting: a waiter shares a failure that happened after it came.
+    /// Attempts that failed so far. Read before waiting: a waiter shares a failure that happened
+    /// after it came.
     failures: AtomicU64,
     state: Mutex<State<T>>,
 }

@@ -1,8 +1,8 @@
 //! The database of device globals: one piece of memory for each variable, context and device.
 //!
-//! In a program, a variable without `device_image_scope` is a pointer to this memory. The memory is allocated and
-//! initialised when the first program that uses the variable is built, or when the host first copies. It is freed with the
-//! context.
+//! In a program, a variable without `device_image_scope` is a pointer to this memory. The memory is
+//! allocated and initialised when the first program that uses the variable is built, or when the
+//! host first copies. It is freed with the context.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,8 @@ use crate::driver::usm::{Allocation, Kind};
 use crate::memory::Region;
 use crate::{Error, ErrorKind, Result};
 
-/// Variables up to this size share pieces of memory: a program may have a thousand, and each piece costs calls.
+/// Variables up to this size share pieces of memory: a program may have a thousand, and each piece
+/// costs calls.
 const SMALL_BYTES: usize = 4096;
 
 /// The variables of a context.
@@ -27,7 +28,8 @@ pub(crate) struct Globals {
     memory: Mutex<HashMap<Device, OfDevice>>,
 }
 
-/// The variables that were made on one device. Locked while some are being made, so that others wait for them.
+/// The variables that were made on one device. Locked while some are being made, so that others
+/// wait for them.
 type OfDevice = Arc<Mutex<HashMap<String, Region>>>;
 
 /// What the first image said of a variable.
@@ -38,10 +40,12 @@ struct Declared {
 }
 
 impl Globals {
-    /// The memory of variables that `image` declares, made and initialised if need be; in the order of `globals`.
+    /// The memory of variables that `image` declares, made and initialised if need be; in the order
+    /// of `globals`.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) when another image declares a variable differently.
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) when another image declares a variable
+    /// differently.
     pub(crate) fn memory(
         &self,
         context: &Arc<Context>,
@@ -112,7 +116,8 @@ impl New<'_> {
         usize::try_from(self.global.size_bytes).unwrap_or(usize::MAX)
     }
 
-    /// The alignment of the type is not known here; no type of OpenCL wants more than its size or 128 bytes.
+    /// The alignment of the type is not known here; no type of OpenCL wants more than its size or
+    /// 128 bytes.
     fn align_bytes(&self) -> usize {
         self.size_bytes().clamp(1, 128).next_power_of_two()
     }
@@ -122,9 +127,11 @@ impl New<'_> {
     }
 }
 
-/// Makes variables on the queue's device, with their initial values in them. All of them or, on an error, none.
+/// Makes variables on the queue's device, with their initial values in them. All of them or, on an
+/// error, none.
 ///
-/// Their initial values may hold addresses of each other, and of variables that are `known` already.
+/// Their initial values may hold addresses of each other, and of variables that are `known`
+/// already.
 pub(crate) fn make(
     context: &Arc<Context>,
     queue: &Arc<Queue>,

@@ -34,7 +34,8 @@ struct Specialized {
     kernel: Arc<ReadyKernel>,
 }
 
-/// What a program is built from. Images are named by where they lie: they live as long as the map does.
+/// What a program is built from. Images are named by where they lie: they live as long as the map
+/// does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ProgramKey {
     pub(crate) image: usize,
@@ -57,7 +58,8 @@ pub(crate) struct KernelKey {
     pub(crate) device: usize,
 }
 
-/// Hashes a [`KernelKey`]: an address and a small number, which nobody chooses to collide. Launches ask often.
+/// Hashes a [`KernelKey`]: an address and a small number, which nobody chooses to collide. Launches
+/// ask often.
 #[derive(Default)]
 pub(crate) struct KeyHasher(u64);
 
@@ -77,7 +79,8 @@ impl Hasher for KeyHasher {
 }
 
 impl ProgramMap {
-    /// The program of an image, built by `build` if nobody did. Builds of different programs run side by side.
+    /// The program of an image, built by `build` if nobody did. Builds of different programs run
+    /// side by side.
     ///
     /// `specs` are sorted, and only those that the image has.
     pub(crate) fn program(
@@ -101,8 +104,8 @@ impl ProgramMap {
         flight.get_or_make(build)
     }
 
-    /// The programs of an image that there are, whatever their specialization and what they are linked with. Waits for those
-    /// that are being built.
+    /// The programs of an image that there are, whatever their specialization and what they are
+    /// linked with. Waits for those that are being built.
     pub(crate) fn programs_of(&self, key: ProgramKey) -> Vec<Arc<BuiltProgram>> {
         self.programs_where(|of| (of.image, of.device) == (key.image, key.device))
     }

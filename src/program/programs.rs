@@ -66,7 +66,8 @@ impl Programs {
         }
     }
 
-    /// The kernel of a call, ready to be launched on a device of the context. Builds its program if nobody did.
+    /// The kernel of a call, ready to be launched on a device of the context. Builds its program if
+    /// nobody did.
     pub(crate) fn kernel(
         &self,
         device: &Device,
@@ -136,7 +137,8 @@ impl Programs {
         Err(place(refusal.unwrap_or_else(|| Error::invalid("no image holds it"))))
     }
 
-    /// The program of an image, and the image that it was made from: the linked one where there are virtual calls.
+    /// The program of an image, and the image that it was made from: the linked one where there are
+    /// virtual calls.
     fn program(
         &self,
         map: &ProgramMap,
@@ -177,10 +179,12 @@ impl Programs {
         self.known.enter(images);
     }
 
-    /// The interpreter program for some kernels of the program that a call's kernel is in. Builds both if nobody did.
+    /// The interpreter program for some kernels of the program that a call's kernel is in. Builds
+    /// both if nobody did.
     ///
     /// # Errors
-    /// [`ErrorKind::KernelNotSupported`](crate::ErrorKind::KernelNotSupported) with the reasons, when it can run none of the kernels.
+    /// [`ErrorKind::KernelNotSupported`](crate::ErrorKind::KernelNotSupported) with the reasons,
+    /// when it can run none of the kernels.
     pub(crate) fn interpreter(
         &self,
         device: &Device,
@@ -209,11 +213,12 @@ impl Programs {
         Err(Error::invalid("no image holds it"))
     }
 
-    /// The memory of a device global that `image`, of a table or of the bundle whose map this is, declares as `global`.
+    /// The memory of a device global that `image`, of a table or of the bundle whose map this is,
+    /// declares as `global`.
     ///
     /// # Errors
-    /// For variables with `device_image_scope`: [`ErrorKind::Invalid`] when several programs have one,
-    /// [`ErrorKind::KernelNotSupported`] when no kernel uses it or the device cannot run any.
+    /// For variables with `device_image_scope`: [`ErrorKind::Invalid`] when several programs have
+    /// one, [`ErrorKind::KernelNotSupported`] when no kernel uses it or the device cannot run any.
     pub(crate) fn global(
         &self,
         device: &Device,
@@ -237,7 +242,8 @@ impl Programs {
         Ok(memory)
     }
 
-    /// A variable of the one program of an image; where there is none yet it is built, without specialization.
+    /// A variable of the one program of an image; where there is none yet it is built, without
+    /// specialization.
     fn own_global(
         &self,
         map: &ProgramMap,
@@ -302,8 +308,8 @@ struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Also selects the images to search. With specialization values these include images without the kernel, because the
-    /// constants of all kernels of a source form one list.
+    /// Also selects the images to search. With specialization values these include images without
+    /// the kernel, because the constants of all kernels of a source form one list.
     fn of(target: &'a CallTarget, specs: &[SpecValue]) -> Result<Self> {
         Ok(match target {
             CallTarget::Image(kernel) => {
@@ -319,7 +325,8 @@ impl<'a> Source<'a> {
     }
 }
 
-/// A variable with `device_image_scope` that virtual functions use: it lives in the program of the kernels that call them.
+/// A variable with `device_image_scope` that virtual functions use: it lives in the program of the
+/// kernels that call them.
 fn global_of_set(programs: &[Arc<BuiltProgram>], id: &str) -> Result<Region> {
     let found: Vec<&Region> = programs.iter().filter_map(|program| program.own_global(id)).collect();
     match found.as_slice() {

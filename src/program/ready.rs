@@ -15,7 +15,8 @@ use crate::image::LoadedImage;
 use crate::memory::Region;
 use crate::{Error, ErrorKind, Result};
 
-/// A program that was built for one device, its device globals attached, with the kernels made from it so far.
+/// A program that was built for one device, its device globals attached, with the kernels made from
+/// it so far.
 #[derive(Debug)]
 pub(crate) struct BuiltProgram {
     program: Arc<driver::program::Program>,
@@ -59,7 +60,8 @@ impl BuiltProgram {
     }
 }
 
-/// A kernel object with what is known about it. Threads that set arguments and enqueue take turns by [`Self::lock`].
+/// A kernel object with what is known about it. Threads that set arguments and enqueue take turns
+/// by [`Self::lock`].
 #[derive(Debug)]
 pub(crate) struct ReadyKernel {
     kernel: Arc<SharedKernel>,
@@ -147,7 +149,8 @@ fn first(
     Ok((kernel, hidden.cloned()))
 }
 
-/// Sets what launches do not name: the hidden argument, behind the others, and how the kernel reaches device globals.
+/// Sets what launches do not name: the hidden argument, behind the others, and how the kernel
+/// reaches device globals.
 fn set_hidden(
     kernel: &mut driver::kernel::Kernel,
     hidden: Option<&Arc<Allocation>>,

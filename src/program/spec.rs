@@ -1,4 +1,5 @@
-//! Specialization constants: values that are fixed when a program is built, not when its source is compiled.
+//! Specialization constants: values that are fixed when a program is built, not when its source is
+//! compiled.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,7 +12,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A type that a specialization constant can have: the integers and floating-point types of Rust, and `bool`.
+/// A type that a specialization constant can have: the integers and floating-point types of Rust,
+/// and `bool`.
 pub trait SpecType: sealed::Sealed + Copy + 'static {
     /// The bytes as the driver takes them, in the low end of the array, and how many they are.
     #[doc(hidden)]
@@ -79,7 +81,8 @@ impl<T> fmt::Debug for SpecConstant<T> {
     }
 }
 
-/// A value for one specialization constant. Equality is of bits, so that `NaN` finds its own program again.
+/// A value for one specialization constant. Equality is of bits, so that `NaN` finds its own
+/// program again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct SpecValue {
     id: u32,
@@ -147,7 +150,8 @@ pub(crate) fn check(values: &[SpecValue], images: &[&Arc<LoadedImage>]) -> Resul
     Ok(())
 }
 
-/// The values for constants that an image has, and that are not what they are anyway: others do not change its program.
+/// The values for constants that an image has, and that are not what they are anyway: others do not
+/// change its program.
 pub(crate) fn of_image(values: &[SpecValue], image: &LoadedImage) -> Vec<SpecValue> {
     let changes = |value: &&SpecValue| {
         image

@@ -11,12 +11,13 @@ use crate::{Command, Event, Result, UsmSlice, runtime};
 
 /// Copies, fills and hints.
 ///
-/// Each takes memory of any kind: USM ([`UsmSlice`](crate::UsmSlice)), boxes of it ([`UsmRect`](crate::UsmRect)), parts of
-/// buffers ([`Accessor`](crate::Accessor)), device globals ([`DeviceGlobal`](crate::DeviceGlobal)) and their elements
+/// Each takes memory of any kind: USM ([`UsmSlice`](crate::UsmSlice)), boxes of it
+/// ([`UsmRect`](crate::UsmRect)), parts of buffers ([`Accessor`](crate::Accessor)), device globals
+/// ([`DeviceGlobal`](crate::DeviceGlobal)) and their elements
 /// ([`GlobalSlice`](crate::GlobalSlice)).
 ///
-/// [`write`](Queue::write), [`read`](Queue::read) and [`read_into`](Queue::read_into) borrow host memory, so they wait. Those
-/// that end in `_async` own their host memory and return at once.
+/// [`write`](Queue::write), [`read`](Queue::read) and [`read_into`](Queue::read_into) borrow host
+/// memory, so they wait. Those that end in `_async` own their host memory and return at once.
 ///
 /// ```no_run
 /// # mod kernels { oclave::include_kernels!("tests"); }
@@ -36,9 +37,10 @@ impl Queue {
     /// Copies host data to memory of the same length, and waits.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) for other lengths, memory of another context, or memory that the host
-    /// accesses. For device globals also when images declare the variable differently, or when it has `device_image_scope` and
-    /// several programs have an instance; [`KernelNotSupported`](crate::ErrorKind::KernelNotSupported) when no kernel uses it;
+    /// [`Invalid`](crate::ErrorKind::Invalid) for other lengths, memory of another context, or
+    /// memory that the host accesses. For device globals also when images declare the variable
+    /// differently, or when it has `device_image_scope` and several programs have an instance;
+    /// [`KernelNotSupported`](crate::ErrorKind::KernelNotSupported) when no kernel uses it;
     /// [`MemoryAllocation`](crate::ErrorKind::MemoryAllocation) when the device has no room for it.
     pub fn write<M: CopyTo>(&self, to: &M, data: &M::Data) -> Result<()> {
         let place = to.place(true);
@@ -61,7 +63,8 @@ impl Queue {
         Ok(memory)
     }
 
-    /// The contents of memory, when everything before has run: a vector, or the value of a device global.
+    /// The contents of memory, when everything before has run: a vector, or the value of a device
+    /// global.
     ///
     /// # Errors
     /// As [`Queue::write`].
@@ -141,7 +144,8 @@ impl Queue {
         self.submit(Command::memset(to, byte))
     }
 
-    /// Moves memory to the device ahead of its use. Does nothing but keep its place in the order where the device cannot.
+    /// Moves memory to the device ahead of its use. Does nothing but keep its place in the order
+    /// where the device cannot.
     ///
     /// # Errors
     /// As [`Queue::write`].

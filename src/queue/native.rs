@@ -9,29 +9,33 @@ use crate::driver::queue as driver;
 use crate::{Context, KernelCall, Result};
 
 impl Queue {
-    /// A queue of OpenCL's, of a context, with the properties that it was made with. Its reference is released with the result,
-    /// and with the last of what was made from it. Raw commands may be put on it from elsewhere, too.
+    /// A queue of OpenCL's, of a context, with the properties that it was made with. Its reference
+    /// is released with the result, and with the last of what was made from it. Raw commands may be
+    /// put on it from elsewhere, too.
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) for a queue of another context, or one on the device;
-    /// [`FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) for an out-of-order queue of a driver that hangs when
-    /// threads use such (Intel's CPU runtime; [`Queue::builder`] makes queues that order commands by their dependencies there).
+    /// [`FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) for an out-of-order queue of
+    /// a driver that hangs when threads use such (Intel's CPU runtime; [`Queue::builder`] makes
+    /// queues that order commands by their dependencies there).
     pub fn from_native(context: &Context, handle: QueueHandle) -> Result<Self> {
         Ok(Self::around(context.clone(), driver::Queue::of_native(context.driver(), handle)?))
     }
 
     /// OpenCL's handle, good as long as the queue or a clone lives.
     ///
-    /// Raw commands that are put on it come behind what the driver has, not behind what is held back (host tasks and what waits for
-    /// them): [`Command::native`](crate::Command::native) does. [`Queue::wait`] waits for them, too. The library does not know what memory they
-    /// use: it must be kept from the host, and alive, by the caller. On Intel's CPU runtime the handle of an out-of-order queue is one of an
-    /// in-order queue.
+    /// Raw commands that are put on it come behind what the driver has, not behind what is held
+    /// back (host tasks and what waits for them): [`Command::native`](crate::Command::native) does.
+    /// [`Queue::wait`] waits for them, too. The library does not know what memory they use: it must
+    /// be kept from the host, and alive, by the caller. On Intel's CPU runtime the handle of an
+    /// out-of-order queue is one of an in-order queue.
     pub fn native(&self) -> cl_command_queue {
         self.driver().raw()
     }
 
-    /// A kernel object for raw commands, with the arguments of a call set. Of accessors the address of their first element is
-    /// set; the contents are only there for commands that [name them](crate::Command::native).
+    /// A kernel object for raw commands, with the arguments of a call set. Of accessors the address
+    /// of their first element is set; the contents are only there for commands that [name
+    /// them](crate::Command::native).
     ///
     /// # Errors
     /// As [`Queue::parallel_for`].
@@ -39,8 +43,9 @@ impl Queue {
         NativeKernel::new(self, call)
     }
 
-    /// The address, on the queue's device, of the first byte of USM, of a part of a buffer, of elements of a device global. It
-    /// is good as long as the memory lives: that of a buffer in a context, as long as the buffer.
+    /// The address, on the queue's device, of the first byte of USM, of a part of a buffer, of
+    /// elements of a device global. It is good as long as the memory lives: that of a buffer in a
+    /// context, as long as the buffer.
     ///
     /// # Errors
     /// As a command on the memory.

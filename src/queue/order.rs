@@ -1,4 +1,5 @@
-//! The order of a queue, as far as the driver does not know it: commands that are held back, and what must stay behind them.
+//! The order of a queue, as far as the driver does not know it: commands that are held back, and
+//! what must stay behind them.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,14 +15,16 @@ pub(crate) enum Rank {
     Plain,
     /// It comes after everything before it.
     AfterAll,
-    /// What comes behind it waits for it; after everything before it, or else (`false`) after its own dependencies.
+    /// What comes behind it waits for it; after everything before it, or else (`false`) after its
+    /// own dependencies.
     Barrier { after_all: bool },
 }
 
 /// What is held back on one queue.
 pub(crate) struct Order {
     in_order: bool,
-    /// How many commands are held back that others must stay behind: all on an in-order queue, else barriers.
+    /// How many commands are held back that others must stay behind: all on an in-order queue, else
+    /// barriers.
     in_the_way: AtomicUsize,
     state: Mutex<State>,
 }
@@ -54,15 +57,16 @@ impl Order {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a command may go to the driver at once, if its dependencies let it. One load, but for those that come after
-    /// all others of an out-of-order queue.
+    /// Whether a command may go to the driver at once, if its dependencies let it. One load, but
+    /// for those that come after all others of an out-of-order queue.
     #[inline]
     pub(crate) fn lets_pass(&self, rank: Rank) -> bool {
         self.in_the_way.load(Ordering::Acquire) == 0
             && (self.in_order || rank == Rank::Plain || self.lock().held.is_empty())
     }
 
-    /// Enters a command that is held back, and gives what it must come after, which its promise notes before others see it.
+    /// Enters a command that is held back, and gives what it must come after, which its promise
+    /// notes before others see it.
     pub(crate) fn enter(&self, rank: Rank, promise: &Arc<Promise>) -> (Ticket, Vec<Arc<Promise>>) {
         let mut state = self.lock();
         let ticket = state.next;

@@ -14,12 +14,13 @@ use crate::{
 
 /// Where commands for a device are put.
 ///
-/// An in-order queue runs its commands one after the other. An out-of-order queue runs them in any order that keeps the
-/// dependencies given with [`Queue::after`]. Either may be used from many threads; cloning is cheap and gives the same
-/// queue. A queue may be dropped while its commands run. When the process exits, commands in flight are waited for, for five
-/// seconds at most.
+/// An in-order queue runs its commands one after the other. An out-of-order queue runs them in any
+/// order that keeps the dependencies given with [`Queue::after`]. Either may be used from many
+/// threads; cloning is cheap and gives the same queue. A queue may be dropped while its commands
+/// run. When the process exits, commands in flight are waited for, for five seconds at most.
 ///
-/// Functions that return an [`Event`] or a [`Readback`](crate::Readback) return at once; the others when they are done.
+/// Functions that return an [`Event`] or a [`Readback`](crate::Readback) return at once; the others
+/// when they are done.
 #[derive(Clone)]
 pub struct Queue {
     inner: Arc<Inner>,
@@ -66,8 +67,9 @@ impl Queue {
     /// The same queue, whose commands wait for events first:
     /// `queue.after(&[&copied, &computed]).parallel_for(range, call)`.
     ///
-    /// The handle may be kept, cloned and given to others: each command that is put on the queue through it waits for the
-    /// events, which may be of other queues and contexts. It is equal to the handle that it was made from.
+    /// The handle may be kept, cloned and given to others: each command that is put on the queue
+    /// through it waits for the events, which may be of other queues and contexts. It is equal to
+    /// the handle that it was made from.
     ///
     /// ```no_run
     /// # fn f(queue: &oclave::Queue, x: &oclave::UsmSlice<f32>, y: &oclave::UsmSlice<f32>) -> oclave::Result<()> {
@@ -89,11 +91,13 @@ impl Queue {
         self.dependencies.as_deref().unwrap_or_default()
     }
 
-    /// Puts a command on the queue. All other functions that return an [`Event`] are short for this.
+    /// Puts a command on the queue. All other functions that return an [`Event`] are short for
+    /// this.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) when memory is of another context, being accessed by the host, or of other
-    /// sizes than the command needs; for kernels also as [`Queue::parallel_for`].
+    /// [`Invalid`](crate::ErrorKind::Invalid) when memory is of another context, being accessed by
+    /// the host, or of other sizes than the command needs; for kernels also as
+    /// [`Queue::parallel_for`].
     pub fn submit(&self, command: Command) -> Result<Event> {
         let event = command::submit(self, command)?;
         if self.context().blocking_submissions() && event.recorded().is_none() {
@@ -115,25 +119,30 @@ impl Queue {
     /// ```
     ///
     /// # Errors
-    /// As [`Queue::submit`]; [`Invalid`](crate::ErrorKind::Invalid) for more than one action. None is an empty command.
+    /// As [`Queue::submit`]; [`Invalid`](crate::ErrorKind::Invalid) for more than one action. None
+    /// is an empty command.
     pub fn submit_with(&self, describe: impl FnOnce(&mut Handler)) -> Result<Event> {
         let mut handler = Handler::default();
         describe(&mut handler);
         self.submit(handler.into_command()?)
     }
 
-    /// Runs a closure on a thread of the library, in its place in the order, see [`Command::host_task`].
+    /// Runs a closure on a thread of the library, in its place in the order, see
+    /// [`Command::host_task`].
     ///
     /// # Errors
-    /// When the system has no thread. What the closure returns, and a panic, is the outcome of the event.
+    /// When the system has no thread. What the closure returns, and a panic, is the outcome of the
+    /// event.
     pub fn host_task<R: TaskResult>(&self, task: impl Fn() -> R + Send + Sync + 'static) -> Result<Event> {
         self.submit(Command::host_task(task))
     }
 
-    /// Runs a closure on a thread of the library, with elements of buffers, see [`Command::host_task_with`].
+    /// Runs a closure on a thread of the library, with elements of buffers, see
+    /// [`Command::host_task_with`].
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) for two accessors of the same elements, one of which writes; as [`Queue::host_task`].
+    /// [`Invalid`](crate::ErrorKind::Invalid) for two accessors of the same elements, one of which
+    /// writes; as [`Queue::host_task`].
     pub fn host_task_with<S: TaskAccess, R: TaskResult>(
         &self,
         accessors: S,
@@ -142,20 +151,22 @@ impl Queue {
         self.submit(Command::host_task_with(accessors, task))
     }
 
-    /// Runs a kernel over a range: a number of work-items (`1000`, [`Range`](crate::Range), `[640, 480]`) or an
-    /// [`NdRange`]. An empty range runs nothing and keeps its place in the order.
+    /// Runs a kernel over a range: a number of work-items (`1000`, [`Range`](crate::Range), `[640,
+    /// 480]`) or an [`NdRange`]. An empty range runs nothing and keeps its place in the order.
     ///
     /// # Errors
-    /// [`NdRange`](crate::ErrorKind::NdRange) when the device or the kernel does not take the range,
-    /// [`KernelArgument`](crate::ErrorKind::KernelArgument) when the arguments do not fit the kernel,
-    /// [`Invalid`](crate::ErrorKind::Invalid) when memory is of another context or being accessed by the host,
-    /// [`Build`](crate::ErrorKind::Build) and others when the kernel's program is built for the first time.
+    /// [`NdRange`](crate::ErrorKind::NdRange) when the device or the kernel does not take the
+    /// range, [`KernelArgument`](crate::ErrorKind::KernelArgument) when the arguments do not fit
+    /// the kernel, [`Invalid`](crate::ErrorKind::Invalid) when memory is of another context or
+    /// being accessed by the host, [`Build`](crate::ErrorKind::Build) and others when the kernel's
+    /// program is built for the first time.
     pub fn parallel_for(&self, range: impl Into<NdRange>, call: KernelCall) -> Result<Event> {
         self.submit(Command::parallel_for(range, call))
     }
 
-    /// Finds or builds the program of a kernel, and checks the arguments, without running it. A launch does so, too: the first
-    /// may compile for seconds, which this moves to a time of your choice. The log says at level `info` when a compiler runs.
+    /// Finds or builds the program of a kernel, and checks the arguments, without running it. A
+    /// launch does so, too: the first may compile for seconds, which this moves to a time of your
+    /// choice. The log says at level `info` when a compiler runs.
     ///
     /// # Errors
     /// As [`Queue::parallel_for`].
@@ -171,19 +182,22 @@ impl Queue {
         self.submit(Command::single_task(call))
     }
 
-    /// Runs an executable graph as one command (`sycl_ext_oneapi_graph`, section 7.6.4, `ext_oneapi_graph`).
+    /// Runs an executable graph as one command (`sycl_ext_oneapi_graph`, section 7.6.4,
+    /// `ext_oneapi_graph`).
     ///
-    /// On an in-order queue it follows everything before it, like any command. Its edges alone order its nodes. A recording
-    /// queue adds it as a sub-graph.
+    /// On an in-order queue it follows everything before it, like any command. Its edges alone
+    /// order its nodes. A recording queue adds it as a sub-graph.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) when the queue is of another context or device than the graph, or the host is
-    /// accessing memory that the graph uses. An error that names the node when the driver refuses it.
+    /// [`Invalid`](crate::ErrorKind::Invalid) when the queue is of another context or device than
+    /// the graph, or the host is accessing memory that the graph uses. An error that names the node
+    /// when the driver refuses it.
     pub fn submit_graph(&self, graph: &ExecutableGraph) -> Result<Event> {
         self.submit(Command::graph(graph))
     }
 
-    /// A command that does nothing, and that is complete when everything before it is, or the events of [`Queue::after`] are.
+    /// A command that does nothing, and that is complete when everything before it is, or the
+    /// events of [`Queue::after`] are.
     ///
     /// # Errors
     /// When the driver refuses.
@@ -211,9 +225,10 @@ impl Queue {
     /// Waits for everything on the queue.
     ///
     /// # Errors
-    /// The first failure of a host task since the last wait, the first error of an earlier operation that could not report
-    /// it, and errors of the driver. Events have the outcome of single commands. [`Invalid`](crate::ErrorKind::Invalid) inside
-    /// a host task, when the queue waits for that task.
+    /// The first failure of a host task since the last wait, the first error of an earlier
+    /// operation that could not report it, and errors of the driver. Events have the outcome of
+    /// single commands. [`Invalid`](crate::ErrorKind::Invalid) inside a host task, when the queue
+    /// waits for that task.
     pub fn wait(&self) -> Result<()> {
         self.refuse_recording("waiting")?;
         for promise in self.order().held() {
@@ -301,8 +316,9 @@ impl QueueBuilder {
         self
     }
 
-    /// Commands get no event of their own, which makes launching cheaper. Their [`Event`]s still work, but stand for
-    /// everything that was put on the queue until they are used, and cannot be measured.
+    /// Commands get no event of their own, which makes launching cheaper. Their [`Event`]s still
+    /// work, but stand for everything that was put on the queue until they are used, and cannot be
+    /// measured.
     pub fn discard_events(mut self) -> Self {
         self.properties.discard_events = true;
         self
@@ -312,7 +328,8 @@ impl QueueBuilder {
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when the device is not of the context,
-    /// [`FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) when it cannot run commands out of order.
+    /// [`FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) when it cannot run commands
+    /// out of order.
     pub fn build(self) -> Result<Queue> {
         let device = self.device.as_ref().unwrap_or(self.context.device());
         let driver = driver::Queue::new(self.context.driver(), device, self.properties)?;

@@ -1,7 +1,8 @@
 //! The thread that learns from drivers which commands have ended.
 //!
-//! Drivers call back on threads of theirs, where nothing may be asked of them. So a callback only posts a job to this
-//! thread. Jobs put commands on queues, which never waits for other commands, and run no user code.
+//! Drivers call back on threads of theirs, where nothing may be asked of them. So a callback only
+//! posts a job to this thread. Jobs put commands on queues, which never waits for other commands,
+//! and run no user code.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
@@ -29,8 +30,8 @@ fn jobs() -> Option<&'static Sender<Job>> {
     JOBS.get_or_init(start).as_ref()
 }
 
-/// Runs a job. The closures of users catch their panics themselves, but what they hold may panic as it is dropped: that must
-/// not end the thread, on which everything waits that is held back.
+/// Runs a job. The closures of users catch their panics themselves, but what they hold may panic as
+/// it is dropped: that must not end the thread, on which everything waits that is held back.
 fn run(job: Job) {
     if catch_unwind(AssertUnwindSafe(job)).is_err() {
         log::error!("the thread for events caught a panic");

@@ -1,4 +1,5 @@
-//! The end of the process: commands in flight are waited for, for a while, and then the threads of the library do nothing more.
+//! The end of the process: commands in flight are waited for, for a while, and then the threads of
+//! the library do nothing more.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,7 +10,8 @@ use crate::driver::exit::{Everything, set_hook};
 /// How long commands are waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long programs are waited for that are being built: drivers do not survive an exit meanwhile, and do not stop.
+/// How long programs are waited for that are being built: drivers do not survive an exit meanwhile,
+/// and do not stop.
 const BUILD_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Commands that are held back while nothing runs wait for something that does not come any more.

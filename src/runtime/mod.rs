@@ -1,4 +1,5 @@
-//! Threads of the library, of which a process has none until a command must wait for what no driver knows.
+//! Threads of the library, of which a process has none until a command must wait for what no driver
+//! knows.
 //!
 //! ```text
 //! pool       runs host tasks, a few at a time; grows while tasks wait for something

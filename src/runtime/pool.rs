@@ -70,8 +70,8 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts a thread when there is work for one more. Gives a job back that no thread will ever take: the system has no
-    /// thread for it.
+    /// Starts a thread when there is work for one more. Gives a job back that no thread will ever
+    /// take: the system has no thread for it.
     fn grow(&'static self, mut state: MutexGuard<'_, State>) -> Option<Job> {
         let wanted = state.jobs.len() > state.idle && state.threads.saturating_sub(state.blocked) < limit();
         if !wanted {
@@ -93,7 +93,8 @@ impl Pool {
         loop {
             if let Some(job) = state.jobs.pop_front() {
                 drop(state);
-                // Host tasks catch their panics; what is left are the destructors of what they hold.
+                // Host tasks catch their panics; what is left are the destructors of what they
+                // hold.
                 if catch_unwind(AssertUnwindSafe(|| exit::run(job))).is_err() {
                     log::error!("a host task panicked when it was dropped");
                 }

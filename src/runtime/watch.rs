@@ -36,11 +36,11 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Calls `then` when an event has ended, soon after, with its error if it failed. `ask` gives its outcome, or `None` while it has
-/// none. One thread asks all.
+/// Calls `then` when an event has ended, soon after, with its error if it failed. `ask` gives its
+/// outcome, or `None` while it has none. One thread asks all.
 ///
-/// An error of `ask` says nothing: the command may run on, so it is asked again. After a second of nothing else it is given up,
-/// aloud, and is the outcome.
+/// An error of `ask` says nothing: the command may run on, so it is asked again. After a second of
+/// nothing else it is given up, aloud, and is the outcome.
 pub(crate) fn watch(
     ask: impl Fn() -> Result<Option<Result<()>>> + Send + 'static,
     then: impl FnOnce(Result<()>) + Send + 'static,

@@ -1,7 +1,7 @@
 //! Random programs over buffers and USM against a sequential model, on the selected device.
 //!
-//! They use parts of one to three dimensions, host accessors that stay open, graphs, several contexts, both kinds of queues,
-//! one thread and many.
+//! They use parts of one to three dimensions, host accessors that stay open, graphs, several
+//! contexts, both kinds of queues, one thread and many.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -92,7 +92,8 @@ fn devices_with_less_usm() {
     }
 }
 
-/// Each thread has buffers of its own and runs random programs, and all add to common ones, which must lose nothing.
+/// Each thread has buffers of its own and runs random programs, and all add to common ones, which
+/// must lose nothing.
 #[test]
 fn many_threads() {
     let Some(context) = context() else { return };

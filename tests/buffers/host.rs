@@ -55,7 +55,8 @@ fn host_accessors_wait_for_what_concerns_them() {
     queue.parallel_for(2, advance(b.read_write(), 1, 0)).unwrap();
     b.host_read().unwrap();
     let event = slow.parallel_for(1, advance_late(&part, 10 * SLOW, 5)).unwrap();
-    // A thread that waits for one of Intel's queues runs kernels of any; this one has begun elsewhere then.
+    // A thread that waits for one of Intel's queues runs kernels of any; this one has begun
+    // elsewhere then.
     slow.flush().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(20));
     queue.parallel_for(2, advance(b.read_write(), 2, 1)).unwrap();

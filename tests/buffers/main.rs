@@ -1,4 +1,5 @@
-//! Buffers: contents, order, host access, write-back, sub-buffers, contexts, lifetimes and errors, on the selected device.
+//! Buffers: contents, order, host access, write-back, sub-buffers, contexts, lifetimes and errors,
+//! on the selected device.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,5 @@
-//! Where contents are: contexts that take turns, contents that do not arrive, memory that is given back.
+//! Where contents are: contexts that take turns, contents that do not arrive, memory that is given
+//! back.
 
 use crate::common::{NO_POINTERS, allocated, context, device, memory_call};
 use crate::kernels::buffers::{advance, advance_late, combine, number};
@@ -99,7 +100,8 @@ fn contents_that_nobody_needs_are_not_brought() {
     assert_eq!(session.count(memory_call("clEnqueueMemFillINTEL")), before + 1);
 }
 
-/// Contents on their way to another context, or from the host, while something is in the way; the copy fails.
+/// Contents on their way to another context, or from the host, while something is in the way; the
+/// copy fails.
 #[test]
 fn contents_that_do_not_arrive_are_where_they_were() {
     let Some(context) = context() else { return };
@@ -117,7 +119,8 @@ fn contents_that_do_not_arrive_are_where_they_were() {
             writer[0] = 9;
             let lost = queue.parallel_for(100, advance(buffer.read_write(), 2, 0)).unwrap();
             let behind = queues[0].parallel_for(100, advance(buffer.read_write(), 2, 0)).unwrap();
-            // From a context they are read and written, and before that the writer puts back its own.
+            // From a context they are read and written, and before that the writer puts back its
+            // own.
             let copies = if in_context { [2, 3] } else { [1, 1] };
             let fails = copies[usize::from(queue.is_out_of_order())];
             session.fail(memory_call("clEnqueueMemcpyINTEL"), fails, -5);

@@ -57,7 +57,8 @@ pub(crate) fn queue(device: &Device) -> Queue {
     Queue::new(&context).unwrap()
 }
 
-/// How often memory of the context was freed: given back to the driver, or kept until that may have it back.
+/// How often memory of the context was freed: given back to the driver, or kept until that may have
+/// it back.
 pub(crate) fn freed(session: &Session, context: &Context) -> u64 {
     let calls = ["clMemFreeINTEL", "clSVMFree", "clReleaseMemObject"];
     calls.iter().map(|call| session.count(call)).sum::<u64>() + context.spare_memory().blocks as u64
@@ -70,7 +71,8 @@ pub(crate) fn allocated(session: &Session, context: &Context) -> usize {
     kinds.iter().filter_map(|kind| live.get(kind)).sum::<usize>() - context.spare_memory().blocks
 }
 
-/// The call of the selected device's kind of memory that does what one of USM does. Copies of buffers are those within the device.
+/// The call of the selected device's kind of memory that does what one of USM does. Copies of
+/// buffers are those within the device.
 pub(crate) fn memory_call(of_usm: &'static str) -> &'static str {
     let memory = Device::select().ok().and_then(|device| device.capabilities().memory());
     let calls = match of_usm {
@@ -126,7 +128,8 @@ pub(crate) fn replay_kernels(context: &Context) -> KernelBundle {
     load::spirv(context, include_bytes!("../fixtures/replay.spv")).unwrap()
 }
 
-/// A context in which the environment does not say how graphs are replayed; or `None` after saying why.
+/// A context in which the environment does not say how graphs are replayed; or `None` after saying
+/// why.
 pub(crate) fn undecided() -> Option<Context> {
     let context = context()?;
     Some(Context::builder(context.devices()).graph_interpreter(None).build().unwrap())
@@ -148,8 +151,8 @@ pub(crate) fn chain(graph: &Graph, commands: impl IntoIterator<Item = Command>) 
     }
 }
 
-/// The selected device as it is, and with each capability hidden that device globals can use, where it has it. Empty,
-/// after saying why, without a device.
+/// The selected device as it is, and with each capability hidden that device globals can use, where
+/// it has it. Empty, after saying why, without a device.
 #[allow(dead_code, reason = "not every test has device globals")]
 pub fn variable_devices() -> Vec<Device> {
     let Some(device) = device() else { return Vec::new() };

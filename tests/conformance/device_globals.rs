@@ -186,7 +186,8 @@ fn dg_krn_002_what_one_kernel_writes_another_reads() {
 #[test]
 fn dg_dev_001_never_silent_wrong_data() {
     for queue in queues(&DEVICE_GLOBAL_MASKS) {
-        // A driver that compiles program-scope variables, but does not keep them between kernels, shows here.
+        // A driver that compiles program-scope variables, but does not keep them between kernels,
+        // shows here.
         let context = queue.context();
         let count = context.alloc_device::<i32>(1).unwrap();
         let bins = context.alloc_device::<u32>(8).unwrap();

@@ -271,7 +271,8 @@ fn dg_dev_004_queries_by_name() {
     }
 }
 
-/// Both builders refuse copies of device globals in the same words, and both take them where the graph allows it.
+/// Both builders refuse copies of device globals in the same words, and both take them where the
+/// graph allows it.
 #[test]
 fn dg_grf_002_copies_in_graphs() {
     for queue in queues(&DEVICE_GLOBAL_MASKS) {

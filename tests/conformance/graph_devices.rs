@@ -129,7 +129,8 @@ fn g_dev_005_devices_side_by_side() {
 #[test]
 fn g_err_005_unknown_options() {
     let Some(device) = super::support::device() else { return };
-    // Options are functions of builders, so an unknown one does not compile. What a device lacks is an error.
+    // Options are functions of builders, so an unknown one does not compile. What a device lacks is
+    // an error.
     let masked = device.masked(Mask::COMMAND_BUFFER);
     let context = Context::new(&masked).unwrap();
     let graph = Graph::new(&context, &masked).unwrap();

@@ -76,7 +76,8 @@ fn g_evt_001_running_from_the_first_node_on() {
         }
         // The event of a command buffer is the driver's: those here tell of its end only.
         if way.strategy != ReplayStrategy::CommandBuffer {
-            // There is time for hundreds, but who looks may have to wait for a core. The last node alone is over before a second one.
+            // There is time for hundreds, but who looks may have to wait for a core. The last node
+            // alone is over before a second one.
             assert!(running > 1, "{:?}: seen running {running} times", way.strategy);
         }
     }

@@ -137,7 +137,8 @@ fn g_mem_009_nothing_but_copies() {
 #[test]
 fn g_mem_010_rectangles_of_usm() {
     for way in ways() {
-        // There is no pitched copy of USM. A rectangle is as many copies as it has rows, in all ways of submitting.
+        // There is no pitched copy of USM. A rectangle is as many copies as it has rows, in all
+        // ways of submitting.
         let (from, to) = (way.device(&(0..32).collect::<Vec<u32>>()), way.device(&[0_u32; 32]));
         let graph = way.graph();
         for row in 0..3 {
@@ -280,7 +281,8 @@ fn g_buf_012_a_dot_product() {
 
 #[test]
 fn g_alc_001_memory_that_only_a_graph_has() {
-    // There are no nodes that allocate: memory that only nodes name lives as long as the graph and its executables.
+    // There are no nodes that allocate: memory that only nodes name lives as long as the graph and
+    // its executables.
     for way in ways() {
         let out = way.device(&[0_u32; 8]);
         let graph = way.graph();

@@ -1,4 +1,5 @@
-//! Combined rules of graphs: operations that fail half-way, nodes that do nothing, graphs that are submitted within themselves.
+//! Combined rules of graphs: operations that fail half-way, nodes that do nothing, graphs that are
+//! submitted within themselves.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -173,7 +174,8 @@ fn g_sub_005_within_its_own_graph() {
     }
 }
 
-/// A host task that submits its own graph: the new submission follows the running one (section 7.6.5).
+/// A host task that submits its own graph: the new submission follows the running one (section
+/// 7.6.5).
 #[test]
 fn g_hst_001_a_task_submits_its_own_graph() {
     const RUNS: u32 = 4;
@@ -231,7 +233,8 @@ fn g_evt_004_across_contexts() {
     }
 }
 
-/// An executable that is finalized while threads add nodes has a prefix of the graph, with all edges of its nodes.
+/// An executable that is finalized while threads add nodes has a prefix of the graph, with all
+/// edges of its nodes.
 #[test]
 fn g_thr_004_finalized_while_others_add() {
     const NODES: u32 = 200;

@@ -76,7 +76,8 @@ fn g_exp_015_one_command_in_the_order_of_its_queue() {
     }
 }
 
-/// x = 1, y = 2; z += x and z += 3 y; the sum of z in groups. The two additions are independent: each uses a half of z.
+/// x = 1, y = 2; z += x and z += 3 y; the sum of z in groups. The two additions are independent:
+/// each uses a half of z.
 fn dot_product(
     graph: &Graph,
     x: &UsmSlice<f32, impl UsmKind>,
@@ -118,7 +119,8 @@ fn g_exp_016_memory_of_every_kind() {
 #[test]
 fn g_exp_017_memory_of_the_system() {
     let Some(device) = super::support::device() else { return };
-    // Kernels are given memory of the library only: a `Vec` is no argument, whatever the device could do with it.
+    // Kernels are given memory of the library only: a `Vec` is no argument, whatever the device
+    // could do with it.
     skip!("oclave has no pointers to the host's own memory as arguments ({})", device.name());
 }
 

@@ -113,8 +113,8 @@ impl Way {
     }
 }
 
-/// Each strategy that the device has, and none of its own choice, on queues in order and out of order. None, after saying
-/// why, without a device.
+/// Each strategy that the device has, and none of its own choice, on queues in order and out of
+/// order. None, after saying why, without a device.
 pub(crate) fn ways() -> Vec<Way> {
     // One for all tests, so that programs are built once.
     static CONTEXT: OnceLock<Context> = OnceLock::new();

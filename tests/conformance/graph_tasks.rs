@@ -123,8 +123,8 @@ fn g_hst_006_after_several() {
 
 #[test]
 fn g_hst_010_tasks_have_no_command_buffer() {
-    // A task is a closure without arguments: there is no handle that it could ask for one. What the graph has does not count
-    // its tasks.
+    // A task is a closure without arguments: there is no handle that it could ask for one. What the
+    // graph has does not count its tasks.
     for way in ways() {
         let graph = way.graph();
         graph.add(Command::host_task(|| ())).unwrap();

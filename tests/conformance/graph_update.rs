@@ -22,7 +22,8 @@ struct Bench {
     strategy: ReplayStrategy,
 }
 
-/// One for each way in which the selected device can be updated. Empty, after saying why, without a device.
+/// One for each way in which the selected device can be updated. Empty, after saying why, without a
+/// device.
 fn benches() -> Vec<Bench> {
     let Some(device) = super::support::device() else { return Vec::new() };
     let mut devices = vec![device.clone()];
@@ -352,7 +353,8 @@ fn g_upd_022_foreign_and_not_updatable() {
 fn g_upd_023_nodes_that_are_not_kernels() {
     for bench in benches() {
         let x = bench.zeroes();
-        // Parameters cannot even be named for them; see tests/compile_fail. What is updated is the node's command, or nothing.
+        // Parameters cannot even be named for them; see tests/compile_fail. What is updated is the
+        // node's command, or nothing.
         let refused = [
             bench.add(Command::prefetch(&x)),
             bench.add(Command::mem_advise(&x, oclave::Advice::ReadMostly)),

@@ -16,7 +16,8 @@ fn queue(device: &Device) -> Queue {
     Queue::new(&Context::new(device).unwrap()).unwrap()
 }
 
-/// What kernel `sides` gives for `x`: `side`, `nested`, `through_another`, `larger(x, 7)`, `count`, `scaled_in_c(x, 3)`.
+/// What kernel `sides` gives for `x`: `side`, `nested`, `through_another`, `larger(x, 7)`, `count`,
+/// `scaled_in_c(x, 3)`.
 fn on_device(queue: &Queue, x: i32) -> [i32; 6] {
     let (of, out) =
         (queue.context().alloc_device::<i32>(1).unwrap(), queue.context().alloc_device::<i32>(6).unwrap());
@@ -84,8 +85,8 @@ fn id_010_the_feature_constant_is_1() {
     assert_eq!((oclave::EXT_ONEAPI_IF_DEVICE, shared_sides::if_device_version()), (1, 1));
 }
 
-/// The runtime compiles the image of a branch only if it is taken. In programs compiled once, devices need no features that
-/// only the host's bodies use.
+/// The runtime compiles the image of a branch only if it is taken. In programs compiled once,
+/// devices need no features that only the host's bodies use.
 #[test]
 fn id_011_a_branch_with_fp64_is_not_compiled_for_a_device_without() {
     let Some(device) = device() else { return };

@@ -1,7 +1,8 @@
 //! Conformance tests: one module per feature, one or more tests per scenario of `scenarios.txt`.
 //!
-//! A test belongs to a scenario by its name (`dg_cpy_001_whole_value` to DG-CPY-001). `ci/conformance` runs these tests on
-//! every device and prints a line per scenario and device. `ci/on intel cargo test --test conformance dg_cpy` runs some.
+//! A test belongs to a scenario by its name (`dg_cpy_001_whole_value` to DG-CPY-001).
+//! `ci/conformance` runs these tests on every device and prints a line per scenario and device.
+//! `ci/on intel cargo test --test conformance dg_cpy` runs some.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

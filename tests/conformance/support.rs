@@ -5,8 +5,8 @@ use std::process::Command;
 use oclave::mask::Mask;
 use oclave::{Context, Device, Queue};
 
-/// Ends the test as skipped, for a reason: `skip!("no fp64 on {device}")`. The report shows the reason; a silent `return` in a
-/// test would count as passed.
+/// Ends the test as skipped, for a reason: `skip!("no fp64 on {device}")`. The report shows the
+/// reason; a silent `return` in a test would count as passed.
 macro_rules! skip {
     ($($reason:tt)*) => {{
         println!("skipped: {}", format_args!($($reason)*));
@@ -14,7 +14,8 @@ macro_rules! skip {
     }};
 }
 
-/// The selected device; or `None`, after saying why there is none: `let Some(device) = device() else { return };`.
+/// The selected device; or `None`, after saying why there is none: `let Some(device) = device()
+/// else { return };`.
 pub(crate) fn device() -> Option<Device> {
     match Device::select() {
         Ok(device) => {
@@ -28,10 +29,11 @@ pub(crate) fn device() -> Option<Device> {
     }
 }
 
-/// In-order queues on the selected device: one on the device as it is, and one for each mask that hides a capability.
+/// In-order queues on the selected device: one on the device as it is, and one for each mask that
+/// hides a capability.
 ///
-/// A scenario must give the same results by every code path. Each queue has its own context. Empty, after saying why, when
-/// there is no device.
+/// A scenario must give the same results by every code path. Each queue has its own context. Empty,
+/// after saying why, when there is no device.
 pub(crate) fn queues(masks: &[Mask]) -> Vec<Queue> {
     let Some(device) = device() else { return Vec::new() };
     let mut devices = vec![device.clone()];

@@ -1,4 +1,5 @@
-//! Virtual functions in kernels: objects, kernels that share them, what functions may do (VF-BAS, VF-XKN, VF-MSC, VF-DEV).
+//! Virtual functions in kernels: objects, kernels that share them, what functions may do (VF-BAS,
+//! VF-XKN, VF-MSC, VF-DEV).
 
 use oclave::mask::Mask;
 use oclave::usm::Shared;
@@ -147,7 +148,8 @@ fn vf_xkn_008_objects_of_another_context() {
     let Some((_context, queue)) = setting() else { return };
     let memory = make_tools(&queue);
     let bytes = queue.read(&memory).unwrap();
-    // The object names its class by a number that is the same everywhere: its bytes are an object in any context.
+    // The object names its class by a number that is the same everywhere: its bytes are an object
+    // in any context.
     let elsewhere = Queue::new(&Context::new(queue.device()).unwrap()).unwrap();
     let copy = elsewhere.context().alloc_device::<i8>(48).unwrap();
     elsewhere.write(&copy, &bytes).unwrap();
@@ -180,7 +182,8 @@ fn vf_msc_003_mathematical_functions() {
         queue.parallel_for(x.len(), vf::use_waves(which, &values)).unwrap().wait().unwrap();
         for (&x, &found) in x.iter().zip(values.read().unwrap().iter()) {
             let wanted = exact(f64::from(x));
-            // OpenCL allows 4 ulp for the worst of them; the sum of two terms may lose twice that of the larger one.
+            // OpenCL allows 4 ulp for the worst of them; the sum of two terms may lose twice that
+            // of the larger one.
             let scale = wanted.abs().max(if which == 2 { 32.0 } else { f64::from(f32::MIN_POSITIVE) });
             let error = (f64::from(found) - wanted).abs() / (scale * f64::from(f32::EPSILON));
             assert!(error <= 8.0, "function {which} of {x}: {found} instead of {wanted}, {error} ulp");
@@ -220,7 +223,8 @@ fn vf_msc_006_recursion_ends_at_its_depth() {
     assert_eq!(ints(&queue, 1, |out| vf::measure_links(&memory, 1, out)), [2]);
 }
 
-/// No device is asked for pointers to functions: what virtual functions need is a generic address space.
+/// No device is asked for pointers to functions: what virtual functions need is a generic address
+/// space.
 #[test]
 fn vf_dev_001_what_a_device_must_have() {
     let Some((_context, queue)) = setting() else { return };

@@ -1,8 +1,9 @@
-//! Which images of virtual functions are found and linked (VF-LNK), and optional features of sets (VF-OKF).
+//! Which images of virtual functions are found and linked (VF-LNK), and optional features of sets
+//! (VF-OKF).
 //!
-//! Each context gets its images as bundles, made from the bytes of programs' tables, so that tests do not share them. OpenCL
-//! calls are counted. Where scenarios count links of the driver, these tests count created programs: the library links once
-//! for each program that it builds.
+//! Each context gets its images as bundles, made from the bytes of programs' tables, so that tests
+//! do not share them. OpenCL calls are counted. Where scenarios count links of the driver, these
+//! tests count created programs: the library links once for each program that it builds.
 
 use oclave::mask::Mask;
 use oclave::record::Session;

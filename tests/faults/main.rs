@@ -1,8 +1,8 @@
 //! Every OpenCL call of representative programs fails once, on the selected device.
 //!
-//! Whatever fails: no panic, no wrong data, no hang, no object left that the failed call does not explain, and an error
-//! that names the call. `cargo test` fails the first calls of a quarter of the names, once and from then on. `ci/sweep faults`
-//! fails every call (`OCLAVE_SWEEP=all`).
+//! Whatever fails: no panic, no wrong data, no hang, no object left that the failed call does not
+//! explain, and an error that names the call. `cargo test` fails the first calls of a quarter of
+//! the names, once and from then on. `ci/sweep faults` fails every call (`OCLAVE_SWEEP=all`).
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -156,8 +156,9 @@ fn fail_once(
     Ok(())
 }
 
-/// What the driver refuses to release is left. So is memory that work may still use, where the library cannot find out
-/// whether it has ended: it needs markers, their flush, and what asks and waits for events.
+/// What the driver refuses to release is left. So is memory that work may still use, where the
+/// library cannot find out whether it has ended: it needs markers, their flush, and what asks and
+/// waits for events.
 fn may_leave(call: &str) -> bool {
     const NEEDED_TO_KNOW_THE_END: &[&str] = &[
         "clEnqueueMarkerWithWaitList",
@@ -182,7 +183,8 @@ fn settle(session: &Session) {
     }
 }
 
-/// Runs `body` on this thread, and ends the process with `what` when it hangs. An error is the message of a panic.
+/// Runs `body` on this thread, and ends the process with `what` when it hangs. An error is the
+/// message of a panic.
 fn watched<T>(what: String, body: impl FnOnce() -> T) -> Result<T, String> {
     let (done, wait) = channel::<()>();
     let watch = std::thread::spawn(move || {

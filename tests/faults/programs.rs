@@ -1,4 +1,5 @@
-//! The programs whose calls fail. Each makes its own context, and checks its results where nothing failed.
+//! The programs whose calls fail. Each makes its own context, and checks its results where nothing
+//! failed.
 
 use oclave::mask::Mask;
 use oclave::{

@@ -1,4 +1,5 @@
-//! OpenCL's own handles, out of the library and into it, with who releases what; on the selected device.
+//! OpenCL's own handles, out of the library and into it, with who releases what; on the selected
+//! device.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(unsafe_code, reason = "raw OpenCL is the other side")]

@@ -43,7 +43,8 @@ fn mem_info<T: Default>(raw: &Raw, mem: cl_mem, name: cl_uint) -> T {
     value
 }
 
-/// The number of references, once it is the expected one, or after a while. Drivers release ended commands late.
+/// The number of references, once it is the expected one, or after a while. Drivers release ended
+/// commands late.
 fn references(raw: &Raw, mem: cl_mem, expected: cl_uint) -> cl_uint {
     let count = || mem_info::<cl_uint>(raw, mem, CL_MEM_REFERENCE_COUNT);
     for _ in 0..200 {

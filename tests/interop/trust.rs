@@ -80,7 +80,8 @@ fn raw_commands_on_another_queue_take_their_place() {
     }
 }
 
-/// What was put on the queue before the closure failed goes on, and the memory that it uses is not the host's meanwhile.
+/// What was put on the queue before the closure failed goes on, and the memory that it uses is not
+/// the host's meanwhile.
 #[test]
 fn memory_outlives_raw_commands_whose_closure_failed() {
     let Some(context) = context() else { return };

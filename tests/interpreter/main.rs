@@ -1,4 +1,5 @@
-//! Graphs whose small nodes run from lists of tasks, on the selected device: results against those of other strategies, and what is told.
+//! Graphs whose small nodes run from lists of tasks, on the selected device: results against those
+//! of other strategies, and what is told.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -147,8 +148,8 @@ fn groups_with_barriers_and_local_memory_run_in_segments_of_their_size() {
     assert!(results[0] == results[1], "{results:?}");
 }
 
-/// Whatever the shape of a list's groups is, nodes without groups run once. (PoCL runs them twice in groups with one work-item in the first
-/// dimension, which are launched there.)
+/// Whatever the shape of a list's groups is, nodes without groups run once. (PoCL runs them twice
+/// in groups with one work-item in the first dimension, which are launched there.)
 #[test]
 fn nodes_beside_groups_of_every_shape_run_once() {
     let Some(context) = undecided() else { return };
@@ -188,7 +189,8 @@ fn nodes_beside_groups_of_every_shape_run_once() {
 
 #[test]
 fn nodes_that_do_not_depend_on_each_other_are_shared_by_groups() {
-    // Some hundred microseconds of work, so that a second core is worth its wakening, however slow that was when it was measured.
+    // Some hundred microseconds of work, so that a second core is worth its wakening, however slow
+    // that was when it was measured.
     const NODES: usize = 2000;
     const ITEMS: usize = 2048;
     let Some(context) = undecided() else { return };

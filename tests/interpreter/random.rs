@@ -1,4 +1,5 @@
-//! Random graphs of commands of every shape, updated while replays are on their way, against the same commands put on a queue one by one.
+//! Random graphs of commands of every shape, updated while replays are on their way, against the
+//! same commands put on a queue one by one.
 
 use oclave::{
     Command, Context, Graph, KernelBundle, Local, NdRange, Node, Queue, Range, ReplayStrategy, UsmSlice, usm,

@@ -1,4 +1,5 @@
-//! Updates of executable graphs: random changes, commits and submissions against an oracle, in every way that updates are made.
+//! Updates of executable graphs: random changes, commits and submissions against an oracle, in
+//! every way that updates are made.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -315,8 +316,8 @@ fn updates_do_not_wait_and_do_not_reach_what_was_submitted() {
     }
 }
 
-/// Threads that update all nodes at once, while these and others submit: each replay runs what one of the updates brought, and nothing of
-/// another.
+/// Threads that update all nodes at once, while these and others submit: each replay runs what one
+/// of the updates brought, and nothing of another.
 #[test]
 fn replays_see_whole_updates_of_whatever_thread() {
     const NODES: usize = 40;

@@ -1,4 +1,5 @@
-//! Linking of virtual functions at run time, with images made by hand: sets that are found and linked, caching, reports.
+//! Linking of virtual functions at run time, with images made by hand: sets that are found and
+//! linked, caching, reports.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

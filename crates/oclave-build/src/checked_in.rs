@@ -1,9 +1,10 @@
 //! Images kept beside the sources for machines without a compiler.
 //!
-//! A manifest lists everything that they were made from. They are used only while all of it is unchanged. The manifest is
-//! text: `oclave checked-in images FORMAT`, `toolchain …`, `options …`, then lines
-//! `source|header|image|library|rust PATH SHA256`. A line `target …` precedes a library, which is for one kind of machine
-//! only. Text files are hashed without carriage returns, because version control may add them.
+//! A manifest lists everything that they were made from. They are used only while all of it is
+//! unchanged. The manifest is text: `oclave checked-in images FORMAT`, `toolchain …`, `options …`,
+//! then lines `source|header|image|library|rust PATH SHA256`. A line `target …` precedes a library,
+//! which is for one kind of machine only. Text files are hashed without carriage returns, because
+//! version control may add them.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -96,7 +97,8 @@ impl CheckedIn {
         files::write(&self.manifest, text.as_bytes())
     }
 
-    /// The checked-in program, if it was made from what is here now; else what differs, and the remedy.
+    /// The checked-in program, if it was made from what is here now; else what differs, and the
+    /// remedy.
     pub(crate) fn load(&self) -> Result<Contents> {
         let text = std::fs::read_to_string(&self.manifest).map_err(|_| {
             self.stale(&format!("there are no checked-in images (no {})", self.manifest.display()))

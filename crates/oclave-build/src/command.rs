@@ -26,7 +26,8 @@ pub(crate) struct Run {
 /// Limits beyond this are none.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// Runs a program with arguments; an error when it cannot be started at all, or does not end in time.
+/// Runs a program with arguments; an error when it cannot be started at all, or does not end in
+/// time.
 pub(crate) fn run<S: AsRef<OsStr>>(program: &Path, args: &[S], environment: &Environment) -> Result<Run> {
     run_within(program, args, environment, environment.tool_limit())
 }
@@ -93,7 +94,8 @@ type Words = Receiver<std::io::Result<Vec<u8>>>;
 /// How a program ended, its output and its errors.
 type Ended = (ExitStatus, Vec<u8>, Vec<u8>);
 
-/// The end of a program and what it wrote; `None`, and the program is ended, where that takes too long.
+/// The end of a program and what it wrote; `None`, and the program is ended, where that takes too
+/// long.
 fn wait(
     child: &mut Child,
     stdout: &Words,
@@ -123,7 +125,8 @@ fn wait(
 }
 
 impl Run {
-    /// The error of a run that failed: what it was about, the tool's words, its end, the command line.
+    /// The error of a run that failed: what it was about, the tool's words, its end, the command
+    /// line.
     pub(crate) fn failure(&self, kind: ErrorKind, what: &str) -> Error {
         let words = self.stderr.trim_end();
         let words = if words.is_empty() { "(it said nothing)" } else { words };

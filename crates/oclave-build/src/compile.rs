@@ -64,7 +64,8 @@ pub(crate) struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    /// Compiles all sources on up to as many threads as there are cores. All errors are reported, not only the first.
+    /// Compiles all sources on up to as many threads as there are cores. All errors are reported,
+    /// not only the first.
     pub(crate) fn compile(&self, sources: &[Source], effort: Effort) -> Result<Vec<Unit>> {
         let next = AtomicUsize::new(0);
         let done = Mutex::new(Vec::new());
@@ -111,7 +112,8 @@ impl Compiler<'_> {
             let compiled = self.compile_to_bitcode(source, effort, &ir, &depfile);
             (compiled, declarations.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });
-        // A source that does not compile has no declarations either; the compiler's own words come first.
+        // A source that does not compile has no declarations either; the compiler's own words come
+        // first.
         let (bitcode, leftovers, warnings) = compiled?;
         let rules = String::from_utf8_lossy(&files::read(&depfile)?).into_owned();
         let dependencies = depfile::prerequisites(&rules);
@@ -141,7 +143,8 @@ impl Compiler<'_> {
     fn ir_arguments(&self, source: &Source, effort: Effort) -> Vec<OsString> {
         let mut args = self.arguments(source, effort.level);
         if effort.level == 0 {
-            // Without this, -O0 marks every function as not to be inlined or optimised, for the driver too.
+            // Without this, -O0 marks every function as not to be inlined or optimised, for the
+            // driver too.
             args.extend(["-Xclang", "-disable-O0-optnone"].map(OsString::from));
         }
         let typed = ir::has_typed_pointers(self.toolchain.clang.version.major);
@@ -155,7 +158,8 @@ impl Compiler<'_> {
         if !effort.closed_forms {
             args.extend(["-mllvm", "-replexitval=never"].map(OsString::from));
         }
-        // The vectorisers' reductions and odd-width vectors are beyond the translator; drivers vectorise over work-items.
+        // The vectorisers' reductions and odd-width vectors are beyond the translator; drivers
+        // vectorise over work-items.
         let no_vectors = ["-fno-vectorize", "-fno-slp-vectorize", "-mllvm", "-vectorize-slp=false"];
         args.extend(no_vectors.map(OsString::from));
         args.extend(["-cl-kernel-arg-info", "-emit-llvm"].map(OsString::from));
@@ -170,7 +174,8 @@ impl Compiler<'_> {
         self.run(args, source)
     }
 
-    /// Mends the LLVM IR of a source and makes bitcode of it, the only form that the translator takes.
+    /// Mends the LLVM IR of a source and makes bitcode of it, the only form that the translator
+    /// takes.
     fn bitcode(&self, source: &Source, effort: Effort, text: &Path) -> Result<(PathBuf, Vec<Leftover>)> {
         let mended = ir::mend(&String::from_utf8_lossy(&files::read(text)?));
         if effort.level == 0 && ir::constructs_by_tables(&mended.text) {
@@ -184,8 +189,9 @@ impl Compiler<'_> {
         files::write(text, mended.text.as_bytes())?;
         let bitcode = text.with_extension("bc");
         if !self.assemble(text, &bitcode)?.success {
-            // Clang 15 writes text that it does not read back: casts of pointers to members, virtual bases at -O0. As
-            // bitcode nobody checks it here, and the translator or post-link know more of what is wrong, if it is.
+            // Clang 15 writes text that it does not read back: casts of pointers to members,
+            // virtual bases at -O0. As bitcode nobody checks it here, and the translator or
+            // post-link know more of what is wrong, if it is.
             let mut args = self.ir_arguments(source, effort);
             args.extend(["-c".into(), "-o".into(), bitcode.clone().into()]);
             let run = self.run(args, source)?;
@@ -237,7 +243,8 @@ impl Compiler<'_> {
         Ok(declarations)
     }
 
-    /// What both runs of the compiler for devices have in common: all that the preprocessor sees, the optimisation level included.
+    /// What both runs of the compiler for devices have in common: all that the preprocessor sees,
+    /// the optimisation level included.
     fn arguments(&self, source: &Source, opt_level: u32) -> Vec<OsString> {
         let mut args: Vec<OsString> = ["-target", TARGET, "-Xclang", "-finclude-default-header"]
             .iter()
@@ -247,7 +254,8 @@ impl Compiler<'_> {
         if self.config.single_pass {
             args.push("-DOCLAVE_SINGLE_PASS=1".into());
         }
-        // Clang's default leaves it to the driver, which then decides by what stands around an expression.
+        // Clang's default leaves it to the driver, which then decides by what stands around an
+        // expression.
         args.push(format!("-ffp-contract={}", if self.config.fp_contract { "on" } else { "off" }).into());
         args.extend(self.common_arguments(source, opt_level));
         args
@@ -265,7 +273,8 @@ impl Compiler<'_> {
         for include in &self.config.includes {
             args.extend(["-I".into(), include.into()]);
         }
-        // As a system folder: its headers are no dependencies of the build script, they come with this crate.
+        // As a system folder: its headers are no dependencies of the build script, they come with
+        // this crate.
         args.extend(["-isystem".into(), self.headers.into()]);
         args.extend(self.config.extra_args.iter().cloned());
         args
@@ -293,7 +302,8 @@ fn refuse_violations(source: &Source, declarations: &Declarations) -> Result<()>
     Err(Error::new(ErrorKind::Compile, lines.join("\n")))
 }
 
-/// The lines of warnings and of the notes that belong to them; the excerpts of the source are left out.
+/// The lines of warnings and of the notes that belong to them; the excerpts of the source are left
+/// out.
 fn warnings(stderr: &str) -> Vec<String> {
     stderr
         .lines()

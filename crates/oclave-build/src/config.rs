@@ -11,7 +11,8 @@ use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::program::{self, Output};
 
-/// How a program is compiled. Each `compile` is one program: its sources may use each other's functions and variables.
+/// How a program is compiled. Each `compile` is one program: its sources may use each other's
+/// functions and variables.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -87,36 +88,39 @@ impl Config {
         self
     }
 
-    /// The compiler's optimisation level, 0 to 3; 2 unless set, whatever the profile of the Rust code.
+    /// The compiler's optimisation level, 0 to 3; 2 unless set, whatever the profile of the Rust
+    /// code.
     pub fn opt_level(&mut self, level: u32) -> &mut Self {
         self.opt_level = level;
         self
     }
 
-    /// How kernels are distributed over device images. Kernels of different optional features always part.
+    /// How kernels are distributed over device images. Kernels of different optional features
+    /// always part.
     pub fn split(&mut self, split: SplitMode) -> &mut Self {
         self.split = split;
         self
     }
 
-    /// How deep virtual calls that may lead back to themselves nest, in all kernels that do not say it themselves
-    /// (`CALLS_INDIRECTLY(set, depth=N)`); 1 to 64.
+    /// How deep virtual calls that may lead back to themselves nest, in all kernels that do not say
+    /// it themselves (`CALLS_INDIRECTLY(set, depth=N)`); 1 to 64.
     ///
-    /// Devices have no recursion: the functions are linked once for each level, and a deeper call is reported as an
-    /// error. Unless set, kernels with such calls are refused.
+    /// Devices have no recursion: the functions are linked once for each level, and a deeper call
+    /// is reported as an error. Unless set, kernels with such calls are refused.
     pub fn virtual_call_depth(&mut self, depth: u32) -> &mut Self {
         self.virtual_call_depth = Some(depth);
         self
     }
 
-    /// Chooses and links the images for targets of a device configuration file ([`DeviceConfig`](crate::DeviceConfig)) now,
-    /// and not when the program runs.
+    /// Chooses and links the images for targets of a device configuration file
+    /// ([`DeviceConfig`](crate::DeviceConfig)) now, and not when the program runs.
     ///
-    /// Kernels that none of the targets can run are dropped. A set of virtual functions is dropped as a whole if no target
-    /// has the features that it needs. Other programs cannot add to the sets.
+    /// Kernels that none of the targets can run are dropped. A set of virtual functions is dropped
+    /// as a whole if no target has the features that it needs. Other programs cannot add to the
+    /// sets.
     ///
-    /// Targets may ask for PTX. Every file has the target `nvidia`, whose images hold PTX for compute capability 7.0, which
-    /// all newer devices run as well.
+    /// Targets may ask for PTX. Every file has the target `nvidia`, whose images hold PTX for
+    /// compute capability 7.0, which all newer devices run as well.
     pub fn ahead_of_time<S: Into<String>>(
         &mut self,
         device_config: impl Into<PathBuf>,
@@ -126,11 +130,13 @@ impl Config {
         self
     }
 
-    /// Puts the functions of OpenCL C's library that the kernels call (`sin`, `pow`, …) into the images. The default is off.
+    /// Puts the functions of OpenCL C's library that the kernels call (`sin`, `pow`, …) into the
+    /// images. The default is off.
     ///
-    /// NVIDIA's driver has none of them. Without this, its devices run such kernels only where the library is installed (the
-    /// package `libclc-15` of Debian and Ubuntu). With it, the library is needed where the kernels are compiled, and the
-    /// images grow by the SPIR-V of these functions. Other devices do not look at it.
+    /// NVIDIA's driver has none of them. Without this, its devices run such kernels only where the
+    /// library is installed (the package `libclc-15` of Debian and Ubuntu). With it, the library is
+    /// needed where the kernels are compiled, and the images grow by the SPIR-V of these functions.
+    /// Other devices do not look at it.
     ///
     /// [`Config::ahead_of_time`] for a target with PTX does this without being asked.
     pub fn nvidia(&mut self, nvidia: bool) -> &mut Self {
@@ -138,7 +144,8 @@ impl Config {
         self
     }
 
-    /// The name of the program's output, as given to `oclave::include_kernels!`; `oclave_kernels` unless set.
+    /// The name of the program's output, as given to `oclave::include_kernels!`; `oclave_kernels`
+    /// unless set.
     pub fn out_name(&mut self, name: impl Into<String>) -> &mut Self {
         self.out_name = name.into();
         self
@@ -164,33 +171,38 @@ impl Config {
 
     /// Compiles the bodies of `if_device` and `if_host` in one pass. The default is off.
     ///
-    /// The program gets images for devices and images for the host. The latter run on a CPU device in that role
-    /// (`Device::as_host`). Each image has the bodies of its side only, and needs only the features that these need.
-    /// `SHARED` functions have no native code then, and no Rust functions.
+    /// The program gets images for devices and images for the host. The latter run on a CPU device
+    /// in that role (`Device::as_host`). Each image has the bodies of its side only, and needs only
+    /// the features that these need. `SHARED` functions have no native code then, and no Rust
+    /// functions.
     pub fn single_pass(&mut self, single_pass: bool) -> &mut Self {
         self.single_pass = single_pass;
         self
     }
 
-    /// Lets the driver round `a * b + c` once instead of twice, wherever it likes. The default is off.
+    /// Lets the driver round `a * b + c` once instead of twice, wherever it likes. The default is
+    /// off.
     ///
-    /// Off, every product is rounded before the addition, also that of `mad`. A kernel then computes the same bits in
-    /// launches and in graphs. `SHARED` functions on the host, and devices that round divisions and functions alike,
-    /// compute the same bits, too. `fma` rounds once in any case.
+    /// Off, every product is rounded before the addition, also that of `mad`. A kernel then
+    /// computes the same bits in launches and in graphs. `SHARED` functions on the host, and
+    /// devices that round divisions and functions alike, compute the same bits, too. `fma` rounds
+    /// once in any case.
     ///
-    /// On, kernels that mostly multiply and add may be launched faster. Drivers decide by what stands around an
-    /// expression, so the last bits may differ between a launch and a graph of the same kernel. Intel's compiler also calls a
-    /// function for it in the interpreter of graphs, which is slow.
+    /// On, kernels that mostly multiply and add may be launched faster. Drivers decide by what
+    /// stands around an expression, so the last bits may differ between a launch and a graph of the
+    /// same kernel. Intel's compiler also calls a function for it in the interpreter of graphs,
+    /// which is slow.
     pub fn fp_contract(&mut self, fp_contract: bool) -> &mut Self {
         self.fp_contract = fp_contract;
         self
     }
 
-    /// Names a folder, kept under version control, with this program's images for machines that have no compiler.
+    /// Names a folder, kept under version control, with this program's images for machines that
+    /// have no compiler.
     ///
-    /// They are used only where there is no compiler, and only if sources, headers and options are unchanged. The build
-    /// prints a warning then. Set the environment variable `OCLAVE_UPDATE_CHECKED_IN=1` on a machine with a compiler to
-    /// write them.
+    /// They are used only where there is no compiler, and only if sources, headers and options are
+    /// unchanged. The build prints a warning then. Set the environment variable
+    /// `OCLAVE_UPDATE_CHECKED_IN=1` on a machine with a compiler to write them.
     pub fn checked_in(&mut self, folder: impl Into<PathBuf>) -> &mut Self {
         self.checked_in = Some(folder.into());
         self
@@ -202,21 +214,22 @@ impl Config {
         self
     }
 
-    /// Replaces an environment variable for this build: `OCLAVE_CLANG`, `PATH`, …. Tools get it too.
+    /// Replaces an environment variable for this build: `OCLAVE_CLANG`, `PATH`, …. Tools get it
+    /// too.
     pub fn env(&mut self, variable: impl Into<OsString>, value: impl Into<OsString>) -> &mut Self {
         self.environment.set(variable.into(), value.into());
         self
     }
 
-    /// Names functions that kernels declare by themselves and the driver brings along. Any other function without a body is
-    /// an error of the build.
+    /// Names functions that kernels declare by themselves and the driver brings along. Any other
+    /// function without a body is an error of the build.
     pub fn driver_functions<S: Into<String>>(&mut self, names: impl IntoIterator<Item = S>) -> &mut Self {
         self.driver_functions.extend(names.into_iter().map(Into::into));
         self
     }
 
-    /// How long one run of a tool (clang, llvm-link, llvm-spirv, …) may take before it is ended and the build fails; 10
-    /// minutes unless set.
+    /// How long one run of a tool (clang, llvm-link, llvm-spirv, …) may take before it is ended and
+    /// the build fails; 10 minutes unless set.
     pub fn tool_limit(&mut self, limit: Duration) -> &mut Self {
         self.environment.set_tool_limit(limit);
         self
@@ -225,13 +238,15 @@ impl Config {
     /// Compiles a program and tells cargo what it depends on.
     ///
     /// # Errors
-    /// See [`ErrorKind`](crate::ErrorKind): a missing toolchain, errors of the tools with their output and command line,
-    /// broken rules of device globals, files that cannot be read or written.
+    /// See [`ErrorKind`](crate::ErrorKind): a missing toolchain, errors of the tools with their
+    /// output and command line, broken rules of device globals, files that cannot be read or
+    /// written.
     pub fn compile<P: AsRef<Path>>(&self, sources: &[P]) -> Result<Output> {
         self.compile_to(sources, &mut std::io::stdout().lock())
     }
 
-    /// Like [`Config::compile`], with cargo's instructions written to `cargo` instead of standard output.
+    /// Like [`Config::compile`], with cargo's instructions written to `cargo` instead of standard
+    /// output.
     ///
     /// # Errors
     /// As [`Config::compile`].

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-/// The prerequisites of the first rule. Make's escapes: `\ ` for a space, `\#`, `$$`, and a backslash before a line end.
+/// The prerequisites of the first rule. Make's escapes: `\ ` for a space, `\#`, `$$`, and a
+/// backslash before a line end.
 pub(crate) fn prerequisites(text: &str) -> Vec<PathBuf> {
     let text = text.replace("\r\n", "\n");
     let Some(colon) = rule_colon(&text) else { return Vec::new() };

@@ -30,7 +30,8 @@ pub struct DeviceConfig {
     targets: BTreeMap<String, Of>,
 }
 
-/// A target: what the choice of images looks at, and the compute capabilities that images hold PTX for.
+/// A target: what the choice of images looks at, and the compute capabilities that images hold PTX
+/// for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Of {
     profile: DeviceProfile,
@@ -60,8 +61,9 @@ struct Target {
 }
 
 impl DeviceConfig {
-    /// A configuration with the one target `nvidia`: NVIDIA's devices, as kernels in PTX see them. Its images hold PTX for
-    /// these compute capabilities; without one, for 7.0, which all newer devices run as well.
+    /// A configuration with the one target `nvidia`: NVIDIA's devices, as kernels in PTX see them.
+    /// Its images hold PTX for these compute capabilities; without one, for 7.0, which all newer
+    /// devices run as well.
     ///
     /// Files that define no target of this name have it, too.
     pub fn nvidia(capabilities: &[PtxTarget]) -> Self {
@@ -85,7 +87,8 @@ impl DeviceConfig {
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`] for what is not TOML of this form, unknown aspects, and targets that are like each other.
+    /// [`ErrorKind::Config`] for what is not TOML of this form, unknown aspects, and targets that
+    /// are like each other.
     pub fn parse(text: &str) -> Result<Self> {
         let file: File = toml::from_str(text)
             .map_err(|error| Error::config(format!("no device configuration: {error}")))?;
@@ -116,15 +119,17 @@ impl DeviceConfig {
         self.targets.keys().map(String::as_str)
     }
 
-    /// Links the images of one program that at least one of the targets can run ([`passes::ahead_of_time`]).
+    /// Links the images of one program that at least one of the targets can run
+    /// ([`passes::ahead_of_time`]).
     ///
-    /// A target runs an image as a device or in the role of the host. `virtual_call_checks` says whether invalid virtual
-    /// calls are reported. Images of targets with `ptx` hold their PTX, and the functions of the library that it needs.
+    /// A target runs an image as a device or in the role of the host. `virtual_call_checks` says
+    /// whether invalid virtual calls are reported. Images of targets with `ptx` hold their PTX, and
+    /// the functions of the library that it needs.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`] for an unknown target, and when none of them runs any kernel; [`ErrorKind::PostLink`] for what
-    /// cannot be linked or has no PTX; [`ErrorKind::Toolchain`] where the library of built-in functions is needed and not
-    /// installed.
+    /// [`ErrorKind::Config`] for an unknown target, and when none of them runs any kernel;
+    /// [`ErrorKind::PostLink`] for what cannot be linked or has no PTX; [`ErrorKind::Toolchain`]
+    /// where the library of built-in functions is needed and not installed.
     pub fn images_for(
         &self,
         targets: &[String],

@@ -1,4 +1,5 @@
-//! The process environment as the build sees it: variables with overrides, and programs on the search path.
+//! The process environment as the build sees it: variables with overrides, and programs on the
+//! search path.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -53,7 +54,8 @@ impl Environment {
         self.var("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()
     }
 
-    /// The program of a name that comes first on `PATH`; a name with a folder in it is taken as it is.
+    /// The program of a name that comes first on `PATH`; a name with a folder in it is taken as it
+    /// is.
     pub(crate) fn program(&self, name: &OsStr) -> Option<PathBuf> {
         let given = Path::new(name);
         if given.components().count() > 1 {

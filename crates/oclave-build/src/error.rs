@@ -1,4 +1,5 @@
-//! The error of the build: which step failed, on what, with which tool's words, and what to do about it.
+//! The error of the build: which step failed, on what, with which tool's words, and what to do
+//! about it.
 
 use std::fmt;
 use std::path::Path;
@@ -32,7 +33,8 @@ pub enum ErrorKind {
 
 /// What every fallible function of this crate returns.
 ///
-/// `Display` and `Debug` both give the readable text, since a build script that returns an error prints its `Debug`.
+/// `Display` and `Debug` both give the readable text, since a build script that returns an error
+/// prints its `Debug`.
 pub struct Error {
     kind: ErrorKind,
     message: String,

@@ -1,7 +1,9 @@
-//! Lays what clang's syntax tree tells over the signatures that SPIR-V gives: names, signs, struct fields.
+//! Lays what clang's syntax tree tells over the signatures that SPIR-V gives: names, signs, struct
+//! fields.
 //!
-//! The module decides, because it is what runs. A type from the tree is used only if its kind, and for values its size,
-//! match the module. Pointee types come from the tree, because newer compilers have opaque pointers.
+//! The module decides, because it is what runs. A type from the tree is used only if its kind, and
+//! for values its size, match the module. Pointee types come from the tree, because newer compilers
+//! have opaque pointers.
 
 use oclave_image::{DeviceImage, Parameter, ParameterKind};
 

@@ -41,7 +41,8 @@ pub struct Output {
     pub host_library: Option<PathBuf>,
 }
 
-/// Rust files of this process's earlier calls: a second program of one name would replace the first without a word.
+/// Rust files of this process's earlier calls: a second program of one name would replace the first
+/// without a word.
 static WRITTEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 pub(crate) fn build<P: AsRef<Path>>(config: &Config, paths: &[P], cargo: &mut dyn Write) -> Result<Output> {
@@ -179,8 +180,8 @@ fn kernel_sources(sources: &[Source], units: &[Unit]) -> BTreeMap<String, String
 
 /// The names of the images' files.
 ///
-/// They begin with the program's name, which distinguishes several programs. Characters that file names cannot hold become
-/// `_`, and equal names get a number.
+/// They begin with the program's name, which distinguishes several programs. Characters that file
+/// names cannot hold become `_`, and equal names get a number.
 fn image_files(config: &Config, images: &[DeviceImage]) -> Vec<String> {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
     let mut used = BTreeSet::new();

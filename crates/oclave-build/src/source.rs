@@ -21,11 +21,12 @@ impl Language {
         match self {
             // The version of the device, which clang leaves to drivers to define.
             Self::OpenClC => &["-x", "cl", "-cl-std=CL3.0", "-D__OPENCL_VERSION__=300"],
-            // Exceptions and guarded statics do not exist on devices. Run-time type information stays: it tells post-link
-            // who derives from whom, and goes no further. Objects that are copied bytewise and then called break under
-            // strict aliasing. Destructors that stand for those of base classes would make vtables of one class differ
-            // between optimisation levels. Clang 15 crashes where placement new looks for a form with an alignment, which is
-            // only declared by the C++ library.
+            // Exceptions and guarded statics do not exist on devices. Run-time type information
+            // stays: it tells post-link who derives from whom, and goes no further. Objects that
+            // are copied bytewise and then called break under strict aliasing. Destructors that
+            // stand for those of base classes would make vtables of one class differ between
+            // optimisation levels. Clang 15 crashes where placement new looks for a form with an
+            // alignment, which is only declared by the C++ library.
             Self::CppForOpenCl => &[
                 "-x",
                 "clcpp",
@@ -52,8 +53,8 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// The name that tells this source's static variables from those of all other sources in an application, other
-    /// programs and packages included: `package/program/stem`.
+    /// The name that tells this source's static variables from those of all other sources in an
+    /// application, other programs and packages included: `package/program/stem`.
     pub(crate) fn unit(&self, config: &Config) -> String {
         let package = config.environment.var("CARGO_PKG_NAME").unwrap_or_default();
         let unit = format!("{}/{}/{}", package.to_string_lossy(), config.out_name, self.stem);
@@ -63,8 +64,8 @@ impl Source {
 
     /// The path for generated code and for the manifest of checked-in images.
     ///
-    /// It has `/` on every system, and is relative to the package if possible. So the same sources give the same text
-    /// everywhere.
+    /// It has `/` on every system, and is relative to the package if possible. So the same sources
+    /// give the same text everywhere.
     pub(crate) fn display(&self, package: Option<&Path>) -> String {
         portable(&self.path, package)
     }

@@ -1,4 +1,5 @@
-//! Finds a `clang` and an `llvm-spirv` of one version: environment, then `PATH`, then an error that says what to install.
+//! Finds a `clang` and an `llvm-spirv` of one version: environment, then `PATH`, then an error that
+//! says what to install.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -154,7 +155,8 @@ fn versions(tools: &BTreeMap<u32, Tool>) -> String {
     tools.values().map(|tool| tool.version.to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// The tools of a name by major version: the one of the variable alone if it is set, else all on `PATH`, first come first.
+/// The tools of a name by major version: the one of the variable alone if it is set, else all on
+/// `PATH`, first come first.
 fn candidates(environment: &Environment, variable: &str, name: &str) -> Result<BTreeMap<u32, Tool>> {
     if let Some(value) = environment.var(variable) {
         let path = environment.program(&value).ok_or_else(|| {

@@ -1,4 +1,5 @@
-//! Functions that are called and have no body: drivers only say so when the first kernel runs, in their own words.
+//! Functions that are called and have no body: drivers only say so when the first kernel runs, in
+//! their own words.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +13,8 @@ use crate::source::Source;
 /// Linkage type `Import`.
 const IMPORT: u32 = 1;
 
-/// Refuses images with calls of functions that no source of the program defines. The compiler's own functions, such as
-/// those of drivers' extensions, are left to drivers.
+/// Refuses images with calls of functions that no source of the program defines. The compiler's own
+/// functions, such as those of drivers' extensions, are left to drivers.
 pub(crate) fn refuse(compiler: &Compiler<'_>, sources: &[Source], images: &[DeviceImage]) -> Result<()> {
     let mut calls = BTreeSet::new();
     for image in images {
@@ -75,7 +76,8 @@ fn calls_without_body(module: &Module) -> BTreeSet<(String, String)> {
     found
 }
 
-/// Whether the compiler declares a function by itself, or the name is one of those that are reserved.
+/// Whether the compiler declares a function by itself, or the name is one of those that are
+/// reserved.
 fn is_of_the_compiler(compiler: &Compiler<'_>, sources: &[Source], symbol: &str) -> Result<bool> {
     let name = identifier(symbol).unwrap_or(symbol);
     if symbol.starts_with("__") || compiler.config.driver_functions.iter().any(|known| known == name) {

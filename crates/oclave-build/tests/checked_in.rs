@@ -1,4 +1,5 @@
-//! Images kept beside the sources: written on demand, used where there is no compiler, refused when anything changed.
+//! Images kept beside the sources: written on demand, used where there is no compiler, refused when
+//! anything changed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;

@@ -1,4 +1,5 @@
-//! Sources as real programs have them stay optimised: nothing that clang writes at -O2 makes the build fall back.
+//! Sources as real programs have them stay optimised: nothing that clang writes at -O2 makes the
+//! build fall back.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -28,7 +29,8 @@ fn real_sources_stay_optimised() {
     let cargo = String::from_utf8(cargo).unwrap();
     let warnings: Vec<&str> = cargo.lines().filter(|line| line.starts_with("cargo::warning=")).collect();
     built.unwrap();
-    // The one kernel with images says why it has no launcher; nothing says that optimisation is lost.
+    // The one kernel with images says why it has no launcher; nothing says that optimisation is
+    // lost.
     let [image] = warnings[..] else { panic!("{}", warnings.join("\n")) };
     assert_has(
         image,
@@ -36,7 +38,8 @@ fn real_sources_stay_optimised() {
     );
 }
 
-/// A sum over 64-bit numbers becomes a product of 65 bits: that source alone loses this one optimisation, and says so.
+/// A sum over 64-bit numbers becomes a product of 65 bits: that source alone loses this one
+/// optimisation, and says so.
 #[test]
 fn what_falls_back_does_so_alone_and_names_the_place() {
     if !toolchain_is_here() {

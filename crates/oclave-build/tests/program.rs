@@ -201,7 +201,8 @@ fn options_reach_the_compiler() {
     assert_has(&error, &["--no-such-option"]);
 }
 
-/// A translator that refuses all that clang writes at -O2: the build succeeds with less optimisation, and says so.
+/// A translator that refuses all that clang writes at -O2: the build succeeds with less
+/// optimisation, and says so.
 #[cfg(unix)]
 #[test]
 fn what_the_translator_refuses_is_compiled_with_less_optimisation() {
@@ -251,7 +252,8 @@ fn odd_vectorised_code_translates() {
         return;
     }
     let folder = Folder::new();
-    // clang narrows the condition to i3, which llvm-spirv-15 refuses; loops like the second become vector reductions.
+    // clang narrows the condition to i3, which llvm-spirv-15 refuses; loops like the second become
+    // vector reductions.
     folder.write(
         "k.cl",
         "kernel void pick(global int *x)\n{\n    switch (get_global_id(0) & 7) {\n    case 0: x[0] = 3; break;\n    case 1: x[1] = 9; break;\n    case 5: x[2] = 1; break;\n    case 6: x[3] = 2; break;\n    }\n}\nkernel void sum(global int *x)\n{\n    int s = 0;\n    for (int i = 0; i < 16; i++)\n        s += x[i];\n    x[0] = s;\n}",
@@ -548,7 +550,8 @@ fn a_function_without_a_body_is_an_error_of_the_build() {
         &["a.cl: `k` calls `twice`, which no source of the program defines", "Config::driver_functions"],
     );
     folder.build(Config::new().driver_functions(["twice"]), &["a.cl"]).result.unwrap();
-    // The caller is the function, where it is not inlined; what no kernel reaches counts for nothing.
+    // The caller is the function, where it is not inlined; what no kernel reaches counts for
+    // nothing.
     folder.write(
         "b.clcpp",
         "int twice(int x);\nnamespace n { int thrice(int x); }\n__attribute__((noinline)) int helper(int x) { return \
@@ -566,7 +569,8 @@ fn a_function_without_a_body_is_an_error_of_the_build() {
     folder.build(&mut Config::new(), &["c.cl"]).result.unwrap();
 }
 
-/// Devices run no code before kernels: what the compiler does not compute must not become zero in silence.
+/// Devices run no code before kernels: what the compiler does not compute must not become zero in
+/// silence.
 #[test]
 fn values_that_need_code_before_kernels_are_errors() {
     if !toolchain_is_here() {
@@ -607,7 +611,8 @@ fn values_that_need_code_before_kernels_are_errors() {
     assert_has(&text, &["ConvertUToPtr", "OpConstantComposite"]);
 }
 
-/// How often a product and a sum round is the kernel's to say, unless the program leaves it to drivers.
+/// How often a product and a sum round is the kernel's to say, unless the program leaves it to
+/// drivers.
 #[test]
 fn products_round_unless_drivers_may_contract() {
     if !toolchain_is_here() {
@@ -630,7 +635,8 @@ fn products_round_unless_drivers_may_contract() {
     assert!(contracts.matches("OpExtInst %").count() == 2 && !contracts.contains("OpFMul"), "{contracts}");
 }
 
-/// A call that the translator leaves is one of a function that drivers may not have under that name.
+/// A call that the translator leaves is one of a function that drivers may not have under that
+/// name.
 #[test]
 fn built_in_functions_are_instructions_in_both_languages() {
     if !toolchain_is_here() {

@@ -7,7 +7,8 @@ mod common;
 use common::{Built, Folder, assert_has};
 use oclave_build::{Config, ErrorKind};
 
-/// What `--version` of a clang and of an llvm-spirv of a version prints; any other use fails, saying who it is.
+/// What `--version` of a clang and of an llvm-spirv of a version prints; any other use fails,
+/// saying who it is.
 fn clang(version: &str) -> String {
     format!(
         "[ \"$1\" = --version ] && echo 'Debian clang version {version}' && exit 0\necho \"I am clang {version}\" >&2\nexit 1"

@@ -37,7 +37,8 @@ fn sets<'s>(names: impl IntoIterator<Item = &'s String>) -> Vec<&'s str> {
     names.into_iter().map(String::as_str).collect()
 }
 
-/// What a source must not have, and what the message must have. At `-O2` the compiler may leave no trace of it.
+/// What a source must not have, and what the message must have. At `-O2` the compiler may leave no
+/// trace of it.
 #[track_caller]
 fn refused(source: &str, wanted: &[&str]) {
     for level in [0, 2] {

@@ -12,16 +12,20 @@ use crate::Failure;
 /// What `oclave aot` is asked for.
 #[derive(clap::Args)]
 pub(crate) struct Aot {
-    /// The device to make binaries for, as OCLAVE_DEVICE names it: `intel`, `pocl`, an index, a part of the name.
+    /// The device to make binaries for, as OCLAVE_DEVICE names it: `intel`, `pocl`, an index, a
+    /// part of the name.
     #[arg(long, required_unless_present = "target", conflicts_with_all = ["device_config", "target"])]
     device: Option<String>,
-    /// A TOML file that tells the aspects of targets: the images are chosen and linked, and stay SPIR-V.
+    /// A TOML file that tells the aspects of targets: the images are chosen and linked, and stay
+    /// SPIR-V.
     #[arg(long, requires = "target")]
     device_config: Option<PathBuf>,
-    /// A target of the file; several may be given. Without a file there is `nvidia`, whose images hold PTX as well.
+    /// A target of the file; several may be given. Without a file there is `nvidia`, whose images
+    /// hold PTX as well.
     #[arg(long)]
     target: Vec<String>,
-    /// A compute capability that the target `nvidia` gets PTX for: sm_70 unless given, which newer devices run as well.
+    /// A compute capability that the target `nvidia` gets PTX for: sm_70 unless given, which newer
+    /// devices run as well.
     #[arg(long, value_name = "CAPABILITY", requires = "target", conflicts_with = "device_config")]
     compute_capability: Vec<PtxTarget>,
     /// Leaves out the check of virtual calls that reach no function.

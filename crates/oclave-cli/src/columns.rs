@@ -5,7 +5,8 @@ use std::io::{self, Write};
 /// Widest cell; longer text continues on the next line.
 const WIDEST: usize = 60;
 
-/// Prints rows so that the cells of a column begin at the same place. An empty first cell continues the row before.
+/// Prints rows so that the cells of a column begin at the same place. An empty first cell continues
+/// the row before.
 pub(crate) fn print(out: &mut impl Write, rows: &[Vec<String>]) -> io::Result<()> {
     let wrapped: Vec<Vec<Vec<String>>> =
         rows.iter().map(|row| row.iter().map(|cell| wrap(cell, WIDEST)).collect()).collect();

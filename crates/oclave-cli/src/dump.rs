@@ -10,7 +10,8 @@ use oclave_ptx::{PtxTarget, ptx_of, translate_image};
 
 use crate::Failure;
 
-/// Prints the image or module in a file; `code` adds the module's instructions, `ptx` the kernels as PTX.
+/// Prints the image or module in a file; `code` adds the module's instructions, `ptx` the kernels
+/// as PTX.
 pub(crate) fn print(
     out: &mut impl Write,
     path: &Path,
@@ -37,7 +38,8 @@ pub(crate) fn print(
         write!(out, "\n{}", disassemble(&module))?;
     }
     if let Some(target) = ptx {
-        // What the image holds is what a device gets; PTX for an older one is shown only where it is asked for.
+        // What the image holds is what a device gets; PTX for an older one is shown only where it
+        // is asked for.
         match ptx_of(&image, &target).filter(|(held, _)| *held == target) {
             Some((_, text)) => write!(out, "\n{text}")?,
             None => {

@@ -31,13 +31,15 @@ struct Arguments {
 enum Command {
     /// Prints the devices, their capabilities, and what oclave does with them.
     ///
-    /// The environment counts as it does for programs: OCLAVE_DEVICE, OCLAVE_MASK, OCLAVE_OPENCL_LIBRARY, OCL_ICD_VENDORS.
+    /// The environment counts as it does for programs: OCLAVE_DEVICE, OCLAVE_MASK,
+    /// OCLAVE_OPENCL_LIBRARY, OCL_ICD_VENDORS.
     Devices {
         /// Prints JSON, with all extensions and limits.
         #[arg(long)]
         json: bool,
     },
-    /// Makes images that need no linking, with binaries for a device of this machine, or for targets of a configuration file.
+    /// Makes images that need no linking, with binaries for a device of this machine, or for
+    /// targets of a configuration file.
     Aot(aot::Aot),
     /// Prints a device image (.oclimg) or a SPIR-V module (.spv) as text.
     Dump {
@@ -46,7 +48,8 @@ enum Command {
         /// Prints the module's instructions too.
         #[arg(long)]
         code: bool,
-        /// Prints the PTX for a compute capability of NVIDIA's devices, too: `sm_70`, `sm_80`, `sm_90` ….
+        /// Prints the PTX for a compute capability of NVIDIA's devices, too: `sm_70`, `sm_80`,
+        /// `sm_90` ….
         #[arg(long, value_name = "CAPABILITY")]
         ptx: Option<oclave_ptx::PtxTarget>,
     },
@@ -87,7 +90,8 @@ fn main() -> ExitCode {
     match result {
         Ok(()) | Err(Failure::Closed) => ExitCode::SUCCESS,
         Err(Failure::Message(message)) => {
-            // What was printed before the failure comes first; nobody can be told when that fails as well.
+            // What was printed before the failure comes first; nobody can be told when that fails
+            // as well.
             let _ = out.flush();
             let _ = writeln!(io::stderr(), "oclave: {message}");
             ExitCode::FAILURE

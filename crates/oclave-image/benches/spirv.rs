@@ -1,9 +1,10 @@
 //! Reading, checking and writing of a module of 3 MB: `cargo bench -p oclave-image --bench spirv`.
 //!
-//! Rows are `name,device,n,ours_us,reference_us,ratio`: n is the module's bytes, the reference is what rspirv takes to
-//! load (rows `read`) and to load and assemble (rows `read_check_write`), empty where it refuses the module; ratio is
-//! ours to the reference. Comments tell the throughput in MB/s. Most functions of these modules are dead, so that the
-//! rows `dce` tell what finding and dropping them takes.
+//! Rows are `name,device,n,ours_us,reference_us,ratio`: n is the module's bytes, the reference is
+//! what rspirv takes to load (rows `read`) and to load and assemble (rows `read_check_write`),
+//! empty where it refuses the module; ratio is ours to the reference. Comments tell the throughput
+//! in MB/s. Most functions of these modules are dead, so that the rows `dce` tell what finding and
+//! dropping them takes.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::HashMap;
@@ -66,7 +67,8 @@ fn copy(module: &Module) -> Module {
     new.finish().unwrap()
 }
 
-/// The module with its functions repeated, ids of their own each, until it has [`BYTES`]. Entry points call theirs.
+/// The module with its functions repeated, ids of their own each, until it has [`BYTES`]. Entry
+/// points call theirs.
 fn grow(small: &Module) -> Module {
     let definitions = Definitions::new(small);
     let mut new = Rewriter::new(&definitions);
@@ -96,8 +98,8 @@ fn grow(small: &Module) -> Module {
     new.finish().unwrap()
 }
 
-/// Time that one run takes, the mean of many. On Linux the time on the processor: on a machine that does other things
-/// the time on the clock tells more about those.
+/// Time that one run takes, the mean of many. On Linux the time on the processor: on a machine that
+/// does other things the time on the clock tells more about those.
 fn time<T>(mut run: impl FnMut() -> T) -> Duration {
     black_box(run());
     let begin = Instant::now();

@@ -7,8 +7,9 @@ use crate::spirv::{
     Module, Op, Role, StorageClass,
 };
 
-/// The instructions of a module as text: `%id = OpName words`. Ids begin with a percent sign, strings stand in quotes,
-/// literals are numbers but for the most common enumerants. Opcodes that have no name are `Op` with their number.
+/// The instructions of a module as text: `%id = OpName words`. Ids begin with a percent sign,
+/// strings stand in quotes, literals are numbers but for the most common enumerants. Opcodes that
+/// have no name are `Op` with their number.
 pub fn disassemble(module: &Module) -> String {
     let definitions = Definitions::new(module);
     let mut text = String::new();

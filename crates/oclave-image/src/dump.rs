@@ -14,8 +14,9 @@ use crate::{
 const SHOWN_BYTES: usize = 32;
 
 impl DeviceImage {
-    /// The image as text: module, requirements, kernels, structs, device globals, specialization constants, property sets.
-    /// For people; the form may change. [`disassemble`](crate::disassemble) shows the module's instructions.
+    /// The image as text: module, requirements, kernels, structs, device globals, specialization
+    /// constants, property sets. For people; the form may change.
+    /// [`disassemble`](crate::disassemble) shows the module's instructions.
     pub fn dump(&self) -> String {
         let mut text = String::new();
         // Writing to a String cannot fail.

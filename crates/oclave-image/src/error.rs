@@ -41,7 +41,8 @@ pub enum ImageError {
     /// The image is sound, but the device cannot run it.
     #[error("the device lacks {what}")]
     DeviceLacks {
-        /// The missing aspect, SPIR-V version, capability or extension, and the image that needs it.
+        /// The missing aspect, SPIR-V version, capability or extension, and the image that needs
+        /// it.
         what: String,
     },
     /// The module is sound, but uses something that this operation cannot express.

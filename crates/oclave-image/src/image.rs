@@ -2,10 +2,12 @@
 
 use crate::{Aspects, KernelSignature, PropertySets};
 
-/// SPIR-V with its property sets and kernel signatures, as the build script writes it and the runtime loads it.
+/// SPIR-V with its property sets and kernel signatures, as the build script writes it and the
+/// runtime loads it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DeviceImage {
-    /// Where it comes from: the source's stem and, when the source was split, the part (`blur`, `blur.fp64`).
+    /// Where it comes from: the source's stem and, when the source was split, the part (`blur`,
+    /// `blur.fp64`).
     pub name: String,
     /// The module, header included, in host byte order.
     pub spirv: Vec<u32>,

@@ -1,7 +1,8 @@
-//! SPIR-V device images: the flat SPIR-V view, the passes over it, property sets, kernel signatures and the
-//! container that build scripts write and the `oclave` runtime loads. No OpenCL here.
+//! SPIR-V device images: the flat SPIR-V view, the passes over it, property sets, kernel signatures
+//! and the container that build scripts write and the `oclave` runtime loads. No OpenCL here.
 //!
-//! The modules `passes` and `spirv` are internal: they are hidden from the documentation and not part of the semver promise.
+//! The modules `passes` and `spirv` are internal: they are hidden from the documentation and not
+//! part of the semver promise.
 #![forbid(unsafe_code)]
 
 mod analysis;
@@ -57,7 +58,8 @@ pub use virtual_functions::{
     VIRTUAL_ABI, VirtualFunction, VirtualFunctions, VirtualOffset, VirtualSlot, find_cycle,
 };
 
-/// Tells one build of this crate's sources from another: the passes of equal fingerprints make equal modules.
+/// Tells one build of this crate's sources from another: the passes of equal fingerprints make
+/// equal modules.
 ///
 /// Part of the key under which binaries of adapted modules are cached.
 pub const SOURCES_FINGERPRINT: &str = env!("OCLAVE_IMAGE_SOURCES");

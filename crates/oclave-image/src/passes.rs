@@ -1,7 +1,7 @@
 //! The passes that the other crates of oclave call. Internal: not part of the semver promise.
 //!
-//! They live in folders by when they run: `build`, `load`, `link`, `interpreter`. `check` runs before every driver call;
-//! `analysis` and `transform` are what several of them use.
+//! They live in folders by when they run: `build`, `load`, `link`, `interpreter`. `check` runs
+//! before every driver call; `analysis` and `transform` are what several of them use.
 
 pub use crate::build::signatures::signatures;
 pub use crate::link::ahead_of_time::ahead_of_time;

@@ -1,4 +1,5 @@
-//! Property sets: named sets of named values attached to a device image, as in the DPC++ design documents.
+//! Property sets: named sets of named values attached to a device image, as in the DPC++ design
+//! documents.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,8 @@ pub const DEVICE_REQUIREMENTS: &str = "SYCL/device requirements";
 pub const SPEC_CONSTANTS: &str = "SYCL/specialization constants";
 /// Set of initial values that are not all zero: unique id → bytes.
 pub const DEVICE_GLOBAL_INITIALIZERS: &str = "oclave/device global initializers";
-/// Set of the addresses in initial values: unique id → for each `{u32 offset; i64 addend; u32 length; target's unique id}`.
+/// Set of the addresses in initial values: unique id → for each `{u32 offset; i64 addend; u32
+/// length; target's unique id}`.
 pub const DEVICE_GLOBAL_ADDRESSES: &str = "oclave/device global addresses";
 /// Set of the `host_access` properties that are not the default: unique id → u32.
 pub const DEVICE_GLOBAL_HOST_ACCESS: &str = "oclave/device global host access";
@@ -19,8 +21,8 @@ pub const DEVICE_GLOBAL_INIT_MODE: &str = "oclave/device global init mode";
 /// Set of the `implement_in_csr` properties: unique id → u32, 0 or 1.
 pub const DEVICE_GLOBAL_IMPLEMENT_IN_CSR: &str = "oclave/device global implement in csr";
 
-/// Set of what the specification wants to be known of virtual functions: `virtual-functions-set`, `dummy-image`,
-/// `calls-virtual-functions-set`, `creates-virtual-functions-set`.
+/// Set of what the specification wants to be known of virtual functions: `virtual-functions-set`,
+/// `dummy-image`, `calls-virtual-functions-set`, `creates-virtual-functions-set`.
 pub const VIRTUAL_FUNCTIONS: &str = "SYCL/virtual functions";
 /// Set of what concerns all of an image's virtual calls: `abi`, `depth`, both u32.
 pub const VIRTUAL_CALLS: &str = "oclave/virtual calls";

@@ -1,4 +1,5 @@
-//! What a kernel looks like from the host: its parameters, their types, and what it demands of a launch.
+//! What a kernel looks like from the host: its parameters, their types, and what it demands of a
+//! launch.
 
 use std::fmt;
 
@@ -98,7 +99,8 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// All of them. A scalar's place here is its number in files and property sets, and never changes.
+    /// All of them. A scalar's place here is its number in files and property sets, and never
+    /// changes.
     pub const ALL: [Self; 11] = [
         Self::I8,
         Self::U8,
@@ -152,7 +154,8 @@ pub enum ValueType {
     Array(Box<ValueType>, u64),
     /// A struct whose fields are known.
     Struct(StructType),
-    /// Anything else of known layout: unions, pointers inside structs, packed structs. Passed as bytes.
+    /// Anything else of known layout: unions, pointers inside structs, packed structs. Passed as
+    /// bytes.
     Opaque {
         /// The name in the source, as far as it is known.
         name: String,

@@ -1,4 +1,5 @@
-//! Property sets as typed values: device globals, specialization constants and requirements of an image.
+//! Property sets as typed values: device globals, specialization constants and requirements of an
+//! image.
 
 use crate::container::{scalar_number, scalar_of_number};
 use crate::{
@@ -94,7 +95,8 @@ impl DeviceImage {
     /// What the image as a whole needs of a device.
     ///
     /// # Errors
-    /// [`ImageError::Property`] where the property has the wrong shape, or names an aspect that this library does not know.
+    /// [`ImageError::Property`] where the property has the wrong shape, or names an aspect that
+    /// this library does not know.
     pub fn requirements(&self) -> Result<Requirements> {
         let Some(value) = self.properties.value(DEVICE_REQUIREMENTS, ASPECTS) else {
             return Ok(Requirements::default());

@@ -1,4 +1,5 @@
-//! Dead-code elimination on compiled kernels: what goes, what stays, and that the rest is still valid.
+//! Dead-code elimination on compiled kernels: what goes, what stays, and that the rest is still
+//! valid.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -61,7 +62,8 @@ fn a_kernel_alone_keeps_only_what_it_uses() {
     assert_eq!(variables(&module).len(), 2);
     let blur = dce::eliminate(&module, |r| r == dce::Root::EntryPoint("blur")).unwrap();
     assert_eq!(variables(&blur), ["weights"]);
-    // The annotation's string is an invalid variable that nothing refers to: the result is valid for the first time.
+    // The annotation's string is an invalid variable that nothing refers to: the result is valid
+    // for the first time.
     support::assert_valid("globals.O0 blur", &blur);
     let nothing = dce::eliminate(&module, |_| false).unwrap();
     assert_eq!(functions(&nothing), 0);

@@ -1,5 +1,5 @@
-//! Linking of virtual calls: the generated dispatchers, levels, the report of faults. Modules as `tests/virtual_linking`
-//! of the runtime runs them on devices.
+//! Linking of virtual calls: the generated dispatchers, levels, the report of faults. Modules as
+//! `tests/virtual_linking` of the runtime runs them on devices.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -99,7 +99,8 @@ fn sound(sets: &[&DeviceImage], report_faults: bool) -> Module {
     module
 }
 
-/// Of each switch, how many words tell its cases: two a case over numbers of functions, three over codes.
+/// Of each switch, how many words tell its cases: two a case over numbers of functions, three over
+/// codes.
 fn switches(module: &Module) -> Vec<usize> {
     module.instructions().filter(|i| i.is(Op::Switch)).map(|i| i.operands().len() - 2).collect()
 }

@@ -1,4 +1,5 @@
-//! The fuzz target's body on the corpus and on what is made of it: words flipped, cut, copied, swapped.
+//! The fuzz target's body on the corpus and on what is made of it: words flipped, cut, copied,
+//! swapped.
 //!
 //! `PROPTEST_CASES` sets how many modules are made.
 #![allow(clippy::unwrap_used, clippy::panic)]
@@ -113,7 +114,8 @@ fn seconds(otherwise: u64) -> std::time::Duration {
     std::time::Duration::from_secs(seconds)
 }
 
-/// Runs `body` on changed copies of `bases` until `seconds` have passed or, without `FUZZ_SECONDS`, `most` were made.
+/// Runs `body` on changed copies of `bases` until `seconds` have passed or, without `FUZZ_SECONDS`,
+/// `most` were made.
 fn run(name: &str, most: u64, bases: &[Vec<u8>], change: fn(&mut Mutator, &mut Vec<u8>), body: fn(&[u8])) {
     let seed = std::env::var("SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     let (mut mutator, begin, limit) = (Mutator::new(seed), std::time::Instant::now(), seconds(5));

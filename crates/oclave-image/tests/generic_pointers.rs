@@ -1,4 +1,5 @@
-//! Generic pointers on devices without the generic address space: resolved, or refused with function and pointer named.
+//! Generic pointers on devices without the generic address space: resolved, or refused with
+//! function and pointer named.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod support;
@@ -23,9 +24,11 @@ fn image(module: &Module) -> DeviceImage {
     DeviceImage { name: "test".to_owned(), spirv: module.words().to_vec(), ..DeviceImage::default() }
 }
 
-/// A kernel `k(global uint *%21, local uint *%22)` and the function `set(uint *%41)`, which has a generic pointer.
+/// A kernel `k(global uint *%21, local uint *%22)` and the function `set(uint *%41)`, which has a
+/// generic pointer.
 ///
-/// Types: 1 void, 3 uint, 7 global, 8 local, 9 generic pointer to uint, 15 global pointer to generic pointers.
+/// Types: 1 void, 3 uint, 7 global, 8 local, 9 generic pointer to uint, 15 global pointer to
+/// generic pointers.
 fn module(kernel: &[Line], function: &[Line]) -> Module {
     // A parameter of this type stays what it is, so only the kernel that uses it has it.
     let loads = kernel.iter().any(|(op, _)| *op == Op::Load);

@@ -1,4 +1,5 @@
-//! Interpreter modules: sound for every module of the corpus; what is left out, and why; odd uses of built-ins.
+//! Interpreter modules: sound for every module of the corpus; what is left out, and why; odd uses
+//! of built-ins.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod support;
@@ -14,7 +15,8 @@ use support::{assemble, assert_valid, with_string};
 
 const LOCAL_MEMORY: u64 = 32 << 10;
 
-/// The interpreter module for devices whose work-items run side by side; that for those where they take turns has the same layout.
+/// The interpreter module for devices whose work-items run side by side; that for those where they
+/// take turns has the same layout.
 fn interpreted(name: &str, module: &Module) -> (Module, InterpreterLayout) {
     let [side_by_side, in_turn] = [false, true].map(|serial_work_items| {
         let target = DeviceTarget { serial_work_items, ..DeviceTarget::default() };
@@ -76,7 +78,8 @@ fn the_corpus_can_be_interpreted() {
     assert!(included >= 15, "{included} kernels");
 }
 
-/// A kernel `void k(global ulong *out)` whose body uses the built-in variable %10, of type `v3ulong` or `ulong`.
+/// A kernel `void k(global ulong *out)` whose body uses the built-in variable %10, of type
+/// `v3ulong` or `ulong`.
 fn with_body(builtin: u32, vector: bool, body: &[(Op, Vec<u32>)]) -> Module {
     let pointee = if vector { 4 } else { 2 };
     let mut instructions = vec![
@@ -240,7 +243,8 @@ fn the_first_work_item_runs_tasks_without_groups_where_work_items_take_turns() {
         let count = |module: &Module, entry: &str, op: Op| {
             instructions_of(module, entry).into_iter().filter(|other| *other == op).count()
         };
-        // Each of their cases begins with the question for the first one, and nothing else asks for it.
+        // Each of their cases begins with the question for the first one, and nothing else asks for
+        // it.
         let alone = layout.kernels().iter().filter(|kernel| !kernel.needs_groups).count();
         assert_eq!(layout.kernels().len() - alone, groups);
         assert_eq!(count(&in_turn, INTERPRETER_WI, Op::IEqual), alone);

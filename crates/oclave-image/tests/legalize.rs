@@ -25,8 +25,8 @@ fn missing(result: Result<Vec<u32>, ImageError>) -> String {
     }
 }
 
-/// A 1.4 module with all that lowering changes: interfaces, comparisons and difference of pointers, wrap decorations,
-/// loop controls, memory operands.
+/// A 1.4 module with all that lowering changes: interfaces, comparisons and difference of pointers,
+/// wrap decorations, loop controls, memory operands.
 fn new_features() -> Module {
     const VOID: u32 = 1;
     let o = |op, operands: &[u32]| (op, operands.to_vec());
@@ -178,7 +178,8 @@ fn annotations_go_and_variables_stay() {
     golden("globals_stripped", &after);
 }
 
-/// A module with hints of extensions: host access, loop controls, aliasing, optnone, expectations, fast math.
+/// A module with hints of extensions: host access, loop controls, aliasing, optnone, expectations,
+/// fast math.
 fn hints() -> Module {
     let o = |op, operands: &[u32]| (op, operands.to_vec());
     assemble(

@@ -1,4 +1,5 @@
-//! Linking of modules: what they share, what they must agree on, and that splitting and linking changes nothing.
+//! Linking of modules: what they share, what they must agree on, and that splitting and linking
+//! changes nothing.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

@@ -1,8 +1,9 @@
-//! `check` beside `spirv-val`: what the validator refuses, `check` refuses as well, or the class is listed here.
+//! `check` beside `spirv-val`: what the validator refuses, `check` refuses as well, or the class is
+//! listed here.
 //!
-//! `cargo test --release -p oclave-image --test mutants -- --ignored --nocapture` runs it. `MUTANTS`
-//! sets how many modules are made, `SEED` the first number. The validator is the library of SPIRV-Tools
-//! (`spirv-tools` with its headers), in a process of its own.
+//! `cargo test --release -p oclave-image --test mutants -- --ignored --nocapture` runs it.
+//! `MUTANTS` sets how many modules are made, `SEED` the first number. The validator is the library
+//! of SPIRV-Tools (`spirv-tools` with its headers), in a process of its own.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod support;
@@ -18,7 +19,8 @@ use oclave_image::spirv::{Module, Version};
 use oclave_image::{DeviceImage, DeviceTarget, legalize};
 use support::mutate::Mutator;
 
-/// What `spirv-val` refuses and `check` takes: a part of the validator's message, and why `check` takes it.
+/// What `spirv-val` refuses and `check` takes: a part of the validator's message, and why `check`
+/// takes it.
 const TAKEN: &[(&str, &str)] = &[
     (
         "is used by entry point",
@@ -84,7 +86,8 @@ impl Drop for Validator {
     }
 }
 
-/// Modules that both take: those of the corpus and the fixtures, and the interpreter modules of them.
+/// Modules that both take: those of the corpus and the fixtures, and the interpreter modules of
+/// them.
 fn bases(validator: &mut Validator) -> Vec<Vec<u32>> {
     let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let mut files: Vec<_> = std::fs::read_dir(fixtures).unwrap().map(|f| f.unwrap().path()).collect();

@@ -143,7 +143,8 @@ fn results_are_valid() {
     assert!(validated > 50, "{validated} modules");
 }
 
-/// The numbers of SPV_INTEL_global_variable_host_access and _fpga_decorations, or of the extension before them, or none.
+/// The numbers of SPV_INTEL_global_variable_host_access and _fpga_decorations, or of the extension
+/// before them, or none.
 #[test]
 fn devices_get_the_decorations_that_they_take() {
     let image = link("class_globals.O2", SplitMode::Off).unwrap().remove(0);
@@ -224,7 +225,8 @@ fn images_hold_what_their_kernels_need_and_no_more() {
     let fp64 = 10;
     assert!(!capabilities(&images[0]).contains(&fp64));
     assert!(capabilities(&images[1]).contains(&fp64));
-    // The function around which llvm-spirv wraps the kernel, and what it calls, are not for other modules.
+    // The function around which llvm-spirv wraps the kernel, and what it calls, are not for other
+    // modules.
     let text = disassemble(&module_of(&images[1]));
     let exports: Vec<&str> = text.lines().filter(|line| line.contains("Export")).collect();
     assert_eq!(exports.len(), 7, "only device globals are exported: {exports:#?}");
@@ -432,7 +434,8 @@ proptest! {
             let at = at.index(words.len());
             match how {
                 0 => words[at] = value,
-                // Another id, another small number, another word count or opcode: what looks sound at first sight.
+                // Another id, another small number, another word count or opcode: what looks sound
+                // at first sight.
                 1 => words[at] = value % bound,
                 2 => words[at] = words[at] & 0xffff_0000 | (value % 400),
                 _ => words[at] ^= 1 << (value % 32),

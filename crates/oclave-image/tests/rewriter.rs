@@ -1,4 +1,5 @@
-//! Editing and types: what is added lands in order, what exists is found, layouts are those of OpenCL C.
+//! Editing and types: what is added lands in order, what exists is found, layouts are those of
+//! OpenCL C.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod support;

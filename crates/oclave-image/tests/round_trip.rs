@@ -34,7 +34,8 @@ fn copying_all_instructions_changes_nothing() {
     }
 }
 
-/// Every operand that the table calls an id is one: it is defined somewhere, and all words are accounted for.
+/// Every operand that the table calls an id is one: it is defined somewhere, and all words are
+/// accounted for.
 #[test]
 fn the_grammar_fits_what_compilers_write() {
     let mut instructions = 0;

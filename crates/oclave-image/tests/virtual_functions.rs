@@ -1,4 +1,5 @@
-//! The lowering of virtual functions on compiled kernels: golden dumps and code, validity, damaged modules.
+//! The lowering of virtual functions on compiled kernels: golden dumps and code, validity, damaged
+//! modules.
 //!
 //! `OCLAVE_BLESS=1 cargo test` writes the golden files anew.
 #![allow(clippy::unwrap_used, clippy::panic)]
@@ -97,7 +98,8 @@ fn images_are_the_same_every_time_and_survive_the_container() {
     }
 }
 
-/// What one image imports another exports, or a dispatcher is made of it; the levels of a set do not meet.
+/// What one image imports another exports, or a dispatcher is made of it; the levels of a set do
+/// not meet.
 #[test]
 fn exports_are_those_that_images_tell_of() {
     for name in FIXTURES {

@@ -1,4 +1,5 @@
-//! Kernels in the form that PoCL's compiler is right for: what is changed, and that the rest stays as it is.
+//! Kernels in the form that PoCL's compiler is right for: what is changed, and that the rest stays
+//! as it is.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -113,6 +114,7 @@ fn what_is_written_passes_the_checks() {
             ended += ors(&steered) - ors(&module);
         }
     }
-    // Some of the modules have loops in loops: a test in which nothing is changed would say nothing.
+    // Some of the modules have loops in loops: a test in which nothing is changed would say
+    // nothing.
     assert!(looped > 0 && ended > 0, "{looped} barriers and {ended} ends were added");
 }

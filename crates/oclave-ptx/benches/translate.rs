@@ -1,7 +1,8 @@
 //! Translation of modules of 3 MB: `cargo bench -p oclave-ptx --bench translate`.
 //!
-//! Rows are `name,device,n,ours_us,reference_us,ratio`: n is the module's bytes, and the reference is what 5 MB of SPIR-V a
-//! second would take, the least that is asked for. A comment after each row tells the throughput.
+//! Rows are `name,device,n,ours_us,reference_us,ratio`: n is the module's bytes, and the reference
+//! is what 5 MB of SPIR-V a second would take, the least that is asked for. A comment after each
+//! row tells the throughput.
 #![allow(clippy::unwrap_used, reason = "a benchmark")]
 
 use std::collections::HashMap;
@@ -36,7 +37,8 @@ fn main() {
     }
 }
 
-/// The module with its functions repeated, ids and a kernel of their own each, until it has [`BYTES`].
+/// The module with its functions repeated, ids and a kernel of their own each, until it has
+/// [`BYTES`].
 fn grow(small: &Module) -> Module {
     let definitions = Definitions::new(small);
     let mut new = Rewriter::new(&definitions);

@@ -1,4 +1,5 @@
-//! `ptx sm_90 MODULE.spv`: prints the PTX of a module, linked with the installed library where it needs it.
+//! `ptx sm_90 MODULE.spv`: prints the PTX of a module, linked with the installed library where it
+//! needs it.
 
 use oclave_image::spirv::Module;
 use oclave_ptx::{PtxTarget, translate_with_library};

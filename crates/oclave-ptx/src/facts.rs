@@ -1,4 +1,5 @@
-//! What the module says about its ids outside of functions: names, decorations, entry points, execution modes.
+//! What the module says about its ids outside of functions: names, decorations, entry points,
+//! execution modes.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

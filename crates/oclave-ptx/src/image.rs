@@ -33,8 +33,8 @@ pub fn nvidia_profile() -> DeviceProfile {
     }
 }
 
-/// Puts what the image needs of the installed library into it, unless it is there already. Returns whether the image has
-/// functions of the library then.
+/// Puts what the image needs of the installed library into it, unless it is there already. Returns
+/// whether the image has functions of the library then.
 ///
 /// # Errors
 /// As [`Library::installed`] and [`Library::part_for`].
@@ -62,7 +62,8 @@ pub fn library_of(image: &DeviceImage) -> Result<Option<Module>> {
     }
 }
 
-/// The PTX of an image's kernels. Device globals become a hidden argument, since NVIDIA's driver gives no access to them.
+/// The PTX of an image's kernels. Device globals become a hidden argument, since NVIDIA's driver
+/// gives no access to them.
 ///
 /// Functions of the library are those of the image, else those of the installed library.
 ///
@@ -98,7 +99,8 @@ pub fn add_ptx(image: &mut DeviceImage, target: &PtxTarget) -> Result<()> {
     Ok(())
 }
 
-/// The PTX that an image holds for a device: that of the highest compute capability that the device has.
+/// The PTX that an image holds for a device: that of the highest compute capability that the device
+/// has.
 pub fn ptx_of<'i>(image: &'i DeviceImage, device: &PtxTarget) -> Option<(PtxTarget, &'i str)> {
     let held = image.properties.set(PTX_SET).filter_map(|(name, value)| {
         let target: PtxTarget = name.parse().ok()?;

@@ -1,8 +1,8 @@
 //! SPIR-V kernels as PTX, the assembly language of NVIDIA GPUs. No LLVM, no OpenCL, no `unsafe`.
 //!
-//! NVIDIA's OpenCL driver takes no SPIR-V, but it takes PTX as a program's binary. Modules of OpenCL kernels are
-//! optimised by clang already, and NVIDIA's assembler optimises again: so each instruction of SPIR-V becomes the few
-//! instructions of PTX that say the same.
+//! NVIDIA's OpenCL driver takes no SPIR-V, but it takes PTX as a program's binary. Modules of
+//! OpenCL kernels are optimised by clang already, and NVIDIA's assembler optimises again: so each
+//! instruction of SPIR-V becomes the few instructions of PTX that say the same.
 //!
 //! ```
 //! use oclave_image::spirv::Module;
@@ -32,11 +32,12 @@
 //! | `printf` | the driver's `vprintf` |
 //!
 //! # Limits
-//! Addresses have 64 bits. Images, samplers, pipes, device queues and pointers to functions have no PTX; a kernel that
-//! uses one is refused with its name. Kernels that require sub-groups of another size than 32 are left out, and a comment
-//! in the PTX names them. Atomic operations on private variables are loads and stores; through a generic pointer they reach
-//! global and local memory only. Specialization constants count with their defaults: freeze others before.
-//! Functions that no kernel reaches are left out, and so are their faults.
+//! Addresses have 64 bits. Images, samplers, pipes, device queues and pointers to functions have no
+//! PTX; a kernel that uses one is refused with its name. Kernels that require sub-groups of another
+//! size than 32 are left out, and a comment in the PTX names them. Atomic operations on private
+//! variables are loads and stores; through a generic pointer they reach global and local memory
+//! only. Specialization constants count with their defaults: freeze others before. Functions that
+//! no kernel reaches are left out, and so are their faults.
 #![forbid(unsafe_code)]
 
 mod body;
@@ -67,19 +68,21 @@ pub type Result<T, E = PtxError> = std::result::Result<T, E>;
 
 /// The PTX of a module's kernels.
 ///
-/// Functions of the library that they call must be linked: see [`Library`] and [`link`]. A module without kernels gives
-/// PTX without kernels.
+/// Functions of the library that they call must be linked: see [`Library`] and [`link`]. A module
+/// without kernels gives PTX without kernels.
 ///
 /// # Errors
-/// [`PtxError::Module`] for modules that are not sound, [`PtxError::Unsupported`] with kernel and instruction for what
-/// PTX cannot say, [`PtxError::Refused`] for addresses of 32 bits and names that PTX cannot have.
+/// [`PtxError::Module`] for modules that are not sound, [`PtxError::Unsupported`] with kernel and
+/// instruction for what PTX cannot say, [`PtxError::Refused`] for addresses of 32 bits and names
+/// that PTX cannot have.
 pub fn translate(module: &Module, target: &PtxTarget) -> Result<String> {
     let module = strip::strip(module, |_| true)?;
     check::check(&module)?;
     module::translate(&module, *target)
 }
 
-/// The PTX of a module's kernels, with what they need of the library; it is looked for only if they need it.
+/// The PTX of a module's kernels, with what they need of the library; it is looked for only if they
+/// need it.
 ///
 /// # Errors
 /// As [`translate`], [`Library::installed`] and [`Library::part_for`].

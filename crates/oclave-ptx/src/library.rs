@@ -1,7 +1,9 @@
-//! The library of OpenCL C's built-in functions: Debian's package `libclc-15`, which has them as one SPIR-V module.
+//! The library of OpenCL C's built-in functions: Debian's package `libclc-15`, which has them as
+//! one SPIR-V module.
 //!
-//! `sin` of a `float` is the function `_Z3sinf` of that module. [`Library::part_for`] takes out what a module needs,
-//! and [`link`] makes one module of both; [`translate`](crate::translate) then finds the functions by their names.
+//! `sin` of a `float` is the function `_Z3sinf` of that module. [`Library::part_for`] takes out
+//! what a module needs, and [`link`] makes one module of both; [`translate`](crate::translate) then
+//! finds the functions by their names.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -31,7 +33,8 @@ const FOLDERS: [&str; 7] = [
 /// Names the file, before all folders.
 pub const LIBRARY_VARIABLE: &str = "OCLAVE_LIBCLC";
 
-/// The function that an instruction of OpenCL.std calls, without its types; `None` for those that need none.
+/// The function that an instruction of OpenCL.std calls, without its types; `None` for those that
+/// need none.
 pub(crate) fn plain_name(cl: Cl) -> Option<&'static str> {
     Some(match cl {
         Cl::acos => "acos",
@@ -139,7 +142,8 @@ impl Library {
     /// The library in a file.
     ///
     /// # Errors
-    /// [`PtxError::Library`] where it cannot be read; [`PtxError::Module`] where it is not a sound module.
+    /// [`PtxError::Library`] where it cannot be read; [`PtxError::Module`] where it is not a sound
+    /// module.
     pub fn read(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(|error| {
             PtxError::Library(format!("cannot read the library {}: {error}", path.display()))
@@ -214,7 +218,8 @@ fn with_subnormals(module: &Module) -> Result<Module> {
     Ok(new.finish()?)
 }
 
-/// Exports that nothing asks for by name are functions like others: names of two libraries must not meet.
+/// Exports that nothing asks for by name are functions like others: names of two libraries must not
+/// meet.
 fn without_other_exports(part: &Module, wanted: &BTreeSet<String>) -> Result<Module> {
     let definitions = Definitions::new(part);
     let mut new = oclave_image::spirv::Rewriter::new(&definitions);

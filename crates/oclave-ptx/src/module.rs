@@ -22,7 +22,8 @@ pub(crate) struct Context<'a, 'm> {
     pub(crate) definitions: &'a Definitions<'m>,
     pub(crate) facts: &'a Facts,
     pub(crate) shapes: Shapes<'a, 'm>,
-    /// Registers and immediates of ids: first one and number, in `parts`. A start of `u32::MAX` stands for none.
+    /// Registers and immediates of ids: first one and number, in `parts`. A start of `u32::MAX`
+    /// stands for none.
     pub(crate) values: IdMap<(u32, u32)>,
     pub(crate) parts: Vec<Operand>,
     /// Module-scope variables that functions use, in the order of their first use.

@@ -42,7 +42,8 @@ impl PtxTarget {
         Ok(Self { major, minor, precise_division: true })
     }
 
-    /// The PTX version: the first one that knows the compute capability, and at least 6.4, so that old drivers take it.
+    /// The PTX version: the first one that knows the compute capability, and at least 6.4, so that
+    /// old drivers take it.
     pub(crate) fn version(self) -> &'static str {
         match self.major * 10 + self.minor {
             ..80 => "6.4",

@@ -140,7 +140,8 @@ impl<'a, 'm> Shapes<'a, 'm> {
         Stop::unsupported(what)
     }
 
-    /// How many parts come before part `index` of a struct, array or vector, and the type of that part.
+    /// How many parts come before part `index` of a struct, array or vector, and the type of that
+    /// part.
     pub(crate) fn part(&mut self, id: u32, index: u32) -> Step<(usize, u32)> {
         let index = index as usize;
         match self.table.ty(id) {

@@ -26,7 +26,8 @@ pub(crate) fn name(context: &mut Context<'_, '_>, variable: u32) -> String {
     name
 }
 
-/// Writes the variables that functions use, those that these point to, and what else stands outside of functions.
+/// Writes the variables that functions use, those that these point to, and what else stands outside
+/// of functions.
 pub(crate) fn write(context: &mut Context<'_, '_>, text: &mut String) -> Result<()> {
     if context.uses_printf {
         text.push_str(

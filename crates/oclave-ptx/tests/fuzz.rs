@@ -1,7 +1,8 @@
-//! The fuzz target's body on the fixtures and on what is made of them: words and instructions changed, moved, removed.
+//! The fuzz target's body on the fixtures and on what is made of them: words and instructions
+//! changed, moved, removed.
 //!
-//! The run is short. `FUZZ_SECONDS` sets how long it takes, `SEED` its first number; with
-//! `cargo test --release -p oclave-ptx --test fuzz` it makes some ten million modules an hour on one core.
+//! The run is short. `FUZZ_SECONDS` sets how long it takes, `SEED` its first number; with `cargo
+//! test --release -p oclave-ptx --test fuzz` it makes some ten million modules an hour on one core.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 #[path = "support/fuzz.rs"]
@@ -54,7 +55,8 @@ fn changed_modules() {
     assert!(executions < 1000 || translated > executions / 100, "most changes must leave a module sound");
 }
 
-/// The modules of the tests, without names and debug information: those that are small, so that many are made.
+/// The modules of the tests, without names and debug information: those that are small, so that
+/// many are made.
 fn bases() -> Vec<Vec<u32>> {
     let read = |(_, bytes): (String, Vec<u8>)| {
         let module = Module::from_bytes(&bytes).ok()?;

@@ -1,4 +1,5 @@
-//! Kernels as trees: integers and vectors of them, structured control flow, barriers and local memory.
+//! Kernels as trees: integers and vectors of them, structured control flow, barriers and local
+//! memory.
 
 /// Words of the input that all kernels read.
 pub const INPUT_WORDS: usize = 256;

@@ -1,6 +1,7 @@
 //! Runs kernels without a compiler: all work-items of a group take each statement together.
 //!
-//! Between two barriers no work-item reads what another one writes, so any order of them gives the same.
+//! Between two barriers no work-item reads what another one writes, so any order of them gives the
+//! same.
 
 use crate::ast::{
     Binary, Compare, Count, Expr, Function, INPUT_WORDS, Kernel, PRIVATE_WORDS, Place, Stmt, Unary, Until,

@@ -1,7 +1,8 @@
 //! Random kernels whose result does not depend on the order of work-items.
 //!
-//! Barriers are where all work-items of a group come by together. Between two barriers a local array is either read only, or each
-//! work-item has slots of its own in it. So a right compiler has one result to give.
+//! Barriers are where all work-items of a group come by together. Between two barriers a local
+//! array is either read only, or each work-item has slots of its own in it. So a right compiler has
+//! one result to give.
 
 use crate::ast::{Compare, Count, Expr, Function, Kernel, Place, Stmt, Type, Until};
 use crate::expressions::Scope;
@@ -20,7 +21,8 @@ pub(crate) enum Mode {
 struct Flow {
     /// All work-items of the group come by together.
     uniform: bool,
-    /// Inside a loop: modes that `break` and `continue` must find, and whether work-items may leave it at different times.
+    /// Inside a loop: modes that `break` and `continue` must find, and whether work-items may leave
+    /// it at different times.
     round: Option<(Vec<Mode>, bool)>,
     /// A `break` would end a `switch`.
     in_switch: bool,

@@ -1,8 +1,9 @@
 //! Random OpenCL C kernels, and the results that a correct compiler gives.
 //!
-//! The kernels have nested loops with uniform and divergent bounds, `break`, `continue` and `return`, switches, barriers
-//! with local memory, private arrays, vectors and functions. Their result does not depend on the order of work-items, so
-//! an interpreter in Rust computes it. The same seed gives the same kernel on every machine.
+//! The kernels have nested loops with uniform and divergent bounds, `break`, `continue` and
+//! `return`, switches, barriers with local memory, private arrays, vectors and functions. Their
+//! result does not depend on the order of work-items, so an interpreter in Rust computes it. The
+//! same seed gives the same kernel on every machine.
 //!
 //! ```
 //! let kernel = random_kernels::generate::kernel("k7", 7);
@@ -13,8 +14,8 @@
 //! assert!(words.is_err() || words.is_ok_and(|words| words.len() == 3 * 8 * 2 + 3));
 //! ```
 //!
-//! The program `random-kernels` writes kernels, launches and expected results to files, for a runner that launches them on
-//! a device.
+//! The program `random-kernels` writes kernels, launches and expected results to files, for a
+//! runner that launches them on a device.
 //!
 //! | module | role |
 //! |---|---|
@@ -36,7 +37,8 @@ pub fn input() -> Vec<u32> {
     (0..u32::try_from(ast::INPUT_WORDS).unwrap_or(0)).map(|i| i.wrapping_mul(2_654_435_761)).collect()
 }
 
-/// Work-group sizes at which a kernel is interesting: one item, odd numbers, and the most that kernels are made for.
+/// Work-group sizes at which a kernel is interesting: one item, odd numbers, and the most that
+/// kernels are made for.
 #[must_use]
 pub fn group_sizes(kernel: &ast::Kernel) -> &'static [[u32; 2]] {
     if kernel.plane {

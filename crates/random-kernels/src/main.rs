@@ -11,8 +11,9 @@
 //! | `launches.txt` | a line per launch: kernel, global size x, y, group size x, y, number of output words, two arguments |
 //! | `expected.bin` | the output words of all launches, one after the other, little-endian |
 //!
-//! Each kernel has the parameters `global uint *out, global const uint *in, int a, int b`. The output starts as zeros.
-//! Launches that take the interpreter too many steps are left out. `ci/random-kernels` runs the rest on a device.
+//! Each kernel has the parameters `global uint *out, global const uint *in, int a, int b`. The
+//! output starts as zeros. Launches that take the interpreter too many steps are left out.
+//! `ci/random-kernels` runs the rest on a device.
 
 use std::error::Error;
 use std::fmt::Write as _;

@@ -40,7 +40,8 @@ fn the_interpreter_runs_what_the_text_says() {
     {
         assert!(text.contains(part), "{part}\n{text}");
     }
-    // Two groups of two: the first item of each leaves its loop at once, the others run three rounds.
+    // Two groups of two: the first item of each leaves its loop at once, the others run three
+    // rounds.
     let words = evaluate(&kernel, &input(), [2, 1], 2, 1000).expect("a short kernel");
     assert_eq!(words, [0, 3, 2, 9, 0, 0, 0, 0, 0, 0]);
 }

@@ -40,7 +40,8 @@ pub struct Capabilities {
     pub opencl_c_features: Vec<String>,
     /// The versions of SPIR-V that the driver says it takes, ascending.
     pub spirv_versions: Vec<Version>,
-    /// What it says about SPIR-V capabilities and extensions, when it can be asked (`cl_khr_spirv_queries`).
+    /// What it says about SPIR-V capabilities and extensions, when it can be asked
+    /// (`cl_khr_spirv_queries`).
     pub spirv_queries: Option<SpirvQueries>,
     /// Optional features, as images name them.
     pub aspects: Aspects,
@@ -72,7 +73,8 @@ pub struct Capabilities {
     pub partition_by_counts: bool,
     /// The device's bounds.
     pub limits: Limits,
-    /// Queries that failed for other reasons than that the device does not know them. Their values are the defaults.
+    /// Queries that failed for other reasons than that the device does not know them. Their values
+    /// are the defaults.
     pub problems: Vec<String>,
 }
 
@@ -249,7 +251,8 @@ impl Capabilities {
         self.extensions.contains_key(name)
     }
 
-    /// The memory that the library uses on the device; `None` when kernels cannot address memory by pointers.
+    /// The memory that the library uses on the device; `None` when kernels cannot address memory by
+    /// pointers.
     pub fn memory(&self) -> Option<MemorySupport> {
         MemoryKind::ALL.into_iter().find_map(|kind| self.memory_of(kind))
     }

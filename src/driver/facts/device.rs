@@ -44,7 +44,8 @@ impl fmt::Display for DeviceKind {
 
 /// A device of a platform, or a part of one.
 ///
-/// Cloning is cheap. Two values are equal when they are the same device *with the same [`Mask`]* and the same
+/// Cloning is cheap. Two values are equal when they are the same device *with the same [`Mask`]*
+/// and the same
 /// [`Side`]: a masked device behaves as another device, in caches too.
 #[derive(Clone)]
 pub struct Device(Arc<Inner>);
@@ -103,8 +104,8 @@ impl Root {
     }
 }
 
-/// Sub-devices are made and released by one thread at a time: Intel's CPU runtime (2026.2) crashes otherwise, once in a
-/// hundred runs of a test program in which two threads do so once each.
+/// Sub-devices are made and released by one thread at a time: Intel's CPU runtime (2026.2) crashes
+/// otherwise, once in a hundred runs of a test program in which two threads do so once each.
 fn partition_turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -125,11 +126,12 @@ impl Drop for Root {
 impl Device {
     /// All devices of all platforms, in the order in which `OCLAVE_DEVICE=0`, `1`, … counts them.
     ///
-    /// A platform that fails to list its devices is passed over (and logged) as long as there are others.
+    /// A platform that fails to list its devices is passed over (and logged) as long as there are
+    /// others.
     ///
     /// # Errors
-    /// [`ErrorKind::Platform`] when there is no loader, no driver or no device; [`ErrorKind::Invalid`] when
-    /// `OCLAVE_MASK` has an unknown name.
+    /// [`ErrorKind::Platform`] when there is no loader, no driver or no device;
+    /// [`ErrorKind::Invalid`] when `OCLAVE_MASK` has an unknown name.
     pub fn all() -> Result<Vec<Self>> {
         let mask = Mask::from_environment()? | mask::scoped();
         let mut devices = Vec::new();
@@ -157,8 +159,8 @@ impl Device {
         })
     }
 
-    /// The device of a handle: one of its platform's, or a part of one, the reference to which is released with the result.
-    /// Masked as those of [`Device::all`] are.
+    /// The device of a handle: one of its platform's, or a part of one, the reference to which is
+    /// released with the result. Masked as those of [`Device::all`] are.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] for a device of no platform of the loader's; as [`Device::all`].
@@ -200,8 +202,8 @@ impl Device {
         Self::new(self.0.root.clone(), self.0.mask | mask, self.0.side)
     }
 
-    /// The same device in the role of the host: of programs that were compiled with `single_pass` it runs the images with
-    /// the bodies of `if_host`; other programs run as ever.
+    /// The same device in the role of the host: of programs that were compiled with `single_pass`
+    /// it runs the images with the bodies of `if_host`; other programs run as ever.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] for a device that is not the host's processor.
@@ -214,7 +216,8 @@ impl Device {
         Ok(Self::new(self.0.root.clone(), self.0.mask, Side::Host))
     }
 
-    /// Which bodies of `if_device` and `if_host` run on it: those for devices, unless it came from [`Device::as_host`].
+    /// Which bodies of `if_device` and `if_host` run on it: those for devices, unless it came from
+    /// [`Device::as_host`].
     pub fn side(&self) -> Side {
         self.0.side
     }
@@ -229,7 +232,8 @@ impl Device {
         self.0.root.platform
     }
 
-    /// What the device can do. Asked once per device and process, then without the masked capabilities.
+    /// What the device can do. Asked once per device and process, then without the masked
+    /// capabilities.
     pub fn capabilities(&self) -> &Capabilities {
         self.0.capabilities.get_or_init(|| {
             let root = &self.0.root;
@@ -257,8 +261,8 @@ impl Device {
     /// Splits the device into as many parts of `compute_units` each as fit.
     ///
     /// # Errors
-    /// [`ErrorKind::FeatureNotSupported`] when the device cannot be split so; a driver error when there are too few
-    /// compute units (`CL_DEVICE_PARTITION_FAILED`).
+    /// [`ErrorKind::FeatureNotSupported`] when the device cannot be split so; a driver error when
+    /// there are too few compute units (`CL_DEVICE_PARTITION_FAILED`).
     pub fn partition_equally(&self, compute_units: u32) -> Result<Vec<Self>> {
         if !self.capabilities().partition_equally {
             return Err(
@@ -289,7 +293,8 @@ impl Device {
         let api = self.api();
         let place = |error: Error| error.at(format!("partitioning device `{}`", self.name()));
         let _turn = partition_turn();
-        // SAFETY: the device is alive, the list ends in 0; there is room for `room` entries; `count` lives through the call.
+        // SAFETY: the device is alive, the list ends in 0; there is room for `room` entries;
+        // `count` lives through the call.
         let ids = info::handles("parts of a device", |room, ids, count| unsafe {
             api.clCreateSubDevices(self.id(), properties.as_ptr(), room, ids, count)
         })
@@ -336,7 +341,8 @@ impl Device {
         .remedy(remedy))
     }
 
-    /// The functions of command buffers, and those that record, in the interface of the device's version.
+    /// The functions of command buffers, and those that record, in the interface of the device's
+    /// version.
     pub(crate) fn command_buffer(&self) -> Result<(&'static ext::command_buffer::CommandBuffer, Recorder)> {
         match &self.capabilities().command_buffer {
             Some(support) => Ok((
@@ -381,7 +387,8 @@ impl Device {
 
     fn asker(&self) -> impl Ask + use<> {
         let (api, id) = (self.api(), self.id());
-        // SAFETY: the device is alive while its capabilities are asked for; `info` passes matching sizes and pointers.
+        // SAFETY: the device is alive while its capabilities are asked for; `info` passes matching
+        // sizes and pointers.
         move |name, size, value: *mut c_void, ret| unsafe { api.clGetDeviceInfo(id, name, size, value, ret) }
     }
 }

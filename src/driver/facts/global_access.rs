@@ -9,11 +9,13 @@ use crate::driver::Device;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DeviceGlobalAccess {
-    /// From program-scope variables, which functions of the platform write by name, and whose addresses it tells.
+    /// From program-scope variables, which functions of the platform write by name, and whose
+    /// addresses it tells.
     Functions,
     /// From program-scope variables, which a kernel that is added to the program writes.
     Kernel,
-    /// Kernels get the addresses in a hidden argument: the device has no program-scope variables, or none to rely on.
+    /// Kernels get the addresses in a hidden argument: the device has no program-scope variables,
+    /// or none to rely on.
     Argument,
 }
 

@@ -1,8 +1,10 @@
-//! Capability masks: make a device look poorer than it is, so that every fallback runs on a rich device.
+//! Capability masks: make a device look poorer than it is, so that every fallback runs on a rich
+//! device.
 //!
-//! A mask belongs to a [`Device`](crate::driver::Device) value and to all that is made from it. It comes from three places, which
-//! add up: the environment variable `OCLAVE_MASK` (a comma-separated list of names), a [`scope`] of the thread that asks
-//! for devices, and [`Device::masked`](crate::driver::Device::masked).
+//! A mask belongs to a [`Device`](crate::driver::Device) value and to all that is made from it. It
+//! comes from three places, which add up: the environment variable `OCLAVE_MASK` (a comma-separated
+//! list of names), a [`scope`] of the thread that asks for devices, and
+//! [`Device::masked`](crate::driver::Device::masked).
 
 use std::cell::Cell;
 use std::fmt;
@@ -25,7 +27,8 @@ bitflags::bitflags! {
         const SPIRV_1_3 = 1 << 1;
         /// `cl_khr_spirv_queries`.
         const SPIRV_QUERIES = 1 << 2;
-        /// `cl_intel_unified_shared_memory`, all kinds. SVM takes its place where the device has it.
+        /// `cl_intel_unified_shared_memory`, all kinds. SVM takes its place where the device has
+        /// it.
         const USM = 1 << 3;
         /// Device USM.
         const DEVICE_USM = 1 << 4;
@@ -77,10 +80,12 @@ bitflags::bitflags! {
 }
 
 impl Mask {
-    /// Parses a comma-separated list of names, as `OCLAVE_MASK` has it. Blanks and empty items are ignored.
+    /// Parses a comma-separated list of names, as `OCLAVE_MASK` has it. Blanks and empty items are
+    /// ignored.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for an unknown name; the message lists the known ones.
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for an unknown name; the message lists the
+    /// known ones.
     pub fn parse(list: &str) -> Result<Self> {
         let mut mask = Self::empty();
         for name in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
@@ -94,7 +99,8 @@ impl Mask {
         Ok(mask)
     }
 
-    /// The mask of the environment; an error each time it does not parse, so that a typing error cannot go unnoticed.
+    /// The mask of the environment; an error each time it does not parse, so that a typing error
+    /// cannot go unnoticed.
     pub(crate) fn from_environment() -> Result<Self> {
         match std::env::var_os(VARIABLE) {
             None => Ok(Self::empty()),
@@ -139,8 +145,8 @@ thread_local! {
     static SCOPE: Cell<Mask> = const { Cell::new(Mask::empty()) };
 }
 
-/// Adds a mask to the devices that this thread asks for, until the guard is dropped. Devices that it has already keep
-/// what they had.
+/// Adds a mask to the devices that this thread asks for, until the guard is dropped. Devices that
+/// it has already keep what they had.
 pub fn scope(mask: Mask) -> MaskScope {
     let before = SCOPE.get();
     SCOPE.set(before | mask);

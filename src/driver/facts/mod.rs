@@ -1,4 +1,5 @@
-//! What platforms and devices are and can do, and which faults of their drivers the library works around.
+//! What platforms and devices are and can do, and which faults of their drivers the library works
+//! around.
 
 pub(crate) mod capabilities;
 pub(crate) mod device;

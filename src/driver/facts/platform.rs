@@ -40,7 +40,8 @@ impl Platform {
     /// All platforms, in the loader's order.
     ///
     /// # Errors
-    /// [`ErrorKind::Platform`] when there is no OpenCL loader or no driver; it says what to install.
+    /// [`ErrorKind::Platform`] when there is no OpenCL loader or no driver; it says what to
+    /// install.
     pub fn all() -> Result<Vec<Self>> {
         static FOUND: OnceLock<Vec<&'static Inner>> = OnceLock::new();
         // A failure is not kept: the next caller may try again.
@@ -90,7 +91,8 @@ impl Platform {
         self.0.id
     }
 
-    /// The extension functions of the platform. Whether a *device* has an extension is for its capabilities to say.
+    /// The extension functions of the platform. Whether a *device* has an extension is for its
+    /// capabilities to say.
     pub(crate) fn tables(&self) -> &'static Tables {
         self.0.tables.get_or_init(|| Tables::load(self.0.api, self.0.id))
     }
@@ -143,7 +145,8 @@ pub fn loader_name() -> Result<&'static str> {
     loader::library_name()
 }
 
-/// Held while platforms or devices are asked for the first time: PoCL 3.1 crashes in most runs when two threads do so at once.
+/// Held while platforms or devices are asked for the first time: PoCL 3.1 crashes in most runs when
+/// two threads do so at once.
 fn discovery() -> MutexGuard<'static, ()> {
     static DISCOVERY: Mutex<()> = Mutex::new(());
     DISCOVERY.lock().unwrap_or_else(PoisonError::into_inner)
@@ -207,7 +210,8 @@ fn platform_ids(api: &Api) -> Result<Vec<sys::cl_platform_id>> {
 
 fn device_ids(api: &Api, platform: sys::cl_platform_id) -> Result<Vec<sys::cl_device_id>> {
     let kind = sys::CL_DEVICE_TYPE_ALL;
-    // SAFETY: `platform` is one that the loader listed; there is room for `room` entries; `count` lives through the call.
+    // SAFETY: `platform` is one that the loader listed; there is room for `room` entries; `count`
+    // lives through the call.
     info::handles("devices", |room, ids, count| unsafe {
         api.clGetDeviceIDs(platform, kind, room, ids, count)
     })

@@ -16,7 +16,8 @@ use crate::driver::info::{self, Plain};
 use crate::driver::sys::{self, cl_bool, cl_device_info, cl_name_version, cl_uint, cl_ulong};
 use crate::error::{Error, Result};
 
-/// `CL_DEVICE_SINGLE_FP_ATOMIC_CAPABILITIES_EXT` of `cl_ext_float_atomics`; not among `opencl-sys`'s constants.
+/// `CL_DEVICE_SINGLE_FP_ATOMIC_CAPABILITIES_EXT` of `cl_ext_float_atomics`; not among
+/// `opencl-sys`'s constants.
 const SINGLE_FP_ATOMIC_CAPABILITIES: cl_device_info = 0x4231;
 /// Add and min/max on global memory.
 const GLOBAL_FP_ATOMICS: u64 = (1 << 1) | (1 << 2);
@@ -24,7 +25,8 @@ const GLOBAL_FP_ATOMICS: u64 = (1 << 1) | (1 << 2);
 const CAPABILITY_OUT_OF_ORDER: u64 = 1 << 3;
 /// SPIR-V capability `FunctionPointersINTEL`.
 const SPIRV_FUNCTION_POINTERS: u32 = 5603;
-/// The oldest `cl_khr_command_buffer` that is used: before, PoCL does not capture arguments when it records.
+/// The oldest `cl_khr_command_buffer` that is used: before, PoCL does not capture arguments when it
+/// records.
 const OLDEST_COMMAND_BUFFER: Version = Version::new(0, 9, 4);
 
 /// `clGetDeviceInfo` on one device: query, size of the value, value, size that it has.
@@ -41,7 +43,8 @@ struct Asker<F> {
 }
 
 impl<F: Ask> Asker<F> {
-    /// The answer, or the default. That a device does not know a query is no problem: that is how it says no.
+    /// The answer, or the default. That a device does not know a query is no problem: that is how
+    /// it says no.
     fn settle<T: Default>(&self, name: cl_device_info, answer: Result<T>) -> T {
         answer.unwrap_or_else(|error: Error| {
             if error.code() != Some(sys::CL_INVALID_VALUE) {
@@ -55,7 +58,8 @@ impl<F: Ask> Asker<F> {
         self.settle(name, info::value(|size, value, ret| (self.ask)(name, size, value, ret)))
     }
 
-    /// A bit field of 4 or 8 bytes: PoCL answers some 64-bit fields with the 32 bits that they had in OpenCL 2.
+    /// A bit field of 4 or 8 bytes: PoCL answers some 64-bit fields with the 32 bits that they had
+    /// in OpenCL 2.
     fn bits(&self, name: cl_device_info) -> u64 {
         let bytes: Vec<u8> = self.list(name);
         let mut word = [0; 8];
@@ -89,8 +93,8 @@ fn text_of(name: &[impl Copy + Into<i64>]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Everything that the library wants to know of a device. Never fails: what cannot be asked is absent, and unexpected
-/// failures are listed in `problems`.
+/// Everything that the library wants to know of a device. Never fails: what cannot be asked is
+/// absent, and unexpected failures are listed in `problems`.
 pub(in crate::driver) fn query(ask: &impl Ask, tables: &Tables) -> Capabilities {
     let device = Asker { ask, problems: RefCell::default() };
     let version_text = device.text(sys::CL_DEVICE_VERSION);
@@ -194,7 +198,8 @@ fn spirv_versions(device: &Asker<impl Ask>, opencl: Version) -> Vec<Version> {
         .collect();
     let text = device.text(sys::CL_DEVICE_IL_VERSION);
     versions.extend(text.split_whitespace().filter_map(|il| Version::in_text(il.strip_prefix("SPIR-V_")?)));
-    // Before 2.1, SPIR-V is an extension with a function of its own (clCreateProgramWithILKHR), which is not used.
+    // Before 2.1, SPIR-V is an extension with a function of its own (clCreateProgramWithILKHR),
+    // which is not used.
     versions.retain(|_| opencl >= Version::new(2, 1, 0));
     versions.sort_unstable();
     versions.dedup();

@@ -25,7 +25,8 @@ impl DeviceFilter {
         let text = text.trim().to_lowercase();
         match text.as_str() {
             "" => Self::Best,
-            // The platform's name only: PoCL's device names contain the processor's, and with it "intel".
+            // The platform's name only: PoCL's device names contain the processor's, and with it
+            // "intel".
             "intel" => Self::Platform("intel"),
             "pocl" => Self::Platform("portable computing language"),
             _ => text.parse().map_or(Self::Name(text), Self::Index),
@@ -44,21 +45,24 @@ impl DeviceFilter {
 }
 
 impl Device {
-    /// The device to use: what the environment variable `OCLAVE_DEVICE` asks for, else the best that takes SPIR-V.
+    /// The device to use: what the environment variable `OCLAVE_DEVICE` asks for, else the best
+    /// that takes SPIR-V.
     ///
-    /// `OCLAVE_DEVICE` is `intel` or `pocl` (the driver), an index into [`Device::all`], or a part of the device's or
-    /// the driver's name. Where it fits several, the best of them is taken: GPUs before accelerators before CPUs, those
-    /// with device memory (USM) first.
+    /// `OCLAVE_DEVICE` is `intel` or `pocl` (the driver), an index into [`Device::all`], or a part
+    /// of the device's or the driver's name. Where it fits several, the best of them is taken: GPUs
+    /// before accelerators before CPUs, those with device memory (USM) first.
     ///
     /// # Errors
-    /// [`ErrorKind::Platform`] when nothing is installed, [`ErrorKind::Invalid`] when no device fits the wish, and
-    /// [`ErrorKind::FeatureNotSupported`] when none that fits takes SPIR-V. The messages list what there is.
+    /// [`ErrorKind::Platform`] when nothing is installed, [`ErrorKind::Invalid`] when no device
+    /// fits the wish, and [`ErrorKind::FeatureNotSupported`] when none that fits takes SPIR-V. The
+    /// messages list what there is.
     pub fn select() -> Result<Self> {
         let wish = std::env::var_os(VARIABLE).unwrap_or_default();
         Self::select_by(&wish.to_string_lossy())
     }
 
-    /// As [`Device::select`], with the wish as an argument instead of `OCLAVE_DEVICE`; empty for the best.
+    /// As [`Device::select`], with the wish as an argument instead of `OCLAVE_DEVICE`; empty for
+    /// the best.
     ///
     /// # Errors
     /// As [`Device::select`].

@@ -1,8 +1,9 @@
 //! The core functions of OpenCL, one line each.
 //!
-//! Methods bear the names and, in order, the parameters of the C functions, with two changes that `table` explains: a
-//! count and a list are one slice, and the code comes back as a [`Result`](crate::Result). They are `unsafe` because a
-//! handle or pointer that is not alive breaks memory safety; the rules are those of the specification.
+//! Methods bear the names and, in order, the parameters of the C functions, with two changes that
+//! `table` explains: a count and a list are one slice, and the code comes back as a
+//! [`Result`](crate::Result). They are `unsafe` because a handle or pointer that is not alive
+//! breaks memory safety; the rules are those of the specification.
 
 use std::ffi::{c_char, c_uchar, c_void};
 
@@ -118,7 +119,8 @@ function_table! {
     clGetEventInfo(event: cl_event, name: cl_event_info, size: usize, value: *mut c_void, size_ret: *mut usize) -> status;
     clGetEventProfilingInfo(event: cl_event, name: cl_profiling_info, size: usize, value: *mut c_void, size_ret: *mut usize) -> status;
 
-    // Commands. Offsets, origins, regions and work sizes are pointers to one to three elements; null where the C function allows it.
+    // Commands. Offsets, origins, regions and work sizes are pointers to one to three elements;
+    // null where the C function allows it.
     clEnqueueNDRangeKernel(queue: cl_command_queue, kernel: cl_kernel, dimensions: cl_uint, offset: *const usize, global: *const usize, local: *const usize, wait: [cl_event], event: new_event) -> status;
     clEnqueueReadBuffer(queue: cl_command_queue, buffer: cl_mem, blocking: cl_bool, offset_bytes: usize, size_bytes: usize, to: *mut c_void, wait: [cl_event], event: new_event) -> status;
     clEnqueueWriteBuffer(queue: cl_command_queue, buffer: cl_mem, blocking: cl_bool, offset_bytes: usize, size_bytes: usize, from: *const c_void, wait: [cl_event], event: new_event) -> status;

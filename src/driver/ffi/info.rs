@@ -11,7 +11,8 @@ use crate::error::{Error, ErrorKind, Result};
 /// Values that a driver may fill with any bytes.
 ///
 /// # Safety
-/// Every bit pattern is a valid value: integers and raw pointers (handles) only, or structs of these.
+/// Every bit pattern is a valid value: integers and raw pointers (handles) only, or structs of
+/// these.
 pub(crate) unsafe trait Plain: Copy {}
 // SAFETY: an integer takes any bit pattern.
 unsafe impl Plain for u8 {}
@@ -30,8 +31,9 @@ unsafe impl Plain for crate::driver::sys::cl_name_version {}
 // SAFETY: an array of values each of which takes any bit pattern.
 unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
 
-/// No answer is longer than this: build logs and binaries of large programs stay far below. A loader or driver that names
-/// a longer one is broken, and must not make the process run out of memory.
+/// No answer is longer than this: build logs and binaries of large programs stay far below. A
+/// loader or driver that names a longer one is broken, and must not make the process run out of
+/// memory.
 const MOST_BYTES: usize = 256 << 20;
 
 /// Nor does a machine have so many platforms, devices or parts of a device.
@@ -62,7 +64,8 @@ pub(in crate::driver) fn room<T: Plain>(size_bytes: usize) -> Result<Vec<T>> {
     Ok(values)
 }
 
-/// A list of `what`, from a function that takes the room, and tells how many there are: handles that are not null.
+/// A list of `what`, from a function that takes the room, and tells how many there are: handles
+/// that are not null.
 pub(in crate::driver) fn handles<T>(
     what: &str,
     mut ask: impl FnMut(u32, *mut *mut T, *mut u32) -> Result<()>,
@@ -86,7 +89,8 @@ pub(in crate::driver) fn handles<T>(
     Ok(handles)
 }
 
-/// One value of a fixed size. A driver that answers with another size gives an error, as the value would be garbage.
+/// One value of a fixed size. A driver that answers with another size gives an error, as the value
+/// would be garbage.
 pub(crate) fn value<T: Plain>(ask: impl FnOnce(usize, *mut c_void, *mut usize) -> Result<()>) -> Result<T> {
     let mut value = std::mem::MaybeUninit::<T>::zeroed();
     let mut size = size_of::<T>();

@@ -1,7 +1,8 @@
-//! Finds and opens the OpenCL loader (`libOpenCL`) at run time, so that nothing of OpenCL is needed to build or to start.
+//! Finds and opens the OpenCL loader (`libOpenCL`) at run time, so that nothing of OpenCL is needed
+//! to build or to start.
 //!
-//! The library stays loaded for the rest of the process: drivers run threads and `atexit` handlers of their own, and
-//! function pointers are kept in tables with no owner.
+//! The library stays loaded for the rest of the process: drivers run threads and `atexit` handlers
+//! of their own, and function pointers are kept in tables with no owner.
 
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
@@ -11,7 +12,8 @@ use libloading::Library;
 use crate::driver::Api;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Environment variable with the path or name of the OpenCL library to load instead of the system's.
+/// Environment variable with the path or name of the OpenCL library to load instead of the
+/// system's.
 pub(crate) const LIBRARY_VARIABLE: &str = "OCLAVE_OPENCL_LIBRARY";
 
 /// What to install when there is no loader or no platform.

@@ -1,7 +1,9 @@
-//! Recording of OpenCL calls, for tests: counts by name, live objects, fault injection. (Cargo feature `record`.)
+//! Recording of OpenCL calls, for tests: counts by name, live objects, fault injection. (Cargo
+//! feature `record`.)
 //!
-//! A [`Session`] sees the calls of the thread that started it, and of threads that [joined](Handle::enter) it. Tests that
-//! run in parallel threads do not see each other's calls. Without a session a call costs one relaxed atomic load.
+//! A [`Session`] sees the calls of the thread that started it, and of threads that
+//! [joined](Handle::enter) it. Tests that run in parallel threads do not see each other's calls.
+//! Without a session a call costs one relaxed atomic load.
 //!
 //! ```
 //! let session = oclave::record::Session::start();
@@ -22,8 +24,8 @@ pub use super::hook::ObjectKind;
 /// Sessions alive in the process; zero is the fast path.
 static SESSIONS: AtomicUsize = AtomicUsize::new(0);
 
-/// Objects created under a session: which one, and how many references are held. Global, because another thread than
-/// the creator's may release an object.
+/// Objects created under a session: which one, and how many references are held. Global, because
+/// another thread than the creator's may release an object.
 static OBJECTS: Mutex<Option<HashMap<(ObjectKind, usize), Owned>>> = Mutex::new(None);
 
 struct Owned {
@@ -109,8 +111,8 @@ impl Session {
         }
     }
 
-    /// Objects created in this session and not yet released to the last reference, by whichever thread.
-    /// Kinds without any are left out.
+    /// Objects created in this session and not yet released to the last reference, by whichever
+    /// thread. Kinds without any are left out.
     pub fn live(&self) -> BTreeMap<ObjectKind, usize> {
         lock(&self.state.data).live.iter().filter(|(_, n)| **n > 0).map(|(kind, n)| (*kind, *n)).collect()
     }
@@ -125,13 +127,14 @@ impl Session {
         lock(&self.state.data).log.clone().unwrap_or_default()
     }
 
-    /// Makes the `nth` call from now (1 is the next) of a function fail with `code`; the driver is not called.
-    /// A code of 0 is refused by doing nothing: success cannot be injected.
+    /// Makes the `nth` call from now (1 is the next) of a function fail with `code`; the driver is
+    /// not called. A code of 0 is refused by doing nothing: success cannot be injected.
     pub fn fail(&self, call: &str, nth: u64, code: i32) {
         self.add_fault(call, nth, code, false);
     }
 
-    /// Makes the `nth` call from now and all later calls of a function fail with `code`, as [`fail`](Self::fail) does.
+    /// Makes the `nth` call from now and all later calls of a function fail with `code`, as
+    /// [`fail`](Self::fail) does.
     pub fn fail_from(&self, call: &str, nth: u64, code: i32) {
         self.add_fault(call, nth, code, true);
     }
@@ -190,7 +193,8 @@ impl std::fmt::Debug for Handle {
     }
 }
 
-/// The session that this thread takes part in: what a library thread started on behalf of a caller enters.
+/// The session that this thread takes part in: what a library thread started on behalf of a caller
+/// enters.
 pub fn current() -> Option<Handle> {
     innermost().map(|state| Handle { state })
 }
@@ -277,8 +281,8 @@ pub(crate) mod hooks {
             .insert((kind, object.addr()), Owned { session: state, references: 1 });
     }
 
-    /// Also undoes a release that failed; the object of the last reference is then lost from the balance, which only
-    /// tests of that very failure could see.
+    /// Also undoes a release that failed; the object of the last reference is then lost from the
+    /// balance, which only tests of that very failure could see.
     pub(crate) fn retained<T>(kind: ObjectKind, object: *mut T) {
         if SESSIONS.load(Ordering::Relaxed) == 0 {
             return;
@@ -309,7 +313,8 @@ pub(crate) mod hooks {
         if event.is_null() || SESSIONS.load(Ordering::Relaxed) == 0 {
             return;
         }
-        // SAFETY: not null, so the caller passed a place for the event, and the driver has just written it.
+        // SAFETY: not null, so the caller passed a place for the event, and the driver has just
+        // written it.
         let event = unsafe { *event };
         created(ObjectKind::Event, event);
     }

@@ -1,5 +1,5 @@
-//! Calls of functions that kernels and the Rust program share: what generated code expands to. The only `unsafe` of
-//! generated code is written here.
+//! Calls of functions that kernels and the Rust program share: what generated code expands to. The
+//! only `unsafe` of generated code is written here.
 
 /// The static library with the wrappers of a program's shared functions.
 #[doc(hidden)]
@@ -11,8 +11,9 @@ macro_rules! shared_library {
     };
 }
 
-/// A Rust function that calls a wrapper: `safe` where its parameters are values, references and slices with their lengths,
-/// `unsafe` where they are pointers. The result comes back as a `value`, or is written to a `place`.
+/// A Rust function that calls a wrapper: `safe` where its parameters are values, references and
+/// slices with their lengths, `unsafe` where they are pointers. The result comes back as a `value`,
+/// or is written to a `place`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! shared_function {
@@ -40,9 +41,9 @@ macro_rules! shared_call {
             #[link_name = $symbol]
             fn call($($passed: $abi),*) -> $result;
         }
-        // SAFETY: oclave-build generated wrapper and declaration from one reading of the source, and the compiler of the
-        // wrapper checked the layouts; pointers come from references and slices that outlive the call, or from the caller,
-        // who vouches for them.
+        // SAFETY: oclave-build generated wrapper and declaration from one reading of the source,
+        // and the compiler of the wrapper checked the layouts; pointers come from references and
+        // slices that outlive the call, or from the caller, who vouches for them.
         unsafe { call($($value),*) }
     }};
     ($symbol:literal place $result:ty { $($passed:ident: $abi:ty = $value:expr),* }) => {{

@@ -1,4 +1,5 @@
-//! Test: our declarations against those of `opencl-sys`, which another author derived from the Khronos headers.
+//! Test: our declarations against those of `opencl-sys`, which another author derived from the
+//! Khronos headers.
 
 use super::ext::command_buffer::{CommandBuffer, Record};
 use super::ext::device_address::DeviceAddress;
@@ -8,8 +9,8 @@ use crate::driver::Api;
 use crate::driver::sys::cl_function_types::*;
 use crate::driver::sys::*;
 
-/// The parameters and the result of a C function pointer, without its ABI string: ours are `extern "system"`, theirs
-/// `extern "C"`, which is the same on 64-bit targets.
+/// The parameters and the result of a C function pointer, without its ABI string: ours are `extern
+/// "system"`, theirs `extern "C"`, which is the same on 64-bit targets.
 trait Signature {
     type Shape;
 }
@@ -107,8 +108,9 @@ fn declarations_agree_with_opencl_sys() {
         clEnqueueFillImage clEnqueueFillImage_t clEnqueueCopyImage clEnqueueCopyImage_t
         clEnqueueCopyImageToBuffer clEnqueueCopyImageToBuffer_t clEnqueueCopyBufferToImage clEnqueueCopyBufferToImage_t
     );
-    // Five have a list of pointers, `const T**` in C; theirs is `*mut *const T`, ours, for slices, `*const *const T`:
-    // clCreateProgramWithSource, …WithBinary, clCompileProgram, clEnqueueSVMFree, clEnqueueSVMMigrateMem.
+    // Five have a list of pointers, `const T**` in C; theirs is `*mut *const T`, ours, for slices,
+    // `*const *const T`: clCreateProgramWithSource, …WithBinary, clCompileProgram,
+    // clEnqueueSVMFree, clEnqueueSVMMigrateMem.
     assert_eq!(core + 5, Api::NAMES.len(), "a core function is not compared");
 
     let usm = same!(Usm:

@@ -6,8 +6,9 @@
 //! clEnqueueMarkerWithWaitList(queue: cl_command_queue, wait: [cl_event], event: new_event) -> status;
 //! ```
 //!
-//! declares a field with the C function pointer (`None` when the library does not have it) and an `unsafe` method of the
-//! same name that checks for presence, passes the recording hook, calls, and turns the code into a `Result`.
+//! declares a field with the C function pointer (`None` when the library does not have it) and an
+//! `unsafe` method of the same name that checks for presence, passes the recording hook, calls, and
+//! turns the code into a `Result`.
 //!
 //! | parameter | in Rust | in C |
 //! |---|---|---|
@@ -82,7 +83,8 @@ pub(in crate::driver) fn no_memory(name: &'static str) -> Error {
     Error::new(ErrorKind::MemoryAllocation, format!("{name} gave no memory"))
 }
 
-/// Pointer to the elements, NULL when there are none: OpenCL wants NULL for empty lists, and drivers crash on others.
+/// Pointer to the elements, NULL when there are none: OpenCL wants NULL for empty lists, and
+/// drivers crash on others.
 #[inline(always)]
 pub(crate) fn list<T>(items: &[T]) -> *const T {
     if items.is_empty() { std::ptr::null() } else { items.as_ptr() }
@@ -90,7 +92,8 @@ pub(crate) fn list<T>(items: &[T]) -> *const T {
 
 /// Number of elements as OpenCL counts them.
 ///
-/// A list of more than `u32::MAX` elements cannot be passed in one call; it saturates, and the driver refuses it.
+/// A list of more than `u32::MAX` elements cannot be passed in one call; it saturates, and the
+/// driver refuses it.
 #[inline(always)]
 pub(crate) fn count<T>(items: &[T]) -> cl_uint {
     cl_uint::try_from(items.len()).unwrap_or(cl_uint::MAX)
@@ -116,7 +119,8 @@ macro_rules! c_function {
     (@ [$($c:ty,)*] () $($out:tt)*) => { unsafe extern "system" fn($($c,)*) -> cl_int };
 }
 
-/// The method of one declared function. The accumulators are: Rust parameters, C arguments, statements after success.
+/// The method of one declared function. The accumulators are: Rust parameters, C arguments,
+/// statements after success.
 macro_rules! method {
     (@ $name:ident [] [] [] ($context:ident : $c:ty, $pointer:ident : $p:ty) free $kind:ident) => {
         pub(crate) unsafe fn $name(&self, $context: $c, $pointer: $p) -> $crate::error::Result<()> {
@@ -188,7 +192,8 @@ macro_rules! method {
             let function = table::required(self.$name, stringify!($name), Self::ORIGIN)?;
             hook::before(stringify!($name))?;
             let mut code: cl_int = 0;
-            // SAFETY: the caller keeps the function's rules in the OpenCL specification; `code` lives through the call.
+            // SAFETY: the caller keeps the function's rules in the OpenCL specification; `code`
+            // lives through the call.
             let object = unsafe { function($($call)* &mut code) };
             table::check(stringify!($name), code)?;
             if object.is_null() {
@@ -204,7 +209,8 @@ macro_rules! method {
             let function = table::required(self.$name, stringify!($name), Self::ORIGIN).map_err(|e| (e, None))?;
             hook::before(stringify!($name)).map_err(|e| (e, None))?;
             let mut code: cl_int = 0;
-            // SAFETY: the caller keeps the function's rules in the OpenCL specification; `code` lives through the call.
+            // SAFETY: the caller keeps the function's rules in the OpenCL specification; `code`
+            // lives through the call.
             let object = unsafe { function($($call)* &mut code) };
             if object.is_null() {
                 let error = table::check(stringify!($name), code).err();
@@ -220,7 +226,8 @@ macro_rules! method {
             let function = table::required(self.$name, stringify!($name), Self::ORIGIN)?;
             hook::before(stringify!($name))?;
             let mut code: cl_int = 0;
-            // SAFETY: the caller keeps the function's rules in the OpenCL specification; `code` lives through the call.
+            // SAFETY: the caller keeps the function's rules in the OpenCL specification; `code`
+            // lives through the call.
             let value = unsafe { function($($call)* &mut code) };
             table::check(stringify!($name), code)?;
             $($post)*
@@ -269,7 +276,8 @@ macro_rules! function_table {
             /// Fills the table. `resolve` gets each name with its terminating NUL.
             ///
             /// # Safety
-            /// What `resolve` returns for a name is null or the function of that name, for the rest of the process.
+            /// What `resolve` returns for a name is null or the function of that name, for the rest
+            /// of the process.
             pub(crate) unsafe fn load(mut resolve: impl FnMut(&std::ffi::CStr) -> *const std::ffi::c_void) -> Self {
                 let mut address = |name: &'static str| {
                     let found = std::ffi::CStr::from_bytes_with_nul(name.as_bytes()).map(&mut resolve);
@@ -277,8 +285,8 @@ macro_rules! function_table {
                 };
                 Self {
                     $($name: address(concat!(stringify!($name), "\0")).map(|address| {
-                        // SAFETY: the caller vouches that the address is that of the function of this name, whose C
-                        // signature the declaration repeats.
+                        // SAFETY: the caller vouches that the address is that of the function of
+                        // this name, whose C signature the declaration repeats.
                         unsafe {
                             std::mem::transmute::<
                                 *const std::ffi::c_void,

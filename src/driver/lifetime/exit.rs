@@ -1,9 +1,10 @@
 //! The end of the process while commands are in flight.
 //!
-//! Drivers end with the process: their destructors run by `exit`, whatever their threads do then, and whatever commands are
-//! put on queues. The functions that `exit` calls run in the reverse order of their registration, and drivers register
-//! theirs when their libraries are loaded, some of them late. So the library's is registered again after each step by which a driver
-//! may have loaded something, and runs first.
+//! Drivers end with the process: their destructors run by `exit`, whatever their threads do then,
+//! and whatever commands are put on queues. The functions that `exit` calls run in the reverse
+//! order of their registration, and drivers register theirs when their libraries are loaded, some
+//! of them late. So the library's is registered again after each step by which a driver may have
+//! loaded something, and runs first.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -11,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use crate::driver::context::Context;
 
-/// What is to be done first, and the process that it was registered in: a process that was forked has none of the threads.
+/// What is to be done first, and the process that it was registered in: a process that was forked
+/// has none of the threads.
 static HOOK: OnceLock<(fn(), u32)> = OnceLock::new();
 
 /// Contexts that exist.
@@ -56,7 +58,8 @@ pub(in crate::driver) fn enter(context: &Arc<Context>) {
     contexts.push(Arc::downgrade(context));
 }
 
-/// The commands of all contexts, for the end of the process. Never dropped: contexts must not go then.
+/// The commands of all contexts, for the end of the process. Never dropped: contexts must not go
+/// then.
 pub(crate) struct Everything(std::mem::ManuallyDrop<Vec<Arc<Context>>>);
 
 impl Everything {

@@ -1,4 +1,5 @@
-//! What kernels say of themselves: two words in memory that the host reads after waits, without a call.
+//! What kernels say of themselves: two words in memory that the host reads after waits, without a
+//! call.
 //!
 //! A virtual call that reaches no function leaves its code and the number of its kernel there.
 
@@ -31,22 +32,25 @@ struct Cell {
     mapped: bool,
 }
 
-// SAFETY: the words are only read and written as atomics, or by copies; they live as long as the context.
+// SAFETY: the words are only read and written as atomics, or by copies; they live as long as the
+// context.
 unsafe impl Send for Cell {}
 
 const WORDS: usize = 2;
 
 impl Cell {
     fn word(self, index: usize) -> &'static AtomicU64 {
-        // SAFETY: the memory, which is not mapped, has `WORDS` aligned words, is never accessed otherwise by the host, and is freed
-        // by the context's `Drop` only; no caller keeps the reference.
+        // SAFETY: the memory, which is not mapped, has `WORDS` aligned words, is never accessed
+        // otherwise by the host, and is freed by the context's `Drop` only; no caller keeps the
+        // reference.
         unsafe { AtomicU64::from_ptr(self.start.as_ptr().add(index.min(WORDS - 1))) }
     }
 
     /// Sets the words to 0.
     fn clear(self, context: &Context) -> Result<()> {
         if self.mapped {
-            // SAFETY: the memory has as many bytes. A kernel that writes them at the same time is one that fails anyway.
+            // SAFETY: the memory has as many bytes. A kernel that writes them at the same time is
+            // one that fails anyway.
             return unsafe { context.write_now(self.start.as_ptr().cast(), &[0; WORDS * size_of::<u64>()]) };
         }
         (0..WORDS).for_each(|index| self.word(index).store(0, Ordering::Relaxed));
@@ -140,8 +144,9 @@ impl Context {
         }
     }
 
-    /// Frees the words; for the context's `Drop`, while the slots still know the commands of queues that are gone: kernels
-    /// hold the address of the words, and the driver does not know that they do.
+    /// Frees the words; for the context's `Drop`, while the slots still know the commands of queues
+    /// that are gone: kernels hold the address of the words, and the driver does not know that they
+    /// do.
     pub(in crate::driver) fn stop_watching(&self) {
         let cells = std::mem::take(&mut *self.faults().cells());
         if cells.is_empty() {

@@ -1,4 +1,5 @@
-//! Host memory that commands read and write while nobody waits for them: owned, shared, and kept until they have ended.
+//! Host memory that commands read and write while nobody waits for them: owned, shared, and kept
+//! until they have ended.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -33,7 +34,8 @@ impl<T: Pod> Bytes for Arc<[T]> {
 #[derive(Clone)]
 pub(crate) struct HostSource(Arc<dyn Bytes>);
 
-// SAFETY: the bytes are plain data (`Pod`) that never changes; dropping it only frees memory, which needs no certain thread.
+// SAFETY: the bytes are plain data (`Pod`) that never changes; dropping it only frees memory, which
+// needs no certain thread.
 unsafe impl Send for HostSource {}
 // SAFETY: as above; shared references give bytes only.
 unsafe impl Sync for HostSource {}
@@ -73,12 +75,13 @@ fn keep_until(context: &Context, event: &Event, keep: Keep) {
     }
 }
 
-/// Host memory that commands write. Clones share it. The host sees the data only while no command may write.
+/// Host memory that commands write. Clones share it. The host sees the data only while no command
+/// may write.
 pub(crate) struct HostBuffer<T>(Arc<Mutex<Landing<T>>>);
 
 struct Landing<T> {
-    /// Shared with those who look at it. A command that is to write meanwhile gets other memory, so that nobody looks under
-    /// the lock and no command waits for somebody who looks.
+    /// Shared with those who look at it. A command that is to write meanwhile gets other memory, so
+    /// that nobody looks under the lock and no command waits for somebody who looks.
     data: Arc<Vec<T>>,
     /// Of the commands that may still write.
     writers: Vec<RawEvent>,
@@ -93,7 +96,8 @@ unsafe impl<T: Pod> Send for Landing<T> {}
 const MANY: usize = 16;
 
 impl<T: Pod> Landing<T> {
-    /// Where a command may write. No command writes to data that somebody looks at: it was settled for that.
+    /// Where a command may write. No command writes to data that somebody looks at: it was settled
+    /// for that.
     fn start(&mut self) -> Result<*mut T> {
         if let Some(data) = Arc::get_mut(&mut self.data) {
             return Ok(data.as_mut_ptr());
@@ -141,7 +145,8 @@ impl<T: Pod> HostBuffer<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until no command writes. Not under the lock: what the device waits for may be done by a thread that needs it.
+    /// Waits until no command writes. Not under the lock: what the device waits for may be done by
+    /// a thread that needs it.
     fn settled(&self) -> Result<MutexGuard<'_, Landing<T>>> {
         loop {
             let writer = {
@@ -163,8 +168,8 @@ impl<T: Pod> HostBuffer<T> {
         }
     }
 
-    /// The data, when the commands that were given to the device have written it. It stays as it is: commands that come
-    /// later write elsewhere while this is kept.
+    /// The data, when the commands that were given to the device have written it. It stays as it
+    /// is: commands that come later write elsewhere while this is kept.
     pub(crate) fn look(&self) -> Result<Arc<Vec<T>>> {
         Ok(Arc::clone(&self.settled()?.data))
     }
@@ -228,7 +233,8 @@ impl HostSink {
         self.size_bytes
     }
 
-    /// Enqueues a command that writes all of it, with an event of its own; `enqueue` gets the address.
+    /// Enqueues a command that writes all of it, with an event of its own; `enqueue` gets the
+    /// address.
     pub(in crate::driver) fn write(
         &self,
         queue: &Arc<Queue>,

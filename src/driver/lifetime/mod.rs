@@ -1,4 +1,5 @@
-//! Memory that commands use, and how long it lives: allocations, host memory, and what waits for commands to end.
+//! Memory that commands use, and how long it lives: allocations, host memory, and what waits for
+//! commands to end.
 
 pub(crate) mod exit;
 pub(crate) mod fault;

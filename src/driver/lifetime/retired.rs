@@ -1,7 +1,8 @@
-//! What must outlive commands: memory that waits to be freed until the commands that may use it are complete.
+//! What must outlive commands: memory that waits to be freed until the commands that may use it are
+//! complete.
 //!
-//! Nothing here blocks a submission. Entries are looked at when something is submitted, waited for or allocated, a few
-//! at a time, and all of them when the context goes.
+//! Nothing here blocks a submission. Entries are looked at when something is submitted, waited for
+//! or allocated, a few at a time, and all of them when the context goes.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -29,7 +30,8 @@ pub(crate) enum Keep {
     Host(#[allow(dead_code, reason = "held for its Drop")] Box<dyn Any + Send>),
 }
 
-// SAFETY: pointer and handle are only handed to the driver's thread-safe functions that free and release.
+// SAFETY: pointer and handle are only handed to the driver's thread-safe functions that free and
+// release.
 unsafe impl Send for Keep {}
 
 struct Entry {
@@ -70,7 +72,8 @@ impl Retired {
         self.length.load(Ordering::Acquire)
     }
 
-    /// Looks at a few entries and gives those that are complete to `free`. Costs one load when there are none.
+    /// Looks at a few entries and gives those that are complete to `free`. Costs one load when
+    /// there are none.
     #[inline]
     pub(crate) fn sweep(&self, free: impl FnMut(Keep)) {
         if self.len() != 0 {

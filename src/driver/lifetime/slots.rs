@@ -1,7 +1,8 @@
-//! Which queues may still use a piece of memory: one bit for each slot, one slot for each queue of a context.
+//! Which queues may still use a piece of memory: one bit for each slot, one slot for each queue of
+//! a context.
 //!
-//! Up to 64 queues have a slot of their own; more share. A queue that goes while its commands run leaves a marker's event
-//! in its slot, so that memory used by them is still not freed too early.
+//! Up to 64 queues have a slot of their own; more share. A queue that goes while its commands run
+//! leaves a marker's event in its slot, so that memory used by them is still not freed too early.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -55,8 +56,8 @@ impl Slots {
         core
     }
 
-    /// Takes a queue out. `leave` finds out whether commands still run; it is called under the lock, so that no
-    /// allocation that is dropped meanwhile misses them.
+    /// Takes a queue out. `leave` finds out whether commands still run; it is called under the
+    /// lock, so that no allocation that is dropped meanwhile misses them.
     pub(in crate::driver) fn close(&self, core: &Arc<QueueCore>, leave: impl FnOnce() -> Left) {
         let mut slots = self.lock();
         let Some(entries) = slots.get_mut(core.slot() as usize) else { return };
@@ -72,7 +73,8 @@ impl Slots {
         }
     }
 
-    /// Events that are complete when all commands now on the queues of `mask` are; none if none runs.
+    /// Events that are complete when all commands now on the queues of `mask` are; none if none
+    /// runs.
     ///
     /// # Errors
     /// When that cannot be found out.

@@ -1,8 +1,9 @@
-//! USM that was freed, and is given out again rather than given back to the driver at once: for drivers that do not take it back well
-//! (`usm_free_delay` in `quirk.rs`).
+//! USM that was freed, and is given out again rather than given back to the driver at once: for
+//! drivers that do not take it back well (`usm_free_delay` in `quirk.rs`).
 //!
-//! A block goes back to the driver when nobody has wanted it for long enough, when there is more than [`MOST_BYTES`], or when memory
-//! runs out. Nothing here calls the driver but what the callers hand in, which runs under the lock: the driver takes one call at a time.
+//! A block goes back to the driver when nobody has wanted it for long enough, when there is more
+//! than [`MOST_BYTES`], or when memory runs out. Nothing here calls the driver but what the callers
+//! hand in, which runs under the lock: the driver takes one call at a time.
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_void;
@@ -20,7 +21,8 @@ const SWEEP: Duration = Duration::from_millis(100);
 /// Bytes that rest at most, longest-resting blocks going first.
 const MOST_BYTES: usize = 256 << 20;
 
-/// Memory of a context that was freed and not given back to the driver yet: see [`Context::spare_memory`](crate::Context::spare_memory).
+/// Memory of a context that was freed and not given back to the driver yet: see
+/// [`Context::spare_memory`](crate::Context::spare_memory).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SpareMemory {
@@ -86,8 +88,8 @@ impl Spare {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A block: one that rests, or one of the bytes with which `allocate` asks the driver; if it has none, once more after all that rests
-    /// has gone through `free`.
+    /// A block: one that rests, or one of the bytes with which `allocate` asks the driver; if it
+    /// has none, once more after all that rests has gone through `free`.
     pub(in crate::driver) fn allocate(
         &self,
         wanted: Class,

@@ -11,7 +11,8 @@ use crate::error::{Error, Result};
 /// Launches that may be noted before those that have ended are looked for.
 const MANY: usize = 16;
 
-/// Host-addressable USM that nobody else has. The host's writes wait for the launches that were given it.
+/// Host-addressable USM that nobody else has. The host's writes wait for the launches that were
+/// given it.
 pub(crate) struct TaskMemory {
     allocation: Arc<Allocation>,
     /// The launches that may still read the memory; of an in-order queue, the last one.
@@ -62,8 +63,9 @@ impl TaskMemory {
             // SAFETY: the span has as many bytes, and all launches that were given it have ended.
             return unsafe { context.write_now(span.address(), bytes) };
         }
-        // SAFETY: the span has as many bytes, which the host can address, as `Kind::Host` and `Kind::Shared` are; all launches
-        // that were given it have ended, and `&mut self` keeps others from being given it; `bytes` is other memory.
+        // SAFETY: the span has as many bytes, which the host can address, as `Kind::Host` and
+        // `Kind::Shared` are; all launches that were given it have ended, and `&mut self` keeps
+        // others from being given it; `bytes` is other memory.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), span.address().cast::<u8>(), bytes.len()) };
         Ok(())
     }

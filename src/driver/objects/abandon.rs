@@ -1,4 +1,5 @@
-//! Commands that failed half-way: what is on the queue of them runs on, and nobody has an event of it.
+//! Commands that failed half-way: what is on the queue of them runs on, and nobody has an event of
+//! it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -19,9 +20,10 @@ fn is_refusal(code: i32) -> bool {
 }
 
 impl Queue {
-    /// For several commands that failed half-way: waits for those that were enqueued, which nobody else knows of. Where the
-    /// driver does not wait, they count as one command that has not ended: the memory that they use stays, and so must what
-    /// is not the context's, see [`Queue::abandoned`].
+    /// For several commands that failed half-way: waits for those that were enqueued, which nobody
+    /// else knows of. Where the driver does not wait, they count as one command that has not ended:
+    /// the memory that they use stays, and so must what is not the context's, see
+    /// [`Queue::abandoned`].
     pub(crate) fn abandon(&self) {
         let count = self.core.submitted.fetch_add(1, Ordering::AcqRel) + 1;
         let Err(error) = self.finish_or_give_up() else { return };
@@ -47,8 +49,8 @@ impl Queue {
         self.core.finish()
     }
 
-    /// For a blocking command on borrowed memory that failed: returns when it has ended, if it was enqueued, whatever that
-    /// takes. The memory cannot be kept from its owner in any other way.
+    /// For a blocking command on borrowed memory that failed: returns when it has ended, if it was
+    /// enqueued, whatever that takes. The memory cannot be kept from its owner in any other way.
     pub(in crate::driver) fn end_blocking(&self, error: &Error) {
         // Arguments that are refused are refused before anything is enqueued.
         if error.code().is_none_or(is_refusal) {

@@ -22,7 +22,8 @@ use crate::driver::usm::{Allocation, Kind, Span};
 use crate::driver::{Device, api, info};
 use crate::error::{Error, Result};
 
-/// `CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST`: what user events end with whose command failed without a code of OpenCL.
+/// `CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST`: what user events end with whose command failed
+/// without a code of OpenCL.
 const FAILED: cl_int = -14;
 
 impl Context {
@@ -81,8 +82,8 @@ impl Queue {
         Ok(Self::own(context, device, properties, !out_of_order, handle.into_raw()))
     }
 
-    /// Raw commands, in the place of one. They are counted even when they fail: memory outlives what was put on the queue
-    /// before.
+    /// Raw commands, in the place of one. They are counted even when they fail: memory outlives
+    /// what was put on the queue before.
     pub(crate) fn native<'a>(
         self: &Arc<Self>,
         enqueue: &Enqueue,
@@ -96,8 +97,9 @@ impl Queue {
         })
     }
 
-    /// The event of raw commands that end with `last`. It proves nothing about other commands of the queue, as the caller
-    /// may have put the raw commands elsewhere: then a marker that waits for them takes their place on this queue.
+    /// The event of raw commands that end with `last`. It proves nothing about other commands of
+    /// the queue, as the caller may have put the raw commands elsewhere: then a marker that waits
+    /// for them takes their place on this queue.
     fn after_raw_commands(self: &Arc<Self>, last: EventHandle) -> Result<Event> {
         let api = self.context().api();
         let of: cl_command_queue = info::value(|size, value, ret| {

@@ -1,5 +1,6 @@
-//! Contexts: the devices of one platform that share memory and programs, and what the objects of a context have in
-//! common: the slots of its queues, memory that waits to be freed, the first error of a `Drop`.
+//! Contexts: the devices of one platform that share memory and programs, and what the objects of a
+//! context have in common: the slots of its queues, memory that waits to be freed, the first error
+//! of a `Drop`.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -41,7 +42,8 @@ pub(crate) struct Context {
     faults: Faults,
 }
 
-// SAFETY: OpenCL's functions on contexts are thread-safe (specification, appendix A.2); the handle is only read.
+// SAFETY: OpenCL's functions on contexts are thread-safe (specification, appendix A.2); the handle
+// is only read.
 unsafe impl Send for Context {}
 // SAFETY: as above; everything else in it is Sync by itself.
 unsafe impl Sync for Context {}
@@ -65,7 +67,8 @@ impl Context {
         let raw_devices: Vec<_> = devices.iter().map(Device::id).collect();
         let properties: [cl_context_properties; 3] =
             [CL_CONTEXT_PLATFORM as cl_context_properties, platform.id() as cl_context_properties, 0];
-        // SAFETY: the devices are alive, the list of properties ends in 0, and there is no callback.
+        // SAFETY: the devices are alive, the list of properties ends in 0, and there is no
+        // callback.
         let raw =
             unsafe { api.clCreateContext(properties.as_ptr(), &raw_devices, None, std::ptr::null_mut()) }?;
         // SAFETY: the call gave a reference.
@@ -142,7 +145,8 @@ impl Context {
         if let Some(queue) = self.host_queue.get() {
             return Ok(queue.raw());
         }
-        // SAFETY: context and device are alive; without a list there are no properties; the call gives a reference.
+        // SAFETY: context and device are alive; without a list there are no properties; the call
+        // gives a reference.
         let queue = unsafe {
             let raw =
                 self.api.clCreateCommandQueueWithProperties(self.raw, self.first.id(), std::ptr::null())?;
@@ -157,7 +161,8 @@ impl Context {
     /// The memory has as many bytes there, which no command uses.
     pub(in crate::driver) unsafe fn write_now(&self, to: *mut c_void, bytes: &[u8]) -> Result<()> {
         let (queue, from, no_event) = (self.host_queue()?, bytes.as_ptr().cast(), std::ptr::null_mut());
-        // SAFETY: the caller's promise; the queue is alive; the bytes are borrowed until the call has waited.
+        // SAFETY: the caller's promise; the queue is alive; the bytes are borrowed until the call
+        // has waited.
         unsafe { self.pointers()?.write(queue, CL_TRUE, to, from, bytes.len(), &[], no_event) }
     }
 
@@ -167,14 +172,16 @@ impl Context {
     /// The memory has as many bytes there. Commands that write them make them any values.
     pub(in crate::driver) unsafe fn read_now(&self, from: *const c_void, bytes: &mut [u8]) -> Result<()> {
         let (queue, to, no_event) = (self.host_queue()?, bytes.as_mut_ptr().cast(), std::ptr::null_mut());
-        // SAFETY: the caller's promise; the queue is alive; the bytes are borrowed until the call has waited.
+        // SAFETY: the caller's promise; the queue is alive; the bytes are borrowed until the call
+        // has waited.
         unsafe { self.pointers()?.read(queue, CL_TRUE, to, from, bytes.len(), &[], no_event) }
     }
 
     /// Gives the host access to mapped memory, and says where it is for the host.
     ///
     /// # Safety
-    /// The memory is of the context and has so many bytes there. No command uses it until [`Context::unmap`].
+    /// The memory is of the context and has so many bytes there. No command uses it until
+    /// [`Context::unmap`].
     pub(in crate::driver) unsafe fn map(
         &self,
         start: NonNull<c_void>,
@@ -292,8 +299,9 @@ impl Context {
     /// Gives the driver a pointer back.
     fn give_back(&self, pointer: NonNull<c_void>) {
         let Some(pointers) = &self.pointers else { return leak(Keep::Usm(pointer)) };
-        // SAFETY: the pointer is an allocation of this context, whose last handle is gone and whose commands are complete; it came out
-        // of its only `Keep`, and of the spare memory if it was there.
+        // SAFETY: the pointer is an allocation of this context, whose last handle is gone and whose
+        // commands are complete; it came out of its only `Keep`, and of the spare memory if it was
+        // there.
         if let Err(error) = unsafe { pointers.free(self.raw, pointer) } {
             self.keep_error(error);
         }
@@ -302,7 +310,8 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // Queues and allocations hold the context, so what is left are commands of queues that are gone.
+        // Queues and allocations hold the context, so what is left are commands of queues that are
+        // gone.
         self.retired.drain(|keep| self.free(keep));
         self.spare.iter().flat_map(Spare::drain).for_each(|pointer| self.give_back(pointer));
         self.stop_watching();

@@ -13,16 +13,19 @@ use crate::error::{Error, Result};
 
 /// A `cl_kernel`. Owns one reference, and keeps its program.
 ///
-/// Setting arguments takes `&mut self`: OpenCL does not let two threads set arguments of one kernel object at once.
+/// Setting arguments takes `&mut self`: OpenCL does not let two threads set arguments of one kernel
+/// object at once.
 #[derive(Debug)]
 pub(crate) struct Kernel {
     raw: cl_kernel,
     program: Arc<Program>,
     /// Memory that the kernel points to by an argument that launches do not name.
     held: Option<Arc<Allocation>>,
-    /// For a kernel that follows pointers in memory, where the driver is told which there are: what it was told last.
+    /// For a kernel that follows pointers in memory, where the driver is told which there are: what
+    /// it was told last.
     told: Option<u64>,
-    /// By index, what each argument was last set to; it stays that until it is set again (specification, clSetKernelArg).
+    /// By index, what each argument was last set to; it stays that until it is set again
+    /// (specification, clSetKernelArg).
     set: Vec<Set>,
 }
 
@@ -55,8 +58,8 @@ enum Set {
     /// So many bytes of the array, the others zero.
     Value([u8; REMEMBERED_BYTES], usize),
     Local(usize),
-    /// An address in an allocation of this id. Ids are not used again, so the memory was not freed in between: a driver may
-    /// have looked up more than the address when the argument was set.
+    /// An address in an allocation of this id. Ids are not used again, so the memory was not freed
+    /// in between: a driver may have looked up more than the address when the argument was set.
     Memory(u64, usize),
     Null,
 }
@@ -64,7 +67,8 @@ enum Set {
 /// Larger values are set each time.
 const REMEMBERED_BYTES: usize = 16;
 
-// SAFETY: functions that are not thread-safe on one kernel (setting arguments, enqueueing in between) need `&mut self`.
+// SAFETY: functions that are not thread-safe on one kernel (setting arguments, enqueueing in
+// between) need `&mut self`.
 unsafe impl Send for Kernel {}
 // SAFETY: the functions on `&self` only query, which is thread-safe.
 unsafe impl Sync for Kernel {}
@@ -115,7 +119,8 @@ impl Kernel {
             }
             None => Set::Unknown,
         };
-        // SAFETY: the kernel is alive, the driver copies as many bytes as `value` has; `&mut` keeps other threads off.
+        // SAFETY: the kernel is alive, the driver copies as many bytes as `value` has; `&mut` keeps
+        // other threads off.
         self.set(index, to, |kernel| unsafe {
             kernel.api().clSetKernelArg(kernel.raw, index, value.len(), value.as_ptr().cast::<c_void>())
         })
@@ -135,8 +140,8 @@ impl Kernel {
         let to = to.map_or(Set::Null, |span| Set::Memory(span.allocation().id(), address.addr()));
         self.set(index, to, |kernel| {
             let pointers = kernel.program.context().pointers()?;
-            // SAFETY: the kernel is alive, and `&mut` keeps other threads off; `Queue::launch` keeps the memory in use from before
-            // this until the kernel has run.
+            // SAFETY: the kernel is alive, and `&mut` keeps other threads off; `Queue::launch`
+            // keeps the memory in use from before this until the kernel has run.
             unsafe { pointers.set_argument(kernel.raw, index, address) }
         })
     }

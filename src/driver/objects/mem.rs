@@ -26,7 +26,8 @@ impl MemObject {
     pub(crate) fn with_copy(context: &Arc<Context>, bytes: &[u8]) -> Result<MemHandle> {
         let flags = CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR;
         let host = bytes.as_ptr().cast::<c_void>().cast_mut();
-        // SAFETY: the context is alive; the bytes are only read, and copied before the call returns. It gives a reference.
+        // SAFETY: the context is alive; the bytes are only read, and copied before the call
+        // returns. It gives a reference.
         unsafe { MemHandle::from_raw(context.api().clCreateBuffer(context.raw(), flags, bytes.len(), host)?) }
     }
 
@@ -71,8 +72,9 @@ impl MemObject {
             return Ok(());
         }
         let (mem, size, to) = (self.handle.raw(), to.len(), to.as_mut_ptr().cast::<c_void>());
-        // SAFETY: queue and memory are alive and of one context, both ends have `size` bytes; the host's stay borrowed
-        // until the call returns, which is when the command has ended, or was not enqueued (`Queue::end_blocking`).
+        // SAFETY: queue and memory are alive and of one context, both ends have `size` bytes; the
+        // host's stay borrowed until the call returns, which is when the command has ended, or was
+        // not enqueued (`Queue::end_blocking`).
         queue.submit_blocking(&[], |api, queue, wait| unsafe {
             api.clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, size, to, wait, std::ptr::null_mut())
         })
@@ -85,8 +87,8 @@ impl MemObject {
             return Ok(());
         }
         let (mem, size, from) = (self.handle.raw(), from.len(), from.as_ptr().cast::<c_void>());
-        // A blocking write returns when the host's bytes are free, which on Intel's CPU runtime is before they are written.
-        // SAFETY: as for reading; the event is for `submit`.
+        // A blocking write returns when the host's bytes are free, which on Intel's CPU runtime is
+        // before they are written. SAFETY: as for reading; the event is for `submit`.
         let written = queue.submit(&[], true, |api, queue, wait, event| unsafe {
             api.clEnqueueWriteBuffer(queue, mem, CL_TRUE, 0, size, from, wait, event)
         });

@@ -1,4 +1,5 @@
-//! OpenCL's objects: contexts, queues, events, programs, kernels and memory objects, and their handles from and for outside.
+//! OpenCL's objects: contexts, queues, events, programs, kernels and memory objects, and their
+//! handles from and for outside.
 
 mod abandon;
 pub(crate) mod adopt;

@@ -1,15 +1,19 @@
 //! OpenCL's own handles, for programs that also use OpenCL directly.
 //!
 //! # Ownership
-//! - Functions that *show* a handle (`Context::native`, `Queue::native`, …) give no reference: the handle is good while the
-//!   object, or a clone, lives. Whoever wants to keep it longer retains it.
-//! - Types of this module *own* one reference, and release it when they are dropped. Those that the library makes
-//!   ([`Event::to_native`](crate::Event::to_native)) belong to the caller; [`into_raw`](EventHandle::into_raw) gives the reference away.
-//! - Whatever is *given* to the library goes through one of these types: `from_raw` takes a reference over from the caller,
-//!   `retain` takes one of its own beside it. From then on it is released when the library's object is.
+//! - Functions that *show* a handle (`Context::native`, `Queue::native`, …) give no reference: the
+//!   handle is good while the object, or a clone, lives. Whoever wants to keep it longer retains
+//!   it.
+//! - Types of this module *own* one reference, and release it when they are dropped. Those that the
+//!   library makes ([`Event::to_native`](crate::Event::to_native)) belong to the caller;
+//!   [`into_raw`](EventHandle::into_raw) gives the reference away.
+//! - Whatever is *given* to the library goes through one of these types: `from_raw` takes a
+//!   reference over from the caller, `retain` takes one of its own beside it. From then on it is
+//!   released when the library's object is.
 //!
-//! All handles must come from the OpenCL loader that the library uses ([`loader_name`](crate::loader_name)). The types of the
-//! raw handles are those of `opencl-sys`, and so of `opencl3`.
+//! All handles must come from the OpenCL loader that the library uses
+//! ([`loader_name`](crate::loader_name)). The types of the raw handles are those of `opencl-sys`,
+//! and so of `opencl3`.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -29,7 +33,8 @@ macro_rules! handles {
             raw: $raw,
         }
 
-        // SAFETY: OpenCL's functions that retain, release and query are thread-safe; the handle is only read.
+        // SAFETY: OpenCL's functions that retain, release and query are thread-safe; the handle is
+        // only read.
         unsafe impl Send for $name {}
         // SAFETY: as above.
         unsafe impl Sync for $name {}
@@ -42,7 +47,8 @@ macro_rules! handles {
             /// [`Platform`](crate::ErrorKind::Platform) without an OpenCL loader.
             ///
             /// # Safety
-            /// The handle is alive, is one of the loader's, and the caller owns a reference to it, and gives that away.
+            /// The handle is alive, is one of the loader's, and the caller owns a reference to it,
+            /// and gives that away.
             pub unsafe fn from_raw(raw: $raw) -> Result<Self> {
                 if raw.is_null() {
                     return Err(Error::invalid(concat!("a null `", stringify!($raw), "`")));
@@ -122,7 +128,8 @@ handles! {
     MemHandle: cl_mem, clRetainMemObject, clReleaseMemObject;
 }
 
-/// Unified shared memory that the caller allocated, with functions of `cl_intel_unified_shared_memory`.
+/// Unified shared memory that the caller allocated, with functions of
+/// `cl_intel_unified_shared_memory`.
 #[derive(Debug)]
 pub struct UsmHandle {
     pub(in crate::driver) pointer: *mut c_void,
@@ -136,12 +143,12 @@ unsafe impl Send for UsmHandle {}
 unsafe impl Sync for UsmHandle {}
 
 impl UsmHandle {
-    /// Memory that stays the caller's, who frees it after all that the library made of it is gone and all commands that
-    /// were given it have ended.
+    /// Memory that stays the caller's, who frees it after all that the library made of it is gone
+    /// and all commands that were given it have ended.
     ///
     /// # Safety
-    /// The allocation has that many bytes from there on, and is freed no earlier. Nobody else uses it while commands of the
-    /// library may, or while the library's guards give access to it.
+    /// The allocation has that many bytes from there on, and is freed no earlier. Nobody else uses
+    /// it while commands of the library may, or while the library's guards give access to it.
     pub unsafe fn borrow(pointer: *mut c_void, size_bytes: usize) -> Self {
         Self { pointer, size_bytes, owned: false }
     }
@@ -149,7 +156,8 @@ impl UsmHandle {
     /// Memory that becomes the library's, which frees it when nothing uses it any more.
     ///
     /// # Safety
-    /// The pointer is the start of an allocation of that many bytes, which nobody else frees or uses from now on.
+    /// The pointer is the start of an allocation of that many bytes, which nobody else frees or
+    /// uses from now on.
     pub unsafe fn from_raw(pointer: *mut c_void, size_bytes: usize) -> Self {
         Self { pointer, size_bytes, owned: true }
     }

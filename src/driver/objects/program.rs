@@ -20,13 +20,15 @@ pub(crate) struct Program {
     context: Arc<Context>,
 }
 
-// SAFETY: OpenCL's functions on programs are thread-safe (specification, appendix A.2); the handle is only read.
+// SAFETY: OpenCL's functions on programs are thread-safe (specification, appendix A.2); the handle
+// is only read.
 unsafe impl Send for Program {}
 // SAFETY: as above.
 unsafe impl Sync for Program {}
 
 impl Program {
-    /// A program from SPIR-V, not built yet. The words must have passed `passes::check`: drivers crash on others.
+    /// A program from SPIR-V, not built yet. The words must have passed `passes::check`: drivers
+    /// crash on others.
     pub(crate) fn from_spirv(context: &Arc<Context>, device: &Device, words: &[u32]) -> Result<Self> {
         let il: &[u8] = bytemuck::cast_slice(words);
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -34,19 +36,21 @@ impl Program {
             .quirks()
             .one_module_at_a_time
             .then(|| ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner));
-        // SAFETY: the context is alive, and `il` points to as many bytes as said, which the driver copies.
+        // SAFETY: the context is alive, and `il` points to as many bytes as said, which the driver
+        // copies.
         let raw = unsafe {
             context.api().clCreateProgramWithIL(context.raw(), il.as_ptr().cast::<c_void>(), il.len())
         }?;
         Ok(Self { raw, device: device.clone(), context: Arc::clone(context) })
     }
 
-    /// A program from what [`Program::binary`] gave on the same device and driver; it still wants a build.
+    /// A program from what [`Program::binary`] gave on the same device and driver; it still wants a
+    /// build.
     pub(crate) fn from_binary(context: &Arc<Context>, device: &Device, binary: &[u8]) -> Result<Self> {
         let mut status: cl_int = 0;
         let (length, start): (usize, *const c_uchar) = (binary.len(), binary.as_ptr());
-        // SAFETY: the context and the device are alive; length, start and status live through the call, one of each for
-        // the one device.
+        // SAFETY: the context and the device are alive; length, start and status live through the
+        // call, one of each for the one device.
         let raw = unsafe {
             context.api().clCreateProgramWithBinary(
                 context.raw(),
@@ -81,7 +85,8 @@ impl Program {
     /// # Errors
     /// With the driver's build log.
     pub(crate) fn build(&self, options: &CStr) -> Result<()> {
-        // SAFETY: program and device are alive, the options end in NUL; without a callback the call returns when done.
+        // SAFETY: program and device are alive, the options end in NUL; without a callback the call
+        // returns when done.
         unsafe {
             self.api().clBuildProgram(
                 self.raw,
@@ -123,7 +128,8 @@ impl Program {
     /// The device binary of a built program.
     pub(crate) fn binary(&self) -> Result<Vec<u8>> {
         let api = self.api();
-        // A program has a binary for each device of its context, built for it or not, in the order of its device list.
+        // A program has a binary for each device of its context, built for it or not, in the order
+        // of its device list.
         let sizes: Vec<usize> = info::list(|size, value, ret| {
             // SAFETY: the program is alive; `value` has room for `size` bytes.
             unsafe { api.clGetProgramInfo(self.raw, CL_PROGRAM_BINARY_SIZES, size, value, ret) }
@@ -134,7 +140,8 @@ impl Program {
             .iter_mut()
             .map(|binary| if binary.is_empty() { std::ptr::null_mut() } else { binary.as_mut_ptr() })
             .collect();
-        // SAFETY: the program is alive; each pointer is null or has room for the size that the driver gave for it.
+        // SAFETY: the program is alive; each pointer is null or has room for the size that the
+        // driver gave for it.
         unsafe {
             api.clGetProgramInfo(
                 self.raw,

@@ -1,14 +1,15 @@
 //! Queues: putting commands on them, in order or not, and knowing what has been completed.
 //!
 //! # What is complete
-//! A queue counts its commands. `submitted` grows *after* a command is enqueued, while the caller still holds all memory
-//! that the command uses; `completed` grows when a wait has proven that all commands counted up to there have ended.
-//! A queue is idle when the two are equal. So memory whose last handle is gone is unused by an idle queue, with one
-//! comparison and no OpenCL call.
+//! A queue counts its commands. `submitted` grows *after* a command is enqueued, while the caller
+//! still holds all memory that the command uses; `completed` grows when a wait has proven that all
+//! commands counted up to there have ended. A queue is idle when the two are equal. So memory whose
+//! last handle is gone is unused by an idle queue, with one comparison and no OpenCL call.
 //!
-//! A command learns its place by comparing and exchanging the count that it saw before it was enqueued. When that
-//! succeeds, it alone is counted in between, and on an in-order queue its end proves all counts up to its own. When
-//! another thread came in between, it proves only what it saw before.
+//! A command learns its place by comparing and exchanging the count that it saw before it was
+//! enqueued. When that succeeds, it alone is counted in between, and on an in-order queue its end
+//! proves all counts up to its own. When another thread came in between, it proves only what it saw
+//! before.
 
 use std::fmt;
 use std::sync::Arc;
@@ -37,8 +38,8 @@ pub(crate) struct Properties {
     pub(crate) internal: bool,
 }
 
-/// A `cl_command_queue` with its counts. Owns one reference. Shared by the handle and its context's slots, so that
-/// memory can be freed by queues that go at the same time.
+/// A `cl_command_queue` with its counts. Owns one reference. Shared by the handle and its context's
+/// slots, so that memory can be freed by queues that go at the same time.
 pub(crate) struct QueueCore {
     api: &'static Api,
     raw: cl_command_queue,
@@ -48,12 +49,13 @@ pub(crate) struct QueueCore {
     completed: AtomicU64,
     /// Everything counted up to here was flushed.
     flushed: AtomicU64,
-    /// The last count of commands that were given up half-way, and that the driver did not wait for.
+    /// The last count of commands that were given up half-way, and that the driver did not wait
+    /// for.
     pub(super) abandoned: AtomicU64,
 }
 
-// SAFETY: OpenCL's functions on queues are thread-safe (specification, appendix A.2), or else `Quirks` keeps off such
-// queues; the handle is only read.
+// SAFETY: OpenCL's functions on queues are thread-safe (specification, appendix A.2), or else
+// `Quirks` keeps off such queues; the handle is only read.
 unsafe impl Send for QueueCore {}
 // SAFETY: as above.
 unsafe impl Sync for QueueCore {}
@@ -68,7 +70,8 @@ impl QueueCore {
         self.completed.load(Ordering::Acquire) >= submitted
     }
 
-    /// An event that is complete when these are, or without any when all commands now on the queue are; flushed.
+    /// An event that is complete when these are, or without any when all commands now on the queue
+    /// are; flushed.
     pub(in crate::driver) fn marker(&self, after: &[RawEvent]) -> Result<RawEvent> {
         let after: Vec<cl_event> = after.iter().map(RawEvent::raw).collect();
         let mut event: cl_event = std::ptr::null_mut();
@@ -102,7 +105,8 @@ impl QueueCore {
 
 impl Drop for QueueCore {
     fn drop(&mut self) {
-        // SAFETY: the reference is this object's own. Commands still on the queue keep what the driver needs of it.
+        // SAFETY: the reference is this object's own. Commands still on the queue keep what the
+        // driver needs of it.
         if let Err(error) = unsafe { self.api.clReleaseCommandQueue(self.raw) } {
             log::error!("a queue was not released: {error:#}");
         }
@@ -232,8 +236,9 @@ impl Queue {
         if self.properties.internal { Ok(()) } else { self.context.check_faults(&self.device) }
     }
 
-    /// Enqueues one command. `enqueue` gets the wait list and where to put the event (null: no event), and must keep
-    /// the memory that the command uses in use (see [`Span::begin_use`]) until this returns.
+    /// Enqueues one command. `enqueue` gets the wait list and where to put the event (null: no
+    /// event), and must keep the memory that the command uses in use (see [`Span::begin_use`])
+    /// until this returns.
     ///
     /// The event is there when `want_event`, or else unless the queue discards events.
     pub(in crate::driver) fn submit(
@@ -308,8 +313,8 @@ impl Queue {
         self.check_faults()
     }
 
-    /// Counts commands that were enqueued without, as one that is complete when these are. The memory that they use must be in
-    /// use until this returns.
+    /// Counts commands that were enqueued without, as one that is complete when these are. The
+    /// memory that they use must be in use until this returns.
     pub(in crate::driver) fn joined(self: &Arc<Self>, events: Vec<RawEvent>) -> Event {
         let count = self.core.submitted.fetch_add(1, Ordering::AcqRel) + 1;
         match <[RawEvent; 1]>::try_from(events) {
@@ -318,13 +323,14 @@ impl Queue {
         }
     }
 
-    /// Counts commands that may have been enqueued although an error came back: the queue is not idle until a wait proves it.
+    /// Counts commands that may have been enqueued although an error came back: the queue is not
+    /// idle until a wait proves it.
     pub(in crate::driver) fn count_unknown(&self) {
         self.core.submitted.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// A command that does nothing, in its place in the queue: after `after` and, on an in-order queue or with no
-    /// `after`, after everything before it.
+    /// A command that does nothing, in its place in the queue: after `after` and, on an in-order
+    /// queue or with no `after`, after everything before it.
     pub(crate) fn marker(self: &Arc<Self>, after: &[&Event]) -> Result<Event> {
         self.context.check()?;
         // SAFETY: queue and events are alive.

@@ -1,5 +1,5 @@
-//! Program-scope variables of a built program: found and written by name where the platform has the functions, else by a
-//! kernel.
+//! Program-scope variables of a built program: found and written by name where the platform has the
+//! functions, else by a kernel.
 
 use std::ffi::{CString, c_void};
 use std::ptr::NonNull;
@@ -25,7 +25,8 @@ fn c_name(name: &str) -> Result<CString> {
 }
 
 impl Program {
-    /// Sets pointer variables, given by linkage name, each to an address of `pointer_bytes` bytes at most 8, and waits.
+    /// Sets pointer variables, given by linkage name, each to an address of `pointer_bytes` bytes
+    /// at most 8, and waits.
     pub(crate) fn write_pointers<'a>(
         self: &Arc<Self>,
         queue: &Arc<Queue>,
@@ -33,7 +34,8 @@ impl Program {
         pointer_bytes: usize,
     ) -> Result<()> {
         let table = self.device().global_variable_access()?;
-        // The low half comes first: the library refuses big-endian devices and does not run on such hosts.
+        // The low half comes first: the library refuses big-endian devices and does not run on such
+        // hosts.
         let pointers: Vec<Pointer> = pointers
             .map(|(name, address)| Ok(Pointer { name: c_name(name)?, value: address.to_le_bytes() }))
             .collect::<Result<_>>()?;
@@ -44,8 +46,9 @@ impl Program {
             None => return Ok(()),
         };
         let write = |pointer: &Pointer, blocking: cl_bool, raw, wait: &[cl_event], event| {
-            // SAFETY: queue, program and events are alive; the driver checks name and bounds; the value lives until the
-            // command has ended: below this function waits, or gives the values up.
+            // SAFETY: queue, program and events are alive; the driver checks name and bounds; the
+            // value lives until the command has ended: below this function waits, or gives the
+            // values up.
             unsafe {
                 table.clEnqueueWriteGlobalVariableINTEL(
                     raw,
@@ -86,7 +89,8 @@ impl Program {
         let table = self.device().global_variable_access()?;
         let c_name = c_name(name)?;
         let (mut size, mut address) = (0usize, std::ptr::null_mut());
-        // SAFETY: device and program are alive, the name ends in NUL, both results live through the call.
+        // SAFETY: device and program are alive, the name ends in NUL, both results live through the
+        // call.
         unsafe {
             table.clGetDeviceGlobalVariablePointerINTEL(
                 self.device().id(),
@@ -117,7 +121,8 @@ impl Program {
 }
 
 impl Kernel {
-    /// Gives a pointer argument a place in USM, for this and all launches to come. The caller keeps the memory.
+    /// Gives a pointer argument a place in USM, for this and all launches to come. The caller keeps
+    /// the memory.
     pub(crate) fn set_memory(&mut self, index: u32, memory: &Span<'_>) -> Result<()> {
         self.set_pointer(index, Some(*memory))
     }
@@ -127,7 +132,8 @@ impl Kernel {
         let one = 1usize;
         let (no_offset, no_group) = (std::ptr::null(), std::ptr::null());
         let event = queue.submit(&[], true, |api, raw, wait, event| {
-            // SAFETY: queue, kernel and events are alive, sizes have one element. An argument that is not set is an error.
+            // SAFETY: queue, kernel and events are alive, sizes have one element. An argument that
+            // is not set is an error.
             self.with_memory(|kernel| unsafe {
                 api.clEnqueueNDRangeKernel(raw, kernel.raw(), 1, no_offset, &one, no_group, wait, event)
             })

@@ -34,7 +34,8 @@ impl WaitList {
                 return Ok(());
             }
         } else if Arc::ptr_eq(other.context(), queue.context()) {
-            // An event that another queue waits for must be flushed by its own (specification, section 5.15).
+            // An event that another queue waits for must be flushed by its own (specification,
+            // section 5.15).
             other.flush_once()?;
         } else {
             return Err(Error::invalid("a command cannot wait for an event of another context"));

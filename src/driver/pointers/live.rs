@@ -1,4 +1,5 @@
-//! The memory of a context that is allocated: what kernels may reach by pointers that are not their arguments.
+//! The memory of a context that is allocated: what kernels may reach by pointers that are not their
+//! arguments.
 
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
@@ -59,8 +60,8 @@ impl Live {
         self.0.read().unwrap_or_else(PoisonError::into_inner).generation
     }
 
-    /// Runs `during`, while nothing is added or removed. Before, if something has changed since the generation `seen`, `tell` gets
-    /// the addresses of all buffers.
+    /// Runs `during`, while nothing is added or removed. Before, if something has changed since the
+    /// generation `seen`, `tell` gets the addresses of all buffers.
     pub(super) fn unchanged<R>(
         &self,
         seen: &mut u64,

@@ -1,10 +1,13 @@
-//! Memory that kernels address by pointers. OpenCL has it in three kinds: USM, SVM, and buffers with device addresses.
+//! Memory that kernels address by pointers. OpenCL has it in three kinds: USM, SVM, and buffers
+//! with device addresses.
 //!
-//! A context has the first kind that all its devices have. Everything above calls [`Pointers`] and does not know which
-//! one it is. Three things differ between the kinds:
+//! A context has the first kind that all its devices have. Everything above calls [`Pointers`] and
+//! does not know which one it is. Three things differ between the kinds:
 //!
-//! - Drivers without USM must be told which allocations a kernel may reach by pointers in memory. [`Live`] knows them.
-//! - Where memory is *mapped*, the host can only access it between [`Pointers::map`] and [`Pointers::unmap`].
+//! - Drivers without USM must be told which allocations a kernel may reach by pointers in memory.
+//!   [`Live`] knows them.
+//! - Where memory is *mapped*, the host can only access it between [`Pointers::map`] and
+//!   [`Pointers::unmap`].
 //! - Copies of buffers name a handle and an offset, which [`Live`] finds by the address.
 
 mod live;
@@ -120,9 +123,11 @@ impl Pointers {
         let properties = [CL_MEM_DEVICE_PRIVATE_ADDRESS_EXT, 1, 0];
         let alignment = alignment as usize;
         let no_host = std::ptr::null_mut();
-        // Buffers are aligned as OpenCL's largest type is; what is more is made by leaving bytes out.
+        // Buffers are aligned as OpenCL's largest type is; what is more is made by leaving bytes
+        // out.
         let room = size_bytes.saturating_add(alignment);
-        // SAFETY: the caller's promise; the list ends in 0; without host memory there is no pointer.
+        // SAFETY: the caller's promise; the list ends in 0; without host memory there is no
+        // pointer.
         let buffer =
             unsafe { api.clCreateBufferWithProperties(context, properties.as_ptr(), flags, room, no_host) }?;
         let address = info::list::<u64>(|size, value, ret| {
@@ -215,8 +220,8 @@ impl Pointers {
         index: u32,
         address: *mut c_void,
     ) -> Result<()> {
-        // SAFETY: the caller's promise; an address is only a value until the kernel runs. A null value of the size of a handle is
-        // how the core sets a null pointer.
+        // SAFETY: the caller's promise; an address is only a value until the kernel runs. A null
+        // value of the size of a handle is how the core sets a null pointer.
         unsafe {
             match self.way {
                 Way::Usm(usm) => usm.clSetKernelArgMemPointerINTEL(kernel, index, address),
@@ -231,8 +236,8 @@ impl Pointers {
         }
     }
 
-    /// Says that a kernel follows pointers that are not among its arguments. Whether each launch must be told what there is:
-    /// [`Pointers::with_live`].
+    /// Says that a kernel follows pointers that are not among its arguments. Whether each launch
+    /// must be told what there is: [`Pointers::with_live`].
     ///
     /// # Safety
     /// As [`Pointers::set_argument`].
@@ -253,8 +258,8 @@ impl Pointers {
         Ok(false)
     }
 
-    /// Enqueues or records a kernel that follows pointers, while nothing is freed. `seen` is of the kernel, 0 at first: the driver gets the
-    /// list of all that there is when it has changed since.
+    /// Enqueues or records a kernel that follows pointers, while nothing is freed. `seen` is of the
+    /// kernel, 0 at first: the driver gets the list of all that there is when it has changed since.
     ///
     /// # Safety
     /// As [`Pointers::set_argument`].
@@ -302,7 +307,8 @@ impl Pointers {
     /// Checks memory from outside, and finds its device. Only USM can be asked.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] when it is of another kind or context, [`ErrorKind::FeatureNotSupported`] where memory is buffers.
+    /// [`ErrorKind::Invalid`] when it is of another kind or context,
+    /// [`ErrorKind::FeatureNotSupported`] where memory is buffers.
     pub(in crate::driver) fn check_outside(
         &self,
         context: cl_context,
@@ -321,7 +327,8 @@ impl Pointers {
             }
         };
         let ask = |name: cl_mem_info_intel, size, value: *mut c_void, ret| {
-            // SAFETY: the context is alive, the pointer is only looked up; `value` has room for `size` bytes.
+            // SAFETY: the context is alive, the pointer is only looked up; `value` has room for
+            // `size` bytes.
             unsafe { usm.clGetMemAllocInfoINTEL(context, start.as_ptr(), name, size, value, ret) }
         };
         let found: cl_uint = info::value(|size, value, ret| ask(CL_MEM_ALLOC_TYPE_INTEL, size, value, ret))?;

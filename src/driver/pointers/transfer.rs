@@ -8,8 +8,9 @@ use crate::driver::ext::command_buffer::Recorder;
 use crate::driver::sys::*;
 use crate::error::{Error, Result};
 
-/// For all functions: queue and events are alive and of the context, which the memory belongs to; addresses of memory are those of so many
-/// bytes that are in use until the command has ended, and so is host memory; a pattern is copied in the call.
+/// For all functions: queue and events are alive and of the context, which the memory belongs to;
+/// addresses of memory are those of so many bytes that are in use until the command has ended, and
+/// so is host memory; a pattern is copied in the call.
 impl Pointers {
     /// Copies from memory to memory, which do not overlap.
     ///
@@ -114,7 +115,8 @@ impl Pointers {
         }
     }
 
-    /// Fills with a pattern of 1, 2, 4, … 128 bytes that divides the size, and to which the address is aligned.
+    /// Fills with a pattern of 1, 2, 4, … 128 bytes that divides the size, and to which the address
+    /// is aligned.
     ///
     /// # Safety
     /// As said above.
@@ -241,7 +243,8 @@ impl Pointers {
         }
     }
 
-    /// Gives the host access to mapped memory until [`Pointers::unmap`], and says where the host finds it. Waits.
+    /// Gives the host access to mapped memory until [`Pointers::unmap`], and says where the host
+    /// finds it. Waits.
     ///
     /// # Safety
     /// As said above. Until then no command uses the memory.

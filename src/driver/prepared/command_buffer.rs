@@ -33,14 +33,16 @@ pub(crate) struct CommandBuffer {
     is_empty: bool,
     /// If kernels in it follow pointers, and the driver was told which there are: what it was told.
     told: Option<u64>,
-    /// By step: what updates name it by; null for what cannot be updated. Empty unless it is updatable.
+    /// By step: what updates name it by; null for what cannot be updated. Empty unless it is
+    /// updatable.
     handles: Vec<cl_mutable_command_khr>,
     simultaneous: bool,
     /// The event of the last time that it was enqueued.
     last: Mutex<Option<Event>>,
 }
 
-// SAFETY: the functions that are called on a finalized buffer are thread-safe; the handles are only read.
+// SAFETY: the functions that are called on a finalized buffer are thread-safe; the handles are only
+// read.
 unsafe impl Send for CommandBuffer {}
 // SAFETY: as above.
 unsafe impl Sync for CommandBuffer {}
@@ -49,7 +51,8 @@ unsafe impl Sync for CommandBuffer {}
 static LEAK: Once = Once::new();
 
 impl CommandBuffer {
-    /// Records steps, none of which enqueues itself, for queues like this one: of the same order and profiling.
+    /// Records steps, none of which enqueues itself, for queues like this one: of the same order
+    /// and profiling.
     pub(crate) fn record(
         queue: &Arc<Queue>,
         sequence: &Sequence,
@@ -128,8 +131,9 @@ impl CommandBuffer {
         let mut handle: cl_mutable_command_khr = std::ptr::null_mut();
         let context = Arc::clone(self.queue.context());
         let pointers = context.pointers()?;
-        // SAFETY: buffer and kernel are alive and the kernel's arguments are set, which the driver copies; the addresses are those of spans in
-        // allocations that the sequence keeps, and that are in use while the buffer is pending; the driver copies the pattern.
+        // SAFETY: buffer and kernel are alive and the kernel's arguments are set, which the driver
+        // copies; the addresses are those of spans in allocations that the sequence keeps, and that
+        // are in use while the buffer is pending; the driver copies the pattern.
         unsafe {
             match work {
                 Work::Kernel(launch) => {
@@ -194,7 +198,8 @@ impl CommandBuffer {
         self.handles.get(at).copied().filter(|handle| !handle.is_null())
     }
 
-    /// Whether memory came or went since the driver was told what its kernels may reach. Its steps are enqueued one by one then.
+    /// Whether memory came or went since the driver was told what its kernels may reach. Its steps
+    /// are enqueued one by one then.
     fn is_outdated(&self) -> Result<bool> {
         let Some(told) = self.told else { return Ok(false) };
         Ok(told != self.queue.context().pointers()?.generation())
@@ -221,8 +226,9 @@ fn updatable_fields(queue: &Queue) -> cl_command_properties_khr {
 }
 
 impl Queue {
-    /// Puts a command buffer on the queue, which is like the one that it was recorded for. The sequence is the one that it was
-    /// recorded from. Where the driver does not take a buffer that is pending, that is waited for.
+    /// Puts a command buffer on the queue, which is like the one that it was recorded for. The
+    /// sequence is the one that it was recorded from. Where the driver does not take a buffer that
+    /// is pending, that is waited for.
     pub(crate) fn run_buffer(
         self: &Arc<Self>,
         buffer: &CommandBuffer,
@@ -242,7 +248,8 @@ impl Queue {
             pending.raw().and_then(RawEvent::wait_for_end)?;
         }
         let event = self.using(sequence.spans(held), || {
-            // SAFETY: queue, buffer and events are alive, and the memory that the commands use is in use.
+            // SAFETY: queue, buffer and events are alive, and the memory that the commands use is
+            // in use.
             self.submit(after, true, |_, queue, wait, event| unsafe {
                 buffer.table.clEnqueueCommandBufferKHR(queues(self, buffer, &queue), buffer.raw, wait, event)
             })

@@ -32,7 +32,8 @@ pub(in crate::driver) fn overlapping() -> Error {
         .remedy("copy through another allocation")
 }
 
-/// Checks the pattern of a fill: 1, 2, 4, … 128 bytes that divide the span and to which the span is aligned.
+/// Checks the pattern of a fill: 1, 2, 4, … 128 bytes that divide the span and to which the span is
+/// aligned.
 pub(in crate::driver) fn check_pattern(to: &Span<'_>, size: usize) -> Result<()> {
     if size.is_power_of_two()
         && size <= 128
@@ -65,8 +66,9 @@ impl Queue {
         })
     }
 
-    /// `copy` gets a queue and events that are alive, while `span` is in use. The host's end, of the same size, is borrowed by the
-    /// caller until this returns, which is when the command has ended, or was not enqueued (`Queue::end_blocking`).
+    /// `copy` gets a queue and events that are alive, while `span` is in use. The host's end, of
+    /// the same size, is borrowed by the caller until this returns, which is when the command has
+    /// ended, or was not enqueued (`Queue::end_blocking`).
     fn copy_blocking(
         self: &Arc<Self>,
         span: Span<'_>,
@@ -97,8 +99,8 @@ impl Queue {
         let pointers = self.context().pointers()?;
         let source = bytes.as_ptr().cast::<c_void>();
         let event = self.using([to].into_iter(), || {
-            // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's live until the event is
-            // complete: below, they go to the retired, or are given up.
+            // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's
+            // live until the event is complete: below, they go to the retired, or are given up.
             self.submit(after, true, |_, queue, wait, event| unsafe {
                 pointers.write(queue, CL_FALSE, to.address(), source, to.size_bytes(), wait, event)
             })
@@ -121,8 +123,8 @@ impl Queue {
         let pointers = self.context().pointers()?;
         to.write(self, |target| {
             self.using([from].into_iter(), || {
-                // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's live, and nobody looks
-                // at them, until the event is complete (`HostSink::write`).
+                // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's
+                // live, and nobody looks at them, until the event is complete (`HostSink::write`).
                 self.submit(after, true, |_, queue, wait, event| unsafe {
                     pointers.read(queue, CL_FALSE, target, from.address(), from.size_bytes(), wait, event)
                 })
@@ -138,14 +140,16 @@ impl Queue {
             if to.size_bytes() == 0 {
                 return self.marker(after);
             }
-            // SAFETY: queue and events are alive, both ends have `size_bytes` bytes, do not overlap and are in use.
+            // SAFETY: queue and events are alive, both ends have `size_bytes` bytes, do not overlap
+            // and are in use.
             self.submit(after, false, |_, queue, wait, event| unsafe {
                 pointers.copy(queue, to.address(), from.address(), to.size_bytes(), wait, event)
             })
         })
     }
 
-    /// Fills with a pattern of 1, 2, 4, … 128 bytes that divides the span and to which the span is aligned.
+    /// Fills with a pattern of 1, 2, 4, … 128 bytes that divides the span and to which the span is
+    /// aligned.
     pub(crate) fn fill(self: &Arc<Self>, to: Span<'_>, pattern: &[u8], after: &[&Event]) -> Result<Event> {
         let size = pattern.len();
         check_pattern(&to, size)?;
@@ -154,7 +158,8 @@ impl Queue {
             if to.size_bytes() == 0 {
                 return self.marker(after);
             }
-            // SAFETY: queue and events are alive, the span is in use; the driver copies the pattern in the call.
+            // SAFETY: queue and events are alive, the span is in use; the driver copies the pattern
+            // in the call.
             self.submit(after, false, |_, queue, wait, event| unsafe {
                 pointers.fill(queue, to.address(), pattern, to.size_bytes(), wait, event)
             })
@@ -172,7 +177,8 @@ impl Queue {
             let submitted = self.submit(after, false, |_, queue, wait, event| unsafe {
                 pointers.prefetch(queue, span.address(), span.size_bytes(), wait, event)
             });
-            // Intel's CPU runtime answers CL_INVALID_VALUE to every such call. Nothing is lost without a hint.
+            // Intel's CPU runtime answers CL_INVALID_VALUE to every such call. Nothing is lost
+            // without a hint.
             submitted.or_else(|error| {
                 log::debug!("memory is not prefetched: {error:#}");
                 self.marker(after)
@@ -180,8 +186,9 @@ impl Queue {
         })
     }
 
-    /// Keeps the place of an advice in the order, and makes the same checks. `clEnqueueMemAdviseINTEL` is not called: its
-    /// extension gives no meaning to any value of advice.
+    /// Keeps the place of an advice in the order, and makes the same checks.
+    /// `clEnqueueMemAdviseINTEL` is not called: its extension gives no meaning to any value of
+    /// advice.
     pub(crate) fn advise(self: &Arc<Self>, span: Span<'_>, after: &[&Event]) -> Result<Event> {
         self.using([span].into_iter(), || self.marker(after))
     }

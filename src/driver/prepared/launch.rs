@@ -117,7 +117,8 @@ impl Kept {
     }
 }
 
-/// An index space that was checked: nothing in it is zero, and group sizes are those that device and kernel take.
+/// An index space that was checked: nothing in it is zero, and group sizes are those that device
+/// and kernel take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WorkSize {
     pub(crate) dimensions: u32,
@@ -165,8 +166,9 @@ impl Kernel {
     /// Enqueues it.
     ///
     /// # Safety
-    /// The queue and the events are alive and of the kernel's context; all arguments are set, and the memory among them is in use
-    /// (see [`Span::begin_use`]). `event` is null or lives through the call.
+    /// The queue and the events are alive and of the kernel's context; all arguments are set, and
+    /// the memory among them is in use (see [`Span::begin_use`]). `event` is null or lives through
+    /// the call.
     pub(in crate::driver) unsafe fn enqueue(
         &mut self,
         size: &WorkSize,
@@ -174,8 +176,8 @@ impl Kernel {
         wait: &[cl_event],
         event: *mut cl_event,
     ) -> Result<()> {
-        // SAFETY: the caller's promise; nobody else has the kernel, and each list of sizes has three entries, of at most three
-        // dimensions.
+        // SAFETY: the caller's promise; nobody else has the kernel, and each list of sizes has
+        // three entries, of at most three dimensions.
         self.with_memory(|kernel| unsafe {
             kernel.program().context().api().clEnqueueNDRangeKernel(
                 queue,
@@ -204,7 +206,8 @@ impl Queue {
         self.launch_in_use(kernel, arguments, memory, size, after)
     }
 
-    /// As [`Queue::launch`], of a kernel that also uses memory that it gets in other ways than as arguments.
+    /// As [`Queue::launch`], of a kernel that also uses memory that it gets in other ways than as
+    /// arguments.
     pub(crate) fn launch_using<'a, 'm: 'a>(
         self: &Arc<Self>,
         kernel: &mut Kernel,
@@ -232,14 +235,16 @@ impl Queue {
         }
         self.using(memory, || {
             kernel.set_all(arguments)?;
-            // SAFETY: queue and events are alive, the arguments were just set, and the memory among them is in use.
+            // SAFETY: queue and events are alive, the arguments were just set, and the memory among
+            // them is in use.
             self.submit(after, false, |_, queue, wait, event| unsafe {
                 kernel.enqueue(size, queue, wait, event)
             })
         })
     }
 
-    /// Checks what [`Queue::launch`] would refuse of the memory, for a launch that runs nothing; and keeps its place.
+    /// Checks what [`Queue::launch`] would refuse of the memory, for a launch that runs nothing;
+    /// and keeps its place.
     pub(crate) fn launch_nothing<'a>(
         self: &Arc<Self>,
         arguments: impl Iterator<Item = Arg<'a>> + Clone,

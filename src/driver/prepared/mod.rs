@@ -1,4 +1,5 @@
-//! Prepared commands: steps, sequences of steps, and how they are put on queues or recorded into command buffers.
+//! Prepared commands: steps, sequences of steps, and how they are put on queues or recorded into
+//! command buffers.
 
 pub(crate) mod command_buffer;
 pub(crate) mod copy;

@@ -1,4 +1,5 @@
-//! Changes of recorded kernels in place (`cl_khr_command_buffer_mutable_dispatch`, 0.9.2 and later).
+//! Changes of recorded kernels in place (`cl_khr_command_buffer_mutable_dispatch`, 0.9.2 and
+//! later).
 
 use std::ffi::c_void;
 
@@ -12,7 +13,8 @@ use crate::driver::sys::{
 use crate::driver::{Device, MutableDispatchSupport};
 use crate::error::{Error, Result};
 
-/// Which kernels of a sequence have got other arguments or index spaces. Used again and again, as its room is kept.
+/// Which kernels of a sequence have got other arguments or index spaces. Used again and again, as
+/// its room is kept.
 #[derive(Default)]
 pub(crate) struct Patches {
     /// Indices of the arguments that are others now.
@@ -51,8 +53,8 @@ impl Patches {
         self.arguments.push(index);
     }
 
-    /// Notes a step with the arguments since the last one, and its index space before if that is another one now. Without
-    /// either there is nothing to note.
+    /// Notes a step with the arguments since the last one, and its index space before if that is
+    /// another one now. Without either there is nothing to note.
     pub(crate) fn end_step(&mut self, step: u32, size: Option<WorkSize>) {
         let arguments_end = self.arguments.len() as u32;
         if size.is_some() || self.patches.last().map_or(0, |last| last.arguments_end) != arguments_end {
@@ -92,11 +94,13 @@ impl Patch {
 }
 
 impl CommandBuffer {
-    /// Brings those of the steps that it holds to what the sequence has, in one call. The next time that it is put on a queue it is
-    /// as if it had been recorded so; what was put on queues before is not changed.
+    /// Brings those of the steps that it holds to what the sequence has, in one call. The next time
+    /// that it is put on a queue it is as if it had been recorded so; what was put on queues before
+    /// is not changed.
     ///
     /// # Errors
-    /// When the device or the driver cannot; what it holds is not known then, and it must be recorded anew.
+    /// When the device or the driver cannot; what it holds is not known then, and it must be
+    /// recorded anew.
     pub(crate) fn update(&self, device: &Device, sequence: &Sequence, patches: &mut Patches) -> Result<()> {
         let support = device.capabilities().mutable_dispatch.filter(MutableDispatchSupport::updates_as_array);
         let support = support.ok_or_else(impossible)?;
@@ -154,8 +158,9 @@ impl CommandBuffer {
         room.types.resize(room.configs.len(), CL_STRUCTURE_TYPE_MUTABLE_DISPATCH_CONFIG_KHR);
         room.starts.extend(room.configs.iter().map(|config| std::ptr::from_ref(config).cast::<c_void>()));
         let table = &device.tables().mutable_dispatch;
-        // SAFETY: the buffer is alive and finalized, and the commands are its own; there are as many types and pointers as
-        // configurations, whose lists live through the call; addresses are those of memory that the sequence keeps.
+        // SAFETY: the buffer is alive and finalized, and the commands are its own; there are as
+        // many types and pointers as configurations, whose lists live through the call; addresses
+        // are those of memory that the sequence keeps.
         unsafe {
             table.clUpdateMutableCommandsKHR(
                 self.native(),

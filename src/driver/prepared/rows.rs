@@ -1,8 +1,9 @@
-//! Memory in rows: boxes of elements within arrays of two or three dimensions, and commands on them.
+//! Memory in rows: boxes of elements within arrays of two or three dimensions, and commands on
+//! them.
 //!
-//! OpenCL copies boxes of buffers only, not of USM, so that each stretch of bytes that lies side by side is a command of its
-//! own here. They run in any order, and one event stands for all. Copies and fills of many rows are kernels instead
-//! (`command/boxes.rs`).
+//! OpenCL copies boxes of buffers only, not of USM, so that each stretch of bytes that lies side by
+//! side is a command of its own here. They run in any order, and one event stands for all. Copies
+//! and fills of many rows are kernels instead (`command/boxes.rs`).
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -15,8 +16,8 @@ use crate::driver::usm::Span;
 use crate::driver::{Api, copy};
 use crate::error::{Error, Result};
 
-/// Which bytes of a piece of memory belong to a box: stretches of equal length, at equal distances. The first begins with the
-/// piece.
+/// Which bytes of a piece of memory belong to a box: stretches of equal length, at equal distances.
+/// The first begins with the piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rows {
     row_bytes: usize,
@@ -32,8 +33,8 @@ impl Rows {
         Self { row_bytes: size_bytes, rows: 1, row_pitch: size_bytes, planes: 1, plane_pitch: size_bytes }
     }
 
-    /// A box of so many elements in an array of so many, slowest dimension first. It is within the array, whose bytes can be
-    /// addressed.
+    /// A box of so many elements in an array of so many, slowest dimension first. It is within the
+    /// array, whose bytes can be addressed.
     pub(crate) fn of_box(shape: [usize; 3], extent: [usize; 3], element_bytes: usize) -> Self {
         if extent.contains(&0) {
             return Self::all(0);
@@ -81,8 +82,8 @@ impl Rows {
         [self.row_bytes, self.rows, self.planes]
     }
 
-    /// The distances from row to row and from plane to plane, in bytes, when they are looked at as rows and planes of a shape; `None`
-    /// where that does not fit them.
+    /// The distances from row to row and from plane to plane, in bytes, when they are looked at as
+    /// rows and planes of a shape; `None` where that does not fit them.
     pub(crate) fn pitches(&self, shape: [usize; 3]) -> Option<[usize; 2]> {
         let [row_bytes, rows, planes] = shape;
         let plane_bytes = rows.checked_mul(row_bytes)?;
@@ -96,7 +97,8 @@ impl Rows {
         }
     }
 
-    /// For a copy of one to the other, as many bytes: offsets and length of each piece that is a stretch of both.
+    /// For a copy of one to the other, as many bytes: offsets and length of each piece that is a
+    /// stretch of both.
     fn pieces(from: Self, to: Self) -> impl Iterator<Item = (usize, usize, usize)> {
         let (mut from, mut to) = (from.stretches(), to.stretches());
         let (mut source, mut target) = ((0, 0), (0, 0));
@@ -171,14 +173,16 @@ impl Queue {
         self.using([span].into_iter(), || self.copy_pieces(pieces, after))
     }
 
-    /// Copies from the first to the second of each; they are of one size, do not overlap and are in use.
+    /// Copies from the first to the second of each; they are of one size, do not overlap and are in
+    /// use.
     fn copy_pieces<'s>(
         self: &Arc<Self>,
         pieces: impl Iterator<Item = Result<(Span<'s>, Span<'s>)>>,
         after: &[&Event],
     ) -> Result<Event> {
         let pointers = self.context().pointers()?;
-        // SAFETY: queue and events are alive, both ends have `size_bytes` bytes, do not overlap and are in use.
+        // SAFETY: queue and events are alive, both ends have `size_bytes` bytes, do not overlap and
+        // are in use.
         self.submit_each(pieces, after, false, |(from, to), queue, wait, event| unsafe {
             let size_bytes = to.size_bytes();
             pointers.copy(queue, to.address(), from.address(), size_bytes, wait, event)
@@ -200,8 +204,9 @@ impl Queue {
             Ok((source.as_ptr().cast::<c_void>(), to.0.part(target, size)?))
         });
         let submitted = self.using([to.0].into_iter(), || {
-            // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's live until the event is
-            // complete, or what was abandoned has ended: below, they go to the retired, or are given up.
+            // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's
+            // live until the event is complete, or what was abandoned has ended: below, they go to
+            // the retired, or are given up.
             self.submit_each(pieces, after, true, |(from, to), queue, wait, event| unsafe {
                 pointers.write(queue, CL_FALSE, to.address(), *from, to.size_bytes(), wait, event)
             })
@@ -211,7 +216,8 @@ impl Queue {
         submitted
     }
 
-    /// Copies to host memory, which is kept, and out of the host's reach, until the copies have ended.
+    /// Copies to host memory, which is kept, and out of the host's reach, until the copies have
+    /// ended.
     pub(crate) fn read_rows(
         self: &Arc<Self>,
         from: (Span<'_>, Rows),
@@ -225,8 +231,9 @@ impl Queue {
                 Ok((from.0.part(source, size)?, start.wrapping_byte_add(target)))
             });
             self.using([from.0].into_iter(), || {
-                // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's live, and nobody looks
-                // at them, until the event is complete, or what was abandoned has ended (`HostSink::write`).
+                // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's
+                // live, and nobody looks at them, until the event is complete, or what was
+                // abandoned has ended (`HostSink::write`).
                 self.submit_each(pieces, after, true, |(from, to), queue, wait, event| unsafe {
                     pointers.read(queue, CL_FALSE, *to, from.address(), from.size_bytes(), wait, event)
                 })
@@ -234,7 +241,8 @@ impl Queue {
         })
     }
 
-    /// Fills each row with a pattern of 1, 2, 4, … 128 bytes that divides it and to which it is aligned.
+    /// Fills each row with a pattern of 1, 2, 4, … 128 bytes that divides it and to which it is
+    /// aligned.
     pub(crate) fn fill_rows(
         self: &Arc<Self>,
         to: (Span<'_>, Rows),
@@ -248,19 +256,21 @@ impl Queue {
             Ok(stretch)
         });
         self.using([to.0].into_iter(), || {
-            // SAFETY: queue and events are alive, the span is in use; the driver copies the pattern in the call.
+            // SAFETY: queue and events are alive, the span is in use; the driver copies the pattern
+            // in the call.
             self.submit_each(pieces, after, false, |to, queue, wait, event| unsafe {
                 pointers.fill(queue, to.address(), pattern, to.size_bytes(), wait, event)
             })
         })
     }
 
-    /// Enqueues a command for each piece, all after the same events and in any order. The event, which is there when
-    /// `want_event`, stands for all; as [`Queue::submit`] for what `enqueue` must do.
+    /// Enqueues a command for each piece, all after the same events and in any order. The event,
+    /// which is there when `want_event`, stands for all; as [`Queue::submit`] for what `enqueue`
+    /// must do.
     ///
     /// # Errors
-    /// When a piece fails; what was enqueued before it has ended then, unless the driver does not wait for it
-    /// ([`Queue::abandoned`]).
+    /// When a piece fails; what was enqueued before it has ended then, unless the driver does not
+    /// wait for it ([`Queue::abandoned`]).
     fn submit_each<P>(
         self: &Arc<Self>,
         pieces: impl Iterator<Item = Result<P>>,
@@ -350,7 +360,8 @@ mod tests {
 
         #[test]
         fn pieces_pair_the_bytes_of_both((a, _, from) in boxes(), (b, _, to) in boxes()) {
-            // The element of one has as many bytes as the other has elements, so that both have as many bytes.
+            // The element of one has as many bytes as the other has elements, so that both have as
+            // many bytes.
             let (from, to) = (Rows::of_box(a, from, to.iter().product()), Rows::of_box(b, to, from.iter().product()));
             let pieces: Vec<_> = Rows::pieces(from, to).collect();
             let lengths: usize = pieces.iter().map(|piece| piece.2).sum();

@@ -1,5 +1,6 @@
-//! Putting sequences on queues. On a queue in order the order of the steps is all there is to it: the last one has an event,
-//! and the first, which tells when they begin. Out of order, each step has one, and waits for those that it names.
+//! Putting sequences on queues. On a queue in order the order of the steps is all there is to it:
+//! the last one has an event, and the first, which tells when they begin. Out of order, each step
+//! has one, and waits for those that it names.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,10 +27,12 @@ pub(crate) struct Mode {
 }
 
 impl Queue {
-    /// Puts some steps of a sequence on the queue, after events. The event is complete when all of them are.
+    /// Puts some steps of a sequence on the queue, after events. The event is complete when all of
+    /// them are.
     ///
     /// # Errors
-    /// When the host accesses memory that they use, or the driver refuses one; those before have ended then, unless the driver does not wait for them ([`Queue::abandoned`]).
+    /// When the host accesses memory that they use, or the driver refuses one; those before have
+    /// ended then, unless the driver does not wait for them ([`Queue::abandoned`]).
     pub(crate) fn run(
         self: &Arc<Self>,
         sequence: &Sequence,
@@ -203,8 +206,8 @@ impl Queue {
         Event::new(Arc::clone(self), Some(event), 0, 0)
     }
 
-    /// Puts the work of a step on this queue; no event when its place is null. What it uses is in use, and stays so until
-    /// a command that comes behind it is counted.
+    /// Puts the work of a step on this queue; no event when its place is null. What it uses is in
+    /// use, and stays so until a command that comes behind it is counted.
     fn enqueue(
         &self,
         work: &Work,
@@ -213,8 +216,8 @@ impl Queue {
         event: *mut cl_event,
     ) -> Result<()> {
         let api = self.context().api();
-        // SAFETY: queue and events are alive, the addresses are those of spans of so many bytes in allocations that the sequence
-        // keeps and that are in use; the driver copies the pattern.
+        // SAFETY: queue and events are alive, the addresses are those of spans of so many bytes in
+        // allocations that the sequence keeps and that are in use; the driver copies the pattern.
         unsafe {
             match work {
                 Work::Kernel(launch) => {

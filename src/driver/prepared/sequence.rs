@@ -97,7 +97,8 @@ impl Sequence {
     /// Adds a step that waits for earlier ones. The label names it in errors ("node 7").
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) for memory or a kernel of another context, and beyond 2³² − 1 steps or waits.
+    /// [`Invalid`](crate::ErrorKind::Invalid) for memory or a kernel of another context, and beyond
+    /// 2³² − 1 steps or waits.
     pub(crate) fn push(&mut self, step: Step, after: &[u32], label: u32) -> Result<u32> {
         let index = self.entries.len();
         let (Ok(id), Ok(waits_end)) = (u32::try_from(index), u32::try_from(self.waits.len() + after.len()))
@@ -127,11 +128,13 @@ impl Sequence {
         Ok(())
     }
 
-    /// Gives a step that is a kernel other arguments, as many as it has and of its kinds and sizes, and another index space. What changes
-    /// is noted in `patches`. What was put on queues before is not changed.
+    /// Gives a step that is a kernel other arguments, as many as it has and of its kinds and sizes,
+    /// and another index space. What changes is noted in `patches`. What was put on queues before
+    /// is not changed.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) for memory of another context; nothing has changed then.
+    /// [`Invalid`](crate::ErrorKind::Invalid) for memory of another context; nothing has changed
+    /// then.
     pub(crate) fn set_kernel<'a>(
         &mut self,
         index: usize,
@@ -159,8 +162,9 @@ impl Sequence {
         Ok(())
     }
 
-    /// Gives an argument by value of a step that is a kernel other bytes, as many as it has. If it changes, it is noted in `patches`, as
-    /// one of the step that comes next. What was put on queues before is not changed.
+    /// Gives an argument by value of a step that is a kernel other bytes, as many as it has. If it
+    /// changes, it is noted in `patches`, as one of the step that comes next. What was put on
+    /// queues before is not changed.
     pub(crate) fn set_value(
         &mut self,
         index: usize,

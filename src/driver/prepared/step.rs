@@ -26,8 +26,8 @@ pub(in crate::driver) enum Work {
     Other(Enqueue),
 }
 
-/// A launch. The kernel object is shared, so the arguments are set whenever the step is put on a queue or recorded; what
-/// the object has already is not set again.
+/// A launch. The kernel object is shared, so the arguments are set whenever the step is put on a
+/// queue or recorded; what the object has already is not set again.
 pub(in crate::driver) struct Launch {
     pub(in crate::driver) kernel: Arc<SharedKernel>,
     pub(in crate::driver) arguments: Box<[Kept]>,
@@ -64,7 +64,8 @@ impl Step {
         Ok(Self::new(work, [Arc::clone(from.allocation()), Arc::clone(to.allocation())]))
     }
 
-    /// A fill with a pattern of 1, 2, 4, … 128 bytes that divides the span and to which the span is aligned.
+    /// A fill with a pattern of 1, 2, 4, … 128 bytes that divides the span and to which the span is
+    /// aligned.
     pub(crate) fn fill(to: Span<'_>, pattern: &[u8]) -> Result<Self> {
         copy::check_pattern(&to, pattern.len())?;
         let work = match to.size_bytes() {

@@ -70,7 +70,8 @@ impl Build {
 }
 
 impl Drop for Build {
-    /// Waits for a program that is being built: a process that ends while Intel's driver compiles dies of a segmentation fault.
+    /// Waits for a program that is being built: a process that ends while Intel's driver compiles
+    /// dies of a segmentation fault.
     fn drop(&mut self) {
         self.0.given_up.store(true, Ordering::Release);
         if !self.is_over() {

@@ -25,14 +25,17 @@ use crate::graph::plan::partition::{Partition, partition};
 use crate::memory::buffer::{self, Requirement};
 use crate::{Context, Device, Error, Event, Queue, Result};
 
-/// A graph that is ready to run, again and again (section 7.5.1); from [`Graph::finalize`](crate::Graph::finalize).
+/// A graph that is ready to run, again and again (section 7.5.1); from
+/// [`Graph::finalize`](crate::Graph::finalize).
 ///
-/// It is put on a queue like one command: [`Queue::submit_graph`], or [`Command::graph`](crate::Command::graph) for one with
-/// dependencies. On a recording queue, and when it is added to another graph, it becomes a sub-graph.
-/// One instance runs at a time: a submission waits for the one before it, on whatever queue (section 7.6.5).
+/// It is put on a queue like one command: [`Queue::submit_graph`], or
+/// [`Command::graph`](crate::Command::graph) for one with dependencies. On a recording queue, and
+/// when it is added to another graph, it becomes a sub-graph. One instance runs at a time: a
+/// submission waits for the one before it, on whatever queue (section 7.6.5).
 ///
-/// A handle: clones are of the same executable, and equal. It keeps alive all that its commands use, the graph that it was
-/// made from not needed; it may be dropped while it runs. It may be submitted by many threads.
+/// A handle: clones are of the same executable, and equal. It keeps alive all that its commands
+/// use, the graph that it was made from not needed; it may be dropped while it runs. It may be
+/// submitted by many threads.
 #[derive(Clone)]
 #[must_use = "an executable graph does nothing until it is submitted"]
 pub struct ExecutableGraph(Arc<Inner>);
@@ -70,12 +73,13 @@ pub(in crate::graph) struct State {
     pub(in crate::graph) patches: Patches,
 }
 
-/// A part of an executable graph that is run as one: what is given to the device at once, or a host task.
+/// A part of an executable graph that is run as one: what is given to the device at once, or a host
+/// task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PartitionInfo {
-    /// The numbers of its nodes ([`Node::index`](crate::Node::index)), each behind those that it depends on. Those of a sub-graph have
-    /// its number.
+    /// The numbers of its nodes ([`Node::index`](crate::Node::index)), each behind those that it
+    /// depends on. Those of a sub-graph have its number.
     pub nodes: Vec<usize>,
     /// The places in the list of the partitions that it waits for.
     pub after: Vec<usize>,
@@ -181,7 +185,8 @@ impl ExecutableGraph {
         self.0.seen.store(changes, Ordering::Relaxed);
     }
 
-    /// Says in the log, once, that nodes of the graph were changed and this was not updated with them.
+    /// Says in the log, once, that nodes of the graph were changed and this was not updated with
+    /// them.
     #[inline]
     pub(in crate::graph) fn warn_if_behind(&self) {
         let Inner { options, changes, seen, warned, graph, id, .. } = &*self.0;
@@ -216,14 +221,17 @@ impl ExecutableGraph {
         self.0.partitions.iter().zip(&state.device).map(info).collect()
     }
 
-    /// The handles (`cl_command_buffer_khr`) of the command buffers that its partitions are recorded in for queues like this one, in
-    /// order; for use with OpenCL directly. None where no command buffer is used.
+    /// The handles (`cl_command_buffer_khr`) of the command buffers that its partitions are
+    /// recorded in for queues like this one, in order; for use with OpenCL directly. None where no
+    /// command buffer is used.
     ///
-    /// They stay valid while the executable lives and is not updated, and belong to it: release none. What is enqueued with
-    /// them is not known to the library: keep the executable until it has ended, and order it with its submissions.
+    /// They stay valid while the executable lives and is not updated, and belong to it: release
+    /// none. What is enqueued with them is not known to the library: keep the executable until it
+    /// has ended, and order it with its submissions.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) for a queue of another context or device; when the driver refuses to record.
+    /// [`Invalid`](crate::ErrorKind::Invalid) for a queue of another context or device; when the
+    /// driver refuses to record.
     pub fn native_command_buffers(&self, queue: &Queue) -> Result<Vec<*mut std::ffi::c_void>> {
         self.check(queue)?;
         let mut state = self.state();
@@ -275,13 +283,14 @@ impl ExecutableGraph {
         &self.0
     }
 
-    /// The first part, where it is all there is and for the device, so that it can be put on a queue at once.
+    /// The first part, where it is all there is and for the device, so that it can be put on a
+    /// queue at once.
     pub(in crate::graph) fn is_one_device_part(&self) -> bool {
         matches!(self.0.partitions.as_slice(), [Partition { host: false, .. }])
     }
 
-    /// Puts a part for the device on a driver's queue of its context and device, behind events and its last run, as the part was when it
-    /// was submitted.
+    /// Puts a part for the device on a driver's queue of its context and device, behind events and
+    /// its last run, as the part was when it was submitted.
     pub(in crate::graph) fn run(
         &self,
         index: usize,
@@ -334,7 +343,8 @@ impl ExecutableGraph {
         part.is_some_and(|part| part.exec.replay.strategy() == ReplayStrategy::Enqueue)
     }
 
-    /// The number of a part's sequence, and for each command of it the numbers of its nodes and what it is.
+    /// The number of a part's sequence, and for each command of it the numbers of its nodes and
+    /// what it is.
     pub(in crate::graph) fn commands_of(&self, index: usize) -> (u64, Vec<(Vec<usize>, String)>) {
         let state = self.state();
         let Some(Some(PartitionState { exec: part, .. })) = state.device.get(index) else {

@@ -19,7 +19,8 @@ pub(crate) struct Options {
     pub(crate) wait_for_interpreter: bool,
 }
 
-/// Properties of an executable graph to be made (sections 7.5.3 and 7.5.4); from [`Graph::finalizer`].
+/// Properties of an executable graph to be made (sections 7.5.3 and 7.5.4); from
+/// [`Graph::finalizer`].
 #[must_use = "an executable graph is made by `finalize`"]
 #[derive(Debug)]
 pub struct Finalizer<'a> {
@@ -34,27 +35,33 @@ impl Finalizer<'_> {
         self
     }
 
-    /// Submissions to queues with profiling are measured: [`Event::profiling`](crate::Event::profiling) from the first node's
-    /// start to the last node's end, [`ExecutableGraph::timeline`] node by node. It makes them slower.
+    /// Submissions to queues with profiling are measured:
+    /// [`Event::profiling`](crate::Event::profiling) from the first node's start to the last node's
+    /// end, [`ExecutableGraph::timeline`] node by node. It makes them slower.
     pub fn profiling(mut self) -> Self {
         self.options.profiling = true;
         self
     }
 
-    /// How the graph is put on queues, instead of the way that the library knows to be the fastest on the device.
+    /// How the graph is put on queues, instead of the way that the library knows to be the fastest
+    /// on the device.
     pub fn strategy(mut self, strategy: ReplayStrategy) -> Self {
         self.options.strategy = strategy;
         self
     }
 
-    /// Waits in [`finalize`](Self::finalize) for the program of the [interpreter](ReplayStrategy::Interpreter).
+    /// Waits in [`finalize`](Self::finalize) for the program of the
+    /// [interpreter](ReplayStrategy::Interpreter).
     ///
-    /// Building it takes seconds if the cache of programs does not have it. Without this function, a thread of the library
-    /// builds it. Submissions launch nodes one by one until it is ready, with the same results. If the build fails, nodes
-    /// stay launched, and [`ExecutableGraph::not_interpreted`] says why. Dropping the executable waits for a running build,
-    /// because Intel's driver does not survive the end of a process while it compiles.
+    /// Building it takes seconds if the cache of programs does not have it. Without this function,
+    /// a thread of the library builds it. Submissions launch nodes one by one until it is ready,
+    /// with the same results. If the build fails, nodes stay launched, and
+    /// [`ExecutableGraph::not_interpreted`] says why. Dropping the executable waits for a running
+    /// build, because Intel's driver does not survive the end of a process while it compiles.
     ///
-    /// In contexts with [`graph_interpreter(Some(true))`](crate::ContextBuilder::graph_interpreter), `finalize` always waits.
+    /// In contexts with
+    /// [`graph_interpreter(Some(true))`](crate::ContextBuilder::graph_interpreter), `finalize`
+    /// always waits.
     pub fn wait_for_interpreter(mut self) -> Self {
         self.options.wait_for_interpreter = true;
         self
@@ -63,8 +70,8 @@ impl Finalizer<'_> {
     /// Makes the executable graph.
     ///
     /// # Errors
-    /// As [`Graph::finalize`]; [`FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) for command buffers on a device that
-    /// has none.
+    /// As [`Graph::finalize`]; [`FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) for
+    /// command buffers on a device that has none.
     pub fn finalize(self) -> Result<ExecutableGraph> {
         let frozen = self.graph.inner().freeze()?;
         let graph = frozen.graph();
@@ -73,14 +80,15 @@ impl Finalizer<'_> {
 }
 
 impl Graph {
-    /// An executable graph of what is in the graph now (section 7.5.5, `finalize`). Later changes of the graph do not reach it;
-    /// the graph can be changed and finalized again.
+    /// An executable graph of what is in the graph now (section 7.5.5, `finalize`). Later changes
+    /// of the graph do not reach it; the graph can be changed and finalized again.
     ///
-    /// Kernels were built when their nodes were added. Everything is checked here that can be, and prepared: submissions
-    /// only put commands on a queue.
+    /// Kernels were built when their nodes were added. Everything is checked here that can be, and
+    /// prepared: submissions only put commands on a queue.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) for a cycle, and what a queue would refuse a command for, with the node.
+    /// [`Invalid`](crate::ErrorKind::Invalid) for a cycle, and what a queue would refuse a command
+    /// for, with the node.
     pub fn finalize(&self) -> Result<ExecutableGraph> {
         self.finalizer().finalize()
     }

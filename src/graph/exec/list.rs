@@ -75,8 +75,8 @@ impl Tasks {
         Some((segment, (task - self.segments.get(segment)?.tasks.start) as usize))
     }
 
-    /// Writes the nodes of a run, and puts what they use into the sequence. Gives the step, and for each node its task; those that do
-    /// nothing have none.
+    /// Writes the nodes of a run, and puts what they use into the sequence. Gives the step, and for
+    /// each node its task; those that do nothing have none.
     ///
     /// # Errors
     /// What a queue would refuse a command for, with the node.
@@ -142,8 +142,8 @@ impl Tasks {
         Ok((step(&self.list, &program, segment, names.text()), tasks))
     }
 
-    /// Whether a command can be put in the place of a task's: its kernel is in the program of the segment, it is small, and it needs no
-    /// other size of groups.
+    /// Whether a command can be put in the place of a task's: its kernel is in the program of the
+    /// segment, it is small, and it needs no other size of groups.
     ///
     /// # Errors
     /// What a queue would refuse the command for.
@@ -190,7 +190,8 @@ impl Tasks {
         Some(start..start + place.kind.size_bytes() as usize)
     }
 
-    /// Puts another command that [fits](Self::fits) in the place of a task's. Replays on their way keep what they began with.
+    /// Puts another command that [fits](Self::fits) in the place of a task's. Replays on their way
+    /// keep what they began with.
     ///
     /// # Errors
     /// When there is no memory. Nothing is changed then.
@@ -230,7 +231,8 @@ impl Tasks {
         Ok(())
     }
 
-    /// Writes what [differs](CommandKind::differs_in_arguments) into the block of a task. Replays on their way keep what they began with.
+    /// Writes what [differs](CommandKind::differs_in_arguments) into the block of a task. Replays
+    /// on their way keep what they began with.
     ///
     /// # Errors
     /// For memory of another context.

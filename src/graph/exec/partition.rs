@@ -1,4 +1,5 @@
-//! A partition for the device: its prepared steps, how they are put on queues, and whether other steps may be better.
+//! A partition for the device: its prepared steps, how they are put on queues, and whether other
+//! steps may be better.
 
 use std::sync::Arc;
 
@@ -19,7 +20,8 @@ use crate::graph::plan::unit::PartitionPlan;
 
 /// Kernels that are small by their range, from which on they are interpreted at once.
 const MANY_NODES: usize = 32;
-/// Fewer are interpreted once so many of them were launched, which took some tens of milliseconds: then it is worth building a program.
+/// Fewer are interpreted once so many of them were launched, which took some tens of milliseconds:
+/// then it is worth building a program.
 const MANY_LAUNCHES: usize = 4096;
 /// Work-items of a kernel that may be small.
 const MANY_ITEMS: usize = 1 << 16;
@@ -41,7 +43,8 @@ enum InterpreterPolicy {
     Always,
 }
 
-/// What the environment says of [`ContextBuilder::graph_interpreter`](crate::ContextBuilder::graph_interpreter).
+/// What the environment says of
+/// [`ContextBuilder::graph_interpreter`](crate::ContextBuilder::graph_interpreter).
 pub(crate) fn interpreter_of_environment() -> Option<bool> {
     crate::environment::switch("OCLAVE_GRAPH_INTERPRETER")
 }
@@ -53,7 +56,8 @@ pub(in crate::graph) struct PartitionExec {
     tuning: Tuning,
     /// It was replayed often.
     is_frequent: bool,
-    /// What its next run comes behind: the event of its last run, and of those that failed half-way and may run on.
+    /// What its next run comes behind: the event of its last run, and of those that failed half-way
+    /// and may run on.
     last: Vec<Event>,
 }
 
@@ -126,7 +130,8 @@ impl PartitionExec {
             },
         }
         let mut surveyed = survey(source)?;
-        // Images that become known meanwhile make other programs, which want interpreters of their own.
+        // Images that become known meanwhile make other programs, which want interpreters of their
+        // own.
         let mut waits = if options.wait_for_interpreter { MOST_WAITS } else { 0 };
         let survey = loop {
             match surveyed {
@@ -164,8 +169,8 @@ impl PartitionExec {
         *self = Self { last: std::mem::take(&mut self.last), ..new };
     }
 
-    /// What is better for the next replay than the steps that there are: what was being built is, a race is over, or it is replayed
-    /// often by now. Counts the replay.
+    /// What is better for the next replay than the steps that there are: what was being built is, a
+    /// race is over, or it is replayed often by now. Counts the replay.
     pub(in crate::graph) fn better(&mut self) -> Option<Better> {
         match std::mem::replace(&mut self.tuning, Tuning::Settled) {
             Tuning::Settled => None,
@@ -201,8 +206,8 @@ impl PartitionExec {
         }
     }
 
-    /// Gives its nodes other values and memory in its own steps, and in those that run in turns with them, by a function that gets the
-    /// steps and where nodes are in them.
+    /// Gives its nodes other values and memory in its own steps, and in those that run in turns
+    /// with them, by a function that gets the steps and where nodes are in them.
     ///
     /// # Errors
     /// When its own steps do not take them. A race with others that do not is cancelled.

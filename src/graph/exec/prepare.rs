@@ -52,11 +52,11 @@ pub(crate) struct PreparedPart {
     pub(in crate::graph) launched: LaunchReasons,
 }
 
-/// The prepared commands of a plan, each with the steps that it waits for; a task list is one step. `places` tells where the nodes went,
-/// `programs` are those of the plan.
+/// The prepared commands of a plan, each with the steps that it waits for; a task list is one step.
+/// `places` tells where the nodes went, `programs` are those of the plan.
 ///
-/// Nodes that do nothing become no step, unless they replace many edges: between a hundred nodes and a hundred others, one
-/// join is cheaper than ten thousand edges.
+/// Nodes that do nothing become no step, unless they replace many edges: between a hundred nodes
+/// and a hundred others, one join is cheaper than ten thousand edges.
 ///
 /// # Errors
 /// What a queue would refuse a command for, with the node.

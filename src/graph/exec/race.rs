@@ -1,6 +1,7 @@
 //! Races: the first replays of an executable run by several plans in turn, and the fastest stays.
 //!
-//! Whole replays are compared, on a queue of the library's own that measures them, of the same order as the user's.
+//! Whole replays are compared, on a queue of the library's own that measures them, of the same
+//! order as the user's.
 
 use std::sync::Arc;
 
@@ -75,7 +76,8 @@ impl PlanRace {
         &mut self.candidates
     }
 
-    /// Looks at the times of the last round, if it has ended; whether another one is to be measured.
+    /// Looks at the times of the last round, if it has ended; whether another one is to be
+    /// measured.
     pub(in crate::graph) fn wants_another(&mut self) -> bool {
         if let Some(running) = self.running.take() {
             match running.end.status() {
@@ -109,8 +111,8 @@ impl PlanRace {
         winner(&self.best).map(|candidate| self.candidates.swap_remove(candidate))
     }
 
-    /// Puts the present plan's sequence, or that of the candidate whose turn it is, on a queue that measures it, behind events and, on a
-    /// queue in order, what is there.
+    /// Puts the present plan's sequence, or that of the candidate whose turn it is, on a queue that
+    /// measures it, behind events and, on a queue in order, what is there.
     pub(in crate::graph) fn run(
         &mut self,
         present: &Sequence,
@@ -146,7 +148,8 @@ impl PlanRace {
     }
 }
 
-/// The number of the candidate that is the fastest, by the times of the present plan and of each candidate.
+/// The number of the candidate that is the fastest, by the times of the present plan and of each
+/// candidate.
 fn winner(times: &[f64]) -> Option<usize> {
     let (now, candidates) = times.split_first()?;
     let (fastest, time) = candidates.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1))?;

@@ -1,4 +1,5 @@
-//! Bringing executables up to date: what is due for a submission, and better steps where there are some.
+//! Bringing executables up to date: what is due for a submission, and better steps where there are
+//! some.
 
 use std::sync::RwLockReadGuard;
 
@@ -70,8 +71,9 @@ impl PartitionExec {
 }
 
 impl ExecutableGraph {
-    /// Brings a partition up to date. For a submission to come it is planned again where a command does not fit where it was, or where
-    /// tuning has found something better; what is due is applied then, unless a deferred submission needs what there is.
+    /// Brings a partition up to date. For a submission to come it is planned again where a command
+    /// does not fit where it was, or where tuning has found something better; what is due is
+    /// applied then, unless a deferred submission needs what there is.
     ///
     /// # Errors
     /// What a queue would refuse a command for, with the node.
@@ -128,7 +130,8 @@ impl ExecutableGraph {
         let nodes = partition.nodes.as_slice();
         let source = Source { flat: &flat, nodes, partition: index as u32, queue, options };
         let new = match better {
-            // Steps that won were made for the nodes as they were before a command came that does not fit.
+            // Steps that won were made for the nodes as they were before a command came that does
+            // not fit.
             Some(Better::Steps(steps)) if !versions.must_plan() => {
                 (exec.with_steps(source, steps.steps), steps.places)
             }

@@ -1,8 +1,9 @@
 //! Parts of executable graphs as commands, and how a graph is submitted.
 //!
-//! A graph that is one partition for the device is one command. Others are several on a queue of their own, out of order, each
-//! behind those that it waits for; the queue that the graph is submitted to sees what comes before all of them, and one
-//! command behind all of them, which has the graph's event.
+//! A graph that is one partition for the device is one command. Others are several on a queue of
+//! their own, out of order, each behind those that it waits for; the queue that the graph is
+//! submitted to sees what comes before all of them, and one command behind all of them, which has
+//! the graph's event.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -71,7 +72,8 @@ impl fmt::Debug for GraphPart {
 }
 
 impl ExecutableGraph {
-    /// Submits it to a queue of its context and device. One instance runs at a time, so it comes behind the last submission.
+    /// Submits it to a queue of its context and device. One instance runs at a time, so it comes
+    /// behind the last submission.
     pub(crate) fn submit<'a>(
         &self,
         queue: &Queue,
@@ -131,8 +133,9 @@ impl ExecutableGraph {
         Ok(Event::of_graph(self.id(), self.is_measured(), end, events))
     }
 
-    /// Puts all parts on the queue for parts; gives their events to `events`. Host tasks wait until all of the graph is
-    /// submitted: when one of them waits for the queue, what comes behind the graph is there, and is found to wait for the task.
+    /// Puts all parts on the queue for parts; gives their events to `events`. Host tasks wait until
+    /// all of the graph is submitted: when one of them waits for the queue, what comes behind the
+    /// graph is there, and is found to wait for the task.
     fn put_parts(
         &self,
         lane: &Queue,

@@ -25,11 +25,13 @@ pub(in crate::graph) struct Survey {
     pub(in crate::graph) programs: Vec<Arc<InterpreterProgram>>,
 }
 
-/// A program of kernels, by address, and the number of its interpreter program, or of the reason why there is none.
+/// A program of kernels, by address, and the number of its interpreter program, or of the reason
+/// why there is none.
 type Numbers = HashMap<usize, Result<u32, u32>>;
 
 impl Survey {
-    /// Looks at commands, with numbers for messages. Has interpreter programs that nobody built yet built in the background.
+    /// Looks at commands, with numbers for messages. Has interpreter programs that nobody built yet
+    /// built in the background.
     ///
     /// # Errors
     /// What a queue would refuse a command for, with the node.

@@ -25,28 +25,30 @@ pub enum Detail {
 }
 
 impl Graph {
-    /// The nodes and edges in DOT, the language of Graphviz. Also while a queue records to the graph, and for a graph with
-    /// a cycle.
+    /// The nodes and edges in DOT, the language of Graphviz. Also while a queue records to the
+    /// graph, and for a graph with a cycle.
     pub fn to_dot(&self, detail: Detail) -> String {
         let mut state = self.inner().state();
         state.follow_all();
         state.dot(self.id(), detail)
     }
 
-    /// Writes a drawing to a file, which replaces what was there: DOT to `*.dot`, a picture to `*.svg`. For pictures the
-    /// program `dot` of Graphviz has to be on the machine.
+    /// Writes a drawing to a file, which replaces what was there: DOT to `*.dot`, a picture to
+    /// `*.svg`. For pictures the program `dot` of Graphviz has to be on the machine.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) for other endings, and when the file cannot be written;
-    /// [`FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) for pictures without Graphviz.
+    /// [`Invalid`](crate::ErrorKind::Invalid) for other endings, and when the file cannot be
+    /// written; [`FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) for pictures without
+    /// Graphviz.
     pub fn print(&self, path: impl AsRef<Path>, detail: Detail) -> Result<()> {
         print(path.as_ref(), || self.to_dot(detail)).map_err(|error| self.inner().at(error))
     }
 }
 
 impl ExecutableGraph {
-    /// The commands and their order in DOT, those of sub-graphs included; with a frame around the nodes that one launch of the interpreter
-    /// runs ([`segments`](Self::segments)). Numbers are those of the nodes of the graph that it was made from.
+    /// The commands and their order in DOT, those of sub-graphs included; with a frame around the
+    /// nodes that one launch of the interpreter runs ([`segments`](Self::segments)). Numbers are
+    /// those of the nodes of the graph that it was made from.
     pub fn to_dot(&self, detail: Detail) -> String {
         let mut dot = format!("digraph executable_{} {{\n    node [shape=box];\n", self.id());
         let segments = self.segments_of_flat();

@@ -6,16 +6,19 @@ use crate::ExecutableGraph;
 use crate::graph::exec::prepare::Steps;
 use crate::program::Shape;
 
-/// Nodes that one launch of the interpreter runs ([`ReplayStrategy::Interpreter`](crate::ReplayStrategy::Interpreter)); from
+/// Nodes that one launch of the interpreter runs
+/// ([`ReplayStrategy::Interpreter`](crate::ReplayStrategy::Interpreter)); from
 /// [`ExecutableGraph::segments`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SegmentInfo {
     /// The place of its partition in [`ExecutableGraph::partitions`].
     pub partition: usize,
-    /// The numbers of the nodes ([`Node::index`](crate::Node::index)) in the order in which they run; those of a sub-graph have its number.
+    /// The numbers of the nodes ([`Node::index`](crate::Node::index)) in the order in which they
+    /// run; those of a sub-graph have its number.
     pub nodes: Vec<usize>,
-    /// Work-groups of the launch. Several share nodes that do not depend on each other, or have chains of nodes each.
+    /// Work-groups of the launch. Several share nodes that do not depend on each other, or have
+    /// chains of nodes each.
     pub groups: usize,
     /// Work-items of a group: one runs those of a node in turn, more share them.
     pub group_size: usize,
@@ -82,8 +85,8 @@ impl ExecutableGraph {
         all
     }
 
-    /// The nodes that the interpreter does not run, by the reason why, host tasks left out. Where it is not used at all these are all
-    /// nodes.
+    /// The nodes that the interpreter does not run, by the reason why, host tasks left out. Where
+    /// it is not used at all these are all nodes.
     pub fn not_interpreted(&self) -> Vec<NotInterpreted> {
         let mut nodes: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (partition, all) in self.inner().partitions.iter().map(|partition| &partition.nodes).enumerate() {

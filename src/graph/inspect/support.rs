@@ -4,20 +4,26 @@ use crate::Device;
 use crate::graph::exec::partition::interpreter_of_environment;
 use crate::graph::exec::strategy::ReplayStrategy;
 
-/// How graphs are run on a device (section 7.3, aspects `ext_oneapi_graph` and `ext_oneapi_limited_graph`), by contexts for which
-/// [`graph_interpreter`](crate::ContextBuilder::graph_interpreter) says what the environment says. All devices run all graphs, with the same results.
+/// How graphs are run on a device (section 7.3, aspects `ext_oneapi_graph` and
+/// `ext_oneapi_limited_graph`), by contexts for which
+/// [`graph_interpreter`](crate::ContextBuilder::graph_interpreter) says what the environment says.
+/// All devices run all graphs, with the same results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GraphSupport {
-    /// The way that is taken unless another is asked for. Unless the interpreter is switched on this is the way for all that its lists
-    /// do not run: which nodes they do is decided for each graph.
+    /// The way that is taken unless another is asked for. Unless the interpreter is switched on
+    /// this is the way for all that its lists do not run: which nodes they do is decided for each
+    /// graph.
     pub strategy: ReplayStrategy,
     /// Whether [`ReplayStrategy::CommandBuffer`] can be asked for.
     pub command_buffers: bool,
-    /// Whether runs of small nodes can be replayed by [`ReplayStrategy::Interpreter`]: kernels can address memory by pointers, and it is not switched off. Which nodes of a graph are, and why others are not, tell
-    /// [`ExecutableGraph::segments`](crate::ExecutableGraph::segments) and [`ExecutableGraph::not_interpreted`](crate::ExecutableGraph::not_interpreted).
+    /// Whether runs of small nodes can be replayed by [`ReplayStrategy::Interpreter`]: kernels can
+    /// address memory by pointers, and it is not switched off. Which nodes of a graph are, and why
+    /// others are not, tell [`ExecutableGraph::segments`](crate::ExecutableGraph::segments) and
+    /// [`ExecutableGraph::not_interpreted`](crate::ExecutableGraph::not_interpreted).
     pub interpreter: bool,
-    /// Whether the driver changes recorded commands in place. Elsewhere an update prepares or records them anew.
+    /// Whether the driver changes recorded commands in place. Elsewhere an update prepares or
+    /// records them anew.
     pub updates_in_place: bool,
 }
 

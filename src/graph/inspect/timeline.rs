@@ -19,8 +19,9 @@ pub struct Timeline {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct NodeTimes {
-    /// The numbers of the nodes ([`Node::index`](crate::Node::index)), those of a sub-graph by its number: one, unless they are in a
-    /// command buffer or a segment of the interpreter, inside which nothing is measured.
+    /// The numbers of the nodes ([`Node::index`](crate::Node::index)), those of a sub-graph by its
+    /// number: one, unless they are in a command buffer or a segment of the interpreter, inside
+    /// which nothing is measured.
     pub nodes: Vec<usize>,
     /// What it is: `kernel saxpy`, `memcpy`.
     pub name: String,
@@ -38,9 +39,10 @@ impl Timeline {
         &self.nodes
     }
 
-    /// As a Chrome trace in JSON, which `chrome://tracing` and Perfetto show: an event for each node on the track of its
-    /// partition, or on a further one of it while others run there. Times are microseconds since the first start. As host and
-    /// device have different clocks, host tasks are drawn as early as they can have run: one of them right behind what it waited for.
+    /// As a Chrome trace in JSON, which `chrome://tracing` and Perfetto show: an event for each
+    /// node on the track of its partition, or on a further one of it while others run there. Times
+    /// are microseconds since the first start. As host and device have different clocks, host tasks
+    /// are drawn as early as they can have run: one of them right behind what it waited for.
     pub fn to_chrome_trace(&self) -> String {
         let origin = self.nodes.iter().map(|node| self.start(node)).min().unwrap_or(0);
         let micros = |ns: u64| ns as f64 / 1000.0;
@@ -118,13 +120,17 @@ fn escaped(text: &str) -> String {
 
 impl ExecutableGraph {
     /// When each command ran in the submission that the event is of, which must have ended. With
-    /// [`ReplayStrategy::Enqueue`](crate::ReplayStrategy::Enqueue) node by node, with command buffers from their begin to their end.
+    /// [`ReplayStrategy::Enqueue`](crate::ReplayStrategy::Enqueue) node by node, with command
+    /// buffers from their begin to their end.
     ///
-    /// Ask before the next submission: that may be of other segments, made after an update, or with an interpreter program that was being built.
+    /// Ask before the next submission: that may be of other segments, made after an update, or with
+    /// an interpreter program that was being built.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) when the event is of something else, or the segments are others by now; [`Profiling`](crate::ErrorKind::Profiling) when the graph was finalized
-    /// without [`profiling`](crate::Finalizer::profiling), the queue was built without it, or the submission has not ended.
+    /// [`Invalid`](crate::ErrorKind::Invalid) when the event is of something else, or the segments
+    /// are others by now; [`Profiling`](crate::ErrorKind::Profiling) when the graph was finalized
+    /// without [`profiling`](crate::Finalizer::profiling), the queue was built without it, or the
+    /// submission has not ended.
     pub fn timeline(&self, event: &Event) -> Result<Timeline> {
         let partitions = self.partitions();
         let events: &[Event] = match event.parts_of(self.id()) {
@@ -190,7 +196,8 @@ impl ExecutableGraph {
     }
 }
 
-/// What to add to the host's times such that no host task began before the end of what its partition waits for.
+/// What to add to the host's times such that no host task began before the end of what its
+/// partition waits for.
 fn host_shift(nodes: &[NodeTimes], waits: &[Vec<usize>]) -> i64 {
     let between = |from: u64, to: u64| to.wrapping_sub(from) as i64;
     let on_host = |wanted: bool| nodes.iter().filter(move |node| node.on_host == wanted);

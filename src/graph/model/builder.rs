@@ -10,7 +10,8 @@ use crate::Handles;
 use crate::command::Command;
 use crate::{Error, Graph, Result};
 
-/// What the next node depends on; from [`Graph::after`] and [`Graph::after_all_leaves`] (sections 7.4.4 and 7.4.5).
+/// What the next node depends on; from [`Graph::after`] and [`Graph::after_all_leaves`] (sections
+/// 7.4.4 and 7.4.5).
 #[must_use = "no node is added before `add` or `add_empty`"]
 #[derive(Debug)]
 pub struct NodeBuilder<'a> {

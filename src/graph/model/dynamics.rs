@@ -101,7 +101,8 @@ impl Dynamics {
         self.changes.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The nodes with an argument that follows a parameter; those of a group also where another of its commands is active.
+    /// The nodes with an argument that follows a parameter; those of a group also where another of
+    /// its commands is active.
     pub(in crate::graph) fn followers(&self, parameter: u64) -> Vec<NodeId> {
         let nodes = |site: &Site| match site.owner {
             Owner::Node(node) => vec![node],
@@ -167,7 +168,8 @@ impl State {
         }
     }
 
-    /// Changes a command, and with that of a group those of its nodes. Executables keep what they have.
+    /// Changes a command, and with that of a group those of its nodes. Executables keep what they
+    /// have.
     pub(in crate::graph) fn change(&mut self, owner: Owner, change: impl FnOnce(&mut CommandKind)) {
         match owner {
             Owner::Node(node) => {
@@ -187,8 +189,8 @@ impl State {
         }
     }
 
-    /// Gives the arguments of a node that follow parameters the values of now. Commands follow when they are read, not when a
-    /// parameter changes, which any number of nodes may follow.
+    /// Gives the arguments of a node that follow parameters the values of now. Commands follow when
+    /// they are read, not when a parameter changes, which any number of nodes may follow.
     pub(in crate::graph) fn follow(&mut self, node: NodeId) {
         let owner = self.owner(node);
         if self.command_of(owner).is_some_and(|command| command.is_behind()) {

@@ -17,11 +17,13 @@ use crate::{Context, Device, Error, Queue, Result};
 
 /// Commands and what they depend on, described once, to be run many times.
 ///
-/// Nodes are added one by one ([`Graph::add`]) or recorded from queues ([`Graph::begin_recording`]); both may be mixed. No
-/// OpenCL call is made for a node. The graph stays usable after it was finalized; executables do not see what is added later.
+/// Nodes are added one by one ([`Graph::add`]) or recorded from queues
+/// ([`Graph::begin_recording`]); both may be mixed. No OpenCL call is made for a node. The graph
+/// stays usable after it was finalized; executables do not see what is added later.
 ///
-/// A handle: clones are of the same graph, and equal. When the last one is dropped, queues stop recording to it.
-/// A graph keeps alive what its commands use, such as memory and kernels. It may be used by many threads at once.
+/// A handle: clones are of the same graph, and equal. When the last one is dropped, queues stop
+/// recording to it. A graph keeps alive what its commands use, such as memory and kernels. It may
+/// be used by many threads at once.
 ///
 /// ```no_run
 /// # mod kernels { oclave::include_kernels!("tests"); }
@@ -75,7 +77,8 @@ impl Graph {
         Self::builder(context, device).build()
     }
 
-    /// An empty graph for the context and device of a queue. The queue's other properties do not matter.
+    /// An empty graph for the context and device of a queue. The queue's other properties do not
+    /// matter.
     pub fn from_queue(queue: &Queue) -> Self {
         GraphBuilder::new(queue.context(), queue.device()).make()
     }
@@ -136,24 +139,28 @@ impl Graph {
         self.0.nodes_of(state.structure.roots())
     }
 
-    /// Adds a command. It depends on the nodes of the events that it names ([`Command::after`](crate::Command::after)), and on those that use the
-    /// same parts of its buffers.
+    /// Adds a command. It depends on the nodes of the events that it names
+    /// ([`Command::after`](crate::Command::after)), and on those that use the same parts of its
+    /// buffers.
     ///
     /// A [`DynamicCommandGroup`](crate::DynamicCommandGroup) is added like a command.
     ///
-    /// Also while a queue records to the graph; the commands that are recorded do not wait for the node then, unless they
-    /// share buffers. Host code that describes the command runs now and once only; what shall run each time is a host task.
+    /// Also while a queue records to the graph; the commands that are recorded do not wait for the
+    /// node then, unless they share buffers. Host code that describes the command runs now and once
+    /// only; what shall run each time is a host task.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) for barriers, which belong to a queue (an empty node after others does the
-    /// same), for events that were not recorded to this graph, memory of another context, buffers that write back to the
-    /// host when they are dropped, and device globals unless
-    /// [`allow_device_globals`](GraphBuilder::allow_device_globals) was chosen; and whatever the command is refused for by a queue.
+    /// [`Invalid`](crate::ErrorKind::Invalid) for barriers, which belong to a queue (an empty node
+    /// after others does the same), for events that were not recorded to this graph, memory of
+    /// another context, buffers that write back to the host when they are dropped, and device
+    /// globals unless [`allow_device_globals`](GraphBuilder::allow_device_globals) was chosen; and
+    /// whatever the command is refused for by a queue.
     pub fn add(&self, command: impl NodeSource) -> Result<Node> {
         NodeBuilder::new(self).add(command)
     }
 
-    /// For a node that depends on others: `graph.after(&a).add(command)`, `graph.after(&[&a, &b]).add(command)`.
+    /// For a node that depends on others: `graph.after(&a).add(command)`, `graph.after(&[&a,
+    /// &b]).add(command)`.
     pub fn after<'a>(&self, nodes: impl Handles<'a, Node>) -> NodeBuilder<'_> {
         NodeBuilder::new(self).after(nodes)
     }
@@ -166,8 +173,9 @@ impl Graph {
     /// Lets `to` depend on `from`. An edge that is there already stays as it is.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid), and nothing changes, when both are the same node, when one is not of this
-    /// graph, while a queue records to the graph, and when the edge would close a cycle, which the message names (unless
+    /// [`Invalid`](crate::ErrorKind::Invalid), and nothing changes, when both are the same node,
+    /// when one is not of this graph, while a queue records to the graph, and when the edge would
+    /// close a cycle, which the message names (unless
     /// [`no_cycle_check`](GraphBuilder::no_cycle_check) was chosen).
     pub fn make_edge(&self, from: &Node, to: &Node) -> Result<()> {
         let (start, end) = (self.0.own(from)?, self.0.own(to)?);
@@ -321,7 +329,8 @@ impl GraphBuilder {
         self
     }
 
-    /// Copies from and to device globals may be nodes, beyond section 7.12.4. They copy what is there when the graph runs.
+    /// Copies from and to device globals may be nodes, beyond section 7.12.4. They copy what is
+    /// there when the graph runs.
     pub fn allow_device_globals(mut self) -> Self {
         self.options.device_globals = true;
         self

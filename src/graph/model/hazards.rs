@@ -10,7 +10,8 @@ use crate::memory::buffer::{Dependency, Requirement, Tracker};
 #[derive(Default)]
 pub(in crate::graph) struct Hazards(HashMap<u64, Tracker<NodeId>>);
 
-/// Nodes are never over, and the order in which they were added says nothing about the order in which they run.
+/// Nodes are never over, and the order in which they were added says nothing about the order in
+/// which they run.
 impl Dependency for NodeId {
     fn is_over(&self) -> bool {
         false

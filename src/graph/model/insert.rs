@@ -21,8 +21,8 @@ pub(in crate::graph) enum Origin {
 }
 
 impl GraphInner {
-    /// Adds a command behind the given nodes, the nodes of its events, those that its buffers make it wait for, and those
-    /// that its queue does.
+    /// Adds a command behind the given nodes, the nodes of its events, those that its buffers make
+    /// it wait for, and those that its queue does.
     pub(in crate::graph) fn insert(
         self: &Arc<Self>,
         command: Command,
@@ -34,7 +34,8 @@ impl GraphInner {
             predecessors.push(self.node_of(event)?);
         }
         let (parts, id) = loop {
-            // Edges follow the values that parameters have now, not those when the command was described.
+            // Edges follow the values that parameters have now, not those when the command was
+            // described.
             kind.follow();
             let parts = kind.requirements();
             self.check(&kind, &parts, events.is_empty(), origin)?;

@@ -67,8 +67,8 @@ impl fmt::Display for NodeType {
 
 /// A command in a [`Graph`](crate::Graph).
 ///
-/// A handle: clones are of the same node, and equal. It keeps what the graph holds alive, but does not keep queues
-/// recording to it.
+/// A handle: clones are of the same node, and equal. It keeps what the graph holds alive, but does
+/// not keep queues recording to it.
 #[derive(Clone)]
 pub struct Node {
     graph: Arc<GraphInner>,
@@ -88,7 +88,8 @@ impl Node {
         self.id
     }
 
-    /// The number of the node in its graph: they count from 0 in the order in which they were added.
+    /// The number of the node in its graph: they count from 0 in the order in which they were
+    /// added.
     pub fn index(&self) -> usize {
         self.id.index()
     }

@@ -1,4 +1,5 @@
-//! Recording: queues that give their commands to a graph instead of the device (sections 7.6 and 7.11).
+//! Recording: queues that give their commands to a graph instead of the device (sections 7.6 and
+//! 7.11).
 
 use std::any::Any;
 use std::sync::{Arc, Weak};
@@ -22,25 +23,27 @@ pub enum QueueState {
 }
 
 impl Graph {
-    /// Lets a queue, or several, record: their commands become nodes of this graph instead of being run, until
-    /// [`end_recording`](Self::end_recording), or until the last handle of the graph is dropped. Code that puts commands on
-    /// the queue need not know.
+    /// Lets a queue, or several, record: their commands become nodes of this graph instead of being
+    /// run, until [`end_recording`](Self::end_recording), or until the last handle of the graph is
+    /// dropped. Code that puts commands on the queue need not know.
     ///
-    /// What the commands depend on becomes edges: events of commands recorded to the same graph, buffers that they share,
-    /// the command before on an in-order queue, barriers. A command on another queue that depends on an event of a recorded
-    /// one lets that queue record, too (section 7.6.2).
+    /// What the commands depend on becomes edges: events of commands recorded to the same graph,
+    /// buffers that they share, the command before on an in-order queue, barriers. A command on
+    /// another queue that depends on an event of a recorded one lets that queue record, too
+    /// (section 7.6.2).
     ///
     /// Whether that changed anything: `false` when all of them record to this graph already.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid), and no queue has changed, when a queue records to another graph, or is of
-    /// another context or device.
+    /// [`Invalid`](crate::ErrorKind::Invalid), and no queue has changed, when a queue records to
+    /// another graph, or is of another context or device.
     pub fn begin_recording<'a>(&self, queues: impl Handles<'a, Queue>) -> Result<bool> {
         self.begin(queues).map(|begun| !begun.is_empty())
     }
 
-    /// As [`begin_recording`](Self::begin_recording), until the result is dropped. It also ends the recording of queues that
-    /// joined because of events. Queues that recorded to this graph before go on.
+    /// As [`begin_recording`](Self::begin_recording), until the result is dropped. It also ends the
+    /// recording of queues that joined because of events. Queues that recorded to this graph before
+    /// go on.
     ///
     /// # Errors
     /// As there.
@@ -56,7 +59,8 @@ impl Graph {
     /// Ends the recording of a queue, or of several. Whether that changed anything.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid), and no queue has changed, when one records to another graph.
+    /// [`Invalid`](crate::ErrorKind::Invalid), and no queue has changed, when one records to
+    /// another graph.
     pub fn end_recording_of<'a>(&self, queues: impl Handles<'a, Queue>) -> Result<bool> {
         let queues: Vec<&Queue> = queues.handles().collect();
         for queue in &queues {
@@ -102,7 +106,8 @@ impl GraphInner {
         weak
     }
 
-    /// Lets a queue record; `root` is the queue because of which it does so. `None` when it did before.
+    /// Lets a queue record; `root` is the queue because of which it does so. `None` when it did
+    /// before.
     fn begin_recording(self: &Arc<Self>, queue: &Queue, root: Option<TrackId>) -> Result<Option<TrackId>> {
         let refuse = |message: String| self.at(Error::invalid(message).at("recording"));
         if queue.context() != self.context() || queue.device() != self.device() {
@@ -125,7 +130,8 @@ impl GraphInner {
         self.end_recording(|_, _| true)
     }
 
-    /// Lets the queue of a command record, as the command depends on a node of this graph (section 7.6.2).
+    /// Lets the queue of a command record, as the command depends on a node of this graph (section
+    /// 7.6.2).
     fn join(self: &Arc<Self>, queue: &Queue, command: &Command) -> Result<Option<TrackId>> {
         let root = {
             let state = self.state();
@@ -182,7 +188,8 @@ fn recorded_to(queue: &Queue) -> Option<Arc<GraphInner>> {
 }
 
 impl Queue {
-    /// Whether the queue records to a graph. Another thread may have changed it by the time you look.
+    /// Whether the queue records to a graph. Another thread may have changed it by the time you
+    /// look.
     pub fn state(&self) -> QueueState {
         match self.recording().recorder() {
             Some(_) => QueueState::Recording,

@@ -8,8 +8,8 @@ use super::structure::NodeId;
 use crate::command::CommandKind;
 use crate::{Context, Device, Error, Result};
 
-/// Nodes and edges that change no more. Commands are shared with the graph, which puts other ones in their place when it
-/// is changed; everything else is a copy.
+/// Nodes and edges that change no more. Commands are shared with the graph, which puts other ones
+/// in their place when it is changed; everything else is a copy.
 pub(crate) struct Frozen {
     graph: u64,
     changes: (Arc<Changes>, u64),
@@ -47,7 +47,8 @@ impl GraphInner {
     /// The graph as it is now.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) for a cycle, which only a graph without cycle checks can have.
+    /// [`Invalid`](crate::ErrorKind::Invalid) for a cycle, which only a graph without cycle checks
+    /// can have.
     pub(crate) fn freeze(&self) -> Result<Frozen> {
         let mut state = self.state();
         state.follow_all();

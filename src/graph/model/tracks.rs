@@ -29,14 +29,15 @@ struct Track {
     queue: Weak<Recording>,
     in_order: bool,
     recording: bool,
-    /// Itself; or for a queue that began to record because of an event, the queue that gave the reason for it.
+    /// Itself; or for a queue that began to record because of an event, the queue that gave the
+    /// reason for it.
     root: TrackId,
     /// In order: the last node from the queue.
     last: Option<NodeId>,
     /// Out of order: the last barrier from the queue.
     barrier: Option<NodeId>,
-    /// Out of order: all nodes that the next barrier may have to wait for. Those that have a successor from the queue
-    /// itself are found out when it comes.
+    /// Out of order: all nodes that the next barrier may have to wait for. Those that have a
+    /// successor from the queue itself are found out when it comes.
     front: Vec<NodeId>,
 }
 
@@ -48,7 +49,8 @@ pub(in crate::graph) struct Tracks {
 }
 
 impl Tracks {
-    /// Lets a queue record. `Some` when it did not before; an error when it records to another graph.
+    /// Lets a queue record. `Some` when it did not before; an error when it records to another
+    /// graph.
     pub(in crate::graph) fn begin(
         &mut self,
         graph: &Weak<dyn Recorder>,
@@ -73,7 +75,8 @@ impl Tracks {
         Ok(Some(id))
     }
 
-    /// Ends the recording of those queues that `which` tells; it is given the queue and its root. Whether there was one.
+    /// Ends the recording of those queues that `which` tells; it is given the queue and its root.
+    /// Whether there was one.
     pub(in crate::graph) fn end(
         &mut self,
         graph: &Weak<dyn Recorder>,
@@ -108,8 +111,8 @@ impl Tracks {
         self.track(id).map_or(id, |track| track.root)
     }
 
-    /// Adds what a command from this queue waits for without saying so (sections 7.6.3 and 7.12.6). `named` tells
-    /// whether it names events.
+    /// Adds what a command from this queue waits for without saying so (sections 7.6.3 and 7.12.6).
+    /// `named` tells whether it names events.
     pub(in crate::graph) fn implicit(
         &self,
         id: TrackId,

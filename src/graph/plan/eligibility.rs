@@ -7,8 +7,9 @@ use crate::program::GroupLimits;
 
 /// What local memory of any type is aligned to.
 pub(in crate::graph) const LOCAL_ALIGN: usize = 128;
-/// Nanoseconds that a task without work is taken to cost, and a step of a work-item. Devices differ by a factor of three or so, and nobody
-/// knows how often loops run: where it matters, whole plans are compared ([`plans`](super::planner::plans)).
+/// Nanoseconds that a task without work is taken to cost, and a step of a work-item. Devices differ
+/// by a factor of three or so, and nobody knows how often loops run: where it matters, whole plans
+/// are compared ([`plans`](super::planner::plans)).
 const TASK_NS: f64 = 20.0;
 const STEP_NS: f64 = 0.1;
 

@@ -8,7 +8,8 @@ use crate::graph::model::snapshot::Frozen;
 use crate::graph::plan::reduction::Reduction;
 use crate::{Error, Result};
 
-/// The commands of a graph and of its sub-graphs, each behind those that it waits for. Edges that follow from others are left out.
+/// The commands of a graph and of its sub-graphs, each behind those that it waits for. Edges that
+/// follow from others are left out.
 #[derive(Debug, Default)]
 pub(crate) struct Flat {
     nodes: Vec<FlatNode>,
@@ -39,7 +40,8 @@ impl Flat {
     pub(crate) fn new(frozen: &Frozen) -> Result<Self> {
         let mut flat = Self { exits: vec![0; frozen.len()], ..Self::default() };
         flat.nodes.reserve(frozen.len());
-        // Sub-graphs that were put in, and where: one that is put in twice, be it in another one, runs one after the other.
+        // Sub-graphs that were put in, and where: one that is put in twice, be it in another one,
+        // runs one after the other.
         let mut before: HashMap<u64, u32> = HashMap::new();
         let mut reduction = Reduction::default();
         for node in frozen.order() {
@@ -81,7 +83,8 @@ impl Flat {
         Ok(id)
     }
 
-    /// Copies a graph in, and gives the node that is complete when all of it is. Joins replace an edge for each pair.
+    /// Copies a graph in, and gives the node that is complete when all of it is. Joins replace an
+    /// edge for each pair.
     fn put_in(&mut self, sub: &Self, mut waits: Vec<u32>, origin: u32) -> Result<u32> {
         let empty = || Arc::new(CommandKind::Empty);
         let roots = (0..sub.len()).filter(|node| sub.waits(*node).is_empty()).count();
@@ -119,8 +122,9 @@ impl Flat {
         self.nodes.get(index).map(|node| &node.command)
     }
 
-    /// Gives a kernel the arguments and the range of another command of it, and gives the command before if it was replaced. One
-    /// whose parameters are values is shared with the graph from now on, any other changed where it is.
+    /// Gives a kernel the arguments and the range of another command of it, and gives the command
+    /// before if it was replaced. One whose parameters are values is shared with the graph from now
+    /// on, any other changed where it is.
     pub(crate) fn patch(&mut self, index: usize, to: &Arc<CommandKind>) -> Option<Arc<CommandKind>> {
         if to.follows() == Follows::Values {
             return self.replace(index, Arc::clone(to));
@@ -151,7 +155,8 @@ impl Flat {
         Arc::ptr_eq(&node.command, command).then_some(node.follows)
     }
 
-    /// Whether values of the command are only in what was prepared for it; and notes that they are, or are not any more.
+    /// Whether values of the command are only in what was prepared for it; and notes that they are,
+    /// or are not any more.
     pub(crate) fn set_behind(&mut self, index: usize, is_behind: bool) -> bool {
         self.nodes.get_mut(index).is_some_and(|node| std::mem::replace(&mut node.is_behind, is_behind))
     }

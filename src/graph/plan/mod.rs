@@ -1,4 +1,5 @@
-//! How a snapshot is run. Pure: no object of the driver is made here, and none is needed to test it.
+//! How a snapshot is run. Pure: no object of the driver is made here, and none is needed to test
+//! it.
 //!
 //! ```text
 //! flatten.rs      sub-graphs put in their places; reduction.rs leaves out edges that follow from others

@@ -1,9 +1,10 @@
 //! Partitions: what of a graph is given to the device at once, and what runs on the host.
 //!
-//! Each host task is a partition of its own. Nodes for the device are together when they come behind the same host tasks and
-//! before the same ones. So a partition waits for a host task only if each of its nodes does, and the other way round:
-//! no node waits for anything that it does not depend on because of where the cuts are. Such partitions cannot form a
-//! cycle: along a cycle, the tasks before could only grow and those behind only shrink, so all of it would be one partition.
+//! Each host task is a partition of its own. Nodes for the device are together when they come
+//! behind the same host tasks and before the same ones. So a partition waits for a host task only
+//! if each of its nodes does, and the other way round: no node waits for anything that it does not
+//! depend on because of where the cuts are. Such partitions cannot form a cycle: along a cycle, the
+//! tasks before could only grow and those behind only shrink, so all of it would be one partition.
 
 use std::collections::HashMap;
 
@@ -72,7 +73,8 @@ fn groups(flat: &Flat, is_host: &[bool]) -> Vec<u32> {
     .collect()
 }
 
-/// For each node a number of the set of host tasks that are reached from it by `next`; equal sets have equal numbers.
+/// For each node a number of the set of host tasks that are reached from it by `next`; equal sets
+/// have equal numbers.
 fn host_tasks(
     is_host: &[bool],
     nodes: impl Iterator<Item = usize>,
@@ -206,8 +208,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each node is in one partition, in order; and an order that partitions add between a host task and another node
-        /// was there before.
+        /// Each node is in one partition, in order; and an order that partitions add between a host
+        /// task and another node was there before.
         #[test]
         fn partitions_order_nothing_that_was_not_ordered(
             graph in prop::collection::vec(

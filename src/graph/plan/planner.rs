@@ -5,14 +5,15 @@ use super::flatten::Flat;
 use super::segments::{Kind, Machine, cut};
 use super::unit::{PartitionPlan, Unit};
 
-/// Nodes that are estimated to cost more on one core are launched, in nanoseconds. That of the plan to begin with: launches cost 2 to
-/// 10 µs before anything runs, and run on all cores.
+/// Nodes that are estimated to cost more on one core are launched, in nanoseconds. That of the plan
+/// to begin with: launches cost 2 to 10 µs before anything runs, and run on all cores.
 const CAP_NS: f64 = 8000.0;
 /// Those of other plans: estimates are off by as much at times.
 const OTHER_CAPS_NS: [f64; 2] = [1000.0, 64_000.0];
 /// Nodes that cost less than this part of the cap are better interpreted, whatever the device.
 const CERTAIN: f64 = 0.25;
-/// Partitions of more nodes run by the plan to begin with: others must be prepared in the midst of a submission.
+/// Partitions of more nodes run by the plan to begin with: others must be prepared in the midst of
+/// a submission.
 const MOST_NODES: usize = 10_000;
 
 /// What planning knows of the nodes of a partition.
@@ -31,7 +32,8 @@ pub(in crate::graph) struct Plans {
     pub(in crate::graph) others: Vec<PartitionPlan>,
 }
 
-/// The plans for nodes of a flat graph on a device with so many cores. `always`: all that can be interpreted is, whatever is faster.
+/// The plans for nodes of a flat graph on a device with so many cores. `always`: all that can be
+/// interpreted is, whatever is faster.
 pub(in crate::graph) fn plans(
     flat: &Flat,
     nodes: &[u32],

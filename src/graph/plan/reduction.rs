@@ -10,11 +10,12 @@ pub(super) struct Reduction {
 }
 
 impl Reduction {
-    /// Keeps those of `waits` that no other of them waits for, directly or by way of others, in their order. `waits_of`
-    /// gives the edges of earlier nodes, which have lower numbers than `node`.
+    /// Keeps those of `waits` that no other of them waits for, directly or by way of others, in
+    /// their order. `waits_of` gives the edges of earlier nodes, which have lower numbers than
+    /// `node`.
     ///
-    /// The search takes time in proportion to the number of edges. In graphs where that is not enough, edges stay that
-    /// others imply.
+    /// The search takes time in proportion to the number of edges. In graphs where that is not
+    /// enough, edges stay that others imply.
     pub(super) fn reduce<'a>(
         &mut self,
         node: u32,

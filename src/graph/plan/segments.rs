@@ -1,7 +1,8 @@
-//! Cutting a graph into segments: runs of nodes that one launch of a task list replays, and nodes with a launch of their own.
+//! Cutting a graph into segments: runs of nodes that one launch of a task list replays, and nodes
+//! with a launch of their own.
 //!
-//! Pure: nodes are numbers in an order that keeps all edges, each with an estimate of its cost. The segments hold each node
-//! once, in an order that keeps all edges, too.
+//! Pure: nodes are numbers in an order that keeps all edges, each with an estimate of its cost. The
+//! segments hold each node once, in an order that keeps all edges, too.
 //!
 //! | segment | nodes | launch |
 //! |---|---|---|
@@ -11,8 +12,9 @@
 //! | launch | one that is large, or that no list can run | as ever |
 //!
 //! # What is small
-//! A list runs nodes on one core, and begins with one launch; launches run them on all cores, and begin with one each. So nodes up to a cost,
-//! the cap, are in lists, and others are launched. Which cap is best is not known here: [`planner`](super::planner) makes plans of several.
+//! A list runs nodes on one core, and begins with one launch; launches run them on all cores, and
+//! begin with one each. So nodes up to a cost, the cap, are in lists, and others are launched.
+//! Which cap is best is not known here: [`planner`](super::planner) makes plans of several.
 
 #[cfg(test)]
 mod tests;
@@ -143,8 +145,8 @@ impl<'p, P: Fn(u32) -> &'p [u32]> Cutter<'_, P> {
         ready.into_iter().for_each(|node| self.ready(node));
     }
 
-    /// Takes some of the ready nodes: those that go on with the run as long as there are any, large ones when there is nothing
-    /// else. Whether there was one.
+    /// Takes some of the ready nodes: those that go on with the run as long as there are any, large
+    /// ones when there is nothing else. Whether there was one.
     fn step(&mut self) -> bool {
         if let Some(class) = self.class() {
             let mut batch = std::mem::take(&mut self.free);
@@ -166,7 +168,8 @@ impl<'p, P: Fn(u32) -> &'p [u32]> Cutter<'_, P> {
         true
     }
 
-    /// The class to go on with: of the same program, of the same size of groups if there is one; else that with most nodes.
+    /// The class to go on with: of the same program, of the same size of groups if there is one;
+    /// else that with most nodes.
     fn class(&self) -> Option<Class> {
         let fit = |class: &Class| {
             let same_program = self.run.program.is_none_or(|program| program == class.0);

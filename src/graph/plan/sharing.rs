@@ -1,9 +1,10 @@
-//! Dividing a run of nodes among groups: components that do not depend on each other run side by side, each as a whole, so that
-//! nothing is synchronised.
+//! Dividing a run of nodes among groups: components that do not depend on each other run side by
+//! side, each as a whole, so that nothing is synchronised.
 //!
-//! A run is looked at level by level; the nodes of a level do not depend on each other. From a level on, levels are taken together as
-//! long as what hangs together in them is not too large a part: chains side by side become one piece, and so does a single wide
-//! level. Where that saves little, the nodes stay with the serial piece around them.
+//! A run is looked at level by level; the nodes of a level do not depend on each other. From a
+//! level on, levels are taken together as long as what hangs together in them is not too large a
+//! part: chains side by side become one piece, and so does a single wide level. Where that saves
+//! little, the nodes stay with the serial piece around them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,8 +12,8 @@ use std::ops::Range;
 
 use super::segments::{LONGEST_NS, Machine};
 
-/// Nanoseconds that sharing must save: it cuts the run in two, which costs two launches, other cores must be woken, and estimates are
-/// rough.
+/// Nanoseconds that sharing must save: it cuts the run in two, which costs two launches, other
+/// cores must be woken, and estimates are rough.
 const NEEDED_NS: f64 = 22_000.0;
 /// Work of one group in nanoseconds, where there are enough components.
 const GROUP_NS: f64 = 4000.0;
@@ -127,7 +128,8 @@ impl<P: Fn(usize, &mut dyn FnMut(usize))> Divider<'_, P> {
         }
     }
 
-    /// The components given to groups, the most costly first, each to the one that has least; and the cost of the group that has most.
+    /// The components given to groups, the most costly first, each to the one that has least; and
+    /// the cost of the group that has most.
     fn lanes(&self, components: &mut Components, nodes: Range<usize>, groups: u32) -> (Vec<Vec<u32>>, f64) {
         let mut roots: Vec<usize> = nodes.clone().filter(|node| components.root(*node) == *node).collect();
         roots.sort_by(|a, b| components.cost(*b).total_cmp(&components.cost(*a)));
@@ -157,7 +159,8 @@ impl<P: Fn(usize, &mut dyn FnMut(usize))> Divider<'_, P> {
 /// What hangs together, as nodes are added one by one.
 struct Components {
     first: usize,
-    /// By node: one of the same component, its root in the end, and what the component costs, where it is the root.
+    /// By node: one of the same component, its root in the end, and what the component costs, where
+    /// it is the root.
     nodes: Vec<(usize, f64)>,
     count: usize,
     total: f64,
@@ -228,7 +231,8 @@ mod tests {
 
     const MACHINE: Machine = Machine { cap_ns: 1e4, cores: 2, always: false };
 
-    /// Divides a graph of levels of a width each; node `at` of a level waits for those that `waits` gives of the level before.
+    /// Divides a graph of levels of a width each; node `at` of a level waits for those that `waits`
+    /// gives of the level before.
     fn divide(widths: &[usize], cost: f64, waits: impl Fn(usize, usize) -> Vec<usize>) -> Vec<Piece> {
         let levels: Vec<usize> = widths
             .iter()

@@ -42,7 +42,8 @@ pub(in crate::graph) struct Run {
     pub(in crate::graph) local: Option<[u32; 3]>,
     /// More than one share the nodes.
     pub(in crate::graph) groups: u32,
-    /// Where the nodes of each group end, which run in order; empty where any group may run any node.
+    /// Where the nodes of each group end, which run in order; empty where any group may run any
+    /// node.
     pub(in crate::graph) lanes: Vec<u32>,
     /// On one core.
     pub(in crate::graph) cost_ns: f64,
@@ -55,7 +56,8 @@ impl Run {
     }
 }
 
-/// Gives nodes of a run, in their order, their places among its tasks: in turn, or every so manyth for a group of its own.
+/// Gives nodes of a run, in their order, their places among its tasks: in turn, or every so manyth
+/// for a group of its own.
 pub(in crate::graph) struct Numbering<'r> {
     lanes: &'r [u32],
     seen: u32,

@@ -32,7 +32,8 @@ struct Chosen {
 struct Change {
     node: usize,
     command: Arc<CommandKind>,
-    /// `None`: a host task, for which nothing was prepared, as submissions take it from the command.
+    /// `None`: a host task, for which nothing was prepared, as submissions take it from the
+    /// command.
     partition: Option<u32>,
     how: How,
 }
@@ -54,17 +55,19 @@ enum How {
 }
 
 impl ExecutableGraph {
-    /// Updates one node or several: their arguments, ranges and commands become those that the nodes have now in the graph
-    /// that this was finalized from.
+    /// Updates one node or several: their arguments, ranges and commands become those that the
+    /// nodes have now in the graph that this was finalized from.
     ///
-    /// Submissions that were made before keep what they had, whether they have run or not; nothing is waited for. Nodes of
-    /// kernels, copies, fills and host tasks can be updated; edges stay as they are. All nodes are updated, or none if one
-    /// fails. The driver is told of all of them in one call.
+    /// Submissions that were made before keep what they had, whether they have run or not; nothing
+    /// is waited for. Nodes of kernels, copies, fills and host tasks can be updated; edges stay as
+    /// they are. All nodes are updated, or none if one fails. The driver is told of all of them in
+    /// one call.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) when the executable was not finalized as [updatable](crate::Finalizer::updatable),
-    /// when a node is of another graph, was added after it was finalized, or is of a type that cannot be updated; what a queue
-    /// would refuse its command for.
+    /// [`Invalid`](crate::ErrorKind::Invalid) when the executable was not finalized as
+    /// [updatable](crate::Finalizer::updatable), when a node is of another graph, was added after
+    /// it was finalized, or is of a type that cannot be updated; what a queue would refuse its
+    /// command for.
     pub fn update<'a>(&self, nodes: impl Handles<'a, Node>) -> Result<()> {
         self.check_updatable()?;
         let mut nodes = nodes.handles().peekable();
@@ -124,13 +127,16 @@ impl ExecutableGraph {
         Ok(chosen)
     }
 
-    /// Updates all nodes from a graph with the same nodes and edges, made in the same order: arguments and ranges of its kernels become
-    /// those of this one's. Sub-graphs are compared and updated command by command. That it is the same is checked.
+    /// Updates all nodes from a graph with the same nodes and edges, made in the same order:
+    /// arguments and ranges of its kernels become those of this one's. Sub-graphs are compared and
+    /// updated command by command. That it is the same is checked.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) when the executable was not finalized as [updatable](crate::Finalizer::updatable), for another context or device, for
-    /// nodes other than kernels, sub-graphs, empty nodes and barriers, and for a graph that is not the same, with the first difference; what a queue would refuse a command for.
-    /// Nothing has changed then.
+    /// [`Invalid`](crate::ErrorKind::Invalid) when the executable was not finalized as
+    /// [updatable](crate::Finalizer::updatable), for another context or device, for nodes other
+    /// than kernels, sub-graphs, empty nodes and barriers, and for a graph that is not the same,
+    /// with the first difference; what a queue would refuse a command for. Nothing has changed
+    /// then.
     pub fn update_graph(&self, source: &Graph) -> Result<()> {
         self.check_updatable()?;
         let frozen = source.inner().freeze()?;
@@ -158,7 +164,8 @@ impl ExecutableGraph {
             .remedy("finalize it with `graph.finalizer().updatable().finalize()`")))
     }
 
-    /// Changes what submissions to come run, and drops the commands that are replaced. A submission is either before all of this or behind.
+    /// Changes what submissions to come run, and drops the commands that are replaced. A submission
+    /// is either before all of this or behind.
     fn locked(&self, change: impl FnOnce(&mut State) -> Result<Vec<Arc<CommandKind>>>) -> Result<()> {
         let turn = self.inner().turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.state();
@@ -246,8 +253,8 @@ impl ExecutableGraph {
         Ok(Some(Change { node, command, partition: place.map(|place| place.partition), how }))
     }
 
-    /// Makes changes, and gives nodes the values of their parameters; partition by partition, so that the driver is told of all that
-    /// changes in one in one call.
+    /// Makes changes, and gives nodes the values of their parameters; partition by partition, so
+    /// that the driver is told of all that changes in one in one call.
     fn apply(
         &self,
         state: &mut State,

@@ -1,4 +1,5 @@
-//! Whether one graph can give another one its parameters and ranges: the topology and the kernels must be the same.
+//! Whether one graph can give another one its parameters and ranges: the topology and the kernels
+//! must be the same.
 
 use std::sync::Arc;
 
@@ -31,11 +32,12 @@ impl Nodes for Frozen {
     }
 }
 
-/// Refuses a graph as the source of an update of another one, unless it has the same nodes in the same order, with the same kernels and
-/// the same edges, made in the same order.
+/// Refuses a graph as the source of an update of another one, unless it has the same nodes in the
+/// same order, with the same kernels and the same edges, made in the same order.
 ///
 /// # Errors
-/// [`Invalid`](crate::ErrorKind::Invalid) naming the first difference, or the first node that no graph can update another one with.
+/// [`Invalid`](crate::ErrorKind::Invalid) naming the first difference, or the first node that no
+/// graph can update another one with.
 pub(crate) fn check(target: &impl Nodes, source: &impl Nodes) -> Result<()> {
     for node in 0..source.len() {
         let ty = source.command(node).map_or(NodeType::Empty, NodeType::of);
@@ -53,7 +55,8 @@ pub(crate) fn check(target: &impl Nodes, source: &impl Nodes) -> Result<()> {
     }
 }
 
-/// The commands that an executable is updated with by a graph that is the same, with their places among its own.
+/// The commands that an executable is updated with by a graph that is the same, with their places
+/// among its own.
 ///
 /// # Errors
 /// As [`check`].

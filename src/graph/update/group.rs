@@ -15,9 +15,10 @@ use crate::{Error, Graph, NodeType, Result};
 
 /// Commands of which one, the active one, is that of the nodes to which the group is added.
 ///
-/// All are kernels, or all are host tasks. The kernels may differ in their arguments and ranges; arguments may follow a
-/// [`DynamicParameter`](crate::DynamicParameter), which reaches them also while they are not active. All must depend on the same
-/// nodes. What comes behind the node waits for it as if it did what any of the commands does.
+/// All are kernels, or all are host tasks. The kernels may differ in their arguments and ranges;
+/// arguments may follow a [`DynamicParameter`](crate::DynamicParameter), which reaches them also
+/// while they are not active. All must depend on the same nodes. What comes behind the node waits
+/// for it as if it did what any of the commands does.
 ///
 /// ```no_run
 /// # mod kernels { oclave::include_kernels!("tests"); }
@@ -48,8 +49,8 @@ impl DynamicCommandGroup {
     /// A group for nodes of a graph. The first command is active.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) without a command, for commands that are neither kernels nor host tasks, for both in
-    /// one group, and for what the graph refuses a command.
+    /// [`Invalid`](crate::ErrorKind::Invalid) without a command, for commands that are neither
+    /// kernels nor host tasks, for both in one group, and for what the graph refuses a command.
     pub fn new(graph: &Graph, commands: impl IntoIterator<Item = Command>) -> Result<Self> {
         let graph = graph.inner();
         let refuse = |message: String| graph.at(Error::invalid(message).at("dynamic command group"));
@@ -91,8 +92,8 @@ impl DynamicCommandGroup {
         self.graph.state().dynamics.group(self.id).map_or(0, |group| group.active)
     }
 
-    /// Makes a command active: the nodes of the group have it at once, executables when they are updated with them. Ranges
-    /// stay as they were last set.
+    /// Makes a command active: the nodes of the group have it at once, executables when they are
+    /// updated with them. Ranges stay as they were last set.
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid), and nothing changes, when there is no such command.

@@ -8,7 +8,8 @@
 //! values.rs      values of parameters, straight to what was prepared
 //! compare.rs     whether two graphs differ in more than parameters and ranges
 //! ```
-//! A change is seen in the graph at once, and in what was finalized from it when the executable is told.
+//! A change is seen in the graph at once, and in what was finalized from it when the executable is
+//! told.
 
 mod commit;
 mod compare;

@@ -8,11 +8,13 @@ impl Node {
     /// Gives a kernel that was added with a plain range another one. An offset stays.
     ///
     /// The graph has it at once, executables when they are updated with the node. On a node of a
-    /// [`DynamicCommandGroup`](crate::DynamicCommandGroup) it is the range of the active command, in all nodes of the group.
+    /// [`DynamicCommandGroup`](crate::DynamicCommandGroup) it is the range of the active command,
+    /// in all nodes of the group.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) when the node is no kernel, has work-groups of a given size, or a range of another number of
-    /// dimensions; and what the kernel cannot run with on the device. The node has not changed then.
+    /// [`Invalid`](crate::ErrorKind::Invalid) when the node is no kernel, has work-groups of a
+    /// given size, or a range of another number of dimensions; and what the kernel cannot run with
+    /// on the device. The node has not changed then.
     pub fn update_range(&self, range: impl Into<Range>) -> Result<()> {
         let range = range.into();
         self.set_range(|current| match current.local() {
@@ -24,11 +26,12 @@ impl Node {
         })
     }
 
-    /// Gives a kernel that was added with work-groups of a given size another range, size of work-groups and offset; or one that was added
-    /// without, another range and offset.
+    /// Gives a kernel that was added with work-groups of a given size another range, size of
+    /// work-groups and offset; or one that was added without, another range and offset.
     ///
     /// # Errors
-    /// As [`update_range`](Self::update_range); and when one has work-groups of a given size and the other has not.
+    /// As [`update_range`](Self::update_range); and when one has work-groups of a given size and
+    /// the other has not.
     pub fn update_nd_range(&self, range: impl Into<NdRange>) -> Result<()> {
         let range = range.into();
         self.set_range(|current| {
@@ -76,15 +79,16 @@ impl Node {
         set().map_err(|error| graph.at(error.at(format!("node {}", self.index()))))
     }
 
-    /// Puts another command of the same type in the place of the node's: another copy, fill, host task, or kernel, with whatever
-    /// arguments and range. Its dependencies stay as they are.
+    /// Puts another command of the same type in the place of the node's: another copy, fill, host
+    /// task, or kernel, with whatever arguments and range. Its dependencies stay as they are.
     ///
-    /// The graph has it at once, executables when they are updated with the node. The specification has this for kernels only,
-    /// through dynamic command groups (its issue 10.1).
+    /// The graph has it at once, executables when they are updated with the node. The specification
+    /// has this for kernels only, through dynamic command groups (its issue 10.1).
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) when the command is of another [type](Node::node_type), of one that cannot be updated, or names
-    /// events, and when the node's command comes from a [`DynamicCommandGroup`](crate::DynamicCommandGroup); and what
+    /// [`Invalid`](crate::ErrorKind::Invalid) when the command is of another
+    /// [type](Node::node_type), of one that cannot be updated, or names events, and when the node's
+    /// command comes from a [`DynamicCommandGroup`](crate::DynamicCommandGroup); and what
     /// [`Graph::add`](crate::Graph::add) refuses. The node has not changed then.
     pub fn update_command(&self, command: Command) -> Result<()> {
         let graph = self.graph();

@@ -19,12 +19,14 @@ use crate::{
 
 /// A value that arguments of kernels in a graph follow.
 ///
-/// It is passed by reference wherever a kernel takes an argument of its type: a scalar or struct, USM, a buffer's accessor, local memory
-/// ([`Local`]), or [raw](RawArgument) bytes and memory. Any number of arguments of any number of nodes may follow it, and an argument [several](Self::and) parameters. When it is
-/// [updated](Self::update), the nodes of the graph have the new value at once; executables get it with the nodes that they are updated with.
+/// It is passed by reference wherever a kernel takes an argument of its type: a scalar or struct,
+/// USM, a buffer's accessor, local memory ([`Local`]), or [raw](RawArgument) bytes and memory. Any
+/// number of arguments of any number of nodes may follow it, and an argument [several](Self::and)
+/// parameters. When it is [updated](Self::update), the nodes of the graph have the new value at
+/// once; executables get it with the nodes that they are updated with.
 ///
-/// Edges stay as they are: two nodes that are ordered because they share a buffer should both follow the same parameter.
-/// A handle: clones are of the same parameter.
+/// Edges stay as they are: two nodes that are ordered because they share a buffer should both
+/// follow the same parameter. A handle: clones are of the same parameter.
 ///
 /// ```no_run
 /// # mod kernels { oclave::include_kernels!("tests"); }
@@ -52,7 +54,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// What a [`DynamicParameter`] may be: a by-value argument, a [`UsmSlice`], an [`Accessor`], [`Local`] memory, or a [`RawArgument`].
+/// What a [`DynamicParameter`] may be: a by-value argument, a [`UsmSlice`], an [`Accessor`],
+/// [`Local`] memory, or a [`RawArgument`].
 pub trait DynamicValue: sealed::Sealed {
     /// Whether a new value may not fit where the one before did.
     #[doc(hidden)]
@@ -64,19 +67,21 @@ pub trait DynamicValue: sealed::Sealed {
 }
 
 impl<V: DynamicValue> DynamicParameter<V> {
-    /// A parameter for nodes of a graph, with its first value. What the value must be is checked where it is used.
+    /// A parameter for nodes of a graph, with its first value. What the value must be is checked
+    /// where it is used.
     pub fn new(graph: &Graph, value: V) -> Self {
         let graph = Arc::clone(graph.inner());
         let parameter = Arc::new(Parameter::new(graph.id(), value.argument()));
         Self { graph, parameter, ty: PhantomData }
     }
 
-    /// Gives all arguments that follow the parameter a value; a `V` or a `&V`. It may be the one that they have.
+    /// Gives all arguments that follow the parameter a value; a `V` or a `&V`. It may be the one
+    /// that they have.
     ///
     /// # Errors
-    /// What a command would be refused for that is added to the graph with the value: memory of another context, a buffer that
-    /// writes back, more local memory than the device has ([`KernelArgument`](crate::ErrorKind::KernelArgument)). No
-    /// node has changed then.
+    /// What a command would be refused for that is added to the graph with the value: memory of
+    /// another context, a buffer that writes back, more local memory than the device has
+    /// ([`KernelArgument`](crate::ErrorKind::KernelArgument)). No node has changed then.
     pub fn update(&self, value: impl Borrow<V>) -> Result<()> {
         let value = value.borrow().argument();
         // Commands that are committed at once get their values at once, too.
@@ -110,10 +115,12 @@ impl<V: DynamicValue> DynamicParameter<V> {
 }
 
 impl ExecutableGraph {
-    /// Gives a parameter a value, and updates this executable with the nodes that follow the parameter: in one call what
-    /// [`DynamicParameter::update`] and [`ExecutableGraph::update`] do. Nodes that were added after it was finalized are left out.
+    /// Gives a parameter a value, and updates this executable with the nodes that follow the
+    /// parameter: in one call what [`DynamicParameter::update`] and [`ExecutableGraph::update`] do.
+    /// Nodes that were added after it was finalized are left out.
     ///
-    /// Other executables of the graph keep the value that they have. If one is submitted like that, the log has a warning.
+    /// Other executables of the graph keep the value that they have. If one is submitted like that,
+    /// the log has a warning.
     ///
     /// ```no_run
     /// # use oclave::{DynamicParameter, ExecutableGraph, Queue, Result};
@@ -127,8 +134,8 @@ impl ExecutableGraph {
     /// ```
     ///
     /// # Errors
-    /// As those two. [`Invalid`](crate::ErrorKind::Invalid) when the parameter is of another graph. If a command is refused with
-    /// the value, the graph has the value and the executable has not.
+    /// As those two. [`Invalid`](crate::ErrorKind::Invalid) when the parameter is of another graph.
+    /// If a command is refused with the value, the graph has the value and the executable has not.
     pub fn set<V: DynamicValue>(&self, parameter: &DynamicParameter<V>, value: impl Borrow<V>) -> Result<()> {
         self.check_updatable()?;
         let graph = &parameter.graph;
@@ -195,8 +202,9 @@ impl DynamicValue for RawArgument {
 }
 
 impl<V> DynamicParameter<V> {
-    /// For an argument that follows this and another parameter: it has the value of the one that was updated last, or made last while
-    /// none was updated. The specification has this, and leaves the first value open.
+    /// For an argument that follows this and another parameter: it has the value of the one that
+    /// was updated last, or made last while none was updated. The specification has this, and
+    /// leaves the first value open.
     pub fn and(&self, other: &Self) -> DynamicParameters<V> {
         self.alone().and(other)
     }

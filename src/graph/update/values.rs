@@ -1,8 +1,9 @@
 //! Values that follow parameters, straight to what was prepared.
 //!
-//! While nothing of a node has changed but values of its parameters, an executable shares the node's command with the graph, and a commit
-//! takes the values from the parameters: it neither reads nor copies the command's own. They are in the prepared step or the block of the task
-//! then, and come into the command when somebody reads it there.
+//! While nothing of a node has changed but values of its parameters, an executable shares the
+//! node's command with the graph, and a commit takes the values from the parameters: it neither
+//! reads nor copies the command's own. They are in the prepared step or the block of the task then,
+//! and come into the command when somebody reads it there.
 
 use std::sync::{Arc, MutexGuard};
 
@@ -13,7 +14,8 @@ use crate::graph::exec::partition::PartitionExec;
 use crate::graph::exec::prepare::{Place, PreparedPart, Steps};
 use crate::graph::plan::flatten::Flat;
 
-/// A node of the flat graph that gets the values of its parameters, and the partition that it is in.
+/// A node of the flat graph that gets the values of its parameters, and the partition that it is
+/// in.
 #[derive(Clone, Copy)]
 pub(super) struct Follower {
     pub(super) node: u32,

@@ -111,14 +111,16 @@ pub trait Reads: AccessKind {}
 impl Reads for access::Read {}
 impl Reads for access::ReadWrite {}
 
-/// A part of a [`Buffer`](super::Buffer), and what a command does with it; made by [`Buffer::read`](super::Buffer::read),
-/// [`write`](super::Buffer::write) and [`read_write`](super::Buffer::read_write) (SYCL 2020, section 4.7.6).
+/// A part of a [`Buffer`](super::Buffer), and what a command does with it; made by
+/// [`Buffer::read`](super::Buffer::read), [`write`](super::Buffer::write) and
+/// [`read_write`](super::Buffer::read_write) (SYCL 2020, section 4.7.6).
 ///
-/// An accessor is a plain value. Kernels take it instead of a pointer, and copies and fills take it instead of memory. A
-/// command with an accessor waits for earlier commands that wrote any of its elements. If it writes, it also waits for
-/// those that read any of them.
+/// An accessor is a plain value. Kernels take it instead of a pointer, and copies and fills take it
+/// instead of memory. A command with an accessor waits for earlier commands that wrote any of its
+/// elements. If it writes, it also waits for those that read any of them.
 ///
-/// A kernel gets the address of the part's first element. Rows of a part are as far from each other as those of the buffer.
+/// A kernel gets the address of the part's first element. Rows of a part are as far from each other
+/// as those of the buffer.
 #[must_use = "an accessor does nothing until a command is given it"]
 pub struct Accessor<T, A = access::ReadWrite> {
     requirement: Arc<Requirement>,
@@ -136,7 +138,8 @@ impl<T: Pod, A: AccessKind> Accessor<T, A> {
     /// The elements from `offset` on, as many in each dimension as `extent` says.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) when they are not within this accessor, or when the dimensions differ.
+    /// [`Invalid`](crate::ErrorKind::Invalid) when they are not within this accessor, or when the
+    /// dimensions differ.
     pub fn part(&self, offset: impl Into<Shape>, extent: impl Into<Shape>) -> Result<Self> {
         let (offset, extent) = (offset.into(), extent.into());
         let mut requirement = Requirement::clone(&self.requirement);
@@ -159,7 +162,8 @@ impl<T: Pod, A: AccessKind> Accessor<T, A> {
         Ok(Self { requirement: Arc::new(requirement), range: extent, ty: PhantomData })
     }
 
-    /// The elements of a range of indices, or the rows or planes where the buffer has more dimensions.
+    /// The elements of a range of indices, or the rows or planes where the buffer has more
+    /// dimensions.
     ///
     /// # Errors
     /// As [`Accessor::part`].
@@ -189,7 +193,8 @@ impl<T: Pod, A: AccessKind> Accessor<T, A> {
 impl<T: Pod, A: Writes> Accessor<T, A> {
     /// The same accessor without the old contents.
     ///
-    /// They are not copied to the device. Elements that the command does not write have any value afterwards.
+    /// They are not copied to the device. Elements that the command does not write have any value
+    /// afterwards.
     pub fn no_init(self) -> Self {
         let mut requirement = Requirement::clone(&self.requirement);
         requirement.no_init = true;
@@ -198,15 +203,16 @@ impl<T: Pod, A: Writes> Accessor<T, A> {
 }
 
 impl<T: Pod, A: AccessKind> Accessor<T, A> {
-    /// The elements on the host, when the commands that use them have run: a [`HostReader`], or a [`HostWriter`] where they
-    /// are written.
+    /// The elements on the host, when the commands that use them have run: a [`HostReader`], or a
+    /// [`HostWriter`] where they are written.
     ///
-    /// A reader does not see what the elements become later. Commands that use elements of a writer wait until it is dropped
-    /// or [finished](HostWriter::finish).
+    /// A reader does not see what the elements become later. Commands that use elements of a writer
+    /// wait until it is dropped or [finished](HostWriter::finish).
     ///
     /// # Errors
-    /// When a command that writes them failed; [`Invalid`](crate::ErrorKind::Invalid) while a [`HostWriter`] of one of them
-    /// lives; [`MemoryAllocation`](crate::ErrorKind::MemoryAllocation) when the host has no room.
+    /// When a command that writes them failed; [`Invalid`](crate::ErrorKind::Invalid) while a
+    /// [`HostWriter`] of one of them lives;
+    /// [`MemoryAllocation`](crate::ErrorKind::MemoryAllocation) when the host has no room.
     pub fn host(&self) -> Result<A::Host<T>> {
         A::host(&self.requirement, self.range)
     }

@@ -1,7 +1,7 @@
 //! Areas: the part of a buffer that an access names, in elements.
 //!
-//! Everything has three dimensions here. A buffer with fewer has the last ones. The elements of a row, which is the last
-//! dimension, are contiguous in memory.
+//! Everything has three dimensions here. A buffer with fewer has the last ones. The elements of a
+//! row, which is the last dimension, are contiguous in memory.
 
 /// Three sizes or offsets, slowest dimension first.
 pub(crate) type Triple = [usize; 3];
@@ -72,7 +72,8 @@ impl Area {
             || self.sides().zip(other.sides()).all(|((a, a_end), (b, b_end))| a <= b && b_end <= a_end)
     }
 
-    /// What is left of it without `cut`. Exact where `cut` spans it in all dimensions but one, as always in one dimension.
+    /// What is left of it without `cut`. Exact where `cut` spans it in all dimensions but one, as
+    /// always in one dimension.
     pub(crate) fn without(&self, cut: &Self) -> Rest {
         let mut partial = None;
         for (dimension, (own, cut)) in self.sides().zip(cut.sides()).enumerate() {
@@ -102,8 +103,8 @@ impl Area {
         }
     }
 
-    /// The index of its first element, and that behind its last, in an array of `shape`. It is not empty and within the
-    /// shape.
+    /// The index of its first element, and that behind its last, in an array of `shape`. It is not
+    /// empty and within the shape.
     pub(crate) fn linear(&self, shape: Triple) -> (usize, usize) {
         let [_, rows, columns] = shape;
         let index = |[plane, row, column]: Triple| (plane * rows + row) * columns + column;

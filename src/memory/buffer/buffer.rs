@@ -15,11 +15,13 @@ use super::write_back::{Final, WriteBack};
 use crate::memory::{AsyncSource, HostTarget};
 use crate::{Error, Result, Shape};
 
-/// An array with one to three dimensions that orders the commands that use it (SYCL 2020, section 4.7.2).
+/// An array with one to three dimensions that orders the commands that use it (SYCL 2020, section
+/// 4.7.2).
 ///
-/// A buffer belongs to no context or device. It has memory in each context that uses it, and the library copies the
-/// contents where they are needed. Commands take [accessors](Accessor), which determine the order. A read waits for writes
-/// of the same elements, and a write waits for reads and writes of them. This holds across queues and threads.
+/// A buffer belongs to no context or device. It has memory in each context that uses it, and the
+/// library copies the contents where they are needed. Commands take [accessors](Accessor), which
+/// determine the order. A read waits for writes of the same elements, and a write waits for reads
+/// and writes of them. This holds across queues and threads.
 ///
 /// ```no_run
 /// # mod kernels { oclave::include_kernels!("tests"); }
@@ -38,13 +40,15 @@ use crate::{Error, Result, Shape};
 /// ```
 ///
 /// # Layout
-/// Elements lie row by row, the last dimension side by side: element `[i, j, k]` of the [`Shape`] `[planes, rows, columns]` is
-/// at index `(i * rows + j) * columns + k`. A kernel runs over all of it with `buffer.shape().work_items()`, so that neighbouring
-/// work-items (`get_global_id(0)`) use neighbouring elements.
+/// Elements lie row by row, the last dimension side by side: element `[i, j, k]` of the [`Shape`]
+/// `[planes, rows, columns]` is at index `(i * rows + j) * columns + k`. A kernel runs over all of
+/// it with `buffer.shape().work_items()`, so that neighbouring work-items (`get_global_id(0)`) use
+/// neighbouring elements.
 ///
 /// # Lifetime
-/// Clones, sub-buffers, accessors and commands share a buffer. Dropping the last clone returns at once. The memory is freed
-/// when no command uses it any more. If the contents go [back to the host](Buffer::set_final_data), the drop waits for that.
+/// Clones, sub-buffers, accessors and commands share a buffer. Dropping the last clone returns at
+/// once. The memory is freed when no command uses it any more. If the contents go [back to the
+/// host](Buffer::set_final_data), the drop waits for that.
 ///
 /// A buffer without elements is allowed, and so are commands on it.
 pub struct Buffer<T: Pod> {
@@ -58,17 +62,18 @@ impl<T: Pod> Buffer<T> {
     /// A buffer of zeroes.
     ///
     /// # Errors
-    /// [`MemoryAllocation`](crate::ErrorKind::MemoryAllocation) when its size cannot be addressed. Memory is not needed before
-    /// it is used.
+    /// [`MemoryAllocation`](crate::ErrorKind::MemoryAllocation) when its size cannot be addressed.
+    /// Memory is not needed before it is used.
     pub fn new(shape: impl Into<Shape>) -> Result<Self> {
         Object::new::<T>(shape.into()).map(Self::of)
     }
 
-    /// A buffer with contents: a `Vec<T>` or an `Arc<[T]>` of as many elements, in the order of memory. They are kept until a device needs
-    /// them.
+    /// A buffer with contents: a `Vec<T>` or an `Arc<[T]>` of as many elements, in the order of
+    /// memory. They are kept until a device needs them.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) for another number of elements; else as [`Buffer::new`].
+    /// [`Invalid`](crate::ErrorKind::Invalid) for another number of elements; else as
+    /// [`Buffer::new`].
     pub fn with_data(shape: impl Into<Shape>, data: impl Into<AsyncSource<T>>) -> Result<Self> {
         let object = Object::new::<T>(shape.into())?;
         let source = data.into().into_bytes();
@@ -90,7 +95,8 @@ impl<T: Pod> Buffer<T> {
         Self::with_data(data.len(), data)
     }
 
-    /// A buffer with a copy of host memory, to which its contents go back ([`Buffer::set_final_data`]).
+    /// A buffer with a copy of host memory, to which its contents go back
+    /// ([`Buffer::set_final_data`]).
     ///
     /// # Errors
     /// As [`Buffer::with_data`].
@@ -106,15 +112,17 @@ impl<T: Pod> Buffer<T> {
         Self { handle: Arc::new(Final::new(object)), area, range, is_sub_buffer: false }
     }
 
-    /// A buffer of the elements from `offset` on, as many in each dimension as `extent` says, which lie side by side. It
-    /// shares them with this buffer: commands are ordered by the elements that they use, through whichever.
+    /// A buffer of the elements from `offset` on, as many in each dimension as `extent` says, which
+    /// lie side by side. It shares them with this buffer: commands are ordered by the elements that
+    /// they use, through whichever.
     ///
-    /// OpenCL devices want sub-buffers to begin at certain addresses ([`Limits`](crate::Limits): `buffer_alignment_bytes`);
-    /// that is looked at when one is used by a device. [Parts](Accessor::part) of accessors may begin anywhere.
+    /// OpenCL devices want sub-buffers to begin at certain addresses ([`Limits`](crate::Limits):
+    /// `buffer_alignment_bytes`); that is looked at when one is used by a device.
+    /// [Parts](Accessor::part) of accessors may begin anywhere.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) when the elements are not within the buffer or not contiguous, when the
-    /// dimensions differ, and when this is a sub-buffer itself.
+    /// [`Invalid`](crate::ErrorKind::Invalid) when the elements are not within the buffer or not
+    /// contiguous, when the dimensions differ, and when this is a sub-buffer itself.
     pub fn sub_buffer(&self, offset: impl Into<Shape>, extent: impl Into<Shape>) -> Result<Self> {
         let (offset, extent) = (offset.into(), extent.into());
         let object = self.handle.object();
@@ -205,10 +213,11 @@ impl<T: Pod> Buffer<T> {
 
     /// Sets where the contents go when the last clone of the buffer is dropped.
     ///
-    /// The target is host memory with as many elements, or `None`, which is the default. Nothing is written if no command
-    /// has written to the buffer. That drop waits for the commands that write the buffer. While a [`HostWriter`] is open, the
-    /// contents go back when the last one closes instead. The next checked call of a context
-    /// that used the buffer reports a failure. [`Buffer::write_back`] reports it at once.
+    /// The target is host memory with as many elements, or `None`, which is the default. Nothing is
+    /// written if no command has written to the buffer. That drop waits for the commands that write
+    /// the buffer. While a [`HostWriter`] is open, the contents go back when the last one closes
+    /// instead. The next checked call of a context that used the buffer reports a failure.
+    /// [`Buffer::write_back`] reports it at once.
     ///
     /// A graph takes no buffers that do this.
     ///
@@ -230,7 +239,8 @@ impl<T: Pod> Buffer<T> {
 
     /// Waits for the commands that write the buffer, then copies its contents to the target.
     ///
-    /// The target is that of [`Buffer::set_final_data`], or the `cl_mem` of [`Buffer::from_native`].
+    /// The target is that of [`Buffer::set_final_data`], or the `cl_mem` of
+    /// [`Buffer::from_native`].
     ///
     /// # Errors
     /// As [`Accessor::host`].
@@ -238,8 +248,8 @@ impl<T: Pod> Buffer<T> {
         self.handle.write_back()
     }
 
-    /// A borrowed slice of as many elements, to which the contents are copied when the result is dropped or
-    /// [finished](WriteBack::finish). Nothing is copied if it is leaked.
+    /// A borrowed slice of as many elements, to which the contents are copied when the result is
+    /// dropped or [finished](WriteBack::finish). Nothing is copied if it is leaked.
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) for another number of elements.

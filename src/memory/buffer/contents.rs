@@ -22,8 +22,8 @@ impl State {
         Ok(())
     }
 
-    /// Looks which moves have ended. When one failed, the contents are where they were before it: all that was submitted behind it
-    /// waited for it, and has not run.
+    /// Looks which moves have ended. When one failed, the contents are where they were before it:
+    /// all that was submitted behind it waited for it, and has not run.
     pub(super) fn end_moves(&mut self) {
         while let Some(first) = self.moves.first() {
             match first.event.status() {
@@ -37,7 +37,8 @@ impl State {
         }
     }
 
-    /// Brings the contents to the context of a queue, by a command of this queue where they are not there yet.
+    /// Brings the contents to the context of a queue, by a command of this queue where they are not
+    /// there yet.
     pub(super) fn bring(&mut self, object: &Arc<Object>, queue: &Queue) -> Result<()> {
         let context = queue.context();
         if let Contents::In(storages) = &self.contents
@@ -67,7 +68,8 @@ impl State {
         Ok(())
     }
 
-    /// The same by a task on the host, when the commands have ended that are in the way, and the host writes no part.
+    /// The same by a task on the host, when the commands have ended that are in the way, and the
+    /// host writes no part.
     fn bring_later(&self, object: &Arc<Object>, to: Storage) -> HostTask {
         let object = Arc::clone(object);
         match &self.contents {
@@ -75,7 +77,8 @@ impl State {
                 let from = Contents::In(storages.clone());
                 HostTask::of(move || to.write_all(from.bytes(&object)?.bytes()))
             }
-            // From the host contents move once, before all other moves; the host may write parts of them until then.
+            // From the host contents move once, before all other moves; the host may write parts of
+            // them until then.
             Contents::Zeroes | Contents::Host(_) => HostTask::of(move || {
                 let first = object.lock().moves.first().map(|first| first.from.bytes(&object)).transpose()?;
                 first.map_or(Ok(()), |source| to.write_all(source.bytes()))
@@ -97,7 +100,8 @@ impl State {
         Ok(())
     }
 
-    /// Begins to replace a part on the host: the place where the new elements go. `None`: with the contents on the host.
+    /// Begins to replace a part on the host: the place where the new elements go. `None`: with the
+    /// contents on the host.
     pub(super) fn begin_host_write(&mut self, part: &Requirement, event: Event) -> Option<Storage> {
         self.host_writes.push(*part.area());
         self.tracker.record(part.area(), true, event);
@@ -166,8 +170,8 @@ impl Object {
                     return look(&mut state).map_err(|error| error.at(self.to_string()));
                 }
             }
-            // Not under the lock: these commands may wait for a task that uses the buffer. A driver that does not say how a
-            // command ended would keep it among the pending ones.
+            // Not under the lock: these commands may wait for a task that uses the buffer. A driver
+            // that does not say how a command ended would keep it among the pending ones.
             let ended = |event: &Event| event.wait().and_then(|()| event.status());
             if let Err(error) = pending.iter().try_for_each(|event| ended(event).map(drop)) {
                 self.lock().tracker.forget_completed();

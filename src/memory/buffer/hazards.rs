@@ -1,13 +1,14 @@
 //! Hazards: what an access to a buffer must wait for.
 //!
-//! The rules of SYCL 2020 (section 3.8.1): a command that reads waits for those that wrote before. One that writes waits
-//! for those that wrote and for those that read before. Reads do not wait for reads. Accesses to parts that do not
-//! overlap do not wait for each other.
+//! The rules of SYCL 2020 (section 3.8.1): a command that reads waits for those that wrote before.
+//! One that writes waits for those that wrote and for those that read before. Reads do not wait for
+//! reads. Accesses to parts that do not overlap do not wait for each other.
 //!
 //! # Cost
-//! An access looks at the entries that it must wait for, and at few others ([`Index`]). A write removes the entries that
-//! it covers, because later accesses wait for the write. Completed entries are removed whenever the number of entries has
-//! doubled. So an access checks a constant number of entries for completion on average.
+//! An access looks at the entries that it must wait for, and at few others ([`Index`]). A write
+//! removes the entries that it covers, because later accesses wait for the write. Completed entries
+//! are removed whenever the number of entries has doubled. So an access checks a constant number of
+//! entries for completion on average.
 
 use super::area::{Area, Triple};
 use super::index::Index;
@@ -40,7 +41,8 @@ impl<D: Dependency> Tracker<D> {
         Self { shape, writes: Index::default(), reads: Index::default(), limit: FEW }
     }
 
-    /// What an access must wait for; the same thing may come several times. Empty accesses wait for nothing.
+    /// What an access must wait for; the same thing may come several times. Empty accesses wait for
+    /// nothing.
     pub(crate) fn dependencies(&self, area: &Area, writes: bool) -> impl Iterator<Item = &D> + Clone {
         let before = (!area.is_empty()).then(|| {
             let reads = writes.then(|| self.reads.overlapping(area, self.shape));

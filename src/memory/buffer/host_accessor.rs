@@ -1,8 +1,9 @@
 //! Host accessors: elements of a buffer on the host.
 //!
-//! They are copies. A reader needs nothing of the buffer after it was opened, so commands continue. A writer defers the
-//! commands on its part, and puts the elements back when it is dropped. So the host never sees memory that a device may
-//! write. It waits only for the commands on its part, and works with every kind of memory.
+//! They are copies. A reader needs nothing of the buffer after it was opened, so commands continue.
+//! A writer defers the commands on its part, and puts the elements back when it is dropped. So the
+//! host never sees memory that a device may write. It waits only for the commands on its part, and
+//! works with every kind of memory.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -16,7 +17,8 @@ use crate::event::{Outcome, Promise};
 use crate::memory::zeroed;
 use crate::{Event, Result, Shape};
 
-/// Elements of a buffer on the host, as they were when it was opened; made by [`Accessor::host`](super::Accessor::host).
+/// Elements of a buffer on the host, as they were when it was opened; made by
+/// [`Accessor::host`](super::Accessor::host).
 ///
 /// They lie side by side, the last dimension fastest.
 pub struct HostReader<T> {
@@ -65,11 +67,12 @@ impl<T: fmt::Debug> fmt::Debug for HostReader<T> {
     }
 }
 
-/// Elements of a buffer on the host, for writing; made by [`Accessor::host`](super::Accessor::host).
+/// Elements of a buffer on the host, for writing; made by
+/// [`Accessor::host`](super::Accessor::host).
 ///
-/// They lie side by side, the last dimension fastest. They are put back when this is dropped. Commands that use one of them
-/// and are submitted meanwhile wait for that; do not wait for such a command before. A writer that is leaked keeps its
-/// part for ever.
+/// They lie side by side, the last dimension fastest. They are put back when this is dropped.
+/// Commands that use one of them and are submitted meanwhile wait for that; do not wait for such a
+/// command before. A writer that is leaked keeps its part for ever.
 #[must_use = "commands that use the part wait until this is dropped"]
 pub struct HostWriter<T: Pod> {
     data: Vec<T>,
@@ -106,8 +109,8 @@ impl<T: Pod> HostWriter<T> {
     /// Puts the elements back, as dropping does, and says whether that went well.
     ///
     /// # Errors
-    /// When the driver refuses. The buffer has its old contents then, or a part of the new ones, and commands that waited
-    /// for this fail.
+    /// When the driver refuses. The buffer has its old contents then, or a part of the new ones,
+    /// and commands that waited for this fail.
     pub fn finish(mut self) -> Result<()> {
         self.close()
     }

@@ -1,10 +1,11 @@
 //! An index of areas: which of them overlap one, without a look at all.
 //!
-//! The latest areas are in a short list, which is searched linearly. When it is full, its areas move to a tree. The key of
-//! an area is its stretch: the memory from its first to its last element. The length of the stretch determines the level,
-//! whose cells have 2^level elements. The area is stored in the cell where the stretch begins. Whatever overlaps a stretch
-//! begins, on each level, in the cells that the stretch touches or in the one before. Boxes whose stretches overlap need
-//! not overlap themselves, so they are compared one by one.
+//! The latest areas are in a short list, which is searched linearly. When it is full, its areas
+//! move to a tree. The key of an area is its stretch: the memory from its first to its last
+//! element. The length of the stretch determines the level, whose cells have 2^level elements. The
+//! area is stored in the cell where the stretch begins. Whatever overlaps a stretch begins, on each
+//! level, in the cells that the stretch touches or in the one before. Boxes whose stretches overlap
+//! need not overlap themselves, so they are compared one by one.
 
 use std::collections::BTreeMap;
 
@@ -73,7 +74,8 @@ impl<V> Index<V> {
         .map(|(key, (_, value))| (*key, value))
     }
 
-    /// Takes out one for which `is_wanted` says so, if it came lately to about the place of an area.
+    /// Takes out one for which `is_wanted` says so, if it came lately to about the place of an
+    /// area.
     pub(super) fn remove_recent(
         &mut self,
         area: &Area,
@@ -102,7 +104,8 @@ impl<V> Index<V> {
 }
 
 impl<V: Clone> Index<V> {
-    /// Takes an area out of all entries, where what is left of them is a box or two; else they stay as they are.
+    /// Takes an area out of all entries, where what is left of them is a box or two; else they stay
+    /// as they are.
     pub(super) fn cut(&mut self, area: &Area, shape: Triple) {
         // From the last to the first, as others may come to the end.
         for at in (0..self.few.len()).rev() {

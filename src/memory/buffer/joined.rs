@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::area::Area;
 use super::requirement::Requirement;
 
-/// The requirements of commands that run as one; they are given in an order in which they may run. Each part of a buffer
-/// comes once. Where the first of them replaces all of a buffer, nobody needs its contents, and it stands for all.
+/// The requirements of commands that run as one; they are given in an order in which they may run.
+/// Each part of a buffer comes once. Where the first of them replaces all of a buffer, nobody needs
+/// its contents, and it stands for all.
 pub(crate) fn joined<'a>(requirements: impl Iterator<Item = &'a Arc<Requirement>>) -> Vec<Arc<Requirement>> {
     let mut joined: Vec<Arc<Requirement>> = Vec::new();
     let mut places: HashMap<(u64, Area), usize> = HashMap::new();

@@ -1,9 +1,10 @@
 //! What all handles, accessors and commands of a buffer share, whatever its element type.
 //!
 //! # Where the contents are
-//! A buffer belongs to no context. It has memory in each context that uses it, allocated on first use. The newest contents
-//! are in one or more contexts, or still on the host. A new buffer is zero and has no contents ([`Contents`]). Commands
-//! bring the contents to their context before they run. After a command that writes, only its context has them.
+//! A buffer belongs to no context. It has memory in each context that uses it, allocated on first
+//! use. The newest contents are in one or more contexts, or still on the host. A new buffer is zero
+//! and has no contents ([`Contents`]). Commands bring the contents to their context before they
+//! run. After a command that writes, only its context has them.
 
 use std::alloc::Layout;
 use std::fmt;
@@ -46,7 +47,8 @@ pub(super) struct State {
     pub(super) contents: Contents,
     /// Parts that the host writes at the moment.
     pub(super) host_writes: Vec<Area>,
-    /// The ways of the contents to contexts that were not known to have ended when the buffer was last used; the oldest first.
+    /// The ways of the contents to contexts that were not known to have ended when the buffer was
+    /// last used; the oldest first.
     pub(super) moves: Vec<Move>,
     /// Something has written since the buffer was made.
     pub(super) written: bool,
@@ -218,7 +220,8 @@ impl Object {
 
 /// Memory that all devices of the context can address, and the host where possible.
 ///
-/// Nothing is then copied between devices. On a device that shares the host's memory it is as fast as any other.
+/// Nothing is then copied between devices. On a device that shares the host's memory it is as fast
+/// as any other.
 fn allocate(context: &Context, size_bytes: usize, align_bytes: usize) -> Result<Arc<Allocation>> {
     let support = *context.driver().pointers()?.support();
     let (kind, device) = match context.devices() {

@@ -13,7 +13,8 @@ impl Dependency for Event {
         self.has_ended()
     }
 
-    /// Commands that use a buffer are submitted under its lock, so they are recorded in the order of their queue.
+    /// Commands that use a buffer are submitted under its lock, so they are recorded in the order
+    /// of their queue.
     fn comes_after(&self, earlier: &Self) -> bool {
         match (self.in_order_queue(), earlier.in_order_queue()) {
             (Some(own), Some(other)) => Arc::ptr_eq(own, other),
@@ -22,8 +23,8 @@ impl Dependency for Event {
     }
 }
 
-/// Submits a command that uses parts of buffers. `submit` gets what it must wait for besides what its user named. No
-/// other command that uses one of the buffers comes in between.
+/// Submits a command that uses parts of buffers. `submit` gets what it must wait for besides what
+/// its user named. No other command that uses one of the buffers comes in between.
 ///
 /// # Errors
 /// Those of `submit`; when the contents cannot be brought to the queue's context.
@@ -68,7 +69,8 @@ fn among(
     Ok(event)
 }
 
-/// The buffers of some parts, each locked once, in the order of their ids, so that no two threads wait for each other.
+/// The buffers of some parts, each locked once, in the order of their ids, so that no two threads
+/// wait for each other.
 fn lock(parts: &[Arc<Requirement>]) -> Vec<(&Arc<Object>, MutexGuard<'_, State>)> {
     let mut objects: Vec<&Arc<Object>> = parts.iter().map(|part| part.object()).collect();
     objects.sort_unstable_by_key(|object| object.id());

@@ -1,4 +1,5 @@
-//! Buffers that recorded commands use: the host accessors of SYCL are refused meanwhile (section 7.11.3).
+//! Buffers that recorded commands use: the host accessors of SYCL are refused meanwhile (section
+//! 7.11.3).
 
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 

@@ -1,4 +1,5 @@
-//! Requirements: what a command does with parts of buffers. Its place in the order follows from them.
+//! Requirements: what a command does with parts of buffers. Its place in the order follows from
+//! them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,8 +17,8 @@ pub(crate) enum AccessMode {
     ReadWrite,
 }
 
-/// A part of a buffer that a command uses, and how. Commands whose parts overlap run in the order in which they were submitted,
-/// unless both only read.
+/// A part of a buffer that a command uses, and how. Commands whose parts overlap run in the order
+/// in which they were submitted, unless both only read.
 #[derive(Clone)]
 pub struct Requirement {
     pub(super) object: Arc<Object>,
@@ -53,7 +54,8 @@ impl Requirement {
         self.no_init && self.writes() && self.area == Area::whole(self.object.shape())
     }
 
-    /// Whether the command needs what was in the buffer before: always, unless it replaces all of it.
+    /// Whether the command needs what was in the buffer before: always, unless it replaces all of
+    /// it.
     pub(crate) fn needs_contents(&self) -> bool {
         !self.area.is_empty() && !self.replaces_all()
     }
@@ -70,13 +72,15 @@ impl Requirement {
         self
     }
 
-    /// Refuses for a command that is waited for at once, as a host accessor is refused, while the host writes the part.
+    /// Refuses for a command that is waited for at once, as a host accessor is refused, while the
+    /// host writes the part.
     pub(crate) fn check_no_host_writer(&self) -> Result<()> {
         self.object.lock().check_no_host_writer(&self.area).map_err(|error| error.at(self.object.to_string()))
     }
 
-    /// The memory from the first to the last element, in the context of a queue; made if need be. The contents are there
-    /// once the command has been given its place among others ([`ordered`](super::ordered)).
+    /// The memory from the first to the last element, in the context of a queue; made if need be.
+    /// The contents are there once the command has been given its place among others
+    /// ([`ordered`](super::ordered)).
     pub(crate) fn region(&self, queue: &Queue) -> Result<Region> {
         self.check(queue.device())?;
         self.object.region(&self.area, queue)
@@ -97,13 +101,14 @@ impl Requirement {
         .remedy("use a part of an accessor, which may begin at any element"))
     }
 
-    /// Makes the memory in a context, if need be, for [`Self::read_in`] and [`Self::write_in`] to come.
+    /// Makes the memory in a context, if need be, for [`Self::read_in`] and [`Self::write_in`] to
+    /// come.
     pub(crate) fn make_in(&self, context: &Context) -> Result<()> {
         self.object.storage(context).map(drop)
     }
 
-    /// Reads the part from memory of a context, for a task that has its place among others; nothing where the contents are not
-    /// needed.
+    /// Reads the part from memory of a context, for a task that has its place among others; nothing
+    /// where the contents are not needed.
     pub(super) fn read_in(&self, context: &Context, target: &mut [u8]) -> Result<()> {
         if self.no_init {
             return Ok(());

@@ -1,7 +1,8 @@
 //! Accessors of host tasks: elements of buffers on the host, while a task runs.
 //!
-//! They are copies, like host accessors. A task is ordered among the commands that use its parts, so it waits for nothing
-//! itself. The elements are read before it is called, and put back when it has succeeded.
+//! They are copies, like host accessors. A task is ordered among the commands that use its parts,
+//! so it waits for nothing itself. The elements are read before it is called, and put back when it
+//! has succeeded.
 
 use std::sync::Arc;
 
@@ -66,10 +67,12 @@ mod sealed {
 }
 use sealed::Access;
 
-/// What a host task is given of buffers ([`Command::host_task_with`](crate::Command::host_task_with)): an [`Accessor`], a tuple of
-/// up to eight, or a vector.
+/// What a host task is given of buffers
+/// ([`Command::host_task_with`](crate::Command::host_task_with)): an [`Accessor`], a tuple of up to
+/// eight, or a vector.
 pub trait TaskAccess: sealed::Access {
-    /// What the closure gets: for an accessor that reads a `&[T]`, for one that writes a `&mut [T]`; tuples and vectors of these.
+    /// What the closure gets: for an accessor that reads a `&[T]`, for one that writes a `&mut
+    /// [T]`; tuples and vectors of these.
     type Views<'a>;
 
     #[doc(hidden)]

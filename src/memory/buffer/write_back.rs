@@ -12,8 +12,8 @@ use super::object::Object;
 use crate::memory::{HostTarget, zeroed};
 use crate::{Error, Result};
 
-/// What the handles of a buffer share. With the last of them the contents go back, if they are to; accessors
-/// and commands keep the [`Object`] only.
+/// What the handles of a buffer share. With the last of them the contents go back, if they are to;
+/// accessors and commands keep the [`Object`] only.
 pub(super) struct Final<T: Pod> {
     object: Arc<Object>,
     plan: Mutex<Plan<T>>,
@@ -125,14 +125,16 @@ impl<T: Pod> Drop for Final<T> {
                 object.keep_error(error.at("writing a buffer back"));
             }
         };
-        // A host writer that is still open has the newest elements: the last one writes back as it closes.
+        // A host writer that is still open has the newest elements: the last one writes back as it
+        // closes.
         if let Some(write_back) = self.object.after_host_writers(Box::new(write_back)) {
             write_back(&self.object);
         }
     }
 }
 
-/// A slice to which the contents of a buffer are copied when this is dropped; made by [`Buffer::write_back_to`].
+/// A slice to which the contents of a buffer are copied when this is dropped; made by
+/// [`Buffer::write_back_to`].
 #[must_use = "the contents are copied when this is dropped"]
 pub struct WriteBack<'a, T: Pod> {
     buffer: Buffer<T>,

@@ -33,10 +33,11 @@ fn known(key: &CacheKey, size_bytes: u64) -> Vec<u8> {
     out
 }
 
-/// Reads an entry of at most `limit_bytes`, and marks it as used now. Nothing but its header is read of a file that is not
-/// an entry of this key and size.
+/// Reads an entry of at most `limit_bytes`, and marks it as used now. Nothing but its header is
+/// read of a file that is not an entry of this key and size.
 pub(super) fn read(path: &Path, key: &CacheKey, limit_bytes: u64) -> io::Result<Vec<u8>> {
-    // Looked at before it is opened: opening a FIFO waits for a writer, and opening a device may do anything.
+    // Looked at before it is opened: opening a FIFO waits for a writer, and opening a device may do
+    // anything.
     folder::check(&fs::symlink_metadata(path)?, folder::Kind::Entry)?;
     let mut file = File::open(path)?;
     let metadata = file.metadata()?;

@@ -1,9 +1,10 @@
 //! The disk cache of program binaries.
 //!
-//! One file an entry, named by its key. A file is written under a temporary name and renamed, so that other processes
-//! see whole entries or none. A header with the key, the size and a hash of key and binary makes a damaged, truncated or
-//! foreign file count as absent (`entry.rs`). Files and folders that other users own or may write are not used
-//! (`folder.rs`). Nothing here fails: what cannot be read is built again, what cannot be written is logged once.
+//! One file an entry, named by its key. A file is written under a temporary name and renamed, so
+//! that other processes see whole entries or none. A header with the key, the size and a hash of
+//! key and binary makes a damaged, truncated or foreign file count as absent (`entry.rs`). Files
+//! and folders that other users own or may write are not used (`folder.rs`). Nothing here fails:
+//! what cannot be read is built again, what cannot be written is logged once.
 
 mod entry;
 mod folder;
@@ -16,25 +17,28 @@ use std::time::SystemTime;
 
 use crate::environment;
 
-/// Version of the file layout and of what goes into a key; an entry of another version is never read.
+/// Version of the file layout and of what goes into a key; an entry of another version is never
+/// read.
 const FORMAT_VERSION: u32 = 2;
 const EXTENSION: &str = "oclbin";
 const DEFAULT_LIMIT_BYTES: u64 = 512 << 20;
 
 /// Where a context keeps the binaries of the programs that it builds.
 ///
-/// A binary is code that the driver runs in this process. The cache trusts the user that the process runs as, and root:
-/// a directory or a file that others own or may write is not used, and a warning is logged. It does not protect against
-/// whoever can write files as that user, or the directories above.
+/// A binary is code that the driver runs in this process. The cache trusts the user that the
+/// process runs as, and root: a directory or a file that others own or may write is not used, and a
+/// warning is logged. It does not protect against whoever can write files as that user, or the
+/// directories above.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProgramCache {
     /// The environment decides.
     ///
-    /// `OCLAVE_CACHE` switches the cache off with `0` or `off`, and on with `1` or `on`, which is the default. The folder is
-    /// `programs` under `OCLAVE_CACHE_DIR`, or else under the user's cache directory (`$XDG_CACHE_HOME/oclave`,
-    /// `~/.cache/oclave`). `OCLAVE_CACHE_MAX_MIB` limits its size (default 512). The least recently used entries are removed
-    /// first. The log warns about other values of these variables.
+    /// `OCLAVE_CACHE` switches the cache off with `0` or `off`, and on with `1` or `on`, which is
+    /// the default. The folder is `programs` under `OCLAVE_CACHE_DIR`, or else under the user's
+    /// cache directory (`$XDG_CACHE_HOME/oclave`, `~/.cache/oclave`). `OCLAVE_CACHE_MAX_MIB` limits
+    /// its size (default 512). The least recently used entries are removed first. The log warns
+    /// about other values of these variables.
     #[default]
     Environment,
     /// Nothing is read or written.
@@ -53,7 +57,8 @@ impl CacheKey {
     }
 }
 
-/// Hashes the parts of a [`CacheKey`]; each part is preceded by its length, so that parts cannot run into each other.
+/// Hashes the parts of a [`CacheKey`]; each part is preceded by its length, so that parts cannot
+/// run into each other.
 #[derive(Debug)]
 pub(crate) struct CacheKeyBuilder(blake3::Hasher);
 
@@ -173,7 +178,8 @@ impl DiskCache {
         Ok(())
     }
 
-    /// Deletes the entries used longest ago until a quarter of the limit is free, once the limit is passed.
+    /// Deletes the entries used longest ago until a quarter of the limit is free, once the limit is
+    /// passed.
     fn evict(&self) -> io::Result<()> {
         let mut entries = Vec::new();
         let mut total = 0u64;
@@ -411,7 +417,8 @@ mod tests {
         assert!(cache.warned.load(Ordering::Relaxed));
     }
 
-    /// Files may not grow beyond a few blocks in that process, which is what a full disk looks like to `write`.
+    /// Files may not grow beyond a few blocks in that process, which is what a full disk looks like
+    /// to `write`.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_full_disk_leaves_nothing_behind() {

@@ -5,14 +5,16 @@
 pub(crate) struct GroupLimits {
     /// Work-items of the largest group.
     pub(crate) most_items: usize,
-    /// Work-items of a group in the first dimension, from which on the device runs lists of groups rightly.
+    /// Work-items of a group in the first dimension, from which on the device runs lists of groups
+    /// rightly.
     pub(crate) least_width: usize,
     /// Local memory that variables of the kernels leave.
     pub(crate) free_local_bytes: u64,
 }
 
 impl GroupLimits {
-    /// Why groups of this size with so much local memory for their arguments are not run, if they are not.
+    /// Why groups of this size with so much local memory for their arguments are not run, if they
+    /// are not.
     pub(crate) fn refusal(&self, local: [usize; 3], local_bytes: u64) -> Option<String> {
         let [width, ..] = local;
         let work_items: usize = local.iter().product();

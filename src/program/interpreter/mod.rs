@@ -1,9 +1,11 @@
-//! The interpreter programs of a program: some of its kernels, launched many at a time from a task list.
+//! The interpreter programs of a program: some of its kernels, launched many at a time from a task
+//! list.
 //!
-//! One is built from the same image, device and specialization values, for the kernels that a graph uses, and kept with the
-//! program ([`InterpreterSlot`]); a failure is kept, too. Device globals always come in the hidden argument, whatever the
-//! device has otherwise: variables of the interpreter program would be others than those of the program. The table of the
-//! hidden argument holds the addresses of the program's variables.
+//! One is built from the same image, device and specialization values, for the kernels that a graph
+//! uses, and kept with the program ([`InterpreterSlot`]); a failure is kept, too. Device globals
+//! always come in the hidden argument, whatever the device has otherwise: variables of the
+//! interpreter program would be others than those of the program. The table of the hidden argument
+//! holds the addresses of the program's variables.
 
 mod limits;
 mod slot;
@@ -38,7 +40,8 @@ use crate::driver::usm::{Allocation, Span};
 use crate::image::LoadedImage;
 use crate::{Error, ErrorKind, Result};
 
-/// Work-items of a group that share the tasks, where these need no groups and work-items run side by side.
+/// Work-items of a group that share the tasks, where these need no groups and work-items run side
+/// by side.
 const GROUP: usize = 16;
 /// Steps of a task, from which on it is worth being shared.
 const SHARED_STEPS: f64 = 1024.0;
@@ -158,7 +161,8 @@ impl Builder<'_> {
             let what = format!("the interpreter can run no kernel ({})", reasons.join("; "));
             return Err(Error::new(ErrorKind::KernelNotSupported, what));
         }
-        // A binary in the cache is of these very words: whoever changes how they are written gets another one.
+        // A binary in the cache is of these very words: whoever changes how they are written gets
+        // another one.
         let form = format!("interpreter {}", blake3::hash(bytemuck::cast_slice(&words)));
         let program = self.program_of(image, device, &specs, &form, || Ok(words))?;
         let hidden = attach::table_of(self, image, device, original)?;
@@ -190,10 +194,12 @@ impl Builder<'_> {
     }
 }
 
-/// Private memory of a group that drivers keep on the stack, in bytes: they may keep some of it several times.
+/// Private memory of a group that drivers keep on the stack, in bytes: they may keep some of it
+/// several times.
 const MOST_GROUP_BYTES: u64 = 1 << 20;
 
-/// Work-items of the largest group that does not overflow a stack, if each has so many bytes of private memory.
+/// Work-items of the largest group that does not overflow a stack, if each has so many bytes of
+/// private memory.
 fn most_items(private_bytes: u64) -> usize {
     MOST_GROUP_BYTES.checked_div(private_bytes).map_or(usize::MAX, |items| items as usize)
 }

@@ -20,7 +20,8 @@ struct Entry {
 }
 
 impl InterpreterSlot {
-    /// A program that has these kernels, or the reason why there is none; `None` while nobody built it.
+    /// A program that has these kernels, or the reason why there is none; `None` while nobody built
+    /// it.
     pub(crate) fn find(&self, kernels: &BTreeSet<String>) -> Option<Built> {
         let entries = lock(&self.0);
         let has_all = entries.iter().filter(|entry| entry.kernels.is_superset(kernels));

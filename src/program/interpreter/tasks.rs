@@ -1,4 +1,5 @@
-//! A list of tasks with their argument blocks, in memory that can be changed while launches read it.
+//! A list of tasks with their argument blocks, in memory that can be changed while launches read
+//! it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,8 +17,9 @@ use crate::{Error, Result};
 
 /// A list of tasks: their records, and behind them their argument blocks.
 ///
-/// Changes go to a copy of the host. A launch takes one of two pieces of device memory that is up to date, or brings up to
-/// date one that no launch reads any more; so launches on their way keep the values that they began with.
+/// Changes go to a copy of the host. A launch takes one of two pieces of device memory that is up
+/// to date, or brings up to date one that no launch reads any more; so launches on their way keep
+/// the values that they began with.
 #[derive(Debug)]
 pub(crate) struct TaskList {
     /// What the device memory will be: words of 64 bits.
@@ -46,7 +48,8 @@ impl TaskList {
         Self { words: idle.repeat(count), count, halves: Vec::new(), current: 0 }
     }
 
-    /// Adds an argument block, all zero, and gives its offset for [`TaskRecord::arguments`] and [`TaskList::write`].
+    /// Adds an argument block, all zero, and gives its offset for [`TaskRecord::arguments`] and
+    /// [`TaskList::write`].
     pub(crate) fn add_block(&mut self, kernel: &InterpreterKernel) -> usize {
         self.halves.clear();
         let align = (kernel.block_align as usize).div_ceil(8).max(1);
@@ -128,7 +131,8 @@ impl TaskList {
         Ok(())
     }
 
-    /// Runs tasks of the list as it was last prepared. `memory` is what they use through their arguments.
+    /// Runs tasks of the list as it was last prepared. `memory` is what they use through their
+    /// arguments.
     ///
     /// # Errors
     /// As [`InterpreterProgram::launch`]; also when the list was never prepared.

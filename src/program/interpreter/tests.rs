@@ -1,4 +1,5 @@
-//! Replayed kernels against launched ones, on the selected device: what they see of the index space, arguments, barriers, atomics.
+//! Replayed kernels against launched ones, on the selected device: what they see of the index
+//! space, arguments, barriers, atomics.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::sync::Arc;
@@ -135,7 +136,8 @@ fn add(
 
 const SHAPES: [Shape; 4] = [Shape::Seq, Shape::Wi([2, 1, 1]), Shape::Wi([16, 1, 1]), Shape::Wi([4, 2, 3])];
 
-/// Compares a launch with a replay in every shape. `call` gets the memory to write to, four numbers for each item.
+/// Compares a launch with a replay in every shape. `call` gets the memory to write to, four numbers
+/// for each item.
 fn compare(f: &Fixture, range: NdRange, call: impl Fn(&UsmSlice<u64, usm::Shared>) -> KernelCall) {
     let items: usize = range.global().sizes().iter().product();
     let expected = f.shared(items * 4, 77);
@@ -350,7 +352,8 @@ fn specialization_constants_have_their_values() {
             value.map_or_else(|| call.clone(), |value| call.clone().spec(&CONSTANT, value))
         });
     }
-    // A value of a constant that the kernel does not use, which is not in the interpreter program then.
+    // A value of a constant that the kernel does not use, which is not in the interpreter program
+    // then.
     let program = f.program([&f.call("chained").spec(&CONSTANT, 3)]);
     assert!(program.layout().kernel_index("chained").is_some());
 }

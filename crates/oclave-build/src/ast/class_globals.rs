@@ -1,5 +1,6 @@
-//! Variables of the class template `oclave::device_global`: the type of their value, and the rules for declaring them
-//! ("Restrictions on creating device global objects") that the compiler itself does not know.
+//! Variables of the class template `oclave::device_global`: the type of their value, and the rules
+//! for declaring them ("Restrictions on creating device global objects") that the compiler itself
+//! does not know.
 
 use super::node::{Node, Type};
 
@@ -84,7 +85,8 @@ fn scope(node: &Node, source: &[u8], found: &mut Vec<Violation>) {
     }
 }
 
-/// Names of this scope that an inline namespace in it declares again: the device globals behind them are out of reach.
+/// Names of this scope that an inline namespace in it declares again: the device globals behind
+/// them are out of reach.
 fn shadowed(node: &Node, source: &[u8], found: &mut Vec<Violation>) {
     let inline = |child: &&Node| child.kind == "NamespaceDecl" && child.is_inline;
     for outer in &node.inner {

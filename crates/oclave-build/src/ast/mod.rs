@@ -1,6 +1,8 @@
-//! What the sources declare, read from clang's syntax tree: names, signs, struct fields, comments, lines.
+//! What the sources declare, read from clang's syntax tree: names, signs, struct fields, comments,
+//! lines.
 //!
-//! SPIR-V alone does not tell these. Where the tree leaves a doubt the answer is "unknown", and the module's view holds.
+//! SPIR-V alone does not tell these. Where the tree leaves a doubt the answer is "unknown", and the
+//! module's view holds.
 
 mod class_globals;
 mod node;

@@ -1,7 +1,7 @@
 //! The parts of clang's JSON syntax tree that declarations need.
 //!
-//! Statements and expressions are skipped while reading: they make up nearly all of the text, and may nest deeper than a
-//! recursive reader can follow.
+//! Statements and expressions are skipped while reading: they make up nearly all of the text, and
+//! may nest deeper than a recursive reader can follow.
 
 use std::fmt;
 
@@ -62,7 +62,8 @@ pub(crate) struct Reference {
     pub(crate) kind: String,
 }
 
-/// Where something stands. Clang leaves out the line and file that equal those printed before, but never the offset.
+/// Where something stands. Clang leaves out the line and file that equal those printed before, but
+/// never the offset.
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Location {

@@ -1,4 +1,5 @@
-//! Overrides of virtual functions that are `INDIRECTLY_CALLABLE`, and are not so themselves: calls would not find them.
+//! Overrides of virtual functions that are `INDIRECTLY_CALLABLE`, and are not so themselves: calls
+//! would not find them.
 
 use std::collections::BTreeMap;
 

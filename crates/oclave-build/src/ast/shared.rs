@@ -7,7 +7,8 @@ use super::node::{Node, Type};
 use super::type_text::TypeText;
 use super::types::Types;
 
-/// The number in the annotation of `SHARED` in `oclave.h`: the tree does not tell the annotation's words.
+/// The number in the annotation of `SHARED` in `oclave.h`: the tree does not tell the annotation's
+/// words.
 const MARK: &str = "793214";
 
 /// A function for both sides.
@@ -70,7 +71,8 @@ impl SharedFunction {
     }
 }
 
-/// Reads the tree's shared functions, in its order; declarations of one function are one, the definition if there is one.
+/// Reads the tree's shared functions, in its order; declarations of one function are one, the
+/// definition if there is one.
 pub(super) fn functions(
     tree: &Node,
     types: &Types<'_>,

@@ -1,4 +1,5 @@
-//! Small trees written by hand: what compilers differ in, and what must stay unknown. Real trees: `tests/program.rs`.
+//! Small trees written by hand: what compilers differ in, and what must stay unknown. Real trees:
+//! `tests/program.rs`.
 
 use oclave_image::{Scalar, ValueType};
 use serde_json::{Value, json};
@@ -7,7 +8,8 @@ use super::*;
 
 fn declarations(nodes: Value) -> Declarations {
     let tree = json!({"id": "0x1", "kind": "TranslationUnitDecl", "inner": nodes});
-    // `kind` must come before `inner`, as clang writes it; the map of serde_json is sorted, where it does not.
+    // `kind` must come before `inner`, as clang writes it; the map of serde_json is sorted, where
+    // it does not.
     let text = in_clangs_order(&tree);
     Declarations::parse(text.as_bytes(), b"line 1\nline 2\n").unwrap()
 }

@@ -1,4 +1,5 @@
-//! Reads types as clang prints them: `const __global float *restrict __private`, `struct pair[4]`, `__global int (*)[2]`.
+//! Reads types as clang prints them: `const __global float *restrict __private`, `struct pair[4]`,
+//! `__global int (*)[2]`.
 
 /// A type in its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +39,8 @@ impl TypeText {
     /// The parts of a type; `None` for functions, references, and what is not understood.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (text, lanes) = take_vector(&without_atomic(text))?;
-        // `(unnamed struct at file.cl:3:9)` is part of a name; other parentheses group a pointer with its array.
+        // `(unnamed struct at file.cl:3:9)` is part of a name; other parentheses group a pointer
+        // with its array.
         if text.contains("(unnamed") || text.contains("(anonymous") {
             let base = text.split('[').next()?.trim().to_owned();
             return Some(Self { base, lanes, dimensions: dimensions(&text)?, pointer: None });

@@ -56,7 +56,8 @@ impl<'a> Types<'a> {
     }
 
     fn resolve(&self, ty: &Type, unnamed: Option<&Node>, depth: u32) -> Option<ValueType> {
-        // The written type keeps the name of a struct that only a typedef names; the desugared one knows scopes.
+        // The written type keeps the name of a struct that only a typedef names; the desugared one
+        // knows scopes.
         let written = TypeText::parse(&ty.qual_type).and_then(|text| self.whole(&text, unnamed, depth));
         written.or_else(|| {
             let desugared = TypeText::parse(ty.desugared_qual_type.as_deref()?)?;

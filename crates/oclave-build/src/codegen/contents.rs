@@ -75,7 +75,8 @@ impl<'a> Contents<'a> {
         let mut kernels = BTreeMap::new();
         let (mut globals, mut constants) = (BTreeMap::new(), BTreeMap::new());
         for image in program.images {
-            // The host's images have the same kernels; what devices need is what matters to callers.
+            // The host's images have the same kernels; what devices need is what matters to
+            // callers.
             if image.side().map_err(bad)? != Some(Side::Host) {
                 kernels.extend(image.kernels.iter().map(|kernel| (kernel.name.as_str(), kernel)));
             }
@@ -126,7 +127,8 @@ impl<'a> Contents<'a> {
         plans
     }
 
-    /// The items as their sources declare them, so that of two equal names the first gets the plain one.
+    /// The items as their sources declare them, so that of two equal names the first gets the plain
+    /// one.
     fn in_source_order(&self, sources: &[Source<'_>]) -> Vec<(usize, &Item)> {
         let mut items: Vec<(usize, &Item)> = self.items.iter().enumerate().collect();
         items.sort_by_cached_key(|(_, item)| {
@@ -141,7 +143,8 @@ impl<'a> Contents<'a> {
         items
     }
 
-    /// The kernels of a source in its order; the first source also gets those that no source is known to declare.
+    /// The kernels of a source in its order; the first source also gets those that no source is
+    /// known to declare.
     fn kernels_of(&self, sources: &[Source<'_>], index: usize) -> Vec<&'a KernelSignature> {
         let declares = |source: &Source<'_>, name: &str| {
             source.declarations.kernels.iter().any(|kernel| kernel.name == name)

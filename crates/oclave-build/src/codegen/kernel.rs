@@ -9,7 +9,8 @@ use super::types::Types;
 use super::{docs, place};
 use crate::ast::KernelDeclaration;
 
-/// The launcher of a kernel, called `name`; or why there is none. `statics` are names that no parameter may have.
+/// The launcher of a kernel, called `name`; or why there is none. `statics` are names that no
+/// parameter may have.
 pub(crate) fn launcher(
     kernel: &KernelSignature,
     declared: Option<&KernelDeclaration>,

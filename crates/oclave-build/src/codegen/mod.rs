@@ -1,7 +1,8 @@
-//! Writes the Rust side of a program: the image table, and for each source a module with typed kernels, device globals,
-//! specialization constants and the structs that they use.
+//! Writes the Rust side of a program: the image table, and for each source a module with typed
+//! kernels, device globals, specialization constants and the structs that they use.
 //!
-//! The text depends on nothing but the sources, so it is the same on every machine and from run to run.
+//! The text depends on nothing but the sources, so it is the same on every machine and from run to
+//! run.
 
 mod contents;
 mod kernel;

@@ -14,7 +14,8 @@ const KEYWORDS: [&str; 48] = [
 /// Words that cannot be names even with `r#`.
 const NEVER: [&str; 5] = ["self", "Self", "super", "crate", "_"];
 
-/// A name of letters, digits and `_` that Rust takes: C's `$`, and whatever else compilers allow, become `_`.
+/// A name of letters, digits and `_` that Rust takes: C's `$`, and whatever else compilers allow,
+/// become `_`.
 pub(crate) fn sanitized(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
     let mut text: String = name.chars().map(plain).collect();

@@ -1,4 +1,5 @@
-//! Definitions of structs, with every padding byte explicit and the layout asserted at compile time.
+//! Definitions of structs, with every padding byte explicit and the layout asserted at compile
+//! time.
 
 use oclave_image::{StructType, ValueType};
 use proc_macro2::{Ident, Literal, TokenStream};
@@ -98,7 +99,8 @@ pub(crate) fn fields(known: &StructType, name: &Ident, types: &mut Types<'_>) ->
     }
 }
 
-/// A field for the bytes between two fields, or after the last. It is public, so that values can be written by field names.
+/// A field for the bytes between two fields, or after the last. It is public, so that values can be
+/// written by field names.
 fn pad(
     end: u64,
     until: u64,

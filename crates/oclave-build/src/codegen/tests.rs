@@ -45,7 +45,8 @@ fn scalar() -> impl Strategy<Value = Scalar> {
     prop::sample::select(Scalar::ALL.to_vec())
 }
 
-/// Types sound and unsound: layouts that overlap, alignments that are no power of two, vectors of odd lanes.
+/// Types sound and unsound: layouts that overlap, alignments that are no power of two, vectors of
+/// odd lanes.
 fn value_type() -> impl Strategy<Value = ValueType> {
     let leaf = prop_oneof![
         scalar().prop_map(ValueType::Scalar),

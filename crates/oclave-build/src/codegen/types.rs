@@ -15,8 +15,8 @@ pub(crate) struct Defined {
     name: String,
 }
 
-/// Gives the types of one module, and defines structs as they are met. A struct that an earlier module of the program
-/// defines is the same type in both.
+/// Gives the types of one module, and defines structs as they are met. A struct that an earlier
+/// module of the program defines is the same type in both.
 #[derive(Debug)]
 pub(crate) struct Types<'a> {
     /// Structs of the whole program.

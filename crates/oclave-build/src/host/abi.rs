@@ -1,8 +1,10 @@
-//! How the program calls shared functions: the agreement between the C and the Rust that are generated for them.
+//! How the program calls shared functions: the agreement between the C and the Rust that are
+//! generated for them.
 //!
-//! Each function has a wrapper with C linkage and a unique name. Pointers and scalars other than half and bool are passed
-//! directly, and references as pointers. Everything else is passed by address, because compilers pass vectors and structs
-//! differently. Such a result is written to the address in the last argument.
+//! Each function has a wrapper with C linkage and a unique name. Pointers and scalars other than
+//! half and bool are passed directly, and references as pointers. Everything else is passed by
+//! address, because compilers pass vectors and structs differently. Such a result is written to the
+//! address in the last argument.
 
 use oclave_image::{Scalar, ValueType};
 
@@ -27,7 +29,8 @@ impl SharedType {
     }
 }
 
-/// The linker's name of the wrapper of a function: the `index`-th shared one of the source with this unit name.
+/// The linker's name of the wrapper of a function: the `index`-th shared one of the source with
+/// this unit name.
 pub(crate) fn symbol(config: &Config, unit: &str, index: usize, function: &SharedFunction) -> String {
     format!("oclave_shared_{}_{index}_{}", hash(config, unit), function.name)
 }

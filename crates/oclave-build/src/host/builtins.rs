@@ -1,4 +1,5 @@
-//! The names of the built-in functions that the host has; `host_builtins.h` and its like define them.
+//! The names of the built-in functions that the host has; `host_builtins.h` and its like define
+//! them.
 
 use std::fmt::Write as _;
 
@@ -172,8 +173,8 @@ pub(super) fn names() -> Vec<String> {
 /// Calling one outside of `if_device` is an error, except for those that the host has.
 pub(super) fn prelude() -> String {
     let names = names();
-    // What the compiler's headers leave to devices of this kind is declared, too: bodies of if_device may use it.
-    // The base has types, constants and printf, which the C library has, too.
+    // What the compiler's headers leave to devices of this kind is declared, too: bodies of
+    // if_device may use it. The base has types, constants and printf, which the C library has, too.
     let mut text = String::from("#define __SPIR__ 1\n#include <opencl-c-base.h>\n");
     for name in &names {
         // Writing to a string does not fail.

@@ -1,7 +1,9 @@
-//! Functions of the host's own libraries that bodies for the host call: `extern "C"` ones, for example.
+//! Functions of the host's own libraries that bodies for the host call: `extern "C"` ones, for
+//! example.
 //!
-//! All that a source declares has internal linkage on the host, so that what nobody reaches is not compiled. That renames
-//! functions which are only declared, too; their true names come from a compilation without it.
+//! All that a source declares has internal linkage on the host, so that what nobody reaches is not
+//! compiled. That renames functions which are only declared, too; their true names come from a
+//! compilation without it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,8 +17,8 @@ pub(super) fn are_used(stderr: &str) -> bool {
     stderr.contains("has internal linkage but is not defined")
 }
 
-/// LLVM IR with the names that `plain`, the same program without internal linkage, has for functions that are only
-/// declared.
+/// LLVM IR with the names that `plain`, the same program without internal linkage, has for
+/// functions that are only declared.
 pub(super) fn renamed(ir: &str, plain: &str) -> String {
     let known: BTreeSet<&str> = plain.lines().filter_map(declared).collect();
     let names: BTreeMap<String, String> = ir

@@ -1,14 +1,16 @@
-//! Device globals in code for the host: they live on devices, so that a host's copy would silently be another variable.
+//! Device globals in code for the host: they live on devices, so that a host's copy would silently
+//! be another variable.
 //!
-//! The optimiser may replace a variable that nobody writes by its value. So the module is read as it comes from the front
-//! end: it has the functions that the wrappers reach, and the lines.
+//! The optimiser may replace a variable that nobody writes by its value. So the module is read as
+//! it comes from the front end: it has the functions that the wrappers reach, and the lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ast::VariableDeclaration;
 use crate::ir::places::{Places, leading_number};
 
-/// Where `DEVICE_GLOBAL` of `oclave.h` puts variables on the host, and the class of `device_global.hpp`.
+/// Where `DEVICE_GLOBAL` of `oclave.h` puts variables on the host, and the class of
+/// `device_global.hpp`.
 const MARKS: [&str; 2] = ["section \"oclave_device_globals\"", "oclave::device_global"];
 
 /// A use of a device global.
@@ -52,8 +54,8 @@ pub(super) fn uses(module: &str, declared: &[VariableDeclaration]) -> BTreeSet<U
     found
 }
 
-/// The lines of the functions that are visible outside, and of those that they reach. Clang 21 and newer also emit the
-/// bodies of kernels, which nothing calls on the host.
+/// The lines of the functions that are visible outside, and of those that they reach. Clang 21 and
+/// newer also emit the bodies of kernels, which nothing calls on the host.
 fn reached(module: &str) -> Vec<&str> {
     let mut functions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let (mut open, mut current) = (Vec::new(), "");
@@ -68,7 +70,8 @@ fn reached(module: &str) -> Vec<&str> {
         } else if line.starts_with('@')
             && (!line.starts_with("@llvm.") || line.starts_with("@llvm.global_ctors"))
         {
-            // Vtables and other variables may hold addresses of functions. Annotations have those of kernels.
+            // Vtables and other variables may hold addresses of functions. Annotations have those
+            // of kernels.
             open.extend(symbols(line).skip(1));
         }
     }

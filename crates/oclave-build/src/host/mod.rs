@@ -1,8 +1,10 @@
-//! The host's side of a program: its shared functions as a static library that the Rust program links.
+//! The host's side of a program: its shared functions as a static library that the Rust program
+//! links.
 //!
-//! The same clang compiles each source with shared functions once more, for the machine that the Rust program runs on.
-//! Only code that the wrappers of shared functions reach is compiled ([`wrapper`]). The headers `host_*.h` define the
-//! built-in functions. Functions that only devices have are errors where they are reached ([`builtins`]).
+//! The same clang compiles each source with shared functions once more, for the machine that the
+//! Rust program runs on. Only code that the wrappers of shared functions reach is compiled
+//! ([`wrapper`]). The headers `host_*.h` define the built-in functions. Functions that only devices
+//! have are errors where they are reached ([`builtins`]).
 
 pub(crate) mod abi;
 mod builtins;
@@ -85,8 +87,8 @@ fn check_target(compiler: &Compiler<'_>) -> Result<()> {
     ))
 }
 
-/// Clang 21 and newer emit the bodies of kernels for the host, too, and without optimisation they stay. They call what only
-/// devices have.
+/// Clang 21 and newer emit the bodies of kernels for the host, too, and without optimisation they
+/// stay. They call what only devices have.
 fn opt_level(compiler: &Compiler<'_>) -> u32 {
     let lowest = if compiler.toolchain.clang.version.major >= 21 { 1 } else { 0 };
     compiler.config.opt_level.max(lowest)
@@ -110,7 +112,8 @@ fn object(compiler: &Compiler<'_>, source: &Source, unit: &Unit, text: &str) -> 
     args.push(MACRO.into());
     let level = opt_level(compiler);
     args.extend(compiler.common_arguments(source, level));
-    // The compiler's header comes with the wrapper. Products and sums are rounded one by one, whatever the processor.
+    // The compiler's header comes with the wrapper. Products and sums are rounded one by one,
+    // whatever the processor.
     args.extend(["-cl-no-stdinc", "-ffp-contract=off", "-fPIC"].map(OsString::from));
     args.extend(["-Wno-everything", externals::WARNING].map(OsString::from));
     let run_of = |text: &Path, what: &[&str], out: &Path| {

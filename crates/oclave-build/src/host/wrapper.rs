@@ -44,12 +44,14 @@ pub(super) fn text(source: &Source, own: &[Wrapped<'_>], elsewhere: &[Wrapped<'_
     let path = std::path::absolute(&source.path).unwrap_or_else(|_| source.path.clone());
     let path = path.display().to_string().replace('\\', "/").replace('"', "\\\"");
     let mut text = builtins::prelude();
-    // Nothing but the wrappers is visible outside, so that what they do not reach is not compiled at all.
+    // Nothing but the wrappers is visible outside, so that what they do not reach is not compiled
+    // at all.
     text.push_str(INTERNAL);
     let _ = writeln!(text, "#include \"{path}\"\n#pragma clang attribute pop");
     let cpp = source.language == Language::CppForOpenCl;
     if cpp {
-        // Virtual tables of abstract classes hold it, and Rust programs do not link the C++ library.
+        // Virtual tables of abstract classes hold it, and Rust programs do not link the C++
+        // library.
         text.push_str(
             "extern \"C\" __attribute__((weak)) void __cxa_pure_virtual(void) { __builtin_trap(); }\n",
         );
@@ -109,7 +111,8 @@ fn wrapper(wrapped: &Wrapped<'_>, cpp: bool) -> String {
     format!("{} {{ {checks}{call} }}", head(wrapped, cpp))
 }
 
-/// A definition, for this source, of a function whose body is in another one: it calls the wrapper there.
+/// A definition, for this source, of a function whose body is in another one: it calls the wrapper
+/// there.
 fn forward(wrapped: &Wrapped<'_>, cpp: bool) -> String {
     let function = wrapped.function;
     let (mut parameters, mut arguments) = (Vec::new(), Vec::new());

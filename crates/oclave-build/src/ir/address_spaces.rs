@@ -1,8 +1,8 @@
 //! Address spaces that clang gets wrong.
 //!
-//! Deleting destructors pass `this` to `operator delete` with `bitcast ptr addrspace(4) … to ptr`. LLVM reads no such
-//! cast. The list of code that initializes variables is among private variables, of which newer translators take none at
-//! module scope. Post-link needs it to refuse such code.
+//! Deleting destructors pass `this` to `operator delete` with `bitcast ptr addrspace(4) … to ptr`.
+//! LLVM reads no such cast. The list of code that initializes variables is among private variables,
+//! of which newer translators take none at module scope. Post-link needs it to refuse such code.
 
 use super::Ir;
 

@@ -1,9 +1,10 @@
-//! Annotations: without arguments, so that modules link, and without those of clang's own copies of kernels.
+//! Annotations: without arguments, so that modules link, and without those of clang's own copies of
+//! kernels.
 //!
-//! From LLVM 18 on, the last member of an entry of `llvm.global.annotations` has another address space if the annotation
-//! has arguments. llvm-link refuses to append arrays of different types. Clang also writes modules with both kinds of
-//! entries, which LLVM's own tools refuse to read. oclave needs no arguments here: it finds those of the SHARED marker in
-//! clang's syntax tree.
+//! From LLVM 18 on, the last member of an entry of `llvm.global.annotations` has another address
+//! space if the annotation has arguments. llvm-link refuses to append arrays of different types.
+//! Clang also writes modules with both kinds of entries, which LLVM's own tools refuse to read.
+//! oclave needs no arguments here: it finds those of the SHARED marker in clang's syntax tree.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,8 @@ const ANNOTATIONS: &str = "@llvm.global.annotations";
 /// The beginning of the names of variables with arguments, and where they are.
 const ARGUMENTS: &str = "@.args";
 const METADATA: &str = "section \"llvm.metadata\"";
-/// The beginning of the names of functions that clang 21 and newer make of the bodies of kernels, with all their attributes.
+/// The beginning of the names of functions that clang 21 and newer make of the bodies of kernels,
+/// with all their attributes.
 const KERNEL_BODY: &str = "@__clang_ocl_kern_imp_";
 
 /// Replaces the arguments of all annotations by a null pointer of one type.
@@ -27,7 +29,8 @@ pub(super) fn drop_arguments(ir: &mut Ir) {
     }
 }
 
-/// Removes the variables of arguments. Clang 18 leaves them among private variables, of which its translator takes none.
+/// Removes the variables of arguments. Clang 18 leaves them among private variables, of which its
+/// translator takes none.
 fn drop_unused_arguments(ir: &mut Ir) {
     let is_used = |name: &str| {
         let mut others = ir.lines.iter().filter(|line| !line.starts_with(name));
@@ -43,7 +46,8 @@ fn drop_unused_arguments(ir: &mut Ir) {
     ir.lines.retain(|line| line.split_once(" = ").is_none_or(|(name, _)| !unused.contains(name)));
 }
 
-/// `… global [N x { T0, T1, T2, i32, T4 }] [{ … } { … }, …], …` with the type T1 and the value null in place of the last member.
+/// `… global [N x { T0, T1, T2, i32, T4 }] [{ … } { … }, …], …` with the type T1 and the value null
+/// in place of the last member.
 fn without_arguments(line: &str) -> Option<String> {
     let (before, definition) = line.split_once(" global ")?;
     let (_, _, initializer) = brackets(definition)?;

@@ -1,9 +1,10 @@
 //! Removal of `freeze`, which SPIR-V does not have.
 //!
-//! `freeze` gives a fixed value where its operand may be poison or undefined, so that code may run which the source would
-//! not have reached. Its operand takes its place, after the flags and constants that make such values are gone from all
-//! instructions that lead to it: `nsw` and its like, `undef`. That only makes the program more defined. What comes from
-//! memory, parameters and calls is taken to be defined, as newer translators take all operands to be.
+//! `freeze` gives a fixed value where its operand may be poison or undefined, so that code may run
+//! which the source would not have reached. Its operand takes its place, after the flags and
+//! constants that make such values are gone from all instructions that lead to it: `nsw` and its
+//! like, `undef`. That only makes the program more defined. What comes from memory, parameters and
+//! calls is taken to be defined, as newer translators take all operands to be.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -85,7 +86,8 @@ fn make_defined(function: &mut Function, roots: Vec<String>) {
         let Some(line) = function.lines.get_mut(at) else { continue };
         let (name, rest) = definition(line);
         let op = rest.split(' ').next().unwrap_or_default();
-        // What these give does not depend on their operands alone; intrinsic functions are like instructions.
+        // What these give does not depend on their operands alone; intrinsic functions are like
+        // instructions.
         let is_call = matches!(op, "call" | "tail" | "notail" | "musttail") && !rest.contains("@llvm.");
         if is_call || matches!(op, "load" | "alloca" | "atomicrmw" | "cmpxchg") {
             continue;

@@ -1,5 +1,5 @@
-//! A function whose values all have names, so that instructions can be added and removed: LLVM numbers values without
-//! names, and refuses gaps.
+//! A function whose values all have names, so that instructions can be added and removed: LLVM
+//! numbers values without names, and refuses gaps.
 
 use super::text::{definition, replace_tokens};
 

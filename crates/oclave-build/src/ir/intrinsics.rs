@@ -1,4 +1,5 @@
-//! Intrinsic functions that the optimiser writes and llvm-spirv 15 does not know, as plain instructions.
+//! Intrinsic functions that the optimiser writes and llvm-spirv 15 does not know, as plain
+//! instructions.
 
 use super::function::Function;
 use super::text::{Cursor, Ty, definition, tokens};
@@ -113,8 +114,8 @@ fn replacement(function: &mut Function, line: &str) -> Option<Vec<String>> {
     let sum = emit(function, format!("{op} {ty} {a}, {b}"));
     let signed = !matches!(kind, Kind::UnsignedSum | Kind::Overflow { signed: false, .. });
     let overflow = if signed {
-        // The sign of the result is wrong: of a sum, unlike both operands'; of a difference, unlike the first operand's,
-        // where those of the operands differ.
+        // The sign of the result is wrong: of a sum, unlike both operands'; of a difference, unlike
+        // the first operand's, where those of the operands differ.
         let first = emit(function, format!("xor {ty} {sum}, {a}"));
         let second = if op == "add" { format!("xor {ty} {sum}, {b}") } else { format!("xor {ty} {a}, {b}") };
         let second = emit(function, second);
@@ -132,7 +133,8 @@ fn replacement(function: &mut Function, line: &str) -> Option<Vec<String>> {
         }
         Kind::UnsignedSum => format!("select {bool} {overflow}, {ty} {}, {ty} {sum}", ty.splat(-1)),
         Kind::SignedSum | Kind::SignedDifference | Kind::Reversal => {
-            // The largest number where the result seems negative, the smallest where it seems positive.
+            // The largest number where the result seems negative, the smallest where it seems
+            // positive.
             let sign = emit(function, format!("ashr {ty} {sum}, {}", ty.splat(bits - 1)));
             let smallest = 1_i128 << (bits - 1).min(126);
             let end = emit(function, format!("xor {ty} {sign}, {}", ty.splat(-smallest)));
@@ -169,7 +171,8 @@ fn reversal(function: &mut Function, call: &Call<'_>, result: &str) -> Option<Ve
     Some(lines)
 }
 
-/// Removes declarations of intrinsic functions that nothing calls any more: the translator looks at their types.
+/// Removes declarations of intrinsic functions that nothing calls any more: the translator looks at
+/// their types.
 pub(super) fn remove_unused_declarations(lines: &mut Vec<String>) {
     let is_declaration = |line: &str| line.starts_with("declare ") && line.contains("@llvm.");
     let used: std::collections::BTreeSet<String> = lines

@@ -1,8 +1,9 @@
 //! The language of the source, as the translator takes it.
 //!
-//! From LLVM 19 on, the translator replaces built-in functions by SPIR-V's instructions only in modules of OpenCL C. In
-//! those of C++ for OpenCL they stay calls of functions that no module defines. The kernels are the same in both, but for the name of
-//! `printf`: in C++ it is mangled, and the translator looks for a parameter in place of the dots.
+//! From LLVM 19 on, the translator replaces built-in functions by SPIR-V's instructions only in
+//! modules of OpenCL C. In those of C++ for OpenCL they stay calls of functions that no module
+//! defines. The kernels are the same in both, but for the name of `printf`: in C++ it is mangled,
+//! and the translator looks for a parameter in place of the dots.
 
 use super::Ir;
 

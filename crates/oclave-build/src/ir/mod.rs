@@ -1,8 +1,8 @@
 //! LLVM IR as text: what clang writes is mended here before other tools read it.
 //!
-//! Each mend is a module of its own with a function that takes an [`Ir`]; [`mend`] calls them all. They look at single
-//! lines, which are complete definitions or instructions in what clang prints, and must cope with typed (`i8*`) and opaque
-//! (`ptr`) pointers.
+//! Each mend is a module of its own with a function that takes an [`Ir`]; [`mend`] calls them all.
+//! They look at single lines, which are complete definitions or instructions in what clang prints,
+//! and must cope with typed (`i8*`) and opaque (`ptr`) pointers.
 
 mod address_spaces;
 mod annotations;
@@ -56,8 +56,9 @@ pub(crate) fn has_typed_pointers(clang: u32) -> bool {
     clang <= 15
 }
 
-/// Whether this clang must be told that text has typed pointers: clang 15 takes text without any pointer for one with
-/// opaque pointers, which it then does not link with others. Older ones know no others.
+/// Whether this clang must be told that text has typed pointers: clang 15 takes text without any
+/// pointer for one with opaque pointers, which it then does not link with others. Older ones know
+/// no others.
 pub(crate) fn needs_typed_pointers_option(clang: u32) -> bool {
     clang == 15
 }
@@ -95,7 +96,8 @@ pub(crate) fn fields(text: &str) -> Vec<&str> {
     fields
 }
 
-/// What stands before, in and after the first pair of brackets of any kind: `a (b) c` is `a `, `b` and ` c`.
+/// What stands before, in and after the first pair of brackets of any kind: `a (b) c` is `a `, `b`
+/// and ` c`.
 pub(crate) fn brackets(text: &str) -> Option<(&str, &str, &str)> {
     let mut open = None;
     for (at, depth, byte) in outline(text) {
@@ -111,7 +113,8 @@ pub(crate) fn brackets(text: &str) -> Option<(&str, &str, &str)> {
     None
 }
 
-/// The name of module scope at the beginning of a text, in quotation marks if it has some; it stands behind an `@`.
+/// The name of module scope at the beginning of a text, in quotation marks if it has some; it
+/// stands behind an `@`.
 pub(crate) fn leading_symbol(text: &str) -> &str {
     let length = match text.strip_prefix('"') {
         Some(rest) => rest.find('"').map_or(0, |end| end + 2),

@@ -1,8 +1,8 @@
 //! Vtables and descriptions of types outside of global memory, as clang places them up to version 18.
 //!
-//! Such variables have the address space of private ones, of which the translator of LLVM 18 takes none at module scope.
-//! They become constants in global memory; what names them gets an address in the old space, made of a number. Devices
-//! never see either, since post-link removes the tables.
+//! Such variables have the address space of private ones, of which the translator of LLVM 18 takes
+//! none at module scope. They become constants in global memory; what names them gets an address in
+//! the old space, made of a number. Devices never see either, since post-link removes the tables.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,8 @@ pub(super) fn move_to_global_memory(ir: &mut Ir) {
     }
     for line in &mut ir.lines {
         let moved = table(line).map(|(name, before, kind, value)| {
-            // Of those that other sources have, only the address counts. SPIR-V has no arrays without elements.
+            // Of those that other sources have, only the address counts. SPIR-V has no arrays
+            // without elements.
             let value = value.replace("[0 x ptr]", "ptr");
             format!("@{name} = {before}addrspace(1) {kind} {}", with_numbers(&value, &tables))
         });
@@ -35,7 +36,8 @@ pub(super) fn move_to_global_memory(ir: &mut Ir) {
     }
 }
 
-/// Name, linkage, kind and value of a table that a line defines or declares without an address space.
+/// Name, linkage, kind and value of a table that a line defines or declares without an address
+/// space.
 fn table(line: &str) -> Option<(&str, &str, &str, &str)> {
     let rest = line.strip_prefix('@')?;
     let name = leading_symbol(rest);

@@ -1,4 +1,5 @@
-//! LLVM's textual form, read line by line: names, tokens and types, as far as the edits of this module need them.
+//! LLVM's textual form, read line by line: names, tokens and types, as far as the edits of this
+//! module need them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -60,8 +61,8 @@ pub(super) fn int_width(token: &str) -> Option<u32> {
     (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| digits.parse().ok())?
 }
 
-/// Splits a line into tokens with their positions: words, strings (a prefix such as `@` or `c` included) and single
-/// characters. A comment ends the line.
+/// Splits a line into tokens with their positions: words, strings (a prefix such as `@` or `c`
+/// included) and single characters. A comment ends the line.
 pub(super) fn tokens(line: &str) -> Vec<(usize, &str)> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "%@!#$._-+".contains(c) || !c.is_ascii();
     let mut found = Vec::new();
@@ -111,7 +112,8 @@ pub(super) fn replace_values<'l>(line: &'l str, values: &BTreeMap<String, String
     replace_tokens(line, |token| token.starts_with('%').then(|| values.get(token).cloned())?)
 }
 
-/// `%result` of an instruction, and what follows `=`. Instructions without result have an empty name.
+/// `%result` of an instruction, and what follows `=`. Instructions without result have an empty
+/// name.
 pub(super) fn definition(line: &str) -> (&str, &str) {
     let line = line.trim_start();
     match line.split_once(" = ") {

@@ -1,7 +1,8 @@
-//! What the optimiser writes and SPIR-V lacks, expressed in other instructions, so that the program stays optimised.
+//! What the optimiser writes and SPIR-V lacks, expressed in other instructions, so that the program
+//! stays optimised.
 //!
-//! Newer translators express some of this themselves. The edits are the same for all versions, so that all give equal
-//! programs.
+//! Newer translators express some of this themselves. The edits are the same for all versions, so
+//! that all give equal programs.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,8 @@
 //! The classes that virtual calls go through, where pointers have no types (LLVM 16 and newer).
 //!
-//! With [`WANTED`] clang asserts at each virtual call that the vtable is one of the call's class. The translator knows no such
-//! assertions. A call of a function whose name holds the class takes their place; post-link knows it ([`CLASS_MARKER`]).
+//! With [`WANTED`] clang asserts at each virtual call that the vtable is one of the call's class.
+//! The translator knows no such assertions. A call of a function whose name holds the class takes
+//! their place; post-link knows it ([`CLASS_MARKER`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,7 +59,8 @@ pub(super) fn declaration(marker: &str) -> String {
     format!("declare spir_func void {marker}()")
 }
 
-/// The vtable of a test and the mangled name of the class. Classes that other sources do not see have no name here.
+/// The vtable of a test and the mangled name of the class. Classes that other sources do not see
+/// have no name here.
 fn tested(test: &str) -> Option<(String, Option<String>)> {
     let vtable = tokens(test).into_iter().map(|(_, token)| token).find(|token| token.starts_with('%'))?;
     let class = test.split_once("metadata !\"_ZTS").and_then(|(_, rest)| rest.split('"').next());

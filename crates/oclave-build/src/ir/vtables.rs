@@ -1,8 +1,8 @@
 //! Vtables in global memory, as clang 19 and newer place them.
 //!
-//! Functions are in another address space, so that the vtables hold casts that SPIR-V does not have, and the translator
-//! refuses them. A declared variable whose name holds the function's takes the place of such a cast; post-link knows it
-//! ([`FUNCTION_PLACEHOLDER`]).
+//! Functions are in another address space, so that the vtables hold casts that SPIR-V does not
+//! have, and the translator refuses them. A declared variable whose name holds the function's takes
+//! the place of such a cast; post-link knows it ([`FUNCTION_PLACEHOLDER`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,8 +58,8 @@ pub(crate) fn constructs_by_tables(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("  ") && line.contains("@_ZTT"))
 }
 
-/// The tables of the C++ library to which descriptions of types point: clang declares them as arrays without elements,
-/// which SPIR-V does not have. Nothing reads them.
+/// The tables of the C++ library to which descriptions of types point: clang declares them as
+/// arrays without elements, which SPIR-V does not have. Nothing reads them.
 fn give_sizes_to_external_tables(ir: &mut Ir) {
     for line in ir.lines.iter_mut().filter(|line| line.starts_with("@_ZTV") && line.contains(" = external "))
     {

@@ -1,4 +1,5 @@
-//! Integers of widths that SPIR-V does not have (31 bits, 33 bits, …), as integers of the next width that it has.
+//! Integers of widths that SPIR-V does not have (31 bits, 33 bits, …), as integers of the next
+//! width that it has.
 //!
 //! A widened value has zeros above its own bits. What may leave others there is masked.
 

@@ -10,8 +10,8 @@ use crate::compile::{Compiler, Effort, Unit};
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
 
-/// Compiles each source that the translator refuses by itself with less and less optimisation, until it does not. Gives
-/// whether there was one.
+/// Compiles each source that the translator refuses by itself with less and less optimisation,
+/// until it does not. Gives whether there was one.
 pub(super) fn replace_refused(
     compiler: &Compiler<'_>,
     sources: &[Source],

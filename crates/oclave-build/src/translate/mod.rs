@@ -1,4 +1,5 @@
-//! From bitcode to one SPIR-V module: `llvm-link` when there are several sources, then `llvm-spirv`.
+//! From bitcode to one SPIR-V module: `llvm-link` when there are several sources, then
+//! `llvm-spirv`.
 
 mod fallback;
 mod place;
@@ -16,8 +17,8 @@ use crate::files;
 use crate::ir;
 use crate::source::Source;
 
-/// Compiles the sources and translates them together. Sources that the translator refuses because of what the optimiser
-/// wrote are compiled with less optimisation, and the build says so.
+/// Compiles the sources and translates them together. Sources that the translator refuses because
+/// of what the optimiser wrote are compiled with less optimisation, and the build says so.
 pub(crate) fn program(
     compiler: &Compiler<'_>,
     sources: &[Source],
@@ -53,7 +54,8 @@ pub(crate) struct Translated {
     pub(crate) sources: Vec<Module>,
 }
 
-/// What the translator says of virtual functions and other pointers to functions unless it may use the extension.
+/// What the translator says of virtual functions and other pointers to functions unless it may use
+/// the extension.
 const NEEDS_FUNCTION_POINTERS: &str = "Can't translate function pointer";
 /// What it says of a vbase offset that clang 15 loads at -O0.
 const WRONG_LOADS: [&str; 3] = [
@@ -65,7 +67,8 @@ const WRONG_LOADS: [&str; 3] = [
 const NEEDS_EXTENSION: &str = "requires ";
 const FUNCTION_POINTERS: &str = "--spirv-ext=+SPV_INTEL_function_pointers";
 
-/// Translates; with the extension for function pointers, which post-link removes, only if the translator asks for it.
+/// Translates; with the extension for function pointers, which post-link removes, only if the
+/// translator asks for it.
 fn translate(compiler: &Compiler<'_>, sources: &[Source], units: &[Unit]) -> Result<Translated> {
     let bitcode = link(compiler, sources, units)?;
     let (translated, extension) = run(compiler, &bitcode)?;

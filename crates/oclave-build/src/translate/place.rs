@@ -23,7 +23,8 @@ pub(super) struct Place {
 /// Most functions that are tried one by one.
 const TRIED: usize = 64;
 
-/// Compiles the source once more, with lines, and looks for the first function that the translator refuses.
+/// Compiles the source once more, with lines, and looks for the first function that the translator
+/// refuses.
 pub(super) fn find(compiler: &Compiler<'_>, source: &Source, effort: Effort, refused: &Run) -> Place {
     located(compiler, source, effort, refused).unwrap_or_default()
 }

@@ -1,4 +1,5 @@
-//! Folders with sources, builds with their cargo instructions, and whether this machine has a toolchain.
+//! Folders with sources, builds with their cargo instructions, and whether this machine has a
+//! toolchain.
 
 // Each test binary uses a part of this.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -9,7 +10,8 @@ use std::path::{Path, PathBuf};
 use oclave_build::{Config, ErrorKind, Output, Result};
 use tempfile::TempDir;
 
-/// Whether there is a real toolchain. Says aloud when not; with `OCLAVE_REQUIRE_TOOLCHAIN=1` that is a failure.
+/// Whether there is a real toolchain. Says aloud when not; with `OCLAVE_REQUIRE_TOOLCHAIN=1` that
+/// is a failure.
 pub fn toolchain_is_here() -> bool {
     let folder = Folder::new();
     folder.write("probe.cl", "kernel void probe(void) {}");
@@ -51,7 +53,8 @@ impl Folder {
         fs::read_to_string(self.path().join(name)).unwrap()
     }
 
-    /// Builds sources of this folder into a new output folder `out…`, as a package of its own would.
+    /// Builds sources of this folder into a new output folder `out…`, as a package of its own
+    /// would.
     pub fn build(&self, config: &mut Config, sources: &[&str]) -> Built {
         let out = tempfile::Builder::new().prefix("out").tempdir_in(self.path()).unwrap().keep();
         let sources: Vec<PathBuf> = sources.iter().map(|source| self.path().join(source)).collect();

@@ -1,13 +1,18 @@
 //! Which optional device features functions use, and with them the kernels that call them.
 //!
-//! What counts is what instructions do, not the module's list of capabilities, which speaks for all kernels at once:
-//! - fp64: any type with a 64-bit float, pointers to it included, for the module must declare it to name it;
+//! What counts is what instructions do, not the module's list of capabilities, which speaks for all
+//! kernels at once:
+//! - fp64: any type with a 64-bit float, pointers to it included, for the module must declare it to
+//!   name it;
 //! - fp16: values of half. Halfs that only stand in memory (`vload_half`) are core OpenCL;
 //! - atomic64: atomics on 64 bits; atomic_float: floating-point atomic addition and min/max;
-//! - images: by the types of images and samplers, read-write and 3-D writing by access qualifier and dimension;
-//! - sub-groups and work-group collectives: by the scope of the group instruction; barriers and async copies are core;
-//! - program-scope variables: a variable in global memory that is neither constant nor a device global, which devices
-//!   without such variables get by another way. Constant ones work everywhere: nothing has to persist.
+//! - images: by the types of images and samplers, read-write and 3-D writing by access qualifier
+//!   and dimension;
+//! - sub-groups and work-group collectives: by the scope of the group instruction; barriers and
+//!   async copies are core;
+//! - program-scope variables: a variable in global memory that is neither constant nor a device
+//!   global, which devices without such variables get by another way. Constant ones work
+//!   everywhere: nothing has to persist.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -115,7 +115,8 @@ impl<'m> Flow<'m> {
         (1..self.blocks.len()).all(|at| !self.dominators.is_reached(at) || self.dominators.parent(at) < at)
     }
 
-    /// The blocks in an order in which each stands behind the one that dominates it; what is not reached comes last.
+    /// The blocks in an order in which each stands behind the one that dominates it; what is not
+    /// reached comes last.
     pub(crate) fn reverse_postorder(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.blocks.len()).collect();
         order.sort_by_key(|at| self.dominators.position(*at));

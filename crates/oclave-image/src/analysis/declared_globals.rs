@@ -16,7 +16,8 @@ pub(crate) struct DeclaredGlobal {
     pub(crate) name: String,
     /// The source that declares it.
     pub(crate) unit: String,
-    /// The variable holds the value as the first member of an object of the class template `device_global`.
+    /// The variable holds the value as the first member of an object of the class template
+    /// `device_global`.
     pub(crate) in_class: bool,
     /// Type of the value.
     pub(crate) ty: u32,
@@ -125,7 +126,8 @@ fn diagnostic(facts: &VariableFacts, variable: u32, what: String) -> ImageError 
     ImageError::Diagnostic(format!("device global `{}`: {what}", facts.name(variable)))
 }
 
-/// What the addresses in initial values point to: other device globals that all programs of a device share.
+/// What the addresses in initial values point to: other device globals that all programs of a
+/// device share.
 fn named(
     initial: Constant,
     ids: &BTreeMap<u32, (String, bool)>,
@@ -210,14 +212,16 @@ fn declared_global(
     Ok(Value { ty, size_bytes: size, host_access: access, initializer, initial })
 }
 
-/// The linkage name of an external variable; for a static one `source.name`, which no external name can be.
+/// The linkage name of an external variable; for a static one `source.name`, which no external name
+/// can be.
 fn unique_id(facts: &VariableFacts, variable: u32, unit: &str, taken: &mut BTreeSet<String>) -> String {
     if let Some((name, _)) = facts.linkage.get(&variable) {
         taken.insert(name.clone());
         return name.clone();
     }
-    // llvm-link tells statics of one name apart by a number that depends on the order of its inputs; the source's name
-    // does it as well. Within one source the order of the declarations does.
+    // llvm-link tells statics of one name apart by a number that depends on the order of its
+    // inputs; the source's name does it as well. Within one source the order of the declarations
+    // does.
     let name = facts.name(variable);
     let stem = match name.rsplit_once('.') {
         Some((stem, number)) if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) => stem,

@@ -27,8 +27,8 @@ pub(crate) struct AddressOf {
 /// The constant `id`, a value of type `ty`.
 ///
 /// # Errors
-/// The part of the constant that cannot be moved out of the module: a specialization constant, an address outside of
-/// global memory, or too many bytes.
+/// The part of the constant that cannot be moved out of the module: a specialization constant, an
+/// address outside of global memory, or too many bytes.
 pub(crate) fn evaluate(
     definitions: &Definitions<'_>,
     types: &TypeTable<'_>,
@@ -100,7 +100,8 @@ impl Evaluation<'_, '_> {
         }
     }
 
-    /// The number that a constant pointer is made of: what stands for the address of a table of virtual functions.
+    /// The number that a constant pointer is made of: what stands for the address of a table of
+    /// virtual functions.
     fn number_as_pointer(&self, instruction: &Instruction<'_>) -> Option<u64> {
         match *instruction.operands() {
             [op, number] if instruction.is(Op::SpecConstantOp) && op == Op::ConvertUToPtr as u32 => {
@@ -186,7 +187,8 @@ impl Evaluation<'_, '_> {
         Ok((variable, sum))
     }
 
-    /// Bytes from where `base` points to the part of its `element`-th neighbour that `indices` select.
+    /// Bytes from where `base` points to the part of its `element`-th neighbour that `indices`
+    /// select.
     fn offset(&self, base: u32, element: i64, indices: &[u32]) -> Option<i64> {
         let pointer = self.types.ty(self.definitions.type_of(base)?)?;
         let Type::Pointer { pointee: mut ty, .. } = pointer else { return None };

@@ -1,4 +1,5 @@
-//! Who names whom in a module: the call graph, and which function uses which types, constants and variables.
+//! Who names whom in a module: the call graph, and which function uses which types, constants and
+//! variables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,7 +40,8 @@ impl<'m> References<'m> {
                     return;
                 }
                 let Some(id) = instruction.word(index) else { return };
-                // What the function itself defines stands behind its OpFunction; other functions may, too.
+                // What the function itself defines stands behind its OpFunction; other functions
+                // may, too.
                 let outside = definitions.word_index(id).is_some_and(|at| {
                     at < *start || module.instruction_at(at).is_some_and(|i| i.is(Op::Function))
                 });
@@ -69,7 +71,8 @@ impl<'m> References<'m> {
         &self.entry_points
     }
 
-    /// The ids that an id names in its definition: a function's body, or a type's, constant's or variable's operands.
+    /// The ids that an id names in its definition: a function's body, or a type's, constant's or
+    /// variable's operands.
     pub(crate) fn direct(&self, id: u32) -> Vec<u32> {
         if let Some(names) = self.functions.get(&id) {
             return names.clone();

@@ -6,7 +6,8 @@ use super::control_flow::{Flow, Loop};
 use super::references::kernel_entry;
 use crate::spirv::{BuiltIn, Decoration, Definitions, Op};
 
-/// Answers questions about the functions of a module. What is not known counts as different for each work-item.
+/// Answers questions about the functions of a module. What is not known counts as different for
+/// each work-item.
 pub(crate) struct Uniformity<'a, 'm> {
     definitions: &'a Definitions<'m>,
     /// Built-in variables that are the same for a group.
@@ -76,7 +77,8 @@ impl<'a, 'm> Uniformity<'a, 'm> {
                 Op::FunctionParameter if self.kernels.contains(&flow.function) => {}
                 Op::Load if instruction.operand(0).is_some_and(|from| self.of_group.contains(&from)) => {}
                 Op::Phi => {
-                    // Only what a loop counts is followed: other values depend on the way that was taken.
+                    // Only what a loop counts is followed: other values depend on the way that was
+                    // taken.
                     let of = flow.phis.get(&id).and_then(|at| flow.loops.iter().find(|l| l.header == *at));
                     let Some(of) = of else { return false };
                     open.extend(instruction.operands().iter().step_by(2));
@@ -96,7 +98,8 @@ impl<'a, 'm> Uniformity<'a, 'm> {
         true
     }
 
-    /// Whether it is known that all work-items of a group come to a loop together, as often as each other.
+    /// Whether it is known that all work-items of a group come to a loop together, as often as each
+    /// other.
     pub(crate) fn is_reached_together(&self, flow: &Flow<'_>, of: &Loop) -> bool {
         if !self.kernels.contains(&flow.function) {
             return false;
@@ -111,7 +114,8 @@ impl<'a, 'm> Uniformity<'a, 'm> {
             })
     }
 
-    /// Whether a loop comes in each round of the loop around it, but for branches that are `allowed`, and `found`.
+    /// Whether a loop comes in each round of the loop around it, but for branches that are
+    /// `allowed`, and `found`.
     fn is_entered(
         &self,
         flow: &Flow<'_>,
@@ -134,7 +138,8 @@ impl<'a, 'm> Uniformity<'a, 'm> {
         true
     }
 
-    /// Whether barriers are where not all compilers follow them: under conditions, or in loops with several ends.
+    /// Whether barriers are where not all compilers follow them: under conditions, or in loops with
+    /// several ends.
     pub(crate) fn has_tangled_barriers(&self, flow: &Flow<'_>) -> bool {
         let barriers: Vec<usize> = (0..flow.blocks.len()).filter(|at| self.is_barrier(flow, *at)).collect();
         (flow.irreducible && !barriers.is_empty()) || barriers.iter().any(|at| self.is_tangled(flow, *at))
@@ -153,8 +158,9 @@ impl<'a, 'm> Uniformity<'a, 'm> {
         !always || !flow.loops_around(barrier).all(plain)
     }
 
-    /// Whether a block leads past a loop, and nowhere else: what compilers put before loops that are tested at their end. A detour
-    /// past the loop is one that nothing else takes: where compilers let a way out of the loop join it, both PoCL go wrong.
+    /// Whether a block leads past a loop, and nowhere else: what compilers put before loops that
+    /// are tested at their end. A detour past the loop is one that nothing else takes: where
+    /// compilers let a way out of the loop join it, both PoCL go wrong.
     fn is_guard(&self, flow: &Flow<'_>, block: usize) -> bool {
         self.join(flow, block).is_some()
     }
@@ -176,8 +182,8 @@ impl<'a, 'm> Uniformity<'a, 'm> {
         if successors(block).len() > 2 { None } else { successors(block).iter().find_map(|to| past(*to)) }
     }
 
-    /// Blocks at whose end, and blocks at whose start, all work-items of a group are together and about to enter a loop with barriers,
-    /// or have just left it.
+    /// Blocks at whose end, and blocks at whose start, all work-items of a group are together and
+    /// about to enter a loop with barriers, or have just left it.
     pub(crate) fn around_barrier_loops(&self, flow: &Flow<'_>) -> (BTreeSet<usize>, BTreeSet<usize>) {
         let (mut before, mut behind) = (BTreeSet::new(), BTreeSet::new());
         for of in flow.loops.iter().filter(|of| of.blocks.iter().any(|block| self.is_barrier(flow, *block))) {
@@ -209,8 +215,8 @@ impl<'a, 'm> Uniformity<'a, 'm> {
     }
 }
 
-/// The functions of entry points, or what these call where they do nothing else: translators write entry points so, and drivers
-/// then drop the function of the entry point.
+/// The functions of entry points, or what these call where they do nothing else: translators write
+/// entry points so, and drivers then drop the function of the entry point.
 fn kernel_bodies(definitions: &Definitions<'_>, flows: &[Flow<'_>]) -> BTreeSet<u32> {
     let by_id: BTreeMap<u32, &Flow<'_>> = flows.iter().map(|flow| (flow.function, flow)).collect();
     let entries = definitions.module().instructions().filter_map(|i| kernel_entry(&i));

@@ -8,7 +8,8 @@ use crate::{Access, Field, ParameterKind, Scalar, StructType, ValueType};
 
 /// How deep structs and arrays are taken apart. Deeper ones are passed as bytes.
 const MAX_DEPTH: u32 = 16;
-/// How many parts of one type are taken apart; a struct of structs of structs can name few types and have very many.
+/// How many parts of one type are taken apart; a struct of structs of structs can name few types
+/// and have very many.
 const MAX_PARTS: u32 = 4096;
 
 /// Conversion of types to [`ValueType`].
@@ -104,7 +105,8 @@ impl<'a, 'm> ValueTypes<'a, 'm> {
         ValueType::Opaque { name, size_bytes, align_bytes: self.types.align_bytes(id) }
     }
 
-    /// The name of a struct as the source has it: clang writes `struct.name`, LLVM appends `.5` to tell equal ones apart.
+    /// The name of a struct as the source has it: clang writes `struct.name`, LLVM appends `.5` to
+    /// tell equal ones apart.
     fn struct_name(&self, id: u32) -> String {
         let name = self.names.get(&id).map_or("", String::as_str);
         let name =
@@ -194,8 +196,8 @@ impl<'s> Spelling<'s> {
 
     /// Like [`apply`](Self::apply), for the pointee of a pointer.
     ///
-    /// A pointer to char may be any pointer where the compiler has opaque pointers (LLVM 17 and later), and a pointer to
-    /// void anywhere. The name alone determines the type then.
+    /// A pointer to char may be any pointer where the compiler has opaque pointers (LLVM 17 and
+    /// later), and a pointer to void anywhere. The name alone determines the type then.
     pub(crate) fn apply_to_pointee(&self, ty: &mut ValueType) {
         if *ty != ValueType::Scalar(Scalar::I8) {
             return self.apply(ty);
@@ -219,7 +221,8 @@ fn is_identifier(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// `named` where it is as wide as the type of the module and of the same kind, else what the module has.
+/// `named` where it is as wide as the type of the module and of the same kind, else what the module
+/// has.
 fn agreeing(has: Scalar, named: Option<Scalar>) -> Scalar {
     match named {
         Some(named) if named == unsigned(has) || named == has => named,

@@ -1,8 +1,9 @@
 //! The variables of the class template `oclave::device_global`, which have no marker of their own.
 //!
-//! An object of it is `{T value; ulong properties; constant char *unit}`. Its initial value points to the variable `unit` of
-//! the source that defines it, whose annotation `oclave:unit,name` tells which source that is. Names of types would be
-//! no help: llvm-link takes types of equal layout for one and keeps one of their names.
+//! An object of it is `{T value; ulong properties; constant char *unit}`. Its initial value points
+//! to the variable `unit` of the source that defines it, whose annotation `oclave:unit,name` tells
+//! which source that is. Names of types would be no help: llvm-link takes types of equal layout for
+//! one and keeps one of their names.
 
 use std::collections::BTreeSet;
 
@@ -62,8 +63,8 @@ pub(crate) fn find(
     Ok(())
 }
 
-/// Code that runs before the kernels: drivers do not run it, so that variables would silently be zero, and objects without
-/// their class.
+/// Code that runs before the kernels: drivers do not run it, so that variables would silently be
+/// zero, and objects without their class.
 ///
 /// # Errors
 /// [`ImageError::Diagnostic`] where there is some.

@@ -1,9 +1,10 @@
 //! Device globals become pointers to memory that all images of a device share.
 //!
-//! A variable without `device_image_scope` becomes the `usmptr` of the DPC++ design ("Device global variables"). That is a
-//! module-scope pointer, initially null. Every function that uses the variable loads it once, at its start. Expressions on
-//! the variable's address at module scope move there, too. A variable with `device_image_scope` stays; an object of the
-//! class template becomes its bare value. Both get their unique id as linkage name.
+//! A variable without `device_image_scope` becomes the `usmptr` of the DPC++ design ("Device global
+//! variables"). That is a module-scope pointer, initially null. Every function that uses the
+//! variable loads it once, at its start. Expressions on the variable's address at module scope move
+//! there, too. A variable with `device_image_scope` stays; an object of the class template becomes
+//! its bare value. Both get their unique id as linkage name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,9 +22,10 @@ use crate::transform::localize::Localizer;
 ///
 /// Function controls that are wrong for functions that use global variables.
 ///
-/// Pure and Const: the function now reads memory that the optimiser did not know of. (llvm-spirv and the drivers based on
-/// it also swap the two: readnone is Pure and readonly is Const.) DontInline: PoCL 6.0 reaches variables through a pointer
-/// that only kernels have. Functions that it must not inline fail to link ("undefined symbol: _pocl_gvar_buffer").
+/// Pure and Const: the function now reads memory that the optimiser did not know of. (llvm-spirv
+/// and the drivers based on it also swap the two: readnone is Pure and readonly is Const.)
+/// DontInline: PoCL 6.0 reaches variables through a pointer that only kernels have. Functions that
+/// it must not inline fail to link ("undefined symbol: _pocl_gvar_buffer").
 const MISLEADING: FunctionControl =
     FunctionControl::PURE.union(FunctionControl::CONST).union(FunctionControl::DONT_INLINE);
 
@@ -33,7 +35,8 @@ pub(crate) const ALIGNED: u32 = 2;
 /// Rewrites the variables of `globals`, and removes the markers.
 ///
 /// # Errors
-/// [`ImageError::Diagnostic`](crate::ImageError::Diagnostic) where the address of a shared variable initializes another variable.
+/// [`ImageError::Diagnostic`](crate::ImageError::Diagnostic) where the address of a shared variable
+/// initializes another variable.
 pub(crate) fn rewrite(
     references: &References<'_>,
     types: &TypeTable<'_>,
@@ -137,7 +140,8 @@ impl Rewrite<'_, '_> {
         self.new.replace(instruction, Op::Variable, &[pointer_to_pointer, variable, class as u32, null]);
     }
 
-    /// Copies an entry point. llvm-spirv leaves variables out of its interface that only constants of the module use.
+    /// Copies an entry point. llvm-spirv leaves variables out of its interface that only constants
+    /// of the module use.
     fn entry_point(&mut self, instruction: &Instruction<'_>) {
         let (&[_, function, ..], Some(interface)) = (instruction.operands(), instruction.after_string(2))
         else {
@@ -163,7 +167,8 @@ impl Rewrite<'_, '_> {
             if shared.contains(&variable) {
                 new.push(Op::Load, &[ty, pointer, variable, ALIGNED, pointer_bytes]);
             } else {
-                // Only the value is left of the object; code sees it through the type that the object had.
+                // Only the value is left of the object; code sees it through the type that the
+                // object had.
                 new.push(Op::Bitcast, &[ty, pointer, variable]);
             }
             Some(pointer)
@@ -191,7 +196,8 @@ impl Rewrite<'_, '_> {
     }
 }
 
-/// Whether a variable is the pointer that stands for a shared device global: a pointer in global memory to global memory.
+/// Whether a variable is the pointer that stands for a shared device global: a pointer in global
+/// memory to global memory.
 pub(crate) fn is_pointer_variable(types: &TypeTable<'_>, ty: u32) -> Option<u32> {
     let global = StorageClass::CrossWorkgroup as u32;
     match types.ty(ty)? {

@@ -1,9 +1,11 @@
-//! The two sides of a program that was compiled once for both (`if_device.hpp` with `OCLAVE_SINGLE_PASS`).
+//! The two sides of a program that was compiled once for both (`if_device.hpp` with
+//! `OCLAVE_SINGLE_PASS`).
 //!
-//! The body of one side is a function that is not inlined. It begins with a call of its guard, `__oclave_on_device` or
-//! `__oclave_on_host`. The guard is imported, so the optimiser knows neither answer and assumes nothing about the body. A
-//! function that calls a guard belongs to that side, even if it is a copy that the optimiser made (copies lose
-//! annotations). The pass removes the other side's functions with their calls, and replaces the guards by constants.
+//! The body of one side is a function that is not inlined. It begins with a call of its guard,
+//! `__oclave_on_device` or `__oclave_on_host`. The guard is imported, so the optimiser knows
+//! neither answer and assumes nothing about the body. A function that calls a guard belongs to that
+//! side, even if it is a copy that the optimiser made (copies lose annotations). The pass removes
+//! the other side's functions with their calls, and replaces the guards by constants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,8 +80,8 @@ fn guards(module: &Module) -> BTreeMap<u32, Side> {
 /// What changes when one side is kept.
 #[derive(Debug, Default)]
 struct Sides {
-    /// Ids that the new module does not have: the guards, the other side's functions and all that these define, and the
-    /// results of their calls.
+    /// Ids that the new module does not have: the guards, the other side's functions and all that
+    /// these define, and the results of their calls.
     gone: BTreeSet<u32>,
     /// The functions that go.
     functions: BTreeSet<u32>,

@@ -1,7 +1,8 @@
 //! Markers of `oclave.h`: what an author says of variables, read from annotations.
 //!
-//! An annotation arrives as `OpDecorate %x UserSemantic "oclave:kind,item,item…"`. It is one string per entity, for the
-//! translator keeps the first annotation only. Annotations without the `oclave:` are other people's and are left alone.
+//! An annotation arrives as `OpDecorate %x UserSemantic "oclave:kind,item,item…"`. It is one string
+//! per entity, for the translator keeps the first annotation only. Annotations without the
+//! `oclave:` are other people's and are left alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +21,8 @@ pub(crate) struct Markers {
     pub(crate) device_globals: BTreeMap<u32, DeviceGlobalMarker>,
     /// Dummy variable → the specialization constant that it stands for.
     pub(crate) spec_constants: BTreeMap<u32, SpecConstantMarker>,
-    /// The variable of each source to which its objects of the class template `device_global` point → the source.
+    /// The variable of each source to which its objects of the class template `device_global` point
+    /// → the source.
     pub(crate) units: BTreeMap<u32, String>,
     /// Virtual function → the sets that it belongs to.
     pub(crate) indirectly_callable: BTreeMap<u32, BTreeSet<String>>,
@@ -64,7 +66,8 @@ impl Markers {
     /// Reads the markers of a module.
     ///
     /// # Errors
-    /// [`ImageError::Diagnostic`] for unknown or contradictory items, with the name of the variable.
+    /// [`ImageError::Diagnostic`] for unknown or contradictory items, with the name of the
+    /// variable.
     pub(crate) fn new(module: &Module) -> Result<Self> {
         let mut names = None;
         let mut markers = Self::default();
@@ -89,7 +92,8 @@ impl Markers {
         let (kind, items) = marker.split_once(',').unwrap_or((marker, ""));
         let twice = match kind {
             "device_global" => self.device_globals.insert(target, device_global(name, items)?).is_some(),
-            // Read from the syntax tree, before there is a module; newer translators append the annotation's number.
+            // Read from the syntax tree, before there is a module; newer translators append the
+            // annotation's number.
             _ if kind.starts_with("shared") => false,
             "unit" => self.units.insert(target, items.to_owned()).is_some(),
             "indirectly_callable" => {
@@ -120,7 +124,8 @@ impl Markers {
     }
 }
 
-/// The names of a module; kernels have those of their entry points, which newer translators give no other name.
+/// The names of a module; kernels have those of their entry points, which newer translators give no
+/// other name.
 fn names_of(module: &Module) -> BTreeMap<u32, String> {
     let entries = module.instructions().filter_map(|i| kernel_entry(&i));
     let mut names: BTreeMap<u32, String> = entries.map(|entry| (entry.function, entry.name)).collect();

@@ -1,7 +1,8 @@
 //! Kernel signatures from a module alone.
 //!
-//! Names come from `OpName`, which clang writes under `-cl-kernel-arg-info`; signs and qualifiers from the `OpString`s
-//! that llvm-spirv writes under `--preserve-ocl-kernel-arg-type-metadata-through-string`; all else from the types.
+//! Names come from `OpName`, which clang writes under `-cl-kernel-arg-info`; signs and qualifiers
+//! from the `OpString`s that llvm-spirv writes under
+//! `--preserve-ocl-kernel-arg-type-metadata-through-string`; all else from the types.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +17,8 @@ use crate::{Access, AddressSpace, ImageError, KernelSignature, Parameter, Parame
 
 /// The signatures of all kernels of a module, in the order of its entry points.
 ///
-/// Parameters of types that the host cannot pass (pipes, queues, events) are [`ValueType::Opaque`] of no size.
+/// Parameters of types that the host cannot pass (pipes, queues, events) are [`ValueType::Opaque`]
+/// of no size.
 ///
 /// # Errors
 /// [`ImageError::Spirv`] where an entry point's function or its type is missing.
@@ -26,7 +28,8 @@ pub fn signatures(module: &Module) -> Result<Vec<KernelSignature>> {
     signatures_with(&References::new(&definitions), &types, &BTreeMap::new())
 }
 
-/// As [`signatures`], with the unique ids of device globals by variable. They need no program-scope variables: a hidden argument will do.
+/// As [`signatures`], with the unique ids of device globals by variable. They need no program-scope
+/// variables: a hidden argument will do.
 pub(crate) fn signatures_with(
     references: &References<'_>,
     types: &TypeTable<'_>,
@@ -120,7 +123,8 @@ impl<'m> Facts<'m> {
         self.mode(function, ExecutionMode::SubgroupSize)?.first().copied()
     }
 
-    /// The comma-separated list of a kernel's string `kind`, if it has as many entries as the kernel parameters.
+    /// The comma-separated list of a kernel's string `kind`, if it has as many entries as the
+    /// kernel parameters.
     fn list(&self, kind: &str, kernel: &str, count: usize) -> Option<Vec<&str>> {
         let list = self.strings.get(&format!("{kind}.{kernel}"))?;
         let entries = split_list(list);
@@ -231,8 +235,8 @@ fn kind(ty: u32, about: &About<'_>, types: &TypeTable<'_>, values: &ValueTypes<'
                 ParameterKind::Local { pointee: pointee_type(pointee) }
             } else {
                 let constant = class == StorageClass::UniformConstant as u32;
-                // The optimiser marks every pointer that the kernel happens not to write through. Only the qualifiers
-                // of the source are the same from build to build.
+                // The optimiser marks every pointer that the kernel happens not to write through.
+                // Only the qualifiers of the source are the same from build to build.
                 let read_only = constant || about.is_const.unwrap_or(about.not_written);
                 ParameterKind::Pointer {
                     address_space: if constant { AddressSpace::Constant } else { AddressSpace::Global },

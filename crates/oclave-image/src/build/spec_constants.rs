@@ -13,7 +13,8 @@ pub(crate) type SpecNames = BTreeMap<u32, (String, String)>;
 /// Reads the names of specialization constants from markers.
 ///
 /// # Errors
-/// [`ImageError::Diagnostic`] where two constants share an id or a name, or the type is none that the host can set.
+/// [`ImageError::Diagnostic`] where two constants share an id or a name, or the type is none that
+/// the host can set.
 pub(crate) fn spec_names(markers: &Markers) -> Result<SpecNames> {
     let mut names = SpecNames::new();
     let mut ids: BTreeMap<&str, u32> = BTreeMap::new();
@@ -43,7 +44,8 @@ pub(crate) fn spec_names(markers: &Markers) -> Result<SpecNames> {
     Ok(names)
 }
 
-/// The specialization constants of a module, sorted by SpecId; those without marker are named `spec<id>`.
+/// The specialization constants of a module, sorted by SpecId; those without marker are named
+/// `spec<id>`.
 ///
 /// # Errors
 /// [`ImageError::Diagnostic`] where one SpecId has several defaults or types.
@@ -76,7 +78,8 @@ pub(crate) fn spec_constants(module: &Module, names: &SpecNames) -> Result<Vec<S
             None => (format!("spec{id}"), scalar),
         };
         let info = SpecConstantInfo { id, name, ty, default };
-        // The optimiser copies constants with the functions that it inlines, so one may stand several times.
+        // The optimiser copies constants with the functions that it inlines, so one may stand
+        // several times.
         if let Some(other) = found.get(&id).filter(|other| **other != info) {
             return Err(ImageError::Diagnostic(format!(
                 "specialization constant {} (id {id}) has several default values ({:?} and {:?}, as bytes)",

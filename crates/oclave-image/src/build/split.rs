@@ -6,8 +6,8 @@ use crate::{Aspects, KernelSignature, SplitMode};
 
 /// The aspects that split images: a device may lack them.
 ///
-/// Two aspects are left out. The compiler introduces generic pointers where the source has none. Splitting by program-scope
-/// variables would separate kernels that share image-scope variables.
+/// Two aspects are left out. The compiler introduces generic pointers where the source has none.
+/// Splitting by program-scope variables would separate kernels that share image-scope variables.
 pub(crate) const PARTING: Aspects =
     Aspects::all().difference(Aspects::GENERIC_POINTER).difference(Aspects::PROGRAM_SCOPE_VARIABLES);
 
@@ -26,10 +26,11 @@ pub(crate) struct Part {
 
 /// Distributes kernels over images, sorted by name.
 ///
-/// If all kernels of a stem have the same aspects and sub-group size, they form one image of that name. Otherwise kernels
-/// without special aspects form `stem`, and the others form `stem.fp64`, `stem.fp64-image`, `stem.sub_groups-8`, ….
-/// Required work-group sizes do not split images, because drivers build kernels that they cannot launch. Intel's driver
-/// rejects a whole module because of one kernel with an unknown sub-group size.
+/// If all kernels of a stem have the same aspects and sub-group size, they form one image of that
+/// name. Otherwise kernels without special aspects form `stem`, and the others form `stem.fp64`,
+/// `stem.fp64-image`, `stem.sub_groups-8`, …. Required work-group sizes do not split images,
+/// because drivers build kernels that they cannot launch. Intel's driver rejects a whole module
+/// because of one kernel with an unknown sub-group size.
 pub(crate) fn split(
     unit: &str,
     kernels: &[KernelSignature],

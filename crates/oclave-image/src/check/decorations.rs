@@ -33,7 +33,8 @@ pub(super) fn check(context: &Context<'_, '_>, layout: &Layout<'_>) -> Result<()
                     imported.insert(target);
                 }
                 decorate(context, layout, &instruction, target, decoration)?;
-                // Rusticl refuses a decoration that stands twice. Parameters have several attributes.
+                // Rusticl refuses a decoration that stands twice. Parameters have several
+                // attributes.
                 let several = decoration == Decoration::FuncParamAttr as u32;
                 if !seen.insert((target, None, decoration, if several { rest } else { &[] }))
                     && is_core(decoration)
@@ -153,7 +154,8 @@ fn decorate(
                 return fail(format!("attribute {literals:?}"));
             };
             let extends = attribute <= 1;
-            // Extension (0, 1) is of integers and may be of a function's result; all others are of pointers.
+            // Extension (0, 1) is of integers and may be of a function's result; all others are of
+            // pointers.
             let ty = match definition.and_then(|d| d.op()) {
                 Some(Op::FunctionParameter) => context.value_type(target),
                 Some(Op::Function) if extends => definition.and_then(|d| d.result_type()),

@@ -1,5 +1,6 @@
-//! Dominator trees, after Lengauer and Tarjan ("A fast algorithm for finding dominators in a flowgraph", 1979, the
-//! simple variant): nearly linear on any graph, which the iterative algorithms are not.
+//! Dominator trees, after Lengauer and Tarjan ("A fast algorithm for finding dominators in a
+//! flowgraph", 1979, the simple variant): nearly linear on any graph, which the iterative
+//! algorithms are not.
 
 /// A directed graph; node 0 is where every way begins.
 pub(super) struct Graph {
@@ -116,7 +117,8 @@ struct Step {
     /// Links of the forest of nodes that were handled, with compressed paths.
     ancestor: usize,
     label: usize,
-    /// A list of nodes: first those that wait for this one to be handled, then the children in the tree.
+    /// A list of nodes: first those that wait for this one to be handled, then the children in the
+    /// tree.
     first: usize,
     next: usize,
 }
@@ -210,7 +212,8 @@ impl Search {
         }
     }
 
-    /// The node with the least semidominator on the path from `at` to the root of its tree in the forest.
+    /// The node with the least semidominator on the path from `at` to the root of its tree in the
+    /// forest.
     fn evaluate(&mut self, at: usize) -> usize {
         if self.step(at).ancestor == NONE {
             return self.step(at).label;

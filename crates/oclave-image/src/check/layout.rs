@@ -77,7 +77,8 @@ impl<'m> Reader<'_, 'm> {
         let Some(op) = instruction.op() else {
             return Err(broken(instruction, "is not known to this library"));
         };
-        // Those that the rules of bodies do not look at; Intel's compiler dies of an OpLabel of three words.
+        // Those that the rules of bodies do not look at; Intel's compiler dies of an OpLabel of
+        // three words.
         if matches!(op, Op::Label | Op::FunctionEnd | Op::Line | Op::NoLine | Op::Nop)
             && instruction.visit_ids(self.definitions, |_, _| {}) == Fit::Malformed
         {
@@ -181,7 +182,8 @@ impl<'m> Reader<'_, 'm> {
     }
 }
 
-/// What stands outside of functions uses ids that are defined, and before if it must. Functions: see `flow.rs`.
+/// What stands outside of functions uses ids that are defined, and before if it must. Functions:
+/// see `flow.rs`.
 fn uses(module: &Module, definitions: &Definitions<'_>, layout: &Layout<'_>) -> Result<()> {
     for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
         let forward = may_look_ahead(&instruction);

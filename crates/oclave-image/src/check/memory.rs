@@ -130,8 +130,8 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
     }
 }
 
-/// A mask of bits of the core, with a literal for each from `DependencyLength` on; or with bits of the FPGA extension,
-/// of which one may have any number of literals.
+/// A mask of bits of the core, with a literal for each from `DependencyLength` on; or with bits of
+/// the FPGA extension, of which one may have any number of literals.
 fn is_loop_control(control: Option<&[u32]>) -> bool {
     let Some((&mask, literals)) = control.and_then(|c| c.split_first()) else { return false };
     let needed = (mask & 0x1f8).count_ones() as usize;
@@ -141,12 +141,14 @@ fn is_loop_control(control: Option<&[u32]>) -> bool {
     }
 }
 
-/// The mask of image operands at operand `first`, if there is one, has known bits and what they need.
+/// The mask of image operands at operand `first`, if there is one, has known bits and what they
+/// need.
 fn image_operands(at: &At<'_, '_, '_>, first: usize) -> Verdict {
     let Some((&mask, operands)) = at.instruction.operands().get(first..).and_then(|o| o.split_first()) else {
         return Ok(());
     };
-    // Gradients (bit 2) have two; the signs of texels (bits 12 and 13) and `Nontemporal` (bit 14) have none.
+    // Gradients (bit 2) have two; the signs of texels (bits 12 and 13) and `Nontemporal` (bit 14)
+    // have none.
     let needed = (mask & 0xff).count_ones() + (mask >> 2 & 1);
     at.ensure(
         mask & !0x70ff == 0 && operands.len() == needed as usize,
@@ -236,8 +238,8 @@ pub(super) fn generic_cast(at: &At<'_, '_, '_>, op: Op) -> Verdict {
     at.ensure(fits, "does not cast between the generic storage class and another")
 }
 
-/// Access chains: the indices lead from the base to what the result points to. The first index is operand `skip`; with
-/// two, operand 1 moves the base as in an array.
+/// Access chains: the indices lead from the base to what the result points to. The first index is
+/// operand `skip`; with two, operand 1 moves the base as in an array.
 fn chain(at: &At<'_, '_, '_>, skip: usize) -> Verdict {
     let (class, mut ty) = pointer(at, 0)?;
     let Some(Type::Pointer { class: result_class, pointee }) = at.result_type() else {

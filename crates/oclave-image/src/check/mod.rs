@@ -1,7 +1,8 @@
 //! The rules of SPIR-V whose breach makes drivers crash.
 //!
-//! Intel's runtime dies with a segmentation fault, and PoCL with an assertion, on modules that break the rules, so
-//! nothing that was not checked may reach `clCreateProgramWithIL`. Looked at are:
+//! Intel's runtime dies with a segmentation fault, and PoCL with an assertion, on modules that
+//! break the rules, so nothing that was not checked may reach `clCreateProgramWithIL`. Looked at
+//! are:
 //!
 //! - the layout: sections in order, functions of blocks, blocks with one terminator (`layout.rs`);
 //! - ids: below the bound, defined once, used where they are defined (`layout.rs`, `flow.rs`);
@@ -11,11 +12,12 @@
 //! - control flow: branch targets, predecessors of phis, dominance, no recursion (`flow.rs`);
 //! - the types of operands (`values.rs`, `memory.rs`, `extended.rs`).
 //!
-//! What `llvm-spirv` writes passes, although it is not in all points what the specification says: blocks stand in any
-//! order, loop merges anywhere in their block. Its annotations' strings do not pass: [`strip`](crate::transform::strip) first.
-//! Operands of instructions of extensions are only checked to exist. `tests/mutants.rs` compares the verdicts with those
-//! of `spirv-val`, and lists what is taken here and refused there. Time and memory are linear in the module's size,
-//! dominance aside, which is nearly so.
+//! What `llvm-spirv` writes passes, although it is not in all points what the specification says:
+//! blocks stand in any order, loop merges anywhere in their block. Its annotations' strings do not
+//! pass: [`strip`](crate::transform::strip) first. Operands of instructions of extensions are only
+//! checked to exist. `tests/mutants.rs` compares the verdicts with those of `spirv-val`, and lists
+//! what is taken here and refused there. Time and memory are linear in the module's size, dominance
+//! aside, which is nearly so.
 
 mod annotations;
 mod decorations;
@@ -62,7 +64,8 @@ struct Context<'a, 'm> {
     module: &'m Module,
     definitions: &'a Definitions<'m>,
     types: &'a TypeTable<'m>,
-    /// Type → the first equal type. Equal scalars, vectors, pointers and function types are one type.
+    /// Type → the first equal type. Equal scalars, vectors, pointers and function types are one
+    /// type.
     canonical: IdMap<u32>,
     /// Value → its canonical type; 0 for what is no value. There once the types are checked.
     value_types: Option<IdMap<u32>>,

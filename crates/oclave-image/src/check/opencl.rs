@@ -2,7 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-/// First instruction, last instruction, operands of each; instructions of other numbers do not exist.
+/// First instruction, last instruction, operands of each; instructions of other numbers do not
+/// exist.
 #[rustfmt::skip]
 const ARGUMENTS: &[(u32, u32, usize)] = &[
     (0, 6, 1), (7, 7, 2), (8, 9, 1), (10, 10, 2), (11, 12, 1), (13, 13, 2), (14, 23, 1), (24, 24, 2),
@@ -18,7 +19,8 @@ const ARGUMENTS: &[(u32, u32, usize)] = &[
 
 const PRINTF: u32 = 184;
 
-/// How many operands an instruction takes, its number and set not counted; `None` where it does not exist.
+/// How many operands an instruction takes, its number and set not counted; `None` where it does not
+/// exist.
 pub(super) fn arguments(number: u32) -> Option<RangeInclusive<usize>> {
     if number == PRINTF {
         return Some(1..=usize::MAX);

@@ -1,7 +1,7 @@
 //! Which capabilities and operands instructions, decorations and storage classes need.
 //!
-//! The tables (`requirements_table.rs`) are written from rspirv's grammar by a test. They are compared with it whenever
-//! tests run.
+//! The tables (`requirements_table.rs`) are written from rspirv's grammar by a test. They are
+//! compared with it whenever tests run.
 
 use std::collections::HashSet;
 
@@ -24,7 +24,8 @@ impl Requirements {
     /// Reads what the module declares.
     ///
     /// # Errors
-    /// For a capability that neither the grammar nor the list of hints knows, and for those of shaders.
+    /// For a capability that neither the grammar nor the list of hints knows, and for those of
+    /// shaders.
     pub(super) fn new(module: &Module) -> Result<Self> {
         let head = || module.instructions().take_while(|i| !i.is(Op::MemoryModel));
         for instruction in head().filter(|i| i.is(Op::Capability)) {
@@ -86,7 +87,8 @@ impl Requirements {
         }
     }
 
-    /// Checks a decoration's number, its capabilities and its operands, which `ids` tells to be ids or not.
+    /// Checks a decoration's number, its capabilities and its operands, which `ids` tells to be ids
+    /// or not.
     pub(super) fn decoration(
         &self,
         instruction: &Instruction<'_>,
@@ -127,7 +129,8 @@ impl Requirements {
     }
 }
 
-/// Whether the operands are what the letters say: `l` a literal, `i` an id, `s` a string, `*` any number of the last.
+/// Whether the operands are what the letters say: `l` a literal, `i` an id, `s` a string, `*` any
+/// number of the last.
 fn parameters(instruction: &Instruction<'_>, letters: &str, operands: &[u32]) -> Result<(), String> {
     let first = instruction.words.len() - operands.len();
     let skipped = instruction.words.len() - instruction.operands().len();

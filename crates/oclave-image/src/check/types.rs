@@ -6,8 +6,8 @@ use super::{Context, broken, values};
 use crate::Result;
 use crate::spirv::{Capability, IdMap, Instruction, Op, Role, StorageClass, Type, is_constant, is_type};
 
-/// How deep types and constants may nest, and operations on constants may hang on each other. The universal limit for
-/// structs is 255; drivers walk all of these recursively.
+/// How deep types and constants may nest, and operations on constants may hang on each other. The
+/// universal limit for structs is 255; drivers walk all of these recursively.
 const MAX_DEPTH: u32 = 512;
 /// No device can hold a variable of this size in bytes, and drivers compute with it in 64 bits.
 const MAX_BYTES: u64 = 1 << 48;
@@ -306,7 +306,8 @@ fn constant(context: &Context<'_, '_>, instruction: &Instruction<'_>, op: Op) ->
     }
 }
 
-/// Whether the high bits of a literal narrower than 32 bits are zero. `of` is its type; kernels have no signed ones.
+/// Whether the high bits of a literal narrower than 32 bits are zero. `of` is its type; kernels
+/// have no signed ones.
 pub(super) fn is_extended(of: Option<Instruction<'_>>, literal: &[u32]) -> bool {
     let (Some(of), &[word]) = (of, literal) else { return true };
     let Some(width @ 1..32) = of.operand(0) else { return true };

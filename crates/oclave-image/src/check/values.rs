@@ -243,7 +243,8 @@ impl<'m> At<'_, '_, 'm> {
         shape.ok_or_else(|| format!("the result is no {kind:?}"))
     }
 
-    /// Everything that is used as a value is one; labels, types and functions only stand where they belong.
+    /// Everything that is used as a value is one; labels, types and functions only stand where they
+    /// belong.
     fn operands_are_values(&self, op: Op, ids: &[(usize, Role, u32)]) -> Verdict {
         let context = self.context;
         if let Some(ty) = self.instruction.result_type() {
@@ -260,7 +261,8 @@ impl<'m> At<'_, '_, 'm> {
             let sound = match expected(op, index, index == first_operand) {
                 Expected::Value => match context.value_type(id).and_then(|ty| context.ty(ty)) {
                     None | Some(Type::Void) => false,
-                    // Drivers replace the variables of built-ins by calls, and expect nothing but reads.
+                    // Drivers replace the variables of built-ins by calls, and expect nothing but
+                    // reads.
                     Some(Type::Pointer { class, .. }) => class != StorageClass::Input as u32 || reads(op),
                     Some(_) => true,
                 },

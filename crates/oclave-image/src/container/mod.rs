@@ -9,10 +9,10 @@
 //! | 12 | 4 | CRC-32 (IEEE) of everything from offset 16 |
 //! | 16 | 8 | size of the file in bytes |
 //!
-//! A section is a tag of four letters, its length in bytes (`u32` zero, `u64` length) and the bytes, padded with zeros to
-//! a multiple of four. `NAME` is UTF-8, `SPRV` the module's words, `KERN` the signatures, `PROP` the property sets; each
-//! stands exactly once, and readers skip tags that they do not know. One image has one encoding: equal images give
-//! equal bytes.
+//! A section is a tag of four letters, its length in bytes (`u32` zero, `u64` length) and the
+//! bytes, padded with zeros to a multiple of four. `NAME` is UTF-8, `SPRV` the module's words,
+//! `KERN` the signatures, `PROP` the property sets; each stands exactly once, and readers skip tags
+//! that they do not know. One image has one encoding: equal images give equal bytes.
 
 mod read;
 mod signature;
@@ -63,12 +63,12 @@ impl DeviceImage {
         file.into_bytes()
     }
 
-    /// Reads what [`DeviceImage::to_bytes`] wrote. The SPIR-V words are taken as they are: what hands them to a driver
-    /// checks them.
+    /// Reads what [`DeviceImage::to_bytes`] wrote. The SPIR-V words are taken as they are: what
+    /// hands them to a driver checks them.
     ///
     /// # Errors
-    /// [`ImageError::Version`] for another version of the format, [`ImageError::Container`] with the offset of the bad
-    /// field for anything else that is wrong.
+    /// [`ImageError::Version`] for another version of the format, [`ImageError::Container`] with
+    /// the offset of the bad field for anything else that is wrong.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let (mut reader, checksum) = open(bytes)?;
         if crc32fast::hash(bytes.get(CHECKED_FROM..).unwrap_or_default()) != checksum {
@@ -77,8 +77,8 @@ impl DeviceImage {
         read_sections(&mut reader)
     }
 
-    /// The names of the kernels of an image, and nothing else: a glance that costs little, whatever the image holds. The
-    /// checksum is not looked at.
+    /// The names of the kernels of an image, and nothing else: a glance that costs little, whatever
+    /// the image holds. The checksum is not looked at.
     ///
     /// # Errors
     /// As [`DeviceImage::from_bytes`], for what is wrong up to the kernels.

@@ -3,7 +3,8 @@
 use super::bad;
 use crate::Result;
 
-/// Reads from a byte slice. Nothing is allocated for a count before the bytes that it promises were seen.
+/// Reads from a byte slice. Nothing is allocated for a count before the bytes that it promises were
+/// seen.
 #[derive(Debug)]
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],

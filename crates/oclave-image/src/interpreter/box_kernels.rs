@@ -41,8 +41,8 @@ impl BoxLaunch {
         Some(Self { kernel, pitches, pattern: None, items: items(of, width) })
     }
 
-    /// Fills bytes with a pattern again and again; `None` where no kernel does that with such a pattern, or where address or
-    /// extent are no multiples of its length.
+    /// Fills bytes with a pattern again and again; `None` where no kernel does that with such a
+    /// pattern, or where address or extent are no multiples of its length.
     pub fn fill(to: u64, pattern: &[u8], of: &ByteBox) -> Option<Self> {
         let (index, width, pitches, element) = fill_of(to, pattern, of)?;
         let kernel = Self::KERNELS.get(index)?;
@@ -50,13 +50,15 @@ impl BoxLaunch {
     }
 }
 
-/// A module with a kernel for each width of elements, all others' names beginning with `__oclave_` too:
+/// A module with a kernel for each width of elements, all others' names beginning with `__oclave_`
+/// too:
 ///
 /// ```text
 /// kernel void __oclave_copy_box_4(global uint *to, global uint *from, ulong to_row, ulong to_slice, ulong from_row, ulong from_slice)
 /// kernel void __oclave_fill_box_4(global uint *to, ulong row, ulong slice, uint value)
 /// ```
-/// A work-item moves the element at its place in the box; pitches are in elements. [`BoxLaunch`] chooses one.
+/// A work-item moves the element at its place in the box; pitches are in elements. [`BoxLaunch`]
+/// chooses one.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].

@@ -126,7 +126,8 @@ impl Needs {
         asks(Builtin::GlobalInvocationId) && asks(Builtin::GlobalSize)
     }
 
-    /// Whether the function asks how the index space is cut into groups, or where in which group it is.
+    /// Whether the function asks how the index space is cut into groups, or where in which group it
+    /// is.
     pub(super) fn asks_for_group(self) -> bool {
         self.any(&[
             Builtin::LocalInvocationId,

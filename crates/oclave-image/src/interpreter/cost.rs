@@ -7,7 +7,8 @@ use crate::spirv::{Instruction, Op, is_terminator};
 
 /// Deeper loops count as this deep.
 const DEEPEST: u32 = 3;
-/// Loops times blocks beyond which all blocks of loops count as one deep: generated code can be of any size.
+/// Loops times blocks beyond which all blocks of loops count as one deep: generated code can be of
+/// any size.
 const MOST_STEPS: usize = 1 << 20;
 
 /// The cost of one function without what it calls.
@@ -60,7 +61,8 @@ impl Counter {
             block.successors = match op {
                 Op::Branch => operands.to_vec(),
                 Op::BranchConditional => operands.iter().skip(1).take(2).copied().collect(),
-                // Literals of the cases are no labels of blocks, but for an accident that costs nothing.
+                // Literals of the cases are no labels of blocks, but for an accident that costs
+                // nothing.
                 Op::Switch => operands.iter().skip(1).copied().collect(),
                 _ => Vec::new(),
             };
@@ -231,7 +233,8 @@ pub(super) fn total(costs: &BTreeMap<u32, FunctionCost>, function: u32) -> Inter
             open.pop();
             continue;
         };
-        // Each function stands on the stack until what it calls is known. (What calls itself is taken to call nothing.)
+        // Each function stands on the stack until what it calls is known. (What calls itself is
+        // taken to call nothing.)
         if waiting.insert(id) {
             open.extend(cost.calls.iter().map(|(callee, _)| *callee).filter(|id| !waiting.contains(id)));
             continue;

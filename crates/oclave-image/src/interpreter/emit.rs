@@ -5,7 +5,8 @@ use crate::spirv::{Code, Decoration, Definitions, Op, Rewriter, Section, Storage
 /// What an `OpLoad` or `OpStore` is told of alignment, before the bytes.
 const ALIGNED: u32 = 2;
 
-/// A function that is being written. Its types and constants go to the module as they are asked for.
+/// A function that is being written. Its types and constants go to the module as they are asked
+/// for.
 pub(super) struct Body<'a, 'm> {
     pub(super) new: &'a mut Rewriter<'m>,
     code: Code,

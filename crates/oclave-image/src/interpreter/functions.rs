@@ -1,8 +1,8 @@
 //! Kernels become functions, with the built-ins that they ask for as parameters.
 //!
-//! Parameters are scalars of 64 bits, one for each component. Vectors or pointers to them would be as simple, but Intel's
-//! compiler turns both into wrong code where it vectorises the caller over work-items: gathers from garbage addresses, and
-//! wrong results in functions that are not inlined.
+//! Parameters are scalars of 64 bits, one for each component. Vectors or pointers to them would be
+//! as simple, but Intel's compiler turns both into wrong code where it vectorises the caller over
+//! work-items: gathers from garbage addresses, and wrong results in functions that are not inlined.
 
 use std::collections::BTreeMap;
 
@@ -120,8 +120,8 @@ impl Rewriting<'_, '_> {
         let indexed = facts.map(|facts| facts.indexed.iter()).into_iter().flatten();
         let copies = indexed.map(|variable| (*variable, self.new.fresh_id())).collect();
         let ty = self.function_type(instruction, ty, needs)?;
-        // Inline stays. Pure and Const were said of functions that read built-ins, and functions that are not inlined make
-        // PoCL 6.0 fail ("undefined symbol: _group_id_x").
+        // Inline stays. Pure and Const were said of functions that read built-ins, and functions
+        // that are not inlined make PoCL 6.0 fail ("undefined symbol: _group_id_x").
         self.new.replace(instruction, Op::Function, &[returns, id, control & 1, ty]);
         self.function = Some(Function { needs, parameters, copies, place: Place::BeforeBlocks });
         Ok(())
@@ -223,7 +223,8 @@ impl Rewriting<'_, '_> {
         self.survey.variables.get(&self.survey.loads.get(&vector)?.variable).copied()
     }
 
-    /// Selects the component. What OpenCL C says of dimensions beyond the third, and drivers make of such an instruction, holds, too.
+    /// Selects the component. What OpenCL C says of dimensions beyond the third, and drivers make
+    /// of such an instruction, holds, too.
     fn select(&mut self, function: &Function, instruction: &Instruction<'_>, variable: BuiltinVariable) {
         let words = self.mapped(function, instruction);
         let (&[ty, result, _, index], Some(builtin)) = (words.as_slice(), variable.builtin) else { return };

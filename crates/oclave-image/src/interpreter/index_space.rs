@@ -63,9 +63,10 @@ impl Writer<'_, '_> {
         self.body.end_loop(&row.0);
     }
 
-    /// A row whose global ids begin at 0, as they mostly do, in three parts: its first item, those between, and its last one.
-    /// Stencils compare their global id with 0 and with the global size; for the items between, compilers know the answers
-    /// and vectorise what they would not with them open.
+    /// A row whose global ids begin at 0, as they mostly do, in three parts: its first item, those
+    /// between, and its last one. Stencils compare their global id with 0 and with the global size;
+    /// for the items between, compilers know the answers and vectorise what they would not with
+    /// them open.
     fn row_in_parts(&mut self, case: &Case, arguments: &[u32], space: &Space, position: &mut Position) {
         let [zero, one] = [0, 1].map(|value| self.body.constant(value));
         let [elsewhere, done] = [(); 2].map(|()| self.body.new.fresh_id());
@@ -113,7 +114,8 @@ impl Writer<'_, '_> {
         self.body.end_loop(&slices);
     }
 
-    /// A loop over a row, and the item that it is at. In `wi` the work-items take turns; those beyond the end skip the rest.
+    /// A loop over a row, and the item that it is at. In `wi` the work-items take turns; those
+    /// beyond the end skip the rest.
     fn row(&mut self, end: u32) -> (Loop, u32) {
         match self.lanes {
             None => {
@@ -158,7 +160,8 @@ impl Writer<'_, '_> {
         self.barrier();
     }
 
-    /// Finds how many work-items the group has, the last ones being smaller, and gives its first one.
+    /// Finds how many work-items the group has, the last ones being smaller, and gives its first
+    /// one.
     fn group_size(&mut self, space: &Space, position: &mut Position) -> [u32; 3] {
         let mut base = [0; 3];
         for (axis, base) in base.iter_mut().enumerate() {

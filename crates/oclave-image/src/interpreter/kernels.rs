@@ -6,10 +6,12 @@
 //!         case k: load the arguments; for (z) for (y) for (x) kernel_k(arguments, built-ins);
 //!     wi only: a barrier, after which all work-items see what the task wrote
 //! ```
-//! `seq` runs every work-item of a task in turn. In `wi` the work-items of the launch's group take those of a row in turns,
-//! so that compilers which vectorise over work-items do; all of them go through every loop equally often. Kernels whose
-//! work-items wait for each other have the launch's work-items for their own. Where a device runs the work-items of a group one
-//! after the other, the first of them runs all tasks without such kernels, as `seq` does, and the others go on to the barrier.
+//! `seq` runs every work-item of a task in turn. In `wi` the work-items of the launch's group take
+//! those of a row in turns, so that compilers which vectorise over work-items do; all of them go
+//! through every loop equally often. Kernels whose work-items wait for each other have the launch's
+//! work-items for their own. Where a device runs the work-items of a group one after the other, the
+//! first of them runs all tasks without such kernels, as `seq` does, and the others go on to the
+//! barrier.
 
 use super::arguments::{Parameter, Source};
 use super::builtins::Needs;
@@ -21,7 +23,8 @@ use crate::spirv::{
 };
 
 const SCOPE_WORKGROUP: u64 = 2;
-/// Sequentially consistent, for local and global memory: what `barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)` is.
+/// Sequentially consistent, for local and global memory: what `barrier(CLK_LOCAL_MEM_FENCE |
+/// CLK_GLOBAL_MEM_FENCE)` is.
 const ALL_MEMORY: u64 = 0x310;
 
 /// What a task of one kind runs.
@@ -43,13 +46,15 @@ pub(super) enum Mode {
     Seq,
     /// By the work-items of a group, side by side.
     Wi,
-    /// By the work-items of a group, which take turns: the first one alone runs what they need not share.
+    /// By the work-items of a group, which take turns: the first one alone runs what they need not
+    /// share.
     WiInTurn,
 }
 
 /// The built-ins that the kernels themselves ask for: `seq` the first two.
 ///
-/// Both kernels share the variables: of two for one built-in, Intel's compiler does not find the second.
+/// Both kernels share the variables: of two for one built-in, Intel's compiler does not find the
+/// second.
 pub(super) fn inputs(new: &mut Rewriter<'_>) -> [u32; 4] {
     let builtins =
         [BuiltIn::WorkgroupId, BuiltIn::NumWorkgroups, BuiltIn::LocalInvocationId, BuiltIn::WorkgroupSize];
@@ -190,8 +195,9 @@ impl Writer<'_, '_> {
             let number = tasks.index;
             return (tasks, number);
         }
-        // PoCL takes a counter to be the same for all work-items if it goes from 0 in steps of 1, and then what is loaded from
-        // the task, too: it keeps neither for each of them from barrier to barrier.
+        // PoCL takes a counter to be the same for all work-items if it goes from 0 in steps of 1,
+        // and then what is loaded from the task, too: it keeps neither for each of them from
+        // barrier to barrier.
         let one = self.body.constant(1);
         let last = self.body.arithmetic(Op::ISub, groups, one);
         let rest = self.body.arithmetic(Op::ISub, last, group);

@@ -1,4 +1,5 @@
-//! What the host must know of an interpreter module: which number a kernel has, and how tasks and arguments stand in memory.
+//! What the host must know of an interpreter module: which number a kernel has, and how tasks and
+//! arguments stand in memory.
 
 use std::collections::HashMap;
 
@@ -14,7 +15,8 @@ pub struct InterpreterLayout {
 }
 
 impl InterpreterLayout {
-    /// The kernels in the order of their numbers, the library's own tasks (copies, fills) behind those of the module.
+    /// The kernels in the order of their numbers, the library's own tasks (copies, fills) behind
+    /// those of the module.
     pub fn kernels(&self) -> &[InterpreterKernel] {
         &self.kernels
     }
@@ -67,12 +69,14 @@ pub struct InterpreterKernel {
     pub block_align: u32,
     /// What the loops of a task count.
     pub unit: InterpreterUnit,
-    /// Whether work-items of a group depend on each other: the kernel has barriers or local memory. Its tasks run in
-    /// `wi` launches of exactly their local size only, and their groups must be whole ones.
+    /// Whether work-items of a group depend on each other: the kernel has barriers or local memory.
+    /// Its tasks run in `wi` launches of exactly their local size only, and their groups must be
+    /// whole ones.
     pub needs_groups: bool,
     /// Bytes of the kernel's own local memory (variables, not arguments).
     pub static_local_bytes: u64,
-    /// Bytes that the kernel's variables take for each work-item, and structs that it is given by value.
+    /// Bytes that the kernel's variables take for each work-item, and structs that it is given by
+    /// value.
     pub private_bytes: u64,
     /// What one work-item costs.
     pub cost: InterpreterCost,
@@ -97,7 +101,8 @@ pub enum InterpreterArgumentKind {
     },
     /// An address of 8 bytes; 0 is null.
     Pointer,
-    /// The offset of the argument's local memory in that of the launch, 8 bytes; aligned to 128 it suits any type.
+    /// The offset of the argument's local memory in that of the launch, 8 bytes; aligned to 128 it
+    /// suits any type.
     Local,
 }
 
@@ -123,7 +128,8 @@ pub enum InterpreterUnit {
 /// A static estimate of what one work-item costs on one core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct InterpreterCost {
-    /// Simple instructions, others by their weight, those in loops as if each loop ran [`Self::LOOP_TRIPS`] times.
+    /// Simple instructions, others by their weight, those in loops as if each loop ran
+    /// [`Self::LOOP_TRIPS`] times.
     pub steps: u32,
     /// Whether the number of steps depends on data: there are loops.
     pub has_loops: bool,
@@ -134,15 +140,16 @@ impl InterpreterCost {
     pub const LOOP_TRIPS: u64 = 8;
 }
 
-/// One task: a kernel over an index space. 128 bytes in device memory, of which kernels that do not ask for their work-group
-/// read the first 64: a line of the caches.
+/// One task: a kernel over an index space. 128 bytes in device memory, of which kernels that do not
+/// ask for their work-group read the first 64: a line of the caches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TaskRecord {
     /// The kernel's number; one that is not in the layout does nothing.
     pub kernel: u32,
     /// Dimensions of the index space, 1 to 3.
     pub dimensions: u32,
-    /// Where the argument block begins, in bytes from the beginning of the list: a list with its blocks may lie anywhere.
+    /// Where the argument block begins, in bytes from the beginning of the list: a list with its
+    /// blocks may lie anywhere.
     pub arguments: u64,
     /// Work-items per dimension, 1 for those that the index space does not have.
     pub global_size: [u64; 3],

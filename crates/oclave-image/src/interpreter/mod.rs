@@ -1,14 +1,16 @@
 //! The interpreter module: many small launches of a module's kernels in one.
 //!
-//! A launch costs 3 to 10 µs on a CPU, whoever makes it. An interpreter module holds the kernels of a module as functions, and two
-//! kernels of its own that walk a list of [`TaskRecord`]s in memory and call them: a task costs tens of nanoseconds then.
+//! A launch costs 3 to 10 µs on a CPU, whoever makes it. An interpreter module holds the kernels of
+//! a module as functions, and two kernels of its own that walk a list of [`TaskRecord`]s in memory
+//! and call them: a task costs tens of nanoseconds then.
 //!
 //! ```text
 //! kernel void __oclave_interpreter_seq(global ulong *tasks, ulong first, ulong count)                      // groups of 1
 //! kernel void __oclave_interpreter_wi(global ulong *tasks, ulong first, ulong count, local uchar *local)   // groups of any size
 //! ```
-//! A launch of one group runs the tasks `first` to `first + count` in order, each sees what those before it wrote. Of
-//! several groups each takes every so-manieth task, and tasks must not depend on each other.
+//! A launch of one group runs the tasks `first` to `first + count` in order, each sees what those
+//! before it wrote. Of several groups each takes every so-manieth task, and tasks must not depend
+//! on each other.
 //!
 //! | file | job |
 //! |---|---|
@@ -24,10 +26,12 @@
 //! A kernel with one of these is left out, with the reason in [`InterpreterLayout::excluded`]:
 //! - sub-groups, work-group collectives, images, samplers, pipes, device queues;
 //! - functions that are not in the module;
-//! - program-scope variables that are not constant, because the interpreter module would have its own;
+//! - program-scope variables that are not constant, because the interpreter module would have its
+//!   own;
 //! - floating-point modes that most kernels of the module do not have;
 //! - loops with several entries, on which drivers crash;
-//! - barrier loops with several exits, on devices that run work-items side by side. Drivers miscompile them.
+//! - barrier loops with several exits, on devices that run work-items side by side. Drivers
+//!   miscompile them.
 
 mod arguments;
 mod box_kernels;
@@ -78,15 +82,17 @@ pub struct InterpreterModule {
 
 /// Makes the interpreter module of a whole module that passes [`check`](crate::check::check).
 ///
-/// Device globals must be in the hidden argument ([`lower_globals_to_hidden_argument`](crate::load::hidden_argument::lower_globals_to_hidden_argument)):
-/// variables of an interpreter module would not be those of the program. All local memory of all kernels in the module adds up;
-/// kernels that no longer fit into `local_memory_bytes` are left out. Of the device, how it runs work-items matters
-/// ([`DeviceTarget::serial_work_items`]).
+/// Device globals must be in the hidden argument
+/// ([`lower_globals_to_hidden_argument`](crate::load::hidden_argument::lower_globals_to_hidden_argument)):
+/// variables of an interpreter module would not be those of the program. All local memory of all
+/// kernels in the module adds up; kernels that no longer fit into `local_memory_bytes` are left
+/// out. Of the device, how it runs work-items matters ([`DeviceTarget::serial_work_items`]).
 ///
 /// A module of which no kernel can be interpreted still gives a layout, with the reasons.
 ///
 /// # Errors
-/// [`ImageError::Unsupported`] for addresses of 32 bits; [`ImageError::Spirv`] for modules that are not sound.
+/// [`ImageError::Unsupported`] for addresses of 32 bits; [`ImageError::Spirv`] for modules that are
+/// not sound.
 pub fn interpreter_module(
     module: &Module,
     target: &DeviceTarget,
@@ -113,7 +119,8 @@ fn refuse_narrow_addresses(module: &Module) -> Result<()> {
     }
 }
 
-/// Drops debug information: it describes functions by parameters that they no longer have, and names built-ins.
+/// Drops debug information: it describes functions by parameters that they no longer have, and
+/// names built-ins.
 fn without_debug_information(module: &Module) -> Result<Module> {
     let is_import = |instruction: &Instruction<'_>| {
         let name = instruction.string(0).unwrap_or_default();
@@ -140,8 +147,8 @@ fn without_debug_information(module: &Module) -> Result<Module> {
     new.finish()
 }
 
-/// More private variables a kernel must not have: where all kernels are one, drivers may keep those of each for all work-items of a group.
-/// (PoCL 6.0 and 7.1 overflow their stacks.)
+/// More private variables a kernel must not have: where all kernels are one, drivers may keep those
+/// of each for all work-items of a group. (PoCL 6.0 and 7.1 overflow their stacks.)
 const MOST_PRIVATE_BYTES: u64 = 8192;
 
 /// The kernels that can be in the module, and the others with the reason.
@@ -161,7 +168,8 @@ fn choose(
             Ok(_) if kernel.float_modes != modes => {
                 "it has other floating-point modes than most kernels of its module".to_owned()
             }
-            // Intel's compiler has work-items leave such loops at different times, if it cannot see that they all leave together.
+            // Intel's compiler has work-items leave such loops at different times, if it cannot see
+            // that they all leave together.
             Ok(_) if kernel.leaves_barriers && !target.serial_work_items => {
                 "it leaves a loop with barriers in several places".to_owned()
             }

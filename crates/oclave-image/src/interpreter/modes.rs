@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::spirv::{ExecutionMode, Module, Op};
 
-/// How a kernel rounds and what it does with denormals: its execution modes with their operands, sorted.
+/// How a kernel rounds and what it does with denormals: its execution modes with their operands,
+/// sorted.
 pub(super) type FloatModes = Vec<Vec<u32>>;
 
 /// Function → floating-point modes, and why it cannot be interpreted.
@@ -34,8 +35,9 @@ pub(super) fn of_functions(module: &Module) -> BTreeMap<u32, (FloatModes, Option
 
 /// Whether a kernel of the module must not fuse multiplications and additions.
 ///
-/// Then none of an interpreter module does. llvm-spirv writes this mode for kernels that happen to have such pairs, and those that
-/// read it take one for all kernels; not to fuse is allowed where the mode is not given.
+/// Then none of an interpreter module does. llvm-spirv writes this mode for kernels that happen to
+/// have such pairs, and those that read it take one for all kernels; not to fuse is allowed where
+/// the mode is not given.
 pub(super) fn contraction_off(module: &Module) -> bool {
     let before = module.instructions().take_while(|i| !i.is(Op::Function));
     before
@@ -44,7 +46,8 @@ pub(super) fn contraction_off(module: &Module) -> bool {
 }
 
 enum Kind {
-    /// The index space comes from the task, hints are hints, and for the rest see [`contraction_off`].
+    /// The index space comes from the task, hints are hints, and for the rest see
+    /// [`contraction_off`].
     Irrelevant,
     Float,
     Refused,

@@ -1,4 +1,5 @@
-//! Tasks that the library needs besides a module's kernels: copies, fills, and work to measure with.
+//! Tasks that the library needs besides a module's kernels: copies, fills, and work to measure
+//! with.
 
 use super::arguments::{Parameter, Source};
 use super::builtins::{Builtin, Component, Needs};
@@ -26,7 +27,8 @@ pub(super) enum Kind {
     Churn,
 }
 
-/// In the order of their numbers, those of one kind from wide to narrow; those that [`BoxLaunch`](super::BoxLaunch) has come first.
+/// In the order of their numbers, those of one kind from wide to narrow; those that
+/// [`BoxLaunch`](super::BoxLaunch) has come first.
 pub(super) const ALL: [Kind; 9] = [
     Kind::Copy(16),
     Kind::Copy(4),
@@ -57,7 +59,8 @@ impl ByteBox {
     }
 }
 
-/// One of the library's own tasks as a [`TaskRecord`](super::TaskRecord) takes it: an index space from 0 on, without groups.
+/// One of the library's own tasks as a [`TaskRecord`](super::TaskRecord) takes it: an index space
+/// from 0 on, without groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnTask {
     /// Its number.
@@ -76,8 +79,8 @@ impl InterpreterLayout {
         Some(OwnTask { kernel: self.number(index), arguments: block(&words), items: items(of, width) })
     }
 
-    /// The task that fills bytes with a pattern again and again; `None` where no task does that with such a pattern, or
-    /// where address or extent are no multiples of its length.
+    /// The task that fills bytes with a pattern again and again; `None` where no task does that
+    /// with such a pattern, or where address or extent are no multiples of its length.
     pub fn fill(&self, to: u64, pattern: &[u8], of: &ByteBox) -> Option<OwnTask> {
         let (index, width, pitches, element) = fill_of(to, pattern, of)?;
         let mut arguments = bytes(&[&[to], pitches.as_slice()].concat());
@@ -87,7 +90,8 @@ impl InterpreterLayout {
         Some(OwnTask { kernel: self.number(index), arguments, items: items(of, width) })
     }
 
-    /// A task to measure with: `count` items, each of which computes a while and writes 4 bytes at `to`.
+    /// A task to measure with: `count` items, each of which computes a while and writes 4 bytes at
+    /// `to`.
     pub fn churn(&self, to: u64, count: u64) -> Option<OwnTask> {
         let index = ALL.iter().position(|kind| *kind == Kind::Churn)?;
         Some(OwnTask {
@@ -102,8 +106,8 @@ impl InterpreterLayout {
     }
 }
 
-/// The widest copy that there is between such addresses: its place among all, its width, and the pitches in elements, those of
-/// where it writes first.
+/// The widest copy that there is between such addresses: its place among all, its width, and the
+/// pitches in elements, those of where it writes first.
 pub(super) fn copy_of(to: u64, from: u64, of: &ByteBox) -> Option<(usize, u32, Vec<u64>)> {
     let places = [to, from, of.extent.first().copied()?];
     let pitches = [of.to_pitch, of.from_pitch].concat();
@@ -123,7 +127,8 @@ pub(super) fn fill_of(to: u64, pattern: &[u8], of: &ByteBox) -> Option<(usize, u
     Some((index, width, in_elements(&of.to_pitch, width), element))
 }
 
-/// The widest task that `fits` for addresses, sizes and pitches that are all multiples of its width.
+/// The widest task that `fits` for addresses, sizes and pitches that are all multiples of its
+/// width.
 fn widest(places: &[u64], pitches: &[u64], fits: impl Fn(Kind, u32) -> bool) -> Option<(usize, u32)> {
     ALL.iter().enumerate().find_map(|(index, kind)| {
         let (Kind::Copy(width) | Kind::Fill(width)) = *kind else { return None };
@@ -281,7 +286,8 @@ fn place(body: &mut Body<'_, '_>, pointer: u32, base: u32, pitch: [u32; 2], item
     body.element(pointer, base, index)
 }
 
-/// A sequence in memory that compilers keep in a register, but cannot skip through; its length comes with the task.
+/// A sequence in memory that compilers keep in a register, but cannot skip through; its length
+/// comes with the task.
 fn churn(body: &mut Body<'_, '_>, element: u32, pointer: u32, [to, steps, x]: [u32; 3]) {
     let place = body.element(pointer, to, x);
     let [from, step] = [0, 1].map(|value| body.constant(value));

@@ -110,7 +110,8 @@ impl<'m> Survey<'m> {
         self.definitions
     }
 
-    /// Loads of built-ins and chains into them. Uses may stand before them: blocks stand in any order.
+    /// Loads of built-ins and chains into them. Uses may stand before them: blocks stand in any
+    /// order.
     fn find_loads(&mut self) {
         for instruction in self.definitions.module().instructions() {
             let (Some(op), Some(variable)) = (instruction.op(), instruction.operand(0)) else { continue };

@@ -7,14 +7,16 @@ use crate::{DeviceImage, DeviceProfile, ImageError, Result, VirtualFunctions};
 
 /// The images of a program as they serve a device, nothing left to link.
 ///
-/// Images that the device cannot run are left out. Those with virtual calls include their sets, so no set images remain. A
-/// set needs the aspects of all its functions. If the device lacks one, the whole set is dropped, and so are the kernels
-/// that call it (design of the virtual functions extension, "AOT flow").
+/// Images that the device cannot run are left out. Those with virtual calls include their sets, so
+/// no set images remain. A set needs the aspects of all its functions. If the device lacks one, the
+/// whole set is dropped, and so are the kernels that call it (design of the virtual functions
+/// extension, "AOT flow").
 ///
 /// `report_faults` is as for [`VirtualProgram`].
 ///
 /// # Errors
-/// [`ImageError::Link`] where a kernel calls a set that no image provides, and as [`VirtualProgram::link`].
+/// [`ImageError::Link`] where a kernel calls a set that no image provides, and as
+/// [`VirtualProgram::link`].
 pub fn ahead_of_time(
     images: &[DeviceImage],
     device: &DeviceProfile,

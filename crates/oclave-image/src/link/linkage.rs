@@ -1,4 +1,5 @@
-//! Linkage of what is in an image: nothing is exported but device globals, and no variable is left to be found elsewhere.
+//! Linkage of what is in an image: nothing is exported but device globals, and no variable is left
+//! to be found elsewhere.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +7,8 @@ use crate::analysis::declared_globals::VariableFacts;
 use crate::spirv::{Decoration, Definitions, LinkageType, Module, Op, Rewriter, StorageClass};
 use crate::{ImageError, Result};
 
-/// Removes the linkage of everything exported of which `keep` says no. Kernels need none: they have entry points.
+/// Removes the linkage of everything exported of which `keep` says no. Kernels need none: they have
+/// entry points.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].
@@ -42,7 +44,8 @@ pub(crate) fn check_imports(definitions: &Definitions<'_>, facts: &VariableFacts
     Ok(())
 }
 
-/// The variables in global memory that code can change and that are not among `device_globals`: variable → name.
+/// The variables in global memory that code can change and that are not among `device_globals`:
+/// variable → name.
 pub(crate) fn plain_variables<'m>(
     module: &'m Module,
     facts: &'m VariableFacts,

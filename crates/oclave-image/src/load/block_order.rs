@@ -1,6 +1,7 @@
 //! Blocks in the order that SPIR-V asks for: each behind the block that dominates it.
 //!
-//! llvm-spirv writes blocks in the order of LLVM's, which has no such rule. Most drivers take any order. Mesa's refuses the module.
+//! llvm-spirv writes blocks in the order of LLVM's, which has no such rule. Most drivers take any
+//! order. Mesa's refuses the module.
 
 use std::collections::HashSet;
 
@@ -68,8 +69,9 @@ impl<'m> Blocks<'m> {
     }
 }
 
-/// Whether some block stands before all that lead to it. The first block that stands before the one that dominates it does: whatever leads to it
-/// is dominated by that, too, and so would stand in the wrong place before.
+/// Whether some block stands before all that lead to it. The first block that stands before the one
+/// that dominates it does: whatever leads to it is dominated by that, too, and so would stand in
+/// the wrong place before.
 fn may_be_unsorted(module: &Module) -> bool {
     let mut reached = HashSet::new();
     let mut entry = true;

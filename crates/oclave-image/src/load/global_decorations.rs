@@ -1,9 +1,9 @@
-//! What the extensions for global variables say of device globals, as decorations: new numbers in images, old ones for
-//! devices that only know those.
+//! What the extensions for global variables say of device globals, as decorations: new numbers in
+//! images, old ones for devices that only know those.
 //!
-//! SPV_INTEL_global_variable_host_access and SPV_INTEL_global_variable_fpga_decorations took the place of
-//! SPV_INTEL_global_variable_decorations, with other numbers for the same things. Devices that take neither lose them with
-//! the other hints.
+//! SPV_INTEL_global_variable_host_access and SPV_INTEL_global_variable_fpga_decorations took the
+//! place of SPV_INTEL_global_variable_decorations, with other numbers for the same things. Devices
+//! that take neither lose them with the other hints.
 
 use crate::load::global_access::exported_variables;
 use crate::spirv::{Definitions, Module, Op, Rewriter, Section, string_words};

@@ -1,4 +1,5 @@
-//! Device globals for devices without program-scope variables: the pointers come in a hidden kernel argument.
+//! Device globals for devices without program-scope variables: the pointers come in a hidden kernel
+//! argument.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,10 +23,11 @@ pub struct HiddenArgument {
     pub kernels: BTreeSet<String>,
 }
 
-/// Removes the variables of device globals. Each function that uses one, or calls one that does, gets a table of
-/// addresses as its last parameter; `table[i]`, 64 bits wide on any device, is the USM address of `globals[i]`, which is
-/// what [`DeviceImage::device_globals`](crate::DeviceImage::device_globals) gives. Memory of variables with
-/// `device_image_scope` begins with what [`image_scope_initial_values`] says.
+/// Removes the variables of device globals. Each function that uses one, or calls one that does,
+/// gets a table of addresses as its last parameter; `table[i]`, 64 bits wide on any device, is the
+/// USM address of `globals[i]`, which is what
+/// [`DeviceImage::device_globals`](crate::DeviceImage::device_globals) gives. Memory of variables
+/// with `device_image_scope` begins with what [`image_scope_initial_values`] says.
 ///
 /// # Errors
 /// [`ImageError::Unsupported`] where the address of a function that would get a parameter is taken.
@@ -68,11 +70,13 @@ pub fn lower_globals_to_hidden_argument(
     })
 }
 
-/// The initial values of variables with `device_image_scope`, which keep their initializer in the module; nothing for those
-/// that begin as zeroes, and for other device globals. In the order of `globals`.
+/// The initial values of variables with `device_image_scope`, which keep their initializer in the
+/// module; nothing for those that begin as zeroes, and for other device globals. In the order of
+/// `globals`.
 ///
 /// # Errors
-/// [`ImageError::Unsupported`] for values that only the device's compiler knows, such as addresses of other variables.
+/// [`ImageError::Unsupported`] for values that only the device's compiler knows, such as addresses
+/// of other variables.
 pub fn image_scope_initial_values(
     module: &Module,
     globals: &[DeviceGlobalInfo],

@@ -1,9 +1,10 @@
 //! Fences between accesses that LLVM's vectoriser would join across others.
 //!
-//! PoCL marks its loops over work-items as parallel, and LLVM (18 and 21) then takes accesses of one work-item for independent, too. It
-//! joins stores to neighbouring elements (`p[4 * i]`, `p[4 * i + 1]`, …) at the last of them, and loads at the first, also where an
-//! access between them may meet the same element. A loop with a fence is not vectorised. So a fence goes between two accesses that
-//! could be joined so, and only there.
+//! PoCL marks its loops over work-items as parallel, and LLVM (18 and 21) then takes accesses of
+//! one work-item for independent, too. It joins stores to neighbouring elements (`p[4 * i]`, `p[4 *
+//! i + 1]`, …) at the last of them, and loads at the first, also where an access between them may
+//! meet the same element. A loop with a fence is not vectorised. So a fence goes between two
+//! accesses that could be joined so, and only there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -97,7 +98,8 @@ struct Access {
     root: u32,
     /// The storage class of the root's memory.
     class: Option<u32>,
-    /// Root or terms come from private variables, as without optimisation, which may hold something else each time.
+    /// Root or terms come from private variables, as without optimisation, which may hold something
+    /// else each time.
     is_loose: bool,
     /// What varies in the distance to the root: value → bytes for each one.
     terms: BTreeMap<u32, i64>,
@@ -125,7 +127,8 @@ impl Stretch {
         stores().any(|a| addresses.may_meet(a, new) && stores().any(|b| addresses.could_join(a, b)))
     }
 
-    /// Whether an access could be joined with one before it, across one that may meet what is moved.
+    /// Whether an access could be joined with one before it, across one that may meet what is
+    /// moved.
     fn parts(&self, addresses: &Addresses<'_, '_>, new: &Access) -> bool {
         self.accesses.iter().enumerate().any(|(at, (old, is_met))| {
             let joins = old.is_store == new.is_store && addresses.could_join(old, new);
@@ -321,7 +324,8 @@ impl<'d, 'm> Addresses<'d, 'm> {
         by.is_some_and(|by| (0..32).contains(&by) && (0..1 << by).contains(&bits))
     }
 
-    /// Whether LLVM may take two accesses for neighbours in a row of elements that each work-item has.
+    /// Whether LLVM may take two accesses for neighbours in a row of elements that each work-item
+    /// has.
     fn could_join(&self, a: &Access, b: &Access) -> bool {
         let apart = a.offset.abs_diff(b.offset);
         let near = a.size == b.size && apart >= a.size && apart < a.size.saturating_mul(MOST);

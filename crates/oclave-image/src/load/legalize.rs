@@ -24,28 +24,36 @@ pub struct DeviceTarget {
     pub spirv_version: Version,
     /// Optional features that the device has.
     pub aspects: Aspects,
-    /// SPIR-V capabilities that the device takes (`CL_DEVICE_SPIRV_CAPABILITIES_KHR`); `None` where it does not tell:
-    /// then capabilities are judged by `aspects`, and those of vendors' extensions are refused.
+    /// SPIR-V capabilities that the device takes (`CL_DEVICE_SPIRV_CAPABILITIES_KHR`); `None` where
+    /// it does not tell: then capabilities are judged by `aspects`, and those of vendors'
+    /// extensions are refused.
     pub capabilities: Option<BTreeSet<u32>>,
-    /// SPIR-V extensions that the device takes (`CL_DEVICE_SPIRV_EXTENSIONS_KHR`); `None` where it does not tell.
+    /// SPIR-V extensions that the device takes (`CL_DEVICE_SPIRV_EXTENSIONS_KHR`); `None` where it
+    /// does not tell.
     pub extensions: Option<BTreeSet<String>>,
-    /// Extended instruction sets (`CL_DEVICE_SPIRV_EXTENDED_INSTRUCTION_SETS_KHR`); `None` where it does not tell.
+    /// Extended instruction sets (`CL_DEVICE_SPIRV_EXTENDED_INSTRUCTION_SETS_KHR`); `None` where it
+    /// does not tell.
     pub instruction_sets: Option<BTreeSet<String>>,
     /// Width of the device's addresses in bits (`CL_DEVICE_ADDRESS_BITS`).
     pub address_bits: u32,
-    /// Whether the device calls a function for `mad`, which it does not inline: then it gets a multiplication and an
-    /// addition instead, which are as good (OpenCL leaves open how often `mad` rounds).
+    /// Whether the device calls a function for `mad`, which it does not inline: then it gets a
+    /// multiplication and an addition instead, which are as good (OpenCL leaves open how often
+    /// `mad` rounds).
     pub mad_is_called: bool,
-    /// Whether the device runs the work-items of a group one after the other, each up to the next barrier: then one of them
-    /// alone does what they need not share in interpreter modules, in loops that its compiler vectorises.
+    /// Whether the device runs the work-items of a group one after the other, each up to the next
+    /// barrier: then one of them alone does what they need not share in interpreter modules, in
+    /// loops that its compiler vectorises.
     pub serial_work_items: bool,
     /// Where the device's compiler adds barriers of its own to loops.
     pub implicit_barriers: ImplicitBarriers,
-    /// Whether the device's compiler takes a way that is right for all barriers where an outermost loop with barriers has several ends.
+    /// Whether the device's compiler takes a way that is right for all barriers where an outermost
+    /// loop with barriers has several ends.
     pub continuations_for_several_ends: bool,
-    /// Whether kernels with barriers under conditions, or in loops with several ends, get one barrier in one loop instead.
+    /// Whether kernels with barriers under conditions, or in loops with several ends, get one
+    /// barrier in one loop instead.
     pub one_barrier: bool,
-    /// Whether the device's compiler joins accesses of a work-item to neighbouring elements, across others that may meet them.
+    /// Whether the device's compiler joins accesses of a work-item to neighbouring elements, across
+    /// others that may meet them.
     pub joins_accesses: bool,
 }
 
@@ -69,18 +77,20 @@ impl Default for DeviceTarget {
     }
 }
 
-/// The words to hand to the device: checked, without what it does not take and does not need, in its version of SPIR-V.
+/// The words to hand to the device: checked, without what it does not take and does not need, in
+/// its version of SPIR-V.
 ///
 /// # Errors
-/// [`ImageError::DeviceLacks`] where the image needs a feature, capability, extension or version that the device does
-/// not have; [`ImageError::Unsupported`] where this library cannot lower something; [`ImageError::Spirv`] where the
-/// module breaks a rule of SPIR-V.
+/// [`ImageError::DeviceLacks`] where the image needs a feature, capability, extension or version
+/// that the device does not have; [`ImageError::Unsupported`] where this library cannot lower
+/// something; [`ImageError::Spirv`] where the module breaks a rule of SPIR-V.
 pub fn legalize(image: &DeviceImage, target: &DeviceTarget) -> Result<Vec<u32>> {
     legalize_with(image, target, Ok)
 }
 
-/// As [`legalize`], with a pass of the caller between: it sees the module without annotations and hints, still in its
-/// own version of SPIR-V, and what it returns is lowered and checked with the rest.
+/// As [`legalize`], with a pass of the caller between: it sees the module without annotations and
+/// hints, still in its own version of SPIR-V, and what it returns is lowered and checked with the
+/// rest.
 ///
 /// # Errors
 /// As [`legalize`], and those of `pass`.
@@ -177,8 +187,8 @@ fn refuse_what_it_lacks(module: &Module, target: &DeviceTarget, image: &str) -> 
     Ok(())
 }
 
-/// A module-scope variable in global memory that has to persist. Pointers to imported ones count, too; constants do not:
-/// PoCL 7.1 has no program-scope variables and takes constant tables.
+/// A module-scope variable in global memory that has to persist. Pointers to imported ones count,
+/// too; constants do not: PoCL 7.1 has no program-scope variables and takes constant tables.
 fn global_variable(module: &Module) -> Option<String> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);

@@ -1,8 +1,9 @@
-//! `mad` as a multiplication and an addition: at build time, so that it rounds the same way everywhere, and at load time for
-//! devices that call a function for it.
+//! `mad` as a multiplication and an addition: at build time, so that it rounds the same way
+//! everywhere, and at load time for devices that call a function for it.
 //!
-//! What compilers of OpenCL C and SYCL make of `a * b + c` is `mad` of OpenCL.std, which rounds as the device likes: once or
-//! twice. A device whose compiler does not inline the function that it has for it vectorises no loop with such an expression.
+//! What compilers of OpenCL C and SYCL make of `a * b + c` is `mad` of OpenCL.std, which rounds as
+//! the device likes: once or twice. A device whose compiler does not inline the function that it
+//! has for it vectorises no loop with such an expression.
 
 use crate::Result;
 use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter};

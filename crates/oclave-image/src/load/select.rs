@@ -5,7 +5,8 @@ use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTab
 /// Most parts of a struct or array that are selected one by one.
 const MOST_PARTS: usize = 1024;
 
-/// Whether a module has a select that its version does not have: llvm-spirv writes those of vectors in any version.
+/// Whether a module has a select that its version does not have: llvm-spirv writes those of vectors
+/// in any version.
 pub(super) fn has_select_of_wholes(module: &Module) -> bool {
     if module.version() >= Version::V1_4 || !module.instructions().any(|i| i.is(Op::Select)) {
         return false;

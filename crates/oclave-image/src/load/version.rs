@@ -11,7 +11,8 @@ use crate::{ImageError, Result};
 const V1_1: Version = Version::new(1, 1);
 const V1_3: Version = Version::new(1, 3);
 
-/// Capabilities by the version that brought them, with the extension that gives them to older versions.
+/// Capabilities by the version that brought them, with the extension that gives them to older
+/// versions.
 const CAPABILITIES: [(Capability, Version, Option<&str>); 18] = [
     (Capability::SubgroupDispatch, V1_1, None),
     (Capability::NamedBarrier, V1_1, None),
@@ -36,8 +37,8 @@ const V1_6: Version = Version::new(1, 6);
 const FLOAT_CONTROLS: Option<&str> = Some("SPV_KHR_float_controls");
 const DOT_PRODUCT: Option<&str> = Some("SPV_KHR_integer_dot_product");
 
-/// Lowers a module to version `max` at most. One that is not newer comes back as it is, but for selects of whole values
-/// that its version does not have.
+/// Lowers a module to version `max` at most. One that is not newer comes back as it is, but for
+/// selects of whole values that its version does not have.
 ///
 /// - Before 1.4, the interfaces of entry points keep Input and Output variables only.
 /// - Comparisons of pointers become comparisons of integers.
@@ -46,7 +47,8 @@ const DOT_PRODUCT: Option<&str> = Some("SPV_KHR_integer_dot_product");
 /// - Capabilities that the version has only by an extension get that extension.
 ///
 /// # Errors
-/// [`ImageError::Unsupported`] where the module uses something that `max` cannot express; the message names it.
+/// [`ImageError::Unsupported`] where the module uses something that `max` cannot express; the
+/// message names it.
 pub fn lower(module: &Module, max: Version) -> Result<Module> {
     if module.version() <= max && !select::has_select_of_wholes(module) {
         return Ok(module.clone());
@@ -237,7 +239,8 @@ fn is_wrap(decoration: u32) -> bool {
     decoration == Decoration::NoSignedWrap as u32 || decoration == Decoration::NoUnsignedWrap as u32
 }
 
-/// The version that brought an instruction, where it was not there from the start and no capability stands for it.
+/// The version that brought an instruction, where it was not there from the start and no capability
+/// stands for it.
 fn introduced(op: Op) -> Option<Version> {
     match op as u32 {
         321..=330 => Some(V1_1),

@@ -1,23 +1,27 @@
 //! Forms of kernels that PoCL's compiler makes right loops over work-items of.
 //!
-//! PoCL runs the work-items of a group one after the other, from barrier to barrier, each part in a loop of its own. Two of its
-//! passes go wrong (seen in 6.0 and 7.1, and read in their sources):
+//! PoCL runs the work-items of a group one after the other, from barrier to barrier, each part in a
+//! loop of its own. Two of its passes go wrong (seen in 6.0 and 7.1, and read in their sources):
 //!
-//! - To vectorise, `ImplicitLoopBarriers` puts barriers into innermost loops whose bound is the same for a group. It does so also where
-//!   work-items come to the loop at different times: in a loop around it that they leave one by one, or behind
-//!   `uniform || divergent`. 6.0 does so in kernels that have barriers anyway, 7.1 in all.
-//! - Barriers under conditions, and in loops with several ends, make both compute wrongly or abort ("Could not find a dominating
-//!   alternative variable").
+//! - To vectorise, `ImplicitLoopBarriers` puts barriers into innermost loops whose bound is the
+//!   same for a group. It does so also where work-items come to the loop at different times: in a
+//!   loop around it that they leave one by one, or behind `uniform || divergent`. 6.0 does so in
+//!   kernels that have barriers anyway, 7.1 in all.
+//! - Barriers under conditions, and in loops with several ends, make both compute wrongly or abort
+//!   ("Could not find a dominating alternative variable").
 //!
-//! 7.1 has another way to compile, by continuations, which is right for all of these. It takes that way where an outermost loop with a
-//! barrier has several ends. So kernels that would go wrong get such a loop, which is left at once.
+//! 7.1 has another way to compile, by continuations, which is right for all of these. It takes that
+//! way where an outermost loop with a barrier has several ends. So kernels that would go wrong get
+//! such a loop, which is left at once.
 //!
-//! 6.0 has one more fault: the first work-item of a group of 1 × n runs twice what is before and behind a loop with barriers, since its
-//! condition is tried with that work-item alone. So such loops get a barrier before them and one behind.
+//! 6.0 has one more fault: the first work-item of a group of 1 × n runs twice what is before and
+//! behind a loop with barriers, since its condition is tried with that work-item alone. So such
+//! loops get a barrier before them and one behind.
 //!
-//! 6.0 takes the other way only if the environment says `POCL_WORK_GROUP_METHOD=cbs`. There kernels with such barriers are written with
-//! one barrier (`one_barrier.rs`), and the end of a loop into which it would put a barrier is made to depend on the work-item, in a
-//! way that changes nothing: PoCL then leaves the loop alone.
+//! 6.0 takes the other way only if the environment says `POCL_WORK_GROUP_METHOD=cbs`. There kernels
+//! with such barriers are written with one barrier (`one_barrier.rs`), and the end of a loop into
+//! which it would put a barrier is made to depend on the work-item, in a way that changes nothing:
+//! PoCL then leaves the loop alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,7 +72,8 @@ pub fn steer(module: Module, target: &DeviceTarget) -> Result<Module> {
     Ok(changed.unwrap_or(module))
 }
 
-/// The module with one barrier in kernels whose barriers are under conditions or in loops with several ends.
+/// The module with one barrier in kernels whose barriers are under conditions or in loops with
+/// several ends.
 fn with_one_barrier(module: Module) -> Result<Module> {
     let changed = {
         let flows = Flow::of_functions(&module);
@@ -110,8 +115,8 @@ fn with_callers(flows: &[Flow<'_>], is_so: impl Fn(&Flow<'_>) -> bool) -> BTreeS
     }
 }
 
-/// The blocks that end innermost loops into which the device's compiler may put a barrier although work-items may come to them one by
-/// one.
+/// The blocks that end innermost loops into which the device's compiler may put a barrier although
+/// work-items may come to them one by one.
 fn lone_loops<'f>(uniformity: &Uniformity<'_, '_>, flow: &'f Flow<'_>) -> Vec<(&'f Loop, usize)> {
     let is_lone = |(number, of): (usize, &'f Loop)| {
         // Inner loops come first.
@@ -127,7 +132,8 @@ fn lone_loops<'f>(uniformity: &Uniformity<'_, '_>, flow: &'f Flow<'_>) -> Vec<(&
 /// What is written differently.
 #[derive(Default)]
 struct Changes {
-    /// Label of a block whose branch gets an end that never comes → whether the branch stays in the loop when its condition is true.
+    /// Label of a block whose branch gets an end that never comes → whether the branch stays in the
+    /// loop when its condition is true.
     ends: BTreeMap<u32, bool>,
     /// Entry blocks of kernels that get a loop with two ends, by label.
     entries: BTreeSet<u32>,
@@ -335,7 +341,8 @@ fn add_barrier(new: &mut Rewriter<'_>) {
     new.push(Op::ControlBarrier, &[scope, scope, semantics]);
 }
 
-/// A loop with two barriers and two ends, the first of which is taken: there is a group. Gives the label of what follows.
+/// A loop with two barriers and two ends, the first of which is taken: there is a group. Gives the
+/// label of what follows.
 fn add_loop(new: &mut Rewriter<'_>, ids: &Ids) -> u32 {
     let [head, latch, rest] = [new.fresh_id(), new.fresh_id(), new.fresh_id()];
     let Some(groups) = &ids.groups else { return rest };

@@ -60,7 +60,8 @@ pub(super) fn check_scopes<'p>(
     Ok(())
 }
 
-/// Where the source of a unit is named in messages; the unit of oclave-build is `package/program/stem`.
+/// Where the source of a unit is named in messages; the unit of oclave-build is
+/// `package/program/stem`.
 fn declared_in(unit: &str) -> String {
     match unit.rsplit('/').next() {
         Some(stem) if !stem.is_empty() => format!(" (declared in source `{stem}`)"),
@@ -105,7 +106,8 @@ pub(super) fn check_agreement(images: &[DeviceImage]) -> Result<()> {
     Ok(())
 }
 
-/// Checks that all sets exist that kernels call, and that virtual calls form no cycle without a depth.
+/// Checks that all sets exist that kernels call, and that virtual calls form no cycle without a
+/// depth.
 pub(super) fn check_virtual_calls(images: &[DeviceImage], wanted: &[WantedSet]) -> Result<()> {
     let mut all: Vec<(&DeviceImage, VirtualFunctions)> = Vec::new();
     for image in images {

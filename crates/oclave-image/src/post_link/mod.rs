@@ -30,7 +30,8 @@ use crate::{
     TranslationUnit,
 };
 
-/// How kernels are distributed over images. In every mode kernels of different aspects end in different images.
+/// How kernels are distributed over images. In every mode kernels of different aspects end in
+/// different images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SplitMode {
     /// One image for each source, named as the source.
@@ -48,23 +49,25 @@ pub enum SplitMode {
 pub struct PostLinkOptions {
     /// How kernels are distributed over images.
     pub split: SplitMode,
-    /// How deep virtual calls may nest in a cycle where kernels do not say `depth=N`, 1 to [`MAX_VIRTUAL_CALL_DEPTH`];
-    /// `None`: such kernels are refused.
+    /// How deep virtual calls may nest in a cycle where kernels do not say `depth=N`, 1 to
+    /// [`MAX_VIRTUAL_CALL_DEPTH`]; `None`: such kernels are refused.
     pub virtual_call_depth: Option<u32>,
-    /// Whether `mad` becomes a multiplication and an addition, each of which rounds. Otherwise the driver decides.
+    /// Whether `mad` becomes a multiplication and an addition, each of which rounds. Otherwise the
+    /// driver decides.
     pub round_products: bool,
 }
 
 /// Turns modules into device images.
 ///
-/// It reads the markers of `oclave.h`, rewrites device globals, splits, and writes kernel signatures and property sets. The
-/// images of one call are one program. They are sorted by unit and name, and images of sets of virtual functions follow
-/// those of kernels. A unit that was compiled once for both sides gives images for each ([`DeviceImage::side`]).
+/// It reads the markers of `oclave.h`, rewrites device globals, splits, and writes kernel
+/// signatures and property sets. The images of one call are one program. They are sorted by unit
+/// and name, and images of sets of virtual functions follow those of kernels. A unit that was
+/// compiled once for both sides gives images for each ([`DeviceImage::side`]).
 ///
 /// # Errors
 /// [`Diagnostic`](crate::ImageError::Diagnostic) for what the kernels' author must change;
-/// [`Spirv`](crate::ImageError::Spirv) for malformed modules; [`Unsupported`](crate::ImageError::Unsupported) for sound ones
-/// that post-link cannot express.
+/// [`Spirv`](crate::ImageError::Spirv) for malformed modules;
+/// [`Unsupported`](crate::ImageError::Unsupported) for sound ones that post-link cannot express.
 pub fn post_link(units: &[TranslationUnit], options: &PostLinkOptions) -> Result<Vec<DeviceImage>> {
     if let Some(depth) =
         options.virtual_call_depth.filter(|depth| !(1..=MAX_VIRTUAL_CALL_DEPTH).contains(depth))
@@ -88,7 +91,8 @@ pub fn post_link(units: &[TranslationUnit], options: &PostLinkOptions) -> Result
 /// A kernel, and a set that it calls and that the program must have.
 type WantedSet = (String, String);
 
-/// The images of a unit that was compiled once for both sides: those for devices, and those for the host (`name.host`).
+/// The images of a unit that was compiled once for both sides: those for devices, and those for the
+/// host (`name.host`).
 fn link_sides(
     unit: &TranslationUnit,
     options: &PostLinkOptions,
@@ -148,7 +152,8 @@ fn link_unit(
     check_imports(&definitions, &facts)?;
     let globals = declared_globals(&definitions, &types, &facts, &markers, &unit.name)?;
     let ids = globals.iter().map(|g| (g.variable, g.info.id.clone())).collect();
-    // Signatures come from the module as the translator wrote it: dead-code elimination drops its strings.
+    // Signatures come from the module as the translator wrote it: dead-code elimination drops its
+    // strings.
     let mut kernels = signatures_with(&references, &types, &ids)?;
     let virtual_functions = lowered.as_ref().map(|lowered| {
         let variables = ids.keys().copied().collect();
@@ -205,8 +210,8 @@ struct Program<'l> {
 }
 
 impl Program<'_> {
-    /// Makes the images of `parts` from a module that holds at least them. Halving the module with the parts keeps the
-    /// cost of many parts near that of the module's size.
+    /// Makes the images of `parts` from a module that holds at least them. Halving the module with
+    /// the parts keeps the cost of many parts near that of the module's size.
     fn images(&self, module: &Module, parts: &[Part], images: &mut Vec<DeviceImage>) -> Result<()> {
         match parts {
             [] => {}
@@ -302,10 +307,12 @@ impl Program<'_> {
     }
 }
 
-/// Which device globals each image lists: those that its kernels use, also through the initial value of another.
+/// Which device globals each image lists: those that its kernels use, also through the initial
+/// value of another.
 ///
-/// An unused variable goes to an image of the source that declares it, or to the first image. The variables in its initial
-/// value go with it. The host may access a shared one. For one with image scope it learns that no kernel uses it.
+/// An unused variable goes to an image of the source that declares it, or to the first image. The
+/// variables in its initial value go with it. The host may access a shared one. For one with image
+/// scope it learns that no kernel uses it.
 fn tables(
     globals: &[DeclaredGlobal],
     kernels: &[KernelSignature],

@@ -15,9 +15,11 @@ impl Code {
         Self::default()
     }
 
-    /// Appends `op` with `operands` (result type and result id included, in the order of the specification).
+    /// Appends `op` with `operands` (result type and result id included, in the order of the
+    /// specification).
     ///
-    /// An instruction of more than 65535 words cannot be encoded: it is left out, and [`Rewriter::finish`] fails.
+    /// An instruction of more than 65535 words cannot be encoded: it is left out, and
+    /// [`Rewriter::finish`] fails.
     ///
     /// [`Rewriter::finish`]: super::Rewriter::finish
     pub fn push(&mut self, op: Op, operands: &[u32]) {
@@ -60,7 +62,8 @@ impl Code {
     }
 }
 
-/// The words of a literal string: UTF-8, a zero byte, zeros up to a whole word. `text` ends at its first zero byte.
+/// The words of a literal string: UTF-8, a zero byte, zeros up to a whole word. `text` ends at its
+/// first zero byte.
 pub fn string_words(text: &str) -> Vec<u32> {
     let bytes = text.split('\0').next().unwrap_or_default().as_bytes();
     let mut words: Vec<u32> = bytes

@@ -77,7 +77,8 @@ impl<'m> Definitions<'m> {
         if width.is_some_and(|w| w > 32 && w <= 64) { 2 } else { 1 }
     }
 
-    /// The value of an integer constant, zero-extended from its type's width; `None` for specialization constants.
+    /// The value of an integer constant, zero-extended from its type's width; `None` for
+    /// specialization constants.
     pub fn int_constant(&self, id: u32) -> Option<u64> {
         let constant = self.instruction(id)?;
         let ty = self.instruction(constant.result_type()?).filter(|ty| ty.is(Op::TypeInt))?;

@@ -1,8 +1,8 @@
 //! Which words of an instruction are ids.
 //!
-//! The table (`grammar_table.rs`) holds one line per opcode: its operands, one letter each. It is checked against the
-//! grammar of `rspirv` by a test. Opcodes that it does not list are carried through untouched, and every operand of
-//! theirs counts as a possible id.
+//! The table (`grammar_table.rs`) holds one line per opcode: its operands, one letter each. It is
+//! checked against the grammar of `rspirv` by a test. Opcodes that it does not list are carried
+//! through untouched, and every operand of theirs counts as a possible id.
 
 use ::spirv::Op;
 
@@ -19,7 +19,8 @@ pub enum Role {
     Result,
     /// An id that the instruction uses.
     Id,
-    /// A word of an unknown instruction or extended instruction set: an id, or a literal that looks like one.
+    /// A word of an unknown instruction or extended instruction set: an id, or a literal that looks
+    /// like one.
     MaybeId,
 }
 
@@ -40,7 +41,8 @@ const HAS_TYPE: u16 = 1 << 15;
 const HAS_RESULT: u16 = 1 << 14;
 const LINE: u16 = HAS_RESULT - 1;
 
-/// For every opcode: its line in the table plus one (0: not there), and whether it has a type and a result.
+/// For every opcode: its line in the table plus one (0: not there), and whether it has a type and a
+/// result.
 static INDEX: [u16; INDEXED] = index();
 
 const fn index() -> [u16; INDEXED] {
@@ -199,7 +201,8 @@ impl Walk<'_, '_> {
             b'i' => self.id(Role::Id, visit),
             b'l' => self.skip(1),
             b's' => self.string(),
-            // A mask or enumerant whose parameters are all literals, and numbers as wide as their type.
+            // A mask or enumerant whose parameters are all literals, and numbers as wide as their
+            // type.
             b'L' => {
                 self.skip(1);
                 self.at = self.at.max(self.instruction.words.len());
@@ -273,7 +276,8 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// The operation of an `OpSpecConstantOp`: an opcode, then its operands without type and result.
+    /// The operation of an `OpSpecConstantOp`: an opcode, then its operands without type and
+    /// result.
     fn constant_operation(&mut self, visit: &mut impl FnMut(usize, Role)) {
         let inner = self.word().and_then(|w| u16::try_from(w).ok()).and_then(layout);
         self.skip(1);
@@ -299,8 +303,9 @@ impl Walk<'_, '_> {
         if set.is_none() || set != self.definitions.opencl_std() {
             return self.rest(Role::MaybeId, visit);
         }
-        // The only instructions of OpenCL.std with a literal, as last operand. It is the number of lanes of vloadn,
-        // vload_halfn and vloada_halfn, and the rounding mode of vstore_half_r, vstore_halfn_r and vstorea_halfn_r.
+        // The only instructions of OpenCL.std with a literal, as last operand. It is the number of
+        // lanes of vloadn, vload_halfn and vloada_halfn, and the rounding mode of vstore_half_r,
+        // vstore_halfn_r and vstorea_halfn_r.
         let literal = matches!(number, Some(171 | 174 | 179 | 176 | 178 | 181));
         let ids_end = self.instruction.words.len().saturating_sub(usize::from(literal));
         while self.at < ids_end {
@@ -338,7 +343,8 @@ mod tests {
 
     use super::TABLE;
 
-    /// The letters of one opcode, or `None` for operands that have no place in kernels (tensors, matrices).
+    /// The letters of one opcode, or `None` for operands that have no place in kernels (tensors,
+    /// matrices).
     fn letters(instruction: &rspirv::grammar::Instruction<'_>) -> Option<String> {
         use ::spirv::Op;
         match instruction.opcode {

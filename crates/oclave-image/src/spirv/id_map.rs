@@ -1,4 +1,5 @@
-//! A map from ids that costs one index where ids are dense, and never more memory than the module warrants.
+//! A map from ids that costs one index where ids are dense, and never more memory than the module
+//! warrants.
 
 use std::collections::HashMap;
 
@@ -6,8 +7,9 @@ use super::module::Module;
 
 /// Values of ids, with a default for the ids that have none.
 ///
-/// The id bound is only a number in the header: a module of ten words may declare four million ids. The map is an array
-/// as long as the bound is in proportion to the module's words, else a hash map.
+/// The id bound is only a number in the header: a module of ten words may declare four million ids.
+/// The map is an array as long as the bound is in proportion to the module's words, else a hash
+/// map.
 #[derive(Debug, Clone)]
 pub struct IdMap<T> {
     values: Values<T>,
@@ -46,7 +48,8 @@ impl<T: Copy> IdMap<T> {
         }
     }
 
-    /// Sets the value of `id` and returns the one before. An id that is not below the bound is ignored in an array.
+    /// Sets the value of `id` and returns the one before. An id that is not below the bound is
+    /// ignored in an array.
     #[inline]
     pub fn insert(&mut self, id: u32, value: T) -> T {
         match &mut self.values {

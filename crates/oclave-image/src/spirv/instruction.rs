@@ -8,7 +8,8 @@ use ::spirv::Op;
 use super::definitions::Definitions;
 use super::grammar::{self, Fit, Role};
 
-/// Opcodes by number: `Op::from_u32` is a long chain of comparisons, and passes ask for every instruction.
+/// Opcodes by number: `Op::from_u32` is a long chain of comparisons, and passes ask for every
+/// instruction.
 static OPS: LazyLock<Vec<Option<Op>>> =
     LazyLock::new(|| (0..grammar::INDEXED as u32).map(Op::from_u32).collect());
 
@@ -45,7 +46,8 @@ impl<'m> Instruction<'m> {
         self.words.get(index).copied()
     }
 
-    /// The words after result type and result id; all but the first word where the opcode is unknown.
+    /// The words after result type and result id; all but the first word where the opcode is
+    /// unknown.
     #[inline]
     pub fn operands(&self) -> &'m [u32] {
         let skip = 1 + usize::from(self.type_index().is_some()) + usize::from(self.result_index().is_some());
@@ -79,7 +81,8 @@ impl<'m> Instruction<'m> {
         })
     }
 
-    /// The operands that follow the literal string at operand `index` (the interface of an `OpEntryPoint`).
+    /// The operands that follow the literal string at operand `index` (the interface of an
+    /// `OpEntryPoint`).
     pub fn after_string(&self, index: usize) -> Option<&'m [u32]> {
         let start = self.words.len() - self.operands().len() + index;
         self.words.get(start + self.string_words(start)?..)
@@ -115,7 +118,8 @@ impl<'m> Instruction<'m> {
 
     /// How many words the string at word `start` takes.
     ///
-    /// `None` if it does not end, or if its last word is not padded with zeros. PoCL's translator aborts on the latter.
+    /// `None` if it does not end, or if its last word is not padded with zeros. PoCL's translator
+    /// aborts on the latter.
     pub(super) fn string_words(&self, start: usize) -> Option<usize> {
         let words = self.words.get(start..)?;
         let last = words.iter().position(|w| w.to_le_bytes().contains(&0))?;

@@ -10,8 +10,8 @@
 //! | [`TypeTable`] | id → [`Type`], with sizes, alignments and field offsets |
 //! | [`Rewriter`], [`Code`] | a new module from an old one, section by section |
 //!
-//! Opcodes, decorations, capabilities and the like are those of the `spirv` crate. Opcodes and enumerants that it does
-//! not know are numbers, and are carried through.
+//! Opcodes, decorations, capabilities and the like are those of the `spirv` crate. Opcodes and
+//! enumerants that it does not know are numbers, and are carried through.
 
 mod code;
 mod definitions;

@@ -52,8 +52,9 @@ impl fmt::Display for Version {
 
 /// A SPIR-V module: a sound header and a stream of instructions that fills the rest exactly.
 ///
-/// Nothing more is promised: ids may be undefined, operands missing, sections out of order. [`crate::passes`]
-/// looks at that. Words are kept as they are, so that a module goes out byte for byte as it came in.
+/// Nothing more is promised: ids may be undefined, operands missing, sections out of order.
+/// [`crate::passes`] looks at that. Words are kept as they are, so that a module goes out byte for
+/// byte as it came in.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Module {
     words: Vec<u32>,
@@ -64,7 +65,8 @@ impl Module {
     /// Reads a module from bytes in either byte order.
     ///
     /// # Errors
-    /// [`ImageError::Spirv`] where the length is no multiple of four, and as [`Module::from_words`].
+    /// [`ImageError::Spirv`] where the length is no multiple of four, and as
+    /// [`Module::from_words`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         if !bytes.len().is_multiple_of(4) {
             let what = format!("{} bytes are no whole number of words; the file is truncated", bytes.len());
@@ -80,8 +82,8 @@ impl Module {
     /// Takes the words of a module, in either byte order.
     ///
     /// # Errors
-    /// [`ImageError::Spirv`] if the header is not one of SPIR-V 1.x, or its id bound is zero or above the universal limit.
-    /// The same if an instruction has no words or reaches past the end.
+    /// [`ImageError::Spirv`] if the header is not one of SPIR-V 1.x, or its id bound is zero or
+    /// above the universal limit. The same if an instruction has no words or reaches past the end.
     pub fn from_words(mut words: Vec<u32>) -> Result<Self> {
         let foreign_order = words.first() == Some(&MAGIC.swap_bytes());
         if foreign_order {
@@ -138,13 +140,15 @@ impl Module {
         Instructions { words: &self.words, at: HEADER_WORDS }
     }
 
-    /// The instruction that starts at word `at`. Only positions from an [`Instruction::at`] of this module make sense.
+    /// The instruction that starts at word `at`. Only positions from an [`Instruction::at`] of this
+    /// module make sense.
     #[inline]
     pub fn instruction_at(&self, at: usize) -> Option<Instruction<'_>> {
         if at < HEADER_WORDS { None } else { read(&self.words, at) }
     }
 
-    /// The instructions from word `at` on. Only positions from an [`Instruction::at`] of this module make sense.
+    /// The instructions from word `at` on. Only positions from an [`Instruction::at`] of this
+    /// module make sense.
     pub fn instructions_from(&self, at: usize) -> Instructions<'_> {
         Instructions { words: &self.words, at: at.max(HEADER_WORDS) }
     }
@@ -174,7 +178,8 @@ impl Module {
         self.words
     }
 
-    /// The module as bytes, in the byte order in which it was read (little-endian if it was made here).
+    /// The module as bytes, in the byte order in which it was read (little-endian if it was made
+    /// here).
     pub fn to_bytes(&self) -> Vec<u8> {
         if self.foreign_order {
             self.words.iter().flat_map(|w| w.to_be_bytes()).collect()

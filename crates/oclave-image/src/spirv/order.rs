@@ -8,8 +8,9 @@ use super::grammar::Role;
 use super::module::{HEADER_WORDS, Module, instructions_of};
 use crate::Result;
 
-/// Moves the instructions in `types` (a range of words) so that each stands after those that define what it uses.
-/// Those that stand well stay in their order. What uses itself, by way of others, stays as it is.
+/// Moves the instructions in `types` (a range of words) so that each stands after those that define
+/// what it uses. Those that stand well stay in their order. What uses itself, by way of others,
+/// stays as it is.
 pub(super) fn sort_types(module: Module, types: Range<usize>) -> Result<Module> {
     let Some(section) = module.words().get(types.clone()) else { return Ok(module) };
     let instructions: Vec<_> = instructions_of(section).collect();
@@ -31,7 +32,8 @@ pub(super) fn sort_types(module: Module, types: Range<usize>) -> Result<Module> 
         uses
     };
 
-    // OpTypeForwardPointer allows its pointer to be used before it is declared: the struct behind it may use it.
+    // OpTypeForwardPointer allows its pointer to be used before it is declared: the struct behind
+    // it may use it.
     let forward: std::collections::HashSet<u32> = instructions
         .iter()
         .filter(|i| i.is(::spirv::Op::TypeForwardPointer))

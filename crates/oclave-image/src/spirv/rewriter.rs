@@ -13,8 +13,8 @@
 //! new.finish()
 //! # }
 //! ```
-//! Every section has a stream of its own, so anything can be added to any section at any time. Types and constants that
-//! are added are put before their first use when the module is finished.
+//! Every section has a stream of its own, so anything can be added to any section at any time.
+//! Types and constants that are added are put before their first use when the module is finished.
 
 use std::collections::{HashMap, HashSet};
 
@@ -94,7 +94,8 @@ impl<'m> Rewriter<'m> {
         id
     }
 
-    /// Copies an instruction as it is to where the new module is being written: its section, or the current function.
+    /// Copies an instruction as it is to where the new module is being written: its section, or the
+    /// current function.
     pub fn copy(&mut self, instruction: &Instruction<'_>) {
         self.place(instruction, |code| code.extend(instruction.words));
     }
@@ -130,7 +131,8 @@ impl<'m> Rewriter<'m> {
         }
     }
 
-    /// Appends an instruction to the function that is being copied; without one, to [`Section::Types`].
+    /// Appends an instruction to the function that is being copied; without one, to
+    /// [`Section::Types`].
     pub fn push(&mut self, op: Op, operands: &[u32]) {
         match &mut self.function {
             Some((code, _)) => {
@@ -147,7 +149,8 @@ impl<'m> Rewriter<'m> {
         self.section(section).push(op, operands);
     }
 
-    /// Adds a whole function, `OpFunction` to `OpFunctionEnd`, behind those that are finished so far.
+    /// Adds a whole function, `OpFunction` to `OpFunctionEnd`, behind those that are finished so
+    /// far.
     pub fn add_function(&mut self, mut function: Code) {
         let label = |words: &[u32]| {
             let mut at = 0;
@@ -195,7 +198,8 @@ impl<'m> Rewriter<'m> {
 
     /// The id of a type or constant with these operands, without the result id.
     ///
-    /// An existing id is reused if there is one. Not for structs, arrays and decorated types, whose equals are distinct.
+    /// An existing id is reused if there is one. Not for structs, arrays and decorated types, whose
+    /// equals are distinct.
     pub fn intern(&mut self, op: Op, operands: &[u32]) -> u32 {
         let mut key = vec![op as u32];
         key.extend_from_slice(operands);
@@ -268,7 +272,8 @@ impl<'m> Rewriter<'m> {
         self.intern(Op::ConstantNull, &[ty])
     }
 
-    /// Lets [`finish`](Self::finish) put types, constants and variables in order: each behind what it uses.
+    /// Lets [`finish`](Self::finish) put types, constants and variables in order: each behind what
+    /// it uses.
     pub fn sort_types(&mut self) {
         self.unsorted = true;
     }
@@ -276,8 +281,8 @@ impl<'m> Rewriter<'m> {
     /// Puts the sections together.
     ///
     /// # Errors
-    /// [`ImageError::Unsupported`] where ids ran out or an instruction became too long to encode; [`ImageError::Spirv`]
-    /// where what was pushed is no stream of instructions.
+    /// [`ImageError::Unsupported`] where ids ran out or an instruction became too long to encode;
+    /// [`ImageError::Spirv`] where what was pushed is no stream of instructions.
     pub fn finish(mut self) -> Result<Module> {
         if let Some(error) = self.error {
             return Err(error);
@@ -308,7 +313,8 @@ impl<'m> Rewriter<'m> {
         if self.unsorted { sort_types(module, types) } else { Ok(module) }
     }
 
-    /// Copies the types and constants that [`intern`](Self::intern) found in the old module and that were not copied.
+    /// Copies the types and constants that [`intern`](Self::intern) found in the old module and
+    /// that were not copied.
     fn add_wanted(&mut self) {
         if self.wanted.is_empty() {
             return;

@@ -1,4 +1,5 @@
-//! The sections of a module, in the order that the specification wants ("Logical Layout of a Module", section 2.4).
+//! The sections of a module, in the order that the specification wants ("Logical Layout of a
+//! Module", section 2.4).
 
 use ::spirv::Op;
 
@@ -39,12 +40,14 @@ impl Section {
     /// How many there are.
     pub(super) const COUNT: usize = Self::Definitions as usize + 1;
 
-    /// The section of an instruction outside of functions; `previous` for what may stand anywhere or is not known.
+    /// The section of an instruction outside of functions; `previous` for what may stand anywhere
+    /// or is not known.
     pub fn of(instruction: &Instruction<'_>, previous: Self) -> Self {
         instruction.op().and_then(Self::of_op).unwrap_or(previous)
     }
 
-    /// The only section in which `op` is allowed. `None` for instructions of functions, and for those allowed anywhere.
+    /// The only section in which `op` is allowed. `None` for instructions of functions, and for
+    /// those allowed anywhere.
     pub(crate) fn of_op(op: Op) -> Option<Self> {
         Some(match op {
             Op::Capability => Self::Capabilities,

@@ -1,9 +1,10 @@
 //! Types of a module, with sizes, alignments and field offsets as OpenCL C has them.
 //!
-//! Scalars and vectors align to their size, and a vector of three lanes counts as one of four. The addressing model
-//! determines the width of pointers. Structs have C's layout unless they are decorated `CPacked` (OpenCL C specification,
-//! section 6.3.5 "Alignment of Types"). Sizes saturate. A type whose parts are not declared before it is [`Type::Other`],
-//! except for pointers. So a walk from a type to its parts ends on any input, if it does not follow pointers.
+//! Scalars and vectors align to their size, and a vector of three lanes counts as one of four. The
+//! addressing model determines the width of pointers. Structs have C's layout unless they are
+//! decorated `CPacked` (OpenCL C specification, section 6.3.5 "Alignment of Types"). Sizes
+//! saturate. A type whose parts are not declared before it is [`Type::Other`], except for pointers.
+//! So a walk from a type to its parts ends on any input, if it does not follow pointers.
 
 use std::collections::HashMap;
 
@@ -42,7 +43,8 @@ pub enum Type<'m> {
     Array {
         /// Type of an element.
         element: u32,
-        /// Number of elements; `None` where it depends on a specialization constant or is no integer constant.
+        /// Number of elements; `None` where it depends on a specialization constant or is no
+        /// integer constant.
         length: Option<u64>,
     },
     /// `OpTypeRuntimeArray`.
@@ -127,7 +129,8 @@ impl<'m> TypeTable<'m> {
         Some(self.entry(id)?.ty)
     }
 
-    /// Size of a value of the type in bytes, padding included; `None` for types without a known layout. Saturates.
+    /// Size of a value of the type in bytes, padding included; `None` for types without a known
+    /// layout. Saturates.
     pub fn size_bytes(&self, id: u32) -> Option<u64> {
         self.entry(id)?.size
     }
@@ -137,7 +140,8 @@ impl<'m> TypeTable<'m> {
         self.entry(id).map_or(1, |e| e.align)
     }
 
-    /// Offsets in bytes of the members of a struct; `None` where the type is no struct or a member has no layout.
+    /// Offsets in bytes of the members of a struct; `None` where the type is no struct or a member
+    /// has no layout.
     pub fn member_offsets(&self, id: u32) -> Option<Vec<u64>> {
         let entry = self.entry(id)?;
         let Type::Struct { members } = entry.ty else { return None };

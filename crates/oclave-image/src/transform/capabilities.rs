@@ -10,7 +10,8 @@ use crate::spirv::{
     TypeTable,
 };
 
-/// What only code with sub-groups needs. They come and go together: whatever of sub-groups there is keeps all of them.
+/// What only code with sub-groups needs. They come and go together: whatever of sub-groups there is
+/// keeps all of them.
 pub(crate) const OF_SUB_GROUPS: [Capability; 17] = [
     Capability::SubgroupDispatch,
     Capability::GroupNonUniform,
@@ -71,11 +72,12 @@ pub fn name(capability: u32) -> String {
     Capability::from_u32(capability).map_or_else(|| format!("capability {capability}"), |c| format!("{c:?}"))
 }
 
-/// Drops the capabilities that the module demonstrably does not need, and the extensions that served for them.
+/// Drops the capabilities that the module demonstrably does not need, and the extensions that
+/// served for them.
 ///
-/// Only those are looked at whose every use is plain to see, and which devices may lack: types (`Float64`, `Float16`,
-/// `ImageBasic`, `Pipes` …), the generic storage class, groups, sub-groups, 64-bit atomics, function pointers. All others
-/// stay.
+/// Only those are looked at whose every use is plain to see, and which devices may lack: types
+/// (`Float64`, `Float16`, `ImageBasic`, `Pipes` …), the generic storage class, groups, sub-groups,
+/// 64-bit atomics, function pointers. All others stay.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].

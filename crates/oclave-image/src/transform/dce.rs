@@ -1,4 +1,5 @@
-//! Dead-code elimination: what is not reachable from the roots goes, with its names, decorations and capabilities.
+//! Dead-code elimination: what is not reachable from the roots goes, with its names, decorations
+//! and capabilities.
 
 use std::collections::HashMap;
 
@@ -19,9 +20,10 @@ pub enum Root<'a> {
 
 /// Drops everything that no root needs of which `keep` says true.
 ///
-/// An entry point that is not kept loses its `OpEntryPoint` and execution modes; an export that is not kept but used
-/// stays, linkage included. Module-scope `OpLine`s go. Words of unknown instructions count as uses of the ids that they
-/// would name. Capabilities that nothing needs any more go too, as far as [`capabilities::prune`] knows.
+/// An entry point that is not kept loses its `OpEntryPoint` and execution modes; an export that is
+/// not kept but used stays, linkage included. Module-scope `OpLine`s go. Words of unknown
+/// instructions count as uses of the ids that they would name. Capabilities that nothing needs any
+/// more go too, as far as [`capabilities::prune`] knows.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].
@@ -156,7 +158,8 @@ impl<'d, 'm> Live<'d, 'm> {
         self.live.value(id)
     }
 
-    /// Marks a function, or what is defined outside of functions. The rest lives and dies with its function.
+    /// Marks a function, or what is defined outside of functions. The rest lives and dies with its
+    /// function.
     fn mark(&mut self, id: u32) {
         let Some(at) = self.definitions.word_index(id) else { return };
         let is_local = at > self.first_function
@@ -190,7 +193,8 @@ impl<'d, 'm> Live<'d, 'm> {
             let mut instructions = module.instructions_from(at);
             let Some(first) = instructions.next() else { continue };
             self.mark_operands(&first);
-            // A function needs all of its body, other ids their own instruction and its continuations.
+            // A function needs all of its body, other ids their own instruction and its
+            // continuations.
             let function = first.is(Op::Function);
             for instruction in instructions {
                 let belongs = if function {

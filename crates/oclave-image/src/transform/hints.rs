@@ -1,4 +1,5 @@
-//! What a device may do without: hints of extensions, whose loss changes nothing but speed or diagnostics.
+//! What a device may do without: hints of extensions, whose loss changes nothing but speed or
+//! diagnostics.
 
 use std::ops::RangeInclusive;
 
@@ -73,7 +74,8 @@ pub(crate) const LOOP_CONTROL_CORE: u32 = 0x1ff;
 
 /// The mask and literals of a loop control with only the bits of `allowed`.
 ///
-/// Literals stand in the order of their bits. `allowed` must be a low part of the mask, so that what goes is the end.
+/// Literals stand in the order of their bits. `allowed` must be a low part of the mask, so that
+/// what goes is the end.
 pub(crate) fn trim_loop_control(control: &[u32], allowed: u32) -> Vec<u32> {
     let Some((&mask, literals)) = control.split_first() else { return Vec::new() };
     let kept = mask & allowed;

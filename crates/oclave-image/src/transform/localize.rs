@@ -1,7 +1,8 @@
-//! Module-scope variables replaced, function by function, by values that are computed where a function starts.
+//! Module-scope variables replaced, function by function, by values that are computed where a
+//! function starts.
 //!
-//! What the module computes from a variable's address at module scope (constant expressions) becomes instructions in
-//! every function that uses it.
+//! What the module computes from a variable's address at module scope (constant expressions)
+//! becomes instructions in every function that uses it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,7 +44,8 @@ impl<'a, 'm> Localizer<'a, 'm> {
     /// Initial values of the variables in `moved` do not count: they were moved out of the module.
     ///
     /// # Errors
-    /// [`ImageError::Diagnostic`] where the address of one of `variables` initializes another variable.
+    /// [`ImageError::Diagnostic`] where the address of one of `variables` initializes another
+    /// variable.
     pub(crate) fn new(
         references: &'a References<'m>,
         facts: &VariableFacts,
@@ -59,8 +61,9 @@ impl<'a, 'm> Localizer<'a, 'm> {
         self.derived.contains(&id)
     }
 
-    /// Comes to the next instruction of a function, `OpFunction` included. Before the first one behind the variables of
-    /// the first block this writes what the function needs: `load` gives the value that stands for a variable.
+    /// Comes to the next instruction of a function, `OpFunction` included. Before the first one
+    /// behind the variables of the first block this writes what the function needs: `load` gives
+    /// the value that stands for a variable.
     ///
     /// # Errors
     /// [`ImageError::Unsupported`] for constants that no instruction computes.
@@ -86,7 +89,8 @@ impl<'a, 'm> Localizer<'a, 'm> {
         Ok(())
     }
 
-    /// The words of an instruction after the first, with the local values in the place of the variables.
+    /// The words of an instruction after the first, with the local values in the place of the
+    /// variables.
     pub(crate) fn mapped(&self, instruction: &Instruction<'_>) -> Vec<u32> {
         let mut words = instruction.words.to_vec();
         instruction.visit_ids(self.references.definitions(), |index, role| {

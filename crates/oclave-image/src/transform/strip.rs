@@ -1,4 +1,5 @@
-//! Drops what devices do not take and do not need: annotations and their strings, hints of extensions.
+//! Drops what devices do not take and do not need: annotations and their strings, hints of
+//! extensions.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,19 +22,20 @@ const ALIAS_SCOPE_BIT: u32 = 0x10000;
 const NO_ALIAS_BIT: u32 = 0x20000;
 const OPT_NONE_BIT: u32 = 0x10000;
 
-/// Whether an `OpSource` names a language that drivers for kernels know: none, OpenCL C, OpenCL C++, C++ for OpenCL.
-/// Intel's runtime dies of the others.
+/// Whether an `OpSource` names a language that drivers for kernels know: none, OpenCL C, OpenCL
+/// C++, C++ for OpenCL. Intel's runtime dies of the others.
 pub(crate) fn is_kernel_language(language: u32) -> bool {
     matches!(language, 0 | 3 | 4 | 6)
 }
 
 /// Drops annotations, and all hints of capabilities of which `takes` says no.
 ///
-/// Always: `UserSemantic` decorations, and module-scope variables of storage class Function that nothing uses, which is
-/// where `llvm-spirv` leaves the strings of annotations (no module may have such: drivers crash), `OpSource` of languages
-/// that drivers do not know, and repeated decorations, which rusticl refuses. With a capability that is not taken go its
-/// `OpCapability`, its `OpExtension`, its decorations, execution modes, mask bits and instructions.
-/// A capability that means more than a hint is never touched.
+/// Always: `UserSemantic` decorations, and module-scope variables of storage class Function that
+/// nothing uses, which is where `llvm-spirv` leaves the strings of annotations (no module may have
+/// such: drivers crash), `OpSource` of languages that drivers do not know, and repeated
+/// decorations, which rusticl refuses. With a capability that is not taken go its `OpCapability`,
+/// its `OpExtension`, its decorations, execution modes, mask bits and instructions. A capability
+/// that means more than a hint is never touched.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].
@@ -127,7 +129,8 @@ impl Plan {
         }
     }
 
-    /// The operands of an entry point without the variables that go from its interface, where there are such.
+    /// The operands of an entry point without the variables that go from its interface, where there
+    /// are such.
     fn interface(&self, instruction: &Instruction<'_>) -> Option<Vec<u32>> {
         let goes = |id: &u32| self.leftovers.contains(id);
         let interface = instruction.after_string(2).filter(|_| instruction.is(Op::EntryPoint))?;
@@ -209,7 +212,8 @@ impl Plan {
     }
 }
 
-/// Module-scope variables of storage class Function that nothing refers to but names, decorations and interfaces.
+/// Module-scope variables of storage class Function that nothing refers to but names, decorations
+/// and interfaces.
 fn leftovers(definitions: &Definitions<'_>) -> HashSet<u32> {
     let module = definitions.module();
     let mut variables: HashSet<u32> = module
@@ -243,7 +247,8 @@ fn expectations(module: &Module) -> HashMap<u32, u32> {
         .collect()
 }
 
-/// The operands of an `FPFastMathMode` decoration without the bits of `SPV_INTEL_fp_fast_math_mode`, where it has some.
+/// The operands of an `FPFastMathMode` decoration without the bits of
+/// `SPV_INTEL_fp_fast_math_mode`, where it has some.
 fn fast_math(instruction: &Instruction<'_>) -> Option<[u32; 3]> {
     let &[id, decoration, mode] = instruction.operands() else { return None };
     let core = 0x1f;

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Dispatcher, VirtualFunction, VirtualFunctions, VirtualSlot};
 
-/// Functions that call each other in a cycle through dispatchers, in the order of the calls; `None` where there is none.
+/// Functions that call each other in a cycle through dispatchers, in the order of the calls; `None`
+/// where there is none.
 ///
-/// Looked at is what a kernels image can reach when the set images `linked` are linked to it; `slots` are those of all
-/// images that are known.
+/// Looked at is what a kernels image can reach when the set images `linked` are linked to it;
+/// `slots` are those of all images that are known.
 pub fn find_cycle(
     kernels: &VirtualFunctions,
     linked: &[&VirtualFunctions],

@@ -1,9 +1,10 @@
-//! What an image says of virtual functions: the sets that it provides, calls and creates, and the tables from which the
-//! runtime makes the dispatchers.
+//! What an image says of virtual functions: the sets that it provides, calls and creates, and the
+//! tables from which the runtime makes the dispatchers.
 //!
-//! There is no vtable in memory. An object's vptr is a 64-bit number, the *code* of an address point, and a virtual call
-//! is the call of an imported dispatcher with the code of the slot. The runtime generates the dispatchers for what it
-//! links: a switch from codes to the wrappers that set images export.
+//! There is no vtable in memory. An object's vptr is a 64-bit number, the *code* of an address
+//! point, and a virtual call is the call of an imported dispatcher with the code of the slot. The
+//! runtime generates the dispatchers for what it links: a switch from codes to the wrappers that
+//! set images export.
 
 mod cycles;
 mod properties;
@@ -15,13 +16,15 @@ use std::fmt;
 pub use cycles::find_cycle;
 pub use signature::{CallSignature, CallType};
 
-/// The set of `indirectly_callable` without a name, as in the specification, whose default argument is `void`.
+/// The set of `indirectly_callable` without a name, as in the specification, whose default argument
+/// is `void`.
 pub const DEFAULT_SET: &str = "void";
 
 /// Version of names, codes and signatures. Images of different versions do not link.
 pub const VIRTUAL_ABI: u32 = 2;
 
-/// How deep virtual calls may nest that form a cycle, at most. The runtime makes a copy of the functions for each level.
+/// How deep virtual calls may nest that form a cycle, at most. The runtime makes a copy of the
+/// functions for each level.
 pub const MAX_VIRTUAL_CALL_DEPTH: u32 = 64;
 
 /// How the names of imported dispatchers begin.
@@ -50,17 +53,19 @@ pub struct VirtualFunctions {
     pub slots: Vec<VirtualSlot>,
     /// Offsets in vtables, sorted by code.
     pub offsets: Vec<VirtualOffset>,
-    /// The dispatchers that the image imports, sorted by name. [`OFFSET_DISPATCHER`] is not among them.
+    /// The dispatchers that the image imports, sorted by name. [`OFFSET_DISPATCHER`] is not among
+    /// them.
     pub dispatchers: Vec<Dispatcher>,
-    /// How deep virtual calls may nest that form a cycle, 1 to [`MAX_VIRTUAL_CALL_DEPTH`]; `None` where the program
-    /// does not say.
+    /// How deep virtual calls may nest that form a cycle, 1 to [`MAX_VIRTUAL_CALL_DEPTH`]; `None`
+    /// where the program does not say.
     pub depth: Option<u32>,
 }
 
 /// A function that a set image provides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VirtualFunction {
-    /// Its linkage name; where it has none, of an anonymous namespace, its name and a hash of the program.
+    /// Its linkage name; where it has none, of an anonymous namespace, its name and a hash of the
+    /// program.
     pub name: String,
     /// The code of its address, where the optimiser found out the function and no vtable is asked.
     pub code: u64,
@@ -72,7 +77,8 @@ pub struct VirtualFunction {
     pub calls: Vec<String>,
 }
 
-/// A slot of a vtable that holds a function. The function may be provided by another image, even of another program.
+/// A slot of a vtable that holds a function. The function may be provided by another image, even of
+/// another program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VirtualSlot {
     /// What a call of this slot passes to the dispatcher.
@@ -81,7 +87,8 @@ pub struct VirtualSlot {
     pub function: String,
     /// Number of the slot, from the address point; `None` where that is not known.
     pub slot: Option<u32>,
-    /// The static types through which the slot may be called, sorted; empty where that is not known.
+    /// The static types through which the slot may be called, sorted; empty where that is not
+    /// known.
     pub classes: Vec<String>,
 }
 
@@ -145,7 +152,8 @@ impl VirtualFunctions {
     }
 }
 
-/// The names of sets in a list, in its order. Commas within brackets belong to a name (`list<int, 4>`).
+/// The names of sets in a list, in its order. Commas within brackets belong to a name (`list<int,
+/// 4>`).
 pub(crate) fn set_names(list: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_i32;
     list.split(move |c| {

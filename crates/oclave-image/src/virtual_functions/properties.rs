@@ -9,18 +9,20 @@
 //! | `oclave/virtual offsets` | code → bytes | the same images |
 //! | `oclave/virtual dispatchers` | name → `signature slot class` | images that import dispatchers |
 //!
-//! Values of the tables are text. Single spaces separate the fields, and `-` stands for a missing one.
+//! Values of the tables are text. Single spaces separate the fields, and `-` stands for a missing
+//! one.
 //!
 //! # What a dispatcher answers
-//! A dispatcher must answer the codes of all slots that its key admits (`SlotKey::admits`), in all known images, whose
-//! function a linked set image provides with the same signature. A dispatcher without a slot also answers the codes of
-//! these functions themselves. Everything else is a fault. Several images may provide equal functions; one of them is
-//! called. Two different functions with one code are an error.
+//! A dispatcher must answer the codes of all slots that its key admits (`SlotKey::admits`), in all
+//! known images, whose function a linked set image provides with the same signature. A dispatcher
+//! without a slot also answers the codes of these functions themselves. Everything else is a fault.
+//! Several images may provide equal functions; one of them is called. Two different functions with
+//! one code are an error.
 //!
 //! # Recursion
-//! Where the dispatchers that linked functions call form a cycle, the set images are linked once for each level. Level 0
-//! exports `wrapper`, level *n* exports `wrapper__d<n>` and imports `dispatcher__d<n+1>`. The dispatchers of the last
-//! level know no function.
+//! Where the dispatchers that linked functions call form a cycle, the set images are linked once
+//! for each level. Level 0 exports `wrapper`, level *n* exports `wrapper__d<n>` and imports
+//! `dispatcher__d<n+1>`. The dispatchers of the last level know no function.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -54,7 +56,8 @@ impl DeviceImage {
     /// What the image says of virtual functions; nothing for an image without such properties.
     ///
     /// # Errors
-    /// [`ImageError::Property`] where a property has the wrong shape, or was written by another version.
+    /// [`ImageError::Property`] where a property has the wrong shape, or was written by another
+    /// version.
     pub fn virtual_functions(&self) -> Result<VirtualFunctions> {
         let sets = &self.properties;
         if ALL_SETS.iter().all(|set| sets.set(set).next().is_none()) {
@@ -108,8 +111,8 @@ impl DeviceImage {
 
     /// Replaces what the image says of virtual functions.
     ///
-    /// Names must have no spaces, and of two functions, slots, offsets or dispatchers of one name or code only the
-    /// last stays.
+    /// Names must have no spaces, and of two functions, slots, offsets or dispatchers of one name
+    /// or code only the last stays.
     pub fn set_virtual_functions(&mut self, virtual_functions: &VirtualFunctions) {
         let old: Vec<(&str, String)> = ALL_SETS
             .into_iter()

@@ -7,8 +7,9 @@ use crate::spirv::StorageClass;
 
 /// Result and parameters of a virtual call, the dispatch code not among them.
 ///
-/// As text, the types joined by `_`, the result first: `i32_p8_i32` returns an int and takes a generic pointer and an
-/// int. Pointers have no pointees: the wrappers of functions cast them. Structs by value are pointers (`sret`, `byval`).
+/// As text, the types joined by `_`, the result first: `i32_p8_i32` returns an int and takes a
+/// generic pointer and an int. Pointers have no pointees: the wrappers of functions cast them.
+/// Structs by value are pointers (`sret`, `byval`).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallSignature {
     /// What the call returns; [`CallType::Void`] for nothing.

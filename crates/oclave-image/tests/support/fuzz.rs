@@ -1,4 +1,5 @@
-//! What is done with bytes of any kind: the body of the fuzz target, and of the bounded test that runs without it.
+//! What is done with bytes of any kind: the body of the fuzz target, and of the bounded test that
+//! runs without it.
 
 use oclave_image::passes::{
     LinkInput, capabilities, check, dce, interpreter, link_modules, signatures, strip, version,
@@ -8,7 +9,8 @@ use oclave_image::{
     Aspects, DeviceImage, DeviceTarget, PostLinkOptions, TranslationUnit, legalize, post_link,
 };
 
-/// Reads `bytes` as a module and as a device image, and runs every pass. Must not panic, whatever they are.
+/// Reads `bytes` as a module and as a device image, and runs every pass. Must not panic, whatever
+/// they are.
 pub(crate) fn everything(bytes: &[u8]) {
     if let Ok(image) = DeviceImage::from_bytes(bytes) {
         let _ = image.dump();
@@ -58,7 +60,8 @@ pub(crate) fn everything(bytes: &[u8]) {
     let _ = post_link(&[unit], &PostLinkOptions::default());
 }
 
-/// Reads `bytes` as a device image: as they are, and with the size and the checksum that belong to them.
+/// Reads `bytes` as a device image: as they are, and with the size and the checksum that belong to
+/// them.
 pub(crate) fn container(bytes: &[u8]) {
     container_as_it_is(bytes);
     let mut repaired = bytes.to_vec();

@@ -1,4 +1,5 @@
-//! `cargo +nightly fuzz run translate -- -max_len=16384`, with `tests/fixtures` as a second corpus folder.
+//! `cargo +nightly fuzz run translate -- -max_len=16384`, with `tests/fixtures` as a second corpus
+//! folder.
 //!
 //! The body is that of the bounded test `tests/fuzz.rs`, which runs on the stable toolchain.
 #![no_main]

@@ -1,4 +1,5 @@
-//! Asynchronous copies of work-groups: the work-items share the elements, and the wait is a barrier.
+//! Asynchronous copies of work-groups: the work-items share the elements, and the wait is a
+//! barrier.
 
 use oclave_image::spirv::{Instruction, Type};
 

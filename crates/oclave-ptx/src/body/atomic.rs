@@ -1,7 +1,7 @@
 //! Atomic operations with their scopes and orders.
 //!
-//! PTX has relaxed, acquire and release operations and their union. What is sequentially consistent gets a `fence.sc`
-//! before it, as the mapping of C++ to PTX's memory model asks for.
+//! PTX has relaxed, acquire and release operations and their union. What is sequentially consistent
+//! gets a `fence.sc` before it, as the mapping of C++ to PTX's memory model asks for.
 
 use oclave_image::spirv::{Instruction, Op};
 
@@ -189,7 +189,8 @@ impl<'m> Body<'_, '_, 'm> {
         self.bind(id, &[old])
     }
 
-    /// How an operation makes the new value of the old one and another; without a combination the other is the new value.
+    /// How an operation makes the new value of the old one and another; without a combination the
+    /// other is the new value.
     fn combination(
         &mut self,
         instruction: &Instruction<'m>,
@@ -248,8 +249,8 @@ impl<'m> Body<'_, '_, 'm> {
         false
     }
 
-    /// The operation on a private variable, for which PTX has none. No other work-item sees the variable, so that a load
-    /// and a store do.
+    /// The operation on a private variable, for which PTX has none. No other work-item sees the
+    /// variable, so that a load and a store do.
     fn private_atomic(&mut self, instruction: &Instruction<'m>, op: Op, address: Operand) -> Step {
         let space = Space::Local;
         let kind = match (op, instruction.result_type()) {

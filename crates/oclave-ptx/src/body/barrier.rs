@@ -29,7 +29,8 @@ pub(crate) fn scope_suffix(scope: u64) -> &'static str {
 }
 
 impl<'m> Body<'_, '_, 'm> {
-    /// A scope or memory semantics, which must be constant; the strongest that there is stands in for others.
+    /// A scope or memory semantics, which must be constant; the strongest that there is stands in
+    /// for others.
     pub(crate) fn known(&mut self, id: u32, strongest: u64) -> Step<u64> {
         Ok(self.scalar(id)?.immediate().unwrap_or(strongest))
     }
@@ -62,7 +63,8 @@ impl<'m> Body<'_, '_, 'm> {
         Ok(())
     }
 
-    /// All work-items of the group wait for each other. The barrier orders memory within the group by itself.
+    /// All work-items of the group wait for each other. The barrier orders memory within the group
+    /// by itself.
     pub(crate) fn barrier(&mut self, memory: u64, semantics: u64) {
         if memory < WORKGROUP {
             self.fence(memory, semantics);

@@ -1,4 +1,5 @@
-//! Bit casts: between parts of equal widths nothing is written, else the bits are put together anew.
+//! Bit casts: between parts of equal widths nothing is written, else the bits are put together
+//! anew.
 
 use oclave_image::spirv::Instruction;
 

@@ -1,4 +1,5 @@
-//! Where a work-item is. NVIDIA's driver tells what CUDA has no register for in `%envreg` registers.
+//! Where a work-item is. NVIDIA's driver tells what CUDA has no register for in `%envreg`
+//! registers.
 //!
 //! | register | what |
 //! |---|---|

@@ -75,7 +75,8 @@ impl<'m> Body<'_, '_, 'm> {
                 let ty = if kind == Kind::F64 { Ty::U64 } else { Ty::U32 };
                 return Ok(body.compare("hs", ty, bits, Operand::Immediate(1 << (kind.bits() - 1))));
             }
-            // `testp.normal` holds for zero, too, and there is no `testp` for half precision: the bits tell.
+            // `testp.normal` holds for zero, too, and there is no `testp` for half precision: the
+            // bits tell.
             let (of, smallest, infinity) = match kind {
                 Kind::F16 => (Kind::I32, 0x0400, 0x7c00),
                 Kind::F64 => (Kind::I64, 1 << 52, 0x7ff << 52),

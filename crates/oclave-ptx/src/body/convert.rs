@@ -167,7 +167,8 @@ impl<'m> Body<'_, '_, 'm> {
         d
     }
 
-    /// An integer of a floating-point number. Where it does not fit, it saturates if that is asked for, and a NaN is 0.
+    /// An integer of a floating-point number. Where it does not fit, it saturates if that is asked
+    /// for, and a NaN is 0.
     pub(crate) fn float_to_integer(
         &mut self,
         from: Kind,

@@ -56,7 +56,8 @@ impl<'m> Body<'_, '_, 'm> {
     /// A quotient, correctly rounded unless `fast` or the target allows less.
     pub(crate) fn quotient(&mut self, kind: Kind, a: Operand, b: Operand, fast: bool) -> Operand {
         match kind {
-            // 24 bits are enough for the quotient of two numbers of 11 to be rounded twice without harm.
+            // 24 bits are enough for the quotient of two numbers of 11 to be rounded twice without
+            // harm.
             Kind::F16 => {
                 let (a, b) = (
                     self.float_to_float(kind, Kind::F32, a, None),

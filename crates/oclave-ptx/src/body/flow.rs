@@ -1,10 +1,10 @@
 //! Control flow: branches, switches, and phis as copies on the edges that lead to them.
 //!
-//! A phi has two registers for each part. Predecessors write the first one before they branch; the phi's block begins
-//! by copying it to the second one, which is the phi's value. Nothing else reads the first, so that it may be written
-//! whichever way the branch goes, and phis of one block may exchange their values. No edge needs a block of its own:
-//! the assembler unrolls loops that end in one conditional branch back, and leaves others as they are. Nothing here
-//! asks for structure.
+//! A phi has two registers for each part. Predecessors write the first one before they branch; the
+//! phi's block begins by copying it to the second one, which is the phi's value. Nothing else reads
+//! the first, so that it may be written whichever way the branch goes, and phis of one block may
+//! exchange their values. No edge needs a block of its own: the assembler unrolls loops that end in
+//! one conditional branch back, and leaves others as they are. Nothing here asks for structure.
 
 use std::collections::{HashMap, HashSet};
 
@@ -54,7 +54,8 @@ impl<'m> Body<'_, '_, 'm> {
         inputs
     }
 
-    /// Whether every work-item of the kernel comes to the block in hand: no way from the entry to a return leads past it.
+    /// Whether every work-item of the kernel comes to the block in hand: no way from the entry to a
+    /// return leads past it.
     pub(crate) fn all_arrive(&mut self) -> bool {
         let block = self.block;
         if !self.is_kernel {
@@ -240,7 +241,8 @@ impl<'m> Body<'_, '_, 'm> {
         self.bind(id, &parts)
     }
 
-    /// A loop over `counter` from `start` (in a register) below `end`, in steps of `step`; `write` writes what it does.
+    /// A loop over `counter` from `start` (in a register) below `end`, in steps of `step`; `write`
+    /// writes what it does.
     pub(crate) fn counted(
         &mut self,
         start: Operand,

@@ -71,8 +71,9 @@ impl<'m> Body<'_, '_, 'm> {
         Ok(head)
     }
 
-    /// Makes the function that a kernel does nothing but call the kernel's body. `llvm-spirv` writes all kernels so; as
-    /// calls, they would hide from the assembler what the pointers of the kernel are.
+    /// Makes the function that a kernel does nothing but call the kernel's body. `llvm-spirv`
+    /// writes all kernels so; as calls, they would hide from the assembler what the pointers of the
+    /// kernel are.
     fn enter_only_call(&mut self) {
         let Some(definition) = self.cx.definition(self.function) else { return };
         let mut parameters = Vec::new();

@@ -1,7 +1,9 @@
-//! Operations of sub-groups, which are warps, and of work-groups: votes, ballots, broadcasts, shuffles.
+//! Operations of sub-groups, which are warps, and of work-groups: votes, ballots, broadcasts,
+//! shuffles.
 //!
-//! Those of SPIR-V's `Group` instructions are executed by all work-items. The others are done by those that come there:
-//! all of the warp where control flow leads each work-item of the kernel to the block, else those that are active.
+//! Those of SPIR-V's `Group` instructions are executed by all work-items. The others are done by
+//! those that come there: all of the warp where control flow leads each work-item of the kernel to
+//! the block, else those that are active.
 
 use oclave_image::spirv::{BuiltIn, Instruction, Op};
 
@@ -126,7 +128,8 @@ impl<'m> Body<'_, '_, 'm> {
         Ok(true)
     }
 
-    /// A bit for each work-item of the sub-group that executes the instruction in hand with this one.
+    /// A bit for each work-item of the sub-group that executes the instruction in hand with this
+    /// one.
     pub(crate) fn present(&mut self) -> Operand {
         if self.all_arrive() {
             return self.warp_mask();
@@ -212,7 +215,8 @@ impl<'m> Body<'_, '_, 'm> {
         self.bind(id, &moved)
     }
 
-    /// Intel's shuffles of two values behind each other: lane `own + by` of them, or lane `own - by` of the second.
+    /// Intel's shuffles of two values behind each other: lane `own + by` of them, or lane `own -
+    /// by` of the second.
     fn shuffle_two(&mut self, instruction: &Instruction<'m>, down: bool) -> Step {
         let (id, _) = self.result(instruction)?;
         let [first, second, by] = self.ids(instruction, 0)?;

@@ -214,7 +214,8 @@ impl<'m> Body<'_, '_, 'm> {
         let wide = in_whole_register(kind);
         for offset in (0..kind.bytes()).step_by(bytes) {
             let part = match offset {
-                // The assembler of CUDA 12 and 13 stores the low byte of what a number was converted from.
+                // The assembler of CUDA 12 and 13 stores the low byte of what a number was
+                // converted from.
                 0 if kind.is_float() => {
                     let mask = if bytes == 4 { u64::from(u32::MAX) } else { (1 << (8 * bytes)) - 1 };
                     self.op2(wide.0, and(wide.1), wide.1, value, Operand::Immediate(mask))

@@ -1,8 +1,8 @@
 //! One function on its way to PTX: registers, values of ids, and how instructions are written.
 //!
-//! Registers of PTX are variables that may be written several times, and there is no limit on them: each scalar of each
-//! SPIR-V value gets one. What only renames values (bit casts of equal widths, parts of composites) writes nothing: the
-//! new id stands for the registers of the old one.
+//! Registers of PTX are variables that may be written several times, and there is no limit on them:
+//! each scalar of each SPIR-V value gets one. What only renames values (bit casts of equal widths,
+//! parts of composites) writes nothing: the new id stands for the registers of the old one.
 
 mod address;
 mod arithmetic;
@@ -80,7 +80,8 @@ pub(crate) struct Body<'c, 'a, 'm> {
     is_kernel: bool,
     /// Whether the instruction in hand works on lanes of a vector.
     pub(crate) in_vector: bool,
-    /// The kernel that does nothing but call this function: decorations of its parameters, by those of the function.
+    /// The kernel that does nothing but call this function: decorations of its parameters, by those
+    /// of the function.
     outer: HashMap<u32, u32>,
 }
 
@@ -171,7 +172,8 @@ impl<'c, 'a, 'm> Body<'c, 'a, 'm> {
         d
     }
 
-    /// The operand as an instruction of type `ty` takes it: there are no literals of half precision and of predicates.
+    /// The operand as an instruction of type `ty` takes it: there are no literals of half precision
+    /// and of predicates.
     fn fit(&mut self, a: Operand, ty: Ty) -> Operand {
         match ty {
             Ty::F16 | Ty::B16 | Ty::U16 | Ty::S16 => self.in_register(a, Class::B16),

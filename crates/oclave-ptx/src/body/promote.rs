@@ -1,4 +1,5 @@
-//! What a function does with its pointers: which private variables can be registers, which arguments stay where they are.
+//! What a function does with its pointers: which private variables can be registers, which
+//! arguments stay where they are.
 
 use std::collections::{HashMap, HashSet};
 
@@ -97,7 +98,8 @@ impl<'m> Body<'_, '_, 'm> {
                 });
             }
         }
-        // Blocks may stand before those that define what they use: a chain that was not known yet was not followed.
+        // Blocks may stand before those that define what they use: a chain that was not known yet
+        // was not followed.
         let in_order = self.blocks.iter().flat_map(|block| &block.instructions).all(|instruction| {
             let first = instruction.operand(0);
             let op = instruction.op();

@@ -1,8 +1,10 @@
-//! `tgamma` by Lanczos' approximation, in double precision: the library's is `exp(lgamma(x))`, which is too inexact.
+//! `tgamma` by Lanczos' approximation, in double precision: the library's is `exp(lgamma(x))`,
+//! which is too inexact.
 //!
-//! For positive numbers it is `t^(x - 1/2) * exp(-t) * s(x)` with `t = x + G - 1/2` and a quotient `s` of polynomials. How
-//! `t` is rounded hardly matters, because the power and the exponential undo each other's error. The power is taken in two
-//! halves, so that it is a number wherever the result is one. Below zero it is `-pi / (x * sin(pi * x) * gamma(-x))`.
+//! For positive numbers it is `t^(x - 1/2) * exp(-t) * s(x)` with `t = x + G - 1/2` and a quotient
+//! `s` of polynomials. How `t` is rounded hardly matters, because the power and the exponential
+//! undo each other's error. The power is taken in two halves, so that it is a number wherever the
+//! result is one. Below zero it is `-pi / (x * sin(pi * x) * gamma(-x))`.
 
 use crate::body::Body;
 use crate::error::Step;
@@ -10,7 +12,8 @@ use crate::extended::common::bits_of;
 use crate::operand::{Class, Kind, Operand, Ty};
 
 const G: f64 = 6.024_680_040_776_73;
-/// Coefficients of the polynomials, the highest power first: those of 13 terms and 53 bits, found by Godfrey's method.
+/// Coefficients of the polynomials, the highest power first: those of 13 terms and 53 bits, found
+/// by Godfrey's method.
 const NUMERATOR: [f64; 13] = [
     2.506_628_274_631_000_3,
     210.824_277_751_579_36,
@@ -70,7 +73,8 @@ impl Body<'_, '_, '_> {
         let is_negative = self.compare("lt", Ty::F64, x, Operand::Immediate(0));
         let result = self.pick(kind, is_negative, negative, positive);
 
-        // Far out the parts are no numbers: infinity above, and zero below, between the poles at whole numbers.
+        // Far out the parts are no numbers: infinity above, and zero below, between the poles at
+        // whole numbers.
         let far_above = self.compare("gt", Ty::F64, x, number(172.0));
         let result = self.pick(kind, far_above, number(f64::INFINITY), result);
         let far_below = self.compare("lt", Ty::F64, x, number(-185.0));
@@ -79,7 +83,8 @@ impl Body<'_, '_, '_> {
         let pole = self.compare("eq", Ty::F64, whole, x);
         let pole = self.op2(Class::Pred, "and.pred", Ty::Pred, pole, is_negative);
         let result = self.pick(kind, pole, number(f64::NAN), result);
-        // Near zero it is 1 / x, and at zero infinity with the sign of the zero; what is no number stays so.
+        // Near zero it is 1 / x, and at zero infinity with the sign of the zero; what is no number
+        // stays so.
         let small = self.compare("lt", Ty::F64, z, number(1e-290));
         let inverse = self.quotient(kind, number(1.0), x, false);
         let result = self.pick(kind, small, inverse, result);

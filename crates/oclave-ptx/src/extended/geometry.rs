@@ -77,7 +77,8 @@ impl<'m> Body<'_, '_, 'm> {
         Ok(parts)
     }
 
-    /// The length, without overflow between, and the lanes divided by a power of two near the largest.
+    /// The length, without overflow between, and the lanes divided by a power of two near the
+    /// largest.
     fn length(&mut self, kind: Kind, a: &[Operand]) -> Step<(Operand, Vec<Operand>)> {
         if kind == Kind::F16 {
             let single: Vec<Operand> = a.iter().map(|lane| self.float_if_half(kind, *lane)).collect();

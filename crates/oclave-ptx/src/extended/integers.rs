@@ -166,7 +166,8 @@ impl Body<'_, '_, '_> {
             };
             return Ok(self.pick(kind, wrapped, limit, result));
         }
-        // Signed numbers of 64 bits: too large if the operands' signs say so and the result's does not agree.
+        // Signed numbers of 64 bits: too large if the operands' signs say so and the result's does
+        // not agree.
         let x = kind.untyped();
         let against = self.integer("xor", kind, x, a, b);
         let moved = self.integer("xor", kind, x, a, result);

@@ -7,7 +7,8 @@ use crate::error::{Step, need};
 use crate::operand::{Class, Kind, Operand, Ty};
 
 impl Body<'_, '_, '_> {
-    /// A function of floating-point numbers; `None` where `cl` is not one, or comes from the library.
+    /// A function of floating-point numbers; `None` where `cl` is not one, or comes from the
+    /// library.
     pub(crate) fn math_function(
         &mut self,
         cl: Cl,
@@ -82,7 +83,8 @@ impl Body<'_, '_, '_> {
         self.op1(kind.class(), &format!("cvt.{how}.{float}.{float}"), float, a)
     }
 
-    /// The nearest integer, halves away from zero: `trunc(a + copysign(largest below one half, a))` where that is exact.
+    /// The nearest integer, halves away from zero: `trunc(a + copysign(largest below one half, a))`
+    /// where that is exact.
     fn rounded_away(&mut self, kind: Kind, a: Operand) -> Operand {
         if kind == Kind::F16 {
             let single = self.float_to_float(kind, Kind::F32, a, None);
@@ -103,7 +105,8 @@ impl Body<'_, '_, '_> {
         let step = self.bit_mix(kind, Operand::Immediate(one), a, sign);
         let moved = self.op2(kind.class(), &format!("add.rn.{float}"), float, truncated, step);
         let result = self.pick(kind, goes, moved, truncated);
-        // Infinities minus themselves are no numbers, which compare as false: the truncated value stays.
+        // Infinities minus themselves are no numbers, which compare as false: the truncated value
+        // stays.
         self.bit_mix(kind, result, a, sign)
     }
 

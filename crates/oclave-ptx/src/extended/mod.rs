@@ -1,7 +1,8 @@
 //! The instructions of OpenCL.std.
 //!
-//! What PTX has, or what a few instructions say exactly, is written in place; the other functions of numbers are calls
-//! of the [library](crate::library). Vectors are taken apart: everything here is about one lane.
+//! What PTX has, or what a few instructions say exactly, is written in place; the other functions
+//! of numbers are calls of the [library](crate::library). Vectors are taken apart: everything here
+//! is about one lane.
 
 mod common;
 pub(crate) mod gamma;
@@ -125,7 +126,8 @@ impl<'m> Body<'_, '_, 'm> {
                 let result = self.gamma(double)?;
                 Ok(self.float_to_float(Kind::F64, kind, result, None))
             }
-            // Subnormal results come from numbers that are far from them: exp(x) is exp(x + 40) / exp(40).
+            // Subnormal results come from numbers that are far from them: exp(x) is exp(x + 40) /
+            // exp(40).
             (Cl::exp | Cl::half_exp, Kind::F32) => self.below(name, a, -87.0, 40.0, (-40.0_f64).exp()),
             (Cl::exp2, Kind::F32) => self.below(name, a, -126.0, 64.0, (-64.0_f64).exp2()),
             // Where it is small, its error in single precision is above 16 ulp.
@@ -134,7 +136,8 @@ impl<'m> Body<'_, '_, 'm> {
                 let result = self.library_function(cl, name, Kind::F64, &[(Kind::F64, double)])?;
                 Ok(self.float_to_float(Kind::F64, kind, result, None))
             }
-            // It takes subnormal numbers for zeros. In double precision they are none, and the result is exact.
+            // It takes subnormal numbers for zeros. In double precision they are none, and the
+            // result is exact.
             (Cl::fmod | Cl::remainder, Kind::F16 | Kind::F32) => {
                 let mut doubles = Vec::with_capacity(values.len());
                 for &(of, value) in values {
@@ -152,7 +155,8 @@ impl<'m> Body<'_, '_, 'm> {
                 let at_end = self.compare("eq", float, magnitude, Operand::Immediate(infinity));
                 Ok(self.pick(kind, at_end, magnitude, result))
             }
-            // What is no number becomes the index of a table in some functions, and one half in another.
+            // What is no number becomes the index of a table in some functions, and one half in
+            // another.
             (_, Kind::F64) if values.len() == 1 => {
                 let is_nan = self.compare("nan", float, a, a);
                 let number = self.pick(kind, is_nan, Operand::Immediate(0), a);
@@ -199,7 +203,8 @@ impl<'m> Body<'_, '_, 'm> {
         if kind == Kind::F16 { self.float_to_float(kind, Kind::F32, value, None) } else { value }
     }
 
-    /// Calls a function by its mangled name; `pointers` are addresses of private memory with what they point to.
+    /// Calls a function by its mangled name; `pointers` are addresses of private memory with what
+    /// they point to.
     pub(crate) fn call_library(
         &mut self,
         name: &str,

@@ -1,4 +1,5 @@
-//! `native_*` and `half_*`: the hardware's approximations where they serve, the library where they do not.
+//! `native_*` and `half_*`: the hardware's approximations where they serve, the library where they
+//! do not.
 
 use spirv::OpenclStd100Op as Cl;
 
@@ -60,7 +61,8 @@ impl Body<'_, '_, '_> {
                 let scaled = self.multiply(kind, log, two()?);
                 self.approximate("ex2", scaled)
             }
-            // The hardware's errors are absolute, and half functions promise 8192 ulp: these are the exact ones.
+            // The hardware's errors are absolute, and half functions promise 8192 ulp: these are
+            // the exact ones.
             _ => self.exact(cl, kind, values)?,
         }))
     }

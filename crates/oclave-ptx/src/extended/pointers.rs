@@ -1,4 +1,5 @@
-//! Functions with a second result behind a pointer: `fract`, `frexp`, `lgamma_r`, `modf`, `remquo`, `sincos`.
+//! Functions with a second result behind a pointer: `fract`, `frexp`, `lgamma_r`, `modf`, `remquo`,
+//! `sincos`.
 
 use oclave_image::spirv::Instruction;
 use spirv::OpenclStd100Op as Cl;
@@ -8,7 +9,8 @@ use crate::error::{Step, Stop, need};
 use crate::operand::{Class, Kind, Operand, Space, Ty};
 
 impl<'m> Body<'_, '_, 'm> {
-    /// The library's function for private memory is called, and its second result is stored where the pointer says.
+    /// The library's function for private memory is called, and its second result is stored where
+    /// the pointer says.
     pub(crate) fn two_results(&mut self, instruction: &Instruction<'m>, cl: Cl, operands: &[u32]) -> Step {
         let (id, ty) = self.result(instruction)?;
         let Some((&pointer, numbers)) = operands.split_last() else { return Err(Stop::Broken("no pointer")) };

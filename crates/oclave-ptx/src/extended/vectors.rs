@@ -29,7 +29,8 @@ impl<'m> Body<'_, '_, 'm> {
         if from == to { part } else { self.float_to_float(from, to, part, None) }
     }
 
-    /// `vstoren(data, offset, pointer)` and the stores of half precision, with their rounding modes.
+    /// `vstoren(data, offset, pointer)` and the stores of half precision, with their rounding
+    /// modes.
     pub(crate) fn vector_store(&mut self, cl: Cl, operands: &[u32]) -> Step {
         let &[data, offset, pointer, ref rest @ ..] = operands else {
             return Err(Stop::Broken("an operand is missing"));
@@ -53,8 +54,8 @@ impl<'m> Body<'_, '_, 'm> {
         self.store_parts_at(space, address, &memory, &parts, align, Default::default())
     }
 
-    /// Address, layout and alignment of vector number `offset`. Vectors are as aligned as their lanes, but for `vloada`
-    /// and `vstorea`, which also have four places for three lanes.
+    /// Address, layout and alignment of vector number `offset`. Vectors are as aligned as their
+    /// lanes, but for `vloada` and `vstorea`, which also have four places for three lanes.
     fn vector_place(
         &mut self,
         cl: Cl,

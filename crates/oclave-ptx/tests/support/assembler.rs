@@ -1,4 +1,5 @@
-//! NVIDIA's assembler, which needs no GPU; `ci/setup ptxas` installs it, and `OCLAVE_PTXAS` names another.
+//! NVIDIA's assembler, which needs no GPU; `ci/setup ptxas` installs it, and `OCLAVE_PTXAS` names
+//! another.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -43,8 +44,8 @@ impl Assembler {
         Some(Self { program, remembered })
     }
 
-    /// Assembles all texts, several at a time. Returns how many were assembled now, not in an earlier run, and what the
-    /// assembler said of those that it refused.
+    /// Assembles all texts, several at a time. Returns how many were assembled now, not in an
+    /// earlier run, and what the assembler said of those that it refused.
     pub(crate) fn assemble(&self, texts: &[Text]) -> (usize, Vec<String>) {
         let folder = tempfile::tempdir().unwrap();
         let (next, assembled, failures) = (AtomicUsize::new(0), AtomicUsize::new(0), Mutex::new(Vec::new()));

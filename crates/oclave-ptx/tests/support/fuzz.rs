@@ -1,4 +1,5 @@
-//! What is done with bytes of any kind: the body of the fuzz target, and of the bounded test that runs without it.
+//! What is done with bytes of any kind: the body of the fuzz target, and of the bounded test that
+//! runs without it.
 
 use oclave_image::spirv::Module;
 use oclave_ptx::{PtxTarget, needs_library, translate};

@@ -1,8 +1,9 @@
 //! `cl_khr_command_buffer`, in both of its binary interfaces.
 //!
-//! Version 0.9.5 put a `properties` parameter into the recording functions without changing their names; calling the
-//! wrong form gives −30 or worse. [`RecordOld`] is for 0.9.4, [`Record`] for 0.9.5 and later; [`Recorder`] hides the
-//! difference. Versions before 0.9.4 are not used: PoCL 3.1 (0.9.0) does not capture arguments when it records.
+//! Version 0.9.5 put a `properties` parameter into the recording functions without changing their
+//! names; calling the wrong form gives −30 or worse. [`RecordOld`] is for 0.9.4, [`Record`] for
+//! 0.9.5 and later; [`Recorder`] hides the difference. Versions before 0.9.4 are not used: PoCL 3.1
+//! (0.9.0) does not capture arguments when it records.
 
 use std::ffi::c_void;
 
@@ -28,8 +29,8 @@ function_table! {
     clCommandNDRangeKernelKHR(buffer: cl_command_buffer_khr, queue: cl_command_queue, properties: *const cl_command_properties_khr, kernel: cl_kernel, dimensions: cl_uint, offset: *const usize, global: *const usize, local: *const usize, wait: [cl_sync_point_khr], point: *mut cl_sync_point_khr, handle: *mut cl_mutable_command_khr) -> status;
 }
 
-/// The recording functions other than NDRange, as methods of both tables and of [`Recorder`]. A queue of null is the
-/// one that the buffer was created for; `point` and `handle` may be null.
+/// The recording functions other than NDRange, as methods of both tables and of [`Recorder`]. A
+/// queue of null is the one that the buffer was created for; `point` and `handle` may be null.
 macro_rules! recording {
     ($($name:ident as $method:ident ($($arg:ident : $t:ty),*);)*) => {
         function_table! {
@@ -50,7 +51,8 @@ macro_rules! recording {
             $(pub(crate) unsafe fn $method(&self, buffer: cl_command_buffer_khr, queue: cl_command_queue, $($arg: $t,)* wait: &[cl_sync_point_khr], point: *mut cl_sync_point_khr) -> Result<()> {
                 let no_handle = std::ptr::null_mut();
                 match self {
-                    // SAFETY: the caller keeps the function's rules in the extension's specification.
+                    // SAFETY: the caller keeps the function's rules in the extension's
+                    // specification.
                     Self::New(table) => unsafe { table.$name(buffer, queue, std::ptr::null(), $($arg,)* wait, point, no_handle) },
                     // SAFETY: as above.
                     Self::Old(table) => unsafe { table.$name(buffer, queue, $($arg,)* wait, point, no_handle) },
@@ -86,8 +88,9 @@ pub(crate) enum Recorder {
 mod tests {
     use super::*;
 
-    /// `Record` and the common functions are compared with another author's declarations in `signatures`; the old form
-    /// is not declared anywhere else, so its one difference is spelled out here.
+    /// `Record` and the common functions are compared with another author's declarations in
+    /// `signatures`; the old form is not declared anywhere else, so its one difference is spelled
+    /// out here.
     #[test]
     fn the_old_interface_has_no_properties() {
         type Old = unsafe extern "system" fn(

@@ -75,7 +75,8 @@ fn usm_is_allocated_copied_filled_and_freed() {
         |f| {
             let usm = &f.device.tables().usm;
             let mut out = [0u32; 16];
-            // SAFETY: all pointers come from these allocations or from `out`, which live until the blocking copy is done.
+            // SAFETY: all pointers come from these allocations or from `out`, which live until the
+            // blocking copy is done.
             unsafe {
                 let device = usm.clDeviceMemAllocINTEL(f.context, f.device.id(), ptr::null(), 64, 0).unwrap();
                 let host = usm.clHostMemAllocINTEL(f.context, ptr::null(), 64, 0).unwrap();
@@ -101,7 +102,8 @@ fn usm_is_allocated_copied_filled_and_freed() {
                 usm.clEnqueueMemcpyINTEL(f.queue, CL_FALSE, host, device, 64, &[event], ptr::null_mut())
                     .unwrap();
                 usm.clEnqueueMemcpyINTEL(f.queue, CL_FALSE, shared, host, 64, &[], ptr::null_mut()).unwrap();
-                // Hints: a driver may refuse them (Intel's CPU runtime does, with flags 0), but the call must arrive.
+                // Hints: a driver may refuse them (Intel's CPU runtime does, with flags 0), but the
+                // call must arrive.
                 for flags in [0, CL_MIGRATE_MEM_OBJECT_HOST, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED] {
                     let migrated =
                         usm.clEnqueueMigrateMemINTEL(f.queue, shared, 64, flags, &[], ptr::null_mut());
@@ -127,7 +129,8 @@ fn usm_is_allocated_copied_filled_and_freed() {
     );
 }
 
-/// Copies, fills and barriers in the interface of the device's version: a wrong one gives −30 or wrong data.
+/// Copies, fills and barriers in the interface of the device's version: a wrong one gives −30 or
+/// wrong data.
 #[test]
 fn command_buffers_record_and_replay() {
     each(
@@ -137,7 +140,8 @@ fn command_buffers_record_and_replay() {
             println!("version {}", f.device.capabilities().command_buffer.unwrap().version);
             let (table, recorder) = f.device.command_buffer().unwrap();
             let mut out = [0u32; 16];
-            // SAFETY: the buffers live until the blocking read is done; everything is released once.
+            // SAFETY: the buffers live until the blocking read is done; everything is released
+            // once.
             unsafe {
                 let memory =
                     || f.api.clCreateBuffer(f.context, CL_MEM_READ_WRITE, 64, ptr::null_mut()).unwrap();
@@ -222,7 +226,8 @@ fn recorded_kernels_are_updated() {
             let program =
                 f.program(c"kernel void put(global int *out, int value) { out[get_global_id(0)] = value; }");
             let mut out = [0i32; 2];
-            // SAFETY: objects live until the blocking reads are done; arguments have the kernel's types.
+            // SAFETY: objects live until the blocking reads are done; arguments have the kernel's
+            // types.
             unsafe {
                 let kernel = f.api.clCreateKernel(program, c"put".as_ptr()).unwrap();
                 let memory = f.api.clCreateBuffer(f.context, CL_MEM_READ_WRITE, 8, ptr::null_mut()).unwrap();
@@ -318,7 +323,8 @@ fn global_variables_are_read_and_written_by_name() {
                 c"__global int counter[2] = {5, 6}; kernel void next() { counter[1] += counter[0]; }",
             );
             let name = c"counter".as_ptr();
-            // SAFETY: the host memory lives through the blocking calls; everything is released once.
+            // SAFETY: the host memory lives through the blocking calls; everything is released
+            // once.
             unsafe {
                 let read = |offset, out: &mut i32| {
                     let to = ptr::from_mut(out).cast();

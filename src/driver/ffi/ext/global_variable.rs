@@ -1,7 +1,9 @@
-//! `cl_intel_global_variable_access` and `clGetDeviceGlobalVariablePointerINTEL`: program-scope variables by name.
+//! `cl_intel_global_variable_access` and `clGetDeviceGlobalVariablePointerINTEL`: program-scope
+//! variables by name.
 //!
-//! Intel's CPU runtime has these functions without advertising an extension, so here the resolved address is the
-//! evidence; PoCL answers null. Variables are looked up by their linkage name, a NUL-terminated string.
+//! Intel's CPU runtime has these functions without advertising an extension, so here the resolved
+//! address is the evidence; PoCL answers null. Variables are looked up by their linkage name, a
+//! NUL-terminated string.
 
 use std::ffi::{c_char, c_void};
 
@@ -12,7 +14,8 @@ use crate::driver::{hook, table};
 pub(crate) const NAME: &str = "cl_intel_global_variable_access";
 
 function_table! {
-    /// Access to program-scope variables; sizes and offsets in bytes. An unknown name gives −50, a range outside −30.
+    /// Access to program-scope variables; sizes and offsets in bytes. An unknown name gives −50, a
+    /// range outside −30.
     GlobalVariable from table::Origin::Extension(NAME);
 
     clEnqueueReadGlobalVariableINTEL(queue: cl_command_queue, program: cl_program, name: *const c_char, blocking: cl_bool, size_bytes: usize, offset_bytes: usize, to: *mut c_void, wait: [cl_event], event: new_event) -> status;

@@ -1,8 +1,10 @@
-//! Extension functions: one table per extension, filled per platform through `clGetExtensionFunctionAddressForPlatform`.
+//! Extension functions: one table per extension, filled per platform through
+//! `clGetExtensionFunctionAddressForPlatform`.
 //!
-//! Extension functions are not exported by the loader, and each platform has its own. That an address resolves proves
-//! little (PoCL 7.1 resolves functions of extensions that it does not have), so a table is used only when the device
-//! advertises the extension; `capabilities` decides. The one exception is `global_variable`, see there.
+//! Extension functions are not exported by the loader, and each platform has its own. That an
+//! address resolves proves little (PoCL 7.1 resolves functions of extensions that it does not
+//! have), so a table is used only when the device advertises the extension; `capabilities` decides.
+//! The one exception is `global_variable`, see there.
 
 pub(crate) mod command_buffer;
 pub(crate) mod device_address;
@@ -33,12 +35,14 @@ pub(crate) struct Tables {
 impl Tables {
     pub(crate) fn load(api: &Api, platform: sys::cl_platform_id) -> Self {
         let resolve = |name: &std::ffi::CStr| -> *const c_void {
-            // SAFETY: `platform` is one that the loader listed, and platforms are never released; the name ends in NUL.
+            // SAFETY: `platform` is one that the loader listed, and platforms are never released;
+            // the name ends in NUL.
             let address = unsafe { api.clGetExtensionFunctionAddressForPlatform(platform, name.as_ptr()) };
             address.unwrap_or(std::ptr::null_mut())
         };
-        // SAFETY: the platform answers with its functions of these names; drivers are not unloaded, as the loader never is.
-        // Where versions of an extension differ in a signature, there is a table for each, and `capabilities` picks by version.
+        // SAFETY: the platform answers with its functions of these names; drivers are not unloaded,
+        // as the loader never is. Where versions of an extension differ in a signature, there is a
+        // table for each, and `capabilities` picks by version.
         unsafe {
             Self {
                 usm: usm::Usm::load(resolve),

@@ -1,7 +1,8 @@
-//! `cl_khr_command_buffer_mutable_dispatch`: changing arguments and sizes of recorded kernels, in both forms.
+//! `cl_khr_command_buffer_mutable_dispatch`: changing arguments and sizes of recorded kernels, in
+//! both forms.
 //!
-//! Since 0.9.2 the update takes an array of typed configurations; before, one "base config" with a chain. The
-//! structures differ too.
+//! Since 0.9.2 the update takes an array of typed configurations; before, one "base config" with a
+//! chain. The structures differ too.
 
 use std::ffi::c_void;
 
@@ -12,7 +13,8 @@ use crate::driver::{hook, table};
 pub(crate) const NAME: &str = "cl_khr_command_buffer_mutable_dispatch";
 
 function_table! {
-    /// Version 0.9.2 and later: `count` types and as many pointers to `cl_mutable_dispatch_config_khr`.
+    /// Version 0.9.2 and later: `count` types and as many pointers to
+    /// `cl_mutable_dispatch_config_khr`.
     MutableDispatch from table::Origin::Extension(NAME);
 
     clUpdateMutableCommandsKHR(buffer: cl_command_buffer_khr, count: cl_uint, types: *const cl_command_buffer_update_type_khr, configs: *mut *const c_void) -> status;
@@ -32,7 +34,8 @@ pub(crate) const OLD_TYPE_BASE_CONFIG: cl_uint = 0;
 /// `cl_structure_type` of [`OldDispatchConfig`].
 #[allow(dead_code, reason = "updates are by the array form only; `exercise` tests it")]
 pub(crate) const OLD_TYPE_DISPATCH_CONFIG: cl_uint = 1;
-/// `CL_COMMAND_BUFFER_MUTABLE_DISPATCH_ASSERTS_KHR`; `opencl-sys` 0.6.5 has 0x1287, the Khronos headers have this.
+/// `CL_COMMAND_BUFFER_MUTABLE_DISPATCH_ASSERTS_KHR`; `opencl-sys` 0.6.5 has 0x1287, the Khronos
+/// headers have this.
 #[allow(dead_code, reason = "no promise about work-groups is recorded")]
 pub(crate) const COMMAND_BUFFER_MUTABLE_DISPATCH_ASSERTS: cl_command_buffer_properties_khr = 0x12B7;
 

@@ -1,4 +1,5 @@
-//! `cl_khr_spirv_queries` (core in OpenCL 3.1): which SPIR-V capabilities and extensions a device takes.
+//! `cl_khr_spirv_queries` (core in OpenCL 3.1): which SPIR-V capabilities and extensions a device
+//! takes.
 
 use std::ffi::{CStr, c_char};
 
@@ -29,8 +30,8 @@ pub(crate) fn query(
         let mut names: Vec<String> = pointers
             .into_iter()
             .filter(|pointer| !pointer.is_null())
-            // SAFETY: by the extension, each pointer is a NUL-terminated string that lives as long as the device; root
-            // devices live for the process, and the caller holds sub-devices.
+            // SAFETY: by the extension, each pointer is a NUL-terminated string that lives as long
+            // as the device; root devices live for the process, and the caller holds sub-devices.
             .map(|pointer| unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned())
             .collect();
         names.sort();

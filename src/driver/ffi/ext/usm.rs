@@ -9,7 +9,8 @@ use crate::driver::{hook, table};
 pub(crate) const NAME: &str = "cl_intel_unified_shared_memory";
 
 function_table! {
-    /// Allocation, copy and fill of USM. Properties are null or a list that ends in 0; an alignment of 0 is the default.
+    /// Allocation, copy and fill of USM. Properties are null or a list that ends in 0; an alignment
+    /// of 0 is the default.
     Usm from table::Origin::Extension(NAME);
 
     clHostMemAllocINTEL(context: cl_context, properties: *const cl_mem_properties_intel, size_bytes: usize, alignment: cl_uint) -> new Usm(*mut c_void);

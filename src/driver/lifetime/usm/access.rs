@@ -1,15 +1,17 @@
 //! Who may touch the bytes of an allocation.
 //!
-//! Commands begin a use of the allocation before they are enqueued and end it when they are: in between, and while the
-//! queue is not idle, commands may read and write. Host access (a [`HostAccess`]) first refuses new uses, then waits for
-//! the queues that used the memory; both sides meet in one atomic word, so none misses the other.
-//! Device memory has no host access.
+//! Commands begin a use of the allocation before they are enqueued and end it when they are: in
+//! between, and while the queue is not idle, commands may read and write. Host access (a
+//! [`HostAccess`]) first refuses new uses, then waits for the queues that used the memory; both
+//! sides meet in one atomic word, so none misses the other. Device memory has no host access.
 //!
-//! Where the driver maps memory for the host, the first of several that have access maps it, and the last unmaps it.
+//! Where the driver maps memory for the host, the first of several that have access maps it, and
+//! the last unmaps it.
 //!
-//! A command that is held back holds its memory from its submission on, when it is refused under host access as others
-//! are. Host access waits for it. Only host tasks do not wait for what is held back, as that may wait for them; and
-//! while a host task has access, commands are not refused, but held back until it ends.
+//! A command that is held back holds its memory from its submission on, when it is refused under
+//! host access as others are. Host access waits for it. Only host tasks do not wait for what is
+//! held back, as that may wait for them; and while a host task has access, commands are not
+//! refused, but held back until it ends.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -22,8 +24,8 @@ use super::{Allocation, Kind};
 use crate::driver::queue::Queue;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The fields of [`Allocation::access`]. Counts are of threads and guards, but for `HELD`, which is of commands. What would
-/// carry into the next field is refused.
+/// The fields of [`Allocation::access`]. Counts are of threads and guards, but for `HELD`, which is
+/// of commands. What would carry into the next field is refused.
 mod word {
     /// One use being enqueued.
     pub(super) const USE: u64 = 1;
@@ -45,8 +47,8 @@ mod word {
     pub(super) const TASK_READS: u64 = TASK_WRITE - TASK_READ;
     pub(super) const HOST: u64 = !(READ - 1);
 
-    /// Whether one more, of a field that counts to `all`, stays within the field. Half of `HELD` is kept for uses that turn
-    /// into holds again.
+    /// Whether one more, of a field that counts to `all`, stays within the field. Half of `HELD` is
+    /// kept for uses that turn into holds again.
     pub(super) const fn has_room(word: u64, step: u64, all: u64) -> bool {
         let limit = if step == HELD { all / 2 } else { all };
         (word & all) + step <= limit
@@ -170,7 +172,8 @@ impl Allocation {
     }
 }
 
-/// Host access to memory that the host can address. Commands that would use it are refused while it lasts.
+/// Host access to memory that the host can address. Commands that would use it are refused while it
+/// lasts.
 pub(crate) struct HostAccess {
     allocation: Arc<Allocation>,
     write: bool,
@@ -184,7 +187,8 @@ pub(crate) struct HostAccess {
 #[derive(Clone, Copy)]
 struct Mapped(NonNull<c_void>);
 
-// SAFETY: an address; what is there is only used through `HostAccess`, which lends it by its own borrows.
+// SAFETY: an address; what is there is only used through `HostAccess`, which lends it by its own
+// borrows.
 unsafe impl Send for Mapped {}
 // SAFETY: as above.
 unsafe impl Sync for Mapped {}
@@ -203,7 +207,8 @@ impl Allocation {
         let mut mapping = self.mapping.lock().unwrap_or_else(PoisonError::into_inner);
         let (mapped, users) = match mapping.0 {
             Some((mapped, users)) => (mapped, users + 1),
-            // SAFETY: the memory is the context's and has so many bytes; the access word keeps commands off until it is unmapped.
+            // SAFETY: the memory is the context's and has so many bytes; the access word keeps
+            // commands off until it is unmapped.
             None => (Mapped(unsafe { self.context.map(start, self.size_bytes, write) }?), 1),
         };
         mapping.0 = Some((mapped, users));
@@ -227,8 +232,8 @@ impl Allocation {
 }
 
 impl HostAccess {
-    /// Begins host access and waits for the commands that use the memory; `in_task`: but not for those that are held back.
-    /// Several readers, or one writer.
+    /// Begins host access and waits for the commands that use the memory; `in_task`: but not for
+    /// those that are held back. Several readers, or one writer.
     pub(crate) fn begin(allocation: &Arc<Allocation>, write: bool, in_task: bool) -> Result<Self> {
         allocation.context.check()?;
         let allowed = |word: u64| if write { word & word::HOST == 0 } else { word & word::WRITERS == 0 };
@@ -263,8 +268,8 @@ impl HostAccess {
     /// `len` elements from `offset_bytes` on; none where [`HostAccess::check`] fails.
     pub(crate) fn slice<T: Pod>(&self, offset_bytes: usize, len: usize) -> &[T] {
         match self.start::<T>(offset_bytes, len) {
-            // SAFETY: within the allocation, aligned, host-addressable, any bytes are a `T`; no command and no writer
-            // touches it while `self` lives.
+            // SAFETY: within the allocation, aligned, host-addressable, any bytes are a `T`; no
+            // command and no writer touches it while `self` lives.
             Ok(start) => unsafe { std::slice::from_raw_parts(start.as_ptr(), len) },
             Err(_) => &[],
         }
@@ -273,8 +278,8 @@ impl HostAccess {
     /// As [`HostAccess::slice`]; none where the access is not for writing.
     pub(crate) fn slice_mut<T: Pod>(&mut self, offset_bytes: usize, len: usize) -> &mut [T] {
         match self.start::<T>(offset_bytes, len) {
-            // SAFETY: within the allocation, aligned, host-addressable, any bytes are a `T`; no command, no reader and no
-            // other writer touches it while `self` is borrowed.
+            // SAFETY: within the allocation, aligned, host-addressable, any bytes are a `T`; no
+            // command, no reader and no other writer touches it while `self` is borrowed.
             Ok(start) if self.write => unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), len) },
             _ => &mut [],
         }

@@ -1,4 +1,5 @@
-//! Allocations of memory that kernels address by pointers, freed when no handle is left and no command uses them.
+//! Allocations of memory that kernels address by pointers, freed when no handle is left and no
+//! command uses them.
 
 mod access;
 mod span;
@@ -62,7 +63,8 @@ pub(crate) struct Allocation {
     mapping: Mutex<access::Mapping>,
 }
 
-// SAFETY: the pointer is only dereferenced through `HostAccess`, which the access word guards; the rest is Sync.
+// SAFETY: the pointer is only dereferenced through `HostAccess`, which the access word guards; the
+// rest is Sync.
 unsafe impl Send for Allocation {}
 // SAFETY: as above.
 unsafe impl Sync for Allocation {}
@@ -187,8 +189,8 @@ impl Allocation {
         Ok(())
     }
 
-    /// Says that any queue may use the memory at any time: its address is known to kernels that do not get it as an
-    /// argument. When the last handle goes, all queues are asked.
+    /// Says that any queue may use the memory at any time: its address is known to kernels that do
+    /// not get it as an argument. When the last handle goes, all queues are asked.
     pub(crate) fn used_by_any_queue(&self) {
         self.used_by.store(u64::MAX, Ordering::SeqCst);
     }
@@ -285,7 +287,8 @@ impl fmt::Debug for Allocation {
     }
 }
 
-/// Whether a device can use the device memory of another: its own, or that of a device that it is a part of.
+/// Whether a device can use the device memory of another: its own, or that of a device that it is a
+/// part of.
 fn reaches(device: &Device, owner: &Device) -> bool {
     device == owner || device.parent().is_some_and(|parent| reaches(parent, owner))
 }

@@ -83,17 +83,20 @@ impl<'a> Span<'a> {
             && other.offset_bytes < self.offset_bytes + self.size_bytes
     }
 
-    /// Notes that commands of `queue` use the memory. Until [`Span::end_use`], no host access begins.
+    /// Notes that commands of `queue` use the memory. Until [`Span::end_use`], no host access
+    /// begins.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] when the memory is of another context or device, or when the host accesses it.
+    /// [`ErrorKind::Invalid`] when the memory is of another context or device, or when the host
+    /// accesses it.
     pub(in crate::driver) fn begin_use(&self, queue: &Queue) -> Result<()> {
         let allocation = self.allocation;
         allocation.check(queue.context(), queue.device())?;
         if !self.held {
             allocation.begin_use()?;
         }
-        // The bit stays: whether the queue is busy is asked when it matters. The load spares a locked write per use.
+        // The bit stays: whether the queue is busy is asked when it matters. The load spares a
+        // locked write per use.
         if allocation.used_by.load(Ordering::SeqCst) & queue.bit() == 0 {
             allocation.used_by.fetch_or(queue.bit(), Ordering::SeqCst);
         }

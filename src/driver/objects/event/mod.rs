@@ -48,11 +48,11 @@ impl Profiling {
     }
 }
 
-/// A command of a queue: the driver's event, or its place in the queue when it was submitted without one. Clones share it, so that
-/// cloning makes no call.
+/// A command of a queue: the driver's event, or its place in the queue when it was submitted
+/// without one. Clones share it, so that cloning makes no call.
 ///
-/// Without an event, and where one is needed after all, a marker behind everything that was submitted until then
-/// serves: it completes no earlier than the command.
+/// Without an event, and where one is needed after all, a marker behind everything that was
+/// submitted until then serves: it completes no earlier than the command.
 #[derive(Clone)]
 pub(crate) struct Event {
     one: Arc<Submitted>,
@@ -69,7 +69,8 @@ struct Submitted {
     own: Option<RawEvent>,
     /// Stands in for `own` once one was needed.
     marker: OnceLock<RawEvent>,
-    /// The commands behind all of which it is complete, which end independently of each other; instead of `own`.
+    /// The commands behind all of which it is complete, which end independently of each other;
+    /// instead of `own`.
     joined: Vec<RawEvent>,
     /// Whether a wait has seen it end.
     seen: AtomicBool,
@@ -297,7 +298,8 @@ impl Event {
         };
         let profile = |name| raw.profile(name).map_err(|error| error.with_kind(ErrorKind::Profiling));
         let started_ns = profile(CL_PROFILING_COMMAND_START)?;
-        // Intel's CPU runtime leaves out the first two of some commands, of those with command buffers among them.
+        // Intel's CPU runtime leaves out the first two of some commands, of those with command
+        // buffers among them.
         let given = |ns: u64, next: u64| if ns == 0 { next } else { ns };
         let submitted_ns = given(profile(CL_PROFILING_COMMAND_SUBMIT)?, started_ns);
         let queued_ns = given(profile(CL_PROFILING_COMMAND_QUEUED)?, submitted_ns);

@@ -46,7 +46,8 @@ pub(crate) struct RawEvent {
     raw: cl_event,
 }
 
-// SAFETY: OpenCL's functions on events are thread-safe (specification, appendix A.2); the handle is only read.
+// SAFETY: OpenCL's functions on events are thread-safe (specification, appendix A.2); the handle is
+// only read.
 unsafe impl Send for RawEvent {}
 // SAFETY: as above.
 unsafe impl Sync for RawEvent {}
@@ -141,7 +142,8 @@ impl Drop for RawEvent {
     }
 }
 
-/// How a command ended, with the event: it is released when this is dropped, and not inside the driver's callback.
+/// How a command ended, with the event: it is released when this is dropped, and not inside the
+/// driver's callback.
 pub(crate) struct Ended {
     outcome: Result<()>,
     event: Option<RawEvent>,
@@ -153,7 +155,8 @@ impl Ended {
         Self { outcome, event: None }
     }
 
-    /// How it ended. Asks the event itself, too: PoCL (6.0, 7.1) tells callbacks that all is well of user events that failed.
+    /// How it ended. Asks the event itself, too: PoCL (6.0, 7.1) tells callbacks that all is well
+    /// of user events that failed.
     pub(crate) fn outcome(self) -> Result<()> {
         match self.event.as_ref().map(RawEvent::status) {
             Some(Ok(Status::Failed(code))) if self.outcome.is_ok() => Err(failed(code)),
@@ -162,7 +165,8 @@ impl Ended {
     }
 }
 
-/// Called, on a thread of the driver, when a command has ended. It must neither wait nor call OpenCL.
+/// Called, on a thread of the driver, when a command has ended. It must neither wait nor call
+/// OpenCL.
 pub(crate) type Then = Box<dyn FnOnce(Ended) + Send>;
 
 struct Callback {
@@ -171,11 +175,13 @@ struct Callback {
 }
 
 impl RawEvent {
-    /// Calls `then` once, when the command has ended. Gives it back where the driver refuses: the command may run on.
+    /// Calls `then` once, when the command has ended. Gives it back where the driver refuses: the
+    /// command may run on.
     pub(crate) fn when_ended(&self, then: Then) -> Result<(), Then> {
         let Ok(event) = self.try_clone() else { return Err(then) };
         let data = Box::into_raw(Box::new(Callback { then, event })).cast::<c_void>();
-        // SAFETY: the event is alive, and so is its reference in the box, which goes to `ended` or is taken back below.
+        // SAFETY: the event is alive, and so is its reference in the box, which goes to `ended` or
+        // is taken back below.
         let set = unsafe { self.api.clSetEventCallback(self.raw, CL_COMPLETE, Some(ended), data) };
         if let Err(error) = set {
             log::warn!(
@@ -190,8 +196,8 @@ impl RawEvent {
 
 /// What drivers call.
 unsafe extern "C" fn ended(_: cl_event, status: cl_int, data: *mut c_void) {
-    // SAFETY: `data` is the box that `RawEvent::when_ended` gave away; drivers call once for each registration
-    // (specification of clSetEventCallback).
+    // SAFETY: `data` is the box that `RawEvent::when_ended` gave away; drivers call once for each
+    // registration (specification of clSetEventCallback).
     let callback = unsafe { Box::from_raw(data.cast::<Callback>()) };
     let outcome = if status < 0 { Err(failed(status)) } else { Ok(()) };
     (callback.then)(Ended { outcome, event: Some(callback.event) });

@@ -1,8 +1,9 @@
 //! Replay by command buffers of the driver.
 //!
-//! The sequence is cut into runs: what buffers can hold, at most so many commands as the driver handles well, and between
-//! them what they cannot hold, which is enqueued. A run waits for the one before it. Buffers are recorded when they are first
-//! needed, for each kind of queue that the graph is submitted to, as drivers demand that they match.
+//! The sequence is cut into runs: what buffers can hold, at most so many commands as the driver
+//! handles well, and between them what they cannot hold, which is enqueued. A run waits for the one
+//! before it. Buffers are recorded when they are first needed, for each kind of queue that the
+//! graph is submitted to, as drivers demand that they match.
 
 use std::ffi::c_void;
 use std::ops::Range;
@@ -106,7 +107,8 @@ impl CommandBuffers {
         self.runs.iter().flatten().filter(|run| run.recordable).all(holds)
     }
 
-    /// Puts the runs on a queue, or on that of the lane, one behind the other. The events of the last and of the first, if it is another one.
+    /// Puts the runs on a queue, or on that of the lane, one behind the other. The events of the
+    /// last and of the first, if it is another one.
     fn put(
         &mut self,
         sequence: &Sequence,
@@ -161,7 +163,8 @@ impl Replay for CommandBuffers {
         Mode { measure, held }: Mode,
     ) -> Result<Event> {
         let properties = self.properties_for(queue);
-        // A driver that does not record for queues out of order: by way of one in order, which takes its turn on the other.
+        // A driver that does not record for queues out of order: by way of one in order, which
+        // takes its turn on the other.
         let aside = properties.out_of_order == queue.is_in_order();
         let begin = (measure || aside).then(|| queue.marker(after)).transpose()?;
         let before = begin.as_ref();

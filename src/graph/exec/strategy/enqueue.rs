@@ -10,7 +10,8 @@ use crate::driver::queue::Queue;
 use crate::driver::run::Mode;
 use crate::driver::sequence::Sequence;
 
-/// The steps are put on the queue as they are. They live in the sequence, so there is nothing to keep here.
+/// The steps are put on the queue as they are. They live in the sequence, so there is nothing to
+/// keep here.
 #[derive(Debug)]
 pub(super) struct Enqueue;
 

@@ -19,21 +19,25 @@ use crate::{Context, Device, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ReplayStrategy {
-    /// The fastest that is known for the device and the nodes. From 32 small kernels on, these are interpreted, as with
-    /// [`Interpreter`](Self::Interpreter); from two on once 4096 of them were launched. Other nodes are launched. A thread of the library builds
-    /// the interpreter's program meanwhile, unless [`wait_for_interpreter`](crate::Finalizer::wait_for_interpreter) has `finalize` wait for it.
-    /// Where it is uncertain what is faster, the first replays run by several plans in turn, and the fastest stays.
+    /// The fastest that is known for the device and the nodes. From 32 small kernels on, these are
+    /// interpreted, as with [`Interpreter`](Self::Interpreter); from two on once 4096 of them were
+    /// launched. Other nodes are launched. A thread of the library builds the interpreter's program
+    /// meanwhile, unless [`wait_for_interpreter`](crate::Finalizer::wait_for_interpreter) has
+    /// `finalize` wait for it. Where it is uncertain what is faster, the first replays run by
+    /// several plans in turn, and the fastest stays.
     #[default]
     Auto,
-    /// Command by command, all of them prepared: arguments are set, nothing is looked up, and only where the order asks for
-    /// it there are events.
+    /// Command by command, all of them prepared: arguments are set, nothing is looked up, and only
+    /// where the order asks for it there are events.
     Enqueue,
-    /// Recorded in command buffers of the driver (`cl_khr_command_buffer`). What they cannot hold, such as copies from and to
-    /// the host, is enqueued between them. Drivers seen so far do not tell that a command buffer has begun: [`Event::status`](crate::Event::status) goes from
+    /// Recorded in command buffers of the driver (`cl_khr_command_buffer`). What they cannot hold,
+    /// such as copies from and to the host, is enqueued between them. Drivers seen so far do not
+    /// tell that a command buffer has begun: [`Event::status`](crate::Event::status) goes from
     /// submitted to complete.
     CommandBuffer,
-    /// Runs of small kernels, copies and fills as one launch of a kernel of the library that walks a list of them, at tens of
-    /// nanoseconds each; everything else as with `Auto`. Kernels that cannot be run like that are launched as ever
+    /// Runs of small kernels, copies and fills as one launch of a kernel of the library that walks
+    /// a list of them, at tens of nanoseconds each; everything else as with `Auto`. Kernels that
+    /// cannot be run like that are launched as ever
     /// ([`ExecutableGraph::not_interpreted`](crate::ExecutableGraph::not_interpreted) tells why).
     Interpreter,
 }
@@ -54,8 +58,8 @@ impl ReplayStrategy {
 
 /// One way to run a sequence again and again. Calls come one at a time.
 pub(crate) trait Replay: Debug + Send {
-    /// Puts the sequence on a queue of its context and device. When it is measured, the event tells the times: for each step, or
-    /// from begin to end.
+    /// Puts the sequence on a queue of its context and device. When it is measured, the event tells
+    /// the times: for each step, or from begin to end.
     fn replay(
         &mut self,
         sequence: &Sequence,

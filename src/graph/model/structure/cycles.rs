@@ -1,10 +1,11 @@
 //! The order of the nodes, and cycles.
 //!
-//! A topological order is kept while edges are added, so that an edge which would close a cycle is found at once. An edge
-//! that agrees with the order costs nothing more. For one that does not, the successors of its end and the predecessors of
-//! its start are searched in turns, between the two only, until the smaller side is exhausted; that side moves (the two-way
-//! search of Bender, Fineman, Gilbert and Tarjan, "A new approach to incremental cycle detection and related problems", 2015).
-//! Where no order is kept, it and cycles are found when somebody asks.
+//! A topological order is kept while edges are added, so that an edge which would close a cycle is
+//! found at once. An edge that agrees with the order costs nothing more. For one that does not, the
+//! successors of its end and the predecessors of its start are searched in turns, between the two
+//! only, until the smaller side is exhausted; that side moves (the two-way search of Bender,
+//! Fineman, Gilbert and Tarjan, "A new approach to incremental cycle detection and related
+//! problems", 2015). Where no order is kept, it and cycles are found when somebody asks.
 
 use super::{EdgeRefusal, NodeId, Structure};
 
@@ -44,8 +45,8 @@ impl<T> Structure<T> {
         if sorted.len() == self.len() { Ok(sorted) } else { Err(self.cycle_among(&missing)) }
     }
 
-    /// A cycle of the nodes that still miss predecessors. Walking back from one of them, to one that is missing too, must
-    /// meet itself.
+    /// A cycle of the nodes that still miss predecessors. Walking back from one of them, to one
+    /// that is missing too, must meet itself.
     fn cycle_among(&self, missing: &[usize]) -> Vec<NodeId> {
         let is_missing = |node: &NodeId| missing.get(node.index()).is_some_and(|count| *count > 0);
         let mut path: Vec<NodeId> = Vec::new();

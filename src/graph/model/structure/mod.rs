@@ -62,8 +62,8 @@ struct Entry<T> {
 }
 
 impl<T> Structure<T> {
-    /// An empty graph. Without `check_cycles` edges are taken as they come, and [`topological`](Self::topological) finds
-    /// a cycle.
+    /// An empty graph. Without `check_cycles` edges are taken as they come, and
+    /// [`topological`](Self::topological) finds a cycle.
     pub(crate) fn new(check_cycles: bool) -> Self {
         Self {
             entries: Vec::new(),

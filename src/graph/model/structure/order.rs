@@ -1,8 +1,9 @@
 //! A list whose places can be compared: which of two entries comes first is one comparison of tags.
 //!
-//! Entries keep their number for ever and can be moved. Where two neighbours leave no tag between them, the tags around are
-//! spread over the smallest aligned range that is thin enough (Bender, Cole, Demaine, Farach-Colton, Zito: "Two simplified
-//! algorithms for maintaining order in a list", 2002), which is O(log n) amortised for each insertion.
+//! Entries keep their number for ever and can be moved. Where two neighbours leave no tag between
+//! them, the tags around are spread over the smallest aligned range that is thin enough (Bender,
+//! Cole, Demaine, Farach-Colton, Zito: "Two simplified algorithms for maintaining order in a list",
+//! 2002), which is O(log n) amortised for each insertion.
 
 /// No neighbour.
 const NONE: u32 = u32::MAX;
@@ -119,7 +120,8 @@ impl Order {
         }
     }
 
-    /// Gives the entries around one new tags, with room for one more between any two of them and beside the outermost.
+    /// Gives the entries around one new tags, with room for one more between any two of them and
+    /// beside the outermost.
     fn spread(&mut self, around: u32) {
         let tag = self.tag(around);
         let (mut left, mut right, mut count) = (around, around, 1_u64);
@@ -135,7 +137,8 @@ impl Order {
                 count += 1;
             }
             let step = (1_u64 << bits) / count;
-            // Thinner the larger the range is, so that it takes long until the same range is full again.
+            // Thinner the larger the range is, so that it takes long until the same range is full
+            // again.
             if step >= 4 && count as f64 <= (4.0_f64 / 3.0).powi(bits as i32) {
                 self.retag(left, count, low + step / 2, step);
                 return;

@@ -99,7 +99,8 @@ fn large_nodes_that_do_not_depend_on_each_other_are_shared_where_there_is_no_cap
 
 #[test]
 fn chains_side_by_side_run_as_wholes() {
-    // Eight chains of a hundred, a node of each in turn; what begins and ends all of them is not in it.
+    // Eight chains of a hundred, a node of each in turn; what begins and ends all of them is not in
+    // it.
     let begin = 1;
     let mut edges = vec![vec![]];
     edges.extend((0..800_u32).map(|i| vec![if i < 8 { 0 } else { begin + i - 8 }]));

@@ -1,4 +1,5 @@
-//! The tracker against an oracle that remembers, for each element, who wrote it last and who has read it since.
+//! The tracker against an oracle that remembers, for each element, who wrote it last and who has
+//! read it since.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -188,7 +189,8 @@ proptest! {
         }
     }
 
-    /// On an in-order queue, reads that later reads make superfluous are left out; what comes after still waits for all.
+    /// On an in-order queue, reads that later reads make superfluous are left out; what comes after
+    /// still waits for all.
     #[test]
     fn in_order_reads_stand_for_earlier_ones(accesses in accesses([1, 1, 12])) {
         let shape = [1, 1, 12];

@@ -1,8 +1,9 @@
 //! Whether two images that provide one virtual function mean the same by it.
 //!
-//! Functions are told apart by their names, as linkers do, and of two of one name only one is linked. Names of types and
-//! lines of sources may differ. Where what is executed differs, the source may still be the same: at another optimisation level
-//! the bodies differ, too. So this is reported, and no error.
+//! Functions are told apart by their names, as linkers do, and of two of one name only one is
+//! linked. Names of types and lines of sources may differ. Where what is executed differs, the
+//! source may still be the same: at another optimisation level the bodies differ, too. So this is
+//! reported, and no error.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -66,7 +67,8 @@ impl<'m> Facts<'m> {
         Self { definitions: Definitions::new(module), names }
     }
 
-    /// All that the exported function executes, in words that do not depend on how the module numbers its ids.
+    /// All that the exported function executes, in words that do not depend on how the module
+    /// numbers its ids.
     fn body(&self, export: &str) -> Option<Vec<u32>> {
         let root = self.names.iter().find(|(_, name)| *name == export).map(|(id, _)| *id)?;
         let mut walk =

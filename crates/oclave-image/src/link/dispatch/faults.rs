@@ -8,7 +8,8 @@ use crate::spirv::{
 };
 use crate::{DeviceGlobalInfo, HostAccess, ImageError, Result};
 
-/// The device global to which an invalid virtual call writes its code and the [`fault_id`] of its kernel.
+/// The device global to which an invalid virtual call writes its code and the [`fault_id`] of its
+/// kernel.
 ///
 /// It has two 64-bit words, in this order, and is a pointer variable like other device globals.
 pub const VIRTUAL_FAULT: &str = "__oclave_virtual_fault";
@@ -22,7 +23,8 @@ pub(super) const FAULT_FUNCTION: &str = "__oclave_note_virtual_fault";
 /// Aligned access: the mask of the operand, followed by the alignment.
 const ALIGNED: u32 = 2;
 
-/// A code is kept combined with this, so that 0 stands for no fault: objects that were never made have the code 0.
+/// A code is kept combined with this, so that 0 stands for no fault: objects that were never made
+/// have the code 0.
 const NO_FAULT: u64 = 0x9e2d_51c7_3b68_f40b;
 
 /// What tells a kernel of an image apart in [`VIRTUAL_FAULT`]; never 0.
@@ -46,8 +48,9 @@ pub(super) fn global() -> DeviceGlobalInfo {
 
 /// Lets kernels write to [`VIRTUAL_FAULT`] when they return after a call of [`FAULT_FUNCTION`].
 ///
-/// Each function on the way there gets a private variable of the kernel as its last parameter. A write to visible memory
-/// would keep compilers from moving loads of objects out of loops (2.5 times the time of a hot loop on PoCL 6.0).
+/// Each function on the way there gets a private variable of the kernel as its last parameter. A
+/// write to visible memory would keep compilers from moving loads of objects out of loops (2.5
+/// times the time of a hot loop on PoCL 6.0).
 pub(super) fn report(module: &Module, image: &str) -> Result<Module> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
@@ -140,11 +143,13 @@ impl Report<'_> {
 
     fn instruction(&mut self, instruction: &Instruction<'_>) -> Result<()> {
         match (instruction.op(), instruction.words) {
-            // Translators take a function that is called as a kernel for that kernel: both would need the same type.
+            // Translators take a function that is called as a kernel for that kernel: both would
+            // need the same type.
             (Some(Op::Name), _) if self.is_namesake(instruction) => return Ok(()),
             (Some(Op::Decorate), _) if instruction.operand(0) == Some(self.fault) => return Ok(()),
             (Some(Op::EntryPoint), _) => {
-                // From SPIR-V 1.4 on interfaces list all variables; more than are used may stand there.
+                // From SPIR-V 1.4 on interfaces list all variables; more than are used may stand
+                // there.
                 let mut operands = instruction.operands().to_vec();
                 if self.new.definitions().module().version() >= crate::spirv::Version::V1_4 {
                     operands.push(self.pointer);

@@ -58,8 +58,9 @@ struct Target {
 /// What dispatchers switch over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Codes, always, and one more for each function, which is nobody's: PoCL 7.1 aborts where a program with barriers has
-    /// a switch over numbers, or one with a single case for each block ("Could not find a dominating alternative variable").
+    /// Codes, always, and one more for each function, which is nobody's: PoCL 7.1 aborts where a
+    /// program with barriers has a switch over numbers, or one with a single case for each block
+    /// ("Could not find a dominating alternative variable").
     Codes,
     /// Numbers of functions, where there are few codes.
     Numbers,
@@ -188,10 +189,10 @@ impl Generator<'_> {
 
     /// Branches from a code to the block of its function, or to `default`.
     ///
-    /// Few codes are first compared one by one. The switch is then over the number of the match. An object's code seldom
-    /// changes within a loop, so compilers move the comparisons out of it, and a small switch stays inside. (With Intel's
-    /// compiler a hot loop takes 1.10 times the time of a hand-written switch, instead of 1.44.) Many codes are switched
-    /// over directly.
+    /// Few codes are first compared one by one. The switch is then over the number of the match. An
+    /// object's code seldom changes within a loop, so compilers move the comparisons out of it, and
+    /// a small switch stays inside. (With Intel's compiler a hot loop takes 1.10 times the time of
+    /// a hand-written switch, instead of 1.44.) Many codes are switched over directly.
     fn branch(&mut self, function: &mut Code, code: u32, targets: &[Target], default: u32) {
         let count: usize = targets.iter().map(|target| target.codes.len()).sum();
         if count == 0 {
@@ -249,7 +250,8 @@ impl Generator<'_> {
         }
     }
 
-    /// `ulong __vfo_i64(ulong code)`, a switch over all offsets. A dead object has none; its calls are reported.
+    /// `ulong __vfo_i64(ulong code)`, a switch over all offsets. A dead object has none; its calls
+    /// are reported.
     fn offsets(&mut self, plan: &DispatchPlan) {
         let ulong = self.new.int_type(64);
         let ty = self.new.function_type(ulong, &[ulong]);

@@ -1,4 +1,5 @@
-//! Virtual calls: kernels and the sets that they call become one module, with dispatchers for exactly these.
+//! Virtual calls: kernels and the sets that they call become one module, with dispatchers for
+//! exactly these.
 
 mod bodies;
 mod faults;
@@ -54,10 +55,12 @@ impl VirtualProgram<'_> {
         self.sets.iter().map(|set| Ok((set.name.as_str(), set.virtual_functions()?))).collect()
     }
 
-    /// The linked image without its module: kernels, device globals, specialization constants, requirements.
+    /// The linked image without its module: kernels, device globals, specialization constants,
+    /// requirements.
     ///
     /// # Errors
-    /// [`ImageError::Property`](crate::ImageError::Property) where an image has a property of the wrong shape.
+    /// [`ImageError::Property`](crate::ImageError::Property) where an image has a property of the
+    /// wrong shape.
     pub fn describe(&self) -> Result<DeviceImage> {
         let mut image = DeviceImage { spirv: Vec::new(), ..self.kernels.clone() };
         image.set_virtual_functions(&VirtualFunctions::default());
@@ -135,7 +138,8 @@ impl VirtualProgram<'_> {
     }
 }
 
-/// Whether functions of a module have barriers, or other things that all work-items of a group do together.
+/// Whether functions of a module have barriers, or other things that all work-items of a group do
+/// together.
 fn waits_for_others(module: &Module) -> bool {
     let mut ops = module.instructions().filter_map(|instruction| instruction.op());
     ops.any(|op| {

@@ -33,8 +33,8 @@ struct Provided<'a> {
 }
 
 impl DispatchPlan {
-    /// `sets` are the images of the called sets with their names; where several provide one function, the first does. Slots
-    /// and offsets are those of `known`.
+    /// `sets` are the images of the called sets with their names; where several provide one
+    /// function, the first does. Slots and offsets are those of `known`.
     ///
     /// # Errors
     /// [`ImageError::Link`] where one code would lead to two functions.

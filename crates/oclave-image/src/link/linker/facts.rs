@@ -113,7 +113,8 @@ impl Facts {
         })
     }
 
-    /// What an id is decorated with, in an order that depends on nothing else; `None` where that names other ids.
+    /// What an id is decorated with, in an order that depends on nothing else; `None` where that
+    /// names other ids.
     pub(super) fn decorations(&self, id: u32) -> Option<Vec<&[u32]>> {
         let Some(all) = self.decorations.get(&id) else { return Some(Vec::new()) };
         let mut sorted: Vec<&[u32]> = all.iter().map(Vec::as_slice).collect();
@@ -128,7 +129,8 @@ impl Facts {
         self.names.get(&id).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The decorations that an `OpGroupDecorate` or `OpGroupMemberDecorate` stands for, as instructions.
+    /// The decorations that an `OpGroupDecorate` or `OpGroupMemberDecorate` stands for, as
+    /// instructions.
     pub(super) fn ungrouped(&self, instruction: &Instruction<'_>) -> Vec<Vec<u32>> {
         let &[group, ref targets @ ..] = instruction.operands() else { return Vec::new() };
         let of_group = self.decorations.get(&group).map(Vec::as_slice).unwrap_or_default();

@@ -8,7 +8,8 @@ use crate::spirv::{Definitions, Module, Op, Rewriter, StorageClass, Version};
 
 /// Lists the module-scope variables that each entry point reaches (specification, `OpEntryPoint`).
 ///
-/// From SPIR-V 1.4 on these are all variables, before that only those of storage classes Input and Output.
+/// From SPIR-V 1.4 on these are all variables, before that only those of storage classes Input and
+/// Output.
 pub(super) fn complete(module: &Module) -> Result<Module> {
     let definitions = Definitions::new(module);
     let references = References::new(&definitions);

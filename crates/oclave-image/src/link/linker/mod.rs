@@ -1,7 +1,8 @@
 //! Linking: several modules become one, by the names of what they import and export.
 //!
-//! Drivers have linkers, too, and they differ: what they accept, what they report, whether what they made can be taken
-//! apart or adapted any further. One module, made here, serves all of them, and the passes behind.
+//! Drivers have linkers, too, and they differ: what they accept, what they report, whether what
+//! they made can be taken apart or adapted any further. One module, made here, serves all of them,
+//! and the passes behind.
 
 mod facts;
 mod interfaces;
@@ -27,17 +28,19 @@ pub struct LinkInput<'m> {
 
 /// Makes one module of several.
 ///
-/// Ids are renumbered. Each import becomes the export of the same name, if their types are equal. Capabilities, extensions
-/// and instruction sets are merged. Types and constants that are equal, decorations included, are merged too, but not
-/// structs with different names. Entry points, exports, names and decorations stay. If two modules use one name for
-/// different functions or variables, the later one gets a new `OpName`, because drivers identify functions by name.
+/// Ids are renumbered. Each import becomes the export of the same name, if their types are equal.
+/// Capabilities, extensions and instruction sets are merged. Types and constants that are equal,
+/// decorations included, are merged too, but not structs with different names. Entry points,
+/// exports, names and decorations stay. If two modules use one name for different functions or
+/// variables, the later one gets a new `OpName`, because drivers identify functions by name.
 ///
-/// Several modules may have an export that is `LinkOnceODR`, or for which `merge` returns true. The first is used.
+/// Several modules may have an export that is `LinkOnceODR`, or for which `merge` returns true. The
+/// first is used.
 ///
 /// # Errors
-/// [`ImageError::Link`] with symbol and modules: two exports, an import without export, different types, two kernels of one
-/// name, a specialization constant with two defaults, different memory models. [`ImageError::Unsupported`] for instructions
-/// whose ids are not known.
+/// [`ImageError::Link`] with symbol and modules: two exports, an import without export, different
+/// types, two kernels of one name, a specialization constant with two defaults, different memory
+/// models. [`ImageError::Unsupported`] for instructions whose ids are not known.
 pub fn link_modules(inputs: &[LinkInput<'_>], merge: impl Fn(&str) -> bool) -> Result<Module> {
     let definitions: Vec<Definitions<'_>> =
         inputs.iter().map(|input| Definitions::new(input.module)).collect();
@@ -77,7 +80,8 @@ struct Part<'m> {
     facts: Facts,
     /// Id → id in the linked module; 0 where there is none yet.
     map: IdMap<u32>,
-    /// What another part, or another id of this one, stands for: definition, names and decorations go.
+    /// What another part, or another id of this one, stands for: definition, names and decorations
+    /// go.
     dropped: HashSet<u32>,
 }
 
@@ -113,7 +117,8 @@ impl<'m> Part<'m> {
         self.translate(instruction, new, Self::mapped)
     }
 
-    /// The words of an instruction in the linked module, with `result` in the place of the id that it defines.
+    /// The words of an instruction in the linked module, with `result` in the place of the id that
+    /// it defines.
     fn translate(
         &mut self,
         instruction: &Instruction<'_>,

@@ -16,7 +16,8 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Gives the sharable definitions of a part their ids; those that are there already are dropped from the part.
+    /// Gives the sharable definitions of a part their ids; those that are there already are dropped
+    /// from the part.
     pub(super) fn share(&mut self, part: &mut Part<'_>, new: &mut Rewriter<'_>) -> Result<()> {
         let mut instructions = part.module().instructions().take_while(|i| !i.is(Op::Function)).peekable();
         while let Some(instruction) = instructions.next() {
@@ -48,7 +49,8 @@ impl Shared {
         Ok(())
     }
 
-    /// What two definitions must have in common to be one; `None` where nothing else can be the same.
+    /// What two definitions must have in common to be one; `None` where nothing else can be the
+    /// same.
     fn key(
         &mut self,
         part: &mut Part<'_>,

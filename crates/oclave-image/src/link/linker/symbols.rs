@@ -22,7 +22,8 @@ pub(super) struct Link {
     to: Place,
 }
 
-/// Finds the export of every import, and leaves out the imports, and exports that are merged with earlier ones.
+/// Finds the export of every import, and leaves out the imports, and exports that are merged with
+/// earlier ones.
 ///
 /// # Errors
 /// [`ImageError::Link`] for names that are exported twice, and for those that are imported only.

@@ -15,8 +15,9 @@ type Calls = Vec<(u32, Option<String>)>;
 
 /// Call → class, where it is known.
 ///
-/// Linking sources merges structs of equal layout, but keeps the order of calls in a function. So the class of each call is
-/// that in the source, if the function is the same in all sources that have it.
+/// Linking sources merges structs of equal layout, but keeps the order of calls in a function. So
+/// the class of each call is that in the source, if the function is the same in all sources that
+/// have it.
 pub(super) fn call_classes(unit: &TranslationUnit, module: &Module) -> HashMap<u32, String> {
     let linked = calls(module);
     if unit.sources.is_empty() {

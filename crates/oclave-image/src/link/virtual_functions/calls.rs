@@ -59,8 +59,8 @@ fn import(new: &mut Rewriter<'_>, name: &str, result: u32, parameters: &[u32]) -
     id
 }
 
-/// The signature of a function type; the place of the first type that calls cannot pass, 0 being the result, where there
-/// is one.
+/// The signature of a function type; the place of the first type that calls cannot pass, 0 being
+/// the result, where there is one.
 pub(super) fn signature(types: &TypeTable<'_>, function_type: u32) -> Result<CallSignature, usize> {
     let Some(Type::Function { returns, parameters }) = types.ty(function_type) else { return Err(0) };
     let result = call_type(types, returns).ok_or(0_usize)?;
@@ -118,8 +118,8 @@ impl Rewrite<'_, '_> {
         Ok(())
     }
 
-    /// The number of the slot that a pointer to a function was loaded from, where that is plain to see. Dispatchers of calls
-    /// that say a slot know no codes of functions.
+    /// The number of the slot that a pointer to a function was loaded from, where that is plain to
+    /// see. Dispatchers of calls that say a slot know no codes of functions.
     fn slot_of(&self, pointer: u32) -> Option<u32> {
         let known = |id| self.old.vtables.slot_number(*self.old.symbols.get(&id)?);
         if let Some(slot) = known(pointer) {

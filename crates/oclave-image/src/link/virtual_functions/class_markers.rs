@@ -1,4 +1,5 @@
-//! Calls that say the class of the virtual call that follows, where pointers in the compiler's code have no types.
+//! Calls that say the class of the virtual call that follows, where pointers in the compiler's code
+//! have no types.
 
 use std::collections::HashMap;
 
@@ -6,8 +7,8 @@ use super::demangle::class_name;
 use crate::Result;
 use crate::spirv::{Decoration, Definitions, Module, Op, Rewriter};
 
-/// The beginning of the names of functions without bodies. A call of one says that the next call through a pointer, in the
-/// same block, goes through the class whose mangled name follows.
+/// The beginning of the names of functions without bodies. A call of one says that the next call
+/// through a pointer, in the same block, goes through the class whose mangled name follows.
 pub const CLASS_MARKER: &str = "oclave.class.";
 
 /// A module without such calls, and call through a pointer → class.

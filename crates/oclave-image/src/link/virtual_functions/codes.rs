@@ -5,7 +5,8 @@ pub(super) fn vtable_code(name: &str) -> u64 {
     hash(name) << 16
 }
 
-/// Code of a function whose address is taken without a vtable. Never that of a slot, which is a multiple of 8.
+/// Code of a function whose address is taken without a vtable. Never that of a slot, which is a
+/// multiple of 8.
 pub(super) fn function_code(name: &str) -> u64 {
     (hash(name) << 16) | 0xffff
 }
@@ -42,7 +43,8 @@ mod tests {
         assert_eq!(function_code("_ZN5shape4areaEi") & 0xffff, 0xffff);
     }
 
-    /// Objects that one build of the library made must mean the same to another: a change needs a new `VIRTUAL_ABI`.
+    /// Objects that one build of the library made must mean the same to another: a change needs a
+    /// new `VIRTUAL_ABI`.
     #[test]
     fn codes_stay_what_they_are() {
         assert_eq!(vtable_code("_ZTV5shape"), 17_644_536_540_801_138_688);

@@ -2,14 +2,15 @@
 
 use super::sets::thunk_target;
 
-/// `square::area` for `_ZNU3AS46square4areaEi`, and for thunks to it; other kinds of names as they are.
+/// `square::area` for `_ZNU3AS46square4areaEi`, and for thunks to it; other kinds of names as they
+/// are.
 pub(crate) fn readable(name: &str) -> String {
     let target = thunk_target(name);
     nested(target.as_deref().unwrap_or(name)).unwrap_or_else(|| name.to_owned())
 }
 
-/// `a::shape` for `N1a5shapeE`; class templates without arguments, where nothing follows them. `None` for what this does
-/// not understand.
+/// `a::shape` for `N1a5shapeE`; class templates without arguments, where nothing follows them.
+/// `None` for what this does not understand.
 pub(super) fn class_name(mangled: &str) -> Option<String> {
     if mangled.starts_with('N') {
         return nested(&format!("_Z{mangled}"));
@@ -19,7 +20,8 @@ pub(super) fn class_name(mangled: &str) -> Option<String> {
         .map(|(name, _)| name.to_owned())
 }
 
-/// The same name for the type of an object: `struct.a::shape`, `class.a::shape.base`, `struct.scaled.4`.
+/// The same name for the type of an object: `struct.a::shape`, `class.a::shape.base`,
+/// `struct.scaled.4`.
 pub(super) fn class_of_type(name: &str) -> Option<String> {
     let name = name.strip_prefix("struct.").or_else(|| name.strip_prefix("class."))?;
     let mut name = name.replace("(anonymous namespace)", "(anonymous)");

@@ -1,7 +1,8 @@
-//! Class hierarchies, from the descriptions of types that clang emits beside vtables (Itanium C++ ABI, 2.9.4).
+//! Class hierarchies, from the descriptions of types that clang emits beside vtables (Itanium C++
+//! ABI, 2.9.4).
 //!
-//! They list the static types through which a sub-vtable may be called. So calls of unrelated classes stay apart, even if
-//! these have functions of one signature in one slot.
+//! They list the static types through which a sub-vtable may be called. So calls of unrelated
+//! classes stay apart, even if these have functions of one signature in one slot.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,8 @@ use super::demangle::class_name;
 use super::vtables::{Names, is_cast};
 use crate::spirv::{Definitions, Instruction, Op};
 
-/// How deep classes may derive from each other, and how many parts an object may have; beyond, nothing is known.
+/// How deep classes may derive from each other, and how many parts an object may have; beyond,
+/// nothing is known.
 const MAX_DEPTH: u32 = 64;
 const MAX_PARTS: u32 = 4096;
 const VIRTUAL_BASE: u64 = 1;
@@ -37,7 +39,8 @@ impl<'a, 'm> Hierarchy<'a, 'm> {
 
     /// The names of the class and its bases that begin `offset` bytes after the start of an object.
     ///
-    /// Empty where that is not known: for virtual bases, and for classes that other sources describe.
+    /// Empty where that is not known: for virtual bases, and for classes that other sources
+    /// describe.
     pub(super) fn classes_at(&self, description: u32, offset: i64) -> Vec<String> {
         let mut found = Parts::default();
         match self.collect(description, 0, 0, &mut found) {

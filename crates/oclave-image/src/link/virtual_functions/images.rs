@@ -132,7 +132,8 @@ impl<'l> Virtual<'l> {
         ))
     }
 
-    /// What the image of some kernels tells. Of a program without sets the kernels images have the tables.
+    /// What the image of some kernels tells. Of a program without sets the kernels images have the
+    /// tables.
     pub(crate) fn of_kernels<'k>(
         &self,
         kernels: impl Iterator<Item = &'k String>,
@@ -226,7 +227,8 @@ impl<'l> Virtual<'l> {
     }
 }
 
-/// Whether a dummy can have the function: a device that lacks what a type needs can have neither it nor its callers.
+/// Whether a dummy can have the function: a device that lacks what a type needs can have neither it
+/// nor its callers.
 pub(crate) fn is_plain(callable: &Callable) -> bool {
     let plain = |ty: &CallType| !matches!(ty, CallType::Float(16 | 64) | CallType::FloatVector(_, 16 | 64));
     let signature = &callable.signature;

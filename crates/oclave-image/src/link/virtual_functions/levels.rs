@@ -6,8 +6,9 @@ use crate::virtual_functions::{DISPATCHER_PREFIX, WRAPPER_PREFIX};
 
 /// The copy of a set image's module for calls that are nested `level` deep.
 ///
-/// Its wrappers `w` are exported as `w__d<level>` (level 0: `w`). The dispatchers `d` that it imports are
-/// `d__d<level + 1>`. So no function calls itself through a dispatcher, which devices would refuse.
+/// Its wrappers `w` are exported as `w__d<level>` (level 0: `w`). The dispatchers `d` that it
+/// imports are `d__d<level + 1>`. So no function calls itself through a dispatcher, which devices
+/// would refuse.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].

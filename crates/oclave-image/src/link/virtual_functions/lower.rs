@@ -19,7 +19,8 @@ use crate::spirv::{Definitions, Module, Op, TypeTable};
 use crate::virtual_functions::{Dispatcher, VirtualOffset, VirtualSlot};
 use crate::{ImageError, Result};
 
-/// Codes with this in their last 16 bits are those of functions; smaller ones are offsets in vtables.
+/// Codes with this in their last 16 bits are those of functions; smaller ones are offsets in
+/// vtables.
 const LAST_OFFSET: u64 = 0xffff;
 
 /// A module without function pointers, and what was known of them.
@@ -41,10 +42,12 @@ pub(crate) struct Lowered {
     pub(crate) calls: BTreeMap<String, CallsMarker>,
 }
 
-/// Lowers the virtual functions of a unit, of which `module` is what is left so far; `None` where it has none.
+/// Lowers the virtual functions of a unit, of which `module` is what is left so far; `None` where
+/// it has none.
 ///
 /// # Errors
-/// [`ImageError::Diagnostic`] for function pointers that are not those of virtual calls, and markers in wrong places.
+/// [`ImageError::Diagnostic`] for function pointers that are not those of virtual calls, and
+/// markers in wrong places.
 pub(crate) fn lower(unit: &TranslationUnit, module: &Module, markers: &Markers) -> Result<Option<Lowered>> {
     if !has_virtual_functions(module, markers) {
         return Ok(None);
@@ -105,7 +108,8 @@ fn has_virtual_functions(module: &Module, markers: &Markers) -> bool {
         })
 }
 
-/// The markers of kernels. They sit on the function in the entry point's one, which has the kernel's name.
+/// The markers of kernels. They sit on the function in the entry point's one, which has the
+/// kernel's name.
 fn kernels(module: &Module, markers: &Markers, names: &Names) -> Result<BTreeMap<String, CallsMarker>> {
     let kernels: BTreeSet<String> =
         module.instructions().filter_map(|i| kernel_entry(&i)).map(|entry| entry.name).collect();

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use crate::Result;
 use crate::spirv::{Definitions, Module, Op, Rewriter, Role, is_type};
 
-/// Replaces every type that equals an earlier one by that; structs, arrays and opaque types are types of their own.
+/// Replaces every type that equals an earlier one by that; structs, arrays and opaque types are
+/// types of their own.
 ///
 /// Types must stand after those that they are made of.
 ///

@@ -63,7 +63,8 @@ impl<'m> Old<'_, 'm> {
         }
     }
 
-    /// The operand that takes the place of a result, where an instruction leaves nothing else to do.
+    /// The operand that takes the place of a result, where an instruction leaves nothing else to
+    /// do.
     fn forwards(&self, instruction: &Instruction<'_>) -> Option<u32> {
         let result = instruction.result_id()?;
         let (op, operands) = (instruction.op()?, instruction.operands());
@@ -268,7 +269,8 @@ impl<'a, 'm> Rewrite<'a, 'm> {
                 *word = self.map.get(word).copied().unwrap_or(*word);
             }
         });
-        // In this way types and constants are sorted: what takes the place of an id stands behind all others so far.
+        // In this way types and constants are sorted: what takes the place of an id stands behind
+        // all others so far.
         self.new.replace(instruction, op, &words);
         Ok(())
     }
@@ -287,7 +289,8 @@ impl<'a, 'm> Rewrite<'a, 'm> {
         let is_code = |index: usize| operands.get(index).is_some_and(|&id| self.old.is_code(id));
         let result_is_code = result.is_some_and(|id| self.old.is_code(id));
         match (op, operands, result, ty) {
-            // At -O0 clang marks every function, and drivers have bugs with those that they must not inline.
+            // At -O0 clang marks every function, and drivers have bugs with those that they must
+            // not inline.
             (Op::Function, &[control, of], Some(id), Some(ty)) => {
                 let control = control & !FunctionControl::DONT_INLINE.bits();
                 let (ty, of) = (self.mapped(ty), self.mapped(of));
@@ -401,8 +404,8 @@ impl<'a, 'm> Rewrite<'a, 'm> {
         (is_byte_pointer && self.is_vptr(vptr)).then_some((vptr, offset))
     }
 
-    /// Whether a pointer to bytes is a vptr: clang loads it through a cast pointer to the object. Others that are loaded
-    /// come from variables and members of their own type.
+    /// Whether a pointer to bytes is a vptr: clang loads it through a cast pointer to the object.
+    /// Others that are loaded come from variables and members of their own type.
     fn is_vptr(&self, id: u32) -> bool {
         if self.old.symbols.contains_key(&id) {
             return true;

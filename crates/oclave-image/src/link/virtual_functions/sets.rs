@@ -9,7 +9,8 @@ use crate::spirv::Module;
 /// Function → its sets, for all functions with a body that belong to one.
 pub(super) type FunctionSets = BTreeMap<u32, BTreeSet<String>>;
 
-/// Annotated functions, thunks to them, and the destructors of classes with such functions, which clang does not annotate.
+/// Annotated functions, thunks to them, and the destructors of classes with such functions, which
+/// clang does not annotate.
 pub(super) fn function_sets(
     module: &Module,
     marked: &BTreeMap<u32, BTreeSet<String>>,
@@ -41,7 +42,8 @@ pub(super) fn function_sets(
     sets
 }
 
-/// Whether a slot with this function is never called: pure virtual functions, deleted ones, deleting destructors.
+/// Whether a slot with this function is never called: pure virtual functions, deleted ones,
+/// deleting destructors.
 pub(super) fn is_uncallable(name: &str) -> bool {
     name == "__cxa_pure_virtual" || name == "__cxa_deleted_virtual" || name.ends_with("D0Ev")
 }
@@ -56,7 +58,8 @@ fn target(function: u32, by_name: &HashMap<&str, u32>, names: &Names) -> u32 {
     target.and_then(|name| by_name.get(name.as_str()).copied()).unwrap_or(function)
 }
 
-/// The name of the function to which a thunk leads (Itanium C++ ABI, 5.1.4.4 "Virtual Override Thunks").
+/// The name of the function to which a thunk leads (Itanium C++ ABI, 5.1.4.4 "Virtual Override
+/// Thunks").
 pub(super) fn thunk_target(name: &str) -> Option<String> {
     let rest = name.strip_prefix("_ZT")?;
     let rest = match rest.strip_prefix('c') {

@@ -1,4 +1,5 @@
-//! Values that are known to be codes: addresses of vtables and functions, and values computed from them.
+//! Values that are known to be codes: addresses of vtables and functions, and values computed from
+//! them.
 
 use std::collections::HashMap;
 
@@ -66,7 +67,8 @@ pub(super) fn is_access_chain(op: Op) -> bool {
     matches!(op, Op::PtrAccessChain | Op::InBoundsPtrAccessChain | Op::AccessChain | Op::InBoundsAccessChain)
 }
 
-/// How far an access chain with constant indices leads, in bytes. The first index counts whole pointees.
+/// How far an access chain with constant indices leads, in bytes. The first index counts whole
+/// pointees.
 fn offset(definitions: &Definitions<'_>, types: &TypeTable<'_>, base: u32, indices: &[u32]) -> Option<i64> {
     let Type::Pointer { pointee, .. } = types.ty(definitions.type_of(base)?)? else { return None };
     let (&first, members) = indices.split_first()?;

@@ -56,7 +56,8 @@ impl CodeTypes {
     }
 }
 
-/// Whether vtables are in this storage class: since LLVM 19 in global memory, before it where functions are.
+/// Whether vtables are in this storage class: since LLVM 19 in global memory, before it where
+/// functions are.
 pub(super) fn is_of_vtables(class: u32) -> bool {
     class == StorageClass::Function as u32 || class == StorageClass::CrossWorkgroup as u32
 }

@@ -11,8 +11,8 @@ use crate::spirv::{Decoration, Definitions, Module, Op, TypeTable};
 const ADDRESS_POINT: u64 = 16;
 const SLOT_BYTES: u64 = 8;
 
-/// The beginning of the name of a variable that stands for the address of a function, whose name follows. A vtable in global
-/// memory cannot hold the address itself.
+/// The beginning of the name of a variable that stands for the address of a function, whose name
+/// follows. A vtable in global memory cannot hold the address itself.
 pub const FUNCTION_PLACEHOLDER: &str = "oclave.function.";
 
 /// Names of functions and vtables, as codes and metadata know them.
@@ -20,7 +20,8 @@ pub const FUNCTION_PLACEHOLDER: &str = "oclave.function.";
 pub(super) struct Names {
     names: HashMap<u32, String>,
     linked: HashMap<u32, u32>,
-    /// Variables that stand for addresses of functions; their names here are those of the functions.
+    /// Variables that stand for addresses of functions; their names here are those of the
+    /// functions.
     placeholders: HashSet<u32>,
     /// Hash of the module: what has no linkage is told apart from that of other modules by it.
     pub(super) hash: u64,
@@ -186,12 +187,14 @@ impl<'m> Walk<'_, 'm> {
         for &array in self.parts(initializer) {
             let size = self.definitions.type_of(array).and_then(|ty| self.types.size_bytes(ty)).unwrap_or(0);
             let leaves = self.parts(array);
-            // What comes before the functions: offsets, and where the type is described, in front of the address point.
+            // What comes before the functions: offsets, and where the type is described, in front
+            // of the address point.
             let first = leaves.iter().position(|&leaf| self.function(leaf).is_some());
             let described = leaves.iter().position(|&leaf| self.description(leaf).is_some());
             let address_point = match described {
                 Some(index) => Some(SLOT_BYTES * (index as u64 + 1)),
-                // Without descriptions virtual bases hide where they would be; others have two entries in front.
+                // Without descriptions virtual bases hide where they would be; others have two
+                // entries in front.
                 None => first.filter(|&first| first == 2).map(|_| ADDRESS_POINT),
             };
             let classes = described.map(|index| self.classes(leaves, index)).unwrap_or_default();
@@ -240,8 +243,8 @@ impl<'m> Walk<'_, 'm> {
         self.vtables.variables.contains_key(&id).then_some(id)
     }
 
-    /// Through which static types a sub-vtable may be called. In front of the description is the offset to the start of the
-    /// whole object.
+    /// Through which static types a sub-vtable may be called. In front of the description is the
+    /// offset to the start of the whole object.
     fn classes(&self, leaves: &[u32], described: usize) -> Vec<String> {
         let description = leaves.get(described).and_then(|&leaf| self.description(leaf));
         let to_top = described.checked_sub(1).and_then(|index| leaves.get(index)).copied();

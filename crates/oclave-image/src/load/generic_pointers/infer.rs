@@ -250,7 +250,8 @@ impl Inference<'_, '_> {
         }
     }
 
-    /// The clone that is called; none while an argument is not known. `nulls`: what is null points into global memory.
+    /// The clone that is called; none while an argument is not known. `nulls`: what is null points
+    /// into global memory.
     fn callee(&self, call: &Instruction<'_>, known: &HashMap<u32, Space>, nulls: bool) -> Option<Key> {
         let (function, arguments) = call.operands().split_first()?;
         let classes = arguments.iter().filter(|id| self.is_generic_value(**id)).map(|id| {

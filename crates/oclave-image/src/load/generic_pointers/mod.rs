@@ -1,8 +1,10 @@
-//! Generic pointers resolved to the address spaces that they point into, for devices without the generic address space.
+//! Generic pointers resolved to the address spaces that they point into, for devices without the
+//! generic address space.
 //!
-//! Each function is cloned for the address spaces of the generic pointers that it is called with. Within a clone, the address space of a
-//! pointer follows from where it comes from: an argument, a cast, another pointer. A pointer that comes from memory could point
-//! anywhere, so a kernel that follows one is refused.
+//! Each function is cloned for the address spaces of the generic pointers that it is called with.
+//! Within a clone, the address space of a pointer follows from where it comes from: an argument, a
+//! cast, another pointer. A pointer that comes from memory could point anywhere, so a kernel that
+//! follows one is refused.
 
 mod infer;
 mod rewrite;
@@ -14,8 +16,9 @@ use crate::transform::{capabilities, dce};
 /// The module without generic pointers.
 ///
 /// # Errors
-/// [`ImageError::DeviceLacks`](crate::ImageError::DeviceLacks), with function and pointer named, where the address space of a pointer
-/// does not follow from the module; as [`Rewriter::finish`](crate::spirv::Rewriter::finish).
+/// [`ImageError::DeviceLacks`](crate::ImageError::DeviceLacks), with function and pointer named,
+/// where the address space of a pointer does not follow from the module; as
+/// [`Rewriter::finish`](crate::spirv::Rewriter::finish).
 pub(crate) fn resolve(module: &Module) -> Result<Module> {
     let definitions = Definitions::new(module);
     let inferred = infer::infer(&definitions)?;

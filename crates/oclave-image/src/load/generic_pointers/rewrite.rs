@@ -231,7 +231,8 @@ impl<'a, 'm> Rewrite<'a, 'm> {
         }
     }
 
-    /// Notes what takes the place of casts: what was cast, as far as that is where the cast leads to.
+    /// Notes what takes the place of casts: what was cast, as far as that is where the cast leads
+    /// to.
     fn find_casts(&mut self, body: &[Instruction<'m>], clone: &Clone, ids: &mut HashMap<u32, u32>) {
         let mut casts: HashMap<u32, u32> = HashMap::new();
         for instruction in body {

@@ -1,8 +1,9 @@
 //! Kernels whose barriers are one.
 //!
-//! A kernel becomes a loop around a `switch`. Each round runs what is between two barriers, notes where to go on, and ends at the one
-//! barrier that is left: one that is under no condition, in a loop with one end. That is the form of barriers that every compiler
-//! knows. Values that are needed behind a barrier live in private variables.
+//! A kernel becomes a loop around a `switch`. Each round runs what is between two barriers, notes
+//! where to go on, and ends at the one barrier that is left: one that is under no condition, in a
+//! loop with one end. That is the form of barriers that every compiler knows. Values that are
+//! needed behind a barrier live in private variables.
 //!
 //! ```text
 //! entry: state = 0
@@ -10,8 +11,8 @@
 //! latch: barrier; if (state != END) goto head
 //! ```
 //!
-//! A loop that may come round without a barrier goes by `latch` as well. Else `head` would lead into the middle of it, and PoCL 6.0 does
-//! not end on loops with several entries.
+//! A loop that may come round without a barrier goes by `latch` as well. Else `head` would lead
+//! into the middle of it, and PoCL 6.0 does not end on loops with several entries.
 
 mod writer;
 
@@ -29,7 +30,8 @@ const BOTH_FENCES: u64 = 0x310;
 /// The state of a work-item that has returned.
 const END: u64 = 0xffff_ffff;
 
-/// The functions that kernels consist of, with barriers that not all compilers follow, and that can be written with one barrier.
+/// The functions that kernels consist of, with barriers that not all compilers follow, and that can
+/// be written with one barrier.
 pub(super) fn candidates<'f, 'm>(
     definitions: &Definitions<'_>,
     uniformity: &Uniformity<'_, '_>,
@@ -75,12 +77,14 @@ pub(super) struct Plan<'f, 'm> {
     dominators: Tree,
     /// Values that are used where the new function may come from a barrier, with their types.
     kept: BTreeMap<u32, u32>,
-    /// Ends of blocks that lead back to a loop's header by way of the barrier: last part → label of the header.
+    /// Ends of blocks that lead back to a loop's header by way of the barrier: last part → label of
+    /// the header.
     back: BTreeMap<usize, u32>,
 }
 
 impl<'f, 'm> Plan<'f, 'm> {
-    /// `None` where a function called has barriers of its own, or a value cannot be kept in a variable.
+    /// `None` where a function called has barriers of its own, or a value cannot be kept in a
+    /// variable.
     fn new(
         definitions: &Definitions<'_>,
         uniformity: &Uniformity<'_, '_>,
@@ -112,7 +116,8 @@ impl<'f, 'm> Plan<'f, 'm> {
         part.label.is_none_or(|label| self.is_header(label))
     }
 
-    /// Whether a block is a header that ends of blocks lead to by way of the barrier. Its phis become variables.
+    /// Whether a block is a header that ends of blocks lead to by way of the barrier. Its phis
+    /// become variables.
     fn is_header(&self, label: u32) -> bool {
         self.back.values().any(|header| *header == label)
     }

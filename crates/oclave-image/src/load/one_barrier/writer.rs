@@ -45,7 +45,8 @@ impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
     pub(super) fn write<'i>(mut self, instructions: &mut impl Iterator<Item = Instruction<'i>>) {
         let mut part = 0;
         let mut phis = BTreeSet::new();
-        // Variables of the old function, and then all that the new one begins with, come before the old function's first block.
+        // Variables of the old function, and then all that the new one begins with, come before the
+        // old function's first block.
         let mut in_entry = false;
         for instruction in instructions {
             let op = instruction.op();
