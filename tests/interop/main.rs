@@ -113,15 +113,15 @@ fn contexts_and_queues_come_in() {
             // SAFETY: the pointer is an allocation of the context, which nothing uses any more.
             check(unsafe { (raw.cl.clMemFreeINTEL)(raw.context, pointer) });
         }
-        // The thread for events may be about to let go of the last event.
+        // A thread of the library may be about to let go of the last event, and with it of the queue
+        // and the context. It need not take part in this session, so that the counts of the driver
+        // say whether all has been given back.
         for _ in 0..10_000 {
             if session.live().is_empty() {
                 break;
             }
             std::thread::sleep(Duration::from_millis(1));
         }
-        assert_eq!(session.count("clReleaseContext"), session.count("clRetainContext"));
-        assert_eq!(session.count("clReleaseCommandQueue"), session.count("clRetainCommandQueue"));
         assert!(session.live().is_empty(), "{:?}", session.live());
         if device.platform().version().contains("PoCL 6") {
             // It keeps a reference to the queue once any copy has run.
