@@ -47,7 +47,7 @@ check_scripts() {
     for script in "$OCLAVE_REPO"/ci/* "$OCLAVE_REPO"/ci/setup.d/*.sh "$OCLAVE_REPO"/.ci/run; do
         [ -f "$script" ] || continue
         case $script in
-        *.awk | *.rs | *.txt) continue ;;
+        *.awk | *.jq | *.rs | *.txt) continue ;;
         esac
         bash -n "$script" || return 1
         scripts+=("$script")

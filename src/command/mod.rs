@@ -46,7 +46,7 @@ pub(crate) use native::NativeCommand;
 pub use native::NativeKernel;
 pub(crate) use parameter::{Binding, Follows, Given, Parameter, newest, newest_of};
 pub use place::{Contents, CopyFrom, CopyTo, Memory};
-pub(crate) use place::{FromElements, HostData, Place, Placed};
+pub(crate) use place::{HostData, Place, Placed};
 pub(crate) use prepare::Prepared;
 pub use range::{NdRange, Range};
 pub(crate) use recording::{Recorder, Recording};

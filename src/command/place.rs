@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use crate::device_global::GlobalPlace;
 use crate::driver::rows::Rows;
 use crate::memory::buffer::Requirement;
-use crate::memory::{Block, Region, UsmKind, UsmSlice};
+use crate::memory::{Block, FromElements, Region, UsmKind, UsmSlice};
 use crate::{Error, Queue, Result};
 
 /// Where bytes are. A plain value, small as commands are moved often: a place is looked up
@@ -119,12 +119,8 @@ mod sealed {
 
         fn bytes_mut(&mut self) -> &mut [u8];
     }
-
-    pub trait FromElements<T>: Sized {
-        fn from_elements(elements: Vec<T>) -> crate::Result<Self>;
-    }
 }
-pub(crate) use sealed::{FromElements, HostData, Placed};
+pub(crate) use sealed::{HostData, Placed};
 
 impl<T: Pod> HostData for [T] {
     fn bytes(&self) -> &[u8] {
@@ -143,18 +139,6 @@ impl<T: Pod> HostData for T {
 
     fn bytes_mut(&mut self) -> &mut [u8] {
         bytemuck::bytes_of_mut(self)
-    }
-}
-
-impl<T> FromElements<T> for Vec<T> {
-    fn from_elements(elements: Self) -> Result<Self> {
-        Ok(elements)
-    }
-}
-
-impl<T: Pod> FromElements<T> for T {
-    fn from_elements(elements: Vec<T>) -> Result<T> {
-        elements.into_iter().next().ok_or_else(|| Error::invalid("a value was read, and nothing came back"))
     }
 }
 

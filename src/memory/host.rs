@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use crate::command::FromElements;
 use crate::driver::host::{HostBuffer, HostSink, HostSource};
 use crate::{Error, Event, Result};
 
@@ -144,6 +143,26 @@ impl<T: Pod, O> Readback<T, O> {
     /// The event of the copy.
     pub fn event(&self) -> &Event {
         &self.event
+    }
+}
+
+mod sealed {
+    /// What the elements of a copy become for the host: a vector, or the only one.
+    pub trait FromElements<T>: Sized {
+        fn from_elements(elements: Vec<T>) -> crate::Result<Self>;
+    }
+}
+pub(crate) use sealed::FromElements;
+
+impl<T> FromElements<T> for Vec<T> {
+    fn from_elements(elements: Self) -> Result<Self> {
+        Ok(elements)
+    }
+}
+
+impl<T: Pod> FromElements<T> for T {
+    fn from_elements(elements: Vec<T>) -> Result<T> {
+        elements.into_iter().next().ok_or_else(|| Error::invalid("a value was read, and nothing came back"))
     }
 }
 

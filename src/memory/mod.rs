@@ -19,6 +19,7 @@ pub use buffer::{
     AccessKind, Accessor, Buffer, HostReader, HostWriter, Reads, TaskAccess, WriteBack, Writes, access,
 };
 pub use guard::{ReadGuard, WriteGuard};
+pub(crate) use host::FromElements;
 pub use host::{AsyncSource, HostTarget, Readback};
 pub(crate) use pointer::Pointer;
 pub use pointer::{KernelPointer, KernelPointerMut};

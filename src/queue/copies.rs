@@ -3,10 +3,10 @@
 use bytemuck::Pod;
 
 use super::Queue;
-use crate::command::{self, Contents, CopyFrom, CopyTo, FromElements, HostData};
+use crate::command::{self, Contents, CopyFrom, CopyTo, HostData};
 use crate::driver::copy::same_size;
 use crate::driver::event as driver;
-use crate::memory::{AsyncSource, HostTarget, Readback, Region};
+use crate::memory::{AsyncSource, FromElements, HostTarget, Readback, Region};
 use crate::{Command, Event, Result, UsmSlice, runtime};
 
 /// Copies, fills and hints.
