@@ -1,5 +1,5 @@
-//! Known faults of drivers that this layer works around. Each is found by platform and version,
-//! never by hope.
+//! Known faults of drivers, and how this layer works around them. Each has a number, a field, and
+//! the versions and measurements that show it. A device has a fault by its platform and version.
 
 use std::time::Duration;
 
@@ -10,133 +10,116 @@ use crate::driver::{Device, DeviceKind};
 /// Which work-arounds a context needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Quirks {
-    /// Out-of-order queues of Intel's CPU runtime (2026.2 and all before that were seen) cannot be
-    /// used by a process with threads:
-    /// - `clFinish` or `clWaitForEvents` for one, while another thread waits for any queue, hang
-    ///   for ever. (Two threads, a queue each, 20 dependent kernels, a marker and a wait, 1000
-    ///   times: `clFinish` hangs in every run, `clWaitForEvents` in every second.) Waiting threads
-    ///   run tasks of other queues, and wait for tasks that they stand in.
-    /// - Without any thread inside a wait (an event callback and a condition variable) they do not
-    ///   hang, but releasing one then does, or crashes, in 11 of 12 runs, with a `clFinish` before
-    ///   it or not: the last task of a queue destroys the queue's task list, which waits for that
-    ///   task.
-    /// - Enqueueing to one from two threads crashed in a quarter of the runs.
+    /// **Q1. Intel's CPU runtime (all versions seen, 2026.2 last).** A process with threads cannot
+    /// use out-of-order queues.
+    /// - `clFinish` and `clWaitForEvents` hang while another thread waits for any queue. Two
+    ///   threads ran 20 dependent kernels, a marker and a wait, 1000 times, on a queue each.
+    ///   `clFinish` hung in every run, `clWaitForEvents` in every second.
+    /// - Without a thread inside a wait nothing hangs, but the release of a queue then hangs or
+    ///   crashes, in 11 of 12 runs. The last task of a queue destroys the queue's task list, which
+    ///   waits for that task.
+    /// - Enqueueing from two threads crashed in a quarter of the runs.
     ///
-    /// In-order queues did none of this in any run (2 to 4 threads, own and shared queues, queues
-    /// made and released 3000 times a thread). So an out-of-order queue is an in-order one
-    /// underneath: any order is allowed, that of submission included. Nothing is lost in speed on
-    /// two cores (independent one-group kernels: 4971 µs in order, 6311 µs out of order for 1000);
-    /// on many cores independent kernels too small to fill the machine no longer run side by side,
-    /// unless they are put on several queues.
+    /// In-order queues did none of this in any run. So an out-of-order queue is an in-order one
+    /// underneath, which is a valid order. It costs nothing on two cores: 1000 independent kernels
+    /// of one group took 4971 µs in order and 6311 µs out of order. With more cores, small
+    /// independent kernels only run side by side on several queues.
     ///
-    /// `tests/threads.rs` shows the first with this work-around switched off.
+    /// `tests/threads.rs` shows the first fault (`ci/sweep threads`).
     pub(crate) in_order_only: bool,
-    /// PoCL (6.0 and 7.1): `clCreateProgramWithIL` reads the list of specialization constants,
-    /// which `llvm-spirv` prints, with `strtok`, whose state is one for the process. When two
-    /// threads are in it, constants get lost or mixed up.
+    /// **Q2. PoCL 6.0 and 7.1.** `clCreateProgramWithIL` parses the list of specialization
+    /// constants with `strtok`, which has one state for the process. Two threads lose or mix up
+    /// constants: CL_INVALID_SPEC_ID in one of 20 runs of sixteen programs by eight threads.
     ///
-    /// Seen as CL_INVALID_SPEC_ID for a constant that the module has (7.1, sixteen programs by
-    /// eight threads beside other builds: once in 20 runs). So: one thread of the process at a
-    /// time.
+    /// So one thread of the process creates programs at a time.
     pub(crate) one_module_at_a_time: bool,
-    /// How long USM rests, to be given out again, before the driver gets it back (`spare.rs`);
-    /// `None`: not at all.
+    /// **Q3. PoCL 6.0 and 7.1.** How long freed USM is kept, to be allocated again, before the
+    /// driver gets it back (`spare.rs`). `None` means not at all.
     ///
-    /// PoCL 7.1 has a record of the address of each allocation, beside the one that
-    /// `clMemFreeINTEL` takes away, which goes when the last command that used the memory lets go
-    /// of it: some time after that command's event is complete. Memory that is freed in between may
-    /// come out of the next allocation, whose record then overlaps the old one, and PoCL aborts the
-    /// process ("Overlapping BDA pointer!"). The same happens when another thread allocates while
-    /// `clMemFreeINTEL` is between freeing memory and record. Seen in one run of the graph
-    /// scenarios in some tens, and in one second when threads free memory behind its last command
-    /// and allocate as much (`tests/threads.rs` does both with and without the work-around).
+    /// PoCL keeps two records of an allocation. `clMemFreeINTEL` removes one of them. 7.1 removes
+    /// the other some time after the event of the last command that used the memory. Memory that
+    /// is allocated in between may overlap the old record, and PoCL aborts ("Overlapping BDA
+    /// pointer!"). The same happens when another thread allocates during `clMemFreeINTEL`. Threads
+    /// that free memory behind its last command and allocate as much see it within a second.
     ///
-    /// PoCL 6.0 never takes the second record away: each allocation leaves 0.6 KiB, and makes later
-    /// ones slower (256 bytes allocated and freed, microseconds: 38 at first, 641 after 30,000
-    /// times; 0.2 on PoCL 7.1). So memory seldom goes back there.
+    /// 6.0 never removes the second record. Each allocation leaves 0.6 KiB, and later ones get
+    /// slower: 38 µs for 256 bytes at first, 641 µs after 30,000 times. 7.1 takes 0.2 µs.
     pub(crate) usm_free_delay: Option<Duration>,
-    /// PoCL 6.0 lays the program-scope variables of a program out in an order that differs from
-    /// build to build of the same module (by addresses inside the compiler), and keeps compiled
-    /// kernels on disk under a key that does not know the order. Kernels compiled by different
-    /// builds then disagree where a variable is, and read and write another one.
+    /// **Q4. PoCL 6.0.** The order of program-scope variables in memory differs between builds of
+    /// one module. PoCL keeps compiled kernels on disk under a key that does not contain the
+    /// order. Kernels of different builds then disagree where a variable is.
     ///
-    /// Seen as lost writes in all programs with more than one variable, in every run, once a test
-    /// program that built the same program in several threads had filled PoCL's cache (one kernel
-    /// of a program wrote a variable to byte 8 that the others read at byte 0). So: nothing of ours
-    /// lives in program-scope variables there.
+    /// All programs with more than one variable lost writes, in every run, once several threads
+    /// had built the same program. So the library puts nothing into program-scope variables there.
     pub(crate) variables_move: bool,
-    /// Intel's CPU runtime and PoCL run commands of a command buffer no faster than the same
-    /// commands put on a queue, mostly slower: 1.1 to 2.4 and 1.0 to 1.9 times, for chains and
-    /// independent kernels, in order and out of order.
+    /// **Q5. Intel's CPU runtime and PoCL.** Command buffers are slower than the same commands on a
+    /// queue: 1.1 to 2.4 times on Intel's runtime, 1.0 to 1.9 times on PoCL.
     pub(crate) slow_command_buffers: bool,
-    /// Intel's CPU runtime (2026.2) leaks 16 KiB with each replay of a command buffer of 8 kernels
-    /// and 8 KiB with each buffer. Raw OpenCL in C does as well. A warning is logged;
-    /// `tests/leaks.rs` measures it.
+    /// **Q6. Intel's CPU runtime 2026.2.** Each replay of a command buffer of 8 kernels leaks
+    /// 16 KiB, each command buffer 8 KiB. Raw OpenCL in C leaks as much. The log has a warning, and
+    /// `tests/leaks.rs` measures the leak.
     pub(crate) command_buffers_leak: bool,
-    /// So many commands at most in a command buffer. PoCL appends each to a list by walking it from
-    /// its start: recording a thousand takes 1.1 to 1.7 µs a command, two thirds of it for the
-    /// walk, ten thousand 12 µs. It also takes 16 bytes of the caller's stack for each command when
-    /// the buffer is put on a queue.
+    /// **Q7. PoCL.** The most commands in a command buffer. PoCL walks its list of commands to
+    /// append one: 1.1 to 1.7 µs a command in a thousand, 12 µs in ten thousand. An enqueued buffer
+    /// also takes 16 bytes of the caller's stack for each command.
     pub(crate) commands_per_buffer: usize,
-    /// The same for buffers that updates have recorded anew: small ones, of which few are, although
-    /// replays of a thousand commands take up to 1.3 times as long in four buffers as in one.
+    /// **Q7** for buffers that updates record again, which are smaller. Replays of a thousand
+    /// commands take up to 1.3 times as long in four buffers as in one.
     pub(crate) commands_per_updatable_buffer: usize,
-    /// PoCL 6.0 does not call the callbacks of a user event whose status is set to an error. So
-    /// events from outside are asked whether they have ended.
+    /// **Q8. PoCL 6.0.** No callback is called when a user event gets an error as its status. So
+    /// the library polls events from outside.
     pub(crate) failures_are_silent: bool,
-    /// PoCL 6.0 calls a function for `mad`, which is not inlined, so that no loop with `a * b + c`
-    /// is vectorised, nor are work-items. The function multiplies and adds. (Kernels of 1024
-    /// work-items from lists: 2.7 and 0.7 ns for each `mad` of an item with it, less than 0.1 ns
-    /// without; PoCL 7.1 inlines it.)
+    /// **Q9. PoCL 6.0.** `mad` is a function that is not inlined. Neither loops nor work-items with
+    /// `a * b + c` are vectorised. In task lists of 1024 work-items each `mad` took 2.7 and 0.7 ns,
+    /// and less than 0.1 ns as a product and a sum, which the function computes as well.
     pub(crate) mad_is_called: bool,
-    /// How long a wait asks for an event's status, and lets other threads run in between, before it
-    /// sleeps; `None`: not at all.
+    /// **Q10. PoCL.** How long `event.wait()` polls before it blocks. `None` means not at all.
     ///
-    /// PoCL's threads and those that wait for them wake each other once for each command that is
-    /// waited for, which takes 5 to 50 µs as the operating system puts them on cores that sleep or
-    /// do not. Waiting so leaves out one of the two. (Launch and wait of a kernel of 2 µs, medians
-    /// of raw OpenCL in twelve runs on 6.0 and 7.1: 16 to 76 µs by `clFinish` or `clWaitForEvents`,
-    /// 5 to 8 in nine runs and 20 to 38 in three by asking; of 16 µs: 31 to 97, and 20 to 42.)
-    /// Intel's runtime lets the thread that waits run kernels itself: asking takes a core away from
-    /// it (eight groups of 16 µs on two cores: 78 and 140 µs).
+    /// PoCL's threads and the waiting thread wake each other for each command, which takes 5 to
+    /// 50 µs. Polling avoids one of the two. Launch and wait of a kernel of 2 µs took 16 to 76 µs
+    /// with `clFinish` or `clWaitForEvents`. With polling it took 5 to 8 µs in nine of twelve runs,
+    /// and 20 to 38 µs in three. A kernel of 16 µs took 31 to 97 µs, and 20 to 42 µs with polling.
+    ///
+    /// In Intel's runtime the waiting thread runs kernels itself. Polling takes a core away from
+    /// it: eight groups of 16 µs took 140 µs instead of 78 µs on two cores.
     pub(crate) spin_before_block: Option<Duration>,
-    /// PoCL on CPUs runs the work-items of a group one after the other, from barrier to barrier,
-    /// each with a loop and a context of its own in kernels that have both. So the first of them
-    /// alone runs the tasks of a list that do not need groups. (A list of 1000 tasks of 64 items in
-    /// such a kernel: 255 and 234 µs on 6.0 and 7.1 if all share them, 110 and 120 so.)
+    /// **Q11. PoCL on CPUs.** The work-items of a group run one after the other, from barrier to
+    /// barrier. Kernels with loops and barriers keep a context for each work-item. So one
+    /// work-item alone runs the tasks of a list that need no group. A list of 1000 tasks of 64
+    /// items took 255 µs on 6.0 and 234 µs on 7.1 when all work-items shared them, and 110 µs and
+    /// 120 µs this way.
     pub(crate) serial_work_items: bool,
-    /// PoCL (6.0 and 7.1) runs what only the first work-item of a group reaches twice, if the
-    /// kernel has barriers on some of its ways and the group has one work-item in the first
-    /// dimension. (Tasks without groups in lists of groups: 6.0 with 1 × n and 1 × 1 × n work-items
-    /// from three on, 7.1 with one work-item, too.)
+    /// **Q12. PoCL 6.0 and 7.1 on CPUs.** Code that only the first work-item of a group reaches
+    /// runs twice, if some paths of the kernel have barriers and the group has one work-item in
+    /// dimension 0. In lists, 6.0 showed it with three work-items or more, 7.1 with one, too.
     pub(crate) first_item_runs_twice: bool,
-    /// PoCL adds barriers to innermost loops whose bound is the same for a group (6.0 in kernels
-    /// with barriers, 7.1 in all), also where work-items come to the loop at different times, and
-    /// then runs them as often as the first work-item of the group. See
-    /// `oclave_image::passes::steer`; `POCL_WORK_GROUP_METHOD=cbs` in the environment switches it
-    /// off beside other barriers.
+    /// **Q13. PoCL 6.0 and 7.1 on CPUs.** PoCL adds barriers to innermost loops whose bound is the
+    /// same for a group: 6.0 in kernels with barriers, 7.1 in all kernels. It does so even where
+    /// work-items reach the loop at different times, and then runs the loop as often as the first
+    /// work-item needs. `oclave_image::passes::steer` writes such loops in another form. Beside
+    /// other barriers `POCL_WORK_GROUP_METHOD=cbs` in the environment helps, too.
     ///
-    /// Seen with raw OpenCL, from source and from SPIR-V (`collect` of `tests/work_items.rs`: 864
-    /// of 1024 elements wrong on 7.1), and read in the sources of both (`ImplicitLoopBarriers.cc`,
-    /// `VariableUniformityAnalysis.cc`).
+    /// `collect` of `tests/work_items.rs` had 864 of 1024 elements wrong on 7.1, from source and
+    /// from SPIR-V. PoCL's `ImplicitLoopBarriers.cc` and `VariableUniformityAnalysis.cc` explain
+    /// it.
     pub(crate) implicit_barriers: ImplicitBarriers,
-    /// PoCL from 7 on compiles kernels in which an outermost loop with barriers has several ends by
-    /// continuations (`WorkitemLoops::canHandleKernel`), which are right for barriers under
-    /// conditions, too. Its usual way is not: of 168 random kernels with barriers 2 were wrong and
-    /// 4 aborted the process. By continuations these six were right.
+    /// **Q14. PoCL 7.1 on CPUs.** Barriers under conditions go wrong in PoCL's usual method: of 168
+    /// random kernels 2 were wrong and 4 aborted the process. Continuations got these six right.
+    /// PoCL takes continuations for kernels in which an outermost loop with barriers has several
+    /// ends (`WorkitemLoops::canHandleKernel`). So such kernels get a second end.
     pub(crate) continuations_for_several_ends: bool,
-    /// PoCL 6.0 has continuations, too, but takes them only where `POCL_WORK_GROUP_METHOD=cbs` is
+    /// **Q15. PoCL 6.0 on CPUs.** It takes continuations only where `POCL_WORK_GROUP_METHOD=cbs` is
     /// set. Barriers under conditions, and in loops with several ends, abort the process in one of
-    /// a hundred random kernels (`WorkitemLoops.cc:1274`) and are computed wrongly in about as
-    /// many. Such kernels get one barrier in one loop (`oclave_image`'s `one_barrier.rs`).
+    /// a hundred random kernels (`WorkitemLoops.cc:1274`). About as many compute wrong results.
+    /// Such kernels get one barrier in one loop (`one_barrier` of `oclave_image`, decision 91).
     pub(crate) one_barrier: bool,
-    /// PoCL (6.0 with LLVM 18, 7.1 with LLVM 21) marks loops over work-items as parallel, and LLVM
-    /// then joins stores to neighbouring elements, or loads of them, across accesses of the same
-    /// work-item to one of these elements (`InterleavedAccessInfo`).
+    /// **Q16. PoCL 6.0 (LLVM 18) and 7.1 (LLVM 21) on CPUs.** PoCL marks loops over work-items as
+    /// parallel. LLVM then joins accesses to neighbouring elements (`InterleavedAccessInfo`), also
+    /// across accesses of the same work-item to one of them. Fences keep them apart (decision 93).
     ///
-    /// Seen with raw OpenCL from source, without any barrier: `p[4*i+1] = 7; p[4*i+2] = 5; p[4*i+3] =
-    /// 3; p[4*i] = p[4*i + (a & 3)] + 1;` reads what was in memory before. `tests/work_items.rs`
-    /// shows three more.
+    /// Seen from source, without any barrier: `p[4*i+1] = 7; p[4*i+2] = 5; p[4*i+3] = 3;
+    /// p[4*i] = p[4*i + (a & 3)] + 1;` reads the old elements. `tests/work_items.rs` shows three
+    /// more.
     pub(crate) joins_accesses: bool,
 }
 
