@@ -37,15 +37,15 @@
 //!    constant.
 //! 3. A kernel's function returns a [`KernelCall`], a plain value. No OpenCL call is made before it
 //!    is given to a [`Queue`].
-//! 4. The first launch selects the image that fits the device, adapts its SPIR-V to what the device
-//!    takes, checks it (drivers crash on bad modules) and builds it, or loads it from the
-//!    [`ProgramCache`]; later launches find the kernel ready.
+//! 4. The first launch selects the image that fits the device. It adapts the SPIR-V to the device,
+//!    checks it, because drivers crash on bad modules, and builds it. Or it loads the program from
+//!    the [`ProgramCache`]. Later launches find the kernel ready.
 //!
 //! # Objects
 //! [`Device`] → [`Context`] → [`Queue`] → [`Event`]; memory is [`UsmSlice`]. All are handles: cheap
-//! to clone, `Send` and `Sync`, and each keeps what it depends on alive, so they may be dropped in
-//! any order. Memory is freed when its last handle is gone and no command uses it. The host looks
-//! into host and shared memory through guards, which keep commands away meanwhile.
+//! to clone, `Send` and `Sync`. Each keeps alive what it depends on, so they may be dropped in any
+//! order. Memory is freed when its last handle is gone and no command uses it. The host looks into
+//! host and shared memory through guards, which keep commands away meanwhile.
 //!
 //! # What is trusted
 //! CPU drivers run kernels inside the process, and rustc cannot see what a kernel does. A launch is
@@ -53,9 +53,9 @@
 //! - **Kernels of the build script** are launched by safe functions. Whoever puts a kernel into the
 //!   build vouches for it, as the author of a `safe fn` in an `unsafe extern` block does. The
 //!   kernel must stay within its memory for every range and argument that the program launches it
-//!   with: `None` is a null pointer, and a number that the kernel uses as an address or an index is
-//!   not checked by anybody. Kernels that run at the same time must not race. `SHARED` functions
-//!   are vouched for in the same way.
+//!   with. `None` is a null pointer. Nobody checks numbers that the kernel uses as addresses or
+//!   indices. Kernels that run at the same time must not race. `SHARED` functions are vouched for
+//!   in the same way.
 //! - **Modules and images from elsewhere** are loaded by `unsafe` functions:
 //!   [`KernelBundle::from_spirv`], [`KernelBundle::from_image`], [`ImageTable::new`]. Their
 //!   structure is checked, their behaviour is not.

@@ -33,9 +33,8 @@ pub enum EventStatus {
 /// A command that was put on a queue. Clones are of the same command; the command goes on without
 /// its event.
 ///
-/// The event of a command that was recorded stands for its node in the graph: it can be depended on
-/// by what is recorded into the same graph, and nothing else; all that is asked of it is
-/// [`ErrorKind::Invalid`].
+/// The event of a recorded command stands for its node in the graph. Only commands recorded into
+/// the same graph can depend on it. All other functions of the event return [`ErrorKind::Invalid`].
 #[derive(Clone)]
 pub struct Event(State);
 

@@ -155,11 +155,15 @@ impl Queue {
     /// 480]`) or an [`NdRange`]. An empty range runs nothing and keeps its place in the order.
     ///
     /// # Errors
-    /// [`NdRange`](crate::ErrorKind::NdRange) when the device or the kernel does not take the
-    /// range, [`KernelArgument`](crate::ErrorKind::KernelArgument) when the arguments do not fit
-    /// the kernel, [`Invalid`](crate::ErrorKind::Invalid) when memory is of another context or
-    /// being accessed by the host, [`Build`](crate::ErrorKind::Build) and others when the kernel's
-    /// program is built for the first time.
+    ///
+    /// - [`NdRange`](crate::ErrorKind::NdRange) when the device or the kernel does not take the
+    ///   range.
+    /// - [`KernelArgument`](crate::ErrorKind::KernelArgument) when the arguments do not fit the
+    ///   kernel.
+    /// - [`Invalid`](crate::ErrorKind::Invalid) when memory is of another context, or the host
+    ///   accesses it.
+    /// - [`Build`](crate::ErrorKind::Build) and others when the kernel's program is built for the
+    ///   first time.
     pub fn parallel_for(&self, range: impl Into<NdRange>, call: KernelCall) -> Result<Event> {
         self.submit(Command::parallel_for(range, call))
     }

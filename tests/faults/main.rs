@@ -1,8 +1,8 @@
 //! Every OpenCL call of representative programs fails once, on the selected device.
 //!
-//! Whatever fails: no panic, no wrong data, no hang, no object left that the failed call does not
-//! explain, and an error that names the call. `cargo test` fails the first calls of a quarter of
-//! the names, once and from then on. `ci/sweep faults` fails every call (`OCLAVE_SWEEP=all`).
+//! Whatever fails, there is no panic, no hang and no wrong data. No object is left that the failed
+//! call does not explain. The error names the call. `cargo test` fails the first calls of a quarter
+//! of the names, once and from then on. `ci/sweep faults` fails every call (`OCLAVE_SWEEP=all`).
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

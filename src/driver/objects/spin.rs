@@ -27,9 +27,9 @@ impl Drop for Waiting {
     }
 }
 
-/// Waits by `sleep`, which blocks. With a limit, asks `ended` first, which returns the outcome once
-/// it has ended, and lets other threads run in between: for as long at most, and only while no
-/// other thread of the process waits, which would take cores from each other and from kernels.
+/// Waits by `sleep`, which blocks. With a limit, it polls `ended` first, for as long at most, and
+/// lets other threads run in between. It only polls while no other thread of the process waits.
+/// Threads that poll take cores from each other and from kernels.
 pub(in crate::driver) fn wait<R>(
     limit: Option<Duration>,
     ended: impl Fn() -> Option<R>,

@@ -8,9 +8,9 @@ use crate::driver::ext::command_buffer::Recorder;
 use crate::driver::sys::*;
 use crate::error::{Error, Result};
 
-/// For all functions: queue and events are alive and of the context, which the memory belongs to;
-/// addresses of memory are those of so many bytes that are in use until the command has ended, and
-/// so is host memory; a pattern is copied in the call.
+/// For all functions: queue and events are alive and of the context, which the memory belongs to.
+/// Memory and host memory have as many bytes behind their addresses, until the command has ended. A
+/// pattern is copied in the call.
 impl Pointers {
     /// Copies from memory to memory, which do not overlap.
     ///

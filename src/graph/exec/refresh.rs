@@ -71,9 +71,9 @@ impl PartitionExec {
 }
 
 impl ExecutableGraph {
-    /// Brings a partition up to date. For a submission to come it is planned again where a command
-    /// does not fit where it was, or where tuning has found something better; what is due is
-    /// applied then, unless a deferred submission needs what there is.
+    /// Brings a partition up to date. Before a submission it is planned again if a command no
+    /// longer fits its place, or if the race of plans has found a better one. Updates that are due
+    /// are applied then, unless a deferred submission needs the present version.
     ///
     /// # Errors
     /// What a queue would refuse a command for, with the node.

@@ -1,9 +1,8 @@
 //! Parts of executable graphs as commands, and how a graph is submitted.
 //!
-//! A graph that is one partition for the device is one command. Others are several on a queue of
-//! their own, out of order, each behind those that it waits for; the queue that the graph is
-//! submitted to sees what comes before all of them, and one command behind all of them, which has
-//! the graph's event.
+//! A graph that is one partition for the device is one command. Other graphs run on an internal
+//! queue, out of order, each partition behind those that it depends on. On the user's queue, only a
+//! start marker and an end marker appear. The end marker has the graph's event.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -150,11 +150,14 @@ impl Graph {
     /// only; what shall run each time is a host task.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) for barriers, which belong to a queue (an empty node
-    /// after others does the same), for events that were not recorded to this graph, memory of
-    /// another context, buffers that write back to the host when they are dropped, and device
-    /// globals unless [`allow_device_globals`](GraphBuilder::allow_device_globals) was chosen; and
-    /// whatever the command is refused for by a queue.
+    ///
+    /// - [`Invalid`](crate::ErrorKind::Invalid) for barriers. Use an empty node after others.
+    /// - [`Invalid`](crate::ErrorKind::Invalid) for events of other graphs and memory of other
+    ///   contexts.
+    /// - [`Invalid`](crate::ErrorKind::Invalid) for buffers that write back to the host on drop.
+    /// - [`Invalid`](crate::ErrorKind::Invalid) for device globals without
+    ///   [`allow_device_globals`](GraphBuilder::allow_device_globals).
+    /// - What a queue refuses the command for.
     pub fn add(&self, command: impl NodeSource) -> Result<Node> {
         NodeBuilder::new(self).add(command)
     }
@@ -173,10 +176,10 @@ impl Graph {
     /// Lets `to` depend on `from`. An edge that is there already stays as it is.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid), and nothing changes, when both are the same node,
-    /// when one is not of this graph, while a queue records to the graph, and when the edge would
-    /// close a cycle, which the message names (unless
-    /// [`no_cycle_check`](GraphBuilder::no_cycle_check) was chosen).
+    /// [`Invalid`](crate::ErrorKind::Invalid) for one node twice, for nodes of other graphs, and
+    /// while a queue records to the graph. Also when the edge would close a cycle, which the
+    /// message names, unless [`no_cycle_check`](GraphBuilder::no_cycle_check) was chosen. Nothing
+    /// has changed then.
     pub fn make_edge(&self, from: &Node, to: &Node) -> Result<()> {
         let (start, end) = (self.0.own(from)?, self.0.own(to)?);
         let mut state = self.0.state();

@@ -132,10 +132,10 @@ impl ExecutableGraph {
     /// updated command by command. That it is the same is checked.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) when the executable was not finalized as
-    /// [updatable](crate::Finalizer::updatable), for another context or device, for nodes other
-    /// than kernels, sub-graphs, empty nodes and barriers, and for a graph that is not the same,
-    /// with the first difference; what a queue would refuse a command for. Nothing has changed
+    /// [`Invalid`](crate::ErrorKind::Invalid) when the executable is not
+    /// [updatable](crate::Finalizer::updatable), and for another context or device. Also for nodes
+    /// other than kernels, sub-graphs, empty nodes and barriers. A graph that is not the same is
+    /// refused with the first difference, a command as a queue would refuse it. Nothing has changed
     /// then.
     pub fn update_graph(&self, source: &Graph) -> Result<()> {
         self.check_updatable()?;

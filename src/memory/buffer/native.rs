@@ -26,13 +26,13 @@ impl<T: Pod> Buffer<T> {
     /// A buffer with the first elements of a `cl_mem` buffer of a context, to which its contents go
     /// back.
     ///
-    /// Buffers have memory that kernels can hold the address of (USM), so the `cl_mem` is not used
-    /// by commands: its elements are copied before this returns, and copied back by
-    /// [`Buffer::write_back`] and when the last clone of the buffer is dropped, if something has
-    /// written to it, as with [`Buffer::set_final_data`] ([`Buffer::set_write_back`] turns that
-    /// off, and another target or `None` takes its place and releases the `cl_mem`). Raw commands
-    /// that write it must have ended before this, and none may use it while it is written back.
-    /// What they write later, the buffer does not see. Other contexts can use the buffer, too.
+    /// Commands do not use the `cl_mem`: buffers have memory that kernels can address by pointers.
+    /// Its elements are copied before this returns. [`Buffer::write_back`] copies them back, and so
+    /// does the drop of the last clone, if a command has written to the buffer.
+    /// [`Buffer::set_write_back`] turns that off. [`Buffer::set_final_data`] with another target,
+    /// or `None`, replaces the `cl_mem` and releases it. Raw commands that write the `cl_mem` must
+    /// have ended before this call. None may use it while it is written back. The buffer does not
+    /// see later writes. Other contexts can use the buffer, too.
     ///
     /// The reference is released when the buffer is gone, and before this returns if it fails.
     ///

@@ -1,11 +1,12 @@
 //! The order of the nodes, and cycles.
 //!
 //! A topological order is kept while edges are added, so that an edge which would close a cycle is
-//! found at once. An edge that agrees with the order costs nothing more. For one that does not, the
-//! successors of its end and the predecessors of its start are searched in turns, between the two
-//! only, until the smaller side is exhausted; that side moves (the two-way search of Bender,
-//! Fineman, Gilbert and Tarjan, "A new approach to incremental cycle detection and related
-//! problems", 2015). Where no order is kept, it and cycles are found when somebody asks.
+//! found at once. An edge that agrees with the order costs nothing more. For one that does not, two
+//! searches between its start and its end take turns. One follows the successors of its end, the
+//! other the predecessors of its start. The side that is exhausted first moves. This is the two-way
+//! search of Bender, Fineman, Gilbert and Tarjan ("A new approach to incremental cycle detection
+//! and related problems", 2015). Where no order is kept, it and cycles are found when somebody
+//! asks.
 
 use super::{EdgeRefusal, NodeId, Structure};
 
