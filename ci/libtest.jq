@@ -27,7 +27,7 @@ def result:
       end;
 
 events as $events
-| ($events[] | select(.type == "test" and (.event | IN("ok", "failed", "ignored", "timeout"))) | result as [$status, $message]
+| ($events[] | select(.type == "test" and (.event | IN("ok", "failed", "ignored"))) | result as [$status, $message]
     | [$status, $suite, (.name | sub(" - should panic$"; "")), ($message | gsub("[\t\n]"; " "))]),
   (if any($events[]; .type == "suite" and .event != "started") then empty
    else ["fail", $suite, "(whole suite)", "ended without a result"] end)
