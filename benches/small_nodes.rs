@@ -4,8 +4,8 @@
 //! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes. Times are medians of whole
 //! replays through the library, from submitting the graph to the end of the wait. Each side replays
 //! in a loop during its turn (`measure::steady`). Rows `…_first` are single replays after a
-//! thousand raw launches, which affect caches, the driver's threads and the operating system.
-//! `one_node` is the least that a replay takes: one node of one item by the interpreter, against a
+//! thousand raw launches. The launches affect caches, the driver's threads and the operating
+//! system. `one_node` compares the smallest replay, one node of one item by the interpreter, with a
 //! raw launch.
 //!
 //! The reference has a kernel object for each node, its arguments set once, and no events. Before

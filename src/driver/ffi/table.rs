@@ -6,9 +6,9 @@
 //! clEnqueueMarkerWithWaitList(queue: cl_command_queue, wait: [cl_event], event: new_event) -> status;
 //! ```
 //!
-//! declares a field with the C function pointer (`None` when the library does not have it) and an
-//! `unsafe` method of the same name that checks for presence, passes the recording hook, calls, and
-//! turns the code into a `Result`.
+//! declares a field with the C function pointer, which is `None` when the library does not have the
+//! function. It also declares an `unsafe` method of the same name. The method checks for presence,
+//! passes the recording hook, calls the function and turns its code into a `Result`.
 //!
 //! | parameter | in Rust | in C |
 //! |---|---|---|

@@ -131,9 +131,9 @@ impl CommandBuffer {
         let mut handle: cl_mutable_command_khr = std::ptr::null_mut();
         let context = Arc::clone(self.queue.context());
         let pointers = context.pointers()?;
-        // SAFETY: buffer and kernel are alive and the kernel's arguments are set, which the driver
-        // copies; the addresses are those of spans in allocations that the sequence keeps, and that
-        // are in use while the buffer is pending; the driver copies the pattern.
+        // SAFETY: buffer and kernel are alive. The kernel's arguments are set, and the driver
+        // copies them, as it copies the pattern. The addresses are those of spans in allocations
+        // that the sequence keeps, and that are in use while the buffer is pending.
         unsafe {
             match work {
                 Work::Kernel(launch) => {

@@ -9,10 +9,10 @@
 //! | 12 | 4 | CRC-32 (IEEE) of everything from offset 16 |
 //! | 16 | 8 | size of the file in bytes |
 //!
-//! A section is a tag of four letters, its length in bytes (`u32` zero, `u64` length) and the
-//! bytes, padded with zeros to a multiple of four. `NAME` is UTF-8, `SPRV` the module's words,
-//! `KERN` the signatures, `PROP` the property sets; each stands exactly once, and readers skip tags
-//! that they do not know. One image has one encoding: equal images give equal bytes.
+//! A section has a tag of four letters, a `u32` of zero, the length of its bytes as a `u64`, and
+//! the bytes. Zeros pad the bytes to a multiple of four. `NAME` is UTF-8, `SPRV` has the module's
+//! words, `KERN` the signatures and `PROP` the property sets. Each of these occurs exactly once.
+//! Readers skip unknown tags. One image has one encoding: equal images give equal bytes.
 
 mod read;
 mod signature;

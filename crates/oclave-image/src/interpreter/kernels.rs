@@ -195,9 +195,8 @@ impl Writer<'_, '_> {
             let number = tasks.index;
             return (tasks, number);
         }
-        // PoCL takes a counter to be the same for all work-items if it goes from 0 in steps of 1,
-        // and then what is loaded from the task, too: it keeps neither for each of them from
-        // barrier to barrier.
+        // PoCL assumes that a counter from 0 in steps of 1 is the same for all work-items, and so
+        // are values that are loaded from its task. It then keeps one copy of them across barriers.
         let one = self.body.constant(1);
         let last = self.body.arithmetic(Op::ISub, groups, one);
         let rest = self.body.arithmetic(Op::ISub, last, group);

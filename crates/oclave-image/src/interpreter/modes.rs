@@ -35,9 +35,9 @@ pub(super) fn of_functions(module: &Module) -> BTreeMap<u32, (FloatModes, Option
 
 /// Whether a kernel of the module must not fuse multiplications and additions.
 ///
-/// Then none of an interpreter module does. llvm-spirv writes this mode for kernels that happen to
-/// have such pairs, and those that read it take one for all kernels; not to fuse is allowed where
-/// the mode is not given.
+/// If one must not, no kernel of the interpreter module may. `llvm-spirv` writes this mode only for
+/// kernels that have such pairs, and readers of SPIR-V apply it to the whole module. A kernel
+/// without the mode may be left unfused.
 pub(super) fn contraction_off(module: &Module) -> bool {
     let before = module.instructions().take_while(|i| !i.is(Op::Function));
     before

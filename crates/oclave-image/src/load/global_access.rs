@@ -17,10 +17,11 @@ pub const GLOBAL_ACCESS_KERNEL: &str = "__oclave_access_device_globals";
 /// work-item.
 ///
 /// `table[i]` belongs to `globals[i]`, which is what
-/// [`DeviceImage::device_globals`](crate::DeviceImage::device_globals) gives. Where the variable is
-/// shared by all images the kernel *reads* its USM address there and stores it into the program's
-/// pointer variable; where it has `device_image_scope` the kernel *writes* the variable's own
-/// address there, so that the host can copy to and from it. Entries are 64 bits wide on any device.
+/// [`DeviceImage::device_globals`](crate::DeviceImage::device_globals) gives. For a variable that
+/// all images share, the kernel *reads* its USM address there, and stores it into the program's
+/// pointer variable. For a variable with `device_image_scope`, the kernel *writes* the variable's
+/// own address there, so that the host can copy to and from it. Entries are 64 bits wide on any
+/// device.
 ///
 /// # Errors
 /// [`ImageError::Unsupported`] where the module has no variable of a global's unique id.

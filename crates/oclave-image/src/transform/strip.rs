@@ -30,12 +30,12 @@ pub(crate) fn is_kernel_language(language: u32) -> bool {
 
 /// Drops annotations, and all hints of capabilities of which `takes` says no.
 ///
-/// Always: `UserSemantic` decorations, and module-scope variables of storage class Function that
-/// nothing uses, which is where `llvm-spirv` leaves the strings of annotations (no module may have
-/// such: drivers crash), `OpSource` of languages that drivers do not know, and repeated
-/// decorations, which rusticl refuses. With a capability that is not taken go its `OpCapability`,
-/// its `OpExtension`, its decorations, execution modes, mask bits and instructions. A capability
-/// that means more than a hint is never touched.
+/// It always drops `UserSemantic` decorations and unused module-scope variables of storage class
+/// Function. `llvm-spirv` leaves the strings of annotations in such variables, and drivers crash on
+/// them. It also drops `OpSource` of languages that drivers do not know, and repeated decorations,
+/// which rusticl refuses. A capability that is not taken goes with its extension, decorations,
+/// execution modes, mask bits and instructions. A capability that means more than a hint is never
+/// touched.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].

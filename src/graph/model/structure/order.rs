@@ -1,9 +1,9 @@
 //! A list whose places can be compared: which of two entries comes first is one comparison of tags.
 //!
-//! Entries keep their number for ever and can be moved. Where two neighbours leave no tag between
-//! them, the tags around are spread over the smallest aligned range that is thin enough (Bender,
-//! Cole, Demaine, Farach-Colton, Zito: "Two simplified algorithms for maintaining order in a list",
-//! 2002), which is O(log n) amortised for each insertion.
+//! Entries keep their number for ever and can be moved. When no tag is free between two neighbours,
+//! the tags around them are spread over the smallest aligned range that is thin enough. An
+//! insertion takes O(log n) amortised (Bender, Cole, Demaine, Farach-Colton, Zito: "Two simplified
+//! algorithms for maintaining order in a list", 2002).
 
 /// No neighbour.
 const NONE: u32 = u32::MAX;
