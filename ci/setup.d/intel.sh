@@ -20,17 +20,12 @@ setup_intel() {
 }
 
 make_intel() {
-    local dir=$1 python=${PYTHON:-python3}
-    command -v "$python" >/dev/null || install_packages "Python" python3
-    "$python" -c 'import venv, ensurepip' 2>/dev/null || {
-        install_packages "Python's venv" python3-venv
-        python=/usr/bin/python3
-    }
+    local dir=$1
     # Made in place: a virtual environment holds its own path and cannot be moved.
     rm -rf "$dir"
     mkdir -p "$dir/vendors"
     say "installing ${INTEL_PINNED[0]} from PyPI (about 250 MB)"
-    "$python" -m venv "$dir/venv" || die "cannot make a Python virtual environment in $dir/venv"
+    make_venv "$dir/venv"
     if ! quietly "$OCLAVE_HOME/logs/intel.log" "$dir/venv/bin/python" -m pip install "${INTEL_PINNED[@]}"; then
         say "the tested versions are not to be had; trying the newest (what follows is untested)"
         quietly "$OCLAVE_HOME/logs/intel.log" "$dir/venv/bin/python" -m pip install "${INTEL_LATEST[@]}" ||

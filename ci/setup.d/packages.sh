@@ -35,6 +35,17 @@ refresh_package_lists() {
     package_lists_fresh=1
 }
 
+# make_venv DIR: a Python environment with pip in DIR; installs what Python lacks for that.
+make_venv() {
+    local dir=$1 python=${PYTHON:-python3}
+    command -v "$python" >/dev/null || install_packages "Python" python3
+    "$python" -c 'import venv, ensurepip' 2>/dev/null || {
+        install_packages "Python's venv" python3-venv
+        python=/usr/bin/python3
+    }
+    "$python" -m venv "$dir" || die "cannot make a Python virtual environment in $dir"
+}
+
 has_package() { [ -n "$(apt-cache show --no-all-versions "$1" 2>/dev/null | head -n1)" ]; }
 
 # The URI of the Debian mirror that this machine's own apt uses, in whatever format it is configured.

@@ -134,9 +134,9 @@ impl Config {
     /// images. The default is off.
     ///
     /// NVIDIA's driver has none of them. Without this, its devices run such kernels only where the
-    /// library is installed (the package `libclc-15` of Debian and Ubuntu). With it, the library is
-    /// needed where the kernels are compiled, and the images grow by the SPIR-V of these functions.
-    /// Other devices do not look at it.
+    /// library is installed (one of the packages `libclc-15`, 17, 18 and 19 of Debian and Ubuntu).
+    /// With it, the library is needed where the kernels are compiled, and the images grow by the
+    /// SPIR-V of these functions. Other devices do not look at it.
     ///
     /// [`Config::ahead_of_time`] for a target with PTX does this without being asked.
     pub fn nvidia(&mut self, nvidia: bool) -> &mut Self {

@@ -1,5 +1,5 @@
-//! The library of OpenCL C's built-in functions: Debian's package `libclc-15`, which has them as
-//! one SPIR-V module.
+//! The library of OpenCL C's built-in functions: Debian's packages `libclc-15` to `libclc-19`, which
+//! have them as one SPIR-V module.
 //!
 //! `sin` of a `float` is the function `_Z3sinf` of that module. [`Library::part_for`] takes out
 //! what a module needs, and [`link`] makes one module of both; [`translate`](crate::translate) then
@@ -132,7 +132,7 @@ impl Library {
         let Some(path) = named.or_else(|| places.find(|path| path.is_file())) else {
             return Err(PtxError::Library(format!(
                 "the library of OpenCL C's built-in functions is not installed: {FILE} is in none of {}. Install \
-                 libclc-15 (Debian, Ubuntu), or name the file in {LIBRARY_VARIABLE}",
+                 libclc-15, 17, 18 or 19 (Debian, Ubuntu; later versions have no SPIR-V), or name the file in {LIBRARY_VARIABLE}",
                 FOLDERS.join(", ")
             )));
         };
