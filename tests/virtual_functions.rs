@@ -117,6 +117,20 @@ at_both_levels! {
         }
     }
 
+    // PoCL 6.0 crashed on groups of two.
+    fn sums_of_groups_in_virtual_functions(context, queue, kernels) {
+        let memory = context.alloc_device::<i8>(8).unwrap();
+        let out = context.alloc_shared::<i32>(16).unwrap();
+        single(&queue, kernels::basic::make_step(&memory, 2));
+        for group in [1, 2, 4, 16] {
+            let call = kernels::basic::exchange_values(&memory, &out, Local::new(group));
+            let found = ints(&queue, &out, NdRange::new(16, group), call);
+            let sum = |first: usize| (first..first + group).sum::<usize>() as i32 * 10;
+            let expected = (0..16).map(|i| sum(i / group * group)).collect::<Vec<_>>();
+            assert_eq!(found, expected, "groups of {group}");
+        }
+    }
+
     fn arguments_of_every_kind(context, queue, kernels) {
         let memory = context.alloc_device::<i8>(16).unwrap();
         let one = context.alloc_shared::<i32>(1).unwrap();

@@ -157,21 +157,19 @@ fn of_image(program: Program, image: &LoadedImage, form: &str) -> Result<Program
 fn legal_words(image: &LoadedImage, device: &DeviceState) -> Result<Vec<u32>> {
     let globals = image.device_globals();
     let pass = |module| {
-        let module = match device.variable_access(image) {
+        Ok(match device.variable_access(image) {
             _ if globals.is_empty() => module,
             DeviceGlobalAccess::Functions => module,
             DeviceGlobalAccess::Kernel => passes::add_global_access_kernel(&module, globals)?,
             DeviceGlobalAccess::Argument => {
                 passes::lower_globals_to_hidden_argument(&module, globals)?.module
             }
-        };
-        let module = passes::steer(module, device.target())?;
-        if device.target().one_barrier {
-            passes::kernels_with_tangled_barriers(&module).iter().for_each(|kernel| warn_of_barriers(kernel));
-        }
-        Ok(module)
+        })
     };
-    passes::legalize_with(&*image.whole()?, device.target(), pass).map_err(|error| refused(error, device))
+    let legal = passes::legalize_with(&*image.whole()?, device.target(), pass)
+        .map_err(|error| refused(error, device))?;
+    legal.doubtful.iter().for_each(|kernel| warn_of_barriers(kernel));
+    Ok(legal.words)
 }
 
 fn warn_of_barriers(kernel: &str) {

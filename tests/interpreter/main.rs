@@ -5,6 +5,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod groups;
 mod kernels;
 mod programs;
 mod random;

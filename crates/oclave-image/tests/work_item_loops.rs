@@ -6,7 +6,8 @@
 use std::path::Path;
 
 use oclave_image::DeviceTarget;
-use oclave_image::passes::{ImplicitBarriers, check, kernels_with_tangled_barriers, steer};
+use oclave_image::passes::interpreter::interpreter_module;
+use oclave_image::passes::{ImplicitBarriers, check, keep_apart, kernels_with_tangled_barriers, steer};
 use oclave_image::spirv::{Module, Op};
 
 /// The modules that compilers made for the other tests.
@@ -48,7 +49,7 @@ fn fences_stand_where_accesses_would_be_joined() {
         let path = format!("{}/tests/fixtures/neighbours.{level}.spv", env!("CARGO_MANIFEST_DIR"));
         let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
         let names: Vec<(u32, String)> = module.names().collect();
-        let steered = steer(module, &target).unwrap();
+        let steered = keep_apart(module, &target).unwrap();
         check::check(&steered).unwrap();
         let mut fences: Vec<(String, usize)> = Vec::new();
         for instruction in steered.instructions() {
@@ -117,4 +118,23 @@ fn what_is_written_passes_the_checks() {
     // Some of the modules have loops in loops: a test in which nothing is changed would say
     // nothing.
     assert!(looped > 0 && ended > 0, "{looped} barriers and {ended} ends were added");
+}
+
+/// Interpreter modules call kernels from a loop with a barrier: what these do in groups becomes part
+/// of it, and the barriers one.
+#[test]
+fn kernels_of_interpreter_modules_are_written_like_launched_ones() {
+    let target = DeviceTarget { serial_work_items: true, joins_accesses: true, ..pocl6() };
+    let mut gathered = 0;
+    for name in ["tests/fixtures/in_groups.O2", "tests/fixtures/work_items.O0", "../../tests/fixtures/odd"] {
+        let path = format!("{}/{name}.spv", env!("CARGO_MANIFEST_DIR"));
+        let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+        let made = interpreter_module(&module, &target, 1 << 20).unwrap();
+        assert!(!made.layout.kernels().is_empty(), "{name}");
+        gathered += usize::from(!kernels_with_tangled_barriers(&made.module).is_empty());
+        let steered = steer(made.module, &target).unwrap();
+        check::check(&steered).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(kernels_with_tangled_barriers(&steered), [""; 0], "{name}");
+    }
+    assert_eq!(gathered, 3);
 }

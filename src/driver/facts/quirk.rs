@@ -96,7 +96,7 @@ pub(crate) struct Quirks {
     /// **Q13. PoCL 6.0 and 7.1 on CPUs.** PoCL adds barriers to innermost loops whose bound is the
     /// same for a group: 6.0 in kernels with barriers, 7.1 in all kernels. It does so even where
     /// work-items reach the loop at different times, and then runs the loop as often as the first
-    /// work-item needs. `oclave_image::passes::steer` writes such loops in another form. Beside
+    /// work-item needs. `oclave_image::legalize` writes such loops in another form. Beside
     /// other barriers `POCL_WORK_GROUP_METHOD=cbs` in the environment helps, too.
     ///
     /// `collect` of `tests/work_items.rs` had 864 of 1024 elements wrong on 7.1, from source and

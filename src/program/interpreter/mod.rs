@@ -21,7 +21,7 @@ use oclave_image::passes::interpreter::{
     INTERPRETER_SEQ, INTERPRETER_WI, InterpreterKernel, InterpreterLayout, InterpreterModule, TaskRecord,
     interpreter_module,
 };
-use oclave_image::passes::{self, dce, legalize_with};
+use oclave_image::passes::{self, Legal, dce, legalize_with};
 
 pub(crate) use self::limits::GroupLimits;
 pub(crate) use self::slot::InterpreterSlot;
@@ -149,7 +149,7 @@ impl Builder<'_> {
         original: &BuiltProgram,
         kernels: &BTreeSet<String>,
     ) -> Result<Arc<InterpreterProgram>> {
-        let Legal { words, layout, spec_ids } = legal_words(image, device, kernels)?;
+        let LegalInterpreter { words, layout, spec_ids } = legal_words(image, device, kernels)?;
         let specs: Vec<SpecValue> =
             specs.iter().filter(|spec| spec_ids.contains(&spec.id())).cloned().collect();
         if layout.module_kernels() == 0 {
@@ -205,7 +205,7 @@ fn most_items(private_bytes: u64) -> usize {
 }
 
 /// An interpreter module, as a device takes it.
-struct Legal {
+struct LegalInterpreter {
     words: Vec<u32>,
     layout: InterpreterLayout,
     /// Of the specialization constants that its kernels use: drivers refuse values of others.
@@ -213,7 +213,11 @@ struct Legal {
 }
 
 /// The interpreter module with some kernels.
-fn legal_words(image: &LoadedImage, device: &DeviceState, kernels: &BTreeSet<String>) -> Result<Legal> {
+fn legal_words(
+    image: &LoadedImage,
+    device: &DeviceState,
+    kernels: &BTreeSet<String>,
+) -> Result<LegalInterpreter> {
     let globals = image.device_globals();
     let local = device.device().capabilities().limits.local_memory_bytes;
     let (mut layout, mut spec_ids) = (InterpreterLayout::default(), BTreeSet::new());
@@ -231,10 +235,15 @@ fn legal_words(image: &LoadedImage, device: &DeviceState, kernels: &BTreeSet<Str
         (layout, spec_ids) = (made, module.spec_ids().collect());
         Ok(module)
     };
-    let words = legalize_with(&*image.whole()?, device.target(), pass)
+    let Legal { words, doubtful } = legalize_with(&*image.whole()?, device.target(), pass)
         .map_err(|error: ImageError| refused(error, device))
         .map_err(|error| error.at("interpreter module"))?;
-    Ok(Legal { words, layout, spec_ids })
+    if !doubtful.is_empty() {
+        let what =
+            "the device's compiler may get the barriers of its kernels wrong; they are launched instead";
+        return Err(Error::new(ErrorKind::KernelNotSupported, what).at("interpreter module"));
+    }
+    Ok(LegalInterpreter { words, layout, spec_ids })
 }
 
 /// Bytes of `count` tasks.

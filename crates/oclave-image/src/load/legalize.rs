@@ -9,7 +9,7 @@ use crate::load::generic_pointers;
 use crate::load::global_decorations;
 use crate::load::multiply_add;
 use crate::load::version;
-use crate::load::work_item_loops::ImplicitBarriers;
+use crate::load::work_item_loops::{ImplicitBarriers, keep_apart, kernels_with_tangled_barriers, steer};
 use crate::spirv::{
     AddressingModel, Capability, Definitions, Module, Op, StorageClass, Type, TypeTable, Version,
 };
@@ -77,20 +77,30 @@ impl Default for DeviceTarget {
     }
 }
 
+/// A module as a device takes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Legal {
+    /// The words to hand to the device.
+    pub words: Vec<u32>,
+    /// Kernels that the device's compiler may get wrong: their barriers are where it does not follow
+    /// them, and could not be brought into another form.
+    pub doubtful: Vec<String>,
+}
+
 /// The words to hand to the device: checked, without what it does not take and does not need, in
-/// its version of SPIR-V.
+/// its version of SPIR-V, and in a form that its compiler makes right code of.
 ///
 /// # Errors
 /// [`ImageError::DeviceLacks`] where the image needs a feature, capability, extension or version
 /// that the device does not have; [`ImageError::Unsupported`] where this library cannot lower
 /// something; [`ImageError::Spirv`] where the module breaks a rule of SPIR-V.
 pub fn legalize(image: &DeviceImage, target: &DeviceTarget) -> Result<Vec<u32>> {
-    legalize_with(image, target, Ok)
+    legalize_with(image, target, Ok).map(|legal| legal.words)
 }
 
 /// As [`legalize`], with a pass of the caller between: it sees the module without annotations and
 /// hints, still in its own version of SPIR-V, and what it returns is lowered and checked with the
-/// rest.
+/// rest. All modules go this way, whether their kernels are launched or run by the interpreter.
 ///
 /// # Errors
 /// As [`legalize`], and those of `pass`.
@@ -98,7 +108,7 @@ pub fn legalize_with(
     image: &DeviceImage,
     target: &DeviceTarget,
     pass: impl FnOnce(Module) -> Result<Module>,
-) -> Result<Vec<u32>> {
+) -> Result<Legal> {
     let aspects = image.kernels.iter().fold(Aspects::empty(), |all, kernel| all | kernel.aspects);
     let missing = aspects - target.aspects - Aspects::GENERIC_POINTER;
     if !missing.is_empty() {
@@ -109,7 +119,10 @@ pub fn legalize_with(
     let renumbered = global_decorations::for_device(&module, takes)?;
     let stripped = strip::strip(renumbered.as_ref().unwrap_or(&module), takes)?;
     let expanded = if target.mad_is_called { multiply_add::expand(&stripped)? } else { None };
-    let module = pass(expanded.unwrap_or(stripped))?;
+    // What passes add needs no fences: the interpreter's own accesses meet nothing.
+    let apart = keep_apart(expanded.unwrap_or(stripped), target)?;
+    let module = steer(pass(apart)?, target)?;
+    let doubtful = if target.one_barrier { kernels_with_tangled_barriers(&module) } else { Vec::new() };
     let module = block_order::sort(&module)?.unwrap_or(module);
     let is_generic = |module: &Module| {
         capabilities::declared(module).any(|capability| capability == Capability::GenericPointer as u32)
@@ -138,7 +151,7 @@ pub fn legalize_with(
         check::check(&lowered)?;
     }
     refuse_what_it_lacks(&lowered, target, &image.name)?;
-    Ok(lowered.into_words())
+    Ok(Legal { words: lowered.into_words(), doubtful })
 }
 
 fn refuse_what_it_lacks(module: &Module, target: &DeviceTarget, image: &str) -> Result<()> {

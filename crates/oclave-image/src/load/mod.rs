@@ -1,10 +1,12 @@
 //! Passes that run when an image is loaded: they adapt a module to a device.
 
 pub(crate) mod block_order;
+mod dead_ends;
 pub(crate) mod generic_pointers;
 pub(crate) mod global_access;
 pub(crate) mod global_decorations;
 pub(crate) mod hidden_argument;
+mod inline;
 mod interleaved;
 pub(crate) mod legalize;
 pub(crate) mod multiply_add;

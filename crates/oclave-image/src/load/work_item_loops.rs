@@ -21,7 +21,10 @@
 //! 6.0 takes the other way only if the environment says `POCL_WORK_GROUP_METHOD=cbs`. There kernels
 //! with such barriers are written with one barrier (`one_barrier.rs`), and the end of a loop into
 //! which it would put a barrier is made to depend on the work-item, in a way that changes nothing:
-//! PoCL then leaves the loop alone.
+//! PoCL then leaves the loop alone. Both need the loops and barriers in the kernel itself, so
+//! functions with them are inlined first.
+//!
+//! A group of one work-item has none of these faults but the ones at barriers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,12 +32,14 @@ use crate::Result;
 use crate::analysis::control_flow::{Flow, Loop};
 use crate::analysis::references::kernel_entry;
 use crate::analysis::uniformity::Uniformity;
+use crate::load::dead_ends;
+use crate::load::inline;
 use crate::load::interleaved;
 use crate::load::legalize::DeviceTarget;
 use crate::load::one_barrier;
 use crate::spirv::{
-    BuiltIn, Decoration, Definitions, Instruction, Module, Op, Rewriter, Section, StorageClass, Type,
-    TypeTable, is_terminator,
+    BuiltIn, Decoration, Definitions, ExecutionMode, Instruction, Module, Op, Rewriter, Section,
+    StorageClass, Type, TypeTable, is_terminator,
 };
 
 /// Where the device's compiler adds barriers of its own to loops.
@@ -53,7 +58,15 @@ pub enum ImplicitBarriers {
 const WORKGROUP: u64 = 2;
 const LOCAL_FENCE: u64 = 0x110;
 
-/// The module as the device's compiler makes right code of it.
+/// The module with accesses apart that the device's compiler would join.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub fn keep_apart(module: Module, target: &DeviceTarget) -> Result<Module> {
+    if target.joins_accesses { interleaved::separate(module) } else { Ok(module) }
+}
+
+/// The module with loops and barriers in a form that the device's compiler makes right code of.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].
@@ -61,15 +74,31 @@ pub fn steer(module: Module, target: &DeviceTarget) -> Result<Module> {
     if target.implicit_barriers == ImplicitBarriers::None && !target.continuations_for_several_ends {
         return Ok(module);
     }
-    let module = if target.joins_accesses { interleaved::separate(module)? } else { module };
-    let module = if target.one_barrier { with_one_barrier(module)? } else { module };
+    let module = dead_ends::cut(module)?;
+    let module = if target.one_barrier {
+        with_one_barrier(inline::into_kernels_with_barriers(module)?)?
+    } else {
+        module
+    };
     let changed = {
         let flows = Flow::of_functions(&module);
         let definitions = Definitions::new(&module);
-        let changes = Changes::new(&Uniformity::new(&definitions, &flows), &flows, target);
+        let changes = Changes::new(&module, &Uniformity::new(&definitions, &flows), &flows, target);
         if changes.is_empty() { None } else { Some(changes.apply(&definitions, target)?) }
     };
     Ok(changed.unwrap_or(module))
+}
+
+/// Kernels whose groups have one work-item.
+fn single_kernels(module: &Module) -> BTreeSet<u32> {
+    let before = module.instructions().take_while(|i| !i.is(Op::Function));
+    let sizes = before.filter(|i| i.is(Op::ExecutionMode));
+    sizes
+        .filter_map(|i| match *i.operands() {
+            [kernel, mode, 1, 1, 1] if mode == ExecutionMode::LocalSize as u32 => Some(kernel),
+            _ => None,
+        })
+        .collect()
 }
 
 /// The module with one barrier in kernels whose barriers are under conditions or in loops with
@@ -99,7 +128,7 @@ fn tangled_functions(uniformity: &Uniformity<'_, '_>, flows: &[Flow<'_>]) -> BTr
 }
 
 /// The functions that are so, and those that call them.
-fn with_callers(flows: &[Flow<'_>], is_so: impl Fn(&Flow<'_>) -> bool) -> BTreeSet<u32> {
+pub(super) fn with_callers(flows: &[Flow<'_>], is_so: impl Fn(&Flow<'_>) -> bool) -> BTreeSet<u32> {
     let mut found: BTreeSet<u32> =
         flows.iter().filter(|flow| is_so(flow)).map(|flow| flow.function).collect();
     loop {
@@ -144,16 +173,24 @@ struct Changes {
 }
 
 impl Changes {
-    fn new(uniformity: &Uniformity<'_, '_>, flows: &[Flow<'_>], target: &DeviceTarget) -> Self {
+    fn new(
+        module: &Module,
+        uniformity: &Uniformity<'_, '_>,
+        flows: &[Flow<'_>],
+        target: &DeviceTarget,
+    ) -> Self {
         let mut changes = Self::default();
+        let single = single_kernels(module);
         if target.continuations_for_several_ends {
-            let wrong = with_callers(flows, |flow| {
-                uniformity.has_tangled_barriers(flow)
-                    || (target.implicit_barriers == ImplicitBarriers::Everywhere
-                        && !lone_loops(uniformity, flow).is_empty())
+            let tangled = tangled_functions(uniformity, flows);
+            let lone = with_callers(flows, |flow| {
+                target.implicit_barriers == ImplicitBarriers::Everywhere
+                    && !lone_loops(uniformity, flow).is_empty()
             });
             let is_wrong_kernel = |flow: &&Flow<'_>| {
-                uniformity.kernels().contains(&flow.function) && wrong.contains(&flow.function)
+                let id = flow.function;
+                let is_wrong = tangled.contains(&id) || (lone.contains(&id) && !single.contains(&id));
+                uniformity.kernels().contains(&id) && is_wrong
             };
             changes.entries = flows
                 .iter()
@@ -172,7 +209,8 @@ impl Changes {
                 changes.add_barriers(uniformity, flow);
             }
             // 6.0 does not find what stands for the work-item in functions that it does not inline.
-            if adds && uniformity.kernels().contains(&flow.function) {
+            let is_kernel = uniformity.kernels().contains(&flow.function);
+            if adds && is_kernel && !single.contains(&flow.function) {
                 changes.add_ends(uniformity, flow);
             }
         }

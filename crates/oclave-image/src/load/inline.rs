@@ -1,0 +1,331 @@
+//! Calls that become part of the kernel that makes them.
+//!
+//! What is changed about a kernel's barriers and loops ([`steer`](super::work_item_loops::steer))
+//! is changed in its own blocks. PoCL inlines functions with barriers, and LLVM others, so faults of
+//! the driver's loops over work-items reach what kernels call, too. The kernels of an interpreter
+//! module do nothing but call.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::Result;
+use crate::analysis::control_flow::Flow;
+use crate::analysis::uniformity::Uniformity;
+use crate::load::work_item_loops::with_callers;
+use crate::spirv::{
+    Decoration, Definitions, Instruction, Module, Op, Rewriter, Section, StorageClass, Type, TypeTable,
+};
+
+/// Calls that become part of a kernel may call in turn. Deeper ones stay calls.
+const MOST_ROUNDS: usize = 32;
+/// Words from which on a module does not grow.
+const MOST_WORDS: usize = 1 << 22;
+
+/// The module with what its kernels with barriers call inlined, where that has barriers or loops.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(super) fn into_kernels_with_barriers(module: Module) -> Result<Module> {
+    inline(module, |module| {
+        let flows = Flow::of_functions(module);
+        let definitions = Definitions::new(module);
+        let uniformity = Uniformity::new(&definitions, &flows);
+        let kernels = || uniformity.kernels().iter().filter(|kernel| uniformity.has_barriers(**kernel));
+        let loops = with_callers(&flows, |flow| !flow.loops.is_empty());
+        let is_wanted = |id: &u32| uniformity.has_barriers(*id) || loops.contains(id);
+        // What calls itself stays.
+        let calls = calls(&flows);
+        let callees: BTreeSet<u32> = flows
+            .iter()
+            .map(|flow| flow.function)
+            .filter(is_wanted)
+            .filter(|id| !uniformity.kernels().contains(id) && !reaches(&calls, *id, *id))
+            .collect();
+        kernels().map(|kernel| (*kernel, callees.clone())).collect()
+    })
+}
+
+/// Who calls whom.
+fn calls(flows: &[Flow<'_>]) -> BTreeMap<u32, BTreeSet<u32>> {
+    let called = |flow: &Flow<'_>| flow.blocks.iter().flat_map(|block| block.calls.iter().copied()).collect();
+    flows.iter().map(|flow| (flow.function, called(flow))).collect()
+}
+
+/// Whether calls lead from a function to another.
+fn reaches(calls: &BTreeMap<u32, BTreeSet<u32>>, from: u32, to: u32) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut open = vec![from];
+    while let Some(id) = open.pop() {
+        for callee in calls.get(&id).into_iter().flatten() {
+            if *callee == to {
+                return true;
+            }
+            if seen.insert(*callee) {
+                open.push(*callee);
+            }
+        }
+    }
+    false
+}
+
+/// The module with these calls inlined: `wanted` says for a caller which functions it takes in.
+fn inline(mut module: Module, wanted: impl Fn(&Module) -> BTreeMap<u32, BTreeSet<u32>>) -> Result<Module> {
+    for _ in 0..MOST_ROUNDS {
+        let wanted = wanted(&module);
+        let next = {
+            let definitions = Definitions::new(&module);
+            let bodies = bodies(&module);
+            let calls = |(caller, callees): (&u32, &BTreeSet<u32>)| {
+                let body = bodies.get(caller).map(Vec::as_slice).unwrap_or_default();
+                body.iter().any(|i| is_call_to(i, callees))
+            };
+            if module.words().len() > MOST_WORDS || !wanted.iter().any(calls) {
+                None
+            } else {
+                Some(Inliner::new(&definitions, &bodies).write(&wanted)?)
+            }
+        };
+        match next {
+            Some(next) => module = next,
+            None => break,
+        }
+    }
+    Ok(module)
+}
+
+/// The instructions of each function that has blocks, from `OpFunction` to `OpFunctionEnd`.
+type Bodies<'m> = BTreeMap<u32, Vec<Instruction<'m>>>;
+
+fn bodies(module: &Module) -> Bodies<'_> {
+    let mut bodies = BTreeMap::new();
+    let mut body = Vec::new();
+    for instruction in module.instructions() {
+        if !body.is_empty() || instruction.is(Op::Function) {
+            body.push(instruction);
+        }
+        if instruction.is(Op::FunctionEnd) {
+            let body: Vec<Instruction<'_>> = std::mem::take(&mut body);
+            let id = body.first().and_then(Instruction::result_id);
+            if let Some(id) = id.filter(|_| body.iter().any(|i| i.is(Op::Label))) {
+                bodies.insert(id, body);
+            }
+        }
+    }
+    bodies
+}
+
+fn is_call_to(instruction: &Instruction<'_>, callees: &BTreeSet<u32>) -> bool {
+    instruction.is(Op::FunctionCall) && instruction.operand(0).is_some_and(|to| callees.contains(&to))
+}
+
+/// A call that becomes blocks.
+struct Call {
+    callee: u32,
+    /// The ids of the copy, for those of the function.
+    ids: HashMap<u32, u32>,
+    /// Where the caller goes on.
+    rest: u32,
+    /// Structs by value: a variable of the copy, its type, and what is copied there.
+    copies: Vec<(u32, u32, u32)>,
+}
+
+struct Inliner<'a, 'm> {
+    new: Rewriter<'m>,
+    bodies: &'a Bodies<'m>,
+    decorations: HashMap<u32, Vec<Vec<u32>>>,
+    by_value: BTreeSet<u32>,
+    /// Instruction sets that describe the source.
+    debug: BTreeSet<u32>,
+}
+
+impl<'a, 'm> Inliner<'a, 'm> {
+    fn new(definitions: &'m Definitions<'m>, bodies: &'a Bodies<'m>) -> Self {
+        const BY_VALUE: u32 = 2;
+        let (mut decorations, mut by_value): (HashMap<u32, Vec<Vec<u32>>>, _) =
+            (HashMap::new(), BTreeSet::new());
+        let mut debug = BTreeSet::new();
+        for instruction in definitions.module().instructions().take_while(|i| !i.is(Op::Function)) {
+            match (instruction.op(), instruction.operands()) {
+                (Some(Op::Decorate), &[id, ref decoration @ ..]) => match *decoration {
+                    [kind, BY_VALUE] if kind == Decoration::FuncParamAttr as u32 => {
+                        by_value.insert(id);
+                    }
+                    [kind, ..] if kind == Decoration::LinkageAttributes as u32 => {}
+                    _ => decorations.entry(id).or_default().push(decoration.to_vec()),
+                },
+                (Some(Op::GroupDecorate), &[group, ref targets @ ..]) => {
+                    let of_group = decorations.get(&group).cloned().unwrap_or_default();
+                    for target in targets {
+                        decorations.entry(*target).or_default().extend(of_group.iter().cloned());
+                    }
+                }
+                (Some(Op::ExtInstImport), _) => {
+                    let name = instruction.string(0).unwrap_or_default();
+                    if name.contains("DebugInfo") || name.starts_with("NonSemantic.") {
+                        debug.extend(instruction.result_id());
+                    }
+                }
+                _ => {}
+            }
+        }
+        Self { new: Rewriter::new(definitions), bodies, decorations, by_value, debug }
+    }
+
+    fn write(mut self, wanted: &BTreeMap<u32, BTreeSet<u32>>) -> Result<Module> {
+        let mut instructions = self.new.definitions().module().instructions();
+        while let Some(instruction) = instructions.next() {
+            let callees = instruction.result_id().filter(|_| instruction.is(Op::Function));
+            let Some((id, callees)) = callees.and_then(|id| Some((id, wanted.get(&id)?))) else {
+                self.new.copy(&instruction);
+                continue;
+            };
+            let Some(body) = self.bodies.get(&id) else {
+                self.new.copy(&instruction);
+                continue;
+            };
+            self.function(body, callees);
+            instructions.by_ref().find(|i| i.is(Op::FunctionEnd));
+        }
+        self.new.finish()
+    }
+
+    fn function(&mut self, body: &[Instruction<'m>], callees: &BTreeSet<u32>) {
+        let mut calls: BTreeMap<usize, Call> = BTreeMap::new();
+        // Labels of blocks whose end is in another block now.
+        let mut ends: HashMap<u32, u32> = HashMap::new();
+        let mut label = 0;
+        for instruction in body {
+            if instruction.is(Op::Label) {
+                label = instruction.result_id().unwrap_or(0);
+            }
+            if is_call_to(instruction, callees)
+                && let Some(call) = self.call(instruction)
+            {
+                ends.insert(label, call.rest);
+                calls.insert(instruction.at, call);
+            }
+        }
+        let (mut in_entry, mut is_split) = (false, false);
+        for instruction in body {
+            if in_entry {
+                in_entry = false;
+                calls.values().for_each(|call| self.variables(call));
+            }
+            match instruction.op() {
+                Some(Op::Label) => {
+                    in_entry = instruction.result_id() == first_label(body);
+                    is_split = false;
+                    self.new.copy(instruction);
+                }
+                Some(Op::Phi) => {
+                    self.new.copy_mapped(instruction, |id| ends.get(&id).copied().unwrap_or(id));
+                }
+                // A hint for the block that the loop began with.
+                Some(Op::LoopMerge | Op::SelectionMerge) if is_split => {}
+                _ => match calls.get(&instruction.at) {
+                    Some(call) => {
+                        is_split = true;
+                        self.blocks(instruction, call);
+                    }
+                    None => self.new.copy(instruction),
+                },
+            }
+        }
+    }
+
+    fn call(&mut self, instruction: &Instruction<'m>) -> Option<Call> {
+        let (&callee, arguments) = instruction.operands().split_first()?;
+        let body = self.bodies.get(&callee)?;
+        let mut ids = HashMap::new();
+        let mut copies = Vec::new();
+        let mut arguments = arguments.iter();
+        for defined in body.iter().skip(1) {
+            let Some(id) = defined.result_id() else { continue };
+            let mut new = self.new.fresh_id();
+            if defined.is(Op::FunctionParameter) {
+                let argument = *arguments.next()?;
+                if self.by_value.contains(&id) {
+                    copies.push((new, defined.result_type()?, argument));
+                } else {
+                    new = argument;
+                }
+            } else {
+                for decoration in self.decorations.get(&id).into_iter().flatten() {
+                    let operands = [&[new], decoration.as_slice()].concat();
+                    self.new.push_in(Section::Annotations, Op::Decorate, &operands);
+                }
+            }
+            ids.insert(id, new);
+        }
+        Some(Call { callee, ids, rest: self.new.fresh_id(), copies })
+    }
+
+    /// The private variables of a call.
+    fn variables(&mut self, call: &Call) {
+        for (variable, pointer, _) in &call.copies {
+            self.new.push(Op::Variable, &[*pointer, *variable, StorageClass::Function as u32]);
+        }
+        let body = self.bodies.get(&call.callee).map(Vec::as_slice).unwrap_or_default();
+        for variable in body.iter().filter(|i| i.is(Op::Variable)) {
+            if let (Some(ty), Some(id)) = (variable.result_type(), variable.result_id()) {
+                let id = call.ids.get(&id).copied().unwrap_or(id);
+                self.new.push(Op::Variable, &[ty, id, StorageClass::Function as u32]);
+            }
+        }
+    }
+
+    /// The blocks of a call, and the beginning of the one where the caller goes on.
+    fn blocks(&mut self, instruction: &Instruction<'m>, call: &Call) {
+        let map = |id: u32| call.ids.get(&id).copied().unwrap_or(id);
+        let body = self.bodies.get(&call.callee).map(Vec::as_slice).unwrap_or_default();
+        let (mut label, mut returned) = (0, Vec::new());
+        for inner in body.iter().skip_while(|i| !i.is(Op::Label)) {
+            match (inner.op(), inner.operands()) {
+                (Some(Op::Label), _) => {
+                    let is_first = label == 0;
+                    label = inner.result_id().map_or(0, map);
+                    if is_first {
+                        self.new.push(Op::Branch, &[label]);
+                    }
+                    self.new.push(Op::Label, &[label]);
+                    if is_first {
+                        self.begin(body, call);
+                    }
+                }
+                (Some(Op::Variable | Op::FunctionEnd | Op::Line | Op::NoLine), _) => {}
+                (Some(Op::ExtInst), &[set, ..]) if self.debug.contains(&set) => {}
+                (Some(Op::Return), _) => self.new.push(Op::Branch, &[call.rest]),
+                (Some(Op::ReturnValue), &[value]) => {
+                    returned.extend([map(value), label]);
+                    self.new.push(Op::Branch, &[call.rest]);
+                }
+                _ => self.new.copy_mapped(inner, map),
+            }
+        }
+        self.new.push(Op::Label, &[call.rest]);
+        let (Some(ty), Some(result)) = (instruction.result_type(), instruction.result_id()) else { return };
+        let types = TypeTable::new(self.new.definitions());
+        if !matches!(types.ty(ty), Some(Type::Void)) {
+            // Without a return nothing comes here.
+            let op = if returned.is_empty() { Op::Undef } else { Op::Phi };
+            self.new.push(op, &[&[ty, result], returned.as_slice()].concat());
+        }
+    }
+
+    /// What the variables of a call begin with.
+    fn begin(&mut self, body: &[Instruction<'m>], call: &Call) {
+        for (variable, _, argument) in &call.copies {
+            self.new.push(Op::CopyMemory, &[*variable, *argument]);
+        }
+        for variable in body.iter().filter(|i| i.is(Op::Variable)) {
+            let begins = variable.operand(1).filter(|_| variable.operands().len() > 1);
+            if let (Some(value), Some(id)) = (begins, variable.result_id()) {
+                let id = call.ids.get(&id).copied().unwrap_or(id);
+                self.new.push(Op::Store, &[id, value]);
+            }
+        }
+    }
+}
+
+fn first_label(body: &[Instruction<'_>]) -> Option<u32> {
+    body.iter().find(|i| i.is(Op::Label)).and_then(Instruction::result_id)
+}
