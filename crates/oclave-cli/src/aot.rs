@@ -8,6 +8,7 @@ use oclave_build::{DeviceConfig, PtxTarget};
 use oclave_image::{DeviceImage, FILE_EXTENSION};
 
 use crate::Failure;
+use crate::package::Package;
 
 /// What `oclave aot` is asked for.
 #[derive(clap::Args)]
@@ -35,18 +36,21 @@ pub(crate) struct Aot {
     #[arg(long)]
     out: PathBuf,
     /// The images of one program (.oclimg).
-    #[arg(required = true)]
+    #[arg(required_unless_present = "package", conflicts_with = "package")]
     images: Vec<PathBuf>,
+    #[command(flatten)]
+    package: Package,
 }
 
 /// Writes the images as they serve the device or the targets, and prints their paths.
 pub(crate) fn run(out: &mut impl Write, aot: &Aot) -> Result<(), Failure> {
+    let paths = if aot.images.is_empty() { aot.package.program_images()? } else { aot.images.clone() };
     let mut bytes = Vec::new();
-    for path in &aot.images {
+    for path in &paths {
         bytes.push(crate::file::read(path).map_err(|error| fail(path, &error))?);
     }
     let images = match &aot.device {
-        None => of_targets(aot, &bytes)?,
+        None => of_targets(aot, &paths, &bytes)?,
         Some(wish) => {
             let device = Device::select_by(wish)?;
             let made = oclave::build_ahead_of_time(&device, &bytes, !aot.no_virtual_call_checks)?;
@@ -67,14 +71,14 @@ pub(crate) fn run(out: &mut impl Write, aot: &Aot) -> Result<(), Failure> {
     Ok(())
 }
 
-fn of_targets(aot: &Aot, bytes: &[Vec<u8>]) -> Result<Vec<DeviceImage>, Failure> {
+fn of_targets(aot: &Aot, paths: &[PathBuf], bytes: &[Vec<u8>]) -> Result<Vec<DeviceImage>, Failure> {
     let message = |error: &dyn std::fmt::Display| Failure::Message(error.to_string());
     let config = match &aot.device_config {
         Some(path) => DeviceConfig::read(path).map_err(|error| message(&error))?,
         None => DeviceConfig::nvidia(&aot.compute_capability),
     };
     let mut images = Vec::new();
-    for (path, bytes) in aot.images.iter().zip(bytes) {
+    for (path, bytes) in paths.iter().zip(bytes) {
         images.push(DeviceImage::from_bytes(bytes).map_err(|error| fail(path, &error))?);
     }
     config.images_for(&aot.target, &images, !aot.no_virtual_call_checks).map_err(|error| message(&error))

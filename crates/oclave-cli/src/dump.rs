@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use oclave_image::spirv::Module;
 use oclave_image::{DeviceImage, DeviceTarget, disassemble, passes};
@@ -10,14 +10,25 @@ use oclave_ptx::{PtxTarget, ptx_of, translate_image};
 
 use crate::Failure;
 
+/// Prints images, with an empty line between them.
+pub(crate) fn print_all(
+    out: &mut impl Write,
+    paths: &[PathBuf],
+    code: bool,
+    ptx: Option<&PtxTarget>,
+) -> Result<(), Failure> {
+    for (index, path) in paths.iter().enumerate() {
+        if index > 0 {
+            writeln!(out)?;
+        }
+        print(out, path, code, ptx)?;
+    }
+    Ok(())
+}
+
 /// Prints the image or module in a file; `code` adds the module's instructions, `ptx` the kernels
 /// as PTX.
-pub(crate) fn print(
-    out: &mut impl Write,
-    path: &Path,
-    code: bool,
-    ptx: Option<PtxTarget>,
-) -> Result<(), Failure> {
+fn print(out: &mut impl Write, path: &Path, code: bool, ptx: Option<&PtxTarget>) -> Result<(), Failure> {
     let fail = |what: &dyn std::fmt::Display| Failure::Message(format!("{}: {what}", path.display()));
     let bytes = crate::file::read(path).map_err(|error| fail(&error))?;
     let image = if is_spirv(&bytes) {
@@ -29,7 +40,7 @@ pub(crate) fn print(
         DeviceImage::from_bytes(&bytes).map_err(|error| fail(&error))?
     };
     out.write_all(image.dump().as_bytes())?;
-    out.write_all(replayed(&image).as_bytes())?;
+    out.write_all(interpreted(&image).as_bytes())?;
     if !code && ptx.is_none() {
         return Ok(());
     }
@@ -40,10 +51,10 @@ pub(crate) fn print(
     if let Some(target) = ptx {
         // What the image holds is what a device gets; PTX for an older one is shown only where it
         // is asked for.
-        match ptx_of(&image, &target).filter(|(held, _)| *held == target) {
+        match ptx_of(&image, target).filter(|(held, _)| held == target) {
             Some((_, text)) => write!(out, "\n{text}")?,
             None => {
-                let text = translate_image(&image, &target).map_err(|error| fail(&error))?;
+                let text = translate_image(&image, target).map_err(|error| fail(&error))?;
                 write!(out, "\n{text}")?;
             }
         }
@@ -51,8 +62,8 @@ pub(crate) fn print(
     Ok(())
 }
 
-/// Which kernels graphs can run from lists of tasks, and why not the others.
-fn replayed(image: &DeviceImage) -> String {
+/// Which kernels the interpreter can run, and why not the others.
+fn interpreted(image: &DeviceImage) -> String {
     if image.kernels.is_empty() {
         return String::new();
     }

@@ -12,6 +12,7 @@ mod devices;
 mod dump;
 mod facts;
 mod file;
+mod package;
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -44,7 +45,10 @@ enum Command {
     /// Prints a device image (.oclimg) or a SPIR-V module (.spv) as text.
     Dump {
         /// The file.
-        image: PathBuf,
+        #[arg(required_unless_present = "package", conflicts_with = "package")]
+        image: Option<PathBuf>,
+        #[command(flatten)]
+        package: package::Package,
         /// Prints the module's instructions too.
         #[arg(long)]
         code: bool,
@@ -84,7 +88,9 @@ fn main() -> ExitCode {
         Command::Devices { json: false } => devices::print(&mut out),
         Command::Devices { json: true } => devices::print_json(&mut out),
         Command::Aot(aot) => aot::run(&mut out, &aot),
-        Command::Dump { image, code, ptx } => dump::print(&mut out, &image, code, ptx),
+        Command::Dump { image, package, code, ptx } => image
+            .map_or_else(|| package.images(), |image| Ok(vec![image]))
+            .and_then(|images| dump::print_all(&mut out, &images, code, ptx.as_ref())),
     };
     let result = result.and_then(|()| out.flush().map_err(Failure::from));
     match result {

@@ -168,6 +168,67 @@ fn dump_refuses_what_is_no_image() {
     assert_eq!(oclave(&["dump"], &[]).status.code(), Some(2));
 }
 
+/// A package whose build script tells of two programs as that of `oclave_build` does, with an image
+/// of an earlier build beside them.
+fn package() -> PathBuf {
+    let root = folder("package");
+    let write = |path: &str, text: &str| {
+        let path = root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("Cargo.toml", "[package]\nname = \"app\"\nedition = \"2024\"\n[workspace]\n");
+    write("src/lib.rs", "");
+    let fixture = fixture("arith8.O2.spv");
+    write(
+        "build.rs",
+        &format!(
+            r#"fn main() {{
+                let out = std::env::var("OUT_DIR").unwrap();
+                for (program, images) in [("one", vec!["a", "b"]), ("two", vec!["c"])] {{
+                    let mut text = String::new();
+                    for image in images {{
+                        std::fs::copy("{fixture}", format!("{{out}}/{{program}}.{{image}}.oclimg")).unwrap();
+                        text += &format!("include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{{program}}.{{image}}.oclimg\"))\n");
+                    }}
+                    std::fs::write(format!("{{out}}/{{program}}.rs"), text).unwrap();
+                    println!("cargo::rustc-env=OCLAVE_KERNELS_{{program}}={{out}}/{{program}}.rs");
+                }}
+                std::fs::copy("{fixture}", format!("{{out}}/one.stale.oclimg")).unwrap();
+            }}"#
+        ),
+    );
+    root
+}
+
+#[test]
+fn images_of_a_package_are_found() {
+    let root = package();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_oclave"));
+        command.args(arguments).current_dir(&root).env("CARGO_TARGET_DIR", root.join("target"));
+        let output = command.output().unwrap();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let (code, out, error) = run(&["dump", "--package", "app"]);
+    assert_eq!(code, Some(0), "{error}");
+    let (a, b, c) = (out.find("one.a"), out.find("one.b"), out.find("two.c"));
+    assert!(a.is_some() && a < b && b < c && !out.contains("stale"), "{out}");
+    let (_, out, error) = run(&["dump", "--package", "app", "--program", "two"]);
+    assert!(out.contains("two.c") && !out.contains("one."), "{out}{error}");
+    for (arguments, part) in [
+        (&["dump", "--package", "app", "--program", "three"][..], "compiles no kernels named `three`"),
+        (&["dump", "--package", "nobody"], "pkgid"),
+        (
+            &["aot", "--package", "app", "--target", "nvidia", "--out", "x"],
+            "choose one with --program: one, two",
+        ),
+    ] {
+        let (code, _, error) = run(arguments);
+        assert!(code == Some(1) && error.contains(part), "`{part}` is not in: {error}");
+    }
+}
+
 #[test]
 fn files_without_an_end_are_refused() {
     let folder = folder("endless");
