@@ -28,6 +28,12 @@ impl<'a> Cargo<'a> {
         self.tell(format!("cargo::rustc-link-search=native={}", folder.display()));
     }
 
+    /// Where `oclave::include_kernels!` finds a program. Cargo forgets it when a later build does not
+    /// tell it again, so that no file of an earlier build is included.
+    pub(crate) fn program(&mut self, name: &str, rust: &Path) {
+        self.tell(format!("cargo::rustc-env=OCLAVE_KERNELS_{name}={}", rust.display()));
+    }
+
     /// A warning that the user sees, one line of cargo's for each line of it.
     pub(crate) fn warning(&mut self, text: &str) {
         for line in text.lines().filter(|line| !line.trim().is_empty()) {

@@ -217,5 +217,6 @@ fn write(config: &Config, out_dir: &Path, contents: &Contents, cargo: &mut Cargo
         host_library = Some(path);
     }
     files::write(&rust, contents.rust.as_bytes())?;
+    cargo.program(&config.out_name, &rust);
     Ok(Output { rust, images, host_library })
 }

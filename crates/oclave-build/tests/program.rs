@@ -135,6 +135,8 @@ fn headers_and_the_toolchains_variables_are_dependencies() {
     // Not among them: the compiler's headers and oclave's own, which change with their packages.
     assert_eq!(changed, ["include/deep/inner.h", "include/outer header.h", "k.cl"]);
     assert_has(&built.cargo, &["cargo::rerun-if-env-changed=OCLAVE_CLANG\n"]);
+    // `include_kernels!` finds the program by it.
+    assert_has(&built.cargo, &["cargo::rustc-env=OCLAVE_KERNELS_oclave_kernels=", "/oclave_kernels.rs\n"]);
 }
 
 #[test]
