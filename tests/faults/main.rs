@@ -11,6 +11,7 @@ mod common;
 mod programs;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -24,6 +25,9 @@ pub(crate) struct Program {
     pub(crate) name: &'static str,
     pub(crate) run: fn(&Device) -> oclave::Result<()>,
 }
+
+/// Whether all calls fail from one on, so that nothing can be tried again.
+pub(crate) static FAULT_LASTS: AtomicBool = AtomicBool::new(false);
 
 /// Programs that hang are ended, with the fault that made them hang.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -131,6 +135,7 @@ fn fail_once(
         Fault::Once(nth) => session.fail(call, nth, code),
         Fault::From(nth) => session.fail_from(call, nth, code),
     }
+    FAULT_LASTS.store(matches!(fault, Fault::From(_)), Ordering::Relaxed);
     let outcome = (program.run)(device);
     settle(&session);
     if session.injected() == 0 {

@@ -7,6 +7,8 @@ use oclave::{
     ProgramCache, Queue, ReplayStrategy, Result,
 };
 
+use std::sync::atomic::Ordering;
+
 use crate::Program;
 
 mod kernels {
@@ -76,8 +78,18 @@ fn boxes(device: &Device) -> Result<()> {
     Ok(())
 }
 
+/// After a call that failed once, the same context works.
 fn count_twice(device: &Device) -> Result<()> {
     let (context, queue) = setting(device)?;
+    count(&context, &queue).inspect_err(|error| {
+        if !crate::FAULT_LASTS.load(Ordering::Relaxed) {
+            let again = count(&context, &queue);
+            assert!(again.is_ok(), "after {error:#}, the context is of no more use: {again:?}");
+        }
+    })
+}
+
+fn count(context: &Context, queue: &Queue) -> Result<()> {
     let x = context.alloc_device::<f32>(16)?;
     queue.fill(&x, 3.5)?;
     queue.write(&kernels::counters::COUNTER, &5)?;
