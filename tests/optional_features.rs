@@ -144,8 +144,8 @@ fn images_of_a_build_become_binaries_for_a_device() {
     let session = Session::start();
     let memory = queue.context().alloc_device::<i8>(32).unwrap();
     let out = queue.context().alloc_device::<i32>(2).unwrap();
-    queue.single_task(kernel("make_meters").pointer_mut(&memory)).unwrap();
-    queue.parallel_for(2, kernel("use_whole").pointer_mut(&memory).pointer_mut(&out)).unwrap();
+    queue.single_task(kernel("make_meters").pointer_mut::<i8>(&memory)).unwrap();
+    queue.parallel_for(2, kernel("use_whole").pointer_mut::<i8>(&memory).pointer_mut(&out)).unwrap();
     assert_eq!(queue.read(&out).unwrap(), [3, 30]);
     assert_eq!(session.count("clCreateProgramWithIL"), 0, "nothing is linked, nothing compiled");
     assert_eq!(session.count("clCreateProgramWithBinary"), 1);

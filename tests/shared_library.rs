@@ -50,7 +50,7 @@ fn functions_of_a_library_that_is_loaded_later() {
     let bundles: Vec<KernelBundle> =
         images.iter().map(|bytes| common::load::image(&context, bytes).unwrap()).collect();
     let make = bundles.iter().find_map(|bundle| bundle.kernel("make_plug").ok()).unwrap();
-    queue.single_task(make.call().pointer_mut(&memory)).unwrap();
+    queue.single_task(make.call().pointer_mut::<i8>(&memory)).unwrap();
     queue.single_task(use_plug(&memory, &out)).unwrap().wait().unwrap();
     assert_eq!(queue.read(&out).unwrap(), [690]);
     drop((make, bundles));

@@ -192,12 +192,14 @@ impl KernelCall {
     }
 
     /// The next argument: memory that the kernel reads.
+    ///
+    /// Bytes fit `char *` and `uchar *`. Name the kernel's type: `.pointer::<i8>(&text)`.
     pub fn pointer<T: 'static>(self, memory: impl KernelPointer<T>) -> Self {
         let parameters = memory.parameters();
         self.push(Argument::Pointer(memory.pointer().typed::<T>(Access::Read)), parameters)
     }
 
-    /// The next argument: memory that the kernel may write.
+    /// The next argument: memory that the kernel may write. For bytes, see [`pointer`](Self::pointer).
     pub fn pointer_mut<T: 'static>(self, memory: impl KernelPointerMut<T>) -> Self {
         let parameters = memory.parameters();
         self.push(Argument::Pointer(memory.pointer().typed::<T>(Access::ReadWrite)), parameters)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use oclave_image::Access;
 
-use super::{UsmKind, UsmSlice};
+use super::{AccessKind, Accessor, UsmKind, UsmSlice, Writes};
 use crate::Error;
 use crate::command::{Parameter, Place};
 
@@ -111,6 +111,38 @@ impl<T, K: UsmKind> KernelPointer<T> for &UsmSlice<T, K> {
     }
 }
 impl<T, K: UsmKind> KernelPointerMut<T> for &UsmSlice<T, K> {}
+
+/// `char *` takes text, which Rust has in `u8`, and `uchar *` takes `i8`.
+macro_rules! bytes_of_either_sign {
+    ($($element:ty => $given:ty),*) => {$(
+        impl<K: UsmKind> KernelPointer<$element> for UsmSlice<$given, K> {
+            fn pointer(self) -> Pointer {
+                KernelPointer::<$given>::pointer(self)
+            }
+        }
+        impl<K: UsmKind> KernelPointerMut<$element> for UsmSlice<$given, K> {}
+        impl<K: UsmKind> KernelPointer<$element> for &UsmSlice<$given, K> {
+            fn pointer(self) -> Pointer {
+                KernelPointer::<$given>::pointer(self)
+            }
+        }
+        impl<K: UsmKind> KernelPointerMut<$element> for &UsmSlice<$given, K> {}
+        impl<A: AccessKind> KernelPointer<$element> for Accessor<$given, A> {
+            fn pointer(self) -> Pointer {
+                KernelPointer::<$given>::pointer(self)
+            }
+        }
+        impl<A: Writes> KernelPointerMut<$element> for Accessor<$given, A> {}
+        impl<A: AccessKind> KernelPointer<$element> for &Accessor<$given, A> {
+            fn pointer(self) -> Pointer {
+                KernelPointer::<$given>::pointer(self)
+            }
+        }
+        impl<A: Writes> KernelPointerMut<$element> for &Accessor<$given, A> {}
+    )*};
+}
+
+bytes_of_either_sign!(i8 => u8, u8 => i8);
 
 impl<P: sealed::Sealed> sealed::Sealed for Option<P> {}
 impl<T, P: KernelPointer<T>> KernelPointer<T> for Option<P> {

@@ -56,7 +56,7 @@ impl Setting {
     /// `COUNT` objects that a kernel makes.
     fn make(&self, kernel: &str) -> UsmSlice<u8> {
         let memory = self.queue.context().alloc_device::<u8>(16 * COUNT).unwrap();
-        let call = self.call(kernel).pointer_mut(&memory);
+        let call = self.call(kernel).pointer_mut::<i8>(&memory);
         self.queue.parallel_for(COUNT, call).unwrap().wait().unwrap();
         memory
     }
@@ -64,7 +64,7 @@ impl Setting {
     /// What a kernel says of them.
     fn of(&self, kernel: &str, memory: &UsmSlice<u8>) -> oclave::Result<Vec<i32>> {
         let out = self.queue.context().alloc_device::<i32>(COUNT).unwrap();
-        let call = self.call(kernel).pointer_mut(memory).pointer_mut(&out);
+        let call = self.call(kernel).pointer_mut::<i8>(memory).pointer_mut(&out);
         self.queue.parallel_for(COUNT, call)?.wait()?;
         self.queue.read(&out)
     }
@@ -176,8 +176,8 @@ fn vf_lnk_009_functions_constructors_and_callers_in_three_files() {
         let setting = Setting::new(&device, tables);
         let memory = setting.queue.context().alloc_device::<u8>(32).unwrap();
         let out = setting.queue.context().alloc_device::<i32>(2).unwrap();
-        setting.queue.single_task(setting.call("make_workers").pointer_mut(&memory)).unwrap();
-        let call = setting.call("use_workers").pointer_mut(&memory).pointer_mut(&out);
+        setting.queue.single_task(setting.call("make_workers").pointer_mut::<i8>(&memory)).unwrap();
+        let call = setting.call("use_workers").pointer_mut::<i8>(&memory).pointer_mut(&out);
         setting.queue.parallel_for(2, call).unwrap();
         setting.queue.read(&out).unwrap()
     };
@@ -251,8 +251,11 @@ fn vf_okf_001_a_set_with_fp64() {
     let setting = Setting::new(&device, &[&mixed::IMAGES]);
     let memory = setting.queue.context().alloc_device::<u8>(16).unwrap();
     let out = setting.queue.context().alloc_device::<i32>(1).unwrap();
-    setting.queue.single_task(setting.call("make_number").pointer_mut(&memory)).unwrap();
-    setting.queue.single_task(setting.call("use_number").pointer_mut(&memory).pointer_mut(&out)).unwrap();
+    setting.queue.single_task(setting.call("make_number").pointer_mut::<i8>(&memory)).unwrap();
+    setting
+        .queue
+        .single_task(setting.call("use_number").pointer_mut::<i8>(&memory).pointer_mut(&out))
+        .unwrap();
     assert_eq!(setting.queue.read(&out).unwrap(), [2]);
 }
 
@@ -263,9 +266,9 @@ fn vf_okf_003_a_set_of_which_the_device_has_one_feature() {
         let setting = Setting::new(&device.masked(mask), &[&mixed::IMAGES]);
         let memory = setting.queue.context().alloc_device::<u8>(16).unwrap();
         let out = setting.queue.context().alloc_device::<i32>(1).unwrap();
-        let make = setting.call("make_number").pointer_mut(&memory);
+        let make = setting.call("make_number").pointer_mut::<i8>(&memory);
         setting.queue.single_task(make).expect("it only makes an object").wait().unwrap();
-        let call = setting.call("use_number").pointer_mut(&memory).pointer_mut(&out);
+        let call = setting.call("use_number").pointer_mut::<i8>(&memory).pointer_mut(&out);
         let error = setting.queue.single_task(call).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::KernelNotSupported);
         let text = format!("{error:#}");
