@@ -8,12 +8,14 @@ mod kernels {
     oclave::include_kernels!("tests");
 }
 
+use std::sync::Mutex;
+
 use kernels::arguments::{Pair, fill_bytes, group_sum, positions, structs};
 use kernels::buffers::{advance, number};
 use kernels::saxpy::saxpy;
 use oclave::{
-    Buffer, Command, Context, Detail, DynamicCommandGroup, DynamicParameter, ErrorKind, Event, Graph, Local,
-    NdRange, NodeType, Queue, Range, RawArgument,
+    Buffer, Command, Context, Detail, DynamicCommandGroup, DynamicParameter, ErrorKind, Event,
+    ExecutableGraph, Graph, Local, NdRange, NodeType, Queue, Range, RawArgument,
 };
 
 /// The lines that tell of each node.
@@ -332,4 +334,82 @@ fn commands_of_a_group_depend_on_the_same_nodes() {
     assert_eq!(graph.len(), nodes);
     let again = graph.after_all_leaves().after(&node).add(&both).unwrap();
     assert_eq!(again.predecessors().last(), Some(&reader));
+}
+
+/// Keeps the warnings about old values, by the number of the executable that they name.
+struct OldValues;
+
+static WARNED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+impl log::Log for OldValues {
+    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        let text = record.args().to_string();
+        if text.contains("runs with old values") {
+            WARNED.lock().unwrap().push(text);
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+#[test]
+fn a_forgotten_update_is_warned_of() {
+    log::set_logger(&OldValues).unwrap();
+    log::set_max_level(log::LevelFilter::Warn);
+    let Some((context, queue)) = common::setting() else { return };
+    let graph = graph(&context);
+    let x = context.alloc_device::<u32>(8).unwrap();
+    let (first, second) = (DynamicParameter::new(&graph, 1_u32), DynamicParameter::new(&graph, 2_u32));
+    let a = graph.add(Command::parallel_for(8, number(&x, &first))).unwrap();
+    let b = graph.after(&a).add(Command::parallel_for(8, number(&x, &first))).unwrap();
+    let c = graph.after(&b).add(Command::parallel_for(8, number(&x, &second))).unwrap();
+    let warns = |what: &str, expected: bool, change: &dyn Fn(&ExecutableGraph) -> oclave::Result<()>| {
+        let executable = graph.finalizer().updatable().finalize().unwrap();
+        change(&executable).unwrap();
+        queue.submit_graph(&executable).unwrap().wait().unwrap();
+        // `ExecutableGraph(7 of graph …`: the warning has the same number.
+        let shown = format!("{executable:?}");
+        let number = shown.trim_start_matches("ExecutableGraph(").split(' ').next().unwrap();
+        let name = format!("executable graph {number} ");
+        let warned = WARNED.lock().unwrap().iter().any(|text| text.starts_with(&name));
+        assert_eq!(warned, expected, "{what}");
+    };
+    warns("nothing changed", false, &|_| Ok(()));
+    warns("no update", true, &|_| first.update(3));
+    warns("all nodes", false, &|executable| {
+        first.update(4)?;
+        executable.update(&[&a, &b])
+    });
+    warns("one of two nodes", true, &|executable| {
+        first.update(5)?;
+        executable.update(&a)
+    });
+    warns("one node after the other", false, &|executable| {
+        first.update(6)?;
+        executable.update(&b)?;
+        executable.update(&a)
+    });
+    warns("one of two parameters", true, &|executable| {
+        first.update(7)?;
+        second.update(7)?;
+        executable.update(&[&a, &b])
+    });
+    warns("set", false, &|executable| executable.set(&first, 8));
+    warns("set after a forgotten change", true, &|executable| {
+        second.update(9)?;
+        executable.set(&first, 9)
+    });
+    warns("a range", true, &|executable| {
+        b.update_range(4)?;
+        executable.update(&[&a, &c])
+    });
+    warns("a node that was added later", false, &|executable| {
+        first.update(10)?;
+        graph.after(&c).add(Command::parallel_for(8, number(&x, &first)))?;
+        executable.update(&[&a, &b])
+    });
 }

@@ -18,12 +18,13 @@ use crate::driver::sequence::Sequence;
 use crate::driver::step::Step;
 use crate::driver::usm::Allocation;
 use crate::graph::model::describe::title;
-use crate::graph::model::dynamics::Changes;
+use crate::graph::model::dynamics::{Changes, Dynamics};
 use crate::graph::model::snapshot::Frozen;
+use crate::graph::model::structure::NodeId;
 use crate::graph::plan::flatten::Flat;
 use crate::graph::plan::partition::{Partition, partition};
 use crate::memory::buffer::{self, Requirement};
-use crate::{Context, Device, Error, Event, Queue, Result};
+use crate::{Context, Device, Error, Event, Node, Queue, Result};
 
 /// A graph that is ready to run, again and again (section 7.5.1); from
 /// [`Graph::finalize`](crate::Graph::finalize).
@@ -43,7 +44,7 @@ pub struct ExecutableGraph(Arc<Inner>);
 pub(in crate::graph) struct Inner {
     id: u64,
     pub(in crate::graph) graph: u64,
-    /// Of the graph's nodes, and how many of them this has.
+    /// Of the graph's nodes, and how many of them all nodes of this have.
     changes: Arc<Changes>,
     seen: AtomicU64,
     warned: AtomicBool,
@@ -71,6 +72,8 @@ pub(in crate::graph) struct State {
     pub(in crate::graph) frozen: Option<Frozen>,
     /// For updates.
     pub(in crate::graph) patches: Patches,
+    /// The numbers of nodes that lack one of the first so many changes.
+    pub(in crate::graph) outdated: (Vec<usize>, u64),
 }
 
 /// A part of an executable graph that is run as one: what is given to the device at once, or a host
@@ -140,6 +143,7 @@ impl ExecutableGraph {
                 device: parts,
                 frozen: options.updatable.then(|| frozen.without_commands()),
                 patches: Patches::default(),
+                outdated: (Vec::new(), seen),
             }),
             lane,
             turn: Mutex::new(None),
@@ -180,13 +184,28 @@ impl ExecutableGraph {
         self.0.options.profiling
     }
 
-    /// The nodes have what they had in the graph after so many changes.
-    pub(in crate::graph) fn note_seen(&self, changes: u64) {
-        self.0.seen.store(changes, Ordering::Relaxed);
+    /// Notes that nodes were updated. Those that were changed and are not among them lack changes.
+    pub(in crate::graph) fn note_updated(&self, state: &mut State, dynamics: &Dynamics, updated: &[&Node]) {
+        let (outdated, known) = &mut state.outdated;
+        outdated.extend(dynamics.changed_after(*known).map(NodeId::index));
+        outdated.sort_unstable();
+        outdated.dedup();
+        let mut updated: Vec<usize> = updated.iter().map(|node| node.index()).collect();
+        updated.sort_unstable();
+        let mut updated = updated.into_iter().peekable();
+        let flat = self.flat();
+        outdated.retain(|node| {
+            while updated.next_if(|other| other < node).is_some() {}
+            updated.peek() != Some(node) && flat.position(*node).is_some()
+        });
+        *known = dynamics.changes().count();
+        if outdated.is_empty() {
+            self.0.seen.store(*known, Ordering::Relaxed);
+        }
     }
 
     /// Says in the log, once, that nodes of the graph were changed and this was not updated with
-    /// them.
+    /// all of them.
     #[inline]
     pub(in crate::graph) fn warn_if_behind(&self) {
         let Inner { options, changes, seen, warned, graph, id, .. } = &*self.0;
@@ -194,7 +213,7 @@ impl ExecutableGraph {
         if is_behind && !warned.swap(true, Ordering::Relaxed) {
             log::warn!(
                 "executable graph {id} runs with old values: parameters or nodes of graph {graph} were changed, and it was not \
-                 updated; call `executable.set(&parameter, value)`, or `executable.update(&nodes)` after the change"
+                 updated with all of these nodes; call `executable.set(&parameter, value)`, or `executable.update(&nodes)` after the change"
             );
         }
     }

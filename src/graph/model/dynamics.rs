@@ -1,6 +1,6 @@
 //! What a graph knows of its parameters and command groups, and how commands of nodes change.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -35,6 +35,26 @@ pub(crate) struct Dynamics {
     sites: HashMap<u64, Vec<Site>>,
     groups: Vec<Group>,
     changes: Arc<Changes>,
+    /// What was changed, by the number of its last change, and the other way round.
+    changed: BTreeMap<u64, Changed>,
+    last_changes: HashMap<Changed, u64>,
+}
+
+/// What nodes have their arguments, ranges or commands from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::graph) enum Changed {
+    Parameter(u64),
+    Node(NodeId),
+    Group(GroupId),
+}
+
+impl From<Owner> for Changed {
+    fn from(owner: Owner) -> Self {
+        match owner {
+            Owner::Node(node) => Self::Node(node),
+            Owner::Alternative(group, _) => Self::Group(group),
+        }
+    }
 }
 
 /// How often nodes of a graph were changed, so that executables notice when they are behind.
@@ -97,8 +117,21 @@ impl Dynamics {
     }
 
     /// Arguments, ranges or commands of nodes have changed.
-    pub(in crate::graph) fn note_change(&self) {
-        self.changes.0.fetch_add(1, Ordering::Relaxed);
+    pub(in crate::graph) fn note_change(&mut self, what: Changed) {
+        let number = self.changes.0.fetch_add(1, Ordering::Relaxed) + 1;
+        if let Some(before) = self.last_changes.insert(what, number) {
+            self.changed.remove(&before);
+        }
+        self.changed.insert(number, what);
+    }
+
+    /// The nodes with changes after the first so many.
+    pub(in crate::graph) fn changed_after(&self, changes: u64) -> impl Iterator<Item = NodeId> {
+        self.changed.range(changes + 1..).flat_map(|(_, what)| match what {
+            Changed::Parameter(parameter) => self.followers(*parameter),
+            Changed::Node(node) => vec![*node],
+            Changed::Group(group) => self.group(*group).map_or_else(Vec::new, |group| group.nodes.clone()),
+        })
     }
 
     /// The nodes with an argument that follows a parameter; those of a group also where another of

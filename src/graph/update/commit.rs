@@ -70,33 +70,32 @@ impl ExecutableGraph {
     /// command for.
     pub fn update<'a>(&self, nodes: impl Handles<'a, Node>) -> Result<()> {
         self.check_updatable()?;
-        let mut nodes = nodes.handles().peekable();
-        let Some(first) = nodes.peek() else { return Ok(()) };
+        let nodes: Vec<&Node> = nodes.handles().collect();
+        let Some(first) = nodes.first() else { return Ok(()) };
         let graph = first.graph();
         if graph.id() != self.inner().graph {
             return Err(self.at(foreign(first)));
         }
         self.locked(|state| {
             let mut source = graph.state();
-            let changes = source.dynamics.changes().count();
-            let chosen = self.choose(state, &mut source, graph, nodes)?;
+            let chosen = self.choose(state, &mut source, graph, &nodes)?;
             let before = self.commit(state, chosen)?;
-            self.note_seen(changes);
+            self.note_updated(state, &source.dynamics, &nodes);
             Ok(before)
         })
     }
 
     /// What is to be done for nodes.
-    fn choose<'a>(
+    fn choose(
         &self,
         state: &State,
         source: &mut graph::State,
         graph: &Arc<GraphInner>,
-        nodes: impl Iterator<Item = &'a Node>,
+        nodes: &[&Node],
     ) -> Result<Chosen> {
         let (flat, places) = (self.flat(), self.places());
         let mut chosen = Chosen::default();
-        chosen.values.reserve(nodes.size_hint().0);
+        chosen.values.reserve(nodes.len());
         for node in nodes {
             if !Arc::ptr_eq(node.graph(), graph) {
                 return Err(foreign(node));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::command::{Command, CommandKind};
 use crate::graph::model::builder::{NodeSource, sealed};
-use crate::graph::model::dynamics::{Alternative, GroupId};
+use crate::graph::model::dynamics::{Alternative, Changed, GroupId};
 use crate::graph::model::graph::{GraphInner, State};
 use crate::graph::model::insert::Origin;
 use crate::graph::model::node::{Node, NodeData};
@@ -104,7 +104,7 @@ impl DynamicCommandGroup {
         }
         let mut state = self.graph.state();
         state.activate(self.id, index);
-        state.dynamics.note_change();
+        state.dynamics.note_change(Changed::Group(self.id));
         Ok(())
     }
 }

@@ -1,8 +1,9 @@
 //! Changes of one node (section 7.4.1), and of its whole command.
 
 use crate::command::{Command, CommandKind};
+use crate::graph::model::dynamics::Changed;
 use crate::graph::model::insert::Origin;
-use crate::{Error, NdRange, Node, NodeType, Range, Result};
+use crate::{Error, LaunchRange, NdRange, Node, NodeType, Range, Result};
 
 impl Node {
     /// Gives a kernel that was added with a plain range another one. An offset stays.
@@ -32,8 +33,8 @@ impl Node {
     /// # Errors
     /// As [`update_range`](Self::update_range); and when one has work-groups of a given size and
     /// the other has not.
-    pub fn update_nd_range(&self, range: impl Into<NdRange>) -> Result<()> {
-        let range = range.into();
+    pub fn update_nd_range(&self, range: impl LaunchRange) -> Result<()> {
+        let range = range.nd_range();
         self.set_range(|current| {
             match (current.local(), range.local()) {
                 (Some(_), None) => {
@@ -73,7 +74,7 @@ impl Node {
                     *range = to;
                 }
             });
-            state.dynamics.note_change();
+            state.dynamics.note_change(owner.into());
             Ok(())
         };
         set().map_err(|error| graph.at(error.at(format!("node {}", self.index()))))
@@ -112,7 +113,7 @@ impl Node {
                     .remedy("make another command of the group active"));
             }
             let before = state.replace(self.id(), kind);
-            state.dynamics.note_change();
+            state.dynamics.note_change(Changed::Node(self.id()));
             drop(state);
             drop(before);
             Ok(())

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use bytemuck::NoUninit;
 
 use crate::command::{Argument, CommandKind, Given, Parameter, Place, Value, newest};
+use crate::graph::model::dynamics::Changed;
 use crate::graph::model::graph::GraphInner;
 use crate::graph::model::insert::check_part;
 use crate::memory::{KernelPointer, KernelPointerMut, Pointer, UsmKind, pointer};
@@ -85,10 +86,10 @@ impl<V: DynamicValue> DynamicParameter<V> {
     pub fn update(&self, value: impl Borrow<V>) -> Result<()> {
         let value = value.borrow().argument();
         // Commands that are committed at once get their values at once, too.
-        let state = self.graph.state();
+        let mut state = self.graph.state();
         self.check(&state, &value).map_err(|error| self.graph.at(error.at("dynamic parameter")))?;
         let before = self.parameter.set(value);
-        state.dynamics.note_change();
+        state.dynamics.note_change(Changed::Parameter(self.parameter.id()));
         drop(state);
         drop(before);
         Ok(())
