@@ -92,6 +92,9 @@
 //! need USM (`cl_intel_unified_shared_memory`) and a little-endian host.
 //!
 //! # Features
+//! - `opencl3`: `From` and `TryFrom` between the objects of this library and of the crate
+//!   [`opencl3`](https://docs.rs/opencl3). A release that needs another minor version of it is a
+//!   major release.
 //! - `record`: the module `oclave::record` counts and can fail every OpenCL call, for tests of
 //!   leaks, call counts and error paths. Off, it costs nothing.
 //! - `test-kernels`: compiles this repository's own kernels; of no use elsewhere.
@@ -112,6 +115,8 @@ mod if_device;
 mod image;
 mod include_kernels;
 mod memory;
+#[cfg(feature = "opencl3")]
+mod opencl3;
 mod program;
 mod queue;
 mod runtime;
@@ -127,8 +132,8 @@ pub use bytemuck;
 pub use half;
 
 pub use command::{
-    Advice, Command, Contents, CopyFrom, CopyTo, Handler, KernelCall, KernelLocal, KernelValue, Local,
-    Memory, NativeKernel, NdRange, Range, RawArgument, TaskResult,
+    Advice, Command, Contents, CopyFrom, CopyTo, Handler, KernelCall, KernelLocal, KernelValue, LaunchRange,
+    Local, Memory, NativeKernel, NdRange, Range, RawArgument, TaskResult,
 };
 pub use context::{Context, ContextBuilder};
 pub use device_global::{

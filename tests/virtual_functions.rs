@@ -7,7 +7,9 @@ mod common;
 
 use common::{setting, single};
 use oclave::usm::Shared;
-use oclave::{Command, Graph, KernelCall, Local, NdRange, Queue, Range, ReplayStrategy, UsmSlice};
+use oclave::{
+    Command, Graph, KernelCall, LaunchRange, Local, NdRange, Queue, Range, ReplayStrategy, UsmSlice,
+};
 
 mod optimised {
     oclave::include_kernels!("virtual_functions");
@@ -21,7 +23,7 @@ mod bases {
 
 /// Runs a kernel for `n` items and gives what it wrote.
 #[track_caller]
-fn ints(queue: &Queue, out: &UsmSlice<i32, Shared>, range: impl Into<NdRange>, call: KernelCall) -> Vec<i32> {
+fn ints(queue: &Queue, out: &UsmSlice<i32, Shared>, range: impl LaunchRange, call: KernelCall) -> Vec<i32> {
     queue.parallel_for(range, call).unwrap().wait().unwrap();
     out.read().unwrap().to_vec()
 }

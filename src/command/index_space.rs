@@ -1,6 +1,6 @@
 //! The check of an index space against what a kernel and its device take.
 
-use super::{NdRange, Range};
+use super::NdRange;
 use crate::driver::Limits;
 use crate::driver::launch::WorkSize;
 use crate::program::ReadyKernel;
@@ -25,17 +25,25 @@ pub(super) fn check(range: &NdRange, kernel: &ReadyKernel) -> Result<Option<Work
     check_against(range, Demands { required, max_work_group_size }, &kernel.device().capabilities().limits)
 }
 
+/// The check that needs no kernel: dimensions, and groups that have work-items.
+pub(super) fn check_form(range: &NdRange) -> Result<()> {
+    let dimensions = range.global().dimensions();
+    for (what, sizes) in [("work-group", range.local()), ("offset", range.offset())] {
+        if let Some(sizes) = sizes.filter(|sizes| sizes.dimensions() != dimensions) {
+            let other = sizes.dimensions();
+            return Err(bad(format!("the range has {dimensions} dimensions, its {what} has {other}")));
+        }
+    }
+    match range.local() {
+        Some(local) if local.is_empty() => Err(no_work_item(local.sizes())),
+        _ => Ok(()),
+    }
+}
+
 fn check_against(range: &NdRange, demands: Demands, limits: &Limits) -> Result<Option<WorkSize>> {
+    check_form(range)?;
     let global = range.global();
     let dimensions = global.dimensions();
-    let same_dimensions = |what: &str, sizes: Option<Range>| match sizes {
-        Some(sizes) if sizes.dimensions() != dimensions => {
-            Err(bad(format!("the range has {dimensions} dimensions, its {what} has {}", sizes.dimensions())))
-        }
-        _ => Ok(()),
-    };
-    same_dimensions("work-group", range.local())?;
-    same_dimensions("offset", range.offset())?;
     let local = match (range.local(), demands.required) {
         (Some(local), _) => Some(local.sizes()),
         (None, Some(required)) => Some(required.map(|size| size as usize)),
@@ -86,7 +94,7 @@ fn check_group(local: [usize; 3], dimensions: usize, demands: Demands, limits: &
         }
     }
     if local.contains(&0) {
-        return Err(bad(format!("work-groups of {local:?} have no work-item")));
+        return Err(no_work_item(local));
     }
     if local.iter().zip(limits.max_work_item_sizes).any(|(size, max)| *size > max) {
         return Err(bad(format!(
@@ -102,6 +110,10 @@ fn check_group(local: [usize; 3], dimensions: usize, demands: Demands, limits: &
         )));
     }
     Ok(())
+}
+
+fn no_work_item(local: [usize; 3]) -> Error {
+    bad(format!("work-groups of {local:?} have no work-item"))
 }
 
 fn bad(message: String) -> Error {

@@ -48,7 +48,7 @@ pub(crate) use parameter::{Binding, Follows, Given, Parameter, newest, newest_of
 pub use place::{Contents, CopyFrom, CopyTo, Memory};
 pub(crate) use place::{HostData, Place, Placed};
 pub(crate) use prepare::Prepared;
-pub use range::{NdRange, Range};
+pub use range::{LaunchRange, NdRange, Range};
 pub(crate) use recording::{Recorder, Recording};
 pub(crate) use submit::{settled, submit, submit_prepared, with_slice};
 pub(crate) use task::HostTask;
@@ -56,7 +56,7 @@ pub use task::TaskResult;
 pub use values::{KernelLocal, KernelValue, RawArgument};
 
 use crate::driver::host::{HostSink, HostSource};
-use crate::driver::native::{EventHandle, Submission};
+use crate::driver::native::{EventHandle, KernelHandle, Submission};
 use crate::memory::buffer::Requirement;
 use crate::memory::{AsyncSource, HostTarget};
 use crate::{Event, ExecutableGraph, Handles, TaskAccess};
@@ -126,8 +126,8 @@ impl Command {
 
     /// Runs a kernel over a range: a number of work-items (`1000`, [`Range`], `[640, 480]`) or an
     /// [`NdRange`]. An empty range runs nothing and keeps its place in the order.
-    pub fn parallel_for(range: impl Into<NdRange>, call: KernelCall) -> Self {
-        Self::new(CommandKind::Kernel { range: range.into(), call })
+    pub fn parallel_for(range: impl LaunchRange, call: KernelCall) -> Self {
+        Self::new(CommandKind::Kernel { range: range.nd_range(), call })
     }
 
     /// Runs a kernel with one work-item.
@@ -275,6 +275,19 @@ impl Command {
     {
         let uses = uses.iter().map(|place| place.place(false)).collect();
         Self::new(CommandKind::Native(NativeCommand::new(uses, enqueue)))
+    }
+
+    /// Runs a kernel object of OpenCL with the arguments that are set, in place of a command of the
+    /// library. `uses` is the memory behind these arguments, as for [`Command::native`]. What the
+    /// driver refuses is an error when the command is put on its queue.
+    ///
+    /// # Safety
+    /// As for [`Command::native`]. The device and the kernel take the range. Nobody sets arguments of the kernel, or releases memory that they
+    /// name, until the command has ended: in a graph, until its executables are gone.
+    #[expect(unsafe_code, reason = "the caller promises what nobody can check; nothing unsafe is done here")]
+    pub unsafe fn native_kernel(kernel: KernelHandle, range: impl LaunchRange, uses: &[&dyn Memory]) -> Self {
+        let uses = uses.iter().map(|place| place.place(false)).collect();
+        Self::new(CommandKind::Native(NativeCommand::of_kernel(uses, kernel, range.nd_range())))
     }
 
     /// Runs an executable graph, as one command (section 7.6.5, `handler::ext_oneapi_graph`). In a

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::task::caught;
-use super::{Argument, KernelCall, Place, launch};
+use super::{Argument, KernelCall, NdRange, Place, index_space, launch};
 use crate::driver::kernel::Kernel;
 use crate::driver::native::{Enqueue, EventHandle, KernelHandle, ProgramHandle, Submission, cl_kernel};
 use crate::program::ReadyKernel;
@@ -36,6 +36,17 @@ impl NativeCommand {
             outcome.unwrap_or_else(|panic| Err(refused().with_source(panic)))
         };
         Self { enqueue: Arc::new(enqueue), uses }
+    }
+
+    /// A kernel with its arguments set.
+    pub(super) fn of_kernel(uses: Vec<Place>, kernel: KernelHandle, range: NdRange) -> Self {
+        let [offset, local] = [range.offset(), range.local()].map(|sizes| sizes.map(|sizes| sizes.sizes()));
+        let sizes = [offset, Some(range.global().sizes()), local];
+        // PoCL 6.0 divides by a group size without a check.
+        Self::new(uses, move |to| {
+            index_space::check_form(&range)?;
+            kernel.enqueue(to, range.global().dimensions(), sizes)
+        })
     }
 
     /// The places that it uses.

@@ -156,3 +156,33 @@ impl<R: Into<Range>> From<R> for NdRange {
         Self { global: global.into(), local: None, offset: None }
     }
 }
+
+/// What a kernel can be launched over: a number of work-items (`1000`), `[x, y]`, `[x, y, z]`, a
+/// [`Range`] or an [`NdRange`].
+#[diagnostic::on_unimplemented(
+    message = "a kernel cannot be launched over `{Self}`",
+    label = "expected a number of work-items",
+    note = "it takes a `usize`, `[usize; 2]` or `[usize; 3]` (`get_global_id(0)` comes first), a `Range` or an `NdRange`",
+    note = "other integers are converted with `usize::try_from`"
+)]
+pub trait LaunchRange: sealed::Sealed {
+    #[doc(hidden)]
+    fn nd_range(self) -> NdRange;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! launch_ranges {
+    ($($ty:ty),*) => {$(
+        impl sealed::Sealed for $ty {}
+        impl LaunchRange for $ty {
+            fn nd_range(self) -> NdRange {
+                self.into()
+            }
+        }
+    )*};
+}
+
+launch_ranges!(usize, [usize; 1], [usize; 2], [usize; 3], Range, NdRange);

@@ -8,7 +8,7 @@ use super::Order;
 use crate::command::{self, Handler, Recording, TaskResult};
 use crate::driver::queue::{self as driver, Properties};
 use crate::{
-    Command, Context, Device, Error, Event, ExecutableGraph, Handles, KernelCall, NdRange, Result,
+    Command, Context, Device, Error, Event, ExecutableGraph, Handles, KernelCall, LaunchRange, Result,
     TaskAccess, runtime,
 };
 
@@ -164,7 +164,7 @@ impl Queue {
     ///   accesses it.
     /// - [`Build`](crate::ErrorKind::Build) and others when the kernel's program is built for the
     ///   first time.
-    pub fn parallel_for(&self, range: impl Into<NdRange>, call: KernelCall) -> Result<Event> {
+    pub fn parallel_for(&self, range: impl LaunchRange, call: KernelCall) -> Result<Event> {
         self.submit(Command::parallel_for(range, call))
     }
 

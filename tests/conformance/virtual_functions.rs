@@ -3,7 +3,7 @@
 
 use oclave::mask::Mask;
 use oclave::usm::Shared;
-use oclave::{Aspects, Buffer, Context, ErrorKind, KernelCall, Local, NdRange, Queue, UsmSlice};
+use oclave::{Aspects, Buffer, Context, ErrorKind, KernelCall, LaunchRange, Local, NdRange, Queue, UsmSlice};
 
 use super::common::{setting, single};
 use super::support::{output_of, speaks};
@@ -17,7 +17,7 @@ use kernels::virtual_functions as vf;
 #[track_caller]
 fn ints<const N: usize>(
     queue: &Queue,
-    range: impl Into<NdRange>,
+    range: impl LaunchRange,
     call: impl FnOnce(&UsmSlice<i32, Shared>) -> KernelCall,
 ) -> [i32; N] {
     let out = queue.context().alloc_shared::<i32>(N).unwrap();

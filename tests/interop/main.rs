@@ -10,6 +10,7 @@ mod common;
 mod events;
 mod memory_objects;
 mod opencl;
+mod opencl3_objects;
 #[path = "../../benches/raw/mod.rs"]
 mod raw;
 mod trust;

@@ -8,6 +8,8 @@ pub(crate) mod event;
 pub(crate) mod kernel;
 pub(crate) mod mem;
 pub mod native;
+#[cfg(feature = "opencl3")]
+mod opencl3;
 pub(crate) mod program;
 pub(crate) mod queue;
 pub(crate) mod spin;

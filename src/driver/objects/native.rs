@@ -128,6 +128,31 @@ handles! {
     MemHandle: cl_mem, clRetainMemObject, clReleaseMemObject;
 }
 
+impl KernelHandle {
+    /// Enqueues it with the arguments that are set. Sizes have as many entries as `dimensions`.
+    pub(crate) fn enqueue(
+        &self,
+        to: &Submission<'_>,
+        dimensions: usize,
+        [offset, global, local]: [Option<[usize; 3]>; 3],
+    ) -> Result<EventHandle> {
+        let sizes =
+            |sizes: &Option<[usize; 3]>| sizes.as_ref().map_or(std::ptr::null(), |list| list.as_ptr());
+        let mut event = std::ptr::null_mut();
+        // SAFETY: kernel, queue and events are alive; OpenCL has at most three dimensions, and
+        // refuses others before it reads the sizes. Whoever made the command has promised the rest.
+        unsafe {
+            let (offset, global, local) = (sizes(&offset), sizes(&global), sizes(&local));
+            let dimensions = dimensions as u32;
+            let (queue, wait) = (to.queue, to.wait);
+            self.api.clEnqueueNDRangeKernel(
+                queue, self.raw, dimensions, offset, global, local, wait, &mut event,
+            )?;
+            EventHandle::from_raw(event)
+        }
+    }
+}
+
 /// Unified shared memory that the caller allocated, with functions of
 /// `cl_intel_unified_shared_memory`.
 #[derive(Debug)]
