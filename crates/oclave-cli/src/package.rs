@@ -67,8 +67,9 @@ impl Package {
 
 /// Builds a package, and gives the programs that its build script told of, with their Rust files.
 fn built(package: &str) -> Result<Vec<(String, PathBuf)>, Failure> {
-    let id = cargo(&["pkgid", "--package", package])?;
     let messages = cargo(&["build", "--package", package, "--message-format=json-render-diagnostics"])?;
+    // Behind the build, as it needs a Cargo.lock.
+    let id = cargo(&["pkgid", "--package", package])?;
     let mut programs = Vec::new();
     for message in messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
         let is_wanted = message.get("reason").and_then(Value::as_str) == Some("build-script-executed")

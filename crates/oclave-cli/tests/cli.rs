@@ -211,6 +211,10 @@ fn images_of_a_package_are_found() {
         (output.status.code(), text(&output.stdout), text(&output.stderr))
     };
     let (code, out, error) = run(&["dump", "--package", "app"]);
+    if error.contains("does not start: No such file") {
+        println!("skipped: cargo is not there: {error}");
+        return;
+    }
     assert_eq!(code, Some(0), "{error}");
     let (a, b, c) = (out.find("one.a"), out.find("one.b"), out.find("two.c"));
     assert!(a.is_some() && a < b && b < c && !out.contains("stale"), "{out}");
@@ -218,7 +222,7 @@ fn images_of_a_package_are_found() {
     assert!(out.contains("two.c") && !out.contains("one."), "{out}{error}");
     for (arguments, part) in [
         (&["dump", "--package", "app", "--program", "three"][..], "compiles no kernels named `three`"),
-        (&["dump", "--package", "nobody"], "pkgid"),
+        (&["dump", "--package", "nobody"], "`cargo build --package nobody"),
         (
             &["aot", "--package", "app", "--target", "nvidia", "--out", "x"],
             "choose one with --program: one, two",
