@@ -12,7 +12,7 @@ use std::path::Path;
 use common::{device, queue};
 use oclave::mask::Mask;
 use oclave::record::Session;
-use oclave::{Aspects, Device, Error, ErrorKind, KernelBundle};
+use oclave::{Aspects, Device, Error, ErrorKind, KernelBundle, Local};
 use oclave_image::DeviceImage;
 
 mod kernels {
@@ -26,7 +26,7 @@ mod classes {
 mod ahead {
     oclave::include_kernels!("ahead");
 }
-use kernels::{optional_features, required_sub_groups};
+use kernels::{generic_pointers, optional_features, required_sub_groups};
 
 #[track_caller]
 fn assert_refused(error: &Error, parts: &[&str]) {
@@ -174,4 +174,25 @@ fn images(program: &str) -> Vec<DeviceImage> {
         .collect();
     paths.sort();
     paths.iter().map(|path| DeviceImage::from_bytes(&std::fs::read(path).unwrap()).unwrap()).collect()
+}
+
+/// Without the generic address space, such pointers are integers that say where they point to.
+#[test]
+fn generic_pointers_in_memory_are_followed() {
+    let Some(device) = device() else { return };
+    for mask in [Mask::empty(), Mask::GENERIC_POINTER] {
+        let queue = queue(&device.masked(mask));
+        let memory = queue.context().alloc_device::<i8>(64).unwrap();
+        let out = queue.context().alloc_device::<i32>(15).unwrap();
+        let expected = [
+            [101, 201, 10_312, 3, 21, 52, 50, 51, 0, 0, 1, 52, 75, 3, 81],
+            [101, 201, 10_423, 4, 21, 51, 52, 50, 0, 1, 1, 1, 75, 3, 81],
+        ];
+        for (which, expected) in expected.iter().enumerate() {
+            queue.fill(&out, 0).unwrap();
+            let call = generic_pointers::follow_generic_pointers(&memory, Local::new(2), &out, which as i32);
+            queue.single_task(call).unwrap();
+            assert_eq!(queue.read(&out).unwrap(), expected, "{which}, without {mask}");
+        }
+    }
 }

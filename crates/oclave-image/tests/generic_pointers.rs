@@ -1,5 +1,6 @@
-//! Generic pointers on devices without the generic address space: resolved, or refused with
-//! function and pointer named.
+//! Generic pointers on devices without the generic address space: resolved, tagged, or refused with
+//! function and pointer named. What kernels compute with them is in `tests/optional_features.rs` of
+//! `oclave`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod support;
@@ -136,41 +137,105 @@ fn casts_back_are_what_was_cast() {
     assert!(!legal.instructions().any(|i| i.is(Op::GenericCastToPtr) || i.is(Op::GenericCastToPtrExplicit)));
 }
 
+fn count(module: &Module, op: Op) -> usize {
+    module.instructions().filter(|i| i.is(op)).count()
+}
+
 #[test]
-fn what_is_loaded_from_memory_is_refused_by_name() {
+fn what_is_loaded_from_memory_is_global_where_nothing_else_is_stored() {
     let module = module(
         &[
-            o(Op::PtrCastToGeneric, &[9, 30, 21]),
+            o(Op::PtrCastToGeneric, &[9, 30, 22]),
             o(Op::FunctionCall, &[1, 32, 40, 30]),
             o(Op::Load, &[9, 42, 23, 2, 8]),
             o(Op::Store, &[42, 12, 2, 4]),
         ],
         &store(),
     );
-    let what = refused(&module);
-    assert!(what.contains("`next`") && what.contains("loaded from memory"), "{what}");
+    let legal = legal(&module);
+    assert_eq!(count(&legal, Op::ConvertUToPtr), 1);
+    assert_eq!(count(&legal, Op::BranchConditional), 0);
 }
 
 #[test]
-fn pointers_into_several_address_spaces_are_refused() {
+fn what_is_loaded_from_memory_says_where_it_points_to() {
+    let module = module(
+        &[
+            o(Op::PtrCastToGeneric, &[9, 30, 22]),
+            o(Op::Store, &[23, 30, 2, 8]),
+            o(Op::Load, &[9, 42, 23, 2, 8]),
+            o(Op::Load, &[3, 44, 42, 2, 4]),
+            o(Op::FunctionCall, &[1, 45, 40, 42]),
+            o(Op::Store, &[42, 44, 2, 4]),
+        ],
+        &store(),
+    );
+    let legal = legal(&module);
+    // The load, the store, and the store in the function.
+    assert_eq!(count(&legal, Op::BranchConditional), 3);
+    assert_eq!(count(&legal, Op::Phi), 1);
+    assert_eq!(functions(&legal), 2);
+}
+
+#[test]
+fn what_a_clone_loads_has_an_id_of_its_own() {
+    let call = |result, pointer| o(Op::FunctionCall, &[1, result, 40, pointer]);
     let module = module(
         &[
             o(Op::PtrCastToGeneric, &[9, 30, 21]),
             o(Op::PtrCastToGeneric, &[9, 31, 22]),
-            o(Op::Undef, &[9, 36]),
+            o(Op::Store, &[23, 31, 2, 8]),
+            o(Op::Load, &[9, 42, 23, 2, 8]),
+            call(32, 30),
+            call(33, 31),
+            call(34, 42),
+        ],
+        &[o(Op::Load, &[3, 46, 41, 2, 4]), o(Op::Store, &[41, 46, 2, 4])],
+    );
+    // The clone that is given the tagged pointer is not the first.
+    assert_eq!(functions(&legal(&module)), 4);
+}
+
+#[test]
+fn pointers_into_several_address_spaces_meet() {
+    let module = module(
+        &[
+            o(Op::PtrCastToGeneric, &[9, 30, 21]),
+            o(Op::PtrCastToGeneric, &[9, 31, 22]),
             o(Op::Branch, &[37]),
             o(Op::Label, &[37]),
+            // Null in the first turn: `38` ends in a block of its own.
             o(Op::Phi, &[9, 42, 30, 24, 31, 38]),
-            o(Op::Store, &[42, 12, 2, 4]),
+            o(Op::Phi, &[9, 46, 13, 24, 42, 38]),
             o(Op::Switch, &[12, 39, 1, 38]),
             o(Op::Label, &[38]),
+            o(Op::Store, &[42, 12, 2, 4]),
+            o(Op::CopyMemory, &[46, 42, 2, 4]),
             o(Op::Branch, &[37]),
             o(Op::Label, &[39]),
         ],
         &store(),
     );
+    let legal = legal(&module);
+    // One for the store, three for the four ways of the copy.
+    assert_eq!(count(&legal, Op::BranchConditional), 4);
+    assert_eq!(count(&legal, Op::CopyMemory), 4);
+}
+
+#[test]
+fn pointers_that_are_made_of_integers_are_refused_by_name() {
+    let module = module(
+        &[
+            o(Op::PtrCastToGeneric, &[9, 30, 21]),
+            o(Op::FunctionCall, &[1, 32, 40, 30]),
+            o(Op::Load, &[9, 46, 23, 2, 8]),
+            o(Op::ConvertUToPtr, &[9, 42, 12]),
+            o(Op::Store, &[42, 12, 2, 4]),
+        ],
+        &store(),
+    );
     let what = refused(&module);
-    assert!(what.contains("several address spaces"), "{what}");
+    assert!(what.contains("`next`") && what.contains("made of an integer"), "{what}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::uses::{TAGGED, View};
 use crate::spirv::{Definitions, Instruction, Op, StorageClass, Type, TypeTable};
 use crate::{ImageError, Result};
 
@@ -11,7 +12,7 @@ pub(super) type Key = (u32, Vec<u32>);
 /// Where a generic pointer points to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Space {
-    /// A storage class.
+    /// A storage class, or [`TAGGED`].
     Class(u32),
     /// Nowhere: null, or undefined.
     Null,
@@ -20,7 +21,7 @@ enum Space {
 /// What is known of a clone.
 #[derive(Debug, Default)]
 pub(super) struct Clone {
-    /// The storage class of each generic value that the function defines.
+    /// The storage class, or [`TAGGED`], of each generic value that the function defines.
     pub(super) classes: HashMap<u32, u32>,
     /// That of its result, if it is generic.
     pub(super) result: Option<u32>,
@@ -33,6 +34,8 @@ pub(super) struct Inferred<'m> {
     pub(super) constants: HashMap<u32, u32>,
     /// The clones that are called, in the order of the functions.
     pub(super) clones: BTreeMap<Key, Clone>,
+    /// The address spaces that tagged pointers may have, global memory last.
+    pub(super) tags: Vec<u32>,
 }
 
 struct Inference<'a, 'm> {
@@ -57,6 +60,7 @@ pub(super) fn infer<'m>(definitions: &'m Definitions<'m>) -> Result<Inferred<'m>
         open: BTreeSet::new(),
     };
     inference.find_constants();
+    inference.check_constants()?;
     let whole: Vec<u32> = inference.functions.keys().copied().collect();
     for function in whole {
         // Functions with generic parameters exist as far as they are called.
@@ -64,8 +68,9 @@ pub(super) fn infer<'m>(definitions: &'m Definitions<'m>) -> Result<Inferred<'m>
             inference.visit(&(function, Vec::new()))?;
         }
     }
+    let tags = inference.tags();
     let Inference { types, constants, clones, .. } = inference;
-    Ok(Inferred { types, constants, clones })
+    Ok(Inferred { types, constants, clones, tags })
 }
 
 fn functions<'m>(definitions: &Definitions<'m>) -> BTreeMap<u32, Vec<Instruction<'m>>> {
@@ -97,7 +102,15 @@ pub(super) fn is_generic(types: &TypeTable<'_>, ty: Option<u32>) -> bool {
     ty.and_then(|ty| class_of(types, ty)) == Some(StorageClass::Generic as u32)
 }
 
-impl Inference<'_, '_> {
+fn join(a: Option<Space>, b: Option<Space>) -> Option<Space> {
+    match (a, b) {
+        (Some(Space::Class(a)), Some(Space::Class(b))) if a != b => Some(Space::Class(TAGGED)),
+        (Some(Space::Class(_)), _) | (_, None) => a,
+        _ => b,
+    }
+}
+
+impl<'m> Inference<'_, 'm> {
     fn is_generic_value(&self, id: u32) -> bool {
         is_generic(&self.types, self.definitions.type_of(id))
     }
@@ -165,14 +178,14 @@ impl Inference<'_, '_> {
         let mut changed = true;
         while std::mem::take(&mut changed) {
             for instruction in &body {
-                let found = self.look(key.0, &known, instruction)?;
+                let found = self.look(&known, instruction)?;
                 if instruction.is(Op::ReturnValue) {
                     let of = instruction.operand(0).filter(|id| self.is_generic_value(*id));
                     let space = of.and_then(|id| self.space(&known, id));
-                    result = self.join(key.0, of.unwrap_or(0), result, space)?;
+                    result = join(result, space);
                 }
                 let (Some(id), Some(space)) = (instruction.result_id(), found) else { continue };
-                let joined = self.join(key.0, id, known.get(&id).copied(), Some(space))?;
+                let joined = join(known.get(&id).copied(), Some(space));
                 if joined != known.get(&id).copied() {
                     known.extend(joined.map(|joined| (id, joined)));
                     changed = true;
@@ -188,6 +201,8 @@ impl Inference<'_, '_> {
         let returns = body.first().and_then(Instruction::result_type);
         let result = is_generic(&self.types, returns).then(|| class(&result.unwrap_or(Space::Null)));
         let classes: HashMap<u32, u32> = known.iter().map(|(id, space)| (*id, class(space))).collect();
+        let clone = Clone { classes, result };
+        self.check_uses(key.0, &body, &clone)?;
         // Calls of which an argument is always null were not looked at yet.
         for call in body.iter().filter(|i| i.is(Op::FunctionCall)) {
             if let Some(callee) = self.callee(call, &known, true) {
@@ -195,17 +210,12 @@ impl Inference<'_, '_> {
             }
         }
         self.open.remove(key);
-        self.clones.insert(key.clone(), Clone { classes, result });
+        self.clones.insert(key.clone(), clone);
         Ok(result)
     }
 
     /// Where the generic result of an instruction points to, as far as that is known.
-    fn look(
-        &mut self,
-        function: u32,
-        known: &HashMap<u32, Space>,
-        instruction: &Instruction<'_>,
-    ) -> Result<Option<Space>> {
+    fn look(&mut self, known: &HashMap<u32, Space>, instruction: &Instruction<'_>) -> Result<Option<Space>> {
         let generic = is_generic(&self.types, instruction.result_type());
         let operands = instruction.operands();
         match instruction.op() {
@@ -224,30 +234,16 @@ impl Inference<'_, '_> {
                 | Op::PtrAccessChain
                 | Op::InBoundsPtrAccessChain,
             ) => Ok(operands.first().and_then(|id| self.space(known, *id))),
-            Some(Op::Phi) => self.all(function, known, operands.iter().step_by(2)),
-            Some(Op::Select) => self.all(function, known, operands.iter().skip(1)),
+            Some(Op::Phi) => Ok(self.all(known, operands.iter().step_by(2))),
+            Some(Op::Select) => Ok(self.all(known, operands.iter().skip(1))),
             Some(Op::Undef) => Ok(Some(Space::Null)),
+            Some(Op::Load | Op::CompositeExtract) => Ok(Some(Space::Class(TAGGED))),
             _ => Ok(None),
         }
     }
 
-    fn all<'i>(
-        &self,
-        function: u32,
-        known: &HashMap<u32, Space>,
-        ids: impl Iterator<Item = &'i u32>,
-    ) -> Result<Option<Space>> {
-        ids.into_iter().try_fold(None, |all, id| self.join(function, *id, all, self.space(known, *id)))
-    }
-
-    fn join(&self, function: u32, id: u32, a: Option<Space>, b: Option<Space>) -> Result<Option<Space>> {
-        match (a, b) {
-            (Some(Space::Class(a)), Some(Space::Class(b))) if a != b => {
-                Err(self.refuse(function, id, "may point into several address spaces"))
-            }
-            (Some(Space::Class(_)), _) | (_, None) => Ok(a),
-            _ => Ok(b),
-        }
+    fn all<'i>(&self, known: &HashMap<u32, Space>, ids: impl Iterator<Item = &'i u32>) -> Option<Space> {
+        ids.into_iter().fold(None, |all, id| join(all, self.space(known, *id)))
     }
 
     /// The clone that is called; none while an argument is not known. `nulls`: what is null points
@@ -278,16 +274,7 @@ impl Inference<'_, '_> {
                 Some(Op::FunctionCall) if generic && !known.contains_key(&id) => {
                     return refuse("is returned by a function that is not known");
                 }
-                Some(Op::Load) if generic => {
-                    return refuse("is loaded from memory, where it could point anywhere");
-                }
                 Some(Op::ConvertUToPtr) if generic => return refuse("is made of an integer"),
-                Some(Op::Store) => {
-                    let value = instruction.operand(1).unwrap_or(0);
-                    if self.is_generic_value(value) {
-                        return Err(self.refuse(function, value, "is stored in memory"));
-                    }
-                }
                 _ if generic && !known.contains_key(&id) => {
                     return refuse("comes from where the compiler does not see");
                 }
@@ -302,16 +289,75 @@ impl Inference<'_, '_> {
         Ok(())
     }
 
+    fn view<'a>(&'a self, clone: &'a Clone) -> View<'a, 'm> {
+        View { definitions: self.definitions, types: &self.types, constants: &self.constants, clone }
+    }
+
+    /// Refuses what cannot be done with tagged pointers.
+    fn check_uses(&self, function: u32, body: &[Instruction<'_>], clone: &Clone) -> Result<()> {
+        let view = self.view(clone);
+        for instruction in body {
+            let uses = view.uses(instruction);
+            let tagged = clone.classes.get(&instruction.result_id().unwrap_or(0)) == Some(&TAGGED);
+            if uses.unknown {
+                let op = instruction.op().map(|op| format!("{op:?}")).unwrap_or_default();
+                let first = instruction.operands().iter().find(|id| view.is_generic_value(**id));
+                return Err(self.refuse(
+                    function,
+                    first.copied().unwrap_or(0),
+                    &format!("is used by Op{op}"),
+                ));
+            }
+            if self.types.pointer_bytes() != 8 && (tagged || !uses.integers.is_empty()) {
+                let id = instruction.result_id().unwrap_or(0);
+                return Err(self.refuse(function, id, "is in memory, for which addresses need 64 bits"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The address spaces of what becomes a tagged pointer.
+    fn tags(&self) -> Vec<u32> {
+        let mut found = BTreeSet::new();
+        for (key, clone) in &self.clones {
+            let view = self.view(clone);
+            for instruction in self.functions.get(&key.0).into_iter().flatten() {
+                let values = view.uses(instruction).integers;
+                let values = values.into_iter().filter_map(|place| instruction.word(place));
+                found.extend(values.map(|value| view.class(value)));
+            }
+        }
+        let global = StorageClass::CrossWorkgroup as u32;
+        found.retain(|class| *class != TAGGED && *class != global);
+        found.into_iter().chain([global]).collect()
+    }
+
+    /// Refuses initial values of module-scope variables that keep generic pointers.
+    fn check_constants(&self) -> Result<()> {
+        let module = self.definitions.module();
+        for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+            let keeps = matches!(
+                instruction.op(),
+                Some(Op::ConstantComposite | Op::SpecConstantComposite | Op::Variable)
+            );
+            // The first operand of a variable is no id.
+            let values = instruction.operands().iter().skip(usize::from(instruction.is(Op::Variable)));
+            let kept = values.into_iter().find(|id| self.constants.contains_key(id));
+            if let (true, Some(kept)) = (keeps, kept) {
+                return Err(self.refuse(0, *kept, "is part of an initial value"));
+            }
+        }
+        Ok(())
+    }
+
     fn refuse(&self, function: u32, pointer: u32, why: &str) -> ImageError {
         let name = |id: u32| {
             let found = self.definitions.module().names().find(|(named, _)| *named == id);
             found.map_or_else(|| format!("%{id}"), |(_, name)| name)
         };
         let pointer = if pointer == 0 { "one".to_owned() } else { format!("`{}`", name(pointer)) };
-        let what = format!(
-            "the generic address space: of function `{}`, generic pointer {pointer} {why}",
-            name(function)
-        );
+        let of = if function == 0 { String::new() } else { format!("of function `{}`, ", name(function)) };
+        let what = format!("the generic address space: {of}generic pointer {pointer} {why}");
         ImageError::DeviceLacks { what }
     }
 }

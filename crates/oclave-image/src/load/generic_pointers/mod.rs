@@ -3,11 +3,13 @@
 //!
 //! Each function is cloned for the address spaces of the generic pointers that it is called with.
 //! Within a clone, the address space of a pointer follows from where it comes from: an argument, a
-//! cast, another pointer. A pointer that comes from memory could point anywhere, so a kernel that
-//! follows one is refused.
+//! cast, another pointer. Where it does not follow, because a pointer comes from memory or from
+//! several address spaces, it is an integer with a tag, and each access asks the tag (`uses`).
 
+mod body;
 mod infer;
 mod rewrite;
+mod uses;
 
 use crate::Result;
 use crate::spirv::{Definitions, Module};

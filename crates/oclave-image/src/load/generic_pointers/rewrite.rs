@@ -3,21 +3,31 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::infer::{Clone, Inferred, Key, class_of, is_generic};
+use super::uses::{TAGGED, View};
 use crate::Result;
-use crate::spirv::{Decoration, Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass, Type};
+use crate::spirv::{
+    Capability, Decoration, Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass, Type,
+};
 
 /// OpenCL's memory semantics of the address spaces that generic pointers have.
-const WORKGROUP_MEMORY: u64 = 0x100;
-const CROSS_WORKGROUP_MEMORY: u64 = 0x200;
+pub(super) const WORKGROUP_MEMORY: u64 = 0x100;
+pub(super) const CROSS_WORKGROUP_MEMORY: u64 = 0x200;
 
-struct Rewrite<'a, 'm> {
-    definitions: &'m Definitions<'m>,
-    inferred: &'a Inferred<'m>,
-    new: Rewriter<'m>,
+pub(super) struct Rewrite<'a, 'm> {
+    pub(super) definitions: &'m Definitions<'m>,
+    pub(super) inferred: &'a Inferred<'m>,
+    pub(super) new: Rewriter<'m>,
     /// The ids of the clones.
     functions: HashMap<&'a Key, u32>,
-    /// Constants that are the same as what they were cast from.
-    constants: HashMap<u32, u32>,
+    /// What takes the place of ids: of casts of constants, what was cast; of types of generic
+    /// pointers, the integer that is tagged.
+    aliases: HashMap<u32, u32>,
+    /// The other types of pointers, by storage class and pointee.
+    pointers: HashMap<(u32, u32), u32>,
+    /// Values that are tagged in functions which keep their ids.
+    tagged: HashSet<u32>,
+    /// The type of tagged pointers.
+    pub(super) word: u32,
 }
 
 /// # Errors
@@ -28,10 +38,17 @@ pub(super) fn rewrite<'m>(definitions: &'m Definitions<'m>, inferred: &Inferred<
         inferred,
         new: Rewriter::new(definitions),
         functions: HashMap::new(),
-        constants: HashMap::new(),
+        aliases: HashMap::new(),
+        pointers: HashMap::new(),
+        tagged: HashSet::new(),
+        word: 0,
     };
+    // Before the copied ones: that of tagged pointers may be the first.
+    rewrite.new.capability(Capability::Int64);
+    rewrite.word = rewrite.new.int_type(64);
     rewrite.number_functions();
     rewrite.find_constants();
+    rewrite.find_types();
     let module = definitions.module();
     let gone = rewrite.gone(module);
     let mut body = Vec::new();
@@ -48,6 +65,11 @@ pub(super) fn rewrite<'m>(definitions: &'m Definitions<'m>, inferred: &Inferred<
         match instruction.op() {
             Some(Op::Name | Op::Decorate | Op::DecorateId) if gone.contains(&target) => {}
             Some(Op::Decorate) if rewrite.is_linkage_of_a_clone(&instruction) => {}
+            // What is said of pointers need not be allowed of integers.
+            Some(Op::Decorate) if rewrite.tagged.contains(&target) => {
+                decorations.entry(target).or_default().push(instruction);
+            }
+            Some(Op::Capability) if target == Capability::Int64 as u32 => {}
             Some(Op::Decorate) => {
                 decorations.entry(target).or_default().push(instruction);
                 rewrite.new.copy(&instruction);
@@ -64,8 +86,29 @@ impl<'a, 'm> Rewrite<'a, 'm> {
         let mut last = 0;
         for key in self.inferred.clones.keys() {
             let id = if key.0 == last { self.new.fresh_id() } else { key.0 };
+            if id == key.0 {
+                self.tagged.extend(tagged_values(self.inferred.clones.get(key)));
+            }
             last = key.0;
             self.functions.insert(key, id);
+        }
+    }
+
+    fn find_types(&mut self) {
+        let module = self.definitions.module();
+        for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+            let Some(id) = instruction.result_id().filter(|_| instruction.is(Op::TypePointer)) else {
+                continue;
+            };
+            match self.inferred.types.ty(id) {
+                Some(Type::Pointer { class: TAGGED, .. }) => {
+                    self.aliases.insert(id, self.word);
+                }
+                Some(Type::Pointer { class, pointee }) => {
+                    self.pointers.entry((class, pointee)).or_insert(id);
+                }
+                _ => {}
+            }
         }
     }
 
@@ -75,14 +118,14 @@ impl<'a, 'm> Rewrite<'a, 'm> {
             if let &[op, from, ..] = constant.operands()
                 && op == Op::PtrCastToGeneric as u32
             {
-                self.constants.insert(*id, from);
+                self.aliases.insert(*id, from);
             }
         }
     }
 
-    /// What the new module does not define: casts, and functions that nothing calls.
+    /// What the new module does not define: casts, types, and functions that nothing calls.
     fn gone(&self, module: &Module) -> HashSet<u32> {
-        let mut gone: HashSet<u32> = self.constants.keys().copied().collect();
+        let mut gone: HashSet<u32> = self.aliases.keys().copied().collect();
         let cloned: HashSet<u32> = self.inferred.clones.keys().map(|key| key.0).collect();
         let mut function = 0;
         for instruction in module.instructions() {
@@ -91,15 +134,13 @@ impl<'a, 'm> Rewrite<'a, 'm> {
                 Some(Op::FunctionEnd) => function = 0,
                 _ => {}
             }
-            let is_cast = matches!(
-                instruction.op(),
-                Some(
-                    Op::PtrCastToGeneric
-                        | Op::GenericCastToPtr
-                        | Op::GenericCastToPtrExplicit
-                        | Op::GenericPtrMemSemantics
-                )
-            );
+            let is_cast = match instruction.op() {
+                Some(Op::PtrCastToGeneric) => true,
+                Some(Op::GenericCastToPtr | Op::GenericCastToPtrExplicit | Op::GenericPtrMemSemantics) => {
+                    !instruction.operand(0).is_some_and(|id| self.tagged.contains(&id))
+                }
+                _ => false,
+            };
             if function != 0 && (is_cast || !cloned.contains(&function)) {
                 gone.extend(instruction.result_id());
             }
@@ -118,39 +159,52 @@ impl<'a, 'm> Rewrite<'a, 'm> {
                 .any(|(key, clone)| key.0 == target && !(key.1.is_empty() && clone.result.is_none()))
     }
 
-    fn constant(&self, mut id: u32) -> u32 {
-        while let Some(from) = self.constants.get(&id) {
-            id = *from;
+    fn alias(&self, mut id: u32) -> u32 {
+        while let Some(instead) = self.aliases.get(&id) {
+            id = *instead;
         }
         id
     }
 
-    /// The pointer type of another storage class.
-    fn retyped(&mut self, ty: u32, class: u32) -> u32 {
+    /// The pointer type of another storage class, or the type of tagged pointers.
+    pub(super) fn retyped(&mut self, ty: u32, class: u32) -> u32 {
         match self.inferred.types.ty(ty) {
-            Some(Type::Pointer { pointee, .. }) => self.new.intern(Op::TypePointer, &[class, pointee]),
+            Some(Type::Pointer { .. }) if class == TAGGED => self.word,
+            Some(Type::Pointer { pointee, .. }) => match self.pointers.get(&(class, pointee)) {
+                Some(known) => *known,
+                None => {
+                    let ty = self.new.intern(Op::TypePointer, &[class, self.alias(pointee)]);
+                    self.pointers.insert((class, pointee), ty);
+                    ty
+                }
+            },
             _ => ty,
         }
     }
 
     fn module_scope(&mut self, instruction: &Instruction<'m>) {
         let id = instruction.result_id().unwrap_or(0);
-        if self.constants.contains_key(&id) {
+        let mut names_another = false;
+        instruction.visit_ids(self.definitions, |index, role| {
+            let named = instruction.word(index).unwrap_or(0);
+            names_another |= matches!(role, Role::Id | Role::ResultType) && self.aliases.contains_key(&named);
+        });
+        let is_gone = match instruction.op() {
+            Some(Op::TypeForwardPointer) => {
+                instruction.operand(0).is_some_and(|id| self.aliases.contains_key(&id))
+            }
+            // That of each function is made anew, as equal ones must be one.
+            Some(Op::TypeFunction) => names_another,
+            _ => self.aliases.contains_key(&id),
+        };
+        if is_gone {
             return;
         }
         let class = self.inferred.constants.get(&id).copied();
-        let names_another = {
-            let mut any = false;
-            instruction.visit_ids(self.definitions, |index, role| {
-                let named = instruction.word(index).unwrap_or(0);
-                any |= role == Role::Id && self.constants.contains_key(&named);
-            });
-            any
-        };
         let (Some(op), true) = (instruction.op(), class.is_some() || names_another) else {
             return self.new.copy(instruction);
         };
-        let mut words = self.mapped(instruction, &|id| self.constant(id));
+        let mut words = self.mapped(instruction, &|id| self.alias(id));
         if let (Some(class), Some(ty)) = (class, instruction.result_type()) {
             let ty = self.retyped(ty, class);
             words.splice(..1, [ty]);
@@ -159,7 +213,7 @@ impl<'a, 'm> Rewrite<'a, 'm> {
     }
 
     /// The words of an instruction after the first, with other ids.
-    fn mapped(&self, instruction: &Instruction<'_>, map: &dyn Fn(u32) -> u32) -> Vec<u32> {
+    pub(super) fn mapped(&self, instruction: &Instruction<'_>, map: &dyn Fn(u32) -> u32) -> Vec<u32> {
         let mut words = instruction.words.to_vec();
         instruction.visit_ids(self.definitions, |index, role| {
             if role != Role::MaybeId
@@ -185,14 +239,20 @@ impl<'a, 'm> Rewrite<'a, 'm> {
                     let fresh = self.new.fresh_id();
                     ids.insert(defined, fresh);
                 }
-                self.decorate(&ids, decorations);
+                self.decorate(&ids, clone, decorations);
             }
-            self.clone(body, key, clone, ids);
+            self.body(body, key, clone, ids);
         }
     }
 
-    fn decorate(&mut self, ids: &HashMap<u32, u32>, decorations: &BTreeMap<u32, Vec<Instruction<'m>>>) {
-        for (of, id) in ids {
+    /// Decorates the values of a clone, but not those that are integers now.
+    fn decorate(
+        &mut self,
+        ids: &HashMap<u32, u32>,
+        clone: &Clone,
+        decorations: &BTreeMap<u32, Vec<Instruction<'m>>>,
+    ) {
+        for (of, id) in ids.iter().filter(|(of, _)| clone.classes.get(of) != Some(&TAGGED)) {
             for decoration in decorations.get(of).into_iter().flatten() {
                 if let [_, rest @ ..] = decoration.operands() {
                     let operands = [&[*id], rest].concat();
@@ -202,38 +262,22 @@ impl<'a, 'm> Rewrite<'a, 'm> {
         }
     }
 
-    fn clone(&mut self, body: &[Instruction<'m>], key: &Key, clone: &Clone, mut ids: HashMap<u32, u32>) {
-        self.find_casts(body, clone, &mut ids);
-        for instruction in body {
-            match instruction.op() {
-                None => self.new.copy(instruction),
-                Some(
-                    Op::PtrCastToGeneric
-                    | Op::GenericCastToPtr
-                    | Op::GenericCastToPtrExplicit
-                    | Op::GenericPtrMemSemantics,
-                ) => {}
-                Some(op) => {
-                    let mut words = self.mapped(instruction, &|id| self.local(&ids, id));
-                    self.set_types(instruction, key, clone, &mut words);
-                    self.set_nulls(instruction, clone, &mut words);
-                    self.new.replace(instruction, op, &words);
-                }
-            }
-        }
-    }
-
     /// What an id of the old module is in a clone.
-    fn local(&self, ids: &HashMap<u32, u32>, id: u32) -> u32 {
+    pub(super) fn local(&self, ids: &HashMap<u32, u32>, id: u32) -> u32 {
         match ids.get(&id) {
             Some(new) => *new,
-            None => self.constant(id),
+            None => self.alias(id),
         }
     }
 
     /// Notes what takes the place of casts: what was cast, as far as that is where the cast leads
     /// to.
-    fn find_casts(&mut self, body: &[Instruction<'m>], clone: &Clone, ids: &mut HashMap<u32, u32>) {
+    pub(super) fn find_casts(
+        &mut self,
+        body: &[Instruction<'m>],
+        clone: &Clone,
+        ids: &mut HashMap<u32, u32>,
+    ) {
         let mut casts: HashMap<u32, u32> = HashMap::new();
         for instruction in body {
             let (Some(id), Some(from), Some(ty)) =
@@ -246,6 +290,7 @@ impl<'a, 'm> Rewrite<'a, 'm> {
                 Some(Op::PtrCastToGeneric) => {
                     casts.insert(id, from);
                 }
+                _ if class == Some(TAGGED) => {}
                 Some(Op::GenericCastToPtr | Op::GenericCastToPtrExplicit) => {
                     if class == class_of(&self.inferred.types, ty) {
                         casts.insert(id, from);
@@ -277,93 +322,107 @@ impl<'a, 'm> Rewrite<'a, 'm> {
         ids.extend(targets);
     }
 
-    /// Gives results, parameters and the function itself the types of a clone.
-    fn set_types(&mut self, instruction: &Instruction<'m>, key: &Key, clone: &Clone, words: &mut [u32]) {
-        let id = instruction.result_id().unwrap_or(0);
-        let generic = is_generic(&self.inferred.types, instruction.result_type());
+    /// Gives a function the type of a clone, and a pointer the type of its address space.
+    pub(super) fn set_types(
+        &mut self,
+        instruction: &Instruction<'m>,
+        key: &Key,
+        clone: &Clone,
+        words: &mut [u32],
+    ) {
+        let is_generic_type = |ty: u32| is_generic(&self.inferred.types, Some(ty));
         if instruction.is(Op::Function) {
             let ty = instruction.operand(1).and_then(|ty| self.inferred.types.ty(ty));
             if let (Some(Type::Function { returns, parameters }), &mut [ref mut result, _, _, ref mut ty]) =
                 (ty, &mut *words)
             {
                 let mut classes = key.1.iter();
-                let types = self.inferred;
-                let parameters: Vec<u32> = parameters
-                    .iter()
-                    .map(|ty| match is_generic(&types.types, Some(*ty)) {
-                        true => classes.next().map_or(*ty, |class| self.retyped(*ty, *class)),
-                        false => *ty,
+                let mut changed = is_generic_type(returns);
+                let mut types = Vec::with_capacity(parameters.len());
+                for parameter in parameters {
+                    let class = is_generic_type(*parameter).then(|| classes.next()).flatten();
+                    changed |= class.is_some();
+                    types.push(class.map(|class| (*parameter, *class)).ok_or(*parameter));
+                }
+                if !changed {
+                    return;
+                }
+                let parameters: Vec<u32> = types
+                    .into_iter()
+                    .map(|ty| match ty {
+                        Ok((ty, class)) => self.retyped(ty, class),
+                        Err(ty) => ty,
                     })
                     .collect();
                 let returns = clone.result.map_or(returns, |class| self.retyped(returns, class));
                 *result = returns;
-                if generic || !key.1.is_empty() {
-                    *ty = self.new.function_type(returns, &parameters);
-                }
+                *ty = self.new.function_type(returns, &parameters);
             }
-        } else if generic
-            && let (Some(class), Some(ty)) = (clone.classes.get(&id).copied(), instruction.result_type())
+        } else if let Some(ty) = instruction.result_type().filter(|ty| is_generic_type(*ty))
+            && let Some(class) = instruction.result_id().and_then(|id| clone.classes.get(&id))
         {
-            let ty = self.retyped(ty, class);
+            let ty = self.retyped(ty, *class);
             if let Some(word) = words.first_mut() {
                 *word = ty;
             }
         }
+    }
+
+    /// Lets a call lead to the clone for its arguments.
+    pub(super) fn set_callee(&self, instruction: &Instruction<'_>, view: View<'_, '_>, words: &mut [u32]) {
         if instruction.is(Op::FunctionCall)
             && let Some((callee, arguments)) = instruction.operands().split_first()
         {
-            let classes = arguments.iter().filter(|id| self.is_generic_value(**id));
-            let called: Key = (*callee, classes.map(|id| self.class(clone, *id)).collect());
+            let classes = arguments.iter().filter(|id| view.is_generic_value(**id));
+            let called: Key = (*callee, classes.map(|id| view.class(*id)).collect());
             if let (Some(function), Some(word)) = (self.functions.get(&called), words.get_mut(2)) {
                 *word = *function;
             }
         }
     }
 
-    fn is_generic_value(&self, id: u32) -> bool {
-        is_generic(&self.inferred.types, self.definitions.type_of(id))
-    }
-
-    /// The storage class of a generic value; of null, that of global memory.
-    fn class(&self, clone: &Clone, id: u32) -> u32 {
-        let found = clone.classes.get(&id).or_else(|| self.inferred.constants.get(&id));
-        found.copied().unwrap_or(StorageClass::CrossWorkgroup as u32)
-    }
-
-    /// Gives generic null pointers among the operands the type that is wanted there.
-    fn set_nulls(&mut self, instruction: &Instruction<'m>, clone: &Clone, words: &mut [u32]) {
-        let is_null = |id: u32| {
-            self.is_generic_value(id)
-                && self.definitions.instruction(id).is_some_and(|i| {
-                    i.is(Op::ConstantNull) || i.is(Op::Undef) && !clone.classes.contains_key(&id)
-                })
-        };
+    /// Gives generic null pointers among the operands the type that is wanted there. Where integers
+    /// are, they are such already.
+    pub(super) fn set_nulls(
+        &mut self,
+        instruction: &Instruction<'_>,
+        view: View<'_, '_>,
+        integers: &[usize],
+        words: &mut [u32],
+    ) {
         let mut nulls = Vec::new();
         let mut others = Vec::new();
         instruction.visit_ids(self.definitions, |index, role| {
             let id = instruction.word(index).unwrap_or(0);
-            if role == Role::Id && is_null(id) {
+            if role != Role::Id || !view.is_generic_value(id) || integers.contains(&index) {
+            } else if view.is_null(id) {
                 nulls.push((index, id));
-            } else if role == Role::Id && self.is_generic_value(id) {
+            } else {
                 others.push(id);
             }
         });
         if nulls.is_empty() {
             return;
         }
+        let global = StorageClass::CrossWorkgroup as u32;
         let wanted = match instruction.op() {
-            Some(Op::ReturnValue) => clone.result,
-            Some(Op::FunctionCall) => None,
-            Some(Op::Phi | Op::Select) => instruction.result_id().map(|id| self.class(clone, id)),
-            _ => others.first().map(|id| self.class(clone, *id)),
+            Some(Op::ReturnValue) => view.clone.result.unwrap_or(global),
+            Some(Op::FunctionCall) => global,
+            Some(Op::Phi | Op::Select) => instruction.result_id().map_or(global, |id| view.class(id)),
+            _ => others.first().map_or(global, |id| view.class(*id)),
         };
         for (index, id) in nulls {
             let ty = self.definitions.type_of(id).unwrap_or(0);
-            let ty = self.retyped(ty, wanted.unwrap_or(StorageClass::CrossWorkgroup as u32));
+            let ty = self.retyped(ty, wanted);
             let null = self.new.null_constant(ty);
             if let Some(word) = words.get_mut(index.wrapping_sub(1)) {
                 *word = null;
             }
         }
     }
+}
+
+fn tagged_values(clone: Option<&Clone>) -> impl Iterator<Item = u32> {
+    let classes = clone.into_iter().flat_map(|clone| &clone.classes);
+    classes.filter(|(_, class)| **class == TAGGED).map(|(id, _)| *id)
 }
