@@ -14,7 +14,7 @@ mod kernels {
     oclave::include_kernels!("tests");
 }
 use common::device;
-use kernels::{globals_define, saxpy};
+use kernels::{globals_define, saxpy, spec_constants};
 
 /// Runs one kernel in a fresh context and says how its program came about.
 fn run(device: &Device, cache: &ProgramCache) -> oclave::Result<Origin> {
@@ -80,6 +80,23 @@ fn device_globals_work_in_cached_binaries() {
         binaries += session.count("clCreateProgramWithBinary");
     }
     assert_eq!(binaries, 1);
+}
+
+#[test]
+fn specialization_constants_keep_their_values() {
+    let Some(device) = device() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    for _ in 0..2 {
+        let context =
+            Context::builder(std::slice::from_ref(&device)).program_cache(&at(&directory)).build().unwrap();
+        let queue = Queue::new(&context).unwrap();
+        for (factor, expected) in [(5, 50.5), (7, 70.5)] {
+            let x = queue.upload(&[10.0_f32]).unwrap();
+            let call = spec_constants::specialized(&x).spec(&spec_constants::FACTOR, factor);
+            queue.single_task(call).unwrap();
+            assert_eq!(queue.read(&x).unwrap(), [expected]);
+        }
+    }
 }
 
 #[test]

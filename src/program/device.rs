@@ -139,6 +139,7 @@ fn target(device: &Device) -> DeviceTarget {
     target.continuations_for_several_ends = quirks.continuations_for_several_ends;
     target.one_barrier = quirks.one_barrier;
     target.joins_accesses = quirks.joins_accesses;
+    target.lanes_of_arguments_crash = quirks.lanes_of_arguments_crash;
     if let Some(queries) = &capabilities.spirv_queries {
         target.capabilities = Some(queries.capabilities.iter().copied().collect());
         target.extensions = Some(queries.extensions.iter().cloned().collect());

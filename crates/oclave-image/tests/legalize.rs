@@ -397,3 +397,54 @@ fn blocks_stand_behind_what_dominates_them() {
         support::assert_valid("blocks that were sorted", &legal);
     }
 }
+
+/// A kernel with a struct by value: `{ uint, uint4[2] }`.
+fn lanes_of_an_argument() -> Module {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    assemble(
+        Version::V1_0,
+        &[
+            o(Op::Capability, &[Capability::Addresses as u32]),
+            o(Op::Capability, &[Capability::Kernel as u32]),
+            o(Op::MemoryModel, &[2, 2]),
+            (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+            o(Op::Decorate, &[21, 38, 2]),
+            o(Op::TypeVoid, &[1]),
+            o(Op::TypeInt, &[2, 32, 0]),
+            o(Op::Constant, &[2, 3, 0]),
+            o(Op::Constant, &[2, 4, 1]),
+            o(Op::Constant, &[2, 5, 2]),
+            o(Op::TypeVector, &[6, 2, 4]),
+            o(Op::TypeArray, &[7, 6, 5]),
+            o(Op::TypeStruct, &[8, 2, 7]),
+            o(Op::TypePointer, &[9, 7, 8]),
+            o(Op::TypePointer, &[10, 7, 2]),
+            o(Op::TypeFunction, &[12, 1, 9]),
+            o(Op::Function, &[1, 20, 0, 12]),
+            o(Op::FunctionParameter, &[9, 21]),
+            o(Op::Label, &[22]),
+            o(Op::Variable, &[9, 23, 7]),
+            // A member, and lanes of the argument and of a variable.
+            o(Op::InBoundsPtrAccessChain, &[10, 24, 21, 3, 3]),
+            o(Op::InBoundsPtrAccessChain, &[10, 25, 21, 3, 4, 4, 5]),
+            o(Op::AccessChain, &[10, 26, 21, 4, 3, 3]),
+            o(Op::AccessChain, &[10, 27, 23, 4, 3, 3]),
+            o(Op::Load, &[2, 28, 25, 2, 4]),
+            o(Op::Store, &[26, 28, 2, 4]),
+            o(Op::Return, &[]),
+            o(Op::FunctionEnd, &[]),
+        ],
+    )
+}
+
+#[test]
+fn lanes_of_arguments_are_reached_by_casts() {
+    let module = lanes_of_an_argument();
+    support::assert_valid("the module before", &module);
+    let target = DeviceTarget { lanes_of_arguments_crash: true, ..rich() };
+    let legal = Module::from_words(legalize(&image(&module), &target).unwrap()).unwrap();
+    support::assert_valid("the module with casts", &legal);
+    let casts = legal.instructions().filter(|i| i.is(Op::Bitcast)).count();
+    assert_eq!(casts, 3, "one for each lane of a vector");
+    assert_eq!(legalize(&image(&module), &rich()).unwrap(), module.words());
+}

@@ -121,6 +121,19 @@ pub(crate) struct Quirks {
     /// p[4*i] = p[4*i + (a & 3)] + 1;` reads the old elements. `tests/work_items.rs` shows three
     /// more.
     pub(crate) joins_accesses: bool,
+    /// **Q17. Mesa's rusticl 26.1.6 on llvmpipe.** `clBuildProgram` ends the process with SIGSEGV on
+    /// a kernel with a struct by value that has a vector, if the kernel reads two lanes of the vector
+    /// by access chains: `typedef struct { float4 s; } P; kernel void k(P p, global float *out) {
+    /// out[0] = p.s.x + p.s.y; }`, built by clang 15 with `-O2`. One lane, or the whole vector, is
+    /// fine. So is an address that is made by a cast, and the library makes those of lanes in private
+    /// memory so (`vector_components` of `oclave_image`). Raw OpenCL in C shows the crash. No
+    /// upstream report was found.
+    pub(crate) lanes_of_arguments_crash: bool,
+    /// **Q18. Mesa's rusticl 26.1.6.** A program from a binary (`clGetProgramInfo`,
+    /// `clCreateProgramWithBinary`) has the default values of its specialization constants, whatever
+    /// they were when the binary was made. `G-KRN-003` computed 11, 11 and 11 instead of 28, 53 and
+    /// 11 with a warm cache. So programs with other values are compiled each time.
+    pub(crate) binaries_lose_constants: bool,
 }
 
 impl Quirks {
@@ -149,6 +162,8 @@ impl Quirks {
             continuations_for_several_ends: is_pocl_on_cpu && !is_pocl_before_7(device),
             command_buffers_leak: is_intel_cpu_runtime(device),
             joins_accesses: is_pocl_on_cpu,
+            lanes_of_arguments_crash: is_rusticl(device),
+            binaries_lose_constants: is_rusticl(device),
             one_barrier: is_pocl_on_cpu && is_pocl_before_7(device),
             slow_command_buffers: is_intel_cpu_runtime(device) || is_pocl(device),
             commands_per_buffer: if is_pocl(device) { 1000 } else { 1 << 16 },
@@ -175,4 +190,8 @@ fn is_pocl_before_7(device: &Device) -> bool {
 
 fn is_pocl(device: &Device) -> bool {
     device.platform().name().contains("Portable Computing Language")
+}
+
+fn is_rusticl(device: &Device) -> bool {
+    device.platform().name().contains("rusticl")
 }

@@ -8,6 +8,7 @@ use crate::load::block_order;
 use crate::load::generic_pointers;
 use crate::load::global_decorations;
 use crate::load::multiply_add;
+use crate::load::vector_components;
 use crate::load::version;
 use crate::load::work_item_loops::{ImplicitBarriers, keep_apart, kernels_with_tangled_barriers, steer};
 use crate::spirv::{
@@ -55,6 +56,9 @@ pub struct DeviceTarget {
     /// Whether the device's compiler joins accesses of a work-item to neighbouring elements, across
     /// others that may meet them.
     pub joins_accesses: bool,
+    /// Whether the device's compiler crashes on pointers to lanes of vectors in structs that a
+    /// kernel is given by value.
+    pub lanes_of_arguments_crash: bool,
 }
 
 impl Default for DeviceTarget {
@@ -73,6 +77,7 @@ impl Default for DeviceTarget {
             continuations_for_several_ends: false,
             one_barrier: false,
             joins_accesses: false,
+            lanes_of_arguments_crash: false,
         }
     }
 }
@@ -139,6 +144,8 @@ pub fn legalize_with(
         }
         false => module,
     };
+    let cast = if target.lanes_of_arguments_crash { vector_components::cast(&module)? } else { None };
+    let module = cast.unwrap_or(module);
     // Lowering reads operands by their places: what it gets must be sound.
     check::check(&module)?;
     let lowered = version::lower(&module, target.spirv_version).map_err(|error| match error {

@@ -12,5 +12,6 @@ pub(crate) mod legalize;
 pub(crate) mod multiply_add;
 mod one_barrier;
 mod select;
+pub(crate) mod vector_components;
 pub mod version;
 pub(crate) mod work_item_loops;
