@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{context, memory_call, queues_and_eventless};
+use common::{context, host_copy_calls, memory_call, queues_and_eventless};
 use oclave::record::Session;
 use oclave::{
     Buffer, Command, Context, CopyFrom, CopyTo, ErrorKind, Event, Graph, HostTarget, Queue, Result, UsmRect,
@@ -229,7 +229,7 @@ fn a_driver_that_fails_in_the_middle() {
         let x = counted(&queue, 60);
         let part = x.rect([6, 10]).unwrap().part([0, 3], [6, 4]).unwrap();
         let session = Session::start();
-        session.fail(memory_call("clEnqueueMemcpyINTEL"), 4, -5);
+        session.fail(host_copy_calls()[1], 4, -5);
         let error = queue.write_async(&part, vec![5; 24]).unwrap_err();
         assert_eq!(error.code(), Some(-5), "{error}");
         drop(session);

@@ -89,6 +89,14 @@ pub(crate) fn memory_call(of_usm: &'static str) -> &'static str {
     }
 }
 
+/// The calls of the selected device's kind of memory that copy to the host, and from it.
+pub(crate) fn host_copy_calls() -> [&'static str; 2] {
+    match memory_call("clEnqueueMemcpyINTEL") {
+        "clEnqueueCopyBuffer" => ["clEnqueueReadBuffer", "clEnqueueWriteBuffer"],
+        call => [call; 2],
+    }
+}
+
 /// Resident memory of this process, where the system tells it.
 pub(crate) fn resident_bytes() -> Option<usize> {
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
