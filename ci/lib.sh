@@ -14,7 +14,7 @@ fi
 
 # The devices that take SPIR-V, in the order of the reports.
 # shellcheck disable=SC2034 # read by the scripts that source this file
-DEVICES=(intel pocl6 pocl7)
+DEVICES=(intel pocl6 pocl7 rusticl)
 
 say() { printf '[oclave %3ds] %s\n' "$SECONDS" "$*" >&2; }
 die() {

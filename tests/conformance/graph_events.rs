@@ -56,6 +56,19 @@ fn g_evt_001_from_queued_to_complete() {
     }
 }
 
+/// Whether the event of a kernel alone is ever seen running.
+fn reports_running(queue: &Queue) -> bool {
+    let values = queue.context().alloc_device::<u32>(8).unwrap();
+    let event = queue.single_task(buffers::advance_late(&values, 30_000_000, 1)).unwrap();
+    queue.flush().unwrap();
+    let mut seen = false;
+    while !event.is_complete().unwrap() {
+        seen |= event.status().unwrap() == EventStatus::Running;
+        std::thread::sleep(Duration::from_micros(100));
+    }
+    seen
+}
+
 /// Section 7.6.4: a graph runs once any of its nodes does, not when the last one does.
 #[test]
 fn g_evt_001_running_from_the_first_node_on() {
@@ -73,6 +86,10 @@ fn g_evt_001_running_from_the_first_node_on() {
         while !event.is_complete().unwrap() {
             running += u32::from(event.status().unwrap() == EventStatus::Running);
             std::thread::sleep(Duration::from_micros(100));
+        }
+        if running == 0 && !reports_running(&way.queue) {
+            println!("skipped: the driver does not report that a command runs (CL_RUNNING)");
+            return;
         }
         // The event of a command buffer is the driver's: those here tell of its end only.
         if way.strategy != ReplayStrategy::CommandBuffer {

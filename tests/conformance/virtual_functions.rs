@@ -3,7 +3,7 @@
 
 use oclave::mask::Mask;
 use oclave::usm::Shared;
-use oclave::{Aspects, Buffer, Context, ErrorKind, KernelCall, LaunchRange, Local, NdRange, Queue, UsmSlice};
+use oclave::{Buffer, Context, ErrorKind, KernelCall, LaunchRange, Local, NdRange, Queue, UsmSlice};
 
 use super::common::{setting, single};
 use super::support::{output_of, speaks};
@@ -77,6 +77,12 @@ fn vf_bas_007_functions_that_only_hosts_could_run() {
 #[test]
 fn vf_bas_008_abstract_base_and_barriers() {
     let Some((context, queue)) = setting() else { return };
+    if queue.device().platform().name().contains("rusticl") {
+        println!(
+            "skipped: rusticl 26.1 crashes on barriers in virtual functions (docs/guide/which-devices.md)"
+        );
+        return;
+    }
     let memory = context.alloc_device::<i8>(16).unwrap();
     single(&queue, vf::make_operations(&memory));
     let run = |which| -> [i32; 8] {
@@ -223,16 +229,15 @@ fn vf_msc_006_recursion_ends_at_its_depth() {
     assert_eq!(ints(&queue, 1, |out| vf::measure_links(&memory, 1, out)), [2]);
 }
 
-/// No device is asked for pointers to functions: what virtual functions need is a generic address
-/// space.
+/// No device is asked for pointers to functions, nor for a generic address space.
 #[test]
 fn vf_dev_001_what_a_device_must_have() {
     let Some((_context, queue)) = setting() else { return };
     let device = queue.device().clone();
-    assert!(device.capabilities().aspects.contains(Aspects::GENERIC_POINTER));
     assert_eq!(ints(&queue, 1, |out| vf::choose_class(1, out)), [2]);
     // The same without anything that newer drivers have.
-    let poor = device.masked(Mask::SPIRV_1_3 | Mask::PROGRAM_SCOPE_VARIABLES | Mask::FP64);
+    let poor =
+        device.masked(Mask::SPIRV_1_3 | Mask::PROGRAM_SCOPE_VARIABLES | Mask::FP64 | Mask::GENERIC_POINTER);
     let queue = Queue::new(&Context::new(&poor).unwrap()).unwrap();
     let memory = make_tools(&queue);
     assert_eq!(ints(&queue, 3, |out| vf::describe_tools(&memory, out)), DESCRIBED);

@@ -5,7 +5,7 @@ use std::io::Write;
 use oclave::{Capabilities, Device, Platform};
 use serde_json::{Value, json};
 
-use crate::facts::{CAPABILITIES, Row, USES};
+use crate::facts::{CAPABILITIES, Row, USES, memory_text};
 use crate::{Failure, columns};
 
 /// Prints the table.
@@ -102,6 +102,10 @@ fn device(device: &Device) -> Value {
             "coarse_buffer": capabilities.svm.coarse_buffer, "fine_buffer": capabilities.svm.fine_buffer,
             "fine_system": capabilities.svm.fine_system, "atomics": capabilities.svm.atomics,
         },
+        "memory": capabilities.memory().map(|memory| json!({
+            "kind": format!("{:?}", memory.kind), "device": memory.device, "shared": memory.shared,
+            "host": memory.host, "mapped": memory.mapped, "text": memory_text(&memory),
+        })),
         "command_buffer": capabilities.command_buffer.map(|support| json!({
             "version": support.version.to_string(), "simultaneous_use": support.simultaneous_use,
             "printf": support.printf, "out_of_order": support.out_of_order,

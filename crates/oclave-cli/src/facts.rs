@@ -1,6 +1,6 @@
 //! A device's capabilities as rows of words, and what oclave does on a device that has them.
 
-use oclave::{Capabilities, Device, DeviceGlobalAccess, MemoryKind, MemorySupport};
+use oclave::{Aspects, Capabilities, Device, DeviceGlobalAccess, MemoryKind, MemorySupport};
 
 /// A row: what it tells, and how to tell it of a device.
 pub(crate) type Row = (&'static str, fn(&Device) -> String);
@@ -106,6 +106,10 @@ pub(crate) const USES: &[Row] = &[
         Some(memory) => memory_text(&memory),
         None => "none: kernels cannot address memory by pointers".into(),
     }),
+    ("generic pointers", |device| {
+        let has = device.capabilities().aspects.contains(Aspects::GENERIC_POINTER);
+        if has { "as they are" } else { "resolved when a program is loaded" }.into()
+    }),
     ("device globals", |device| {
         let capabilities = device.capabilities();
         if !capabilities.takes_spirv() || capabilities.memory().is_none() {
@@ -130,7 +134,7 @@ pub(crate) const USES: &[Row] = &[
     }),
 ];
 
-fn memory_text(memory: &MemorySupport) -> String {
+pub(crate) fn memory_text(memory: &MemorySupport) -> String {
     let kinds = words(&[(memory.device, "device"), (memory.shared, "shared"), (memory.host, "host")]);
     let by = match memory.kind {
         MemoryKind::Usm => "USM",
