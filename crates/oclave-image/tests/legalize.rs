@@ -445,6 +445,6 @@ fn lanes_of_arguments_are_reached_by_casts() {
     let legal = Module::from_words(legalize(&image(&module), &target).unwrap()).unwrap();
     support::assert_valid("the module with casts", &legal);
     let casts = legal.instructions().filter(|i| i.is(Op::Bitcast)).count();
-    assert_eq!(casts, 3, "one for each lane of a vector");
+    assert_eq!(casts, 2, "one for each lane of the argument");
     assert_eq!(legalize(&image(&module), &rich()).unwrap(), module.words());
 }

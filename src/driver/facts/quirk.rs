@@ -125,8 +125,8 @@ pub(crate) struct Quirks {
     /// a kernel with a struct by value that has a vector, if the kernel reads two lanes of the vector
     /// by access chains: `typedef struct { float4 s; } P; kernel void k(P p, global float *out) {
     /// out[0] = p.s.x + p.s.y; }`, built by clang 15 with `-O2`. One lane, or the whole vector, is
-    /// fine. So is an address that is made by a cast, and the library makes those of lanes in private
-    /// memory so (`vector_components` of `oclave_image`). Raw OpenCL in C shows the crash. No
+    /// fine. So is an address that is made by a cast, and the library makes it so
+    /// (`vector_components` of `oclave_image`). Raw OpenCL in C shows the crash. No
     /// upstream report was found.
     pub(crate) lanes_of_arguments_crash: bool,
     /// **Q18. Mesa's rusticl 26.1.6.** A program from a binary (`clGetProgramInfo`,

@@ -1,16 +1,16 @@
-//! Pointers to lanes of vectors in private memory, made by a cast.
+//! Pointers to lanes of vectors behind pointers that a function is given, made by a cast.
 //!
 //! Mesa's rusticl crashes in its compiler when a kernel reads two lanes of a vector in a struct that
-//! it is given by value, each by an access chain of its own. It does so, too, for variables that the
-//! struct is copied to. A chain that ends at the vector, a cast of that pointer and a step over the
-//! lanes give the same address.
+//! it is given by value, each by an access chain of its own. A chain that ends at the vector, a cast
+//! of that pointer and a step over the lanes give the same address.
 
 use std::collections::HashSet;
 
 use crate::Result;
 use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable};
 
-/// The module without access chains into vectors in private memory; `None` where there is none.
+/// The module without access chains into vectors, as far as they lead through private memory that
+/// is no variable of the function; `None` where there is none.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].
@@ -58,7 +58,7 @@ impl Chains<'_, '_> {
         let Type::Pointer { class, pointee } = self.types.ty(self.definitions.type_of(base)?)? else {
             return None;
         };
-        if class != StorageClass::Function as u32 {
+        if class != StorageClass::Function as u32 || self.is_in_variable(base) {
             return None;
         }
         let (_, steps) = chain.operands().get(skipped..)?.split_last()?;
@@ -75,5 +75,29 @@ impl Chains<'_, '_> {
             }
             _ => None,
         }
+    }
+    /// Whether a pointer comes from a variable by nothing but chains and casts.
+    fn is_in_variable(&self, mut pointer: u32) -> bool {
+        // A pointer is defined before what comes from it: this ends.
+        let mut before = usize::MAX;
+        while let Some(defined) = self.definitions.instruction(pointer) {
+            let next = match defined.op() {
+                Some(Op::Variable) => return true,
+                Some(
+                    Op::AccessChain
+                    | Op::InBoundsAccessChain
+                    | Op::PtrAccessChain
+                    | Op::InBoundsPtrAccessChain
+                    | Op::Bitcast
+                    | Op::CopyObject,
+                ) => defined.operand(0),
+                _ => None,
+            };
+            match next {
+                Some(next) if defined.at < before => (pointer, before) = (next, defined.at),
+                _ => return false,
+            }
+        }
+        false
     }
 }
