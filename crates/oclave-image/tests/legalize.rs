@@ -5,7 +5,7 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use oclave_image::passes::{check, dce, strip, version};
+use oclave_image::passes::{check, dce, specialize, strip, version};
 use oclave_image::spirv::{Capability, Module, Op, Version};
 use oclave_image::{Aspects, DeviceImage, DeviceTarget, ImageError, legalize, legalize_with};
 use support::{assemble, golden, module, with_string};
@@ -447,4 +447,70 @@ fn lanes_of_arguments_are_reached_by_casts() {
     let casts = legal.instructions().filter(|i| i.is(Op::Bitcast)).count();
     assert_eq!(casts, 2, "one for each lane of the argument");
     assert_eq!(legalize(&image(&module), &rich()).unwrap(), module.words());
+}
+
+/// Constants of each type with the ids 1 to 5, and a sum of the first and itself.
+fn specializable() -> Module {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let spec_id = |id, spec_id| o(Op::Decorate, &[id, 1, spec_id]);
+    assemble(
+        Version::V1_2,
+        &[
+            o(Op::Capability, &[Capability::Addresses as u32]),
+            o(Op::Capability, &[Capability::Kernel as u32]),
+            o(Op::Capability, &[Capability::Linkage as u32]),
+            o(Op::Capability, &[Capability::Int8 as u32]),
+            o(Op::Capability, &[Capability::Int64 as u32]),
+            o(Op::MemoryModel, &[2, 2]),
+            spec_id(11, 1),
+            spec_id(12, 2),
+            spec_id(13, 3),
+            spec_id(14, 4),
+            spec_id(15, 5),
+            o(Op::TypeInt, &[1, 32, 0]),
+            o(Op::TypeInt, &[2, 64, 0]),
+            o(Op::TypeInt, &[3, 8, 0]),
+            o(Op::TypeFloat, &[4, 32]),
+            o(Op::TypeBool, &[5]),
+            o(Op::SpecConstant, &[1, 11, 7]),
+            o(Op::SpecConstant, &[2, 12, 7, 0]),
+            o(Op::SpecConstant, &[3, 13, 7]),
+            o(Op::SpecConstant, &[4, 14, 0]),
+            o(Op::SpecConstantTrue, &[5, 15]),
+            o(Op::SpecConstantOp, &[1, 16, Op::IAdd as u32, 11, 11]),
+        ],
+    )
+}
+
+#[test]
+fn specialization_changes_defaults() {
+    let module = specializable();
+    let (long, float) = (0x1234_5678_9abc_def0_u64.to_le_bytes(), 1.5_f32.to_le_bytes());
+    let values: [(u32, &[u8]); 5] = [(1, &[1, 2, 3, 4]), (2, &long), (3, &[0xfe]), (4, &float), (5, &[0])];
+    let made = specialize(&module, &values).unwrap();
+    check::check(&made).unwrap();
+    let constants: Vec<Vec<u32>> = made
+        .instructions()
+        .filter(|i| matches!(i.op(), Some(Op::SpecConstant | Op::SpecConstantFalse | Op::SpecConstantTrue)))
+        .map(|i| i.words.to_vec())
+        .collect();
+    let word =
+        |op: Op, operands: &[u32]| [&[(operands.len() as u32 + 1) << 16 | op as u32], operands].concat();
+    assert_eq!(
+        constants,
+        [
+            word(Op::SpecConstant, &[1, 11, 0x0403_0201]),
+            word(Op::SpecConstant, &[2, 12, 0x9abc_def0, 0x1234_5678]),
+            word(Op::SpecConstant, &[3, 13, 0xfe]),
+            word(Op::SpecConstant, &[4, 14, 1.5_f32.to_bits()]),
+            word(Op::SpecConstantFalse, &[5, 15]),
+        ]
+    );
+    // What is not named stays.
+    assert_eq!(specialize(&module, &[]).unwrap(), module);
+    assert_eq!(specialize(&made, &[(5, &[1])]).unwrap().words().len(), module.words().len());
+    for (id, bytes, why) in [(9, &[0; 4][..], "no specialization constant 9"), (2, &[0; 4], "another size")] {
+        let error = specialize(&module, &[(id, bytes)]).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
 }

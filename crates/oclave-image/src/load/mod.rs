@@ -12,6 +12,7 @@ pub(crate) mod legalize;
 pub(crate) mod multiply_add;
 mod one_barrier;
 mod select;
+pub(crate) mod specialize;
 pub(crate) mod vector_components;
 pub mod version;
 pub(crate) mod work_item_loops;
