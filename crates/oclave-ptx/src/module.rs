@@ -44,6 +44,8 @@ pub(crate) struct Context<'a, 'm> {
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     taken: HashSet<String>,
+    /// The last number that was given to a name that several wished for.
+    numbers: HashMap<String, u32>,
     of_functions: HashMap<u32, String>,
 }
 
@@ -58,13 +60,18 @@ impl Names {
             Some(first) if first.is_ascii_alphabetic() => plain,
             _ => format!("o${plain}"),
         };
-        let mut name = plain.clone();
-        let mut number = 0_u32;
-        while !self.taken.insert(name.clone()) {
-            number += 1;
-            name = format!("{plain}${number}");
+        if self.taken.insert(plain.clone()) {
+            return plain;
         }
-        name
+        // From the last number on: thousands of functions may have no name of their own.
+        let number = self.numbers.entry(plain.clone()).or_default();
+        loop {
+            *number += 1;
+            let name = format!("{plain}${number}");
+            if self.taken.insert(name.clone()) {
+                return name;
+            }
+        }
     }
 }
 
@@ -205,5 +212,20 @@ fn is_identifier(name: &str) -> bool {
         Some(c) if c.is_ascii_alphabetic() => chars.all(follows),
         Some('_' | '$') => name.len() > 1 && chars.all(follows),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_differ_however_many_wish_for_one() {
+        let mut names = Names::default();
+        names.taken.insert("f$2".to_owned());
+        let given: HashSet<String> = (0..50_000).map(|_| names.free("f")).collect();
+        assert_eq!(given.len(), 50_000);
+        assert!(given.contains("f") && given.contains("f$1") && !given.contains("f$2"));
+        assert_eq!(names.free("2 f"), "o$2_f");
     }
 }

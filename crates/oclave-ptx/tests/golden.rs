@@ -69,7 +69,7 @@ fn pointers_are_declared_for_the_driver() {
     for parameter in [
         ".param .u64 .ptr .global .align 4 total_param_0",
         ".param .u64 .ptr .global .align 4 total_param_1",
-        ".param .u64 .ptr .shared .align 4 total_param_2",
+        ".param .u64 .ptr .shared .align 128 total_param_2",
     ] {
         assert!(total.contains(parameter), "`{parameter}` is not in:\n{total}");
     }

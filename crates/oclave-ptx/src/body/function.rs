@@ -10,6 +10,10 @@ use crate::error::{Step, Stop, need};
 use crate::facts::Kernel;
 use crate::operand::{Class, Kind, Operand, Space};
 
+/// What local memory that is an argument is aligned to: the largest type of OpenCL C. Drivers place it
+/// where the alignment allows, and kernels use it for any type.
+const LOCAL_ALIGN: u32 = 128;
+
 impl<'m> Body<'_, '_, 'm> {
     /// Writes a kernel.
     pub(crate) fn kernel(&mut self, kernel: &Kernel, out: &mut String) -> Step {
@@ -194,7 +198,10 @@ impl<'m> Body<'_, '_, 'm> {
                 Some(Type::Pointer { pointee, .. }) => pointee,
                 _ => 0,
             };
-            let align = decorations.alignment.unwrap_or(1).max(table.align_bytes(pointee));
+            let mut align = decorations.alignment.unwrap_or(1).max(table.align_bytes(pointee));
+            if space == Space::Shared {
+                align = align.max(LOCAL_ALIGN);
+            }
             let class = match space {
                 Space::Shared => ".shared",
                 Space::Global | Space::Constant => ".global",
