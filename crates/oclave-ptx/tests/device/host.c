@@ -1,7 +1,8 @@
 // Runs kernels of the fixtures on the first OpenCL device, and compares. See ci/ptx-pack.
 //
 //   host il OUT FILE.spv…      runs each module's kernel on fixed inputs, and writes what it stored to OUT
-//   host ptx EXPECTED FILE.ptx…  the same for PTX, compared bit by bit with the file of that name in EXPECTED
+//   host store OUT FILE.ptx…   the same for PTX
+//   host ptx EXPECTED FILE.ptx…  runs PTX, compared bit by bit with the file of that name in EXPECTED
 //   host busy OURS.ptx OTHER.ptx  times the ten kernels of busy.cl in both, in turns
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
@@ -94,7 +95,7 @@ static void kernel_name(const char *path, char name[200]) {
     name[strcspn(name, ".")] = 0;
 }
 
-static int fixtures(int is_spirv, const char *folder, int count, char **files) {
+static int fixtures(int is_spirv, int stores, const char *folder, int count, char **files) {
     static unsigned result[WORDS], expected[WORDS];
     cl_mem in[2], out = buffer(sizeof result, NULL);
     int differ = 0;
@@ -115,12 +116,12 @@ static int fixtures(int is_spirv, const char *folder, int count, char **files) {
         size_t global = ITEMS, local = 64;
         need(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL), name);
         need(clEnqueueReadBuffer(queue, out, 1, 0, sizeof result, result, 0, NULL, NULL), name);
-        FILE *file = fopen(path, is_spirv ? "wb" : "rb");
+        FILE *file = fopen(path, stores ? "wb" : "rb");
         if (!file) {
             printf("%s: nothing to compare with\n", files[i]);
             continue;
         }
-        if (is_spirv) {
+        if (stores) {
             fwrite(result, 1, sizeof result, file);
         } else if (fread(expected, 1, sizeof expected, file) == sizeof expected) {
             int words = 0, first = -1;
@@ -136,7 +137,7 @@ static int fixtures(int is_spirv, const char *folder, int count, char **files) {
         }
         fclose(file);
     }
-    if (!is_spirv)
+    if (!stores)
         printf("%d of %d files differ\n", differ, count);
     return differ;
 }
@@ -257,7 +258,7 @@ int main(int count, char **arguments) {
     cl_int code;
     cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
     if (count < 4) {
-        fprintf(stderr, "usage: host il OUT FILE.spv… | ptx EXPECTED FILE.ptx… | busy OURS.ptx OTHER.ptx\n");
+        fprintf(stderr, "usage: host il OUT FILE.spv… | store OUT FILE.ptx… | ptx EXPECTED FILE.ptx… | busy OURS.ptx OTHER.ptx\n");
         return 2;
     }
     need(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
@@ -268,5 +269,6 @@ int main(int count, char **arguments) {
     need(code, "clCreateCommandQueueWithProperties");
     if (!strcmp(arguments[1], "busy"))
         return busy(arguments[2], arguments[3]);
-    return fixtures(!strcmp(arguments[1], "il"), arguments[2], count - 3, arguments + 3) > 0;
+    int is_spirv = !strcmp(arguments[1], "il"), stores = is_spirv || !strcmp(arguments[1], "store");
+    return fixtures(is_spirv, stores, arguments[2], count - 3, arguments + 3) > 0;
 }

@@ -1,0 +1,65 @@
+// One kernel for each built-in function, compiled with -DT=float and with -DT=double. See accuracy.c.
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+
+#define KERNEL(name, value)                                                                     \
+    kernel void k_##name(global const T *a, global const T *b, global T *out) {                 \
+        size_t i = get_global_id(0);                                                            \
+        out[i] = value;                                                                         \
+    }
+#define OF_ONE(name) KERNEL(name, name(a[i]))
+#define OF_TWO(name) KERNEL(name, name(a[i], b[i]))
+
+OF_ONE(acos)
+OF_ONE(acosh)
+OF_ONE(acospi)
+OF_ONE(asin)
+OF_ONE(asinh)
+OF_ONE(asinpi)
+OF_ONE(atan)
+OF_ONE(atanh)
+OF_ONE(atanpi)
+OF_ONE(cbrt)
+OF_ONE(cos)
+OF_ONE(cosh)
+OF_ONE(cospi)
+OF_ONE(erf)
+OF_ONE(erfc)
+OF_ONE(exp)
+OF_ONE(exp2)
+OF_ONE(exp10)
+OF_ONE(expm1)
+OF_ONE(log)
+OF_ONE(log2)
+OF_ONE(log10)
+OF_ONE(log1p)
+OF_ONE(rsqrt)
+OF_ONE(sin)
+OF_ONE(sinh)
+OF_ONE(sinpi)
+OF_ONE(sqrt)
+OF_ONE(tan)
+OF_ONE(tanh)
+OF_ONE(tanpi)
+OF_ONE(tgamma)
+OF_TWO(atan2)
+OF_TWO(atan2pi)
+OF_TWO(fmod)
+OF_TWO(hypot)
+OF_TWO(pow)
+OF_TWO(powr)
+OF_TWO(remainder)
+
+#ifdef HALF_FUNCTIONS
+OF_ONE(half_cos)
+OF_ONE(half_exp)
+OF_ONE(half_exp2)
+OF_ONE(half_exp10)
+OF_ONE(half_log)
+OF_ONE(half_log2)
+OF_ONE(half_log10)
+OF_ONE(half_recip)
+OF_ONE(half_rsqrt)
+OF_ONE(half_sin)
+OF_ONE(half_sqrt)
+OF_ONE(half_tan)
+#endif
