@@ -68,7 +68,8 @@ pub(crate) fn freed(session: &Session, context: &Context) -> u64 {
 pub(crate) fn allocated(session: &Session, context: &Context) -> usize {
     let live = session.live();
     let kinds = [ObjectKind::Usm, ObjectKind::Svm, ObjectKind::Memory];
-    kinds.iter().filter_map(|kind| live.get(kind)).sum::<usize>() - context.spare_memory().blocks
+    let spare = context.spare_memory();
+    kinds.iter().filter_map(|kind| live.get(kind)).sum::<usize>() + spare.pieces - spare.slabs - spare.blocks
 }
 
 /// The call of the selected device's kind of memory that does what one of USM does. Copies of

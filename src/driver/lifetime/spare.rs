@@ -1,5 +1,6 @@
-//! USM that was freed, and is given out again rather than given back to the driver at once: for
-//! drivers that do not take it back well (`usm_free_delay` in `quirk.rs`).
+//! Memory that was freed, and is given out again rather than given back to the driver at once: for
+//! drivers that do not take it back well (`usm_free_delay` in `quirk.rs`), or are slow to allocate
+//! (`Pointers::free_delay`).
 //!
 //! A block goes back to the driver when nobody has wanted it for long enough, when there is more
 //! than [`MOST_BYTES`], or when memory runs out. Nothing here calls the driver but what the callers
@@ -30,6 +31,10 @@ pub struct SpareMemory {
     pub blocks: usize,
     /// Their bytes in sum.
     pub bytes: usize,
+    /// Small allocations, used or spare, that are pieces of larger ones of the driver.
+    pub pieces: usize,
+    /// The driver's allocations that they are pieces of.
+    pub slabs: usize,
 }
 
 /// What a block can be used for.
@@ -213,7 +218,7 @@ mod tests {
             |class, address| spare.allocate(class, |_| Ok(Some(block(address))), kept).unwrap().unwrap();
         assert_eq!(get(device(1000), 64), block(64));
         spare.free(block(64), kept);
-        assert_eq!(spare.memory(), SpareMemory { blocks: 1, bytes: 1024 });
+        assert_eq!(spare.memory(), SpareMemory { blocks: 1, bytes: 1024, ..SpareMemory::default() });
         // Of another size, kind or alignment.
         assert_eq!(get(device(1025), 128), block(128));
         assert_eq!(get(Class { kind: Kind::Host, device: 0, ..device(1000) }, 192), block(192));
@@ -238,7 +243,7 @@ mod tests {
         assert_eq!(gone.take(), [block(64)]);
         // From outside.
         spare.free(block(256), free);
-        assert_eq!(spare.memory(), SpareMemory { blocks: 3, bytes: MOST_BYTES });
+        assert_eq!(spare.memory(), SpareMemory { blocks: 3, bytes: MOST_BYTES, ..SpareMemory::default() });
         spare.lock().sweep(Instant::now() + REST / 2, REST, free);
         assert_eq!(gone.take(), []);
         spare.lock().sweep(Instant::now() + REST, REST, free);

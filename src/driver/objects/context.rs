@@ -32,7 +32,7 @@ pub(crate) struct Context {
     quirks: Quirks,
     slots: Slots,
     retired: Retired,
-    /// Where freed memory must not go back to the driver at once.
+    /// Where freed memory does not go back to the driver at once.
     spare: Option<Spare>,
     /// The fast path to `first_error`.
     has_error: AtomicBool,
@@ -86,17 +86,19 @@ impl Context {
             return Err(Error::invalid("a context without devices"));
         };
         let quirks = Quirks::of(first);
+        let pointers = Pointers::of(devices);
+        let free_delay = quirks.usm_free_delay.or(pointers.as_ref().and_then(Pointers::free_delay));
         let context = Arc::new(Self {
             api,
             raw: handle.into_raw(),
             devices: devices.to_vec(),
             first: first.clone(),
-            pointers: Pointers::of(devices),
+            pointers,
             host_queue: OnceLock::new(),
             quirks,
             slots: Slots::default(),
             retired: Retired::default(),
-            spare: quirks.usm_free_delay.map(Spare::new),
+            spare: free_delay.map(Spare::new),
             has_error: AtomicBool::new(false),
             first_error: Mutex::new(None),
             closed: AtomicBool::new(false),
@@ -270,7 +272,8 @@ impl Context {
     }
 
     pub(crate) fn spare_memory(&self) -> SpareMemory {
-        self.spare.as_ref().map(Spare::memory).unwrap_or_default()
+        let (pieces, slabs) = self.pointers.as_ref().map(Pointers::pieces).unwrap_or_default();
+        SpareMemory { pieces, slabs, ..self.spare.as_ref().map(Spare::memory).unwrap_or_default() }
     }
 
     /// Frees memory that no command uses any more.
@@ -317,6 +320,10 @@ impl Drop for Context {
         self.stop_watching();
         self.slots.clear();
         drop(self.host_queue.take());
+        // SAFETY: the allocations and queues of this context are gone, and their commands complete.
+        if let Some(Err(error)) = self.pointers.as_ref().map(|all| unsafe { all.free_all(self.raw) }) {
+            log::error!("memory of a context was not freed: {error:#}");
+        }
         // SAFETY: the reference is this object's own.
         if let Err(error) = unsafe { self.api.clReleaseContext(self.raw) } {
             log::error!("a context was not released: {error:#}");

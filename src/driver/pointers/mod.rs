@@ -2,19 +2,23 @@
 //! with device addresses.
 //!
 //! A context has the first kind that all its devices have. Everything above calls [`Pointers`] and
-//! does not know which one it is. Three things differ between the kinds:
+//! does not know which one it is. Four things differ between the kinds:
 //!
 //! - Drivers without USM must be told which allocations a kernel may reach by pointers in memory.
 //!   [`Live`] knows them.
 //! - Where memory is *mapped*, the host can only access it between [`Pointers::map`] and
 //!   [`Pointers::unmap`].
 //! - Copies of buffers name a handle and an offset, which [`Live`] finds by the address.
+//! - Drivers are slow to allocate SVM. So freed memory rests ([`Pointers::free_delay`]), and
+//!   [`Slabs`] cuts small device memory out of larger allocations.
 
 mod live;
+mod slabs;
 mod transfer;
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
+use std::time::Duration;
 
 use super::ext::device_address::DeviceAddress;
 use super::ext::usm::Usm;
@@ -23,6 +27,7 @@ use super::usm::Kind;
 use super::{Api, Device, MemoryKind, MemorySupport, info};
 use crate::error::{Error, ErrorKind, Result};
 use live::{Block, Live};
+use slabs::Slabs;
 
 /// The memory of a context.
 pub(crate) struct Pointers {
@@ -30,7 +35,11 @@ pub(crate) struct Pointers {
     support: MemorySupport,
     /// Empty with USM, whose drivers know their allocations.
     live: Live,
+    slabs: Slabs,
 }
+
+/// How long freed SVM is kept, to be allocated again.
+const SVM_REST: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Copy)]
 enum Way {
@@ -58,12 +67,22 @@ impl Pointers {
             MemoryKind::Svm => Way::Svm(device.api()),
             MemoryKind::BufferAddress => Way::Buffers(device.api(), &device.tables().device_address),
         };
-        Some(Self { way, support, live: Live::new() })
+        Some(Self { way, support, live: Live::new(), slabs: Slabs::default() })
     }
 
     /// What all devices of the context have.
     pub(crate) fn support(&self) -> &MemorySupport {
         &self.support
+    }
+
+    /// How long freed memory is kept, to be allocated again, whatever the driver.
+    pub(in crate::driver) fn free_delay(&self) -> Option<Duration> {
+        matches!(self.way, Way::Svm(_)).then_some(SVM_REST)
+    }
+
+    /// How many pieces of how many slabs there are.
+    pub(in crate::driver) fn pieces(&self) -> (usize, usize) {
+        self.slabs.counts()
     }
 
     /// Memory of a kind; an alignment of 0 is that of the largest type of OpenCL.
@@ -90,20 +109,42 @@ impl Pointers {
                     usm.clSharedMemAllocINTEL(context, device, none, size_bytes, alignment)
                 }
                 (Way::Svm(api), _) => {
-                    let is_fine = kind != Kind::Device && !self.support.mapped;
-                    let fine = if is_fine { CL_MEM_SVM_FINE_GRAIN_BUFFER } else { 0 };
-                    api.clSVMAlloc(context, CL_MEM_READ_WRITE | fine, size_bytes, alignment)
+                    return self.allocate_svm(api, context, kind, size_bytes, alignment);
                 }
                 (Way::Buffers(api, _), _) => {
                     return self.allocate_buffer(api, context, kind, size_bytes, alignment).map(Some);
                 }
             }
         }?;
-        let start = NonNull::new(start);
-        if let (Way::Svm(_), Some(start)) = (self.way, start) {
-            self.adopt(start, size_bytes);
+        Ok(NonNull::new(start))
+    }
+
+    /// # Safety
+    /// As [`Pointers::allocate`].
+    unsafe fn allocate_svm(
+        &self,
+        api: &Api,
+        context: cl_context,
+        kind: Kind,
+        size_bytes: usize,
+        alignment: u32,
+    ) -> Result<Option<NonNull<c_void>>> {
+        let is_fine = kind != Kind::Device && !self.support.mapped;
+        let fine = if is_fine { CL_MEM_SVM_FINE_GRAIN_BUFFER } else { 0 };
+        let allocate = |size_bytes: usize, alignment| {
+            // SAFETY: the caller's promise.
+            let start = unsafe { api.clSVMAlloc(context, CL_MEM_READ_WRITE | fine, size_bytes, alignment) }?;
+            let start = NonNull::new(start);
+            start.iter().for_each(|start| self.adopt(*start, size_bytes));
+            Ok(start)
+        };
+        if kind == Kind::Device {
+            let piece = self.slabs.allocate(size_bytes, alignment, |slab_bytes| allocate(slab_bytes, 0))?;
+            if piece.is_some() {
+                return Ok(piece);
+            }
         }
-        Ok(start)
+        allocate(size_bytes, alignment)
     }
 
     /// # Safety
@@ -181,8 +222,11 @@ impl Pointers {
             match self.way {
                 Way::Usm(usm) => usm.clMemFreeINTEL(context, start.as_ptr()),
                 Way::Svm(api) => {
-                    self.live.remove(start.addr().get());
-                    api.clSVMFree(context, start.as_ptr())
+                    let free = |start: NonNull<c_void>| {
+                        self.live.remove(start.addr().get());
+                        api.clSVMFree(context, start.as_ptr())
+                    };
+                    if self.slabs.free(start, free)? { Ok(()) } else { free(start) }
                 }
                 Way::Buffers(api, _) => match self.live.remove(start.addr().get()) {
                     Some(block) => api.clReleaseMemObject(block.buffer),
@@ -190,6 +234,19 @@ impl Pointers {
                 },
             }
         }
+    }
+
+    /// Frees what is left when the context ends.
+    ///
+    /// # Safety
+    /// As [`Pointers::free`], for all memory of the context.
+    pub(in crate::driver) unsafe fn free_all(&self, context: cl_context) -> Result<()> {
+        let Way::Svm(api) = self.way else { return Ok(()) };
+        self.slabs.drain().into_iter().try_for_each(|slab| {
+            self.live.remove(slab.addr().get());
+            // SAFETY: the caller's promise.
+            unsafe { api.clSVMFree(context, slab.as_ptr()) }
+        })
     }
 
     /// As [`Pointers::free`], of memory that the driver may not know a command to use.
