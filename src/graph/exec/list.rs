@@ -91,7 +91,7 @@ impl Tasks {
         let index = run.program.unwrap_or(0);
         let program = self.program(index)?;
         let first = self.entries.len();
-        let (mut names, mut steps, mut local_bytes) = (Names::default(), 0.0, 0);
+        let (mut names, mut steps, mut all_items, mut local_bytes) = (Names::default(), 0.0, 0.0, 0);
         let mut tasks = Vec::with_capacity(run.nodes.len());
         let mut numbering = run.numbering();
         for (origin, command) in commands {
@@ -117,12 +117,13 @@ impl Tasks {
             }
             draft.memory.iter().try_for_each(|memory| sequence.keep(memory)).map_err(named)?;
             let items: u64 = draft.global.iter().product();
+            all_items += items as f64;
             steps += items as f64 * f64::from(kernel.cost.steps.max(1));
             local_bytes = local_bytes.max(draft.local_bytes);
             names.add(origin);
         }
         let count = numbering.count();
-        let shape = program.shape(run.local, count, steps);
+        let shape = program.shape(run.local, count, all_items, steps);
         let groups = run.groups.min(count as u32).max(1);
         self.segments.push(SegmentOf {
             program: index,

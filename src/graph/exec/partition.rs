@@ -14,6 +14,7 @@ use crate::driver::event::Event;
 use crate::driver::mutable::Patches;
 use crate::driver::queue;
 use crate::driver::run::Mode;
+use crate::driver::{Capabilities, DeviceKind};
 use crate::graph::plan::flatten::Flat;
 use crate::graph::plan::planner::plans;
 use crate::graph::plan::unit::PartitionPlan;
@@ -144,7 +145,7 @@ impl PartitionExec {
                 Surveyed::Building(build) => return launched(places, BUILDING, Tuning::Building(build)),
             }
         };
-        let cores = queue.device().capabilities().compute_units;
+        let cores = groups_at_once(queue.device().capabilities());
         let always = policy == InterpreterPolicy::Always;
         let plans = plans(flat, nodes, &survey.candidates, cores, always);
         let steps = prepare(source, places, plans.first, &survey.programs)?;
@@ -300,4 +301,13 @@ fn small_kernels(flat: &Flat, nodes: &[u32]) -> usize {
         _ => false,
     };
     nodes.iter().filter(is_small).take(MANY_NODES).count()
+}
+
+/// Groups that the device runs side by side. A GPU runs several on each compute unit; of 132 units
+/// four groups each were the fastest.
+fn groups_at_once(capabilities: &Capabilities) -> u32 {
+    match capabilities.kind {
+        DeviceKind::Gpu => capabilities.compute_units.saturating_mul(4),
+        _ => capabilities.compute_units,
+    }
 }

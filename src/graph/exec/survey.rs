@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::background::{Build, Wanted};
 use crate::command::{Argument, CommandKind, Form, KernelForm};
+use crate::driver::DeviceKind;
 use crate::graph::plan::eligibility::{Candidate, LOCAL_ALIGN, groups_for};
 use crate::graph::plan::planner::Candidates;
 use crate::program::{InterpreterProgram, InterpreterSlot};
@@ -87,7 +88,7 @@ impl Survey {
         survey.candidates.nodes.reserve(forms.len());
         for form in &forms {
             let candidate = survey.candidate(form, &numbers).unwrap_or_else(Candidate::standalone);
-            survey.candidates.nodes.push(candidate);
+            survey.candidates.nodes.push(on_device(candidate, queue));
         }
         Ok(Surveyed::Ready(survey))
     }
@@ -109,7 +110,7 @@ impl Survey {
             let is_its = slot.holds(program);
             numbers.insert(address(slot), if is_its { Ok(0) } else { Err(0) });
         }
-        Ok(survey.candidate(&form, &numbers).unwrap_or_else(Candidate::standalone))
+        Ok(on_device(survey.candidate(&form, &numbers).unwrap_or_else(Candidate::standalone), queue))
     }
 
     /// # Errors
@@ -164,6 +165,11 @@ impl Survey {
             reasons.len() - 1
         }) as u32
     }
+}
+
+/// The candidate with what it costs on the device of a queue.
+fn on_device(candidate: Candidate, queue: &Queue) -> Candidate {
+    if queue.device().kind() == DeviceKind::Gpu { candidate.on_gpu() } else { candidate }
 }
 
 fn address(slot: &Arc<InterpreterSlot>) -> usize {

@@ -32,6 +32,7 @@ use super::device::DeviceState;
 use super::flight::lock;
 use super::ready::BuiltProgram;
 use super::spec::SpecValue;
+use crate::driver::DeviceKind;
 use crate::driver::event::Event;
 use crate::driver::kernel::Kernel;
 use crate::driver::launch::{Arg, WorkSize};
@@ -66,6 +67,18 @@ pub(crate) struct InterpreterProgram {
     limits: GroupLimits,
     /// Work-items of a group run one after the other, so that sharing a task saves nothing.
     serial_work_items: bool,
+    /// A group of many work-items takes no longer than one of few.
+    is_gpu: bool,
+}
+
+/// Work-items of the smallest group on a GPU: those of a sub-group.
+const NARROWEST_GROUP: usize = 32;
+
+/// The size of groups on a GPU for tasks of so many work-items: a power of 2, as on an H100 groups as
+/// large as the tasks were the fastest for chains of 32 to 1024 items.
+fn wide_group(items: f64, most_items: usize) -> usize {
+    let largest = 1 << most_items.clamp(1, 1024).ilog2();
+    (items.ceil() as usize).clamp(1, 1024).next_power_of_two().max(NARROWEST_GROUP).min(largest)
 }
 
 /// Which tasks of a list one launch runs.
@@ -92,10 +105,14 @@ impl InterpreterProgram {
         &self.limits
     }
 
-    /// How to run tasks that need groups of a size, or none, and have so many steps together.
-    pub(crate) fn shape(&self, local: Option<[u32; 3]>, tasks: usize, steps: f64) -> Shape {
+    /// How to run tasks that need groups of a size, or none, and have so many work-items and steps
+    /// together.
+    pub(crate) fn shape(&self, local: Option<[u32; 3]>, tasks: usize, items: f64, steps: f64) -> Shape {
         match local {
             Some(local) => Shape::Wi(local.map(|size| size as usize)),
+            None if self.is_gpu => {
+                Shape::Wi([wide_group(items / tasks.max(1) as f64, self.limits.most_items), 1, 1])
+            }
             None if self.serial_work_items || steps < SHARED_STEPS * tasks as f64 => Shape::Seq,
             None if self.limits.refusal([GROUP, 1, 1], 0).is_some() => Shape::Seq,
             None => Shape::Wi([GROUP, 1, 1]),
@@ -190,6 +207,7 @@ impl Builder<'_> {
             hidden,
             limits,
             serial_work_items: device.target().serial_work_items,
+            is_gpu: device.device().kind() == DeviceKind::Gpu,
         }))
     }
 }

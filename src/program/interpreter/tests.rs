@@ -7,7 +7,7 @@ use std::sync::Arc;
 use oclave_image::passes::interpreter::{ByteBox, InterpreterArgumentKind, InterpreterUnit, TaskRecord};
 use proptest::prelude::*;
 
-use super::{InterpreterProgram, Segment, Shape, TaskList};
+use super::{InterpreterProgram, Segment, Shape, TaskList, wide_group};
 use crate::command::Argument;
 use crate::memory::Region;
 use crate::vector::{Float3, Float4, Int2, Uchar16};
@@ -529,8 +529,20 @@ fn programs_hold_the_kernels_that_were_asked_for_and_serve_those_that_need_fewer
 fn small_tasks_are_run_in_turn_and_large_ones_by_groups_where_work_items_run_side_by_side() {
     let Some(f) = fixture() else { return };
     let program = f.program([&f.call("chained")]);
-    assert_eq!(program.shape(None, 10, 10.0 * 100.0), Shape::Seq);
-    assert_eq!(program.shape(Some([4, 2, 1]), 1, 1.0), Shape::Wi([4, 2, 1]));
-    let large = program.shape(None, 10, 10.0 * 1e5);
+    if program.is_gpu {
+        assert_eq!(program.shape(None, 10, 640.0, 640.0), Shape::Wi([64, 1, 1]));
+        return;
+    }
+    assert_eq!(program.shape(None, 10, 100.0, 10.0 * 100.0), Shape::Seq);
+    assert_eq!(program.shape(Some([4, 2, 1]), 1, 8.0, 1.0), Shape::Wi([4, 2, 1]));
+    let large = program.shape(None, 10, 1e5, 10.0 * 1e5);
     assert_eq!(large, if program.serial_work_items { Shape::Seq } else { Shape::Wi([16, 1, 1]) });
+}
+
+#[test]
+fn groups_on_gpus_are_as_large_as_tasks() {
+    let sizes = [0.0, 1.0, 33.0, 64.0, 65.0, 900.0, 1e9].map(|items| wide_group(items, 1024));
+    assert_eq!(sizes, [32, 32, 64, 64, 128, 1024, 1024]);
+    // As far as the kernel takes them.
+    assert_eq!([1, 24, 256, 1000].map(|most| wide_group(700.0, most)), [1, 16, 256, 512]);
 }
