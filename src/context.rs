@@ -70,7 +70,7 @@ impl Context {
     /// As [`ContextBuilder::build`], for its devices.
     pub fn from_native(handle: ContextHandle) -> Result<Self> {
         let driver = driver::context::Context::of_native(handle)?;
-        driver.devices().iter().try_for_each(Device::require_spirv)?;
+        driver.devices().iter().try_for_each(Device::require_kernels)?;
         Self::builder(&[]).around(driver)
     }
 
@@ -260,7 +260,7 @@ impl ContextBuilder {
     /// platforms, as OpenCL has no context across platforms, and for compiler options with a zero
     /// byte; else as [`Context::new`]. A cache that cannot be used is no error; it is logged, once.
     pub fn build(self) -> Result<Context> {
-        self.devices.iter().try_for_each(Device::require_spirv)?;
+        self.devices.iter().try_for_each(Device::require_kernels)?;
         let driver = driver::context::Context::new(&self.devices)?;
         self.around(driver)
     }

@@ -38,7 +38,7 @@ fn capabilities_are_plausible() {
             assert!(command_buffer.version >= oclave::Version::new(0, 9, 4));
         }
         assert!(capabilities.spirv_versions.is_sorted());
-        assert_eq!(capabilities.takes_spirv(), device.require_spirv().is_ok());
+        assert_eq!(capabilities.takes_kernels(), device.require_kernels().is_ok());
     }
 }
 
@@ -57,7 +57,7 @@ fn a_mask_hides_and_makes_another_device() {
             "{}",
             capabilities.aspects
         );
-        let error = poor.require_spirv().unwrap_err();
+        let error = poor.require_kernels().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::FeatureNotSupported);
         assert_eq!(poor.partition_equally(1).unwrap_err().kind(), ErrorKind::FeatureNotSupported);
         assert_ne!(poor, device);
@@ -85,13 +85,13 @@ fn a_scope_masks_the_devices_asked_for_in_it() {
 #[test]
 fn selection_takes_names_and_indices() {
     let Some(devices) = devices() else { return };
-    if !devices.iter().any(|device| device.capabilities().takes_spirv()) {
+    if !devices.iter().any(|device| device.capabilities().takes_kernels()) {
         assert_eq!(Device::select_by("").unwrap_err().kind(), ErrorKind::FeatureNotSupported);
         println!("skipped: no device takes SPIR-V");
         return;
     }
     let best = Device::select_by("").unwrap();
-    assert!(best.capabilities().takes_spirv());
+    assert!(best.capabilities().takes_kernels());
     assert_eq!(Device::select_by(&best.name().to_uppercase()).unwrap().name(), best.name());
     let index = devices.iter().position(|device| *device == best).unwrap();
     assert_eq!(Device::select_by(&index.to_string()).unwrap(), best);

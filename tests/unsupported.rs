@@ -88,7 +88,7 @@ fn a_device_without_spirv() {
     for device in devices {
         println!("device: {}", device.name());
         let parts = ["takes no SPIR-V", device.name()];
-        assert_says(&device.require_spirv().unwrap_err(), ErrorKind::FeatureNotSupported, &parts);
+        assert_says(&device.require_kernels().unwrap_err(), ErrorKind::FeatureNotSupported, &parts);
         assert_says(&Context::new(&device).unwrap_err(), ErrorKind::FeatureNotSupported, &parts);
     }
     assert_says(&Device::select().unwrap_err(), ErrorKind::FeatureNotSupported, &["takes no SPIR-V"]);

@@ -34,7 +34,7 @@ pub fn build_ahead_of_time(
     images: &[impl AsRef<[u8]>],
     virtual_call_checks: bool,
 ) -> Result<Vec<Vec<u8>>> {
-    device.require_spirv()?;
+    device.require_kernels()?;
     let images: Vec<DeviceImage> =
         images.iter().map(|bytes| DeviceImage::from_bytes(bytes.as_ref())).collect::<Result<_, _>>()?;
     let state = DeviceState::new(device);

@@ -14,6 +14,7 @@ use super::attach;
 use super::device::DeviceState;
 use super::disk::{CacheKey, CacheKeyBuilder, DiskCache};
 use super::globals::Globals;
+use super::ptx;
 use super::ready::BuiltProgram;
 use super::spec::SpecValue;
 use crate::driver::DeviceGlobalAccess;
@@ -63,6 +64,14 @@ impl Builder<'_> {
                 }
             }
         }
+        if let Some(target) = device.ptx()
+            && let Some(text) = ptx::held(image, target).filter(|_| specs.is_empty())
+        {
+            match self.program_of_ptx(device, text) {
+                Ok(program) => return Ok(Arc::new(program)),
+                Err(error) => log::warn!("the driver refuses the PTX in image `{}`: {error:#}", image.name()),
+            }
+        }
         self.program_of(image, device, specs, "", || legal_words(image, device))
     }
 
@@ -91,17 +100,14 @@ impl Builder<'_> {
                 }
             }
         }
-        let program = Program::from_spirv(self.context, device.device(), &words()?)?;
-        for spec in specs {
-            program
-                .set_spec_constant(spec.id(), spec.bytes())
-                .map_err(|error| error.at(format!("specialization constant {}", spec.id())))?;
-        }
         let kind = if form.is_empty() { "image" } else { "interpreter for image" };
         let name = device.device().name();
         log::info!("compiling {kind} `{}` for `{name}`", image.name());
         let start = Instant::now();
-        program.build(self.options)?;
+        let program = match device.ptx() {
+            Some(target) => self.program_of_ptx(device, &ptx::text_of(image, words()?, specs, target)?)?,
+            None => self.program_of_spirv(device, &words()?, specs)?,
+        };
         log::info!("compiled {kind} `{}` for `{name}` in {:.1?}", image.name(), start.elapsed());
         if let Some((disk, key)) = &cache {
             match program.binary() {
@@ -130,6 +136,23 @@ impl Builder<'_> {
             key = key.part(&spec.id().to_le_bytes()).part(spec.bytes());
         }
         key.finish()
+    }
+
+    fn program_of_spirv(&self, device: &DeviceState, words: &[u32], specs: &[SpecValue]) -> Result<Program> {
+        let program = Program::from_spirv(self.context, device.device(), words)?;
+        for spec in specs {
+            program
+                .set_spec_constant(spec.id(), spec.bytes())
+                .map_err(|error| error.at(format!("specialization constant {}", spec.id())))?;
+        }
+        program.build(self.options)?;
+        Ok(program)
+    }
+
+    fn program_of_ptx(&self, device: &DeviceState, text: &str) -> Result<Program> {
+        let mut bytes = text.as_bytes().to_vec();
+        bytes.push(0);
+        self.program_of_binary(device, &bytes)
     }
 
     fn program_of_binary(&self, device: &DeviceState, binary: &[u8]) -> Result<Program> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use oclave_image::passes::DeviceTarget;
 use oclave_image::spirv::Version;
 use oclave_image::{Aspects, DeviceProfile};
+use oclave_ptx::PtxTarget;
 
 use super::disk::CacheKeyBuilder;
 use super::flight::Flight;
@@ -27,6 +28,7 @@ pub(crate) struct DeviceState {
     device: Device,
     profile: DeviceProfile,
     target: DeviceTarget,
+    ptx: Option<PtxTarget>,
     variable_access: DeviceGlobalAccess,
     fingerprint: Vec<u8>,
     queue: Flight<Arc<Queue>>,
@@ -52,6 +54,9 @@ impl DeviceState {
             variable_access,
             fingerprint: fingerprint(device, variable_access, &target),
             target,
+            ptx: capabilities
+                .ptx
+                .and_then(|version| PtxTarget::new(u32::from(version.major), u32::from(version.minor)).ok()),
             queue: Flight::default(),
         }
     }
@@ -67,6 +72,11 @@ impl DeviceState {
     /// What modules are adapted to.
     pub(crate) fn target(&self) -> &DeviceTarget {
         &self.target
+    }
+
+    /// What PTX is made for, where the device takes it instead of SPIR-V.
+    pub(crate) fn ptx(&self) -> Option<&PtxTarget> {
+        self.ptx.as_ref()
     }
 
     /// How the kernels of an image come to know where device globals lie.
@@ -109,6 +119,7 @@ fn fingerprint(device: &Device, variable_access: DeviceGlobalAccess, target: &De
     [
         env!("CARGO_PKG_VERSION"),
         oclave_image::SOURCES_FINGERPRINT,
+        if capabilities.ptx.is_some() { oclave_ptx::SOURCES_FINGERPRINT } else { "" },
         device.platform().name(),
         device.platform().version(),
         capabilities.name.as_str(),
@@ -129,6 +140,9 @@ fn target(device: &Device) -> DeviceTarget {
     let mut target = DeviceTarget::default();
     if let Some(version) = capabilities.max_spirv_version() {
         target.spirv_version = Version::new(narrow(version.major), narrow(version.minor));
+    }
+    if capabilities.ptx.is_some() {
+        target.spirv_version = Version::V1_4;
     }
     target.aspects = capabilities.aspects;
     target.address_bits = capabilities.address_bits;

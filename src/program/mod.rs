@@ -12,6 +12,7 @@ mod globals;
 mod interpreter;
 mod map;
 mod programs;
+mod ptx;
 mod ready;
 mod spec;
 mod virtual_faults;

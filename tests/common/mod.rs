@@ -98,6 +98,13 @@ pub(crate) fn host_copy_calls() -> [&'static str; 2] {
     }
 }
 
+/// The call that creates a program which is not in a cache, on the selected device: from SPIR-V, or
+/// from PTX as a binary.
+pub(crate) fn creation_call() -> &'static str {
+    let takes_ptx = Device::select().is_ok_and(|device| device.capabilities().ptx.is_some());
+    if takes_ptx { "clCreateProgramWithBinary" } else { "clCreateProgramWithIL" }
+}
+
 /// Resident memory of this process, where the system tells it.
 pub(crate) fn resident_bytes() -> Option<usize> {
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;

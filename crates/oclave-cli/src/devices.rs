@@ -30,7 +30,7 @@ pub(crate) fn print(out: &mut impl Write) -> Result<(), Failure> {
         for problem in &device.capabilities().problems {
             writeln!(out, "device {index}: the driver failed to answer: {problem}")?;
         }
-        if let Err(error) = device.require_spirv() {
+        if let Err(error) = device.require_kernels() {
             writeln!(out, "device {index}: {error}")?;
         }
     }
@@ -84,7 +84,8 @@ fn device(device: &Device) -> Value {
         "version": capabilities.version_text,
         "opencl": capabilities.opencl.to_string(),
         "available": capabilities.available,
-        "usable": device.require_spirv().is_ok(),
+        "usable": device.require_kernels().is_ok(),
+        "ptx": capabilities.ptx.map(|version| format!("sm_{}{}", version.major, version.minor)),
         "compute_units": capabilities.compute_units,
         "address_bits": capabilities.address_bits,
         "spirv_versions": capabilities.spirv_versions.iter().map(ToString::to_string).collect::<Vec<_>>(),

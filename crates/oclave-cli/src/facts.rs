@@ -12,6 +12,10 @@ pub(crate) const CAPABILITIES: &[Row] = &[
     ("driver", |device| device.capabilities().driver_version.clone()),
     ("OpenCL", |device| device.capabilities().version_text.clone()),
     ("SPIR-V", |device| spirv(device.capabilities())),
+    ("PTX", |device| match device.capabilities().ptx {
+        Some(version) => format!("sm_{}{}", version.major, version.minor),
+        None => "no".into(),
+    }),
     ("SPIR-V queries", |device| match &device.capabilities().spirv_queries {
         Some(queries) => {
             format!("{} capabilities, {} extensions", queries.capabilities.len(), queries.extensions.len())
@@ -95,8 +99,9 @@ pub(crate) const CAPABILITIES: &[Row] = &[
 
 /// What oclave does with it.
 pub(crate) const USES: &[Row] = &[
-    ("kernels", |device| match device.require_spirv() {
-        Err(_) => "cannot run: the device takes no SPIR-V".into(),
+    ("kernels", |device| match device.require_kernels() {
+        Err(_) => "cannot run: the device takes neither SPIR-V nor PTX".into(),
+        Ok(()) if device.capabilities().ptx.is_some() => "PTX, made of SPIR-V by oclave".into(),
         Ok(()) if device.capabilities().spirv_queries.is_some() => {
             "SPIR-V, checked against what the device says it takes".into()
         }
@@ -112,7 +117,7 @@ pub(crate) const USES: &[Row] = &[
     }),
     ("device globals", |device| {
         let capabilities = device.capabilities();
-        if !capabilities.takes_spirv() || capabilities.memory().is_none() {
+        if !capabilities.takes_kernels() || capabilities.memory().is_none() {
             return "none".into();
         }
         match device.device_global_access() {
@@ -125,7 +130,7 @@ pub(crate) const USES: &[Row] = &[
     ("graph replay", |device| {
         let capabilities = device.capabilities();
         match (&capabilities.command_buffer, &capabilities.mutable_dispatch) {
-            _ if !capabilities.takes_spirv() => "none",
+            _ if !capabilities.takes_kernels() => "none",
             (Some(_), Some(_)) => "command buffers or prepared enqueues; updates in place",
             (Some(_), None) => "command buffers or prepared enqueues; updates record again",
             (None, _) => "prepared enqueues",

@@ -76,15 +76,32 @@ pub fn translate_image(image: &DeviceImage, target: &PtxTarget) -> Result<String
         [] => module,
         globals => lower_globals_to_hidden_argument(&module, globals)?.module,
     };
-    let part = match library_of(image)? {
-        // The image's part has all that the image calls, and so it serves what is made of it.
-        Some(part) if needs_library(&module)? => Library::new(&part)?.part_for(&module)?,
-        Some(_) => None,
-        None => part_from_installed(&module)?,
+    translate_for(image, &module, target)
+}
+
+/// The PTX of a module that was made of an image's, by passes or by linking: it is translated as it
+/// is.
+///
+/// Functions of the library are those of the image where it has all that the module calls, else
+/// those of the installed library.
+///
+/// # Errors
+/// As [`translate`], [`Library::installed`] and [`Library::part_for`].
+pub fn translate_for(image: &DeviceImage, module: &Module, target: &PtxTarget) -> Result<String> {
+    if !needs_library(module)? {
+        return translate(module, target);
+    }
+    let brought = match library_of(image)? {
+        Some(part) => Library::new(&part)?.part_for(module).ok().flatten(),
+        None => None,
+    };
+    let part = match brought {
+        Some(part) => Some(part),
+        None => part_from_installed(module)?,
     };
     match part {
-        Some(part) => translate(&link(&module, &part)?, target),
-        None => translate(&module, target),
+        Some(part) => translate(&link(module, &part)?, target),
+        None => translate(module, target),
     }
 }
 

@@ -55,13 +55,17 @@ mod variables;
 
 pub use error::PtxError;
 pub use image::{
-    LIBRARY_SET, PTX_SET, add_library, add_ptx, library_of, nvidia_profile, ptx_of, translate_image,
+    LIBRARY_SET, PTX_SET, add_library, add_ptx, library_of, nvidia_profile, ptx_of, translate_for,
+    translate_image,
 };
 pub use library::{LIBRARY_VARIABLE, Library, link, needs_library};
 pub use target::PtxTarget;
 
 use oclave_image::passes::{check, strip};
 use oclave_image::spirv::Module;
+
+/// Hash of the sources of this crate: part of the key of cached programs.
+pub const SOURCES_FINGERPRINT: &str = env!("OCLAVE_PTX_SOURCES");
 
 /// Result with a [`PtxError`].
 pub type Result<T, E = PtxError> = std::result::Result<T, E>;

@@ -40,6 +40,8 @@ pub struct Capabilities {
     pub opencl_c_features: Vec<String>,
     /// The versions of SPIR-V that the driver says it takes, ascending.
     pub spirv_versions: Vec<Version>,
+    /// The compute capability, where the driver takes PTX instead of SPIR-V: NVIDIA's does.
+    pub ptx: Option<Version>,
     /// What it says about SPIR-V capabilities and extensions, when it can be asked
     /// (`cl_khr_spirv_queries`).
     pub spirv_queries: Option<SpirvQueries>,
@@ -241,6 +243,11 @@ impl Capabilities {
         !self.spirv_versions.is_empty()
     }
 
+    /// Whether kernels can be loaded: as SPIR-V, or as PTX that is made of it.
+    pub fn takes_kernels(&self) -> bool {
+        self.takes_spirv() || self.ptx.is_some()
+    }
+
     /// The newest SPIR-V version that the driver says it takes.
     pub(crate) fn max_spirv_version(&self) -> Option<Version> {
         self.spirv_versions.last().copied()
@@ -284,6 +291,7 @@ impl Capabilities {
         let hides = |flag| mask.contains(flag);
         if hides(Mask::SPIRV) {
             out.spirv_versions.clear();
+            out.ptx = None;
         }
         if hides(Mask::SPIRV_1_3) {
             out.spirv_versions.retain(|version| *version < Version::new(1, 3, 0));

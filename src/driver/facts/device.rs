@@ -314,12 +314,12 @@ impl Device {
             .collect())
     }
 
-    /// Refuses a device that takes no SPIR-V, before anything is made on it.
+    /// Refuses a device that takes neither SPIR-V nor PTX, before anything is made on it.
     ///
     /// # Errors
     /// [`ErrorKind::FeatureNotSupported`].
-    pub fn require_spirv(&self) -> Result<()> {
-        if self.capabilities().takes_spirv() {
+    pub fn require_kernels(&self) -> Result<()> {
+        if self.capabilities().takes_kernels() {
             return Ok(());
         }
         let capabilities = self.capabilities();

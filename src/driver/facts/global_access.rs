@@ -24,7 +24,8 @@ impl Device {
     pub fn device_global_access(&self) -> DeviceGlobalAccess {
         let capabilities = self.capabilities();
         let has_variables = capabilities.aspects.contains(Aspects::PROGRAM_SCOPE_VARIABLES);
-        if !has_variables || Quirks::of(self).variables_move {
+        // The PTX of images is made for the hidden argument.
+        if !has_variables || capabilities.ptx.is_some() || Quirks::of(self).variables_move {
             DeviceGlobalAccess::Argument
         } else if capabilities.global_variable_access && capabilities.global_variable_pointer {
             DeviceGlobalAccess::Functions

@@ -21,7 +21,7 @@ bitflags::bitflags! {
     /// A set of capabilities to hide.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
     pub struct Mask: u32 {
-        /// SPIR-V itself: the device becomes one that the library cannot use.
+        /// SPIR-V itself, and PTX in its place: the device becomes one that the library cannot use.
         const SPIRV = 1 << 0;
         /// SPIR-V later than 1.2.
         const SPIRV_1_3 = 1 << 1;

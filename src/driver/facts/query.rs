@@ -135,6 +135,7 @@ pub(in crate::driver) fn query(ask: &impl Ask, tables: &Tables) -> Capabilities 
         address_bits: device.value(sys::CL_DEVICE_ADDRESS_BITS),
         little_endian: device.flag(sys::CL_DEVICE_ENDIAN_LITTLE),
         spirv_versions: spirv_versions(&device, opencl),
+        ptx: None,
         aspects: aspects(&device, opencl, &extensions, &opencl_c_features, spirv_queries.as_ref()),
         usm: version_of(usm::NAME)
             .filter(|_| tables.usm.clEnqueueMemcpyINTEL.is_some() && tables.usm.clMemFreeINTEL.is_some())
@@ -160,7 +161,9 @@ pub(in crate::driver) fn query(ask: &impl Ask, tables: &Tables) -> Capabilities 
         spirv_queries,
         extensions,
     };
-    if capabilities.aspects.contains(Aspects::PROGRAM_SCOPE_VARIABLES) {
+    if let Some(version) = compute_capability(&device, &capabilities) {
+        take_ptx(&mut capabilities, version);
+    } else if capabilities.aspects.contains(Aspects::PROGRAM_SCOPE_VARIABLES) {
         capabilities.max_global_variable_bytes = device.value(sys::CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE);
         capabilities.global_variable_access = tables.global_variable.can_copy();
         capabilities.global_variable_pointer = tables.global_variable.can_give_pointer();
@@ -204,6 +207,38 @@ fn spirv_versions(device: &Asker<impl Ask>, opencl: Version) -> Vec<Version> {
     versions.sort_unstable();
     versions.dedup();
     versions
+}
+
+/// The compute capability of a device that takes no SPIR-V, but PTX.
+///
+/// No query says that a driver takes PTX. PoCL's driver for the same devices does not, and writes
+/// another version: `OpenCL 3.0 PoCL …`.
+fn compute_capability(device: &Asker<impl Ask>, capabilities: &Capabilities) -> Option<Version> {
+    let is_cuda = capabilities.version_text.split_whitespace().nth(2) == Some("CUDA");
+    if !is_cuda || capabilities.takes_spirv() || !capabilities.has_extension("cl_nv_device_attribute_query") {
+        return None;
+    }
+    let part = |name| device.value::<cl_uint>(name);
+    let (major, minor) =
+        (part(sys::CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV), part(sys::CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV));
+    match oclave_ptx::PtxTarget::new(major, minor) {
+        Ok(_) => Some(Version::new(major as u16, minor as u16, 0)),
+        Err(why) => {
+            log::info!("device `{}`: {why}", capabilities.name);
+            None
+        }
+    }
+}
+
+/// What kernels can do as PTX is more than what the driver says of OpenCL C.
+fn take_ptx(capabilities: &mut Capabilities, version: Version) {
+    let profile = oclave_ptx::nvidia_profile();
+    capabilities.ptx = Some(version);
+    capabilities.aspects = profile.aspects;
+    let limits = &mut capabilities.limits;
+    let narrowest = profile.sub_group_sizes.iter().copied().min().unwrap_or(1);
+    limits.max_sub_groups = (limits.max_work_group_size / narrowest) as u32;
+    limits.sub_group_sizes = profile.sub_group_sizes;
 }
 
 fn kind(kind: sys::cl_device_type) -> DeviceKind {

@@ -1,4 +1,4 @@
-//! Choosing a device: `OCLAVE_DEVICE`, else the best that takes SPIR-V.
+//! Choosing a device: `OCLAVE_DEVICE`, else the best that takes kernels.
 
 use std::cmp::Reverse;
 use std::fmt::Write as _;
@@ -46,7 +46,7 @@ impl DeviceFilter {
 
 impl Device {
     /// The device to use: what the environment variable `OCLAVE_DEVICE` asks for, else the best
-    /// that takes SPIR-V.
+    /// that takes SPIR-V or PTX.
     ///
     /// `OCLAVE_DEVICE` is `intel` or `pocl` (the driver), an index into [`Device::all`], or a part
     /// of the device's or the driver's name. Where it fits several, the best of them is taken: GPUs
@@ -54,8 +54,8 @@ impl Device {
     ///
     /// # Errors
     /// [`ErrorKind::Platform`] when nothing is installed, [`ErrorKind::Invalid`] when no device
-    /// fits the wish, and [`ErrorKind::FeatureNotSupported`] when none that fits takes SPIR-V. The
-    /// messages list what there is.
+    /// fits the wish, and [`ErrorKind::FeatureNotSupported`] when none that fits takes SPIR-V or
+    /// PTX. The messages list what there is.
     pub fn select() -> Result<Self> {
         let wish = std::env::var_os(VARIABLE).unwrap_or_default();
         Self::select_by(&wish.to_string_lossy())
@@ -78,9 +78,9 @@ impl Device {
         // The sort is stable: among equals the driver's order counts.
         fitting.sort_by_key(|device| Reverse(rank(device)));
         match fitting.first() {
-            Some(best) if best.capabilities().takes_spirv() => Ok((*best).clone()),
+            Some(best) if best.capabilities().takes_kernels() => Ok((*best).clone()),
             Some(only) if fitting.len() == 1 => {
-                let refusal = only.require_spirv().err();
+                let refusal = only.require_kernels().err();
                 Err(refusal.unwrap_or_else(|| {
                     Error::new(ErrorKind::Runtime, "the device changed its mind about SPIR-V")
                 }))
@@ -104,7 +104,7 @@ fn rank(device: &Device) -> impl Ord + use<> {
         DeviceKind::Other => 0,
     };
     (
-        capabilities.takes_spirv() && capabilities.available,
+        capabilities.takes_kernels() && capabilities.available,
         capabilities.memory().is_some_and(|memory| memory.device),
         capabilities.usm.is_some(),
         kind,
@@ -117,7 +117,7 @@ fn there_are(devices: &[Device]) -> String {
     let mut text = "there are".to_owned();
     for (index, device) in devices.iter().enumerate() {
         let comma = if index == 0 { "" } else { "," };
-        let spirv = if device.capabilities().takes_spirv() { "" } else { ", without SPIR-V" };
+        let spirv = if device.capabilities().takes_kernels() { "" } else { ", without SPIR-V" };
         let _ = write!(text, "{comma} {index}: {} ({}{spirv})", device.name(), device.platform().name());
     }
     text

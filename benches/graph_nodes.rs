@@ -1,0 +1,165 @@
+//! A thousand small nodes on a GPU: replays by the interpreter, against a CUDA graph of the same
+//! nodes.
+//!
+//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes. Times are medians of 31 replays,
+//! from the submission to the end of the wait. `OCLAVE_CUDA_REFERENCE` names the program of
+//! `benches/cuda/graph_nodes.cu`, which instantiates its graphs once; `ci/gpu bench` builds it.
+//! Without it, the reference are the library's own prepared launches.
+//!
+//! | shape | nodes |
+//! |---|---|
+//! | `chain` | each waits for the one before |
+//! | `independent` | on an array of their own each |
+//! | `layers` | a hundred layers of ten; each node waits for all ten before it |
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a benchmark fails by panicking")]
+
+mod measure;
+
+use std::collections::HashMap;
+
+use oclave::{
+    Command, Context, Device, ExecutableGraph, Graph, KernelBundle, Node, Queue, ReplayStrategy, UsmSlice,
+    usm,
+};
+
+const NODES: usize = 1000;
+const LAYER: usize = 10;
+/// Floats of an array.
+const FLOATS: usize = 1024;
+const ROUNDS: usize = 31;
+const KERNELS: &[u8] = include_bytes!("kernels/small_nodes.spv");
+
+#[derive(Clone, Copy)]
+enum Shape {
+    Chain,
+    Independent,
+    Layers,
+}
+
+impl Shape {
+    /// The array of a node.
+    fn array(self, node: usize) -> usize {
+        match self {
+            Self::Chain => 0,
+            Self::Independent => node,
+            Self::Layers => node % LAYER,
+        }
+    }
+
+    /// The nodes that one waits for.
+    fn before(self, node: usize) -> std::ops::Range<usize> {
+        match self {
+            Self::Chain => node.saturating_sub(1)..node,
+            Self::Independent => 0..0,
+            Self::Layers => {
+                let layer = node / LAYER * LAYER;
+                layer.saturating_sub(LAYER)..layer
+            }
+        }
+    }
+}
+
+struct Ours {
+    context: Context,
+    device: Device,
+    queue: Queue,
+    memory: UsmSlice<f32, usm::Device>,
+    bundle: KernelBundle,
+}
+
+impl Ours {
+    fn new(device: &Device) -> Self {
+        let context = Context::new(device).unwrap();
+        #[allow(unsafe_code, reason = "kernels of this repository")]
+        // SAFETY: the kernels stay within the arrays that they are given.
+        let bundle = unsafe { KernelBundle::from_spirv(&context, KERNELS) }.unwrap();
+        Self {
+            queue: Queue::new(&context).unwrap(),
+            memory: context.alloc_device(NODES * FLOATS).unwrap(),
+            device: device.clone(),
+            bundle,
+            context,
+        }
+    }
+
+    fn graph(&self, shape: Shape, items: usize, strategy: ReplayStrategy) -> ExecutableGraph {
+        let graph = Graph::new(&self.context, &self.device).unwrap();
+        let mut nodes: Vec<Node> = Vec::new();
+        for node in 0..NODES {
+            let start = shape.array(node) * FLOATS;
+            let array = self.memory.slice(start..start + FLOATS).unwrap();
+            let call = self.bundle.kernel("bump").unwrap().call();
+            let call = call.pointer_mut::<f32>(&array).pointer::<f32>(&array);
+            let after: Vec<&Node> = nodes[shape.before(node)].iter().collect();
+            nodes.push(graph.after(&after).add(Command::parallel_for(items, call)).unwrap());
+        }
+        graph.finalizer().strategy(strategy).wait_for_interpreter().finalize().unwrap()
+    }
+
+    fn replay(&self, graph: &ExecutableGraph) {
+        self.queue.submit_graph(graph).unwrap().wait().unwrap();
+    }
+
+    /// Checks that each node adds 1 to each item of its array.
+    fn check(&self, graph: &ExecutableGraph, shape: Shape, items: usize) {
+        self.queue.fill(&self.memory, 0.0).unwrap();
+        self.replay(graph);
+        let all = self.queue.read(&self.memory).unwrap();
+        let mut expected = vec![0.0; NODES * FLOATS];
+        for node in 0..NODES {
+            let start = shape.array(node) * FLOATS;
+            expected[start..start + items].iter_mut().for_each(|x| *x += 1.0);
+        }
+        assert!(all == expected, "the nodes do not compute what they should");
+    }
+}
+
+fn main() {
+    let Some(device) = measure::device() else { return };
+    let reference = cuda();
+    let ours = Ours::new(&device);
+    for (name, shape) in
+        [("chain", Shape::Chain), ("independent", Shape::Independent), ("layers", Shape::Layers)]
+    {
+        for items in [1, 64, 256, 1024] {
+            let row = format!("{name}_{items}");
+            let graph = ours.graph(shape, items, ReplayStrategy::Interpreter);
+            ours.check(&graph, shape, items);
+            let segments: Vec<String> = graph
+                .segments()
+                .iter()
+                .map(|segment| format!("{} x {}", segment.groups, segment.group_size))
+                .collect();
+            eprintln!("{row}: {} launches of {}", segments.len(), segments.join(", "));
+            match &reference {
+                Some(times) => {
+                    let time = *times.get(&row).unwrap_or_else(|| panic!("the reference has no row {row}"));
+                    let ours = median_of_replays(&ours, &graph);
+                    measure::row(&row, NODES, (vec![ours], vec![time]));
+                }
+                None => {
+                    let launches = ours.graph(shape, items, ReplayStrategy::Enqueue);
+                    let replay = || ours.replay(&graph);
+                    measure::pair(&row, NODES, 5, 1, replay, || ours.replay(&launches));
+                }
+            }
+        }
+    }
+}
+
+fn median_of_replays(ours: &Ours, graph: &ExecutableGraph) -> f64 {
+    (0..10).for_each(|_| ours.replay(graph));
+    let mut times: Vec<f64> = (0..ROUNDS).map(|_| measure::time(1, &mut || ours.replay(graph))).collect();
+    measure::median(&mut times)
+}
+
+/// The reference's medians by row, in microseconds; lines of `row,us`.
+fn cuda() -> Option<HashMap<String, f64>> {
+    let program = std::env::var_os("OCLAVE_CUDA_REFERENCE")?;
+    let output = std::process::Command::new(&program).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let row = |line: &str| line.split_once(',').map(|(row, us)| (row.to_owned(), us.trim().parse().unwrap()));
+    Some(text.lines().filter_map(row).collect())
+}
