@@ -292,4 +292,27 @@ mod tests {
             assert!(error.contains(part), "{part} in {error}");
         }
     }
+
+    proptest::proptest! {
+        // The number of cases is `PROPTEST_CASES`, as `ci/sweep fuzz` sets it.
+        #![proptest_config(proptest::prelude::ProptestConfig { failure_persistence: None, ..Default::default() })]
+
+        /// Changed files are read or refused, and what was read can be asked.
+        #[test]
+        fn changed_files(
+            changes in proptest::collection::vec((proptest::prelude::any::<proptest::sample::Index>(), 0..128_u8), 1..5),
+        ) {
+            let mut bytes = b"[targets.a]\naspects = [\"fp64\"]\nsub_group_sizes = [8]\nmax_work_group_size = 64\n\
+                [targets.b]\nlike = \"a\"\nptx = [\"sm_80\"]\n[targets.c]\nlike = \"b\"\n".to_vec();
+            for (at, value) in changes {
+                let at = at.index(bytes.len());
+                bytes[at] = value;
+            }
+            if let Ok(config) = DeviceConfig::parse(&String::from_utf8(bytes).unwrap()) {
+                for target in config.targets() {
+                    config.profile(target).unwrap();
+                }
+            }
+        }
+    }
 }
