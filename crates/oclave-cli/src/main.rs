@@ -6,6 +6,9 @@
 //! | 1 | failed; the reason is on standard error |
 //! | 2 | the command line is wrong |
 
+// `json!` of a device has many fields.
+#![recursion_limit = "256"]
+
 mod aot;
 mod columns;
 mod devices;
