@@ -402,6 +402,12 @@ fn blocks_stand_behind_what_dominates_them() {
 fn lanes_of_an_argument() -> Module {
     let o = |op, operands: &[u32]| (op, operands.to_vec());
     assemble(
+
+/// llvm-spirv writes the type twice where kernels have literal samplers and samplers as arguments.
+#[test]
+fn one_type_of_samplers_is_left() {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let module = assemble(
         Version::V1_0,
         &[
             o(Op::Capability, &[Capability::Addresses as u32]),
@@ -447,6 +453,30 @@ fn lanes_of_arguments_are_reached_by_casts() {
     let casts = legal.instructions().filter(|i| i.is(Op::Bitcast)).count();
     assert_eq!(casts, 2, "one for each lane of the argument");
     assert_eq!(legalize(&image(&module), &rich()).unwrap(), module.words());
+
+            o(Op::Capability, &[Capability::ImageBasic as u32]),
+            o(Op::Capability, &[Capability::LiteralSampler as u32]),
+            o(Op::MemoryModel, &[2, 2]),
+            (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+            o(Op::TypeVoid, &[1]),
+            o(Op::TypeSampler, &[2]),
+            o(Op::ConstantSampler, &[2, 3, 2, 0, 0]),
+            o(Op::TypeSampler, &[4]),
+            o(Op::TypeFunction, &[5, 1, 4]),
+            o(Op::Function, &[1, 20, 0, 5]),
+            o(Op::FunctionParameter, &[4, 21]),
+            o(Op::Label, &[22]),
+            o(Op::Return, &[]),
+            o(Op::FunctionEnd, &[]),
+        ],
+    );
+    let legal = Module::from_words(legalize(&image(&module), &rich()).unwrap()).unwrap();
+    support::assert_valid("one type of samplers", &legal);
+    let samplers: Vec<u32> =
+        legal.instructions().filter(|i| i.is(Op::TypeSampler)).filter_map(|i| i.result_id()).collect();
+    assert_eq!(samplers, [2]);
+    let parameter = legal.instructions().find(|i| i.is(Op::FunctionParameter)).unwrap();
+    assert_eq!(parameter.result_type(), Some(2));
 }
 
 /// Constants of each type with the ids 1 to 5, and a sum of the first and itself.

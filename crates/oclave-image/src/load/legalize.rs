@@ -15,6 +15,7 @@ use crate::spirv::{
     AddressingModel, Capability, Definitions, Module, Op, StorageClass, Type, TypeTable, Version,
 };
 use crate::transform::capabilities;
+use crate::transform::merge_types::merge_types;
 use crate::transform::strip;
 use crate::{Aspects, DeviceImage, ImageError, Result};
 
@@ -128,6 +129,12 @@ pub fn legalize_with(
     let apart = keep_apart(expanded.unwrap_or(stripped), target)?;
     let module = steer(pass(apart)?, target)?;
     let doubtful = if target.one_barrier { kernels_with_tangled_barriers(&module) } else { Vec::new() };
+    // llvm-spirv declares the type of samplers twice where a kernel has both a literal sampler and
+    // one as an argument. Mesa's drivers refuse that.
+    let module = match has_two_sampler_types(&module) {
+        true => merge_types(&module)?,
+        false => module,
+    };
     let module = block_order::sort(&module)?.unwrap_or(module);
     let is_generic = |module: &Module| {
         capabilities::declared(module).any(|capability| capability == Capability::GenericPointer as u32)
@@ -159,6 +166,11 @@ pub fn legalize_with(
     }
     refuse_what_it_lacks(&lowered, target, &image.name)?;
     Ok(Legal { words: lowered.into_words(), doubtful })
+}
+
+fn has_two_sampler_types(module: &Module) -> bool {
+    let before_code = module.instructions().take_while(|i| !i.is(Op::Function));
+    before_code.filter(|i| i.is(Op::TypeSampler)).nth(1).is_some()
 }
 
 fn refuse_what_it_lacks(module: &Module, target: &DeviceTarget, image: &str) -> Result<()> {

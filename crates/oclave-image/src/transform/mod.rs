@@ -4,4 +4,5 @@ pub mod capabilities;
 pub mod dce;
 pub(crate) mod hints;
 pub(crate) mod localize;
+pub(crate) mod merge_types;
 pub mod strip;

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::call_classes::call_classes;
 use super::class_markers;
 use super::demangle::readable;
-use super::merge_types::merge_types;
 use super::rewrite::{Old, Rewrite, problem};
 use super::sets::{FunctionSets, function_sets, is_uncallable};
 use super::symbols::symbols;
@@ -16,6 +15,7 @@ use crate::TranslationUnit;
 use crate::analysis::references::kernel_entry;
 use crate::build::markers::{CallsMarker, Markers};
 use crate::spirv::{Definitions, Module, Op, TypeTable};
+use crate::transform::merge_types::merge_types;
 use crate::virtual_functions::{Dispatcher, VirtualOffset, VirtualSlot};
 use crate::{ImageError, Result};
 
