@@ -76,6 +76,7 @@
 //! | `handler::depends_on` | [`Queue::after`], [`Command::after`] |
 //! | `handler::host_task` | [`Queue::host_task`] |
 //! | `buffer`, `accessor`, `host_accessor` | [`Buffer`], [`Accessor`], [`HostReader`], [`HostWriter`] |
+//! | `unsampled_image`, `sampled_image`, `image_sampler` | [`Image`], [`Sampler`]; a kernel has both as arguments |
 //! | `ext_oneapi_memcpy2d`, copies of ranged accessors | [`UsmRect`], [`Accessor::part`] |
 //! | `get_native`, `make_context`, `make_queue`, `make_event` | [`native`] |
 //! | `make_buffer`, `get_native` of buffers | [`Buffer::from_native`], [`Buffer::to_native`]: copies |
@@ -88,8 +89,8 @@
 //! | `errc`, `exception` | [`ErrorKind`], [`Error`] |
 //!
 //! # Limits
-//! Images and samplers as kernel arguments are not there yet (CHANGELOG.md tells what is). Devices
-//! need USM (`cl_intel_unified_shared_memory`) and a little-endian host.
+//! Pipes and images of several samples are no arguments of generated functions. Devices need USM
+//! (`cl_intel_unified_shared_memory`) and a little-endian host.
 //!
 //! # Features
 //! - `opencl3`: `From` and `TryFrom` between the objects of this library and of the crate
@@ -113,6 +114,7 @@ mod guide;
 mod handles;
 mod if_device;
 mod image;
+pub mod images;
 mod include_kernels;
 mod memory;
 #[cfg(feature = "opencl3")]
@@ -157,6 +159,7 @@ pub use graph::{
 pub use handles::Handles;
 pub use if_device::{EXT_ONEAPI_IF_DEVICE, NotRun, Ran, if_device, if_host};
 pub use image::{ImageTable, Kernel};
+pub use images::{Image, KernelImage, KernelSampler, Sampler, SamplerBuilder};
 pub use memory::{
     AccessKind, Accessor, AsyncSource, Buffer, HostAddressable, HostReader, HostTarget, HostWriter,
     KernelPointer, KernelPointerMut, ReadGuard, Readback, Reads, Shape, TaskAccess, UsmKind, UsmRect,

@@ -1,4 +1,5 @@
-// The launcher of the first kernel is left out of the generated code, with the reason in its place.
+// Kernels with and without images in one source: they end in images of their own, as a device may
+// have none.
 
 constant sampler_t nearest = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;
 

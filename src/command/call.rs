@@ -12,6 +12,7 @@ use super::Place;
 use super::parameter::{Binding, Given, Parameter, newest_of};
 use super::values::{KernelLocal, KernelValue, RawArgument};
 use crate::driver::launch::Bytes;
+use crate::images::{ImagePart, KernelImage, KernelSampler, Sampler};
 use crate::memory::buffer::Requirement;
 use crate::memory::{KernelPointer, KernelPointerMut, Pointer, Region};
 use crate::program::SpecValue;
@@ -60,7 +61,13 @@ pub(crate) enum Argument {
     /// USM, or null.
     Pointer(Pointer),
     /// Local memory of so many bytes per work-group; `ty` is the element's type.
-    Local { size_bytes: usize, ty: TypeId },
+    Local {
+        size_bytes: usize,
+        ty: TypeId,
+    },
+    /// An image, with what the kernel does with it.
+    Image(ImagePart),
+    Sampler(Sampler),
 }
 
 impl Argument {
@@ -80,6 +87,7 @@ impl Argument {
     fn set(&mut self, to: &Self) {
         match (self, to) {
             (Self::Pointer(pointer), Self::Pointer(to)) => pointer.set_place(to.place().clone()),
+            (Self::Image(image), Self::Image(to)) => image.follow(to),
             (argument, to) => *argument = to.clone(),
         }
     }
@@ -211,6 +219,35 @@ impl KernelCall {
         self.push(argument, parameters)
     }
 
+    /// The next argument: an image that the kernel declares `read_only`.
+    pub fn read_image<D>(self, image: impl KernelImage<D>) -> Self {
+        self.image(image.given(), Access::Read)
+    }
+
+    /// The next argument: an image that the kernel declares `write_only`.
+    pub fn write_image<D>(self, image: impl KernelImage<D>) -> Self {
+        self.image(image.given(), Access::Write)
+    }
+
+    /// The next argument: an image that the kernel declares `read_write`.
+    pub fn read_write_image<D>(self, image: impl KernelImage<D>) -> Self {
+        self.image(image.given(), Access::ReadWrite)
+    }
+
+    fn image(self, Given { argument, parameters }: Given, access: Access) -> Self {
+        let argument = match argument {
+            Argument::Image(image) => Argument::Image(image.accessed(access)),
+            other => other,
+        };
+        self.push(argument, parameters)
+    }
+
+    /// The next argument: a sampler.
+    pub fn sampler(self, sampler: impl KernelSampler) -> Self {
+        let Given { argument, parameters } = sampler.given();
+        self.push(argument, parameters)
+    }
+
     /// Runs the kernel with `constant` set to `value`. Each set of values is a program of its own,
     /// built once.
     pub fn spec<T: SpecType>(mut self, constant: &SpecConstant<T>, value: T) -> Self {
@@ -280,10 +317,11 @@ impl KernelCall {
         std::mem::take(&mut self.arguments)
     }
 
-    /// What the kernel does to parts of buffers.
+    /// What the kernel does to parts of buffers, and to images.
     pub(super) fn requirements(&self) -> Vec<Arc<Requirement>> {
         let places = self.arguments.iter().filter_map(|argument| match argument {
             Argument::Pointer(pointer) => pointer.place().requirement(),
+            Argument::Image(image) => Some(Arc::clone(image.requirement())),
             _ => None,
         });
         places.collect()
@@ -331,7 +369,7 @@ mod tests {
             .map(|argument| match argument {
                 Argument::Value(value) => value.bytes().len(),
                 Argument::Local { size_bytes, .. } => *size_bytes,
-                Argument::Pointer(_) => 0,
+                _ => 0,
             })
             .collect();
         assert_eq!(sizes, [4, 32, 1]);

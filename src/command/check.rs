@@ -72,6 +72,7 @@ impl Place {
             Self::Usm(region) => Some(region.size_bytes()),
             Self::Rows(block) => Some(block.rows.size_bytes()),
             Self::Accessor(requirement) => Some(requirement.size_bytes()),
+            Self::Image(image) => Some(image.size_bytes()),
             Self::Null | Self::Global(_) | Self::Refused(_) => None,
         }
     }
@@ -82,6 +83,7 @@ impl Place {
             Self::Rows(block) => block.region.allocation().check(context.driver(), device),
             Self::Refused(error) => Err(error.clone()),
             Self::Accessor(requirement) => requirement.check(device),
+            Self::Image(image) => image.check(context),
             Self::Null | Self::Global(_) => Ok(()),
         }
     }

@@ -84,6 +84,7 @@ impl CommandKind {
                             }
                         }
                     }
+                    Prepared::Image(_) => Form::Other("a copy or a fill of an image"),
                     _ => Form::Other("a fill with a pattern that OpenCL does not know"),
                 }
             }

@@ -55,6 +55,7 @@ pub(crate) fn prepare_kernel(queue: &Queue, call: &KernelCall) -> Result<()> {
 fn kernel_of(context: &Context, device: &Device, call: &KernelCall) -> Result<Arc<ReadyKernel>> {
     let kernel = context.programs().kernel(device, call.target(), call.specs())?;
     crate::program::check_arguments(kernel.signature(), call.arguments())?;
+    check_objects(context, call)?;
     check_local_memory(device, call)?;
     Ok(kernel)
 }
@@ -110,11 +111,26 @@ pub(super) fn argument(argument: &Argument, held: bool) -> Arg<'_> {
     match argument {
         Argument::Value(value) => Arg::Value(value.bytes()),
         Argument::Local { size_bytes, .. } => Arg::Local(*size_bytes),
+        Argument::Image(image) => Arg::Image(image.driver()),
+        Argument::Sampler(sampler) => Arg::Sampler(sampler.driver()),
         Argument::Pointer(pointer) => match pointer.place() {
             Place::Usm(region) => Arg::Memory(region.tail().held(held)),
             _ => Arg::Null,
         },
     }
+}
+
+/// Refuses images and samplers of other contexts, which drivers need not check.
+fn check_objects(context: &Context, call: &KernelCall) -> Result<()> {
+    for (index, argument) in call.arguments().iter().enumerate() {
+        match argument {
+            Argument::Image(image) => image.check(context),
+            Argument::Sampler(sampler) => sampler.check(context),
+            Argument::Value(_) | Argument::Pointer(_) | Argument::Local { .. } => Ok(()),
+        }
+        .map_err(|error| error.at(format!("argument {index}")))?;
+    }
+    Ok(())
 }
 
 fn check_local_memory(device: &Device, call: &KernelCall) -> Result<()> {

@@ -17,6 +17,7 @@ mod execute;
 mod fill;
 mod form;
 mod handler;
+mod image_command;
 mod index_space;
 mod launch;
 mod memory;
@@ -136,8 +137,8 @@ impl Command {
     }
 
     /// Copies memory to memory of the same length, which it does not overlap: USM, boxes of it
-    /// ([`UsmRect`](crate::UsmRect)), parts of buffers, elements of device globals. Boxes need not
-    /// have one shape: a copy goes element by element.
+    /// ([`UsmRect`](crate::UsmRect)), parts of buffers, images and their regions, elements of device
+    /// globals. Boxes need not have one shape: a copy goes element by element.
     pub fn copy<M: CopyFrom>(from: &M, to: &impl CopyTo<Element = M::Element>) -> Self {
         Self::new(CommandKind::Copy { from: from.place(false), to: to.place(true) })
     }
@@ -273,7 +274,7 @@ impl Command {
     where
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let uses = uses.iter().map(|place| place.place(false)).collect();
+        let uses = uses.iter().map(|place| place.place(false).used_in_any_way()).collect();
         Self::new(CommandKind::Native(NativeCommand::new(uses, enqueue)))
     }
 

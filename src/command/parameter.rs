@@ -76,7 +76,7 @@ fn next() -> u64 {
 
 impl Given {
     /// What follows no parameter.
-    pub(super) fn fixed(argument: Argument) -> Self {
+    pub(crate) fn fixed(argument: Argument) -> Self {
         Self { argument, parameters: Vec::new() }
     }
 

@@ -129,6 +129,8 @@ pub(super) fn is_same(from: &Argument, to: &Argument) -> bool {
             (Place::Accessor(from), Place::Accessor(to)) => Arc::ptr_eq(from, to),
             _ => false,
         },
+        (Argument::Image(from), Argument::Image(to)) => Arc::ptr_eq(from.image(), to.image()),
+        (Argument::Sampler(from), Argument::Sampler(to)) => Arc::ptr_eq(from.driver(), to.driver()),
         _ => false,
     }
 }

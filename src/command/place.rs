@@ -6,6 +6,7 @@ use bytemuck::Pod;
 
 use crate::device_global::GlobalPlace;
 use crate::driver::rows::Rows;
+use crate::images::ImagePart;
 use crate::memory::buffer::Requirement;
 use crate::memory::{Block, FromElements, Region, UsmKind, UsmSlice};
 use crate::{Error, Queue, Result};
@@ -24,6 +25,8 @@ pub enum Place {
     Global(Box<GlobalPlace>),
     /// A part of a buffer.
     Accessor(Arc<Requirement>),
+    /// Pixels of an image, for copies and fills.
+    Image(Arc<ImagePart>),
     /// Nothing that can be used; the command fails with this when it is submitted.
     Refused(Error),
 }
@@ -33,7 +36,16 @@ impl Place {
     pub(crate) fn requirement(&self) -> Option<Arc<Requirement>> {
         match self {
             Self::Accessor(requirement) => Some(Arc::clone(requirement)),
+            Self::Image(image) => Some(Arc::clone(image.requirement())),
             _ => None,
+        }
+    }
+
+    /// The same place for raw commands, of which nobody knows what they do with an image.
+    pub(super) fn used_in_any_way(self) -> Self {
+        match self {
+            Self::Image(image) => Self::Image(Arc::new(image.accessed(oclave_image::Access::ReadWrite))),
+            other => other,
         }
     }
 
@@ -53,6 +65,7 @@ impl Place {
             Self::Global(global) => global.region(queue)?,
             Self::Accessor(requirement) => requirement.region(queue)?,
             Self::Rows(_) => return Err(Error::invalid("a box of memory is no argument of a kernel")),
+            Self::Image(_) => return Err(Error::invalid("an image has no address")),
             Self::Refused(error) => return Err(error.clone()),
         };
         *self = Self::Usm(region);
@@ -74,6 +87,14 @@ impl Place {
         }
     }
 
+    /// How many bytes a copy of it has.
+    pub(crate) fn copied_bytes(self, queue: &Queue) -> Result<usize> {
+        match self {
+            Self::Image(image) => Ok(image.size_bytes()),
+            other => Ok(other.into_block(queue)?.rows.size_bytes()),
+        }
+    }
+
     /// As [`Place::into_block`], of what lies side by side.
     pub(crate) fn into_region(self, queue: &Queue) -> Result<Region> {
         let block = self.into_block(queue)?;
@@ -90,7 +111,7 @@ impl Place {
     pub(crate) fn needs_command(&self) -> Result<bool> {
         match self {
             Self::Accessor(requirement) => requirement.check_no_host_writer().map(|()| true),
-            Self::Rows(_) => Ok(true),
+            Self::Rows(_) | Self::Image(_) => Ok(true),
             _ => Ok(false),
         }
     }
@@ -142,7 +163,8 @@ impl<T: Pod> HostData for T {
     }
 }
 
-/// Memory that commands use: USM, boxes of it, parts of buffers, device globals and their elements.
+/// Memory that commands use: USM, boxes of it, parts of buffers, images and their regions, device
+/// globals and their elements.
 pub trait Memory: Placed {}
 impl<M: Placed> Memory for M {}
 
@@ -161,14 +183,14 @@ pub trait Contents: Memory {
 /// Memory that commands read.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no memory that commands read",
-    note = "commands read USM, `UsmRect`, `buffer.read()`, and device globals that the host may read"
+    note = "commands read USM, `UsmRect`, `buffer.read()`, images, and device globals that the host may read"
 )]
 pub trait CopyFrom: Contents {}
 
 /// Memory that commands write.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no memory that commands write",
-    note = "commands write USM, `UsmRect`, `buffer.write()`, and device globals that the host may write"
+    note = "commands write USM, `UsmRect`, `buffer.write()`, images, and device globals that the host may write"
 )]
 pub trait CopyTo: Contents {}
 

@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use super::call::Value;
+use super::image_command::ImageCommand;
 use super::rect_command::RectCommand;
 use super::task::HostTask;
-use super::{Argument, CommandKind, NativeCommand, boxes, launch};
+use super::{Argument, CommandKind, NativeCommand, Place, boxes, launch};
 use crate::driver::copy;
 use crate::driver::host::{HostSink, HostSource};
 use crate::driver::launch::WorkSize;
@@ -38,6 +39,7 @@ pub(crate) enum Prepared {
         pattern: Value,
     },
     Rows(RectCommand),
+    Image(ImageCommand),
     Prefetch(Region),
     Advise(Region),
     Native {
@@ -78,6 +80,41 @@ impl CommandKind {
     pub(super) fn look_up(self, queue: &Queue) -> Result<Prepared> {
         Ok(match self {
             Self::Kernel { range, call } => Prepared::Kernel(launch::prepare(queue, &range, call)?),
+            Self::Copy { from: Place::Image(from), to: Place::Image(to) } => {
+                from.check(queue.context())?;
+                to.check(queue.context())?;
+                Prepared::Image(ImageCommand::copy(&from, &to)?)
+            }
+            Self::Copy { from: Place::Image(from), to } => {
+                from.check(queue.context())?;
+                Prepared::Image(ImageCommand::store(&from, to.into_block(queue)?)?)
+            }
+            Self::Copy { from, to: Place::Image(to) } => {
+                to.check(queue.context())?;
+                Prepared::Image(ImageCommand::load(from.into_block(queue)?, &to)?)
+            }
+            Self::Write { from, to: Place::Image(to) } => {
+                to.check(queue.context())?;
+                Prepared::Image(ImageCommand::write(from, &to)?)
+            }
+            Self::Read { from: Place::Image(from), to } => {
+                from.check(queue.context())?;
+                Prepared::Image(ImageCommand::read(&from, to)?)
+            }
+            Self::Fill { to: Place::Image(to), pattern } => {
+                to.check(queue.context())?;
+                Prepared::Image(ImageCommand::fill(&to, &pattern)?)
+            }
+            Self::Memset { to: Place::Image(to), byte } => {
+                to.check(queue.context())?;
+                Prepared::Image(ImageCommand::fill(&to, &Value::new(&byte))?)
+            }
+            // OpenCL knows neither for images.
+            Self::Prefetch { memory: Place::Image(image) }
+            | Self::Advise { memory: Place::Image(image), .. } => {
+                image.check(queue.context())?;
+                Prepared::Empty
+            }
             Self::Copy { from, to } => {
                 let (from, to) = (from.into_block(queue)?, to.into_block(queue)?);
                 from.check_copy(&to)?;
@@ -109,8 +146,10 @@ impl CommandKind {
             // No driver knows an advice, so which one is of no interest.
             Self::Advise { memory, advice: _ } => Prepared::Advise(memory.into_block(queue)?.region),
             Self::Native(NativeCommand { enqueue, uses }) => {
-                // With what lies between rows.
-                let memory = uses.into_iter().map(|place| Ok(place.into_block(queue)?.region));
+                // With what lies between rows. Images are kept by OpenCL, and the host does not look
+                // into them.
+                let memory = uses.into_iter().filter(|place| !matches!(place, Place::Image(_)));
+                let memory = memory.map(|place| Ok(place.into_block(queue)?.region));
                 Prepared::Native { enqueue, memory: memory.collect::<Result<_>>()? }
             }
             Self::HostTask(task) => {

@@ -30,10 +30,13 @@ fn launch_of(kernel: &ReadyKernel, arguments: &[Argument], size: Option<WorkSize
     size.map_or_else(Step::join, |size| Step::kernel(kernel.shared(), arguments, &size))
 }
 
-/// Whether the place of an argument needs not be looked up.
+/// Whether an argument can be given to the driver, and changed in what was prepared, without more
+/// ado.
 pub(super) fn is_plain(argument: &Argument) -> bool {
     match argument {
-        Argument::Value(_) | Argument::Local { .. } => true,
+        Argument::Value(_) | Argument::Local { .. } | Argument::Sampler(_) => true,
+        // It has a place in the order.
+        Argument::Image(_) => false,
         Argument::Pointer(pointer) => matches!(pointer.place(), Place::Null | Place::Usm(_)),
     }
 }

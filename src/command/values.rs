@@ -105,13 +105,15 @@ impl Argument {
     pub(crate) fn into_pointer(self) -> Pointer {
         match self {
             Self::Pointer(pointer) => pointer,
-            Self::Value(_) | Self::Local { .. } => Pointer::new(Place::Refused(
-                Error::new(
-                    ErrorKind::KernelArgument,
-                    "the kernel takes a pointer to memory, bytes were given",
-                )
-                .remedy("give it `RawArgument::memory`, so that the memory is known to be used"),
-            )),
+            Self::Value(_) | Self::Local { .. } | Self::Image(_) | Self::Sampler(_) => {
+                Pointer::new(Place::Refused(
+                    Error::new(
+                        ErrorKind::KernelArgument,
+                        "the kernel takes a pointer to memory, something else was given",
+                    )
+                    .remedy("give it `RawArgument::memory`, so that the memory is known to be used"),
+                ))
+            }
         }
     }
 }

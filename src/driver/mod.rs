@@ -27,6 +27,9 @@ pub use facts::capabilities::{
 };
 pub use facts::device::{Device, DeviceKind};
 pub use facts::global_access::DeviceGlobalAccess;
+pub use facts::images::{
+    Addressing, ChannelOrder, ChannelType, Filter, FormatSupport, ImageFormat, ImageKind, ImageLimits,
+};
 pub use facts::mask;
 pub use facts::platform::{Platform, loader_name};
 pub(crate) use facts::quirk;
@@ -40,8 +43,8 @@ pub(crate) use ffi::{ext, hook, info, loader, table};
 pub(crate) use lifetime::{exit, fault, host, retired, slots, spare, task_memory, usm};
 pub(crate) use objects::adopt::UserEvent;
 pub use objects::native;
-pub(crate) use objects::{context, event, kernel, mem, program, queue, spin, wait_list};
-pub(crate) use prepared::{command_buffer, copy, launch, mutable, rows, run, sequence, step};
+pub(crate) use objects::{context, event, image, kernel, mem, program, queue, spin, wait_list};
+pub(crate) use prepared::{command_buffer, copy, images, launch, mutable, rows, run, sequence, step};
 
 /// OpenCL's types and constants, extensions included. Only declarations: nothing of that crate
 /// links or calls OpenCL.

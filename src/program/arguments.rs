@@ -2,10 +2,12 @@
 //! check.
 
 use std::any::TypeId;
+use std::sync::Arc;
 
 use oclave_image::{Access, KernelSignature, Parameter, ParameterKind, Scalar, ValueType};
 
 use crate::command::Argument;
+use crate::images::ImagePart;
 use crate::{Error, ErrorKind, Result};
 
 /// Checks count, kind, size and, where both sides have a scalar type, the type of the arguments of
@@ -33,6 +35,14 @@ pub(crate) fn check(kernel: &KernelSignature, arguments: &[Argument]) -> Result<
             ),
         )
         .at(format!("kernel `{}`", kernel.name)));
+    }
+    if let Some((first, second)) = same_image(arguments) {
+        return Err(Error::new(
+            ErrorKind::KernelArgument,
+            format!("arguments {first} and {second} are one image, which the kernel writes"),
+        )
+        .at(format!("kernel `{}`", kernel.name))
+        .remedy("declare it once, as `read_write`, or use two images"));
     }
     Ok(())
 }
@@ -76,10 +86,10 @@ fn mismatch(parameter: &ParameterKind, argument: &Argument) -> Option<String> {
                 format!("the kernel takes local memory of {pointee}, local memory of {given} was given")
             })
         }
-        (ParameterKind::Image { type_name, .. }, _) => {
-            Some(format!("parameters of type {type_name} are not supported"))
+        (ParameterKind::Image { type_name, access }, Argument::Image(image)) => {
+            wrong_image(type_name, *access, image)
         }
-        (ParameterKind::Sampler, _) => Some("parameters of type sampler_t are not supported".to_owned()),
+        (ParameterKind::Sampler, Argument::Sampler(_)) => None,
         (parameter, argument) => Some(format!(
             "the kernel takes {}, {} was given",
             parameter_kind(parameter),
@@ -103,7 +113,47 @@ fn argument_kind(argument: &Argument) -> &'static str {
         Argument::Value(_) => "a value",
         Argument::Pointer(_) => "a pointer to memory",
         Argument::Local { .. } => "local memory",
+        Argument::Image(_) => "an image",
+        Argument::Sampler(_) => "a sampler",
     }
+}
+
+/// Why a kernel cannot have an image, if so.
+fn wrong_image(type_name: &str, access: Access, image: &ImagePart) -> Option<String> {
+    if type_name != image.type_name() {
+        return Some(format!("the kernel takes {type_name}, {} was given", image.type_name()));
+    }
+    if access != image.access() {
+        let word = |access| match access {
+            Access::Read => "read_only",
+            Access::Write => "write_only",
+            Access::ReadWrite => "read_write",
+        };
+        return Some(format!(
+            "the kernel declares the image {}, the call gives it as {}",
+            word(access),
+            word(image.access())
+        ));
+    }
+    image.refusal()
+}
+
+/// An image that is given twice, one of which writes it: OpenCL does not say what is read then.
+fn same_image(arguments: &[Argument]) -> Option<(usize, usize)> {
+    let images = || {
+        arguments.iter().enumerate().filter_map(|(index, argument)| match argument {
+            Argument::Image(image) => Some((index, image)),
+            _ => None,
+        })
+    };
+    images().find_map(|(index, image)| {
+        let (other, _) = images().take_while(|(other, _)| *other < index).find(|(_, other)| {
+            Arc::ptr_eq(image.image(), other.image())
+                && (image.requirement().writes() || other.requirement().writes())
+                && [image.access(), other.access()] != [Access::ReadWrite; 2]
+        })?;
+        Some((other, index))
+    })
 }
 
 /// The host's element where memory of it cannot stand for what the kernel takes. SPIR-V has bytes

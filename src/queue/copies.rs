@@ -12,7 +12,8 @@ use crate::{Command, Event, Result, UsmSlice, runtime};
 /// Copies, fills and hints.
 ///
 /// Each takes memory of any kind: USM ([`UsmSlice`](crate::UsmSlice)), boxes of it
-/// ([`UsmRect`](crate::UsmRect)), parts of buffers ([`Accessor`](crate::Accessor)), device globals
+/// ([`UsmRect`](crate::UsmRect)), parts of buffers ([`Accessor`](crate::Accessor)), images
+/// ([`Image`](crate::Image)) and their regions, device globals
 /// ([`DeviceGlobal`](crate::DeviceGlobal)) and their elements
 /// ([`GlobalSlice`](crate::GlobalSlice)).
 ///
@@ -114,7 +115,7 @@ impl Queue {
 
     fn read_elements<M: CopyFrom, O>(&self, from: &M) -> Result<Readback<M::Element, O>> {
         self.refuse_recording("data that is given to the host")?;
-        let size_bytes = from.place(false).into_block(self)?.rows.size_bytes();
+        let size_bytes = from.place(false).copied_bytes(self)?;
         let target = HostTarget::new(len_of::<M>(size_bytes))?;
         let event = self.submit(Command::read(from, &target))?;
         Ok(Readback::new(target, event))

@@ -29,13 +29,8 @@ fn real_sources_stay_optimised() {
     let cargo = String::from_utf8(cargo).unwrap();
     let warnings: Vec<&str> = cargo.lines().filter(|line| line.starts_with("cargo::warning=")).collect();
     built.unwrap();
-    // The one kernel with images says why it has no launcher; nothing says that optimisation is
-    // lost.
-    let [image] = warnings[..] else { panic!("{}", warnings.join("\n")) };
-    assert_has(
-        image,
-        &["pictures.cl:2: kernel `pictures` has no Rust function", "`in` is an image (image2d_t)"],
-    );
+    // Nothing says that a kernel has no launcher, or that optimisation is lost.
+    assert!(warnings.is_empty(), "{}", warnings.join("\n"));
 }
 
 /// A sum over 64-bit numbers becomes a product of 65 bits: that source alone loses this one

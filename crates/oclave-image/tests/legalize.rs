@@ -402,12 +402,6 @@ fn blocks_stand_behind_what_dominates_them() {
 fn lanes_of_an_argument() -> Module {
     let o = |op, operands: &[u32]| (op, operands.to_vec());
     assemble(
-
-/// llvm-spirv writes the type twice where kernels have literal samplers and samplers as arguments.
-#[test]
-fn one_type_of_samplers_is_left() {
-    let o = |op, operands: &[u32]| (op, operands.to_vec());
-    let module = assemble(
         Version::V1_0,
         &[
             o(Op::Capability, &[Capability::Addresses as u32]),
@@ -453,7 +447,17 @@ fn lanes_of_arguments_are_reached_by_casts() {
     let casts = legal.instructions().filter(|i| i.is(Op::Bitcast)).count();
     assert_eq!(casts, 2, "one for each lane of the argument");
     assert_eq!(legalize(&image(&module), &rich()).unwrap(), module.words());
+}
 
+/// llvm-spirv writes the type twice where kernels have literal samplers and samplers as arguments.
+#[test]
+fn one_type_of_samplers_is_left() {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let module = assemble(
+        Version::V1_0,
+        &[
+            o(Op::Capability, &[Capability::Addresses as u32]),
+            o(Op::Capability, &[Capability::Kernel as u32]),
             o(Op::Capability, &[Capability::ImageBasic as u32]),
             o(Op::Capability, &[Capability::LiteralSampler as u32]),
             o(Op::MemoryModel, &[2, 2]),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use oclave_image::Aspects;
 
 use super::device::DeviceKind;
+use super::images::ImageLimits;
 use super::mask::Mask;
 pub(in crate::driver) use super::query::query;
 use super::version::Version;
@@ -73,6 +74,8 @@ pub struct Capabilities {
     pub partition_equally: bool,
     /// Can be split by counts.
     pub partition_by_counts: bool,
+    /// Images, with their bounds.
+    pub images: Option<ImageLimits>,
     /// The device's bounds.
     pub limits: Limits,
     /// Queries that failed for other reasons than that the device does not know them. Their values
@@ -333,6 +336,9 @@ impl Capabilities {
             out.max_global_variable_bytes = 0;
             out.global_variable_access = false;
             out.global_variable_pointer = false;
+        }
+        if hides(Mask::IMAGE) {
+            out.images = None;
         }
         if hides(Mask::SUB_GROUPS) {
             out.limits.max_sub_groups = 0;

@@ -4,6 +4,7 @@
 pub(crate) mod capabilities;
 pub(crate) mod device;
 pub(crate) mod global_access;
+pub(crate) mod images;
 pub mod mask;
 pub(crate) mod platform;
 pub(crate) mod query;

@@ -10,6 +10,7 @@ use super::capabilities::{
     Capabilities, CommandBufferSupport, Limits, MutableDispatchSupport, SvmSupport, UsmSupport,
 };
 use super::device::DeviceKind;
+use super::images::ImageLimits;
 use super::version::Version;
 use crate::driver::ext::{Tables, command_buffer, device_address, mutable_dispatch, spirv_queries, usm};
 use crate::driver::info::{self, Plain};
@@ -153,6 +154,7 @@ pub(in crate::driver) fn query(ask: &impl Ask, tables: &Tables) -> Capabilities 
         profiling: false,
         partition_equally: false,
         partition_by_counts: false,
+        images: image_limits(&device),
         limits: limits(&device),
         problems: Vec::new(),
         version_text,
@@ -306,6 +308,32 @@ fn aspects(
     .into_iter()
     .filter(|(_, there)| *there)
     .fold(Aspects::empty(), |all, (aspect, _)| all | aspect)
+}
+
+fn image_limits(device: &Asker<impl Ask>) -> Option<ImageLimits> {
+    if !device.flag(sys::CL_DEVICE_IMAGE_SUPPORT) {
+        return None;
+    }
+    let sizes = |names: [cl_device_info; 3]| names.map(|name| device.value::<usize>(name));
+    let [width, height, max_layers] = sizes([
+        sys::CL_DEVICE_IMAGE2D_MAX_WIDTH,
+        sys::CL_DEVICE_IMAGE2D_MAX_HEIGHT,
+        sys::CL_DEVICE_IMAGE_MAX_ARRAY_SIZE,
+    ]);
+    Some(ImageLimits {
+        max_2d: [width, height],
+        max_3d: sizes([
+            sys::CL_DEVICE_IMAGE3D_MAX_WIDTH,
+            sys::CL_DEVICE_IMAGE3D_MAX_HEIGHT,
+            sys::CL_DEVICE_IMAGE3D_MAX_DEPTH,
+        ]),
+        max_layers,
+        max_buffer_pixels: device.value(sys::CL_DEVICE_IMAGE_MAX_BUFFER_SIZE),
+        read_arguments: device.value(sys::CL_DEVICE_MAX_READ_IMAGE_ARGS),
+        write_arguments: device.value(sys::CL_DEVICE_MAX_WRITE_IMAGE_ARGS),
+        read_write_arguments: device.value(sys::CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS),
+        samplers: device.value(sys::CL_DEVICE_MAX_SAMPLERS),
+    })
 }
 
 fn usm_support(device: &Asker<impl Ask>, version: Version) -> Option<UsmSupport> {

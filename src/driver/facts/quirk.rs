@@ -134,6 +134,15 @@ pub(crate) struct Quirks {
     /// they were when the binary was made. `G-KRN-003` computed 11, 11 and 11 instead of 28, 53 and
     /// 11 with a warm cache. So programs with other values are compiled each time.
     pub(crate) binaries_lose_constants: bool,
+    /// **Q19. PoCL 6.0.** A kernel that is given a one-dimensional image of a buffer crashes the
+    /// process in `clEnqueueNDRangeKernel`, from any buffer. Kernels take an ordinary
+    /// one-dimensional image for it, and compute the same. So such images are ordinary ones there,
+    /// and not wider than these.
+    pub(crate) image_buffers_crash: bool,
+    /// **Q20. PoCL 6.0.** A command buffer with a kernel that has a sampler argument crashes the
+    /// process: `POclRetainSampler` finds no sampler where it looks for one. Such kernels are
+    /// enqueued between command buffers.
+    pub(crate) recorded_samplers_crash: bool,
 }
 
 impl Quirks {
@@ -164,6 +173,8 @@ impl Quirks {
             joins_accesses: is_pocl_on_cpu,
             lanes_of_arguments_crash: is_rusticl(device),
             binaries_lose_constants: is_rusticl(device),
+            image_buffers_crash: is_pocl_before_7(device),
+            recorded_samplers_crash: is_pocl_before_7(device),
             one_barrier: is_pocl_on_cpu && is_pocl_before_7(device),
             slow_command_buffers: is_intel_cpu_runtime(device) || is_pocl(device),
             commands_per_buffer: if is_pocl(device) { 1000 } else { 1 << 16 },

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::driver::event::{RawEvent, Status};
 use crate::driver::ext::command_buffer::CommandBuffer;
-use crate::driver::sys::{cl_command_buffer_khr, cl_program};
+use crate::driver::sys::{cl_command_buffer_khr, cl_mem, cl_program, cl_sampler};
 
 /// Entries looked at per sweep: enough to keep up with one retired entry per submission.
 const SWEEP: usize = 4;
@@ -26,11 +26,15 @@ pub(crate) enum Keep {
     Program(cl_program),
     /// A reference to a command buffer.
     CommandBuffer(&'static CommandBuffer, cl_command_buffer_khr),
+    /// A reference to an image.
+    Memory(cl_mem),
+    /// A reference to a sampler.
+    Sampler(cl_sampler),
     /// A host buffer that a command reads or writes.
     Host(#[allow(dead_code, reason = "held for its Drop")] Box<dyn Any + Send>),
 }
 
-// SAFETY: pointer and handle are only handed to the driver's thread-safe functions that free and
+// SAFETY: pointer and handles are only handed to the driver's thread-safe functions that free and
 // release.
 unsafe impl Send for Keep {}
 

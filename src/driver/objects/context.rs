@@ -290,6 +290,18 @@ impl Context {
                     self.keep_error(error);
                 }
             }
+            Keep::Memory(object) => {
+                // SAFETY: the reference is the `Keep`'s own.
+                if let Err(error) = unsafe { self.api.clReleaseMemObject(object) } {
+                    self.keep_error(error);
+                }
+            }
+            Keep::Sampler(sampler) => {
+                // SAFETY: the reference is the `Keep`'s own.
+                if let Err(error) = unsafe { self.api.clReleaseSampler(sampler) } {
+                    self.keep_error(error);
+                }
+            }
             Keep::Program(program) => {
                 // SAFETY: the reference is the `Keep`'s own.
                 if let Err(error) = unsafe { self.api.clReleaseProgram(program) } {

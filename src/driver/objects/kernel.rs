@@ -3,9 +3,10 @@
 use std::ffi::{CString, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::image::{Image, Sampler};
 use super::program::Program;
 use crate::driver::sys::{
-    CL_KERNEL_NUM_ARGS, CL_KERNEL_WORK_GROUP_SIZE, cl_kernel, cl_kernel_work_group_info,
+    CL_KERNEL_NUM_ARGS, CL_KERNEL_WORK_GROUP_SIZE, cl_kernel, cl_kernel_work_group_info, cl_mem, cl_sampler,
 };
 use crate::driver::usm::{Allocation, Span};
 use crate::driver::{Api, info};
@@ -61,6 +62,8 @@ enum Set {
     /// An address in an allocation of this id. Ids are not used again, so the memory was not freed
     /// in between: a driver may have looked up more than the address when the argument was set.
     Memory(u64, usize),
+    /// An image or a sampler of this id. Ids are not used again.
+    Object(u64),
     Null,
 }
 
@@ -143,6 +146,27 @@ impl Kernel {
             // SAFETY: the kernel is alive, and `&mut` keeps other threads off; `Queue::launch`
             // keeps the memory in use from before this until the kernel has run.
             unsafe { pointers.set_argument(kernel.raw, index, address) }
+        })
+    }
+
+    /// Gives an image argument an image.
+    pub(in crate::driver) fn set_image(&mut self, index: u32, image: &Image) -> Result<()> {
+        let handle: cl_mem = image.used();
+        self.set_handle(index, image.id(), (&raw const handle).cast(), size_of::<cl_mem>())
+    }
+
+    /// Gives a sampler argument a sampler.
+    pub(in crate::driver) fn set_sampler(&mut self, index: u32, sampler: &Sampler) -> Result<()> {
+        let handle: cl_sampler = sampler.used();
+        self.set_handle(index, sampler.id(), (&raw const handle).cast(), size_of::<cl_sampler>())
+    }
+
+    /// `handle` points to a handle of so many bytes, of an object that is alive.
+    fn set_handle(&mut self, index: u32, id: u64, handle: *const c_void, size: usize) -> Result<()> {
+        // SAFETY: the kernel is alive, and `&mut` keeps other threads off; the driver copies the
+        // handle.
+        self.set(index, Set::Object(id), |kernel| unsafe {
+            kernel.api().clSetKernelArg(kernel.raw, index, size, handle)
         })
     }
 

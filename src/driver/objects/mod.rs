@@ -5,6 +5,7 @@ mod abandon;
 pub(crate) mod adopt;
 pub(crate) mod context;
 pub(crate) mod event;
+pub(crate) mod image;
 pub(crate) mod kernel;
 pub(crate) mod mem;
 pub mod native;

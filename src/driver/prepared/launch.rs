@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::driver::event::Event;
+use crate::driver::image::{Image, Sampler};
 use crate::driver::kernel::Kernel;
 use crate::driver::queue::Queue;
 use crate::driver::sys::{cl_command_queue, cl_event};
@@ -17,6 +18,8 @@ pub(crate) enum Arg<'a> {
     Local(usize),
     /// USM from the span's start on.
     Memory(Span<'a>),
+    Image(&'a Arc<Image>),
+    Sampler(&'a Arc<Sampler>),
     /// A null pointer.
     Null,
 }
@@ -37,6 +40,8 @@ pub(in crate::driver) enum Kept {
     Local(usize),
     /// An allocation, from a byte on.
     Memory(Arc<Allocation>, usize),
+    Image(Arc<Image>),
+    Sampler(Arc<Sampler>),
     Null,
 }
 
@@ -80,6 +85,8 @@ impl From<Arg<'_>> for Kept {
             Arg::Value(bytes) => Self::Value(Bytes::new(bytes)),
             Arg::Local(size_bytes) => Self::Local(size_bytes),
             Arg::Memory(span) => Self::Memory(Arc::clone(span.allocation()), span.offset_bytes()),
+            Arg::Image(image) => Self::Image(Arc::clone(image)),
+            Arg::Sampler(sampler) => Self::Sampler(Arc::clone(sampler)),
             Arg::Null => Self::Null,
         }
     }
@@ -91,6 +98,8 @@ impl Kept {
             Self::Value(bytes) => Arg::Value(bytes),
             Self::Local(size_bytes) => Arg::Local(*size_bytes),
             Self::Memory(allocation, offset_bytes) => Arg::Memory(allocation.tail(*offset_bytes)),
+            Self::Image(image) => Arg::Image(image),
+            Self::Sampler(sampler) => Arg::Sampler(sampler),
             Self::Null => Arg::Null,
         }
     }
@@ -103,6 +112,8 @@ impl Kept {
             (Self::Memory(allocation, offset_bytes), Arg::Memory(span)) => {
                 Arc::ptr_eq(allocation, span.allocation()) && *offset_bytes == span.offset_bytes()
             }
+            (Self::Image(image), Arg::Image(other)) => Arc::ptr_eq(image, other),
+            (Self::Sampler(sampler), Arg::Sampler(other)) => Arc::ptr_eq(sampler, other),
             (Self::Null, Arg::Null) => true,
             _ => false,
         }
@@ -158,6 +169,8 @@ impl Kernel {
             Arg::Value(bytes) => self.set_value(index, bytes),
             Arg::Local(size_bytes) => self.set_local(index, size_bytes),
             Arg::Memory(span) => self.set_pointer(index, Some(span)),
+            Arg::Image(image) => self.set_image(index, image),
+            Arg::Sampler(sampler) => self.set_sampler(index, sampler),
             Arg::Null => self.set_pointer(index, None),
         }
         .map_err(|error| error.at(format!("argument {index}")))

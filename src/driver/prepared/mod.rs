@@ -3,6 +3,7 @@
 
 pub(crate) mod command_buffer;
 pub(crate) mod copy;
+pub(crate) mod images;
 pub(crate) mod launch;
 pub(crate) mod mutable;
 pub(crate) mod rows;

@@ -7,8 +7,8 @@ use super::command_buffer::CommandBuffer;
 use super::launch::{Arg, Kept, WorkSize};
 use super::sequence::Sequence;
 use crate::driver::sys::{
-    CL_STRUCTURE_TYPE_MUTABLE_DISPATCH_CONFIG_KHR, cl_command_buffer_update_type_khr,
-    cl_mutable_dispatch_arg_khr, cl_mutable_dispatch_config_khr,
+    CL_STRUCTURE_TYPE_MUTABLE_DISPATCH_CONFIG_KHR, cl_command_buffer_update_type_khr, cl_mem,
+    cl_mutable_dispatch_arg_khr, cl_mutable_dispatch_config_khr, cl_sampler,
 };
 use crate::driver::{Device, MutableDispatchSupport};
 use crate::error::{Error, Result};
@@ -189,6 +189,8 @@ impl Room {
             Arg::Value(bytes) => self.values.push(entry(bytes.len(), bytes.as_ptr().cast())),
             Arg::Local(size_bytes) => self.values.push(entry(size_bytes, std::ptr::null())),
             Arg::Memory(span) => self.pointers.push(entry(0, span.address().cast_const())),
+            Arg::Image(image) => self.values.push(entry(size_of::<cl_mem>(), image.place())),
+            Arg::Sampler(sampler) => self.values.push(entry(size_of::<cl_sampler>(), sampler.place())),
             // A null pointer is no value of an argument for SVM.
             Arg::Null => return Err(impossible()),
         }

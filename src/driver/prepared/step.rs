@@ -105,6 +105,13 @@ impl Step {
 
     /// Whether command buffers can hold it.
     pub(crate) fn is_recordable(&self) -> bool {
-        !matches!(self.work, Work::Other(_))
+        match &self.work {
+            Work::Other(_) => false,
+            Work::Kernel(launch) => {
+                let crashes = launch.kernel.program().context().quirks().recorded_samplers_crash;
+                !crashes || !launch.arguments.iter().any(|argument| matches!(argument, Kept::Sampler(_)))
+            }
+            Work::Copy { .. } | Work::Fill { .. } | Work::Join => true,
+        }
     }
 }

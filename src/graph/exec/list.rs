@@ -254,6 +254,8 @@ impl Tasks {
                     from.region().into_iter().for_each(|region| sequence.release(region.allocation()));
                 }
                 (_, _, Argument::Local { .. }) => {}
+                // The interpreter runs no kernel with images.
+                (_, _, Argument::Image(_) | Argument::Sampler(_)) => return Err(lost()),
             }
         }
         Ok(())

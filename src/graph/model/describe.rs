@@ -64,6 +64,8 @@ fn of(argument: &Argument) -> String {
         Argument::Value(bytes) => value(bytes),
         Argument::Local { size_bytes, .. } => format!("local memory of {size_bytes} bytes"),
         Argument::Pointer(pointer) => at(pointer.place()),
+        Argument::Image(image) => format!("{image:?}"),
+        Argument::Sampler(sampler) => format!("{sampler:?}"),
     }
 }
 
@@ -76,6 +78,7 @@ fn at(place: &Place) -> String {
         }
         Place::Global(global) => format!("{global:?}"),
         Place::Accessor(accessor) => format!("{accessor:?}"),
+        Place::Image(image) => format!("{image:?}"),
         Place::Refused(error) => error.to_string(),
     }
 }

@@ -203,6 +203,8 @@ fn same_type(target: &Argument, source: &Argument) -> bool {
         (Argument::Value(a), Argument::Value(b)) => a.ty == b.ty || a.is_raw() || b.is_raw(),
         (Argument::Pointer(a), Argument::Pointer(b)) => a.ty() == b.ty(),
         (Argument::Local { ty: a, .. }, Argument::Local { ty: b, .. }) => a == b,
+        (Argument::Image(a), Argument::Image(b)) => a.type_name() == b.type_name(),
+        (Argument::Sampler(_), Argument::Sampler(_)) => true,
         _ => false,
     }
 }

@@ -12,6 +12,7 @@ use crate::command::{Argument, CommandKind, Given, Parameter, Place, Value, newe
 use crate::graph::model::dynamics::Changed;
 use crate::graph::model::graph::GraphInner;
 use crate::graph::model::insert::check_part;
+use crate::images::{Image, ImageDimension, KernelImage, KernelSampler, PixelFormat, Sampler};
 use crate::memory::{KernelPointer, KernelPointerMut, Pointer, UsmKind, pointer};
 use crate::{
     AccessKind, Accessor, Error, ExecutableGraph, Graph, KernelLocal, KernelValue, Local, RawArgument,
@@ -202,6 +203,26 @@ impl DynamicValue for RawArgument {
     }
 }
 
+impl<F: PixelFormat, D: ImageDimension> sealed::Sealed for Image<F, D> {}
+#[allow(private_interfaces, reason = "of a sealed trait")]
+impl<F: PixelFormat, D: ImageDimension> DynamicValue for Image<F, D> {
+    const MAY_NOT_FIT: bool = true;
+
+    fn argument(&self) -> Argument {
+        Self::argument(self)
+    }
+}
+
+impl sealed::Sealed for Sampler {}
+#[allow(private_interfaces, reason = "of a sealed trait")]
+impl DynamicValue for Sampler {
+    const MAY_NOT_FIT: bool = true;
+
+    fn argument(&self) -> Argument {
+        Argument::Sampler(self.clone())
+    }
+}
+
 impl<V> DynamicParameter<V> {
     /// For an argument that follows this and another parameter: it has the value of the one that
     /// was updated last, or made last while none was updated. The specification has this, and
@@ -268,6 +289,30 @@ impl<T: 'static> KernelLocal<T> for &DynamicParameter<Local<T>> {
 }
 
 impl<T: 'static> KernelLocal<T> for DynamicParameters<Local<T>> {
+    fn given(self) -> Given {
+        self.given()
+    }
+}
+
+impl<F: PixelFormat, D: ImageDimension> KernelImage<D> for &DynamicParameter<Image<F, D>> {
+    fn given(self) -> Given {
+        self.alone().given()
+    }
+}
+
+impl<F: PixelFormat, D: ImageDimension> KernelImage<D> for DynamicParameters<Image<F, D>> {
+    fn given(self) -> Given {
+        self.given()
+    }
+}
+
+impl KernelSampler for &DynamicParameter<Sampler> {
+    fn given(self) -> Given {
+        self.alone().given()
+    }
+}
+
+impl KernelSampler for DynamicParameters<Sampler> {
     fn given(self) -> Given {
         self.given()
     }

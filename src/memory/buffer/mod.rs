@@ -31,11 +31,13 @@ mod transfer;
 mod write_back;
 
 pub use accessor::{AccessKind, Accessor, Reads, Writes, access};
+pub(crate) use area::Area;
 pub use buffer::Buffer;
 pub(crate) use hazards::{Dependency, Tracker};
 pub use host_accessor::{HostReader, HostWriter};
 pub(crate) use joined::joined;
+pub(crate) use object::Object;
 pub(crate) use order::ordered;
-pub(crate) use requirement::Requirement;
+pub(crate) use requirement::{AccessMode, Requirement};
 pub use task_access::TaskAccess;
 pub use write_back::WriteBack;

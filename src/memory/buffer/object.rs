@@ -19,13 +19,15 @@ use crate::driver::usm::{Allocation, Kind};
 use crate::memory::Region;
 use crate::{Context, Error, ErrorKind, Event, Queue, Result, Shape};
 
-/// A buffer, without the type of its elements.
+/// A buffer without the type of its elements, or the uses of an image.
 pub(crate) struct Object {
     id: u64,
     range: Shape,
     shape: Triple,
     element: Layout,
     type_name: &'static str,
+    /// The type and format of an image. Its memory is the driver's, in one context.
+    image: Option<String>,
     /// Its memory in each context that used it.
     storages: Mutex<Vec<Storage>>,
     state: Mutex<State>,
@@ -74,10 +76,28 @@ pub(super) enum Contents {
     In(Vec<Storage>),
 }
 
+impl State {
+    fn new(shape: Triple) -> Self {
+        Self {
+            tracker: Tracker::new(shape),
+            contents: Contents::Zeroes,
+            host_writes: Vec::new(),
+            moves: Vec::new(),
+            written: false,
+            after_host_writers: None,
+        }
+    }
+}
+
+/// A number that no buffer or image had before.
+fn next_id() -> u64 {
+    static IDS: AtomicU64 = AtomicU64::new(0);
+    IDS.fetch_add(1, Ordering::Relaxed)
+}
+
 impl Object {
     /// A buffer of elements `T`, all zero.
     pub(super) fn new<T>(range: Shape) -> Result<Self> {
-        static IDS: AtomicU64 = AtomicU64::new(0);
         let shape = range.triple(1);
         let size = shape.iter().try_fold(size_of::<T>(), |size, extent| size.checked_mul(*extent));
         let sides = shape.iter().try_fold(1_usize, |size, extent| size.checked_mul((*extent).max(1)));
@@ -92,23 +112,39 @@ impl Object {
             ));
         }
         Ok(Self {
-            id: IDS.fetch_add(1, Ordering::Relaxed),
+            id: next_id(),
             range,
             shape,
             element: Layout::new::<T>(),
             type_name: std::any::type_name::<T>(),
+            image: None,
             storages: Mutex::new(Vec::new()),
-            state: Mutex::new(State {
-                tracker: Tracker::new(shape),
-                contents: Contents::Zeroes,
-                host_writes: Vec::new(),
-                moves: Vec::new(),
-                written: false,
-                after_host_writers: None,
-            }),
+            state: Mutex::new(State::new(shape)),
             writes_back: AtomicBool::new(false),
             recorders: Recorders::default(),
         })
+    }
+
+    /// The uses of an image of so many pixels.
+    pub(crate) fn of_image(range: Shape, image: String) -> Self {
+        let shape = range.triple(1);
+        Self {
+            id: next_id(),
+            range,
+            shape,
+            element: Layout::new::<()>(),
+            type_name: "()",
+            image: Some(image),
+            storages: Mutex::new(Vec::new()),
+            state: Mutex::new(State::new(shape)),
+            writes_back: AtomicBool::new(false),
+            recorders: Recorders::default(),
+        }
+    }
+
+    /// Whether it is an image, whose memory and contents are the driver's.
+    pub(super) fn is_image(&self) -> bool {
+        self.image.is_some()
     }
 
     /// The same with contents, which have its size.
@@ -237,7 +273,10 @@ fn allocate(context: &Context, size_bytes: usize, align_bytes: usize) -> Result<
 
 impl fmt::Display for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "buffer {} of {} `{}`", self.id, self.range, self.type_name)
+        match &self.image {
+            Some(image) => write!(f, "image {} ({image}) of {} pixels", self.id, self.range),
+            None => write!(f, "buffer {} of {} `{}`", self.id, self.range, self.type_name),
+        }
     }
 }
 

@@ -49,7 +49,7 @@ fn among(
     for (object, state) in &mut *buffers {
         state.end_moves();
         for part in of(object, parts) {
-            if part.needs_contents() {
+            if part.needs_contents() && !object.is_image() {
                 state.bring(object, queue).map_err(|error| error.at(object.to_string()))?;
             }
         }
@@ -61,7 +61,7 @@ fn among(
     for (object, state) in buffers {
         for part in of(object, parts) {
             state.tracker.record(part.area(), part.writes(), event.clone());
-            if part.writes() && !part.area().is_empty() {
+            if part.writes() && !part.area().is_empty() && !object.is_image() {
                 state.written_in(object, queue.context())?;
             }
         }

@@ -31,6 +31,11 @@ pub struct Requirement {
 }
 
 impl Requirement {
+    /// Of an image.
+    pub(crate) fn of_image(object: &Arc<Object>, area: Area, access: AccessMode) -> Self {
+        Self { object: Arc::clone(object), area, access, no_init: false, sub_buffer_bytes: None }
+    }
+
     /// The buffer; that of a sub-buffer is its parent.
     pub(crate) fn object(&self) -> &Arc<Object> {
         &self.object

@@ -43,10 +43,19 @@ pub(crate) fn launcher(
                 let pointee = element(pointee, types);
                 (quote!(impl ::oclave::KernelLocal<#pointee>), quote!(.local(#name)))
             }
-            ParameterKind::Image { type_name, .. } => {
-                return Err(refused(&parameter.name, &format!("an image ({type_name})")));
-            }
-            ParameterKind::Sampler => return Err(refused(&parameter.name, "a sampler")),
+            ParameterKind::Image { type_name, access } => match dimensions(type_name) {
+                Some(dimensions) => {
+                    let dimensions = ident(dimensions);
+                    let call = match access {
+                        Access::Read => quote!(read_image),
+                        Access::Write => quote!(write_image),
+                        Access::ReadWrite => quote!(read_write_image),
+                    };
+                    (quote!(impl ::oclave::KernelImage<::oclave::images::#dimensions>), quote!(.#call(#name)))
+                }
+                None => return Err(refused(&parameter.name, &format!("an image ({type_name})"))),
+            },
+            ParameterKind::Sampler => (quote!(impl ::oclave::KernelSampler), quote!(.sampler(#name))),
         };
         parameters.push(quote!(#name: #ty));
         calls.push(call);
@@ -60,6 +69,22 @@ pub(crate) fn launcher(
             static KERNEL: ::oclave::Kernel = ::oclave::Kernel::new(&super::IMAGES, #entry_point);
             ::oclave::KernelCall::new(&KERNEL) #(#calls)*
         }
+    })
+}
+
+/// The dimensions of an image type, as oclave has them; `None` for those of several samples, which
+/// only programs with OpenGL make.
+fn dimensions(type_name: &str) -> Option<&'static str> {
+    Some(match type_name {
+        "image1d_t" => "D1",
+        "image1d_buffer_t" => "D1Buffer",
+        "image1d_array_t" => "D1Array",
+        "image2d_t" => "D2",
+        "image2d_array_t" => "D2Array",
+        "image3d_t" => "D3",
+        "image2d_depth_t" => "D2Depth",
+        "image2d_array_depth_t" => "D2ArrayDepth",
+        _ => return None,
     })
 }
 

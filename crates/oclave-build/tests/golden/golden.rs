@@ -332,8 +332,6 @@ pub mod first {
     }
 }
 /// Kernels of `kernels/second.cl`.
-///
-/// `kernel void picture(write_only image2d_t target)` has no function here: parameter `target` is an image (image2d_t), which oclave does not pass to kernels; use buffers or USM, or launch the kernel through OpenCL itself.
 #[allow(
     dead_code,
     missing_docs,
@@ -359,6 +357,18 @@ pub mod second {
             "move_current",
         );
         ::oclave::KernelCall::new(&KERNEL).value(to)
+    }
+    /// `kernel void picture(write_only image2d_t target)` (`kernels/second.cl`, line 8).
+    ///
+    /// The device must have image.
+    pub fn picture(
+        target: impl ::oclave::KernelImage<::oclave::images::D2>,
+    ) -> ::oclave::KernelCall {
+        static KERNEL: ::oclave::Kernel = ::oclave::Kernel::new(
+            &super::IMAGES,
+            "picture",
+        );
+        ::oclave::KernelCall::new(&KERNEL).write_image(target)
     }
 }
 /// Kernels of `kernels/third-part.clcpp`.

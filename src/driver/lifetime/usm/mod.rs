@@ -162,6 +162,10 @@ impl Allocation {
         self.size_bytes
     }
 
+    pub(in crate::driver) fn kind(&self) -> Kind {
+        self.kind
+    }
+
     /// The first byte's address; null when there are no bytes.
     pub(crate) fn address(&self) -> *mut c_void {
         self.start.map_or(std::ptr::null_mut(), NonNull::as_ptr)

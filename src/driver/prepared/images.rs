@@ -1,0 +1,260 @@
+//! Copies and fills of images.
+//!
+//! OpenCL copies images from and to host memory, buffers and other images, not USM. Where the host
+//! can address the USM, the copy uses it as host memory. Elsewhere the bytes go through host memory
+//! of their own.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use crate::driver::DeviceKind;
+use crate::driver::event::Event;
+use crate::driver::host::{HostBuffer, HostSink, HostSource};
+use crate::driver::image::Image;
+use crate::driver::queue::Queue;
+use crate::driver::sys::CL_FALSE;
+use crate::driver::usm::{Kind, Span};
+use crate::error::{Error, ErrorKind, Result};
+
+use super::copy::same_size;
+
+/// A box of pixels within an image: width, height, depth, with layers in the dimension behind those
+/// of the image's kind.
+#[derive(Debug, Clone)]
+pub(crate) struct Pixels {
+    pub(crate) image: Arc<Image>,
+    pub(crate) origin: [usize; 3],
+    pub(crate) extent: [usize; 3],
+}
+
+impl Pixels {
+    pub(crate) fn size_bytes(&self) -> usize {
+        self.extent.iter().product::<usize>() * self.image.pixel_bytes()
+    }
+
+    fn overlaps(&self, other: &Self) -> bool {
+        let mut sides = self.origin.iter().zip(self.extent).zip(other.origin.iter().zip(other.extent));
+        Arc::ptr_eq(&self.image, &other.image)
+            && sides.all(|((a, a_size), (b, b_size))| *a < b + b_size && *b < a + a_size)
+    }
+
+    /// Whether a copy to others is one command: the same box.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        self.extent == other.extent
+    }
+
+    /// Checks a copy to others.
+    pub(crate) fn check_copy(&self, to: &Self) -> Result<()> {
+        same_size(self.size_bytes(), to.size_bytes())?;
+        if self.overlaps(to) {
+            return Err(Error::invalid("a copy between overlapping parts of one image")
+                .remedy("copy through another image"));
+        }
+        Ok(())
+    }
+}
+
+impl Queue {
+    /// Begins a command on images, which uses no other memory that the library counts.
+    fn with_pixels(
+        self: &Arc<Self>,
+        pixels: &[&Pixels],
+        after: &[&Event],
+        submit: impl FnOnce() -> Result<Event>,
+    ) -> Result<Event> {
+        if pixels.iter().any(|pixels| !Arc::ptr_eq(pixels.image.context(), self.context())) {
+            return Err(Error::invalid("the image belongs to another context")
+                .remedy("make it in the context of the queue"));
+        }
+        self.using(std::iter::empty(), || match pixels.iter().any(|pixels| pixels.size_bytes() == 0) {
+            true => self.marker(after),
+            false => submit(),
+        })
+    }
+
+    /// Copies from host memory, which is kept until the copy has ended.
+    pub(crate) fn write_image(
+        self: &Arc<Self>,
+        from: &HostSource,
+        to: &Pixels,
+        after: &[&Event],
+    ) -> Result<Event> {
+        let bytes = from.bytes();
+        same_size(bytes.len(), to.size_bytes())?;
+        let source = bytes.as_ptr().cast::<c_void>();
+        // SAFETY: the memory has as many bytes as the pixels; it lives until the event is complete:
+        // below, it goes to the retired, or is given up.
+        let event = self.with_pixels(&[to], after, || unsafe { self.write_pixels(source, to, after) })?;
+        from.keep_until(self.context(), &event);
+        Ok(event)
+    }
+
+    /// Copies to host memory, which is kept, and out of the host's reach, until the copy has ended.
+    pub(crate) fn read_image(
+        self: &Arc<Self>,
+        from: &Pixels,
+        to: &HostSink,
+        after: &[&Event],
+    ) -> Result<Event> {
+        same_size(from.size_bytes(), to.size_bytes())?;
+        if to.size_bytes() == 0 {
+            return self.with_pixels(&[from], after, || self.marker(after));
+        }
+        to.write(self, |target| {
+            // SAFETY: the memory has as many bytes as the pixels; it lives, and nobody looks at it,
+            // until the event is complete (`HostSink::write`).
+            self.with_pixels(&[from], after, || unsafe { self.read_pixels(from, target, after) })
+        })
+    }
+
+    /// Copies from USM.
+    pub(crate) fn copy_to_image(
+        self: &Arc<Self>,
+        from: Span<'_>,
+        to: &Pixels,
+        after: &[&Event],
+    ) -> Result<Event> {
+        same_size(from.size_bytes(), to.size_bytes())?;
+        self.with_pixels(&[to], after, || {
+            if self.host_reaches(&from)? {
+                // SAFETY: the span is memory that the host can address, of as many bytes as the
+                // pixels, and in use.
+                return self
+                    .using([from].into_iter(), || unsafe { self.write_pixels(from.address(), to, after) });
+            }
+            let staging = staging(from.size_bytes())?;
+            let read = self.read_later(from, &staging, after)?;
+            // SAFETY: the memory has as many bytes as the pixels, and lives until the event is
+            // complete (`HostSink::write`).
+            staging.write(self, |source| unsafe { self.write_pixels(source, to, &[&read]) })
+        })
+    }
+
+    /// Copies to USM.
+    pub(crate) fn copy_from_image(
+        self: &Arc<Self>,
+        from: &Pixels,
+        to: Span<'_>,
+        after: &[&Event],
+    ) -> Result<Event> {
+        same_size(from.size_bytes(), to.size_bytes())?;
+        self.with_pixels(&[from], after, || {
+            if self.host_reaches(&to)? {
+                // SAFETY: the span is memory that the host can address, of as many bytes as the
+                // pixels, and in use.
+                return self
+                    .using([to].into_iter(), || unsafe { self.read_pixels(from, to.address(), after) });
+            }
+            let staging = staging(to.size_bytes())?;
+            // SAFETY: the memory has as many bytes as the pixels, and lives until the event is
+            // complete (`HostSink::write`).
+            let read = staging.write(self, |target| unsafe { self.read_pixels(from, target, after) })?;
+            let pointers = self.context().pointers()?;
+            staging.write(self, |source| {
+                self.using([to].into_iter(), || {
+                    // SAFETY: queue and event are alive, both ends have `size_bytes` bytes; the
+                    // host's live until the event is complete (`HostSink::write`).
+                    self.submit(&[&read], true, |_, queue, wait, event| unsafe {
+                        pointers.write(queue, CL_FALSE, to.address(), source, to.size_bytes(), wait, event)
+                    })
+                })
+            })
+        })
+    }
+
+    /// Copies between images of one format, in boxes of one shape.
+    pub(crate) fn copy_image(
+        self: &Arc<Self>,
+        from: &Pixels,
+        to: &Pixels,
+        after: &[&Event],
+    ) -> Result<Event> {
+        from.check_copy(to)?;
+        self.with_pixels(&[from, to], after, || {
+            // SAFETY: queue, events and images are alive, the boxes are within the images and do
+            // not overlap.
+            self.submit(after, false, |api, queue, wait, event| unsafe {
+                api.clEnqueueCopyImage(
+                    queue,
+                    from.image.used(),
+                    to.image.used(),
+                    from.origin.as_ptr(),
+                    to.origin.as_ptr(),
+                    to.extent.as_ptr(),
+                    wait,
+                    event,
+                )
+            })
+        })
+    }
+
+    /// Sets all pixels to a colour: red, green, blue, alpha, as kernels write them, each the 32
+    /// bits of a float or an integer.
+    pub(crate) fn fill_image(
+        self: &Arc<Self>,
+        to: &Pixels,
+        colour: &[u32; 4],
+        after: &[&Event],
+    ) -> Result<Event> {
+        self.with_pixels(&[to], after, || {
+            let (origin, extent) = (to.origin.as_ptr(), to.extent.as_ptr());
+            // SAFETY: queue, events and image are alive, the box is within the image; the driver
+            // copies the colour in the call.
+            self.submit(after, false, |api, queue, wait, event| unsafe {
+                let colour = colour.as_ptr().cast();
+                api.clEnqueueFillImage(queue, to.image.used(), colour, origin, extent, wait, event)
+            })
+        })
+    }
+
+    /// # Safety
+    /// `from` has as many bytes as the pixels, and keeps them until the event is complete.
+    unsafe fn write_pixels(
+        self: &Arc<Self>,
+        from: *const c_void,
+        to: &Pixels,
+        after: &[&Event],
+    ) -> Result<Event> {
+        let (origin, extent) = (to.origin.as_ptr(), to.extent.as_ptr());
+        // SAFETY: queue, events and image are alive, the box is within the image; the rest is the
+        // caller's promise.
+        self.submit(after, true, |api, queue, wait, event| unsafe {
+            api.clEnqueueWriteImage(queue, to.image.used(), CL_FALSE, origin, extent, 0, 0, from, wait, event)
+        })
+    }
+
+    /// # Safety
+    /// `to` has room for the bytes of the pixels until the event is complete, and nobody looks at
+    /// it before.
+    unsafe fn read_pixels(
+        self: &Arc<Self>,
+        from: &Pixels,
+        to: *mut c_void,
+        after: &[&Event],
+    ) -> Result<Event> {
+        let (origin, extent) = (from.origin.as_ptr(), from.extent.as_ptr());
+        // SAFETY: queue, events and image are alive, the box is within the image; the rest is the
+        // caller's promise.
+        self.submit(after, true, |api, queue, wait, event| unsafe {
+            api.clEnqueueReadImage(queue, from.image.used(), CL_FALSE, origin, extent, 0, 0, to, wait, event)
+        })
+    }
+
+    /// Whether an address of the memory is one of the host's, too.
+    fn host_reaches(&self, span: &Span<'_>) -> Result<bool> {
+        let mapped = self.context().pointers()?.support().mapped;
+        let is_host = span.allocation().kind() != Kind::Device || self.device().kind() == DeviceKind::Cpu;
+        Ok(!mapped && is_host)
+    }
+}
+
+/// Host memory that bytes go through. It lives until the commands that use it have ended.
+fn staging(size_bytes: usize) -> Result<HostSink> {
+    let mut bytes: Vec<u8> = Vec::new();
+    bytes.try_reserve_exact(size_bytes).map_err(|error| {
+        let what = format!("no host memory for a copy of {size_bytes} bytes");
+        Error::new(ErrorKind::MemoryAllocation, what).with_source(error)
+    })?;
+    bytes.resize(size_bytes, 0);
+    Ok(HostBuffer::new(bytes).sink())
+}
