@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use oclave::{Capabilities, Device, Platform};
+use oclave::images::{FormatSupport, ImageKind};
+use oclave::{Capabilities, Context, Device, Platform};
 use serde_json::{Value, json};
 
 use crate::facts::{CAPABILITIES, Row, USES, memory_text};
@@ -128,6 +129,12 @@ fn device(device: &Device) -> Value {
         "profiling": capabilities.profiling,
         "partition_equally": capabilities.partition_equally,
         "partition_by_counts": capabilities.partition_by_counts,
+        "images": capabilities.images.map(|images| json!({
+            "max_2d": images.max_2d, "max_3d": images.max_3d, "max_layers": images.max_layers,
+            "max_buffer_pixels": images.max_buffer_pixels, "read_arguments": images.read_arguments,
+            "write_arguments": images.write_arguments, "read_write_arguments": images.read_write_arguments,
+            "samplers": images.samplers, "formats": image_formats(device),
+        })),
         "limits": {
             "max_work_group_size": limits.max_work_group_size,
             "max_work_item_sizes": limits.max_work_item_sizes,
@@ -149,4 +156,20 @@ fn device(device: &Device) -> Value {
         "mask": device.mask().to_string(),
         "problems": capabilities.problems,
     })
+}
+
+/// The formats of each kind of image: name, and what kernels can do with it.
+fn image_formats(device: &Device) -> Value {
+    let Ok(context) = Context::new(device) else { return Value::Null };
+    let formats_of = |kind: ImageKind| {
+        let formats = context.image_formats(kind).ok()?;
+        let format = |support: &FormatSupport| {
+            json!({
+                "format": support.format.to_string(), "read": support.read, "write": support.write,
+                "read_write": support.read_write,
+            })
+        };
+        Some((kind.type_name().to_owned(), formats.iter().map(format).collect()))
+    };
+    Value::Object(ImageKind::ALL.into_iter().filter_map(formats_of).collect())
 }

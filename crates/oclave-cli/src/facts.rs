@@ -1,6 +1,7 @@
 //! A device's capabilities as rows of words, and what oclave does on a device that has them.
 
-use oclave::{Aspects, Capabilities, Device, DeviceGlobalAccess, MemoryKind, MemorySupport};
+use oclave::images::{ChannelOrder, FormatSupport, ImageKind};
+use oclave::{Aspects, Capabilities, Context, Device, DeviceGlobalAccess, MemoryKind, MemorySupport};
 
 /// A row: what it tells, and how to tell it of a device.
 pub(crate) type Row = (&'static str, fn(&Device) -> String);
@@ -86,6 +87,17 @@ pub(crate) const CAPABILITIES: &[Row] = &[
             format!("sizes {}", or_unknown(sizes.join(", ")))
         }
     }),
+    ("images", |device| match device.capabilities().images {
+        None => "no".into(),
+        Some(limits) => {
+            let ([x, y], [u, v, w]) = (limits.max_2d, limits.max_3d);
+            format!("at most {x} × {y}, {u} × {v} × {w}, {} layers", limits.max_layers)
+        }
+    }),
+    ("image formats", |device| match device.capabilities().images {
+        None => "none".into(),
+        Some(_) => image_formats(device).unwrap_or_else(|error| format!("unknown: {error}")),
+    }),
     ("memory", |device| {
         let limits = &device.capabilities().limits;
         format!(
@@ -138,6 +150,27 @@ pub(crate) const USES: &[Row] = &[
         .into()
     }),
 ];
+
+/// The formats of two-dimensional images, with the types of each order of channels.
+fn image_formats(device: &Device) -> oclave::Result<String> {
+    let formats = Context::new(device)?.image_formats(ImageKind::D2)?;
+    let mut orders: Vec<(ChannelOrder, Vec<String>)> = Vec::new();
+    for FormatSupport { format, read, write, read_write, .. } in formats {
+        let only = match (read, write, read_write) {
+            (_, _, true) | (true, true, _) => "",
+            (true, ..) => " (read)",
+            _ => " (write)",
+        };
+        let channel = format!("{}{only}", format.channel);
+        match orders.iter_mut().find(|(order, _)| *order == format.order) {
+            Some((_, channels)) => channels.push(channel),
+            None => orders.push((format.order, vec![channel])),
+        }
+    }
+    let orders: Vec<String> =
+        orders.iter().map(|(order, channels)| format!("{order} {}", channels.join(" "))).collect();
+    Ok(or_none(orders.join(", ")))
+}
 
 pub(crate) fn memory_text(memory: &MemorySupport) -> String {
     let kinds = words(&[(memory.device, "device"), (memory.shared, "shared"), (memory.host, "host")]);
