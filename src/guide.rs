@@ -18,6 +18,7 @@ pages! {
     graphs = "graphs.md",
     host_tasks = "host-tasks.md",
     if_device = "if-device.md",
+    images = "images.md",
     interop = "interop.md",
     interpreter = "interpreter.md",
     kernels = "kernels.md",
