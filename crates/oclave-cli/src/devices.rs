@@ -76,7 +76,7 @@ pub(crate) fn print_json(out: &mut impl Write) -> Result<(), Failure> {
 fn device(device: &Device) -> Value {
     let capabilities = device.capabilities();
     let Capabilities { limits, .. } = capabilities;
-    json!({
+    let mut all = json!({
         "name": capabilities.name,
         "vendor": capabilities.vendor,
         "platform": device.platform().name(),
@@ -129,12 +129,6 @@ fn device(device: &Device) -> Value {
         "profiling": capabilities.profiling,
         "partition_equally": capabilities.partition_equally,
         "partition_by_counts": capabilities.partition_by_counts,
-        "images": capabilities.images.map(|images| json!({
-            "max_2d": images.max_2d, "max_3d": images.max_3d, "max_layers": images.max_layers,
-            "max_buffer_pixels": images.max_buffer_pixels, "read_arguments": images.read_arguments,
-            "write_arguments": images.write_arguments, "read_write_arguments": images.read_write_arguments,
-            "samplers": images.samplers, "formats": image_formats(device),
-        })),
         "limits": {
             "max_work_group_size": limits.max_work_group_size,
             "max_work_item_sizes": limits.max_work_item_sizes,
@@ -155,6 +149,22 @@ fn device(device: &Device) -> Value {
         "opencl_c_features": capabilities.opencl_c_features,
         "mask": device.mask().to_string(),
         "problems": capabilities.problems,
+    });
+    // One field more is beyond the depth of the macro.
+    if let Value::Object(fields) = &mut all {
+        fields.insert("images".to_owned(), images(device));
+    }
+    all
+}
+
+/// Bounds and formats of images; null without images.
+fn images(device: &Device) -> Value {
+    let Some(images) = device.capabilities().images else { return Value::Null };
+    json!({
+        "max_2d": images.max_2d, "max_3d": images.max_3d, "max_layers": images.max_layers,
+        "max_buffer_pixels": images.max_buffer_pixels, "read_arguments": images.read_arguments,
+        "write_arguments": images.write_arguments, "read_write_arguments": images.read_write_arguments,
+        "samplers": images.samplers, "formats": image_formats(device),
     })
 }
 
