@@ -27,6 +27,18 @@ use crate::{BundleKernel, Kernel, SpecConstant, SpecType};
 /// Generated code makes these (`kernels::saxpy::saxpy(2.0, &x, &y)`), with rustc checking the
 /// arguments; a kernel of a [`KernelBundle`](crate::KernelBundle) is checked against its signature
 /// at launch.
+///
+/// ```no_run
+/// # use oclave::{KernelBundle, Local, NdRange, Queue, Result, UsmSlice};
+/// # fn f(queue: &Queue, bundle: &KernelBundle, x: &UsmSlice<f32>, sums: &UsmSlice<f32>) -> Result<()> {
+/// // kernel void sums(global const float *x, global float *sums, local float *scratch, uint n)
+/// let call = bundle.kernel("sums")?.call();
+/// let call = call.pointer::<f32>(x).pointer_mut::<f32>(sums).local(Local::<f32>::new(64)).value(1024_u32);
+/// queue.parallel_for(NdRange::new(1024, 64), call.clone())?;
+/// queue.parallel_for(NdRange::new(1024, 64), call)?;
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "a call does nothing until it is put on a queue"]
 #[derive(Clone)]
 pub struct KernelCall {

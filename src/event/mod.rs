@@ -35,6 +35,17 @@ pub enum EventStatus {
 ///
 /// The event of a recorded command stands for its node in the graph. Only commands recorded into
 /// the same graph can depend on it. All other functions of the event return [`ErrorKind::Invalid`].
+///
+/// ```no_run
+/// # use oclave::{Queue, Result, UsmSlice};
+/// # fn f(queue: &Queue, other: &Queue, x: &UsmSlice<f32>, y: &UsmSlice<f32>) -> Result<()> {
+/// let filled = queue.fill(x, 1.0)?;
+/// let copied = other.after(&filled).copy(x, y)?; // waits on the device, for another queue
+/// println!("{:?}", copied.status()?);
+/// copied.wait()?; // returns the error if the fill or the copy failed
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Event(State);
 

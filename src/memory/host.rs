@@ -59,6 +59,18 @@ impl<T> fmt::Debug for AsyncSource<T> {
 /// waited for. Wait for the command's event to see what a command that was submitted has read.
 /// While somebody looks, commands go on, and write to other memory, which takes the place of the
 /// old.
+///
+/// ```no_run
+/// # use oclave::{Command, HostTarget, Queue, Result, UsmSlice};
+/// # fn f(queue: &Queue, x: &UsmSlice<f32>) -> Result<()> {
+/// let target = HostTarget::<f32>::new(x.len())?;
+/// let read = queue.submit(Command::read(x, &target))?;
+/// read.wait()?;
+/// let sum: f32 = target.with(|elements| elements.iter().sum())?;
+/// # let _ = sum;
+/// # Ok(())
+/// # }
+/// ```
 pub struct HostTarget<T: Pod>(HostBuffer<T>);
 
 impl<T: Pod> HostTarget<T> {

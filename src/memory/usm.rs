@@ -61,6 +61,20 @@ impl HostAddressable for kind::Shared {}
 /// somewhere does not count.)
 ///
 /// Element types are [`Pod`]: any bytes are a value, because kernels may write any.
+///
+/// ```no_run
+/// # fn f(context: &oclave::Context, queue: &oclave::Queue) -> oclave::Result<()> {
+/// let device = context.alloc_device::<f32>(1000)?;
+/// queue.fill(&device.slice(..500)?, 1.0)?; // the first half
+/// queue.write(&device.slice(500..)?, &[2.0; 500])?;
+///
+/// let shared = context.alloc_shared::<f32>(1000)?;
+/// queue.copy(&device, &shared)?.wait()?;
+/// assert_eq!(shared.read()?[499..501], [1.0, 2.0]); // the host reads the memory itself
+/// shared.write()?[0] = 7.0;
+/// # Ok(())
+/// # }
+/// ```
 pub struct UsmSlice<T, K = kind::Device> {
     region: Region,
     len: usize,

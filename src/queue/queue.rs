@@ -21,6 +21,24 @@ use crate::{
 ///
 /// Functions that return an [`Event`] or a [`Readback`](crate::Readback) return at once; the others
 /// when they are done.
+///
+/// ```no_run
+/// # mod kernels { oclave::include_kernels!("tests"); }
+/// # use kernels::saxpy::saxpy;
+/// # fn main() -> oclave::Result<()> {
+/// use oclave::{Context, Device, Queue};
+///
+/// let context = Context::new(&Device::select()?)?;
+/// let queue = Queue::new(&context)?;
+/// let x = queue.upload(&[1.0_f32; 1024])?;
+/// let y = queue.upload(&[2.0_f32; 1024])?;
+/// let event = queue.parallel_for(1024, saxpy(3.0, &x, &y))?; // returns at once
+/// queue.host_task(|| println!("the kernel has run"))?;
+/// assert_eq!(queue.read(&y)?[0], 5.0); // returns when the data is there
+/// assert!(event.is_complete()?);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Queue {
     inner: Arc<Inner>,

@@ -47,6 +47,19 @@ impl fmt::Display for DeviceKind {
 /// Cloning is cheap. Two values are equal when they are the same device *with the same [`Mask`]*
 /// and the same
 /// [`Side`]: a masked device behaves as another device, in caches too.
+///
+/// ```no_run
+/// # fn main() -> oclave::Result<()> {
+/// use oclave::Device;
+///
+/// for device in Device::all()? {
+///     println!("{} ({}), {}", device.name(), device.kind(), device.capabilities().opencl);
+/// }
+/// let device = Device::select()?; // the one that OCLAVE_DEVICE names, or the best
+/// println!("{} has fp64: {}", device.name(), device.capabilities().aspects.contains(oclave::Aspects::FP64));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Device(Arc<Inner>);
 

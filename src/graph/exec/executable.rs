@@ -37,6 +37,19 @@ use crate::{Context, Device, Error, Event, Node, Queue, Result};
 /// A handle: clones are of the same executable, and equal. It keeps alive all that its commands
 /// use, the graph that it was made from not needed; it may be dropped while it runs. It may be
 /// submitted by many threads.
+///
+/// ```no_run
+/// # use oclave::{DynamicParameter, Graph, Queue, Result};
+/// # fn f(queue: &Queue, graph: &Graph, alpha: &DynamicParameter<f32>) -> Result<()> {
+/// let executable = graph.finalizer().updatable().finalize()?;
+/// for step in 0..100 {
+///     executable.set(alpha, step as f32)?;
+///     queue.submit_graph(&executable)?; // after the submission before
+/// }
+/// queue.wait()?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 #[must_use = "an executable graph does nothing until it is submitted"]
 pub struct ExecutableGraph(Arc<Inner>);

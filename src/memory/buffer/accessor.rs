@@ -121,6 +121,18 @@ impl Reads for access::ReadWrite {}
 ///
 /// A kernel gets the address of the part's first element. Rows of a part are as far from each other
 /// as those of the buffer.
+///
+/// ```no_run
+/// # use oclave::{Buffer, Queue, Result};
+/// # fn f(queue: &Queue, image: &Buffer<f32>, copy: &Buffer<f32>) -> Result<()> {
+/// // Rows 10 to 19 and columns 0 to 63, to the same place of another buffer.
+/// let (from, to) = (image.read().part([10, 0], [10, 64])?, copy.write().part([10, 0], [10, 64])?);
+/// queue.copy(&from, &to)?;
+/// queue.fill(&copy.write().part([0, 0], [10, 64])?, 0.0)?; // independent of the copy
+/// assert_eq!(copy.host_read()?[0], 0.0); // waits for both
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "an accessor does nothing until a command is given it"]
 pub struct Accessor<T, A = access::ReadWrite> {
     requirement: Arc<Requirement>,
