@@ -6,6 +6,7 @@ mod common;
 
 use bytemuck::{Pod, Zeroable};
 use common::{bundle, call, context};
+use oclave::mask::Mask;
 use oclave::record::Session;
 use oclave::vector::Float4;
 use oclave::{Context, ErrorKind, EventStatus, Local, NdRange, Queue, Range, UsmSlice};
@@ -165,6 +166,18 @@ fn partial_work_groups_run_where_the_device_has_them() {
     let out = context.alloc_shared::<u32>(65).unwrap();
     queue.parallel_for(NdRange::new(65, 16), call(&bundle(&context), "ids").pointer_mut(&out)).unwrap();
     assert!(out.read().unwrap().iter().copied().eq(1..=65));
+}
+
+#[test]
+fn partial_work_groups_can_be_refused_everywhere() {
+    let Some(context) = context() else { return };
+    let strict = Context::new(&context.device().masked(Mask::NON_UNIFORM_WORK_GROUPS)).unwrap();
+    let queue = Queue::new(&strict).unwrap();
+    let out = strict.alloc_shared::<u32>(65).unwrap();
+    let ids = || call(&bundle(&strict), "ids").pointer_mut(&out);
+    let error = queue.parallel_for(NdRange::new(65, 16), ids()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NdRange, "{error}");
+    queue.parallel_for(NdRange::new(64, 16), ids()).unwrap().wait().unwrap();
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn check_against(range: &NdRange, demands: Demands, limits: &Limits) -> Result<O
         && global.iter().zip(local).any(|(size, group)| size.checked_rem(group) != Some(0))
     {
         return Err(bad(format!("{global:?} work-items are no whole number of work-groups of {local:?}"))
-            .remedy("the device only runs full work-groups: round the range up, and let the kernel skip what is too much"));
+            .remedy("the device only runs full work-groups: round the range up, and let the kernel return early for the work-items beyond it"));
     }
     Ok(Some(WorkSize { dimensions: dimensions as u32, global, local, offset }))
 }

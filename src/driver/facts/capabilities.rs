@@ -344,6 +344,7 @@ impl Capabilities {
             out.limits.max_sub_groups = 0;
             out.limits.sub_group_sizes.clear();
         }
+        out.limits.non_uniform_work_groups &= !hides(Mask::NON_UNIFORM_WORK_GROUPS);
         out.out_of_order_queues &= !hides(Mask::OUT_OF_ORDER);
         out.partition_equally &= !hides(Mask::SUB_DEVICES);
         out.partition_by_counts &= !hides(Mask::SUB_DEVICES);

@@ -76,6 +76,8 @@ bitflags::bitflags! {
         const SVM_FINE = 1 << 25;
         /// `cl_ext_buffer_device_address`.
         const BUFFER_DEVICE_ADDRESS = 1 << 26;
+        /// Work-groups that do not divide the range. Launches with such groups are refused.
+        const NON_UNIFORM_WORK_GROUPS = 1 << 27;
     }
 }
 
