@@ -120,6 +120,13 @@ impl Error {
         Self::new(ErrorKind::Invalid, message)
     }
 
+    /// Something that must be there by construction and is not.
+    #[cold]
+    pub(crate) fn bug(what: impl std::fmt::Display) -> Self {
+        debug_assert!(false, "{what}");
+        Self::new(ErrorKind::Runtime, format!("{what}")).remedy("this is a bug in oclave: please report it")
+    }
+
     /// A failed OpenCL call. The kind follows from the code.
     pub(crate) fn cl(call: &'static str, code: i32) -> Self {
         let mut error = Self::new(kind_of_code(code), "the driver refused");

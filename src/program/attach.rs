@@ -135,7 +135,7 @@ impl Attaching<'_> {
     /// The kernel reads the addresses of shared variables from a table and writes those of the
     /// program's own there.
     fn by_kernel(&self) -> Result<Attached> {
-        let mut addresses = self.addresses();
+        let mut addresses = self.addresses()?;
         let table = self.table(&addresses)?;
         let span = table.span(0, table.size_bytes())?;
         let mut kernel = Kernel::new(self.program, GLOBAL_ACCESS_KERNEL)?;
@@ -157,7 +157,7 @@ impl Attaching<'_> {
     /// Kernels get the table itself; the program's own variables lie in memory of their own.
     fn by_argument(&self) -> Result<Attached> {
         let own = self.make_own()?;
-        let mut addresses = self.addresses();
+        let mut addresses = self.addresses()?;
         for (address, global) in addresses.iter_mut().zip(self.image.device_globals()) {
             if let Some(memory) = own.get(&global.id) {
                 *address = memory.address();
@@ -188,8 +188,12 @@ impl Attaching<'_> {
     }
 
     /// Addresses in the order of the image's variables; 0 for the program's own.
-    fn addresses(&self) -> Vec<u64> {
-        let address = |global: &DeviceGlobalInfo| self.shared.get(global.id.as_str()).copied().unwrap_or(0);
+    fn addresses(&self) -> Result<Vec<u64>> {
+        let address = |global: &DeviceGlobalInfo| match self.shared.get(global.id.as_str()) {
+            Some(address) => Ok(*address),
+            None if global.device_image_scope => Ok(0),
+            None => Err(Error::bug(format!("device global `{}` has no address", global.id))),
+        };
         self.image.device_globals().iter().map(address).collect()
     }
 

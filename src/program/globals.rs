@@ -155,7 +155,8 @@ pub(crate) fn make(
         let allocation = memory.allocation();
         let (_, image, _) =
             small.get_or_insert_with(|| (allocation, vec![0; allocation.size_bytes()], variable));
-        let bytes = image.get_mut(memory.offset_bytes()..).unwrap_or_default();
+        let bytes = image.get_mut(memory.offset_bytes()..);
+        let bytes = bytes.ok_or_else(|| variable.place(Error::bug("it lies outside of its memory")))?;
         addresses.write(variable, bytes).map_err(|error| variable.place(error))?;
     }
     if let Some((allocation, image, first)) = small {
@@ -186,7 +187,9 @@ fn place(context: &Arc<Context>, queue: &Arc<Queue>, variables: &[New<'_>]) -> R
         let size_bytes = variable.size_bytes();
         match &shared {
             Some(allocation) if is_small(&variable) => {
-                let offset_bytes = offsets.next().unwrap_or(0);
+                let offset_bytes = offsets.next();
+                let offset_bytes =
+                    offset_bytes.ok_or_else(|| variable.place(Error::bug("it has no offset")))?;
                 Ok(Region::new(Arc::clone(allocation), offset_bytes, size_bytes))
             }
             _ => {

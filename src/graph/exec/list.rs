@@ -80,10 +80,10 @@ impl Tasks {
     ///
     /// # Errors
     /// What a queue would refuse a command for, with the node.
-    pub(crate) fn add<'c>(
+    pub(crate) fn add(
         &mut self,
         run: &Run,
-        commands: impl Iterator<Item = (u32, &'c CommandKind)>,
+        commands: Vec<(u32, &CommandKind)>,
         queue: &Queue,
         sequence: &mut Sequence,
     ) -> Result<(Step, Vec<Option<u32>>)> {
@@ -112,9 +112,7 @@ impl Tasks {
             if self.entries.len() <= index {
                 self.entries.resize(index + 1, Entry { block: 0, capacity: 0, kernel: 0, segment: number });
             }
-            if let Some(place) = self.entries.get_mut(index) {
-                *place = entry;
-            }
+            *self.entries.get_mut(index).ok_or_else(lost)? = entry;
             draft.memory.iter().try_for_each(|memory| sequence.keep(memory)).map_err(named)?;
             let items: u64 = draft.global.iter().product();
             all_items += items as f64;

@@ -9,7 +9,7 @@ use crate::graph::plan::eligibility::LaunchReasons;
 use crate::graph::plan::flatten::Flat;
 use crate::graph::plan::unit::{PartitionPlan, Run, Unit};
 use crate::program::InterpreterProgram;
-use crate::{NodeType, Queue, Result};
+use crate::{Error, NodeType, Queue, Result};
 
 /// Joins are left out where that makes at most so many edges more.
 const FEW_EDGES: usize = 64;
@@ -98,35 +98,36 @@ impl<'a> Builder<'a> {
 
     fn add(&mut self, node: u32) -> Result<()> {
         let index = node as usize;
-        let Some(command) = self.source.flat.command(index) else { return Ok(()) };
-        let origin = self.source.flat.origin(index);
+        let flat = self.source.flat;
+        let command = flat.command(index).ok_or_else(|| no_node(node))?;
+        let origin = flat.origin(index);
         let step = command.step(self.source.queue).map_err(|error| error.at(format!("node {origin}")))?;
         self.find_waits(&[node], None);
         let behind = find(self.source.nodes, node).and_then(|at| self.successors.get(at));
-        let behind = behind.copied().unwrap_or(0) as usize;
+        let behind = *behind.ok_or_else(|| no_node(node))? as usize;
         // What runs nothing now may be given something to run.
         let may_grow = self.source.options.updatable && NodeType::of(command).is_updatable();
         let place = match step.is_join() && !may_grow && is_left_out(self.waits.len(), behind) {
             true => Steps::Left(self.waits.as_slice().into()),
             false => Steps::One(self.sequence.push(step, &self.waits, origin)?),
         };
-        self.put(node, place);
-        Ok(())
+        self.put(node, place)
     }
 
     fn add_list(&mut self, run: &Run, tasks: &mut Tasks) -> Result<()> {
         let id = self.sequence.len() as u32;
         let flat = self.source.flat;
-        let commands = run.nodes.iter().filter_map(|node| {
-            let command = flat.command(*node as usize)?;
-            Some((flat.origin(*node as usize), &**command))
-        });
+        let command = |node: &u32| {
+            let command = flat.command(*node as usize).ok_or_else(|| no_node(*node))?;
+            Ok((flat.origin(*node as usize), &**command))
+        };
+        let commands = run.nodes.iter().map(command).collect::<Result<Vec<_>>>()?;
         let (step, tasks) = tasks.add(run, commands, self.source.queue, &mut self.sequence)?;
         for (node, task) in run.nodes.iter().zip(tasks) {
             self.put(
                 *node,
                 task.map_or_else(|| Steps::Left([id].into()), |task| Steps::Task { step: id, task }),
-            );
+            )?;
         }
         self.find_waits(&run.nodes, Some(id));
         self.sequence.push(step, &self.waits, NO_LABEL)?;
@@ -156,11 +157,15 @@ impl<'a> Builder<'a> {
         tidy(waits);
     }
 
-    fn put(&mut self, node: u32, step: Steps) {
-        if let Some(entry) = self.places.get_mut(node as usize) {
-            *entry = Some(Place { partition: self.source.partition, step });
-        }
+    fn put(&mut self, node: u32, step: Steps) -> Result<()> {
+        let entry = self.places.get_mut(node as usize).ok_or_else(|| no_node(node))?;
+        *entry = Some(Place { partition: self.source.partition, step });
+        Ok(())
     }
+}
+
+fn no_node(node: u32) -> Error {
+    Error::bug(format!("node {node} of a plan is not in the graph"))
 }
 
 fn tidy(waits: &mut Vec<u32>) {

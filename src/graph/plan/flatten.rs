@@ -45,7 +45,8 @@ impl Flat {
         let mut before: HashMap<u64, u32> = HashMap::new();
         let mut reduction = Reduction::default();
         for node in frozen.order() {
-            let Some(command) = frozen.command(*node) else { continue };
+            let missing = || Error::bug(format!("node {} of a snapshot has no command", node.index()));
+            let command = frozen.command(*node).ok_or_else(missing)?;
             let origin = node.index() as u32;
             let predecessors = frozen.predecessors(*node).iter();
             let mut waits: Vec<u32> =
@@ -65,9 +66,7 @@ impl Flat {
                 }
                 _ => flat.push(Arc::clone(command), origin, &waits)?,
             };
-            if let Some(place) = flat.exits.get_mut(node.index()) {
-                *place = exit;
-            }
+            *flat.exits.get_mut(node.index()).ok_or_else(missing)? = exit;
         }
         Ok(flat)
     }

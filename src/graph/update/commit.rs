@@ -116,7 +116,8 @@ impl ExecutableGraph {
                 continue;
             }
             source.follow(node.id());
-            let Some(data) = source.structure.payload(node.id()) else { continue };
+            let data = source.structure.payload(node.id());
+            let data = data.ok_or_else(|| named(Error::bug("the node is not in its graph")))?;
             let ty = NodeType::of(&data.command);
             if !ty.is_updatable() {
                 return Err(named(Error::invalid(format!("a {ty} cannot be updated"))));
@@ -205,7 +206,7 @@ impl ExecutableGraph {
         (node, command): (usize, Arc<CommandKind>),
     ) -> Result<Option<Change>> {
         let named = |error: Error| error.at(format!("node {}", flat.origin(node)));
-        let Some(current) = flat.command(node) else { return Ok(None) };
+        let current = flat.command(node).ok_or_else(|| named(Error::bug("the node has no command")))?;
         if Arc::ptr_eq(current, &command) {
             return Ok(None);
         }
@@ -281,7 +282,8 @@ impl ExecutableGraph {
             }
             while plan.as_slice().first().is_some_and(|change| change.partition == partition) {
                 let Some(Change { node, command, how, .. }) = plan.next() else { break };
-                let Some(now) = flat.command(node) else { continue };
+                let now = flat.command(node);
+                let now = now.ok_or_else(|| Error::bug(format!("node {node} to update has no command")))?;
                 let is_patch = match &how {
                     How::Arguments | How::Patch { .. } => true,
                     How::Task(_) => now.differs_in_arguments(&command),

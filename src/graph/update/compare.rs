@@ -66,7 +66,8 @@ pub(crate) fn whole(target: &Frozen, flat: &Flat, source: &Frozen) -> Result<Vec
     for (node, command) in source.commands().iter().enumerate() {
         match (&**command, target.commands().get(node).map(|command| &**command)) {
             (CommandKind::Graph(new), Some(CommandKind::Graph(old))) => {
-                let Some(first) = flat.sub_graph(node) else { continue };
+                let first = flat.sub_graph(node);
+                let first = first.ok_or_else(|| Error::bug(format!("sub-graph node {node} has no place")))?;
                 let new = new.flat();
                 check(&Part { edges: &old.flat(), commands: flat, first }, &*new)
                     .map_err(|error| error.at(format!("sub-graph node {node}")))?;
@@ -74,7 +75,9 @@ pub(crate) fn whole(target: &Frozen, flat: &Flat, source: &Frozen) -> Result<Vec
                 changes.extend((first..).zip(commands));
             }
             (CommandKind::Kernel { .. }, _) => {
-                changes.extend(flat.position(node).map(|at| (at as usize, Arc::clone(command))));
+                let at = flat.position(node);
+                let at = at.ok_or_else(|| Error::bug(format!("kernel node {node} has no place")))?;
+                changes.push((at as usize, Arc::clone(command)));
             }
             _ => {}
         }

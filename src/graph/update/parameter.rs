@@ -104,8 +104,10 @@ impl<V: DynamicValue> DynamicParameter<V> {
         }
         // Else it is of the type that the nodes were checked with.
         for site in state.dynamics.sites(self.parameter.id()).iter().filter(|_| V::MAY_NOT_FIT) {
-            let Some(command) = state.command_of(site.owner) else { continue };
-            let mut command = CommandKind::clone(command);
+            let command = state.command_of(site.owner);
+            let mut command = CommandKind::clone(
+                command.ok_or_else(|| Error::bug(format!("{:?} has no command", site.owner)))?,
+            );
             command.follow();
             if let CommandKind::Kernel { call, .. } = &mut command {
                 call.set_argument(site.argument, value);

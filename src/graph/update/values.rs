@@ -7,12 +7,12 @@
 
 use std::sync::{Arc, MutexGuard};
 
-use crate::Result;
 use crate::command::{Argument, Binding, CommandKind, Parameter, newest_of};
 use crate::driver::mutable::Patches;
 use crate::graph::exec::partition::PartitionExec;
 use crate::graph::exec::prepare::{Place, PreparedPart, Steps};
 use crate::graph::plan::flatten::Flat;
+use crate::{Error, Result};
 
 /// A node of the flat graph that gets the values of its parameters, and the partition that it is
 /// in.
@@ -94,10 +94,12 @@ impl PreparedPart {
     ) -> Result<()> {
         // Found in a loop of its own, as processors then fetch many commands at once.
         let mut found = Vec::with_capacity(nodes.len());
-        found.extend(nodes.iter().filter_map(|Follower { node, .. }| {
-            let place = places.get(*node as usize)?.as_ref()?;
-            Some((&place.step, flat.command(*node as usize)?.bindings()))
-        }));
+        for Follower { node, .. } in nodes {
+            let place = places.get(*node as usize).and_then(Option::as_ref);
+            let command = flat.command(*node as usize);
+            let (place, command) = place.zip(command).ok_or_else(|| nothing_prepared(*node))?;
+            found.push((&place.step, command.bindings()));
+        }
         let mut reader = Reader::default();
         let mut tasks = self.tasks.as_ref().map(|tasks| tasks.values());
         for (step, bindings) in found {
@@ -117,4 +119,8 @@ impl PreparedPart {
         }
         Ok(())
     }
+}
+
+fn nothing_prepared(node: u32) -> Error {
+    Error::bug(format!("node {node} has values and nothing that was prepared for it"))
 }
