@@ -181,7 +181,7 @@ fn nodes_beside_groups_of_every_shape_run_once() {
             [] => assert_eq!(executable.segments().len(), 1),
             [left] => {
                 assert!(x == 1 && left.nodes == [1], "{left:?}");
-                assert!(left.reason.contains("groups of one work-item in the first dimension"), "{left:?}");
+                assert!(left.reason.contains("work-group size 1 in dimension 0"), "{left:?}");
             }
             more => panic!("{more:?}"),
         }

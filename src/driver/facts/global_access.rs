@@ -26,6 +26,7 @@ impl Device {
         let has_variables = capabilities.aspects.contains(Aspects::PROGRAM_SCOPE_VARIABLES);
         // The PTX of images is made for the hidden argument.
         if !has_variables || capabilities.ptx.is_some() || Quirks::of(self).variables_move {
+            // Q4
             DeviceGlobalAccess::Argument
         } else if capabilities.global_variable_access && capabilities.global_variable_pointer {
             DeviceGlobalAccess::Functions

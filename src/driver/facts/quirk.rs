@@ -1,5 +1,7 @@
 //! Known faults of drivers, and how this layer works around them. Each has a number, a field, and
 //! the versions and measurements that show it. A device has a fault by its platform and version.
+//! Reports upstream are named (`pocl#1430` is issue 1430 of PoCL). Where none is named, none was
+//! found in November 2026.
 
 use std::time::Duration;
 
@@ -43,7 +45,8 @@ pub(crate) struct Quirks {
     /// that free memory behind its last command and allocate as much see it within a second.
     ///
     /// 6.0 never removes the second record. Each allocation leaves 0.6 KiB, and later ones get
-    /// slower: 38 µs for 256 bytes at first, 641 µs after 30,000 times. 7.1 takes 0.2 µs.
+    /// slower: 38 µs for 256 bytes at first, 641 µs after 30,000 times. 7.1 takes 0.2 µs, since
+    /// pocl#1942.
     pub(crate) usm_free_delay: Option<Duration>,
     /// **Q4. PoCL 6.0.** The order of program-scope variables in memory differs between builds of
     /// one module. PoCL keeps compiled kernels on disk under a key that does not contain the
@@ -66,8 +69,8 @@ pub(crate) struct Quirks {
     /// **Q7** for buffers that updates record again, which are smaller. Replays of a thousand
     /// commands take up to 1.3 times as long in four buffers as in one.
     pub(crate) commands_per_updatable_buffer: usize,
-    /// **Q8. PoCL 6.0.** No callback is called when a user event gets an error as its status. So
-    /// the library polls events from outside.
+    /// **Q8. PoCL 6.0.** No callback is called when a user event gets an error as its status
+    /// (pocl#1430). So the library polls events from outside.
     pub(crate) failures_are_silent: bool,
     /// **Q9. PoCL 6.0.** `mad` is a function that is not inlined. Neither loops nor work-items with
     /// `a * b + c` are vectorised. In task lists of 1024 work-items each `mad` took 2.7 and 0.7 ns,
@@ -101,7 +104,8 @@ pub(crate) struct Quirks {
     ///
     /// `collect` of `tests/work_items.rs` had 864 of 1024 elements wrong on 7.1, from source and
     /// from SPIR-V. PoCL's `ImplicitLoopBarriers.cc` and `VariableUniformityAnalysis.cc` explain
-    /// it.
+    /// it. pocl#340 says what these barriers are for. pocl#2235 mends a relative, barriers that are
+    /// added to conditions.
     pub(crate) implicit_barriers: ImplicitBarriers,
     /// **Q14. PoCL 7.1 on CPUs.** Barriers under conditions go wrong in PoCL's usual method: of 168
     /// random kernels 2 were wrong and 4 aborted the process. Continuations got these six right.
@@ -112,6 +116,7 @@ pub(crate) struct Quirks {
     /// set. Barriers under conditions, and in loops with several ends, abort the process in one of
     /// a hundred random kernels (`WorkitemLoops.cc:1274`). About as many compute wrong results.
     /// Such kernels get one barrier in one loop (`one_barrier` of `oclave_image`, decision 91).
+    /// Reports of the same kind: pocl#1167 (open), pocl#1747, pocl#1794, pocl#1958.
     pub(crate) one_barrier: bool,
     /// **Q16. PoCL 6.0 (LLVM 18) and 7.1 (LLVM 21) on CPUs.** PoCL marks loops over work-items as
     /// parallel. LLVM then joins accesses to neighbouring elements (`InterleavedAccessInfo`), also
@@ -119,7 +124,8 @@ pub(crate) struct Quirks {
     ///
     /// Seen from source, without any barrier: `p[4*i+1] = 7; p[4*i+2] = 5; p[4*i+3] = 3;
     /// p[4*i] = p[4*i + (a & 3)] + 1;` reads the old elements. `tests/work_items.rs` shows three
-    /// more.
+    /// more. llvm-project#63602 was the same fault in ordinary loops; pocl#757 is another of the
+    /// same marks.
     pub(crate) joins_accesses: bool,
     /// **Q17. Mesa's rusticl 26.1.6 on llvmpipe.** `clBuildProgram` ends the process with SIGSEGV on
     /// a kernel with a struct by value that has a vector, if the kernel reads two lanes of the vector

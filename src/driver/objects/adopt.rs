@@ -75,6 +75,7 @@ impl Queue {
         }
         let out_of_order = flags & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0;
         if out_of_order && context.quirks().in_order_only {
+            // Q1
             return Err(device.lacks("out-of-order queues that threads can share", "an in-order queue"));
         }
         let profiling = flags & CL_QUEUE_PROFILING_ENABLE != 0;
@@ -155,7 +156,7 @@ impl RawEvent {
             unsafe { api.clGetEventInfo(self.raw(), CL_EVENT_CONTEXT, size, value, ret) }
         })?;
         let devices = devices_of(context)?;
-        Ok(devices.first().is_some_and(|device| Quirks::of(device).failures_are_silent))
+        Ok(devices.first().is_some_and(|device| Quirks::of(device).failures_are_silent)) // Q8
     }
 }
 

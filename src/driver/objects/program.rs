@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_uchar, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::context::Context;
-use crate::driver::retired::Keep;
+use crate::driver::retired::RetiredResource;
 use crate::driver::sys::{
     CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG, CL_PROGRAM_KERNEL_NAMES, cl_int,
     cl_program,
@@ -34,7 +34,7 @@ impl Program {
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let _turn = context
             .quirks()
-            .one_module_at_a_time
+            .one_module_at_a_time // Q2
             .then(|| ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner));
         // SAFETY: the context is alive, and `il` points to as many bytes as said, which the driver
         // copies.
@@ -158,10 +158,10 @@ impl Program {
     }
 
     /// A reference that commands on the program's variables keep.
-    pub(in crate::driver) fn keep(&self) -> Result<Keep> {
+    pub(in crate::driver) fn keep(&self) -> Result<RetiredResource> {
         // SAFETY: the program is alive.
         unsafe { self.api().clRetainProgram(self.raw) }?;
-        Ok(Keep::Program(self.raw))
+        Ok(RetiredResource::Program(self.raw))
     }
 
     pub(crate) fn raw(&self) -> cl_program {

@@ -130,7 +130,7 @@ impl Queue {
         if properties.out_of_order && !device.capabilities().out_of_order_queues {
             return Err(device.lacks("out-of-order queues", "an in-order queue"));
         }
-        let in_order = !properties.out_of_order || context.quirks().in_order_only;
+        let in_order = !properties.out_of_order || context.quirks().in_order_only; // Q1
         let mut flags = 0;
         if !in_order {
             flags |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;

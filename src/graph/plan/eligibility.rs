@@ -167,7 +167,7 @@ mod tests {
             ([65, 1, 1], Some([16, 1, 1]), 0, "not whole"),
             ([512, 1, 1], Some([512, 1, 1]), 0, "too many"),
             ([64, 1, 1], Some([16, 1, 1]), 4096, "too many"),
-            ([1, 64, 1], Some([1, 16, 1]), 0, "one work-item in the first dimension"),
+            ([1, 64, 1], Some([1, 16, 1]), 0, "work-group size 1 in dimension 0"),
         ] {
             let told = groups(global, local, bytes).unwrap_err();
             assert!(told.contains(reason), "{told}");

@@ -19,8 +19,7 @@ impl GroupLimits {
         let [width, ..] = local;
         let work_items: usize = local.iter().product();
         if width < self.least_width {
-            let reason = "groups of one work-item in the first dimension, for which the driver runs other nodes of a task list twice";
-            return Some(reason.to_owned());
+            return Some("work-group size 1 in dimension 0, which triggers a fault of PoCL (Q12)".to_owned());
         }
         let takes = work_items <= self.most_items && local_bytes <= self.free_local_bytes;
         (!takes).then(|| {

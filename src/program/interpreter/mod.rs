@@ -197,7 +197,7 @@ impl Builder<'_> {
         let local_bytes = device.device().capabilities().limits.local_memory_bytes;
         let limits = GroupLimits {
             most_items: wi.max_work_group_size()?.min(most_items(private)),
-            least_width: if self.context.quirks().first_item_runs_twice { 2 } else { 1 },
+            least_width: if self.context.quirks().first_item_runs_twice { 2 } else { 1 }, // Q12
             free_local_bytes: local_bytes.saturating_sub(local),
         };
         Ok(Arc::new(InterpreterProgram {

@@ -74,7 +74,7 @@ impl CommandBuffers {
 
     /// The lane for queues like this, and the runs; with what is missing recorded.
     fn recorded(&mut self, sequence: &Sequence, properties: Properties) -> Result<(&Lane, &[Run])> {
-        let quirks = self.context.driver().quirks();
+        let quirks = self.context.driver().quirks(); // Q7
         let limit =
             if self.updatable { quirks.commands_per_updatable_buffer } else { quirks.commands_per_buffer };
         if std::mem::take(&mut self.changed) && !self.fits(sequence) {

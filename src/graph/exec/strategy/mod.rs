@@ -48,6 +48,7 @@ impl ReplayStrategy {
         let has_buffers = device.capabilities().command_buffer.is_some();
         match self {
             Self::Auto | Self::Interpreter if has_buffers && !Quirks::of(device).slow_command_buffers => {
+                // Q5
                 Self::CommandBuffer
             }
             Self::Auto | Self::Interpreter => Self::Enqueue,
