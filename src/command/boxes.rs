@@ -44,12 +44,12 @@ static KERNELS: LazyLock<[Kernel; BoxLaunch::KERNELS.len()]> =
 /// The command of a box for a queue's context and device: a kernel where that is faster, and can do
 /// it.
 pub(super) fn prepare(rows: RectCommand, queue: &Queue) -> Prepared {
-    let Some((size, call)) = call(&rows) else { return Prepared::Rows(rows) };
+    let Some((size, call)) = call(&rows) else { return Prepared::Rect(rows) };
     match launch::prepare(queue, &NdRange::new(size, group(size)), call) {
         Ok(kernel) => Prepared::Kernel(kernel),
         Err(error) => {
             log::debug!("a box of memory is moved row by row: {error:#}");
-            Prepared::Rows(rows)
+            Prepared::Rect(rows)
         }
     }
 }

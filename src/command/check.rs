@@ -62,7 +62,7 @@ impl Place {
     fn block(&self) -> Option<Block> {
         match self {
             Self::Usm(region) => Some(Block::whole(region.clone())),
-            Self::Rows(block) => Some(Block::clone(block)),
+            Self::Block(block) => Some(Block::clone(block)),
             _ => None,
         }
     }
@@ -70,7 +70,7 @@ impl Place {
     fn size_bytes(&self) -> Option<usize> {
         match self {
             Self::Usm(region) => Some(region.size_bytes()),
-            Self::Rows(block) => Some(block.rows.size_bytes()),
+            Self::Block(block) => Some(block.rows.size_bytes()),
             Self::Accessor(requirement) => Some(requirement.size_bytes()),
             Self::Image(image) => Some(image.size_bytes()),
             Self::Null | Self::Global(_) | Self::Refused(_) => None,
@@ -80,7 +80,7 @@ impl Place {
     pub(crate) fn check(&self, context: &Context, device: &Device) -> Result<()> {
         match self {
             Self::Usm(region) => region.allocation().check(context.driver(), device),
-            Self::Rows(block) => block.region.allocation().check(context.driver(), device),
+            Self::Block(block) => block.region.allocation().check(context.driver(), device),
             Self::Refused(error) => Err(error.clone()),
             Self::Accessor(requirement) => requirement.check(device),
             Self::Image(image) => image.check(context),

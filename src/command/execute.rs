@@ -23,7 +23,7 @@ impl Prepared {
             Self::Write { from, to } => queue.write_later(from, to.held_span(held)?, after),
             Self::Read { from, to } => queue.read_later(from.held_span(held)?, to, after),
             Self::Fill { to, pattern } => fill::fill(queue, to.held_span(held)?, pattern.bytes(), after),
-            Self::Rows(rows) => rows.execute(queue, after, held),
+            Self::Rect(rows) => rows.execute(queue, after, held),
             Self::Image(command) => command.execute(queue, after, held),
             Self::Native { enqueue, memory } => {
                 let memory = memory.iter().map(|region| region.tail().held(held));

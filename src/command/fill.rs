@@ -6,7 +6,7 @@ use crate::Result;
 use crate::driver::event::Event;
 use crate::driver::host::HostSource;
 use crate::driver::queue::Queue;
-use crate::driver::rows::Rows;
+use crate::driver::rows::StridedRegion;
 use crate::driver::usm::Span;
 
 /// Host bytes that a fill with an odd pattern begins with, about.
@@ -46,7 +46,7 @@ pub(super) fn fill(queue: &Arc<Queue>, to: Span<'_>, pattern: &[u8], after: &[&E
 /// As [`fill`], in each row, which is a whole number of patterns.
 pub(super) fn fill_rows(
     queue: &Arc<Queue>,
-    to: (Span<'_>, Rows),
+    to: (Span<'_>, StridedRegion),
     pattern: &[u8],
     after: &[&Event],
 ) -> Result<Event> {

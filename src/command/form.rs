@@ -67,11 +67,11 @@ impl CommandKind {
                         let size = ByteBox::contiguous(to.size_bytes() as u64);
                         Form::Fill { to, size, pattern: pattern.bytes().into() }
                     }
-                    Prepared::Rows(RectCommand::Copy { from, to }) => match box_of_copy(&from, &to) {
+                    Prepared::Rect(RectCommand::Copy { from, to }) => match box_of_copy(&from, &to) {
                         Some(size) => Form::Copy { from: from.region, to: to.region, size },
                         None => Form::Other("a copy between boxes with rows of other lengths"),
                     },
-                    Prepared::Rows(RectCommand::Fill { to, pattern }) => {
+                    Prepared::Rect(RectCommand::Fill { to, pattern }) => {
                         let size = box_of(&to);
                         let length = pattern.bytes().len() as u64;
                         let pitches = size.to_pitch.iter();

@@ -8,7 +8,7 @@ use crate::driver::event::Event;
 use crate::driver::host::{HostSink, HostSource};
 use crate::driver::images::Pixels;
 use crate::driver::queue::Queue;
-use crate::driver::rows::Rows;
+use crate::driver::rows::StridedRegion;
 use crate::driver::usm::{Allocation, Kind};
 use crate::images::{ImagePart, colour};
 use crate::memory::Block;
@@ -113,7 +113,7 @@ impl ImageCommand {
             }
             Self::Load { from, to } => {
                 let between = contiguous(queue, to.size_bytes())?;
-                let side_by_side = (between.tail(0), Rows::all(to.size_bytes()));
+                let side_by_side = (between.tail(0), StridedRegion::all(to.size_bytes()));
                 let gathered = queue.copy_rows(from.span(held)?, side_by_side, after)?;
                 queue.copy_to_image(between.tail(0), to, &[&gathered])
             }
@@ -122,7 +122,7 @@ impl ImageCommand {
             }
             Self::Store { from, to } => {
                 let between = contiguous(queue, from.size_bytes())?;
-                let side_by_side = (between.tail(0), Rows::all(from.size_bytes()));
+                let side_by_side = (between.tail(0), StridedRegion::all(from.size_bytes()));
                 let stored = queue.copy_from_image(from, between.tail(0), after)?;
                 queue.copy_rows(side_by_side, to.span(held)?, &[&stored])
             }

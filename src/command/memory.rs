@@ -23,7 +23,7 @@ impl Prepared {
             | Self::Fill { to: memory, .. }
             | Self::Prefetch(memory)
             | Self::Advise(memory) => vec![memory.allocation()],
-            Self::Rows(rows) => rows.allocations(),
+            Self::Rect(rows) => rows.allocations(),
             Self::Image(command) => command.allocations(),
             Self::Native { memory, .. } => memory.iter().map(Region::allocation).collect(),
             Self::Part(part) => part.memory().iter().collect(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use crate::device_global::GlobalPlace;
-use crate::driver::rows::Rows;
+use crate::driver::rows::StridedRegion;
 use crate::images::ImagePart;
 use crate::memory::buffer::Requirement;
 use crate::memory::{Block, FromElements, Region, UsmKind, UsmSlice};
@@ -20,7 +20,7 @@ pub enum Place {
     /// Unified shared memory; all places come down to this.
     Usm(Region),
     /// A box of unified shared memory.
-    Rows(Box<Block>),
+    Block(Box<Block>),
     /// Bytes of a device global, which has its memory where it is first used.
     Global(Box<GlobalPlace>),
     /// A part of a buffer.
@@ -64,7 +64,7 @@ impl Place {
             Self::Null | Self::Usm(_) => return Ok(()),
             Self::Global(global) => global.region(queue)?,
             Self::Accessor(requirement) => requirement.region(queue)?,
-            Self::Rows(_) => return Err(Error::invalid("a box of memory is no argument of a kernel")),
+            Self::Block(_) => return Err(Error::invalid("a box of memory is no argument of a kernel")),
             Self::Image(_) => return Err(Error::invalid("an image has no address")),
             Self::Refused(error) => return Err(error.clone()),
         };
@@ -75,7 +75,7 @@ impl Place {
     /// The memory of a place for a copy or a fill.
     pub(crate) fn into_block(mut self, queue: &Queue) -> Result<Block> {
         let rows = match self {
-            Self::Rows(block) => return Ok(*block),
+            Self::Block(block) => return Ok(*block),
             Self::Accessor(ref requirement) => Some(rows_of(requirement)),
             _ => None,
         };
@@ -111,17 +111,17 @@ impl Place {
     pub(crate) fn needs_command(&self) -> Result<bool> {
         match self {
             Self::Accessor(requirement) => requirement.check_no_host_writer().map(|()| true),
-            Self::Rows(_) | Self::Image(_) => Ok(true),
+            Self::Block(_) | Self::Image(_) => Ok(true),
             _ => Ok(false),
         }
     }
 }
 
 /// The bytes of a part of a buffer, from its first element on.
-fn rows_of(requirement: &Requirement) -> Rows {
+fn rows_of(requirement: &Requirement) -> StridedRegion {
     let (shape, area) = (requirement.object().shape(), requirement.area());
     let element_bytes = requirement.size_bytes().checked_div(area.len()).unwrap_or(0);
-    Rows::of_box(shape, area.extent, element_bytes)
+    StridedRegion::of_box(shape, area.extent, element_bytes)
 }
 
 mod sealed {

@@ -38,7 +38,7 @@ pub(crate) enum Prepared {
         to: Region,
         pattern: Value,
     },
-    Rows(RectCommand),
+    Rect(RectCommand),
     Image(ImageCommand),
     Prefetch(Region),
     Advise(Region),
@@ -71,7 +71,7 @@ impl CommandKind {
     /// Checks the command, and finds what it needs, for the context and device of a queue.
     pub(super) fn prepare(self, queue: &Queue) -> Result<Prepared> {
         Ok(match self.look_up(queue)? {
-            Prepared::Rows(rows) => boxes::prepare(rows, queue),
+            Prepared::Rect(rows) => boxes::prepare(rows, queue),
             prepared => prepared,
         })
     }
@@ -120,7 +120,7 @@ impl CommandKind {
                 from.check_copy(&to)?;
                 match from.rows.is_one() && to.rows.is_one() {
                     true => Prepared::Copy { from: from.region, to: to.region },
-                    false => Prepared::Rows(RectCommand::Copy { from, to }),
+                    false => Prepared::Rect(RectCommand::Copy { from, to }),
                 }
             }
             Self::Write { from, to } => {
@@ -128,7 +128,7 @@ impl CommandKind {
                 copy::same_size(from.bytes().len(), to.rows.size_bytes())?;
                 match to.rows.is_one() {
                     true => Prepared::Write { from, to: to.region },
-                    false => Prepared::Rows(RectCommand::Write { from, to }),
+                    false => Prepared::Rect(RectCommand::Write { from, to }),
                 }
             }
             Self::Read { from, to } => {
@@ -136,7 +136,7 @@ impl CommandKind {
                 copy::same_size(from.rows.size_bytes(), to.size_bytes())?;
                 match from.rows.is_one() {
                     true => Prepared::Read { from: from.region, to },
-                    false => Prepared::Rows(RectCommand::Read { from, to }),
+                    false => Prepared::Rect(RectCommand::Read { from, to }),
                 }
             }
             Self::Fill { to, pattern } => fill(to.into_block(queue)?, pattern),
@@ -171,6 +171,6 @@ impl CommandKind {
 fn fill(to: Block, pattern: Value) -> Prepared {
     match to.rows.is_one() {
         true => Prepared::Fill { to: to.region, pattern },
-        false => Prepared::Rows(RectCommand::Fill { to, pattern }),
+        false => Prepared::Rect(RectCommand::Fill { to, pattern }),
     }
 }

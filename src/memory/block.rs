@@ -2,7 +2,7 @@
 
 use super::Region;
 use crate::Result;
-use crate::driver::rows::{self, Rows};
+use crate::driver::rows::{self, StridedRegion};
 use crate::driver::usm::Span;
 
 /// Bytes of USM that lie in rows, which live as long as this does: from the first of them to the
@@ -10,17 +10,17 @@ use crate::driver::usm::Span;
 #[derive(Clone, Debug)]
 pub struct Block {
     pub(crate) region: Region,
-    pub(crate) rows: Rows,
+    pub(crate) rows: StridedRegion,
 }
 
 impl Block {
     /// All bytes of a region.
     pub(crate) fn whole(region: Region) -> Self {
-        Self { rows: Rows::all(region.size_bytes()), region }
+        Self { rows: StridedRegion::all(region.size_bytes()), region }
     }
 
     /// The memory as the driver takes it; `held` says that the command was deferred.
-    pub(crate) fn span(&self, held: bool) -> Result<(Span<'_>, Rows)> {
+    pub(crate) fn span(&self, held: bool) -> Result<(Span<'_>, StridedRegion)> {
         Ok((self.region.held_span(held)?, self.rows))
     }
 

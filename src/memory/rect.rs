@@ -8,7 +8,7 @@ use bytemuck::Pod;
 use super::usm::{UsmKind, UsmSlice, kind};
 use super::{Block, Region};
 use crate::command::{Contents, CopyFrom, CopyTo, Place, Placed};
-use crate::driver::rows::Rows;
+use crate::driver::rows::StridedRegion;
 use crate::{Error, Result, Shape};
 
 /// A box of an array of one to three dimensions in USM: what copies, fills, reads and writes of
@@ -95,7 +95,7 @@ impl<T, K> UsmRect<T, K> {
     }
 
     fn block(&self) -> Result<Block> {
-        let rows = Rows::of_box(self.shape, self.range.triple(1), size_of::<T>());
+        let rows = StridedRegion::of_box(self.shape, self.range.triple(1), size_of::<T>());
         Ok(Block { region: self.region.part(0, rows.end())?, rows })
     }
 }
@@ -116,7 +116,7 @@ impl<T, K: UsmKind> Placed for UsmRect<T, K> {
     fn place(&self, _: bool) -> Place {
         match self.block() {
             Ok(block) if block.rows.is_one() => Place::Usm(block.region),
-            Ok(block) => Place::Rows(Box::new(block)),
+            Ok(block) => Place::Block(Box::new(block)),
             Err(error) => Place::Refused(error),
         }
     }

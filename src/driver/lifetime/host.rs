@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytemuck::Pod;
 
-use super::retired::{Keep, leak};
+use super::retired::{RetiredResource, leak};
 use crate::driver::context::Context;
 use crate::driver::event::{Event, RawEvent};
 use crate::driver::queue::Queue;
@@ -55,7 +55,7 @@ impl HostSource {
 
     /// Holds the bytes until a command has ended.
     pub(in crate::driver) fn keep_until(&self, context: &Context, event: &Event) {
-        keep_until(context, event, Keep::Host(Box::new(self.clone())));
+        keep_until(context, event, RetiredResource::Host(Box::new(self.clone())));
     }
 }
 
@@ -65,7 +65,7 @@ impl fmt::Debug for HostSource {
     }
 }
 
-fn keep_until(context: &Context, event: &Event, keep: Keep) {
+fn keep_until(context: &Context, event: &Event, keep: RetiredResource) {
     match event.raw().and_then(RawEvent::try_clone) {
         Ok(raw) => context.retired().push(vec![raw], keep),
         Err(error) => {
@@ -77,9 +77,9 @@ fn keep_until(context: &Context, event: &Event, keep: Keep) {
 
 /// Host memory that commands write. Clones share it. The host sees the data only while no command
 /// may write.
-pub(crate) struct HostBuffer<T>(Arc<Mutex<Landing<T>>>);
+pub(crate) struct HostBuffer<T>(Arc<Mutex<HostBufferState<T>>>);
 
-struct Landing<T> {
+struct HostBufferState<T> {
     /// Shared with those who look at it. A command that is to write meanwhile gets other memory, so
     /// that nobody looks under the lock and no command waits for somebody who looks.
     data: Arc<Vec<T>>,
@@ -90,12 +90,12 @@ struct Landing<T> {
 }
 
 // SAFETY: plain data, which no thread in particular must free; handles of events are thread-safe.
-unsafe impl<T: Pod> Send for Landing<T> {}
+unsafe impl<T: Pod> Send for HostBufferState<T> {}
 
 /// Events kept before those of ended commands are let go.
 const MANY: usize = 16;
 
-impl<T: Pod> Landing<T> {
+impl<T: Pod> HostBufferState<T> {
     /// Where a command may write. No command writes to data that somebody looks at: it was settled
     /// for that.
     fn start(&mut self) -> Result<*mut T> {
@@ -118,7 +118,7 @@ impl<T: Pod> Landing<T> {
     }
 }
 
-impl<T> Landing<T> {
+impl<T> HostBufferState<T> {
     /// Notes that commands write until an event.
     fn is_written_until(&mut self, event: &Event) {
         match event.raw().and_then(RawEvent::try_clone) {
@@ -138,29 +138,29 @@ impl<T> Landing<T> {
 
 impl<T: Pod> HostBuffer<T> {
     pub(crate) fn new(data: Vec<T>) -> Self {
-        Self(Arc::new(Mutex::new(Landing { data: Arc::new(data), writers: Vec::new(), lost: None })))
+        Self(Arc::new(Mutex::new(HostBufferState { data: Arc::new(data), writers: Vec::new(), lost: None })))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Landing<T>> {
+    fn lock(&self) -> MutexGuard<'_, HostBufferState<T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until no command writes. Not under the lock: what the device waits for may be done by
     /// a thread that needs it.
-    fn settled(&self) -> Result<MutexGuard<'_, Landing<T>>> {
+    fn settled(&self) -> Result<MutexGuard<'_, HostBufferState<T>>> {
         loop {
             let writer = {
-                let landing = self.lock();
-                if let Some(cause) = &landing.lost {
+                let state = self.lock();
+                if let Some(cause) = &state.lost {
                     return Err(Error::new(
                         ErrorKind::Runtime,
                         "host memory was lost while a command wrote to it",
                     )
                     .with_source(cause.clone()));
                 }
-                match landing.writers.last() {
+                match state.writers.last() {
                     Some(writer) => writer.try_clone()?,
-                    None => return Ok(landing),
+                    None => return Ok(state),
                 }
             };
             writer.wait_for_end()?;
@@ -176,14 +176,14 @@ impl<T: Pod> HostBuffer<T> {
 
     /// Puts other data there, with the old data's consent, and gives the old data.
     pub(crate) fn replace(&self, data: Vec<T>, may: impl FnOnce(&[T]) -> Result<()>) -> Result<Arc<Vec<T>>> {
-        let mut landing = self.settled()?;
-        may(&landing.data)?;
-        Ok(std::mem::replace(&mut landing.data, Arc::new(data)))
+        let mut state = self.settled()?;
+        may(&state.data)?;
+        Ok(std::mem::replace(&mut state.data, Arc::new(data)))
     }
 
     /// For commands.
     pub(crate) fn sink(&self) -> HostSink {
-        HostSink { size_bytes: size_of_val(self.lock().data.as_slice()), landing: Arc::clone(&self.0) as _ }
+        HostSink { size_bytes: size_of_val(self.lock().data.as_slice()), state: Arc::clone(&self.0) as _ }
     }
 }
 
@@ -197,7 +197,7 @@ impl<T> Clone for HostBuffer<T> {
 #[derive(Clone)]
 pub(crate) struct HostSink {
     size_bytes: usize,
-    landing: Arc<dyn Writable>,
+    state: Arc<dyn Writable>,
 }
 
 trait Writable: Send + Sync {
@@ -209,21 +209,21 @@ trait Writable: Send + Sync {
     ) -> Result<Event>;
 }
 
-impl<T: Pod> Writable for Mutex<Landing<T>> {
+impl<T: Pod> Writable for Mutex<HostBufferState<T>> {
     fn write(
         &self,
         queue: &Arc<Queue>,
         size_bytes: usize,
         enqueue: &mut dyn FnMut(*mut c_void) -> Result<Event>,
     ) -> Result<Event> {
-        let mut landing = self.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock().unwrap_or_else(PoisonError::into_inner);
         // The owner may have taken the data meanwhile.
-        if size_of_val(landing.data.as_slice()) != size_bytes {
+        if size_of_val(state.data.as_slice()) != size_bytes {
             return Err(Error::invalid("the host memory that the command writes to was taken away"));
         }
-        let submitted = enqueue(landing.start()?.cast());
+        let submitted = enqueue(state.start()?.cast());
         let until = submitted.as_ref().ok().cloned().or_else(|| queue.abandoned());
-        until.iter().for_each(|event| landing.is_written_until(event));
+        until.iter().for_each(|event| state.is_written_until(event));
         submitted
     }
 }
@@ -240,9 +240,9 @@ impl HostSink {
         queue: &Arc<Queue>,
         mut enqueue: impl FnMut(*mut c_void) -> Result<Event>,
     ) -> Result<Event> {
-        let submitted = self.landing.write(queue, self.size_bytes, &mut enqueue);
+        let submitted = self.state.write(queue, self.size_bytes, &mut enqueue);
         let until = submitted.as_ref().ok().cloned().or_else(|| queue.abandoned());
-        let keep = || Keep::Host(Box::new(Arc::clone(&self.landing)));
+        let keep = || RetiredResource::Host(Box::new(Arc::clone(&self.state)));
         until.iter().for_each(|event| keep_until(queue.context(), event, keep()));
         submitted
     }

@@ -19,7 +19,7 @@ use crate::driver::sys::{cl_command_buffer_khr, cl_mem, cl_program, cl_sampler};
 const SWEEP: usize = 4;
 
 /// What is kept until the events are complete.
-pub(crate) enum Keep {
+pub(crate) enum RetiredResource {
     /// A USM pointer of the context.
     Usm(NonNull<c_void>),
     /// A reference to a program of the context.
@@ -36,11 +36,11 @@ pub(crate) enum Keep {
 
 // SAFETY: pointer and handles are only handed to the driver's thread-safe functions that free and
 // release.
-unsafe impl Send for Keep {}
+unsafe impl Send for RetiredResource {}
 
 struct Entry {
     events: Vec<RawEvent>,
-    keep: Keep,
+    keep: RetiredResource,
 }
 
 /// The entries of one context.
@@ -65,7 +65,7 @@ impl Retired {
     }
 
     /// Keeps `keep` until all of `events` are complete.
-    pub(crate) fn push(&self, events: Vec<RawEvent>, keep: Keep) {
+    pub(crate) fn push(&self, events: Vec<RawEvent>, keep: RetiredResource) {
         let mut entries = self.lock();
         entries.push_back(Entry { events, keep });
         self.length.store(entries.len(), Ordering::Release);
@@ -79,18 +79,18 @@ impl Retired {
     /// Looks at a few entries and gives those that are complete to `free`. Costs one load when
     /// there are none.
     #[inline]
-    pub(crate) fn sweep(&self, free: impl FnMut(Keep)) {
+    pub(crate) fn sweep(&self, free: impl FnMut(RetiredResource)) {
         if self.len() != 0 {
             self.sweep_some(SWEEP, free);
         }
     }
 
     /// Looks at every entry once.
-    pub(crate) fn sweep_all(&self, free: impl FnMut(Keep)) {
+    pub(crate) fn sweep_all(&self, free: impl FnMut(RetiredResource)) {
         self.sweep_some(self.len(), free);
     }
 
-    fn sweep_some(&self, count: usize, mut free: impl FnMut(Keep)) {
+    fn sweep_some(&self, count: usize, mut free: impl FnMut(RetiredResource)) {
         // Another thread that sweeps does the work for both.
         let Ok(mut entries) = self.entries.try_lock() else { return };
         let mut ready = Vec::new();
@@ -110,7 +110,7 @@ impl Retired {
     }
 
     /// Waits for every entry. For the end of the context.
-    pub(crate) fn drain(&self, mut free: impl FnMut(Keep)) {
+    pub(crate) fn drain(&self, mut free: impl FnMut(RetiredResource)) {
         let entries = std::mem::take(&mut *self.lock());
         self.length.store(0, Ordering::Release);
         for entry in entries {
@@ -135,7 +135,7 @@ fn outcome(events: &mut Vec<RawEvent>) -> Outcome {
 }
 
 /// Gives memory up rather than free it under a command that may still run.
-pub(crate) fn leak(keep: Keep) {
+pub(crate) fn leak(keep: RetiredResource) {
     log::error!("memory is given up: the driver does not say whether commands that use it have ended");
     std::mem::forget(keep);
 }

@@ -12,7 +12,7 @@ use super::native::{ContextHandle, QueueHandle};
 use crate::driver::fault::Faults;
 use crate::driver::pointers::{self, Pointers};
 use crate::driver::quirk::Quirks;
-use crate::driver::retired::{Keep, Retired, leak};
+use crate::driver::retired::{Retired, RetiredResource, leak};
 use crate::driver::slots::Slots;
 use crate::driver::spare::{Class, Spare, SpareMemory};
 use crate::driver::sys::{CL_CONTEXT_PLATFORM, CL_TRUE, cl_command_queue, cl_context, cl_context_properties};
@@ -98,7 +98,7 @@ impl Context {
             quirks,
             slots: Slots::default(),
             retired: Retired::default(),
-            spare: free_delay.map(Spare::new),
+            spare: free_delay.map(Spare::new), // Q3
             has_error: AtomicBool::new(false),
             first_error: Mutex::new(None),
             closed: AtomicBool::new(false),
@@ -277,33 +277,33 @@ impl Context {
     }
 
     /// Frees memory that no command uses any more.
-    pub(in crate::driver) fn free(&self, keep: Keep) {
+    pub(in crate::driver) fn free(&self, keep: RetiredResource) {
         match keep {
-            Keep::Usm(pointer) => match &self.spare {
+            RetiredResource::Usm(pointer) => match &self.spare {
                 Some(spare) => spare.free(pointer, |pointer| self.give_back(pointer)),
                 None => self.give_back(pointer),
             },
-            Keep::Host(buffer) => drop(buffer),
-            Keep::CommandBuffer(table, buffer) => {
-                // SAFETY: the reference is the `Keep`'s own.
+            RetiredResource::Host(buffer) => drop(buffer),
+            RetiredResource::CommandBuffer(table, buffer) => {
+                // SAFETY: the reference is the `RetiredResource`'s own.
                 if let Err(error) = unsafe { table.clReleaseCommandBufferKHR(buffer) } {
                     self.keep_error(error);
                 }
             }
-            Keep::Memory(object) => {
-                // SAFETY: the reference is the `Keep`'s own.
+            RetiredResource::Memory(object) => {
+                // SAFETY: the reference is the `RetiredResource`'s own.
                 if let Err(error) = unsafe { self.api.clReleaseMemObject(object) } {
                     self.keep_error(error);
                 }
             }
-            Keep::Sampler(sampler) => {
-                // SAFETY: the reference is the `Keep`'s own.
+            RetiredResource::Sampler(sampler) => {
+                // SAFETY: the reference is the `RetiredResource`'s own.
                 if let Err(error) = unsafe { self.api.clReleaseSampler(sampler) } {
                     self.keep_error(error);
                 }
             }
-            Keep::Program(program) => {
-                // SAFETY: the reference is the `Keep`'s own.
+            RetiredResource::Program(program) => {
+                // SAFETY: the reference is the `RetiredResource`'s own.
                 if let Err(error) = unsafe { self.api.clReleaseProgram(program) } {
                     self.keep_error(error);
                 }
@@ -313,9 +313,9 @@ impl Context {
 
     /// Gives the driver a pointer back.
     fn give_back(&self, pointer: NonNull<c_void>) {
-        let Some(pointers) = &self.pointers else { return leak(Keep::Usm(pointer)) };
+        let Some(pointers) = &self.pointers else { return leak(RetiredResource::Usm(pointer)) };
         // SAFETY: the pointer is an allocation of this context, whose last handle is gone and whose
-        // commands are complete; it came out of its only `Keep`, and of the spare memory if it was
+        // commands are complete; it came out of its only `RetiredResource`, and of the spare memory if it was
         // there.
         if let Err(error) = unsafe { pointers.free(self.raw, pointer) } {
             self.keep_error(error);

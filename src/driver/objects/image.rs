@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::context::Context;
-use crate::driver::retired::{Keep, leak};
+use crate::driver::retired::{RetiredResource, leak};
 use crate::driver::sys::{
     CL_MEM_READ_ONLY, CL_MEM_READ_WRITE, CL_MEM_WRITE_ONLY, CL_SAMPLER_ADDRESSING_MODE,
     CL_SAMPLER_FILTER_MODE, CL_SAMPLER_NORMALIZED_COORDS, cl_image_format, cl_mem, cl_mem_flags,
@@ -27,7 +27,7 @@ impl Uses {
     }
 
     /// Releases what nobody has a handle of any more, when all commands now on queues have ended.
-    fn release(&mut self, context: &Context, keep: Keep) {
+    fn release(&mut self, context: &Context, keep: RetiredResource) {
         if !*self.0.get_mut() {
             return context.free(keep);
         }
@@ -139,7 +139,7 @@ impl Image {
 
 impl Drop for Image {
     fn drop(&mut self) {
-        self.uses.release(&self.context, Keep::Memory(self.raw));
+        self.uses.release(&self.context, RetiredResource::Memory(self.raw));
     }
 }
 
@@ -314,6 +314,6 @@ impl Sampler {
 
 impl Drop for Sampler {
     fn drop(&mut self) {
-        self.uses.release(&self.context, Keep::Sampler(self.raw));
+        self.uses.release(&self.context, RetiredResource::Sampler(self.raw));
     }
 }

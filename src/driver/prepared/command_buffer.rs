@@ -12,7 +12,7 @@ use crate::driver::event::{Event, RawEvent};
 use crate::driver::ext::command_buffer::{CommandBuffer as Table, Recorder};
 use crate::driver::queue::Queue;
 use crate::driver::quirk::Quirks;
-use crate::driver::retired::Keep;
+use crate::driver::retired::RetiredResource;
 use crate::driver::sys::{
     CL_COMMAND_BUFFER_FLAGS_KHR, CL_COMMAND_BUFFER_MUTABLE_KHR, CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR,
     CL_MUTABLE_DISPATCH_ARGUMENTS_KHR, CL_MUTABLE_DISPATCH_GLOBAL_OFFSET_KHR,
@@ -62,6 +62,7 @@ impl CommandBuffer {
         queue.check_sequence(sequence)?;
         let device = queue.device();
         if Quirks::of(device).command_buffers_leak {
+            // Q6
             LEAK.call_once(|| {
                 log::warn!(
                     "command buffers of device `{}` leak some 16 KiB with each replay; \
@@ -269,7 +270,7 @@ impl Drop for CommandBuffer {
         let last = self.last.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         let running = last.filter(|event| !event.has_ended());
         let context = self.queue.context();
-        let keep = Keep::CommandBuffer(self.table, self.raw);
+        let keep = RetiredResource::CommandBuffer(self.table, self.raw);
         match running.as_ref().map(|event| event.raw().and_then(RawEvent::try_clone)) {
             None => context.free(keep),
             Some(Ok(event)) => context.retired().push(vec![event], keep),

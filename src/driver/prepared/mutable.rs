@@ -14,13 +14,13 @@ use crate::driver::{Device, MutableDispatchSupport};
 use crate::error::{Error, Result};
 
 /// Which kernels of a sequence have got other arguments or index spaces. Used again and again, as
-/// its room is kept.
+/// its memory is kept.
 #[derive(Default)]
 pub(crate) struct Patches {
     /// Indices of the arguments that are others now.
     arguments: Vec<u32>,
     patches: Vec<Patch>,
-    room: Room,
+    scratch: Scratch,
 }
 
 struct Patch {
@@ -31,9 +31,9 @@ struct Patch {
     size: Option<Box<WorkSize>>,
 }
 
-/// Room for what the driver is given.
+/// Memory for what the driver is given.
 #[derive(Default)]
-struct Room {
+struct Scratch {
     values: Vec<cl_mutable_dispatch_arg_khr>,
     pointers: Vec<cl_mutable_dispatch_arg_khr>,
     configs: Vec<cl_mutable_dispatch_config_khr>,
@@ -42,10 +42,10 @@ struct Room {
 }
 
 // SAFETY: the pointers in it are only read by the call that they were written for.
-unsafe impl Send for Room {}
+unsafe impl Send for Scratch {}
 
 impl Patches {
-    /// More room than for so many steps is given back.
+    /// More memory than for so many steps is given back.
     const KEPT: usize = 4096;
 
     /// Notes an argument of the step that comes next.
@@ -105,8 +105,8 @@ impl CommandBuffer {
         let support = device.capabilities().mutable_dispatch.filter(MutableDispatchSupport::updates_as_array);
         let support = support.ok_or_else(impossible)?;
         let pointers_change = sequence.context().pointers()?.updates_recorded_pointers();
-        let Patches { arguments, patches, room } = patches;
-        room.clear();
+        let Patches { arguments, patches, scratch } = patches;
+        scratch.clear();
         let mut start = 0;
         for patch in patches.iter() {
             let end = patch.arguments_end as usize;
@@ -121,18 +121,18 @@ impl CommandBuffer {
             if !changed.is_empty() && !support.arguments || !patch.takes_size(&launch.size, &support) {
                 return Err(impossible());
             }
-            let (values, pointers) = (room.values.len(), room.pointers.len());
+            let (values, pointers) = (scratch.values.len(), scratch.pointers.len());
             for index in changed {
-                room.add(*index, launch.arguments.get(*index as usize).ok_or_else(impossible)?)?;
+                scratch.add(*index, launch.arguments.get(*index as usize).ok_or_else(impossible)?)?;
             }
-            if room.pointers.len() > pointers && !pointers_change {
+            if scratch.pointers.len() > pointers && !pointers_change {
                 return Err(impossible());
             }
             let size = patch.size.as_ref().map(|from| (&**from, &launch.size));
-            room.configs.push(cl_mutable_dispatch_config_khr {
+            scratch.configs.push(cl_mutable_dispatch_config_khr {
                 command,
-                num_args: (room.values.len() - values) as u32,
-                num_svm_args: (room.pointers.len() - pointers) as u32,
+                num_args: (scratch.values.len() - values) as u32,
+                num_svm_args: (scratch.pointers.len() - pointers) as u32,
                 num_exec_infos: 0,
                 work_dim: size.map_or(0, |(_, to)| to.dimensions),
                 arg_list: std::ptr::null(),
@@ -143,20 +143,22 @@ impl CommandBuffer {
                 local_work_size: size.map_or(std::ptr::null(), |(_, to)| to.local_pointer()),
             });
         }
-        if room.configs.is_empty() {
+        if scratch.configs.is_empty() {
             return Ok(());
         }
-        self.give(device, room)
+        self.give(device, scratch)
     }
 
-    fn give(&self, device: &Device, room: &mut Room) -> Result<()> {
-        let (mut values, mut pointers) = (room.values.as_slice(), room.pointers.as_slice());
-        for config in &mut room.configs {
+    fn give(&self, device: &Device, scratch: &mut Scratch) -> Result<()> {
+        let (mut values, mut pointers) = (scratch.values.as_slice(), scratch.pointers.as_slice());
+        for config in &mut scratch.configs {
             config.arg_list = take(&mut values, config.num_args);
             config.arg_svm_list = take(&mut pointers, config.num_svm_args);
         }
-        room.types.resize(room.configs.len(), CL_STRUCTURE_TYPE_MUTABLE_DISPATCH_CONFIG_KHR);
-        room.starts.extend(room.configs.iter().map(|config| std::ptr::from_ref(config).cast::<c_void>()));
+        scratch.types.resize(scratch.configs.len(), CL_STRUCTURE_TYPE_MUTABLE_DISPATCH_CONFIG_KHR);
+        scratch
+            .starts
+            .extend(scratch.configs.iter().map(|config| std::ptr::from_ref(config).cast::<c_void>()));
         let table = &device.tables().mutable_dispatch;
         // SAFETY: the buffer is alive and finalized, and the commands are its own; there are as
         // many types and pointers as configurations, whose lists live through the call; addresses
@@ -164,15 +166,15 @@ impl CommandBuffer {
         unsafe {
             table.clUpdateMutableCommandsKHR(
                 self.native(),
-                room.types.len() as u32,
-                room.types.as_ptr(),
-                room.starts.as_mut_ptr(),
+                scratch.types.len() as u32,
+                scratch.types.as_ptr(),
+                scratch.starts.as_mut_ptr(),
             )
         }
     }
 }
 
-impl Room {
+impl Scratch {
     fn clear(&mut self) {
         self.values.clear();
         self.pointers.clear();

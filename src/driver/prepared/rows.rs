@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 /// Which bytes of a piece of memory belong to a box: stretches of equal length, at equal distances.
 /// The first begins with the piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Rows {
+pub(crate) struct StridedRegion {
     row_bytes: usize,
     rows: usize,
     row_pitch: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Rows {
     plane_pitch: usize,
 }
 
-impl Rows {
+impl StridedRegion {
     /// All bytes.
     pub(crate) fn all(size_bytes: usize) -> Self {
         Self { row_bytes: size_bytes, rows: 1, row_pitch: size_bytes, planes: 1, plane_pitch: size_bytes }
@@ -143,7 +143,7 @@ impl Rows {
 ///
 /// # Errors
 /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for other sizes, and where the two overlap.
-pub(crate) fn check(from: (&Span<'_>, Rows), to: (&Span<'_>, Rows)) -> Result<()> {
+pub(crate) fn check(from: (&Span<'_>, StridedRegion), to: (&Span<'_>, StridedRegion)) -> Result<()> {
     copy::same_size(from.1.size_bytes(), to.1.size_bytes())?;
     if from.0.shares_allocation(to.0) && from.1.overlap(from.0.offset_bytes(), to.1, to.0.offset_bytes()) {
         return Err(copy::overlapping());
@@ -155,18 +155,22 @@ impl Queue {
     /// Copies within the context.
     pub(crate) fn copy_rows(
         self: &Arc<Self>,
-        from: (Span<'_>, Rows),
-        to: (Span<'_>, Rows),
+        from: (Span<'_>, StridedRegion),
+        to: (Span<'_>, StridedRegion),
         after: &[&Event],
     ) -> Result<Event> {
         check((&from.0, from.1), (&to.0, to.1))?;
-        let pieces = Rows::pieces(from.1, to.1)
+        let pieces = StridedRegion::pieces(from.1, to.1)
             .map(|(source, target, size)| Ok((from.0.part(source, size)?, to.0.part(target, size)?)));
         self.using([from.0, to.0].into_iter(), || self.copy_pieces(pieces, after))
     }
 
     /// Copies the first row to all the others.
-    pub(crate) fn repeat_row(self: &Arc<Self>, of: (Span<'_>, Rows), after: &[&Event]) -> Result<Event> {
+    pub(crate) fn repeat_row(
+        self: &Arc<Self>,
+        of: (Span<'_>, StridedRegion),
+        after: &[&Event],
+    ) -> Result<Event> {
         let (span, rows) = of;
         let others = rows.stretches().skip(1);
         let pieces = others.map(|(start, size)| Ok((span.part(0, size)?, span.part(start, size)?)));
@@ -193,16 +197,17 @@ impl Queue {
     pub(crate) fn write_rows(
         self: &Arc<Self>,
         from: &HostSource,
-        to: (Span<'_>, Rows),
+        to: (Span<'_>, StridedRegion),
         after: &[&Event],
     ) -> Result<Event> {
         let bytes = from.bytes();
         copy::same_size(bytes.len(), to.1.size_bytes())?;
         let pointers = self.context().pointers()?;
-        let pieces = Rows::pieces(Rows::all(bytes.len()), to.1).map(|(source, target, size)| {
-            let source = bytes.get(source..source + size).ok_or_else(outside)?;
-            Ok((source.as_ptr().cast::<c_void>(), to.0.part(target, size)?))
-        });
+        let pieces =
+            StridedRegion::pieces(StridedRegion::all(bytes.len()), to.1).map(|(source, target, size)| {
+                let source = bytes.get(source..source + size).ok_or_else(outside)?;
+                Ok((source.as_ptr().cast::<c_void>(), to.0.part(target, size)?))
+            });
         let submitted = self.using([to.0].into_iter(), || {
             // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's
             // live until the event is complete, or what was abandoned has ended: below, they go to
@@ -220,16 +225,16 @@ impl Queue {
     /// ended.
     pub(crate) fn read_rows(
         self: &Arc<Self>,
-        from: (Span<'_>, Rows),
+        from: (Span<'_>, StridedRegion),
         to: &HostSink,
         after: &[&Event],
     ) -> Result<Event> {
         copy::same_size(from.1.size_bytes(), to.size_bytes())?;
         let pointers = self.context().pointers()?;
         to.write(self, |start| {
-            let pieces = Rows::pieces(from.1, Rows::all(to.size_bytes())).map(|(source, target, size)| {
-                Ok((from.0.part(source, size)?, start.wrapping_byte_add(target)))
-            });
+            let pieces = StridedRegion::pieces(from.1, StridedRegion::all(to.size_bytes())).map(
+                |(source, target, size)| Ok((from.0.part(source, size)?, start.wrapping_byte_add(target))),
+            );
             self.using([from.0].into_iter(), || {
                 // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's
                 // live, and nobody looks at them, until the event is complete, or what was
@@ -245,7 +250,7 @@ impl Queue {
     /// aligned.
     pub(crate) fn fill_rows(
         self: &Arc<Self>,
-        to: (Span<'_>, Rows),
+        to: (Span<'_>, StridedRegion),
         pattern: &[u8],
         after: &[&Event],
     ) -> Result<Event> {
@@ -348,7 +353,7 @@ mod tests {
     proptest! {
         #[test]
         fn stretches_are_the_box((shape, _, extent) in boxes(), size in 1..5_usize) {
-            let rows = Rows::of_box(shape, extent, size);
+            let rows = StridedRegion::of_box(shape, extent, size);
             let expected = bytes(shape, extent, size);
             prop_assert_eq!(rows.size_bytes(), expected.len());
             prop_assert_eq!(rows.is_one(), rows.stretches().count() == 1);
@@ -362,8 +367,8 @@ mod tests {
         fn pieces_pair_the_bytes_of_both((a, _, from) in boxes(), (b, _, to) in boxes()) {
             // The element of one has as many bytes as the other has elements, so that both have as
             // many bytes.
-            let (from, to) = (Rows::of_box(a, from, to.iter().product()), Rows::of_box(b, to, from.iter().product()));
-            let pieces: Vec<_> = Rows::pieces(from, to).collect();
+            let (from, to) = (StridedRegion::of_box(a, from, to.iter().product()), StridedRegion::of_box(b, to, from.iter().product()));
+            let pieces: Vec<_> = StridedRegion::pieces(from, to).collect();
             let lengths: usize = pieces.iter().map(|piece| piece.2).sum();
             prop_assert_eq!(lengths, from.size_bytes());
             prop_assert_eq!(flat(pieces.iter().map(|piece| (piece.0, piece.2))), flat(from.stretches()));
@@ -377,7 +382,7 @@ mod tests {
             };
             let (own, other) = (of(a, at, x), of(b, bt, y));
             let common = own.iter().any(|byte| other.contains(byte));
-            let overlap = Rows::of_box(a, x, 2).overlap(2 * at, Rows::of_box(b, y, 2), 2 * bt);
+            let overlap = StridedRegion::of_box(a, x, 2).overlap(2 * at, StridedRegion::of_box(b, y, 2), 2 * bt);
             prop_assert_eq!(overlap, common);
         }
     }

@@ -73,7 +73,7 @@ fn at(place: &Place) -> String {
     match place {
         Place::Null => "null".to_owned(),
         Place::Usm(region) => format!("{:#x}, {} bytes", region.address(), region.size_bytes()),
-        Place::Rows(block) => {
+        Place::Block(block) => {
             format!("{:#x}, {} bytes in rows", block.region.address(), block.rows.size_bytes())
         }
         Place::Global(global) => format!("{global:?}"),

@@ -14,7 +14,7 @@ use crate::driver::Device;
 use crate::driver::context::Context;
 use crate::driver::native::UsmHandle;
 use crate::driver::program::Program;
-use crate::driver::retired::{Keep, leak};
+use crate::driver::retired::{RetiredResource, leak};
 use crate::driver::spare::Class;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -259,7 +259,7 @@ impl Drop for Allocation {
             return self.context.pointers().into_iter().for_each(|pointers| pointers.forget(start));
         }
         let keep = match &self.program {
-            None => Keep::Usm(start),
+            None => RetiredResource::Usm(start),
             Some(_) if *self.used_by.get_mut() == 0 => return,
             Some(program) => match program.keep() {
                 Ok(keep) => keep,

@@ -193,7 +193,7 @@ impl Event {
             ([], None) => return queue.finish(),
             (joined, _) => joined,
         };
-        let limit = queue.context().quirks().spin_before_block;
+        let limit = queue.context().quirks().spin_before_block; // Q10
         if limit.is_some() {
             queue.flush_once()?;
         }
