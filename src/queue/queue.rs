@@ -170,7 +170,8 @@ impl Queue {
     }
 
     /// Runs a kernel over a range: a number of work-items (`1000`, [`Range`](crate::Range), `[640,
-    /// 480]`) or an [`NdRange`]. An empty range runs nothing and keeps its place in the order.
+    /// 480]`) or an [`NdRange`](crate::NdRange). An empty range runs nothing and keeps its place in
+    /// the order.
     ///
     /// # Errors
     ///
