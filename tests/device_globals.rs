@@ -181,6 +181,7 @@ fn nothing_is_left_when_the_context_goes() {
         queue.single_task(using::double_shared()).unwrap();
         assert_eq!(queue.read(&define::COUNTER).unwrap(), 12);
         drop(queue);
+        common::settle(&session);
         assert!(session.live().is_empty(), "{:?}", session.live());
     }
 }

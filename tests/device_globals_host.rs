@@ -326,6 +326,7 @@ fn out_of_memory_is_an_error_and_the_rest_is_usable() {
         queue.single_task(types::types_add_one()).unwrap();
         assert_eq!(queue.read(&types::G_INT).unwrap(), 4);
         drop(queue);
+        common::settle(&session);
         assert!(session.live().is_empty(), "{:?}", session.live());
     }
 }

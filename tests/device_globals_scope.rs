@@ -220,6 +220,7 @@ fn bundles_have_their_own_and_are_freed_with_them() {
         let programs = session.live().get(&ObjectKind::Program).copied().unwrap_or(0);
         assert_eq!(programs, 0, "{:?}", session.live());
         drop(queue);
+        common::settle(&session);
         assert!(session.live().is_empty(), "{:?}", session.live());
     }
 }

@@ -404,14 +404,8 @@ fn nothing_is_left_behind() {
             assert!(queue.wait().is_err());
         }
     }
-    // The driver's threads may still hold what they called back for.
-    for _ in 0..200 {
-        if session.live().is_empty() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    panic!("left: {:?}", session.live());
+    common::settle(&session);
+    assert!(session.live().is_empty(), "{:?}", session.live());
 }
 
 #[test]

@@ -46,6 +46,7 @@ fn no_object_is_left() {
         drop(queue);
         running.wait().unwrap();
     }
+    common::settle(&session);
     assert!(session.live().is_empty(), "{:?}", session.live());
 }
 
@@ -70,6 +71,7 @@ fn measured_replays_leave_nothing() {
             drop(event.clone());
         }
     }
+    common::settle(&session);
     assert!(session.live().is_empty(), "{:?}", session.live());
 }
 
@@ -88,6 +90,7 @@ fn everything_dropped_while_a_kernel_runs() {
         drop(memory);
         queue.single_task(call).unwrap();
     }
+    common::settle(&session);
     assert!(session.live().is_empty(), "{:?}", session.live());
 }
 

@@ -210,6 +210,7 @@ fn a_binary_that_the_driver_refuses_is_rebuilt() {
         assert_eq!(session.pending_faults(), 0);
         assert_eq!(session.count("clCreateProgramWithIL"), 1, "{call}");
         drop((queue, y, context));
+        common::settle(&session);
         assert!(session.live().is_empty(), "{call}: {:?}", session.live());
         drop(session);
         assert_eq!(

@@ -262,6 +262,7 @@ fn bundles_come_and_go_without_a_trace() {
         let bundle = common::load::spirv(queue.context(), SPEC).unwrap();
         queue.single_task(bundle.kernel("width").unwrap().call().pointer_mut(&out)).unwrap().wait().unwrap();
     }
+    common::settle(&session);
     assert!(session.live().is_empty(), "{:?}", session.live());
 }
 

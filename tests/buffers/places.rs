@@ -191,5 +191,6 @@ fn dropping_a_buffer_does_not_wait_and_leaves_nothing() {
     drop((buffer, sub_buffer));
     assert_eq!(*accessor.host().unwrap(), [15; 32]);
     drop((queue, elsewhere, context, other, accessor, event));
+    crate::common::settle(&session);
     assert!(session.live().is_empty(), "{:?}", session.live());
 }

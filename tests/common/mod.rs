@@ -16,6 +16,17 @@ use oclave::{
     Queue, QueueBuilder, ReplayStrategy,
 };
 
+/// Waits until threads of the library and of the driver have released what they still held, or for
+/// ten seconds.
+pub(crate) fn settle(session: &Session) {
+    for _ in 0..2000 {
+        if session.live().is_empty() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// The selected device, or `None` after saying why.
 pub(crate) fn device() -> Option<Device> {
     match Device::select() {

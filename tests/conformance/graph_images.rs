@@ -171,6 +171,10 @@ fn img_025_interpreter() {
     queue.submit_graph(&executable).unwrap().wait().unwrap();
     assert_eq!(queue.read(&b).unwrap(), [[2.0; 4]; 16]);
     assert_eq!(queue.read(&y).unwrap(), [8.0; 8]);
+    if std::env::var("OCLAVE_GRAPH_INTERPRETER").is_ok_and(|switch| switch == "off") {
+        println!("skipped: the interpreter is switched off, so it gives no reasons");
+        return;
+    }
     assert_eq!(executable.segments().len(), 1, "{:?}", executable.not_interpreted());
     let reasons = executable.not_interpreted();
     let reason_of = |node: usize| {

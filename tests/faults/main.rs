@@ -89,7 +89,7 @@ fn sweep(device: &Device, program: &Program, all: bool) -> Figures {
     let counts = {
         let session = Session::start();
         (program.run)(device).unwrap();
-        settle(&session);
+        common::settle(&session);
         assert!(session.live().is_empty(), "{} leaves {:?}", program.name, session.live());
         session.counts()
     };
@@ -137,7 +137,7 @@ fn fail_once(
     }
     FAULT_LASTS.store(matches!(fault, Fault::From(_)), Ordering::Relaxed);
     let outcome = (program.run)(device);
-    settle(&session);
+    common::settle(&session);
     if session.injected() == 0 {
         figures.not_reached += 1;
         return outcome.map_err(|error| format!("fails without the fault: {error:#}"));
@@ -176,16 +176,6 @@ fn may_leave(call: &str) -> bool {
     ];
     ["clRelease", "clMemFree", "clMemBlockingFree", "clSVMFree"].iter().any(|name| call.starts_with(name))
         || NEEDED_TO_KNOW_THE_END.contains(&call)
-}
-
-/// Waits until the library's threads have released what they still held, or for a while.
-fn settle(session: &Session) {
-    for _ in 0..200 {
-        if session.live().is_empty() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
 }
 
 /// Runs `body` on this thread, and ends the process with `what` when it hangs. An error is the

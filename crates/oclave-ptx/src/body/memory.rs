@@ -136,7 +136,7 @@ impl<'m> Body<'_, '_, 'm> {
             } else {
                 let registers: Vec<Operand> =
                     values.iter().map(|value| self.in_register(*value, kind.class())).collect();
-                let volatile = if access.volatile { ".volatile" } else { "" };
+                let volatile = volatile(space, access);
                 let (space, ty, list) = (space.suffix(), kind.memory(), list(&registers));
                 ptx!(self, "st{volatile}{space}.v{together}.{ty} [{address}+{at}], {{{list}}}");
             }
@@ -197,7 +197,7 @@ impl<'m> Body<'_, '_, 'm> {
         access: Access,
     ) {
         let address = self.in_register(address, Class::B64);
-        let volatile = if access.volatile { ".volatile" } else { "" };
+        let volatile = volatile(space, access);
         let space = space.suffix();
         let value = match kind {
             Kind::Bool => self.bool_as(value, 1),
@@ -303,10 +303,14 @@ fn how_to_load(space: Space, access: Access) -> &'static str {
         (Space::Generic, true, _) => ".volatile",
         (Space::Global | Space::Constant, true, _) => ".volatile.global",
         (Space::Shared, true, _) => ".volatile.shared",
-        (Space::Local, true, _) => ".volatile.local",
         (Space::Global | Space::Constant, false, true) => ".global.nc",
-        (space, false, _) => space.suffix(),
+        (Space::Local, true, _) | (_, false, _) => space.suffix(),
     }
+}
+
+/// How a store says that it is volatile. Private memory has no such stores: nobody else sees it.
+fn volatile(space: Space, access: Access) -> &'static str {
+    if access.volatile && !matches!(space, Space::Local) { ".volatile" } else { "" }
 }
 
 fn list(registers: &[Operand]) -> String {
