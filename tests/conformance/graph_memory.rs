@@ -1,5 +1,6 @@
 //! Copies, fills and buffers as nodes that run: G-MEM, G-BUF, G-ALC.
 
+use oclave::images::{D2, Rgba};
 use oclave::{Advice, Buffer, Command, HostTarget, NodeType};
 
 use super::graph_buffers::overlapping;
@@ -170,8 +171,26 @@ fn g_mem_011_hints_change_nothing() {
 
 #[test]
 fn g_mem_013_images() {
-    let Some(_) = super::support::device() else { return };
-    skip!("oclave has no images");
+    for way in ways() {
+        let context = way.context();
+        if context.device().capabilities().images.is_none() {
+            skip!("the device has no images");
+        }
+        let [a, b] = [(); 2].map(|()| context.alloc_image::<Rgba<f32>, D2>([4, 4]).unwrap());
+        let target = HostTarget::<[f32; 4]>::new(16).unwrap();
+        let memory = context.alloc_device::<[f32; 4]>(16).unwrap();
+        let graph = way.graph();
+        graph.add(Command::fill(&a, [1.0; 4])).unwrap();
+        let corner = a.region([3, 3], [1, 1]).unwrap();
+        graph.after_all_leaves().add(Command::fill(&corner, [2.0; 4])).unwrap();
+        graph.after_all_leaves().add(Command::copy(&a, &b)).unwrap();
+        graph.after_all_leaves().add(Command::copy(&b, &memory)).unwrap();
+        graph.after_all_leaves().add(Command::read(&memory, &target)).unwrap();
+        way.run(&graph, 2);
+        let mut expected = [[1.0; 4]; 16];
+        expected[15] = [2.0; 4];
+        assert_eq!(target.to_vec().unwrap(), expected);
+    }
 }
 
 #[test]
