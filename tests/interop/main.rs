@@ -117,12 +117,7 @@ fn contexts_and_queues_come_in() {
         // A thread of the library may be about to let go of the last event, and with it of the queue
         // and the context. It need not take part in this session, so that the counts of the driver
         // say whether all has been given back.
-        for _ in 0..10_000 {
-            if session.live().is_empty() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        common::settle(&session);
         assert!(session.live().is_empty(), "{:?}", session.live());
         if device.platform().version().contains("PoCL 6") {
             // It keeps a reference to the queue once any copy has run.

@@ -128,16 +128,16 @@ pub(crate) struct Quirks {
     /// same marks.
     pub(crate) joins_accesses: bool,
     /// **Q17. Mesa's rusticl 26.1.6 on llvmpipe.** `clBuildProgram` ends the process with SIGSEGV on
-    /// a kernel with a struct by value that has a vector, if the kernel reads two lanes of the vector
-    /// by access chains: `typedef struct { float4 s; } P; kernel void k(P p, global float *out) {
+    /// some kernels that take a struct by value. The struct has a vector, and the kernel reads two
+    /// lanes of it by access chains: `typedef struct { float4 s; } P; kernel void k(P p, global float *out) {
     /// out[0] = p.s.x + p.s.y; }`, built by clang 15 with `-O2`. One lane, or the whole vector, is
     /// fine. So is an address that is made by a cast, and the library makes it so
     /// (`vector_components` of `oclave_image`). Raw OpenCL in C shows the crash. No
     /// upstream report was found.
     pub(crate) lanes_of_arguments_crash: bool,
     /// **Q18. Mesa's rusticl 26.1.6.** A program from a binary (`clGetProgramInfo`,
-    /// `clCreateProgramWithBinary`) has the default values of its specialization constants, whatever
-    /// they were when the binary was made. `G-KRN-003` computed 11, 11 and 11 instead of 28, 53 and
+    /// `clCreateProgramWithBinary`) has the default values of its specialization constants. The
+    /// values that the binary was made with are lost. `G-KRN-003` computed 11, 11 and 11 instead of 28, 53 and
     /// 11 with a warm cache. So programs with other values are compiled each time.
     pub(crate) binaries_lose_constants: bool,
     /// **Q19. PoCL 6.0.** A kernel that is given a one-dimensional image of a buffer crashes the

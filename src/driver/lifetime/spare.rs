@@ -1,5 +1,5 @@
-//! Memory that was freed, and is given out again rather than given back to the driver at once: for
-//! drivers that do not take it back well (`usm_free_delay` in `quirk.rs`), or are slow to allocate
+//! Freed memory, which is allocated again before the driver gets it back. Some drivers do not take
+//! it back well (`usm_free_delay` in `quirk.rs`), others are slow to allocate
 //! (`Pointers::free_delay`).
 //!
 //! A block goes back to the driver when nobody has wanted it for long enough, when there is more

@@ -314,9 +314,9 @@ impl Context {
     /// Gives the driver a pointer back.
     fn give_back(&self, pointer: NonNull<c_void>) {
         let Some(pointers) = &self.pointers else { return leak(RetiredResource::Usm(pointer)) };
-        // SAFETY: the pointer is an allocation of this context, whose last handle is gone and whose
-        // commands are complete; it came out of its only `RetiredResource`, and of the spare memory if it was
-        // there.
+        // SAFETY: the pointer is an allocation of this context. Its last handle is gone, and its
+        // commands are complete. It came out of its only `RetiredResource`, and out of the spare
+        // memory if it was there.
         if let Err(error) = unsafe { pointers.free(self.raw, pointer) } {
             self.keep_error(error);
         }

@@ -74,8 +74,8 @@ pub(crate) struct InterpreterProgram {
 /// Work-items of the smallest group on a GPU: those of a sub-group.
 const NARROWEST_GROUP: usize = 32;
 
-/// The size of groups on a GPU for tasks of so many work-items: a power of 2, as on an H100 groups as
-/// large as the tasks were the fastest for chains of 32 to 1024 items.
+/// The size of groups on a GPU for tasks of so many work-items, a power of 2. On an H100, chains of
+/// tasks of 32 to 1024 work-items were the fastest with groups as large as the tasks.
 fn wide_group(items: f64, most_items: usize) -> usize {
     let largest = 1 << most_items.clamp(1, 1024).ilog2();
     (items.ceil() as usize).clamp(1, 1024).next_power_of_two().max(NARROWEST_GROUP).min(largest)

@@ -104,9 +104,9 @@ pub fn legalize(image: &DeviceImage, target: &DeviceTarget) -> Result<Vec<u32>> 
     legalize_with(image, target, Ok).map(|legal| legal.words)
 }
 
-/// As [`legalize`], with a pass of the caller between: it sees the module without annotations and
-/// hints, still in its own version of SPIR-V, and what it returns is lowered and checked with the
-/// rest. All modules go this way, whether their kernels are launched or run by the interpreter.
+/// As [`legalize`], with a pass of the caller in between. The pass sees the module without
+/// annotations and hints, in its own version of SPIR-V. Its result is lowered and checked like
+/// every module. All modules go this way, whether their kernels are launched or run by the interpreter.
 ///
 /// # Errors
 /// As [`legalize`], and those of `pass`.

@@ -19,9 +19,9 @@
 //! loops get a barrier before them and one behind.
 //!
 //! 6.0 takes the other way only if the environment says `POCL_WORK_GROUP_METHOD=cbs`. There kernels
-//! with such barriers are written with one barrier (`one_barrier.rs`), and the end of a loop into
-//! which it would put a barrier is made to depend on the work-item, in a way that changes nothing:
-//! PoCL then leaves the loop alone. Both need the loops and barriers in the kernel itself, so
+//! with such barriers are written with one barrier (`one_barrier.rs`). The end of a loop into which
+//! PoCL would put a barrier is made to depend on the work-item. This changes no result, and PoCL
+//! then leaves the loop alone. Both need the loops and barriers in the kernel itself, so
 //! functions with them are inlined first.
 //!
 //! A group of one work-item has none of these faults but the ones at barriers.
