@@ -313,12 +313,16 @@ fn the_callers_pass_runs_between_and_is_checked() {
 #[test]
 fn a_capability_stays_that_declares_another_which_is_needed() {
     let o = |op, operands: &[u32]| (op, operands.to_vec());
-    let head = [Capability::Addresses, Capability::Kernel, Capability::Int64Atomics];
-    let mut instructions: Vec<_> = head.iter().map(|&c| o(Op::Capability, &[c as u32])).collect();
-    instructions.extend([o(Op::MemoryModel, &[2, 2]), o(Op::TypeInt, &[1, 64, 0])]);
-    let module = assemble(Version::V1_2, &instructions);
-    check::check(&module).unwrap();
-    check::check(&oclave_image::passes::capabilities::prune(&module).unwrap()).unwrap();
+    for head in [
+        [Capability::Addresses, Capability::Kernel, Capability::Int64Atomics],
+        [Capability::GenericPointer, Capability::Kernel, Capability::Int64],
+    ] {
+        let mut instructions: Vec<_> = head.iter().map(|&c| o(Op::Capability, &[c as u32])).collect();
+        instructions.extend([o(Op::MemoryModel, &[2, 2]), o(Op::TypeInt, &[1, 64, 0])]);
+        let module = assemble(Version::V1_2, &instructions);
+        check::check(&module).unwrap();
+        check::check(&oclave_image::passes::capabilities::prune(&module).unwrap()).unwrap();
+    }
 }
 
 /// llvm-spirv decorates `restrict` parameters twice.

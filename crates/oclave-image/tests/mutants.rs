@@ -3,7 +3,8 @@
 //!
 //! `cargo test --release -p oclave-image --test mutants -- --ignored --nocapture` runs it.
 //! `MUTANTS` sets how many modules are made, `SEED` the first number. The validator is the library
-//! of SPIRV-Tools (`spirv-tools` with its headers), in a process of its own.
+//! of SPIRV-Tools (`spirv-tools` with its headers), in a process of its own. `MUTANTS_VALIDATOR`
+//! names one that is compiled already.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod support;
@@ -47,6 +48,9 @@ struct Validator(Child);
 impl Validator {
     /// Compiles and starts it; `None` where SPIRV-Tools' headers or a compiler are missing.
     fn start() -> Option<Self> {
+        if let Some(program) = std::env::var_os("MUTANTS_VALIDATOR") {
+            return Some(Self::run(program.as_ref()));
+        }
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/validator.c");
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("validator");
@@ -58,8 +62,11 @@ impl Validator {
         if !compiled.is_ok_and(|status| status.success()) {
             return None;
         }
-        let child = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        Some(Self(child))
+        Some(Self::run(&program))
+    }
+
+    fn run(program: &std::path::Path) -> Self {
+        Self(Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap())
     }
 
     /// The message with which a module is refused; empty for a valid one.

@@ -89,10 +89,18 @@ pub fn prune(module: &Module) -> Result<Module> {
         }
         let needed = needed(module);
         let all: BTreeSet<u32> = declared(module).collect();
-        // One that declares 64-bit integers, too, stays where nothing else declares them.
-        let int64 = Capability::Int64 as u32;
-        let only = |c: &u32| implied(*c).contains(&int64) && !all.contains(&int64);
-        candidates.into_iter().filter(|c| !needed.contains(c) && !only(c)).collect()
+        // One that declares others, too, stays where nothing else declares these.
+        let mut left: BTreeSet<u32> = declared(module).collect();
+        let goes = |c: &u32| {
+            left.remove(c);
+            let provided = |i: &u32| left.contains(i) || left.iter().any(|&l| implied(l).contains(i));
+            let lost = implied(*c).iter().any(|i| (!is_candidate(*i) || needed.contains(i)) && !provided(i));
+            if lost {
+                left.insert(*c);
+            }
+            !lost
+        };
+        candidates.into_iter().filter(|c| !needed.contains(c)).filter(goes).collect()
     };
     if unused.is_empty() {
         return Ok(module.clone());
