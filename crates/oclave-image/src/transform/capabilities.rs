@@ -88,7 +88,6 @@ pub fn prune(module: &Module) -> Result<Module> {
             return Ok(module.clone());
         }
         let needed = needed(module);
-        let all: BTreeSet<u32> = declared(module).collect();
         // One that declares others, too, stays where nothing else declares these.
         let mut left: BTreeSet<u32> = declared(module).collect();
         let goes = |c: &u32| {
