@@ -152,8 +152,25 @@ impl LinkedImages {
 
     /// The linked image.
     pub(super) fn link(&self) -> Result<DeviceImage> {
-        // The names of functions decide, and the first image that has one serves it.
-        self.with(|program| program.conflicts())?.iter().for_each(|conflict| log::warn!("{conflict}"));
-        self.with(|program| program.link())
+        self.with(|program| program.link()).map_err(|error| self.conflict().unwrap_or(error))
+    }
+
+    /// The error for a function of two bodies, which names more than images: these are often called
+    /// alike in two bundles.
+    fn conflict(&self) -> Option<Error> {
+        let conflicts = self.with(|program| program.conflicts()).ok()?;
+        let conflict = conflicts.first()?;
+        let [first, other] = conflict.images.map(|at| self.sets.get(at));
+        let what = format!(
+            "virtual function `{}` has one body in {} and another in {}",
+            conflict.function,
+            first?.place(),
+            other?.place()
+        );
+        Some(Error::new(ErrorKind::Build, what).remedy(
+            "give one of the classes another name or namespace, or build both programs from one source with the same \
+             options; a context knows the functions of a bundle even after it is dropped, so a new version of a bundle \
+             needs a new context",
+        ))
     }
 }

@@ -25,6 +25,8 @@ pub(crate) struct LoadedImage {
     needs_dispatchers: OnceLock<bool>,
     source: Source,
     hash: OnceLock<[u8; 32]>,
+    /// The table that the image is embedded in; `None` for bundles that were loaded at run time.
+    table: Option<&'static str>,
 }
 
 /// Where an image comes from.
@@ -39,8 +41,9 @@ enum Source {
 
 impl LoadedImage {
     /// Reads an image that is embedded in the program.
-    pub(crate) fn from_container(container: &'static [u8]) -> Result<Self> {
-        Self::new(DeviceImage::from_bytes(container)?, Source::Container(container))
+    pub(crate) fn from_container(container: &'static [u8], table: &'static str) -> Result<Self> {
+        let loaded = Self::new(DeviceImage::from_bytes(container)?, Source::Container(container))?;
+        Ok(Self { table: Some(table), ..loaded })
     }
 
     /// Takes an image that was made at run time from `bytes`.
@@ -69,11 +72,20 @@ impl LoadedImage {
             image,
             source,
             hash: OnceLock::new(),
+            table: None,
         })
     }
 
     pub(crate) fn name(&self) -> &str {
         &self.image.name
+    }
+
+    /// The image and where it comes from, for messages.
+    pub(crate) fn place(&self) -> String {
+        match self.table {
+            Some(table) => format!("image `{}` of program `{table}`", self.name()),
+            None => format!("image `{}` of a bundle that was loaded at run time", self.name()),
+        }
     }
 
     /// Kernels and properties; the module is in [`LoadedImage::whole`].

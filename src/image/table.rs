@@ -90,7 +90,7 @@ impl ImageTable {
         };
         let entries = self.entries.get_or_init(|| self.glance()).as_ref().map_err(place)?;
         let images = entries.iter().filter(|entry| wanted(entry)).map(|entry| {
-            let load = || LoadedImage::from_container(entry.container).map(Arc::new);
+            let load = || LoadedImage::from_container(entry.container, self.name).map(Arc::new);
             entry.image.get_or_init(load).as_ref().map_err(place)
         });
         images.collect()

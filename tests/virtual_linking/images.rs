@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use oclave::{Aspects, BundleKernel, KernelBundle, KernelCall, Queue, UsmSlice};
+use oclave::{Aspects, BundleKernel, ImageTable, KernelBundle, KernelCall, Queue, UsmSlice};
 use oclave_image::passes::signatures;
 use oclave_image::passes::strip::strip;
 use oclave_image::spirv::Module;
@@ -147,4 +147,10 @@ pub(crate) fn expected(class: u64, at: usize) -> i32 {
         HALF => value * i / 2,
         _ => 0,
     }
+}
+
+/// An image as a program's embedded table.
+pub(crate) fn table(name: &'static str, image: &DeviceImage) -> &'static ImageTable {
+    let bytes: &'static [u8] = Box::leak(image.to_bytes().into_boxed_slice());
+    Box::leak(Box::new(crate::common::load::table(name, Box::leak(Box::new([bytes])))))
 }

@@ -10,12 +10,11 @@ mod refusals;
 
 use common::{device, queue};
 use images::{
-    ADD, APPLY, HALF, MUL, TREE, apply, call, construct, expected, half, kernels, load, names, set, sum, tree,
+    ADD, HALF, MUL, TREE, apply, call, construct, expected, half, kernels, load, names, sum, table, tree,
 };
 use oclave::mask::Mask;
 use oclave::record::Session;
-use oclave::{Aspects, Context, ErrorKind, ImageTable, Kernel, KernelCall, ProgramCache, Queue};
-use oclave_image::DeviceImage;
+use oclave::{Aspects, Context, ErrorKind, Kernel, KernelCall, ProgramCache, Queue};
 
 #[test]
 fn sets_of_other_bundles_are_linked_once() {
@@ -242,28 +241,7 @@ fn a_provider_that_is_loaded_later_counts_from_the_next_launch() {
 }
 
 #[test]
-fn of_two_providers_of_one_function_the_first_serves() {
-    let Some(device) = device() else { return };
-    let queue = queue(&device.masked(Mask::empty()));
-    let kernels = load(&queue, &kernels(&["sum"]));
-    let _sum = load(&queue, &sum());
-    let other = set(
-        "sum",
-        "other",
-        include_bytes!("../fixtures/virtual/set_tree.spv"),
-        &[("add", "__vfw_tree_sum", APPLY, ADD, &[APPLY])],
-    );
-    let _other = load(&queue, &other);
-    let objects = construct(&queue, &kernels, &[ADD, ADD]);
-    assert_eq!(apply(&queue, &kernels, &objects).unwrap(), [1, 3]);
-}
-
-#[test]
 fn tables_are_found_when_they_are_registered() {
-    fn table(name: &'static str, image: &DeviceImage) -> &'static ImageTable {
-        let bytes: &'static [u8] = Box::leak(image.to_bytes().into_boxed_slice());
-        Box::leak(Box::new(common::load::table(name, Box::leak(Box::new([bytes])))))
-    }
     let Some(device) = device() else { return };
     let queue = queue(&device);
     // A set of its own, as tables are known to the whole process.

@@ -6,7 +6,7 @@
 pub use crate::build::signatures::signatures;
 pub use crate::link::ahead_of_time::ahead_of_time;
 pub use crate::link::dispatch::{
-    DEFAULT_DEPTH, DispatchPlan, VIRTUAL_FAULT, VIRTUAL_FAULT_BYTES, VirtualProgram, fault_id,
+    BodyConflict, DEFAULT_DEPTH, DispatchPlan, VIRTUAL_FAULT, VIRTUAL_FAULT_BYTES, VirtualProgram, fault_id,
     needs_dispatchers,
 };
 pub use crate::link::linker::{self as link, LinkInput, link_modules};

@@ -1,9 +1,9 @@
 //! Whether two images that provide one virtual function mean the same by it.
 //!
 //! Functions are told apart by their names, as linkers do, and of two of one name only one is
-//! linked. Names of types and lines of sources may differ. Where what is executed differs, the
-//! source may still be the same: at another optimisation level the bodies differ, too. So this is
-//! reported, and no error.
+//! linked. So what they execute must be the same. Names of types and lines of sources may differ.
+//! One source at two optimisation levels has two bodies, too. Nothing tells that from another
+//! function, so it is refused as well.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -11,14 +11,23 @@ use crate::spirv::{Decoration, Definitions, Instruction, Module, Op};
 use crate::virtual_functions::VirtualFunction;
 use crate::{DeviceImage, Result, VirtualFunctions};
 
-/// What two images say differently of one function, a sentence for each function.
+/// A function that two images provide with different bodies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BodyConflict {
+    /// The name of the function.
+    pub function: String,
+    /// Places of the two images among the sets.
+    pub images: [usize; 2],
+}
+
+/// Functions that several images provide with different bodies.
 ///
 /// # Errors
 /// For images whose words are no module.
 pub(super) fn conflicts(
     sets: &[&DeviceImage],
     described: &[(&str, VirtualFunctions)],
-) -> Result<Vec<String>> {
+) -> Result<Vec<BodyConflict>> {
     let mut providers: BTreeMap<&str, Vec<(usize, &VirtualFunction)>> = BTreeMap::new();
     for (index, (_, set)) in described.iter().enumerate() {
         for function in &set.functions {
@@ -35,17 +44,12 @@ pub(super) fn conflicts(
     let facts: BTreeMap<usize, Facts<'_>> =
         modules.iter().map(|(index, module)| (*index, Facts::new(module))).collect();
     let body = |(index, function): &(usize, &VirtualFunction)| facts.get(index)?.body(&function.wrapper);
-    let image = |index: usize| described.get(index).map_or("", |(image, _)| image);
     let mut conflicts = Vec::new();
     for (name, images) in &providers {
         let Some((first, others)) = images.split_first() else { continue };
         let expected = body(first);
         if let Some(other) = others.iter().find(|other| body(other) != expected) {
-            conflicts.push(format!(
-                "virtual function `{name}` has one body in image `{}`, which is called, and another in image `{}`; unless                  these are one source compiled with different options, give one of the classes another name or namespace",
-                image(first.0),
-                image(other.0)
-            ));
+            conflicts.push(BodyConflict { function: (*name).to_owned(), images: [first.0, other.0] });
         }
     }
     Ok(conflicts)

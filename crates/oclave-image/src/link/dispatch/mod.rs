@@ -6,6 +6,7 @@ mod faults;
 mod generate;
 mod plan;
 
+pub use bodies::BodyConflict;
 pub use faults::{VIRTUAL_FAULT, VIRTUAL_FAULT_BYTES, fault_id};
 pub use plan::{DEFAULT_DEPTH, DispatchPlan};
 
@@ -17,7 +18,7 @@ use crate::link::virtual_functions::at_level;
 use crate::spirv::Module;
 use crate::spirv::{Decoration, LinkageType, Op};
 use crate::transform::dce::{self, Root};
-use crate::{Aspects, DeviceImage, OFFSET_DISPATCHER, Requirements, Result, VirtualFunctions};
+use crate::{Aspects, DeviceImage, ImageError, OFFSET_DISPATCHER, Requirements, Result, VirtualFunctions};
 use generate::Form;
 
 /// A kernels image and the set images that serve its virtual calls.
@@ -25,7 +26,8 @@ use generate::Form;
 pub struct VirtualProgram<'a> {
     /// The image with the kernels.
     pub kernels: &'a DeviceImage,
-    /// Images of the sets that are called. Where several provide one function, the first does.
+    /// Images of the sets that are called. Where several provide one function, its body must be the
+    /// same in all of them.
     pub sets: &'a [&'a DeviceImage],
     /// What all images say that there are: their slots and offsets count, linked or not.
     pub known: &'a [&'a VirtualFunctions],
@@ -37,17 +39,17 @@ impl VirtualProgram<'_> {
     /// What each dispatcher leads to.
     ///
     /// # Errors
-    /// [`ImageError::Link`](crate::ImageError::Link) for two functions of one code; those of
+    /// [`ImageError::Link`] for two functions of one code; those of
     /// [`DeviceImage::virtual_functions`].
     pub fn plan(&self) -> Result<DispatchPlan> {
         DispatchPlan::new(&self.kernels.virtual_functions()?, &self.described()?, self.known)
     }
 
-    /// Functions that several of the images provide with different bodies, a sentence for each.
+    /// Functions that several of the sets provide with different bodies. They do not link.
     ///
     /// # Errors
     /// Those of [`DeviceImage::virtual_functions`], and for images whose words are no module.
-    pub fn conflicts(&self) -> Result<Vec<String>> {
+    pub fn conflicts(&self) -> Result<Vec<BodyConflict>> {
         bodies::conflicts(self.sets, &self.described()?)
     }
 
@@ -97,8 +99,15 @@ impl VirtualProgram<'_> {
     /// One image with everything: nothing is left to link.
     ///
     /// # Errors
-    /// As [`VirtualProgram::plan`], [`VirtualProgram::describe`] and [`link_modules`].
+    /// As [`VirtualProgram::plan`], [`VirtualProgram::describe`] and [`link_modules`], and
+    /// [`ImageError::Link`] for [`VirtualProgram::conflicts`].
     pub fn link(&self) -> Result<DeviceImage> {
+        if let Some(BodyConflict { function, images }) = self.conflicts()?.first() {
+            let [first, other] = images.map(|at| self.sets.get(at).map_or("", |set| &*set.name));
+            return Err(ImageError::Link(format!(
+                "virtual function `{function}` has one body in image `{first}` and another in image `{other}`"
+            )));
+        }
         let mut image = self.describe()?;
         let plan = self.plan()?;
         let kernels = Module::from_words(self.kernels.spirv.clone())?;
