@@ -57,8 +57,8 @@
 //!   indices. Kernels that run at the same time must not race. `SHARED` functions are vouched for
 //!   in the same way.
 //! - **Modules and images from elsewhere** are loaded by `unsafe` functions:
-//!   [`KernelBundle::from_spirv`], [`KernelBundle::from_image`], [`ImageTable::new`]. Their
-//!   structure is checked, their behaviour is not.
+//!   [`KernelBundle::from_spirv`], [`KernelBundle::from_image`], [`ImageTable::new`], and
+//!   `KernelBundle::from_source`. Their structure is checked, their behaviour is not.
 //! - **Raw OpenCL** is behind `unsafe`: the handles of [`native`], and [`Command::native`].
 //! - **The environment** is trusted as the dynamic linker's is: the OpenCL loader and its drivers,
 //!   and the folder of the [`ProgramCache`], which holds machine code.
@@ -93,6 +93,8 @@
 //! (`cl_intel_unified_shared_memory`) and a little-endian host.
 //!
 //! # Features
+//! - `compiler`: `KernelBundle::from_source` compiles OpenCL C while the program runs, with the
+//!   clang and llvm-spirv of that machine.
 //! - `opencl3`: `From` and `TryFrom` between the objects of this library and of the crate
 //!   [`opencl3`](https://docs.rs/opencl3). A release that needs another minor version of it is a
 //!   major release.
@@ -165,5 +167,7 @@ pub use memory::{
     KernelPointer, KernelPointerMut, ReadGuard, Readback, Reads, Shape, TaskAccess, UsmKind, UsmRect,
     UsmSlice, WriteBack, WriteGuard, Writes, access, kind as usm,
 };
+#[cfg(feature = "compiler")]
+pub use program::KernelSource;
 pub use program::{BundleKernel, KernelBundle, ProgramCache, SpecConstant, SpecType, build_ahead_of_time};
 pub use queue::{Queue, QueueBuilder};

@@ -8,6 +8,7 @@ use oclave_image::{
     DeviceImage, KernelSignature, PostLinkOptions, SplitMode, TranslationUnit, passes, post_link,
 };
 
+use super::arguments::declaration;
 use super::map::ProgramMap;
 use crate::command::CallTarget;
 use crate::image::LoadedImage;
@@ -98,7 +99,7 @@ impl KernelBundle {
         Self::new(context, vec![image], bytes)
     }
 
-    fn new(context: &Context, images: Vec<DeviceImage>, bytes: &[u8]) -> Result<Self> {
+    pub(super) fn new(context: &Context, images: Vec<DeviceImage>, bytes: &[u8]) -> Result<Self> {
         let mut images = images
             .into_iter()
             .map(|image| {
@@ -115,14 +116,17 @@ impl KernelBundle {
     /// The kernel `name`.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid), with the names that there are, when it
-    /// has no such kernel.
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid), with the kernels that there are and
+    /// their arguments, when it has no such kernel.
     pub fn kernel(&self, name: &str) -> Result<BundleKernel> {
         self.0.index_of(name).map(|index| BundleKernel { bundle: Arc::clone(&self.0), index }).ok_or_else(
             || {
-                let names: Vec<&str> = self.kernel_names().collect();
-                Error::invalid(format!("there is no kernel `{name}`: there is `{}`", names.join("`, `")))
-                    .at(NAME)
+                let kernels: Vec<String> = self.0.kernels().map(declaration).collect();
+                let what = match kernels.as_slice() {
+                    [] => format!("there is no kernel `{name}`, nor any other"),
+                    kernels => format!("there is no kernel `{name}`: there is `{}`", kernels.join("`, `")),
+                };
+                Error::invalid(what).at(NAME)
             },
         )
     }

@@ -14,6 +14,8 @@ mod map;
 mod programs;
 mod ptx;
 mod ready;
+#[cfg(feature = "compiler")]
+mod source;
 mod spec;
 mod virtual_faults;
 
@@ -26,5 +28,7 @@ pub(crate) use interpreter::{
 };
 pub(crate) use programs::Programs;
 pub(crate) use ready::ReadyKernel;
+#[cfg(feature = "compiler")]
+pub use source::KernelSource;
 pub use spec::{SpecConstant, SpecType};
 pub(crate) use spec::{SpecValue, set_spec};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use oclave_image::DeviceGlobalInfo;
 
+use super::arguments;
 use super::build::Builder;
 use super::bundle;
 use super::device::DeviceState;
@@ -64,6 +65,12 @@ impl Programs {
             virtual_call_checks,
             options,
         }
+    }
+
+    /// Where binaries are kept between runs.
+    #[cfg(feature = "compiler")]
+    pub(super) fn disk(&self) -> Option<&DiskCache> {
+        self.disk.as_deref()
     }
 
     /// The kernel of a call, ready to be launched on a device of the context. Builds its program if
@@ -125,6 +132,9 @@ impl Programs {
         spec::check(specs, &source.images).map_err(place)?;
         let mut refusal = None;
         for image in candidates(source.name, &source.images, kernel, state.profile())? {
+            if let Some(kernel) = image.image().kernels.iter().find(|each| each.name == kernel) {
+                arguments::check_counts(kernel, state.device()).map_err(place)?;
+            }
             match self.program(map, image, (index, state), specs) {
                 Ok((program, built)) => {
                     return Ok((program.kernel(&built, kernel)?, !Arc::ptr_eq(&built, image)));

@@ -6,7 +6,7 @@
     reason = "the kernels are this repository's own, or bytes that the test expects to be refused"
 )]
 
-use oclave::{Context, ImageTable, KernelBundle, Result};
+use oclave::{Context, ImageTable, KernelBundle, KernelSource, Result};
 
 /// [`KernelBundle::from_spirv`], of kernels of this repository or of bytes that are to be refused.
 pub(crate) fn spirv(context: &Context, bytes: &[u8]) -> Result<KernelBundle> {
@@ -18,6 +18,29 @@ pub(crate) fn spirv(context: &Context, bytes: &[u8]) -> Result<KernelBundle> {
 pub(crate) fn image(context: &Context, bytes: &[u8]) -> Result<KernelBundle> {
     // SAFETY: as above.
     unsafe { KernelBundle::from_image(context, bytes) }
+}
+
+/// [`KernelBundle::from_source`], the same way.
+pub(crate) fn source(context: &Context, source: &KernelSource) -> Result<KernelBundle> {
+    // SAFETY: as above.
+    unsafe { KernelBundle::from_source(context, source) }
+}
+
+/// Whether there is a compiler for [`source`], after saying so if not: the roots that some drivers are
+/// in have none.
+pub(crate) fn has_compiler() -> bool {
+    let is_translator = |entry: std::fs::DirEntry| {
+        entry.file_name().to_str().is_some_and(|name| name.starts_with("llvm-spirv"))
+    };
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::var_os("OCLAVE_LLVM_SPIRV").is_some()
+        || std::env::split_paths(&folders)
+            .filter_map(|folder| std::fs::read_dir(folder).ok())
+            .any(|entries| entries.flatten().any(is_translator));
+    if !found {
+        println!("skipped: there is no llvm-spirv where the device is");
+    }
+    found
 }
 
 /// [`ImageTable::new`], the same way.

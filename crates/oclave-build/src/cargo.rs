@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 
+const WARNING: &str = "cargo::warning=";
+
 /// Writes cargo's instructions, each once.
 pub(crate) struct Cargo<'a> {
     out: &'a mut dyn Write,
@@ -37,8 +39,13 @@ impl<'a> Cargo<'a> {
     /// A warning that the user sees, one line of cargo's for each line of it.
     pub(crate) fn warning(&mut self, text: &str) {
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
-            self.tell(format!("cargo::warning={line}"));
+            self.tell(format!("{WARNING}{line}"));
         }
+    }
+
+    /// The lines that were given as warnings.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        self.told.iter().filter_map(|line| line.strip_prefix(WARNING)).map(str::to_owned).collect()
     }
 
     fn tell(&mut self, line: String) {

@@ -9,7 +9,8 @@ use oclave_image::SplitMode;
 
 use crate::environment::Environment;
 use crate::error::{Error, Result};
-use crate::program::{self, Output};
+use crate::program::{self, Images, Output};
+use crate::toolchain::Toolchain;
 
 /// How a program is compiled. Each `compile` is one program: its sources may use each other's
 /// functions and variables.
@@ -251,6 +252,31 @@ impl Config {
     /// # Errors
     /// As [`Config::compile`].
     pub fn compile_to<P: AsRef<Path>>(&self, sources: &[P], cargo: &mut dyn Write) -> Result<Output> {
+        self.check()?;
+        program::build(self, sources, cargo)
+    }
+
+    /// Compiles a program to device images, without Rust, and without a word to cargo.
+    ///
+    /// This is for programs that compile kernels while they run. Intermediate files are written to
+    /// the output folder ([`Config::out_dir`]), the images are not. Checked-in images are not used.
+    ///
+    /// # Errors
+    /// As [`Config::compile`].
+    pub fn compile_images<P: AsRef<Path>>(&self, sources: &[P]) -> Result<Images> {
+        self.check()?;
+        program::images(self, sources)
+    }
+
+    /// Names the compiler that would be used, with the versions of its programs.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Toolchain`](crate::ErrorKind::Toolchain) where there is none.
+    pub fn toolchain(&self) -> Result<String> {
+        Toolchain::find(&self.environment).map(|toolchain| toolchain.describe())
+    }
+
+    fn check(&self) -> Result<()> {
         if self.opt_level > 3 {
             return Err(Error::config(format!("opt_level is 0 to 3, not {}", self.opt_level)));
         }
@@ -264,7 +290,7 @@ impl Config {
                 self.out_name
             )));
         }
-        program::build(self, sources, cargo)
+        Ok(())
     }
 
     pub(crate) fn output_folder(&self) -> Result<PathBuf> {

@@ -59,6 +59,13 @@ impl Error {
         Self::new(ErrorKind::Io, format!("cannot {action} {}", path.display())).with_source(source)
     }
 
+    /// Adds another way out to the message.
+    pub(crate) fn or_else_do(mut self, what: &str) -> Self {
+        self.message.push_str(", ");
+        self.message.push_str(what);
+        self
+    }
+
     /// The step that failed.
     pub fn kind(&self) -> ErrorKind {
         self.kind

@@ -51,7 +51,7 @@ pub use device_config::DeviceConfig;
 pub use error::{Error, ErrorKind, Result};
 pub use oclave_image::SplitMode as Split;
 pub use oclave_ptx::PtxTarget;
-pub use program::Output;
+pub use program::{Images, Output};
 pub use source::sources_in;
 
 /// Compiles a program with the defaults of [`Config`].

@@ -79,7 +79,11 @@ pub(crate) fn build<P: AsRef<Path>>(config: &Config, paths: &[P], cargo: &mut dy
             ));
             contents
         }
-        (Err(error), None) => return Err(error),
+        (Err(error), None) => {
+            return Err(error.or_else_do(
+                "or check images in beside the sources (`Config::checked_in`) on a machine that has a compiler",
+            ));
+        }
     };
     write(config, &out_dir, &contents, &mut cargo)
 }
@@ -92,18 +96,50 @@ pub(crate) struct Contents {
     pub(crate) rust: String,
 }
 
-fn compile(
-    config: &Config,
-    toolchain: &Toolchain,
-    sources: &[Source],
-    out_dir: &Path,
-    cargo: &mut Cargo<'_>,
-) -> Result<(Contents, Vec<PathBuf>)> {
-    let headers = headers::write(out_dir)?;
+/// The device images of a program, for programs that compile kernels while they run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Images {
+    /// The images, as the files of [`Output::images`] hold them.
+    pub images: Vec<Vec<u8>>,
+    /// The sources and the headers that they include, the compiler's own not among them.
+    pub dependencies: Vec<PathBuf>,
+    /// The compiler's warnings, a line each.
+    pub warnings: Vec<String>,
+}
+
+/// Compiles a program without the Rust that would launch its kernels.
+pub(crate) fn images<P: AsRef<Path>>(config: &Config, paths: &[P]) -> Result<Images> {
+    let sources = source::sources(paths)?;
+    let toolchain = Toolchain::find(&config.environment)?;
+    let mut instructions = Vec::new();
+    let mut cargo = Cargo::new(&mut instructions);
+    let out_dir = config.output_folder()?;
+    let headers = headers::write(&out_dir)?;
+    let work = work_folder(config, &out_dir)?;
+    let compiler = Compiler { config, toolchain: &toolchain, headers: &headers, work: &work };
+    let (images, units) = device_images(&compiler, &sources, &mut cargo)?;
+    Ok(Images {
+        images: images.iter().map(DeviceImage::to_bytes).collect(),
+        dependencies: units.into_iter().flat_map(|unit| unit.dependencies).collect(),
+        warnings: cargo.warnings(),
+    })
+}
+
+fn work_folder(config: &Config, out_dir: &Path) -> Result<PathBuf> {
     let work = out_dir.join(format!("{}.work", config.out_name));
     std::fs::create_dir_all(&work).map_err(|error| Error::io("create", &work, error))?;
-    let compiler = Compiler { config, toolchain, headers: &headers, work: &work };
-    let (mut units, translated) = translate::program(&compiler, sources, cargo)?;
+    Ok(work)
+}
+
+/// Compiles, links, translates and splits a program.
+fn device_images(
+    compiler: &Compiler<'_>,
+    sources: &[Source],
+    cargo: &mut Cargo<'_>,
+) -> Result<(Vec<DeviceImage>, Vec<Unit>)> {
+    let Compiler { config, toolchain, .. } = *compiler;
+    let (mut units, translated) = translate::program(compiler, sources, cargo)?;
     if config.single_pass {
         // The host's side is an image like the others.
         units.iter_mut().for_each(|unit| unit.declarations.shared.clear());
@@ -124,7 +160,7 @@ fn compile(
         let names: Vec<String> = sources.iter().map(|source| source.path.display().to_string()).collect();
         Error::new(ErrorKind::PostLink, format!("post-link of {}", names.join(", "))).with_source(error)
     })?;
-    undefined::refuse(&compiler, sources, &images)?;
+    undefined::refuse(compiler, sources, &images)?;
     if let Some((path, targets)) = &config.device_config {
         cargo.rerun_if_changed(path);
         cargo.rerun_if_env_changed(oclave_ptx::LIBRARY_VARIABLE);
@@ -142,6 +178,20 @@ fn compile(
         let described = toolchain.describe().into_bytes();
         image.properties.insert(BUILD_SET, TOOLCHAIN, PropertyValue::Bytes(described));
     }
+    Ok((images, units))
+}
+
+fn compile(
+    config: &Config,
+    toolchain: &Toolchain,
+    sources: &[Source],
+    out_dir: &Path,
+    cargo: &mut Cargo<'_>,
+) -> Result<(Contents, Vec<PathBuf>)> {
+    let headers = headers::write(out_dir)?;
+    let work = work_folder(config, out_dir)?;
+    let compiler = Compiler { config, toolchain, headers: &headers, work: &work };
+    let (images, units) = device_images(&compiler, sources, cargo)?;
     let files = image_files(config, &images);
     let package = config.package();
     let generated: Vec<codegen::Source<'_>> = sources

@@ -24,8 +24,7 @@ const VERSION_LIMIT: Duration = Duration::from_secs(30);
 const INSTALL: &str = "install a matching pair (Debian 12: `apt install clang-15 llvm-15 llvm-spirv-15`, Debian 13: \
     `apt install clang-19 llvm-19 llvm-spirv-19`, Ubuntu 24.04: `apt install clang-18 llvm-18 llvm-spirv-18`, \
     Fedora: `dnf install clang llvm spirv-llvm-translator-tools`, Arch: `pacman -S clang llvm spirv-llvm-translator`), \
-    or name one with OCLAVE_CLANG and OCLAVE_LLVM_SPIRV, or check images in beside the sources (`Config::checked_in`) \
-    on a machine that has a compiler";
+    or name one with OCLAVE_CLANG and OCLAVE_LLVM_SPIRV";
 
 /// The version that a tool says it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

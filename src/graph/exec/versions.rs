@@ -152,8 +152,8 @@ mod tests {
         versions.rebuild(Box::new((1, Vec::new())));
         let third = versions.submit();
         versions.rebuild(Box::new((2, Vec::new())));
-        assert_eq!(rebuilt(&mut versions, first), []);
-        assert_eq!(rebuilt(&mut versions, second), []);
+        assert_eq!(rebuilt(&mut versions, first), [0_u32; 0]);
+        assert_eq!(rebuilt(&mut versions, second), [0_u32; 0]);
         assert_eq!(rebuilt(&mut versions, third), [1]);
         assert_eq!(versions.newest().map(|newest| newest.0), Some(2));
         assert!(!versions.is_idle());
