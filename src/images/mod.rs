@@ -36,6 +36,8 @@
 //! [`FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported).
 
 mod argument;
+#[cfg(feature = "image")]
+mod buffers;
 mod colour;
 mod dimension;
 mod format;
@@ -44,6 +46,8 @@ mod object;
 mod sampler;
 
 pub use argument::{KernelImage, KernelSampler};
+#[cfg(feature = "image")]
+pub use buffers::{BufferFormat, BufferOf};
 pub(crate) use colour::colour;
 pub use dimension::{D1, D1Array, D1Buffer, D2, D2Array, D2ArrayDepth, D2Depth, D3, ImageDimension};
 pub use format::{

@@ -1,0 +1,90 @@
+//! Kernels with images of depths, and with more images than a device takes.
+
+use oclave::images::{Channel, D2ArrayDepth, D2Depth, Depth, ImageDimension, Rgba, Unorm8, Unorm16};
+use oclave::{ErrorKind, Image, KernelSource, Queue, Sampler};
+
+use super::common::load;
+use super::kernels::images_depth as kernels;
+use super::queue;
+
+/// An image of depths, if the device has some. A device that has none must say so.
+fn depths<C: Channel, D: ImageDimension>(queue: &Queue, size: D::Size) -> Option<Image<Depth<C>, D>> {
+    match queue.context().alloc_image(size) {
+        Ok(image) => Some(image),
+        Err(error) => {
+            assert_eq!(error.kind(), ErrorKind::FeatureNotSupported, "{error}");
+            println!("the device has none: {error}");
+            None
+        }
+    }
+}
+
+#[test]
+fn kernels_write_and_read_depths() {
+    let Some(queue) = queue() else { return };
+    let context = queue.context();
+    let out = context.alloc_device::<f32>(12).unwrap();
+    if let Some(image) = depths::<f32, D2Depth>(&queue, [3, 4]) {
+        let range = image.shape().work_items();
+        queue.parallel_for(range, kernels::write_depth(&image, 0.0625)).unwrap();
+        let written: Vec<f32> = (0..12).map(|at| at as f32 * 0.0625).collect();
+        assert_eq!(queue.read(&image).unwrap(), written);
+        queue.write(&image, &written.iter().map(|depth| 1.0 - depth).collect::<Vec<_>>()).unwrap();
+        queue.parallel_for(range, kernels::read_depth(&image, &out)).unwrap();
+        let read: Vec<f32> = written.iter().map(|depth| 1.0 - depth).collect();
+        assert_eq!(queue.read(&out).unwrap(), read);
+    }
+    if let Some(image) = depths::<Unorm16, D2Depth>(&queue, [3, 4]) {
+        queue.fill(&image, 0).unwrap();
+        queue.write(&image.region([1, 1], [1, 2]).unwrap(), &[65535; 2]).unwrap();
+        queue.parallel_for(image.shape().work_items(), kernels::read_depth(&image, &out)).unwrap();
+        let expected: Vec<f32> = (0..12).map(|at| f32::from(u8::from(at == 5 || at == 6))).collect();
+        assert_eq!(queue.read(&out).unwrap(), expected);
+    }
+    if let Some(image) = depths::<f32, D2ArrayDepth>(&queue, [2, 3, 2]) {
+        let written: Vec<f32> = (0..12).map(|at| at as f32 * 0.0625).collect();
+        queue.write(&image, &written).unwrap();
+        queue.parallel_for(image.shape().work_items(), kernels::read_depth_array(&image, &out)).unwrap();
+        assert_eq!(queue.read(&out).unwrap(), written);
+    }
+}
+
+/// A kernel with so many arguments of a type.
+fn source(ty: &str, count: u32) -> KernelSource {
+    let parameters: Vec<String> = (0..count).map(|index| format!("{ty} a{index}")).collect();
+    KernelSource::new("many.cl", format!("kernel void many({}) {{}}", parameters.join(", ")))
+}
+
+#[test]
+fn a_kernel_with_more_images_or_samplers_than_the_device_takes_is_refused() {
+    let Some(queue) = queue().filter(|_| load::has_compiler()) else { return };
+    let context = queue.context();
+    let limits = context.device().capabilities().images.unwrap();
+    println!("{limits:?}");
+    let image: Image<Rgba<Unorm8>, oclave::images::D2> = context.alloc_image([1, 1]).unwrap();
+    let sampler = Sampler::builder(context).build().unwrap();
+    for (ty, limit, words) in [
+        ("read_only image2d_t", limits.read_arguments, "images to read"),
+        ("write_only image2d_t", limits.write_arguments, "images to write"),
+        ("sampler_t", limits.samplers, "samplers"),
+    ] {
+        // Drivers that state thousands are not tried: the compiler would take long.
+        if limit == 0 || limit > 1000 {
+            println!("{words}: the device states {limit}");
+            continue;
+        }
+        let bundle = load::source(context, &source(ty, limit + 1)).unwrap();
+        let mut call = bundle.kernel("many").unwrap().call();
+        for _ in 0..=limit {
+            call = match ty {
+                "read_only image2d_t" => call.read_image(&image),
+                "write_only image2d_t" => call.write_image(&image),
+                _ => call.sampler(&sampler),
+            };
+        }
+        let error = queue.single_task(call).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::KernelNotSupported, "{error}");
+        let stated = format!("the kernel has {} {words}, the device allows {limit}", limit + 1);
+        assert!(error.to_string().contains(&stated), "{error}");
+    }
+}

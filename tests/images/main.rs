@@ -1,0 +1,24 @@
+//! Images beyond the conformance scenarios: buffers of the crate `image`, depths, and how many a
+//! kernel can have; on the selected device.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use oclave::Queue;
+
+#[path = "../common/mod.rs"]
+mod common;
+mod kernels {
+    oclave::include_kernels!("tests");
+}
+mod arguments;
+mod buffers;
+
+/// A queue of a device that has images.
+fn queue() -> Option<Queue> {
+    let context = common::context()?;
+    if context.device().capabilities().images.is_none() {
+        println!("skipped: the device has no images");
+        return None;
+    }
+    Some(Queue::new(&context).unwrap())
+}
