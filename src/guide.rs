@@ -24,6 +24,7 @@ pages! {
     interpreter = "interpreter.md",
     kernels = "kernels.md",
     memory = "memory.md",
+    migration = "migration.md",
     optional_features = "optional-features.md",
     programs = "programs.md",
     setup = "setup.md",
