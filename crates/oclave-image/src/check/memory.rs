@@ -114,7 +114,7 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
                     | Op::ImageGather
                     | Op::ImageDrefGather
             );
-            image_operands(at, 2 + usize::from(dref))
+            image_operands(at, op, 2 + usize::from(dref))
         }
         Op::ImageRead | Op::ImageWrite | Op::ImageFetch => {
             let image = at.operand_type(0).and_then(|ty| at.context.ty(ty));
@@ -122,7 +122,7 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
             at.shape(1, Kind::Int)?;
             let texel = if op == Op::ImageWrite { at.operand_type(2) } else { at.result_id() };
             at.ensure(at.shape_of(texel).is_some_and(|s| s.kind != Kind::Bool), "the texel is no number")?;
-            image_operands(at, if op == Op::ImageWrite { 3 } else { 2 })
+            image_operands(at, op, if op == Op::ImageWrite { 3 } else { 2 })
         }
         Op::CopyLogical => Err("is not known to devices for kernels".to_owned()),
         _ if (Op::ImageQueryFormat as u32..=Op::ImageQuerySamples as u32).contains(&opcode) => is_image(at),
@@ -141,20 +141,51 @@ fn is_loop_control(control: Option<&[u32]>) -> bool {
     }
 }
 
-/// The mask of image operands at operand `first`, if there is one, has known bits and what they
-/// need.
-fn image_operands(at: &At<'_, '_, '_>, first: usize) -> Verdict {
+/// The mask of image operands at operand `first`, if there is one, is one of kernels, and what it
+/// needs follows.
+fn image_operands(at: &At<'_, '_, '_>, op: Op, first: usize) -> Verdict {
     let Some((&mask, operands)) = at.instruction.operands().get(first..).and_then(|o| o.split_first()) else {
         return Ok(());
     };
-    // Gradients (bit 2) have two; the signs of texels (bits 12 and 13) and `Nontemporal` (bit 14)
-    // have none.
-    let needed = (mask & 0xff).count_ones() + (mask >> 2 & 1);
+    let has = |bit: u32| mask & bit != 0;
+    let explicit = matches!(
+        op,
+        Op::ImageSampleExplicitLod
+            | Op::ImageSampleDrefExplicitLod
+            | Op::ImageSampleProjExplicitLod
+            | Op::ImageSampleProjDrefExplicitLod
+    );
+    let belongs = !(has(LOD) && has(GRAD))
+        && (!has(LOD) || explicit || op == Op::ImageFetch)
+        && (!has(GRAD) || explicit);
+    let needed = usize::from(has(LOD)) + 2 * usize::from(has(GRAD)) + usize::from(has(SAMPLE));
     at.ensure(
-        mask & !0x70ff == 0 && operands.len() == needed as usize,
+        mask & !(LOD | GRAD | SAMPLE | WITHOUT_OPERANDS) == 0 && belongs && operands.len() == needed,
         "the image operands are not those of its mask",
-    )
+    )?;
+    let mut next = first + 1;
+    if has(LOD) {
+        let kind = if explicit { Kind::Float } else { Kind::Int };
+        at.ensure(at.shape(next, kind)?.lanes == 1, "the level of detail is no scalar")?;
+        next += 1;
+    }
+    if has(GRAD) {
+        at.shape(next, Kind::Float)?;
+        at.shape(next + 1, Kind::Float)?;
+        next += 2;
+    }
+    if has(SAMPLE) {
+        at.ensure(at.shape(next, Kind::Int)?.lanes == 1, "the sample's number is no scalar")?;
+    }
+    Ok(())
 }
+
+/// Image operands of kernels. The others (`Bias`, offsets, `MinLod`) need capabilities of shaders.
+const LOD: u32 = 2;
+const GRAD: u32 = 4;
+const SAMPLE: u32 = 0x40;
+/// The signs of texels, and `Nontemporal`.
+const WITHOUT_OPERANDS: u32 = 0x7000;
 
 fn is_image(at: &At<'_, '_, '_>) -> Verdict {
     let image = at.operand_type(0).and_then(|ty| at.context.ty(ty));
@@ -169,15 +200,25 @@ fn pointer(at: &At<'_, '_, '_>, i: usize) -> Result<(u32, u32), String> {
 /// Volatile, aligned, nontemporal, and the two of `SPV_INTEL_memory_access_aliasing`.
 const ACCESS: u32 = 0x3_0007;
 
-/// Memory operands: their mask is one of kernels, an alignment is a power of two.
-fn access(at: &At<'_, '_, '_>, access: &[u32]) -> Verdict {
-    at.ensure(access.first().is_none_or(|mask| mask & !ACCESS == 0), "a memory operand is none of kernels")?;
-    match access {
-        &[mask, alignment, ..] if mask & 2 != 0 => {
-            at.ensure(alignment.is_power_of_two() && alignment <= 1 << 29, "the alignment is no power of two")
+/// Memory operands: their mask is one of kernels, an alignment is a power of two, and lists of
+/// aliases are such. `OpCopyMemory` may have a second mask.
+fn access(at: &At<'_, '_, '_>, operands: &[u32]) -> Verdict {
+    let mut rest = operands.iter();
+    while let Some(&mask) = rest.next() {
+        at.ensure(mask & !ACCESS == 0, "a memory operand is none of kernels")?;
+        if mask & 2 != 0 {
+            let power = rest.next().is_some_and(|a| a.is_power_of_two() && *a <= 1 << 29);
+            at.ensure(power, "the alignment is no power of two")?;
         }
-        _ => Ok(()),
+        for _ in 0..(mask >> 16).count_ones() {
+            let list = rest.next().and_then(|&id| at.context.definitions.instruction(id));
+            let is_list = list.is_some_and(|i| i.is(Op::AliasScopeListDeclINTEL));
+            at.ensure(is_list, "an operand is no list of alias scopes")?;
+        }
+        let second = matches!(at.instruction.op(), Some(Op::CopyMemory | Op::CopyMemorySized));
+        at.ensure(second || rest.len() == 0, "there are operands beyond those of the mask")?;
     }
+    Ok(())
 }
 
 /// Scopes and memory semantics are 32-bit integers, and those that are constants are known.
@@ -271,8 +312,10 @@ fn chain(at: &At<'_, '_, '_>, skip: usize) -> Verdict {
 pub(super) fn composite(at: &At<'_, '_, '_>, op: Op) -> Verdict {
     let base = if op == Op::CompositeExtract { 0 } else { 1 };
     let Some(whole) = at.operand_type(base) else { return Err("is of no composite".to_owned()) };
+    let indices = at.instruction.operands().get(base + 1..).unwrap_or_default();
+    at.ensure(!indices.is_empty(), "there is no index")?;
     let mut ty = whole;
-    for &index in at.instruction.operands().get(base + 1..).unwrap_or_default() {
+    for &index in indices {
         let part = match at.context.ty(ty) {
             Some(Type::Array { element, length }) => {
                 length.is_none_or(|n| u64::from(index) < n).then_some(element)
