@@ -32,8 +32,8 @@ pub(crate) fn is_kernel_language(language: u32) -> bool {
 ///
 /// It always drops `UserSemantic` decorations and unused module-scope variables of storage class
 /// Function. `llvm-spirv` leaves the strings of annotations in such variables, and drivers crash on
-/// them. It also drops `OpSource` of languages that drivers do not know, and repeated decorations,
-/// which rusticl refuses. A capability that is not taken goes with its extension, decorations,
+/// them. It also drops `OpSource` of languages that drivers do not know, attributes of pointers on
+/// images and the like, and repeated decorations, which rusticl refuses. A capability that is not taken goes with its extension, decorations,
 /// execution modes, mask bits and instructions. A capability that means more than a hint is never
 /// touched.
 ///
@@ -66,6 +66,8 @@ pub fn strip(module: &Module, takes: impl Fn(u32) -> bool) -> Result<Module> {
             && !decorations.insert((instruction.opcode, instruction.operands()))
         {
             // A repetition.
+        } else if is_attribute_of_object(&definitions, &instruction) {
+            // LLVM had a pointer there.
         } else if plan.keeps(&instruction) {
             if let Some(operands) = fast_math(&instruction).filter(|_| plan.lacks(FAST_MATH_INTEL)) {
                 new.replace(&instruction, Op::Decorate, &operands);
@@ -91,6 +93,28 @@ fn is_decoration(instruction: &Instruction<'_>) -> bool {
                 | Op::MemberDecorateString
         )
     )
+}
+
+/// Whether an attribute of pointers (`NoCapture` …) is on a parameter that is an image, a sampler or
+/// the like. Translators from typed pointers leave it there.
+fn is_attribute_of_object(definitions: &Definitions<'_>, instruction: &Instruction<'_>) -> bool {
+    let &[parameter, decoration, _] = instruction.operands() else { return false };
+    let ty = || definitions.instruction(definitions.type_of(parameter)?)?.op();
+    instruction.is(Op::Decorate)
+        && decoration == Decoration::FuncParamAttr as u32
+        && matches!(
+            ty(),
+            Some(
+                Op::TypeImage
+                    | Op::TypeSampler
+                    | Op::TypeSampledImage
+                    | Op::TypePipe
+                    | Op::TypeEvent
+                    | Op::TypeDeviceEvent
+                    | Op::TypeReserveId
+                    | Op::TypeQueue
+            )
+        )
 }
 
 /// Everything that goes.
