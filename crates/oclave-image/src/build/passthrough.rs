@@ -1,4 +1,7 @@
 //! Calls that only hid something from the compiler's optimiser give back their argument.
+//!
+//! From opaque pointers, translators give the call another pointer type than its argument: the type
+//! by which the caller reads. Such a call becomes an `OpBitcast`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,9 +30,16 @@ pub(crate) fn remove_calls(module: &Module) -> Result<Option<Module>> {
         return Ok(None);
     }
     let is_call = |operands: &[u32]| operands.first().is_some_and(|function| functions.contains(function));
+    let definitions = Definitions::new(module);
     let mut arguments = BTreeMap::new();
+    let mut casts = BTreeSet::new();
     for instruction in module.instructions().filter(|i| i.is(Op::FunctionCall) && is_call(i.operands())) {
-        arguments.extend(instruction.result_id().zip(instruction.operand(1)));
+        let Some((result, argument)) = instruction.result_id().zip(instruction.operand(1)) else { continue };
+        if definitions.type_of(argument) == instruction.result_type() {
+            arguments.insert(result, argument);
+        } else {
+            casts.insert(result);
+        }
     }
     // An argument may be such a call; a malformed module may have a circle of them.
     let argument = |mut id: u32| {
@@ -41,7 +51,6 @@ pub(crate) fn remove_calls(module: &Module) -> Result<Option<Module>> {
         }
         id
     };
-    let definitions = Definitions::new(module);
     let mut new = Rewriter::new(&definitions);
     let mut in_declaration = false;
     for instruction in module.instructions() {
@@ -56,8 +65,12 @@ pub(crate) fn remove_calls(module: &Module) -> Result<Option<Module>> {
             }
             _ => false,
         };
-        if !of_function && !in_declaration {
-            new.copy_mapped(&instruction, argument);
+        match (instruction.result_id(), instruction.result_type(), instruction.operand(1)) {
+            (Some(result), Some(ty), Some(from)) if casts.contains(&result) => {
+                new.push(Op::Bitcast, &[ty, result, argument(from)]);
+            }
+            _ if of_function || in_declaration => {}
+            _ => new.copy_mapped(&instruction, argument),
         }
         in_declaration &= !instruction.is(Op::FunctionEnd);
     }

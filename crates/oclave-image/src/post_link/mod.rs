@@ -10,6 +10,7 @@ use crate::analysis::aspects::FunctionAspects;
 use crate::analysis::declared_globals::{DeclaredGlobal, VariableFacts, declared_globals};
 use crate::analysis::references::References;
 use crate::build::class_globals;
+use crate::build::constant_chains::cast_bases;
 use crate::build::device_globals;
 use crate::build::if_device;
 use crate::build::markers::Markers;
@@ -26,8 +27,8 @@ use crate::load::multiply_add;
 use crate::spirv::{Definitions, Module, TypeTable};
 use crate::transform::dce::{self, Root};
 use crate::{
-    DeviceImage, ImageError, KernelSignature, MAX_VIRTUAL_CALL_DEPTH, Requirements, Result, Side,
-    TranslationUnit,
+    Aspects, DeviceImage, DeviceTarget, ImageError, KernelSignature, MAX_VIRTUAL_CALL_DEPTH, Requirements,
+    Result, Side, TranslationUnit, legalize,
 };
 
 /// How kernels are distributed over images. In every mode kernels of different aspects end in
@@ -85,7 +86,19 @@ pub fn post_link(units: &[TranslationUnit], options: &PostLinkOptions) -> Result
     }
     check_agreement(&images)?;
     check_virtual_calls(&images, &wanted_sets)?;
+    images.iter().try_for_each(check_module)?;
     Ok(images)
+}
+
+/// A module that would be refused when it is loaded, whatever the device, is an error of the build.
+fn check_module(image: &DeviceImage) -> Result<()> {
+    let target = DeviceTarget { aspects: Aspects::all(), ..DeviceTarget::default() };
+    match legalize(image, &target) {
+        Err(ImageError::Spirv { word, what }) => {
+            Err(ImageError::Spirv { word, what: format!("{what} (in image `{}`)", image.name) })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A kernel, and a set that it calls and that the program must have.
@@ -137,8 +150,10 @@ fn link_unit(
     unit: &TranslationUnit,
     options: &PostLinkOptions,
 ) -> Result<(Vec<DeviceImage>, Vec<WantedSet>)> {
-    let without_calls = remove_calls(&unit.module)?;
-    let module = without_calls.as_ref().unwrap_or(&unit.module);
+    let cast = cast_bases(&unit.module)?;
+    let module = cast.as_ref().unwrap_or(&unit.module);
+    let without_calls = remove_calls(module)?;
+    let module = without_calls.as_ref().unwrap_or(module);
     let rounded = if options.round_products { multiply_add::expand(module)? } else { None };
     let module = rounded.as_ref().unwrap_or(module);
     class_globals::check_constructors(&Definitions::new(module))?;
