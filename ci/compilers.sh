@@ -1,22 +1,22 @@
 # shellcheck shell=bash
 # Tests with compilers of other Debian releases. Sourced by ci/test, after ci/suites.sh.
 #
-# All tests run with the default compiler. Each run also takes one of two others, and a part of the tests of oclave-build, by
-# the number of commits. LLVM 19 takes even numbers, the newest takes odd ones. Half the number, rounded down, modulo three
-# selects the part. So six commits in a row cover everything. OCLAVE_TEST_COMPILERS="llvm19 llvm-newest" runs all parts with
-# each of these. The conformance suite is a command of its own: ci/llvm 19 ci/conformance --device intel.
-COMPILER_TESTS=('^(virtual_functions|optimised)$' '^program$' '^shared$')
+# All tests run with the default compiler. Each run also takes one of two others, and a part of the tests, by the number of
+# commits (RUN_NUMBER). LLVM 19 takes even numbers, the newest takes odd ones. Half the number, rounded down, modulo four
+# selects the part: three of the tests of oclave-build, and the conformance tests. So eight commits in a row cover everything.
+# The conformance tests run on Intel; those of LLVM 19 on PoCL, too. OCLAVE_TEST_COMPILERS="llvm19 llvm-newest" runs all parts
+# with each of these.
+COMPILER_TESTS=('^(virtual_functions|optimised)$' '^program$' '^shared$' conformance)
 
 # run_other_compilers SUITES: SUITES is what build_suites printed. Says what ran in the variable OTHER_COMPILERS.
 run_other_compilers() {
-    local suites=$1 number compilers=(llvm19 llvm-newest) parts=("${COMPILER_TESTS[@]}") compiler part version
+    local suites=$1 compilers=(llvm19 llvm-newest) parts=("${COMPILER_TESTS[@]}") compiler part version
     OTHER_COMPILERS=''
     if [ -n "${OCLAVE_TEST_COMPILERS:-}" ]; then
         read -ra compilers <<<"$OCLAVE_TEST_COMPILERS"
     else
-        number=$(git -C "$OCLAVE_REPO" rev-list --count HEAD 2>/dev/null) || number=0
-        compilers=("${compilers[number % 2]}")
-        parts=("${parts[number / 2 % 3]}")
+        compilers=("${compilers[RUN_NUMBER % 2]}")
+        parts=("${parts[RUN_NUMBER / 2 % 4]}")
     fi
     for compiler in "${compilers[@]}"; do
         if ! version=$(version_of_llvm "$compiler"); then
@@ -26,8 +26,13 @@ run_other_compilers() {
             continue
         fi
         for part in "${parts[@]}"; do
-            (use_llvm "$version" && test_part "$version" "$part" "$suites")
-            OTHER_COMPILERS+="; LLVM $version for those of oclave-build that match $part"
+            if [ "$part" = conformance ]; then
+                (use_llvm "$version" && test_conformance "$version")
+                OTHER_COMPILERS+="; LLVM $version for the conformance tests"
+            else
+                (use_llvm "$version" && test_part "$version" "$part" "$suites")
+                OTHER_COMPILERS+="; LLVM $version for those of oclave-build that match $part"
+            fi
         done
     done
 }
@@ -60,4 +65,19 @@ test_part() {
         [[ $package == oclave-build && $name =~ $part ]] || continue
         (cd "$folder" && CARGO_MANIFEST_DIR=$folder run_suite native "llvm$version-$kind-$name" "$binary" "$TEST_RESULTS")
     done <<<"$3"
+}
+
+# Builds the kernels and the conformance tests anew, so it comes last.
+test_conformance() {
+    local version=$1 device name binary devices=(intel)
+    [ "$version" != 19 ] || devices+=(pocl6 pocl7)
+    say "building the conformance tests with LLVM $version"
+    if ! read -r _ _ name binary _ < <(build_suites -p oclave --test conformance | grep ' test conformance '); then
+        printf 'native\tfail\tllvm%s\t(conformance)\tthe tests do not build\n' "$version" >>"$TEST_RESULTS"
+        return
+    fi
+    for device in "${devices[@]}"; do
+        [[ " ${READY[*]} " == *" $device "* ]] || continue
+        run_suite "$device" "llvm$version-test-$name" "$binary" "$TEST_RESULTS"
+    done
 }
