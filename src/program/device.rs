@@ -153,7 +153,9 @@ fn target(device: &Device) -> DeviceTarget {
     target.continuations_for_several_ends = quirks.continuations_for_several_ends; // Q14
     target.one_barrier = quirks.one_barrier; // Q15
     target.joins_accesses = quirks.joins_accesses; // Q16
-    target.lanes_of_arguments_crash = quirks.lanes_of_arguments_crash;
+    target.lanes_of_arguments_crash = quirks.lanes_of_arguments_crash; // Q17
+    target.barriers_in_calls_crash = quirks.barriers_in_calls_crash; // Q21
+    target.private_memory_may_lack = quirks.private_memory_may_lack; // Q22
     if let Some(queries) = &capabilities.spirv_queries {
         target.capabilities = Some(queries.capabilities.iter().copied().collect());
         target.extensions = Some(queries.extensions.iter().cloned().collect());

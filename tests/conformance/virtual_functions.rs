@@ -77,12 +77,6 @@ fn vf_bas_007_functions_that_only_hosts_could_run() {
 #[test]
 fn vf_bas_008_abstract_base_and_barriers() {
     let Some((context, queue)) = setting() else { return };
-    if queue.device().platform().name().contains("rusticl") {
-        println!(
-            "skipped: rusticl 26.1 crashes on barriers in virtual functions (docs/guide/which-devices.md)"
-        );
-        return;
-    }
     let memory = context.alloc_device::<i8>(16).unwrap();
     single(&queue, vf::make_operations(&memory));
     let run = |which| -> [i32; 8] {

@@ -552,3 +552,74 @@ fn specialization_changes_defaults() {
         assert!(error.contains(why), "{error}");
     }
 }
+
+/// A kernel that calls a function with a barrier, and one without. The first makes a private
+/// pointer of an integer.
+fn barrier_in_a_function() -> Module {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let function = |control, id, body: &[(Op, Vec<u32>)]| {
+        let start = [o(Op::Function, &[1, id, control, 6]), o(Op::Label, &[id + 1])];
+        [&start, body, &[o(Op::Return, &[]), o(Op::FunctionEnd, &[])]].concat()
+    };
+    let module = [
+        vec![
+            o(Op::Capability, &[Capability::Addresses as u32]),
+            o(Op::Capability, &[Capability::Kernel as u32]),
+            o(Op::MemoryModel, &[2, 2]),
+            (Op::EntryPoint, with_string(&[6, 40], "k", &[])),
+            o(Op::TypeVoid, &[1]),
+            o(Op::TypeInt, &[2, 32, 0]),
+            o(Op::Constant, &[2, 3, 2]),
+            o(Op::Constant, &[2, 4, 0x110]),
+            o(Op::TypePointer, &[5, 7, 2]),
+            o(Op::TypeFunction, &[6, 1]),
+        ],
+        function(
+            2,
+            20,
+            &[
+                o(Op::Variable, &[5, 22, 7]),
+                o(Op::ControlBarrier, &[3, 3, 4]),
+                o(Op::ConvertUToPtr, &[5, 23, 4]),
+                o(Op::Store, &[23, 3, 2, 4]),
+                o(Op::Store, &[22, 3, 2, 4]),
+            ],
+        ),
+        function(2, 30, &[]),
+        function(0, 40, &[o(Op::FunctionCall, &[1, 42, 20]), o(Op::FunctionCall, &[1, 43, 30])]),
+    ];
+    assemble(Version::V1_0, &module.concat())
+}
+
+#[test]
+fn functions_with_barriers_are_to_be_inlined() {
+    let module = barrier_in_a_function();
+    support::assert_valid("the module before", &module);
+    let target = DeviceTarget { barriers_in_calls_crash: true, ..rich() };
+    let legal = Module::from_words(legalize(&image(&module), &target).unwrap()).unwrap();
+    support::assert_valid("the module with hints", &legal);
+    let functions = |module: &Module| -> Vec<(u32, u32)> {
+        let all = module.instructions().filter(|i| i.is(Op::Function));
+        all.map(|i| (i.result_id().unwrap(), i.operand(0).unwrap())).collect()
+    };
+    assert_eq!(functions(&legal), [(20, 1), (30, 2), (40, 0)]);
+    let as_it_was = Module::from_words(legalize(&image(&module), &rich()).unwrap()).unwrap();
+    assert_eq!(functions(&as_it_was), [(20, 2), (30, 2), (40, 0)]);
+}
+
+#[test]
+fn functions_with_private_addresses_have_a_variable() {
+    let module = barrier_in_a_function();
+    let target = DeviceTarget { private_memory_may_lack: true, ..rich() };
+    let legal = Module::from_words(legalize(&image(&module), &target).unwrap()).unwrap();
+    support::assert_valid("the module with a variable", &legal);
+    assert_eq!(legal.instructions().filter(|i| i.is(Op::Variable)).count(), 2, "one, and one of its own");
+    let defined = |id: u32| legal.instructions().find(|i| i.result_id() == Some(id)).unwrap();
+    // The pointer is made of the integer and of what comes from the variable's address.
+    let converted = defined(23);
+    let sum = defined(converted.operand(0).unwrap());
+    assert!(sum.is(Op::IAdd) && sum.operand(0) == Some(4), "{sum:?}");
+    let narrow = defined(sum.operand(1).unwrap());
+    assert!(narrow.is(Op::UConvert), "{narrow:?}");
+    assert!(defined(narrow.operand(0).unwrap()).is(Op::ShiftRightLogical));
+}

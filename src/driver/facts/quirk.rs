@@ -149,6 +149,17 @@ pub(crate) struct Quirks {
     /// process: `POclRetainSampler` finds no sampler where it looks for one. Such kernels are
     /// enqueued between command buffers.
     pub(crate) recorded_samplers_crash: bool,
+    /// **Q21. Mesa's rusticl 26.1.6 on llvmpipe.** Larger functions are not inlined. A barrier in
+    /// one ends the process with SIGSEGV when the kernel is launched: llvmpipe suspends a coroutine
+    /// there, and a function has none. Such functions get SPIR-V's hint `Inline`, which Mesa follows
+    /// (`inline_hints` of `oclave_image`). Kernels with barriers in virtual functions crashed.
+    pub(crate) barriers_in_calls_crash: bool,
+    /// **Q22. Mesa's rusticl 26.1.6 on llvmpipe.** An access to private memory ends the process with
+    /// SIGSEGV when the kernel is launched, if the kernel has no private variable. The address may
+    /// be an integer, and the access need not happen: `if (a) *out = *(private uint *)a;` with
+    /// `a == 0` crashes. Resolved generic pointers ask an integer for its address space, and one way leads to
+    /// private memory. So such functions get a variable (`private_addresses` of `oclave_image`).
+    pub(crate) private_memory_may_lack: bool,
 }
 
 impl Quirks {
@@ -179,6 +190,8 @@ impl Quirks {
             joins_accesses: is_pocl_on_cpu,
             lanes_of_arguments_crash: is_rusticl(device),
             binaries_lose_constants: is_rusticl(device),
+            barriers_in_calls_crash: is_rusticl(device),
+            private_memory_may_lack: is_rusticl(device),
             image_buffers_crash: is_pocl_before_7(device),
             recorded_samplers_crash: is_pocl_before_7(device),
             one_barrier: is_pocl_on_cpu && is_pocl_before_7(device),

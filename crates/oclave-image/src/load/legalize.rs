@@ -7,7 +7,9 @@ use crate::check;
 use crate::load::block_order;
 use crate::load::generic_pointers;
 use crate::load::global_decorations;
+use crate::load::inline_hints;
 use crate::load::multiply_add;
+use crate::load::private_addresses;
 use crate::load::vector_components;
 use crate::load::version;
 use crate::load::work_item_loops::{ImplicitBarriers, keep_apart, kernels_with_tangled_barriers, steer};
@@ -60,6 +62,11 @@ pub struct DeviceTarget {
     /// Whether the device's compiler crashes on pointers to lanes of vectors in structs that a
     /// kernel is given by value.
     pub lanes_of_arguments_crash: bool,
+    /// Whether the device's compiler crashes on barriers in functions that it does not inline.
+    pub barriers_in_calls_crash: bool,
+    /// Whether the device's compiler crashes on accesses to private memory in kernels that have no
+    /// private variable.
+    pub private_memory_may_lack: bool,
 }
 
 impl Default for DeviceTarget {
@@ -79,6 +86,8 @@ impl Default for DeviceTarget {
             one_barrier: false,
             joins_accesses: false,
             lanes_of_arguments_crash: false,
+            barriers_in_calls_crash: false,
+            private_memory_may_lack: false,
         }
     }
 }
@@ -153,6 +162,13 @@ pub fn legalize_with(
     };
     let cast = if target.lanes_of_arguments_crash { vector_components::cast(&module)? } else { None };
     let module = cast.unwrap_or(module);
+    let hinted = match target.barriers_in_calls_crash {
+        true => inline_hints::at_functions_with_barriers(&module)?,
+        false => None,
+    };
+    let module = hinted.unwrap_or(module);
+    let kept = if target.private_memory_may_lack { private_addresses::add_variables(&module)? } else { None };
+    let module = kept.unwrap_or(module);
     // Lowering reads operands by their places: what it gets must be sound.
     check::check(&module)?;
     let lowered = version::lower(&module, target.spirv_version).map_err(|error| match error {
