@@ -152,6 +152,10 @@ impl Compiler<'_> {
             // It makes vectors of one number, which SPIR-V does not have, of single loads.
             args.extend(["-mllvm", "-disable-vector-combine"].map(OsString::from));
         }
+        if source.language == Language::OpenClC {
+            // Definitions of `inline` functions for calls that are not inlined (`ir::inline`).
+            args.push("-fgnu89-inline".into());
+        }
         if source.language == Language::CppForOpenCl && !typed {
             args.extend(["-Xclang", ir::CLASSES_WANTED].map(OsString::from));
         }

@@ -575,6 +575,23 @@ fn a_function_without_a_body_is_an_error_of_the_build() {
     folder.build(&mut Config::new(), &["c.cl"]).result.unwrap();
 }
 
+/// C99 has none for calls that are not inlined, the compilers of drivers do.
+#[test]
+fn inline_functions_have_definitions_and_several_sources_may_share_them() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("pick.h", "inline int pick(int x) { return x > 3 ? x * x : -x; }\n");
+    for (name, source) in [("a", "pick(x[0])"), ("b", "pick(x[1]) + pick(x[2])")] {
+        let text = format!("#include \"pick.h\"\nkernel void {name}(global int *x) {{ x[0] = {source}; }}");
+        folder.write(&format!("{name}.cl"), &text);
+    }
+    // Nothing is inlined without optimisation.
+    folder.build(Config::new().opt_level(0), &["a.cl"]).result.unwrap();
+    folder.build(&mut Config::new(), &["a.cl", "b.cl"]).result.unwrap();
+}
+
 /// Devices run no code before kernels: what the compiler does not compute must not become zero in
 /// silence.
 #[test]

@@ -8,6 +8,7 @@ mod address_spaces;
 mod annotations;
 mod freeze;
 mod function;
+mod inline;
 mod intrinsics;
 mod language;
 pub(crate) mod places;
@@ -42,6 +43,7 @@ pub(crate) struct Mended {
 pub(crate) fn mend(text: &str) -> Mended {
     let mut ir = Ir::new(text);
     language::call_it_c(&mut ir);
+    inline::share(&mut ir);
     annotations::drop_arguments(&mut ir);
     tables::move_to_global_memory(&mut ir);
     vtables::name_functions(&mut ir);
