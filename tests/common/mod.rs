@@ -19,10 +19,13 @@ use oclave::{
 /// Waits until threads of the library and of the driver have released what they still held, or for
 /// ten seconds.
 pub(crate) fn settle(session: &Session) {
-    for _ in 0..2000 {
-        if session.live().is_empty() {
-            return;
-        }
+    settle_within(session, Duration::from_secs(10));
+}
+
+/// As [`settle`], with a limit of its own.
+pub(crate) fn settle_within(session: &Session, limit: Duration) {
+    let start = std::time::Instant::now();
+    while !session.live().is_empty() && start.elapsed() < limit {
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -137,7 +137,9 @@ fn fail_once(
     }
     FAULT_LASTS.store(matches!(fault, Fault::From(_)), Ordering::Relaxed);
     let outcome = (program.run)(device);
-    common::settle(&session);
+    // What stays because of the fault itself is not waited for.
+    let limit = if may_leave(call) { Duration::from_millis(100) } else { Duration::from_secs(10) };
+    common::settle_within(&session, limit);
     if session.injected() == 0 {
         figures.not_reached += 1;
         return outcome.map_err(|error| format!("fails without the fault: {error:#}"));

@@ -1,10 +1,11 @@
 //! The programs whose calls fail. Each makes its own context, and checks its results where nothing
 //! failed.
 
+use oclave::images::{D2, Filter, Rgba, Unorm8};
 use oclave::mask::Mask;
 use oclave::{
-    Buffer, Command, Context, Device, DynamicParameter, Event, Graph, HostTarget, Local, NdRange,
-    ProgramCache, Queue, ReplayStrategy, Result,
+    Buffer, Command, Context, Device, DynamicParameter, Event, Graph, HostTarget, Image, Local, NdRange,
+    ProgramCache, Queue, ReplayStrategy, Result, Sampler,
 };
 
 use std::sync::atomic::Ordering;
@@ -37,6 +38,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
     Program { name: "graph_update", run: graph_update },
     Program { name: "recording", run: recording },
     Program { name: "buffers_of_two_contexts", run: buffers_of_two_contexts },
+    Program { name: "images", run: images },
     Program { name: "host_tasks", run: host_tasks },
     Program { name: "interoperability", run: interoperability },
     Program { name: "program_cache", run: program_cache },
@@ -144,6 +146,35 @@ fn both_sides(device: &Device) -> Result<()> {
         queue.parallel_for(16, kernels::level::levels(&readings, &out))?;
         assert_eq!(queue.read(&out)?, [7; 16]);
     }
+    Ok(())
+}
+
+/// Pixels that are filled, written in part, sampled, copied, and made again by a graph.
+fn images(device: &Device) -> Result<()> {
+    let (context, queue) = setting(device)?;
+    let photo: Image<Rgba<Unorm8>, D2> = context.alloc_image([4, 4])?;
+    let small: Image<Rgba<Unorm8>, D2> = context.alloc_image([2, 2])?;
+    let linear = Sampler::builder(&context).filter(Filter::Linear).build()?;
+    let (dark, light) = ([8, 16, 32, 255], [40, 80, 120, 255]);
+    queue.fill(&photo, dark)?;
+    queue.write(&photo.region([0, 0], [2, 2])?, &[light; 4])?;
+    let call = kernels::images::halve(&photo, &linear, &small);
+    let range = small.shape().work_items();
+    queue.parallel_for(range, call.clone())?;
+    assert_eq!(queue.read(&small)?, [light, dark, dark, dark]);
+    let pixels = context.alloc_device::<[u8; 4]>(4)?;
+    queue.copy(&small, &pixels)?;
+    queue.copy(&small, &photo.region([2, 2], [2, 2])?)?;
+    assert_eq!(queue.read(&pixels)?, [light, dark, dark, dark]);
+    assert_eq!(queue.read(&photo.region([2, 2], [1, 2])?)?, [light, dark]);
+    let graph = Graph::from_queue(&queue);
+    let cleared = graph.add(Command::fill(&small, [0; 4]))?;
+    graph.after(&cleared).add(Command::parallel_for(range, call))?;
+    let executable = graph.finalize()?;
+    queue.submit_graph(&executable)?;
+    // The lower right is one light pixel and three dark ones by now.
+    assert_eq!(queue.read(&small)?[..3], [light, dark, dark]);
+    assert_eq!(queue.read(&small)?[3], [16, 32, 54, 255]);
     Ok(())
 }
 
