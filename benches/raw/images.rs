@@ -1,0 +1,141 @@
+//! Images of raw OpenCL: two dimensions, four bytes a pixel.
+
+use std::ffi::c_void;
+use std::mem::zeroed;
+use std::ptr::{null, null_mut};
+
+use opencl_sys::{
+    CL_MEM_OBJECT_IMAGE2D, CL_MEM_READ_WRITE, CL_RGBA, CL_UNORM_INT8, cl_image_desc, cl_image_format,
+    cl_kernel, cl_mem,
+};
+
+use super::{Raw, check};
+
+/// An image and its size.
+pub(crate) struct RawImage<'a> {
+    raw: &'a Raw,
+    memory: cl_mem,
+    region: [usize; 3],
+}
+
+const ORIGIN: [usize; 3] = [0; 3];
+
+impl<'a> RawImage<'a> {
+    pub(crate) fn new(raw: &'a Raw, width: usize, height: usize) -> Self {
+        let format = cl_image_format { image_channel_order: CL_RGBA, image_channel_data_type: CL_UNORM_INT8 };
+        // SAFETY: a structure of numbers and a handle that may be null.
+        let mut shape: cl_image_desc = unsafe { zeroed() };
+        shape.image_type = CL_MEM_OBJECT_IMAGE2D;
+        shape.image_width = width;
+        shape.image_height = height;
+        let mut code = 0;
+        // SAFETY: the context is alive, format and shape are complete.
+        let memory = unsafe {
+            (raw.cl.clCreateImage)(raw.context, CL_MEM_READ_WRITE, &format, &shape, null_mut(), &mut code)
+        };
+        check(code);
+        Self { raw, memory, region: [width, height, 1] }
+    }
+
+    /// Copies pixels to the image, and waits.
+    pub(crate) fn write(&self, pixels: &[[u8; 4]]) {
+        assert_eq!(pixels.len(), self.region.iter().product::<usize>());
+        let (origin, region) = (ORIGIN.as_ptr(), self.region.as_ptr());
+        let from = pixels.as_ptr().cast();
+        // SAFETY: `from` has as many pixels as the image.
+        check(unsafe {
+            (self.raw.cl.clEnqueueWriteImage)(
+                self.raw.queue,
+                self.memory,
+                1,
+                origin,
+                region,
+                0,
+                0,
+                from,
+                0,
+                null(),
+                null_mut(),
+            )
+        });
+    }
+
+    /// Copies the pixels to `pixels`, and waits.
+    pub(crate) fn read(&self, pixels: &mut [[u8; 4]]) {
+        assert_eq!(pixels.len(), self.region.iter().product::<usize>());
+        let (origin, region) = (ORIGIN.as_ptr(), self.region.as_ptr());
+        let to = pixels.as_mut_ptr().cast();
+        // SAFETY: `to` has room for as many pixels as the image has.
+        check(unsafe {
+            (self.raw.cl.clEnqueueReadImage)(
+                self.raw.queue,
+                self.memory,
+                1,
+                origin,
+                region,
+                0,
+                0,
+                to,
+                0,
+                null(),
+                null_mut(),
+            )
+        });
+    }
+
+    /// Copies all pixels to an image of the same size.
+    pub(crate) fn copy_to(&self, other: &Self) {
+        assert_eq!(self.region, other.region);
+        let (origin, region) = (ORIGIN.as_ptr(), self.region.as_ptr());
+        let (queue, from, to) = (self.raw.queue, self.memory, other.memory);
+        // SAFETY: both images are alive and of this size.
+        check(unsafe {
+            (self.raw.cl.clEnqueueCopyImage)(queue, from, to, origin, origin, region, 0, null(), null_mut())
+        });
+    }
+
+    /// Sets all pixels.
+    pub(crate) fn fill(&self, colour: [f32; 4]) {
+        let (origin, region) = (ORIGIN.as_ptr(), self.region.as_ptr());
+        let colour = colour.as_ptr().cast::<c_void>();
+        // SAFETY: the image is alive and of this size; a colour has four channels.
+        check(unsafe {
+            (self.raw.cl.clEnqueueFillImage)(
+                self.raw.queue,
+                self.memory,
+                colour,
+                origin,
+                region,
+                0,
+                null(),
+                null_mut(),
+            )
+        });
+    }
+
+    /// Makes it an argument of a kernel.
+    pub(crate) fn set(&self, kernel: cl_kernel, index: u32) {
+        let size = size_of::<cl_mem>();
+        // SAFETY: kernel and image are alive.
+        check(unsafe { (self.raw.cl.clSetKernelArg)(kernel, index, size, (&raw const self.memory).cast()) });
+    }
+
+    /// Launches a kernel with a work-item for each pixel.
+    pub(crate) fn launch(&self, kernel: cl_kernel) {
+        let range = self.region.as_ptr();
+        // SAFETY: the kernel is alive and has its arguments.
+        check(unsafe {
+            (self.raw.cl.clEnqueueNDRangeKernel)(
+                self.raw.queue,
+                kernel,
+                2,
+                null(),
+                range,
+                null(),
+                0,
+                null(),
+                null_mut(),
+            )
+        });
+    }
+}
