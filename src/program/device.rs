@@ -156,6 +156,7 @@ fn target(device: &Device) -> DeviceTarget {
     target.lanes_of_arguments_crash = quirks.lanes_of_arguments_crash; // Q17
     target.barriers_in_calls_crash = quirks.barriers_in_calls_crash; // Q21
     target.private_memory_may_lack = quirks.private_memory_may_lack; // Q22
+    target.unnamed_functions_crash = quirks.unnamed_functions_crash; // Q23
     if let Some(queries) = &capabilities.spirv_queries {
         target.capabilities = Some(queries.capabilities.iter().copied().collect());
         target.extensions = Some(queries.extensions.iter().cloned().collect());

@@ -623,3 +623,13 @@ fn functions_with_private_addresses_have_a_variable() {
     assert!(narrow.is(Op::UConvert), "{narrow:?}");
     assert!(defined(narrow.operand(0).unwrap()).is(Op::ShiftRightLogical));
 }
+
+#[test]
+fn functions_without_a_name_get_one() {
+    let module = barrier_in_a_function();
+    assert_eq!(module.names().count(), 0);
+    let target = DeviceTarget { unnamed_functions_crash: true, ..rich() };
+    let legal = Module::from_words(legalize(&image(&module), &target).unwrap()).unwrap();
+    support::assert_valid("the module with names", &legal);
+    assert_eq!(legal.names().map(|(id, _)| id).collect::<Vec<_>>(), [20, 30, 40]);
+}

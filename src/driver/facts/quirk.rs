@@ -160,6 +160,11 @@ pub(crate) struct Quirks {
     /// `a == 0` crashes. Resolved generic pointers ask an integer for its address space, and one way leads to
     /// private memory. So such functions get a variable (`private_addresses` of `oclave_image`).
     pub(crate) private_memory_may_lack: bool,
+    /// **Q23. Mesa's rusticl 25.0.7 on llvmpipe.** A function that is not inlined and has no
+    /// `OpName` ends the process with SIGSEGV when a kernel that calls it is launched:
+    /// `LLVMAddFunction` gets a null pointer for the name. 26.1.6 takes such functions. Modules of
+    /// the interpreter have some. So functions get names (`function_names` of `oclave_image`).
+    pub(crate) unnamed_functions_crash: bool,
 }
 
 impl Quirks {
@@ -192,6 +197,7 @@ impl Quirks {
             binaries_lose_constants: is_rusticl(device),
             barriers_in_calls_crash: is_rusticl(device),
             private_memory_may_lack: is_rusticl(device),
+            unnamed_functions_crash: is_rusticl(device),
             image_buffers_crash: is_pocl_before_7(device),
             recorded_samplers_crash: is_pocl_before_7(device),
             one_barrier: is_pocl_on_cpu && is_pocl_before_7(device),

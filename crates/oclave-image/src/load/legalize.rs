@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::analysis::declared_globals::VariableFacts;
 use crate::check;
 use crate::load::block_order;
+use crate::load::function_names;
 use crate::load::generic_pointers;
 use crate::load::global_decorations;
 use crate::load::inline_hints;
@@ -67,6 +68,8 @@ pub struct DeviceTarget {
     /// Whether the device's compiler crashes on accesses to private memory in kernels that have no
     /// private variable.
     pub private_memory_may_lack: bool,
+    /// Whether the device's compiler crashes on functions without a name.
+    pub unnamed_functions_crash: bool,
 }
 
 impl Default for DeviceTarget {
@@ -88,6 +91,7 @@ impl Default for DeviceTarget {
             lanes_of_arguments_crash: false,
             barriers_in_calls_crash: false,
             private_memory_may_lack: false,
+            unnamed_functions_crash: false,
         }
     }
 }
@@ -169,6 +173,8 @@ pub fn legalize_with(
     let module = hinted.unwrap_or(module);
     let kept = if target.private_memory_may_lack { private_addresses::add_variables(&module)? } else { None };
     let module = kept.unwrap_or(module);
+    let named = if target.unnamed_functions_crash { function_names::complete(&module)? } else { None };
+    let module = named.unwrap_or(module);
     // Lowering reads operands by their places: what it gets must be sound.
     check::check(&module)?;
     let lowered = version::lower(&module, target.spirv_version).map_err(|error| match error {
