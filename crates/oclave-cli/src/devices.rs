@@ -12,10 +12,12 @@ use crate::{Failure, columns};
 /// Prints the table.
 pub(crate) fn print(out: &mut impl Write) -> Result<(), Failure> {
     writeln!(out, "OpenCL loader: {}", oclave::loader_name()?)?;
-    for platform in Platform::all()? {
-        writeln!(out, "platform: {} ({})", platform.name(), platform.version())?;
-    }
     let devices = Device::all()?;
+    for platform in Platform::all()? {
+        let has_devices = devices.iter().any(|device| device.platform().name() == platform.name());
+        let devices = if has_devices { "" } else { ", without a device" };
+        writeln!(out, "platform: {} ({}){devices}", platform.name(), platform.version())?;
+    }
     writeln!(out)?;
     let mut rows = vec![heading("device", &devices)];
     rows.extend(CAPABILITIES.iter().map(|row| cells(row, &devices)));

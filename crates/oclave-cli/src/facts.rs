@@ -34,6 +34,10 @@ pub(crate) const CAPABILITIES: &[Row] = &[
             (svm.atomics, "atomics"),
         ])
     }),
+    ("buffer addresses", |device| match device.capabilities().buffer_device_address {
+        Some(version) => version.to_string(),
+        None => "no".into(),
+    }),
     ("command buffers", |device| command_buffers(device.capabilities())),
     ("mutable dispatch", |device| match device.capabilities().mutable_dispatch {
         Some(mutable) => {
@@ -98,7 +102,7 @@ pub(crate) const CAPABILITIES: &[Row] = &[
         None => "none".into(),
         Some(_) => image_formats(device).unwrap_or_else(|error| format!("unknown: {error}")),
     }),
-    ("memory", |device| {
+    ("memory size", |device| {
         let limits = &device.capabilities().limits;
         format!(
             "{}, allocation at most {}, local {}",
@@ -176,7 +180,8 @@ pub(crate) fn memory_text(memory: &MemorySupport) -> String {
     let kinds = words(&[(memory.device, "device"), (memory.shared, "shared"), (memory.host, "host")]);
     let by = match memory.kind {
         MemoryKind::Usm => "USM",
-        MemoryKind::Svm => "SVM",
+        MemoryKind::Svm if memory.mapped => "coarse-grained SVM",
+        MemoryKind::Svm => "fine-grained SVM",
         MemoryKind::BufferAddress => "buffers with device addresses",
         _ => "another kind of memory",
     };

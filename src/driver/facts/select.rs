@@ -50,7 +50,8 @@ impl Device {
     ///
     /// `OCLAVE_DEVICE` is `intel` or `pocl` (the driver), an index into [`Device::all`], or a part
     /// of the device's or the driver's name. Where it fits several, the best of them is taken: GPUs
-    /// before accelerators before CPUs, those with device memory (USM) first.
+    /// before accelerators before CPUs. Devices with memory that kernels address by pointers come
+    /// first, and of those the devices with USM.
     ///
     /// # Errors
     /// [`ErrorKind::Platform`] when nothing is installed, [`ErrorKind::Invalid`] when no device
