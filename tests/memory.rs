@@ -7,7 +7,17 @@ mod common;
 use std::sync::Arc;
 
 use common::context;
-use oclave::{Context, Device, ErrorKind, Queue, usm};
+use oclave::mask::Mask;
+use oclave::record::Session;
+use oclave::{
+    Command, Context, Device, ErrorKind, Graph, HostAddressable, MemoryKind, Queue, ReplayStrategy, UsmSlice,
+    usm,
+};
+
+mod kernels {
+    oclave::include_kernels!("tests");
+}
+use kernels::indirect;
 
 #[test]
 fn copies_arrive() {
@@ -165,4 +175,135 @@ fn everything_is_send_sync_and_clone() {
     most::<oclave::ReadGuard<f32>>();
     most::<oclave::WriteGuard<f32>>();
     most::<oclave::Error>();
+}
+
+/// The selected device with each kind of memory that it has.
+fn each_kind(device: &Device) -> Vec<Device> {
+    let masks = [Mask::empty(), Mask::USM, Mask::USM | Mask::SVM_FINE, Mask::USM | Mask::SVM];
+    let mut devices: Vec<Device> = Vec::new();
+    for masked in masks.map(|mask| device.masked(mask)) {
+        let memory = masked.capabilities().memory();
+        if memory.is_some() && !devices.iter().any(|other| other.capabilities().memory() == memory) {
+            devices.push(masked);
+        }
+    }
+    devices
+}
+
+/// A target, memory that keeps its address, and a call that reads behind that address.
+fn kept_address(queue: &Queue) -> (UsmSlice<i32>, UsmSlice<u64>, UsmSlice<i32, usm::Shared>) {
+    let context = queue.context();
+    let target = context.alloc_device::<i32>(1).unwrap();
+    let kept = context.alloc_device::<u64>(1).unwrap();
+    let out = context.alloc_shared::<i32>(1).unwrap();
+    queue.write(&target, &[42]).unwrap();
+    queue.single_task(indirect::keep_address(&target, &kept)).unwrap();
+    (target, kept, out)
+}
+
+#[test]
+fn kernels_follow_pointers_in_memory() {
+    let Some(context) = context() else { return };
+    for device in each_kind(context.device()) {
+        let kind = device.capabilities().memory().unwrap().kind;
+        let queue = common::queue(&device);
+        let session = Session::start();
+        let (_target, kept, out) = kept_address(&queue);
+        assert_eq!(
+            session.count("clSetKernelExecInfo"),
+            0,
+            "{kind:?}: its arguments are all that it reaches"
+        );
+        queue.single_task(indirect::follow_address(&kept, &out)).unwrap();
+        assert_eq!(*out.read().unwrap(), [42], "{kind:?}");
+        // USM has a flag for each of three kinds, the others have a list.
+        let calls = if kind == MemoryKind::Usm { 3 } else { 1 };
+        assert_eq!(session.count("clSetKernelExecInfo"), calls, "{kind:?}");
+    }
+}
+
+#[test]
+fn launches_cost_as_much_however_much_memory_there_is() {
+    let Some(context) = context() else { return };
+    for device in each_kind(context.device()) {
+        let kind = device.capabilities().memory().unwrap().kind;
+        let queue = common::queue(&device);
+        let (_target, kept, out) = kept_address(&queue);
+        let follow = || Command::single_task(indirect::follow_address(&kept, &out));
+        let session = Session::start();
+        let mut costs = Vec::new();
+        let mut more = Vec::new();
+        for blocks in [0, 200] {
+            more.extend((0..blocks).map(|_| queue.context().alloc_shared::<i32>(1).unwrap()));
+            let graph = Graph::new(queue.context(), &device).unwrap();
+            graph.add(follow()).unwrap();
+            let executable = graph.finalizer().strategy(ReplayStrategy::Enqueue).finalize().unwrap();
+            // Their first runs tell the driver what there is.
+            let first = session.count("clSetKernelExecInfo");
+            queue.submit(follow()).unwrap().wait().unwrap();
+            queue.submit_graph(&executable).unwrap().wait().unwrap();
+            assert!(kind == MemoryKind::Usm || session.count("clSetKernelExecInfo") > first, "{kind:?}");
+            session.reset();
+            for _ in 0..10 {
+                queue.submit(follow()).unwrap();
+                queue.submit_graph(&executable).unwrap();
+            }
+            queue.wait().unwrap();
+            assert_eq!(session.count("clSetKernelExecInfo"), 0, "{kind:?}: nothing has changed");
+            let kernels = ["clEnqueueNDRangeKernel", "clSetKernelArg", "clSetKernelArgSVMPointer"];
+            costs.push(kernels.map(|call| session.count(call)));
+            out.write().unwrap()[0] = 0;
+            queue.submit(follow()).unwrap();
+            assert_eq!(*out.read().unwrap(), [42], "{kind:?}");
+        }
+        assert_eq!(costs.first(), costs.last(), "{kind:?}");
+    }
+}
+
+#[test]
+fn shared_and_host_memory_mean_the_same_whatever_they_are() {
+    fn check<K: HostAddressable>(queue: &Queue, memory: &UsmSlice<i32, K>, kind: MemoryKind) {
+        memory.write().unwrap().copy_from_slice(&[1, 2, 3, 4]);
+        let bundle = common::bundle(queue.context());
+        let bump = || common::call(&bundle, "bump_by").pointer_mut::<i32>(memory).value(10_i32);
+        queue.parallel_for(4, bump()).unwrap();
+        // The guard waits for the kernel.
+        let guard = memory.read().unwrap();
+        assert_eq!(*guard, [11, 12, 13, 14], "{kind:?}");
+        // Commands and the host take turns, also where the driver would let them run together.
+        assert_eq!(queue.parallel_for(4, bump()).unwrap_err().kind(), ErrorKind::Invalid, "{kind:?}");
+        drop(guard);
+        queue.parallel_for(4, bump()).unwrap();
+        assert_eq!(queue.read(memory).unwrap(), [21, 22, 23, 24], "{kind:?}");
+    }
+    let Some(context) = context() else { return };
+    for device in each_kind(context.device()) {
+        let kind = device.capabilities().memory().unwrap().kind;
+        let queue = common::queue(&device);
+        check(&queue, &queue.context().alloc_shared(4).unwrap(), kind);
+        check(&queue, &queue.context().alloc_host(4).unwrap(), kind);
+    }
+}
+
+#[test]
+fn what_usm_a_device_lacks_is_an_error_of_the_allocation() {
+    let Some(context) = context() else { return };
+    if context.device().capabilities().usm.is_none() {
+        println!("skipped: the device has no USM of which a kind could be hidden");
+        return;
+    }
+    let lacking = |mask| Context::new(&context.device().masked(mask)).unwrap();
+    let session = Session::start();
+    let errors = [
+        (lacking(Mask::DEVICE_USM).alloc_device::<u8>(1).map(drop), "device memory"),
+        (lacking(Mask::SHARED_USM).alloc_shared::<u8>(1).map(drop), "shared memory"),
+        (lacking(Mask::HOST_USM).alloc_host::<u8>(1).map(drop), "host memory"),
+    ];
+    for (result, what) in errors {
+        let error = result.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::FeatureNotSupported, "{error}");
+        assert!(format!("{error:#}").contains(what), "{error:#}");
+    }
+    let allocations = ["clDeviceMemAllocINTEL", "clSharedMemAllocINTEL", "clHostMemAllocINTEL", "clSVMAlloc"];
+    assert!(allocations.iter().all(|call| session.count(call) == 0), "{:?}", session.counts());
 }

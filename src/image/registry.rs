@@ -1,10 +1,12 @@
 //! Decoded images, and which of them serves a kernel on a device.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use oclave_image::passes;
+use oclave_image::spirv::Module;
 use oclave_image::{
     Aspects, DeviceGlobalInfo, DeviceImage, DeviceProfile, KernelSignature, Needs, Side, SpecConstantInfo,
     VirtualFunctions,
@@ -23,6 +25,8 @@ pub(crate) struct LoadedImage {
     virtual_functions: VirtualFunctions,
     /// Whether it cannot be built without linking; asked once.
     needs_dispatchers: OnceLock<bool>,
+    /// The kernels that follow pointers which are not their arguments; asked once.
+    indirect: OnceLock<BTreeSet<String>>,
     source: Source,
     hash: OnceLock<[u8; 32]>,
     /// The table that the image is embedded in; `None` for bundles that were loaded at run time.
@@ -69,6 +73,7 @@ impl LoadedImage {
             spec_constants: image.spec_constants().map_err(place)?,
             virtual_functions: image.virtual_functions().map_err(place)?,
             needs_dispatchers: OnceLock::new(),
+            indirect: OnceLock::new(),
             image,
             source,
             hash: OnceLock::new(),
@@ -103,6 +108,19 @@ impl LoadedImage {
 
     pub(crate) fn kernel(&self, name: &str) -> Option<&KernelSignature> {
         self.image.kernel(name)
+    }
+
+    /// Whether a kernel may follow pointers that are not its arguments.
+    pub(crate) fn follows_pointers(&self, kernel: &str) -> bool {
+        // What its virtual calls reach is not known here.
+        if matches!(self.source, Source::Linked(_)) || self.needs_dispatchers().unwrap_or(true) {
+            return true;
+        }
+        let found = self.indirect.get_or_init(|| {
+            let module = Module::from_words(self.image.spirv.clone());
+            module.map(|module| passes::kernels_that_follow_pointers(&module)).unwrap_or_default()
+        });
+        found.contains(kernel)
     }
 
     /// What the module as a whole needs of a device.

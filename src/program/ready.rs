@@ -25,6 +25,15 @@ pub(crate) struct BuiltProgram {
     interpreters: Arc<InterpreterSlot>,
 }
 
+/// What launches do not name, and every object of a kernel gets.
+#[derive(Debug)]
+struct Hidden {
+    /// The memory of the hidden argument, if there is one.
+    table: Option<Arc<Allocation>>,
+    /// Whether the kernel follows pointers that are not its arguments.
+    indirect: bool,
+}
+
 impl BuiltProgram {
     pub(super) fn new(program: Arc<driver::program::Program>, globals: Attached) -> Self {
         Self { program, globals, kernels: Mutex::default(), interpreters: Arc::default() }
@@ -54,7 +63,7 @@ impl BuiltProgram {
         let signature = image
             .kernel(name)
             .ok_or_else(|| Error::invalid(format!("image `{}` has no kernel `{name}`", image.name())))?;
-        let kernel = Arc::new(ReadyKernel::new(self, signature)?);
+        let kernel = Arc::new(ReadyKernel::new(self, signature, image.follows_pointers(name))?);
         kernels.insert(name.to_owned(), Arc::clone(&kernel));
         Ok(kernel)
     }
@@ -70,14 +79,15 @@ pub(crate) struct ReadyKernel {
     max_work_group_size: OnceLock<usize>,
     /// Those of its program.
     interpreters: Arc<InterpreterSlot>,
-    /// The memory of its hidden argument, if it has one.
-    hidden: Option<Arc<Allocation>>,
+    hidden: Hidden,
 }
 
 impl ReadyKernel {
-    fn new(of: &BuiltProgram, signature: &KernelSignature) -> Result<Self> {
+    fn new(of: &BuiltProgram, signature: &KernelSignature, follows_pointers: bool) -> Result<Self> {
         let program = &of.program;
-        let (kernel, hidden) = first(program, of.hidden(), signature)?;
+        // Device globals are reached through pointers that are no arguments.
+        let indirect = follows_pointers || !signature.device_globals.is_empty();
+        let (kernel, hidden) = first(program, of.hidden(), signature, indirect)?;
         Ok(Self {
             kernel: Arc::new(SharedKernel::new(kernel)),
             device: program.device().clone(),
@@ -91,7 +101,7 @@ impl ReadyKernel {
     /// One more object of the same kernel.
     pub(crate) fn another(&self) -> Result<driver::kernel::Kernel> {
         let mut kernel = driver::kernel::Kernel::new(self.kernel.program(), &self.signature.name)?;
-        set_hidden(&mut kernel, self.hidden.as_ref(), &self.signature)?;
+        set_hidden(&mut kernel, &self.hidden, &self.signature)?;
         Ok(kernel)
     }
 
@@ -124,12 +134,13 @@ impl ReadyKernel {
     }
 }
 
-/// The first object of a kernel, and the memory of its hidden argument, if it has one.
+/// The first object of a kernel, and what all its objects get.
 fn first(
     program: &Arc<driver::program::Program>,
     hidden: Option<&Arc<Allocation>>,
     signature: &KernelSignature,
-) -> Result<(driver::kernel::Kernel, Option<Arc<Allocation>>)> {
+    indirect: bool,
+) -> Result<(driver::kernel::Kernel, Hidden)> {
     let place = || format!("kernel `{}`", signature.name);
     let mut kernel =
         driver::kernel::Kernel::new(program, &signature.name).map_err(|error| error.at(place()))?;
@@ -145,24 +156,24 @@ fn first(
         .at(place())
         .remedy("rebuild the image"));
     }
-    set_hidden(&mut kernel, hidden, signature).map_err(|error| error.at(place()))?;
-    Ok((kernel, hidden.cloned()))
+    let hidden = Hidden { table: hidden.cloned(), indirect };
+    set_hidden(&mut kernel, &hidden, signature).map_err(|error| error.at(place()))?;
+    Ok((kernel, hidden))
 }
 
-/// Sets what launches do not name: the hidden argument, behind the others, and how the kernel
-/// reaches device globals.
+/// Sets what launches do not name: the hidden argument, behind the others, and that the kernel
+/// follows pointers.
 fn set_hidden(
     kernel: &mut driver::kernel::Kernel,
-    hidden: Option<&Arc<Allocation>>,
+    hidden: &Hidden,
     signature: &KernelSignature,
 ) -> Result<()> {
-    if let Some(hidden) = hidden {
-        let span = hidden.span(0, hidden.size_bytes())?;
+    if let Some(table) = &hidden.table {
+        let span = table.span(0, table.size_bytes())?;
         kernel.set_memory(signature.parameters.len() as u32, &span)?;
-        kernel.hold(hidden);
+        kernel.hold(table);
     }
-    if !signature.device_globals.is_empty() {
-        // The variables are reached through pointers that are no arguments.
+    if hidden.indirect {
         kernel.set_indirect_access()?;
     }
     Ok(())

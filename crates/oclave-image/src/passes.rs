@@ -3,6 +3,7 @@
 //! They live in folders by when they run: `build`, `load`, `link`, `interpreter`. `check` runs
 //! before every driver call; `analysis` and `transform` are what several of them use.
 
+pub use crate::analysis::indirect::kernels_that_follow_pointers;
 pub use crate::build::signatures::signatures;
 pub use crate::link::ahead_of_time::ahead_of_time;
 pub use crate::link::dispatch::{

@@ -172,8 +172,10 @@ impl Kernel {
 
     /// Says that the kernel follows pointers that are not among its arguments.
     pub(crate) fn set_indirect_access(&mut self) -> Result<()> {
+        // Without memory that has addresses there is nothing to reach.
+        let Ok(pointers) = self.program.context().pointers() else { return Ok(()) };
         // SAFETY: the kernel is alive, and `&mut` keeps other threads off.
-        let tell = unsafe { self.program.context().pointers()?.allow_indirect(self.api(), self.raw) }?;
+        let tell = unsafe { pointers.allow_indirect(self.api(), self.raw) }?;
         self.told = tell.then_some(0);
         Ok(())
     }
