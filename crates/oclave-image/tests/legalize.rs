@@ -633,3 +633,48 @@ fn functions_without_a_name_get_one() {
     support::assert_valid("the module with names", &legal);
     assert_eq!(legal.names().map(|(id, _)| id).collect::<Vec<_>>(), [20, 30, 40]);
 }
+
+#[test]
+fn kernels_that_follow_pointers_are_found() {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let entry = |id, name| (Op::EntryPoint, with_string(&[6, id], name, &[]));
+    let function = |id, body: &[(Op, Vec<u32>)]| {
+        let start = [
+            o(Op::Function, &[1, id, 0, 8]),
+            o(Op::FunctionParameter, &[6, id + 1]),
+            o(Op::FunctionParameter, &[3, id + 2]),
+            o(Op::Label, &[id + 3]),
+        ];
+        [&start, body, &[o(Op::Return, &[]), o(Op::FunctionEnd, &[])]].concat()
+    };
+    let module = [
+        vec![
+            o(Op::Capability, &[Capability::Addresses as u32]),
+            o(Op::Capability, &[Capability::Kernel as u32]),
+            o(Op::Capability, &[Capability::Int64 as u32]),
+            o(Op::MemoryModel, &[2, 2]),
+            entry(20, "loads"),
+            entry(30, "spills"),
+            entry(40, "calls"),
+            o(Op::TypeVoid, &[1]),
+            o(Op::TypeInt, &[2, 32, 0]),
+            o(Op::TypeInt, &[3, 64, 0]),
+            // global uint *, global uint * global *, and that in a private variable.
+            o(Op::TypePointer, &[5, 5, 2]),
+            o(Op::TypePointer, &[6, 5, 5]),
+            o(Op::TypePointer, &[7, 7, 6]),
+            o(Op::TypeFunction, &[8, 1, 6, 3]),
+        ],
+        function(50, &[o(Op::ConvertUToPtr, &[5, 54, 52])]),
+        function(20, &[o(Op::Load, &[5, 24, 21, 2, 8])]),
+        function(
+            30,
+            &[o(Op::Variable, &[7, 34, 7]), o(Op::Store, &[34, 31, 2, 8]), o(Op::Load, &[6, 35, 34, 2, 8])],
+        ),
+        function(40, &[o(Op::FunctionCall, &[1, 44, 50, 41, 42])]),
+    ];
+    let module = assemble(Version::V1_0, &module.concat());
+    support::assert_valid("kernels with pointers", &module);
+    let found = oclave_image::passes::kernels_that_follow_pointers(&module);
+    assert_eq!(found.iter().map(String::as_str).collect::<Vec<_>>(), ["calls", "loads"]);
+}
