@@ -12,6 +12,7 @@ mod inline;
 mod intrinsics;
 mod language;
 pub(crate) mod places;
+mod steps;
 mod tables;
 mod text;
 mod unknown;
@@ -49,6 +50,7 @@ pub(crate) fn mend(text: &str) -> Mended {
     vtables::name_functions(&mut ir);
     address_spaces::cast(&mut ir);
     address_spaces::move_constructors(&mut ir);
+    steps::count_bytes(&mut ir);
     let leftovers = unknown::replace(&mut ir);
     Mended { text: ir.text(), leftovers }
 }

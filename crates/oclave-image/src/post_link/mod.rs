@@ -10,11 +10,12 @@ use crate::analysis::aspects::FunctionAspects;
 use crate::analysis::declared_globals::{DeclaredGlobal, VariableFacts, declared_globals};
 use crate::analysis::references::References;
 use crate::build::class_globals;
-use crate::build::constant_chains::cast_bases;
+
 use crate::build::device_globals;
 use crate::build::if_device;
 use crate::build::markers::Markers;
 use crate::build::passthrough::remove_calls;
+use crate::build::pointer_constants::plain_constants;
 use crate::build::signatures::signatures_with;
 use crate::build::spec_constants::{SpecNames, spec_constants, spec_names};
 use crate::build::split::{PARTING, Part, split};
@@ -150,8 +151,8 @@ fn link_unit(
     unit: &TranslationUnit,
     options: &PostLinkOptions,
 ) -> Result<(Vec<DeviceImage>, Vec<WantedSet>)> {
-    let cast = cast_bases(&unit.module)?;
-    let module = cast.as_ref().unwrap_or(&unit.module);
+    let plain = plain_constants(&unit.module)?;
+    let module = plain.as_ref().unwrap_or(&unit.module);
     let without_calls = remove_calls(module)?;
     let module = without_calls.as_ref().unwrap_or(module);
     let rounded = if options.round_products { multiply_add::expand(module)? } else { None };
