@@ -233,7 +233,8 @@ fn command_buffers(capabilities: &Capabilities) -> String {
                 (support.multiple_queues, "several queues"),
                 (support.printf, "printf"),
             ]);
-            format!("{}: {what}", support.version)
+            let only_version = what == "no";
+            if only_version { support.version.to_string() } else { format!("{}: {what}", support.version) }
         }
         None => match capabilities.extensions.get("cl_khr_command_buffer") {
             Some(version) => format!("no ({version} is not usable)"),

@@ -145,9 +145,10 @@ pub(crate) struct Quirks {
     /// one-dimensional image for it, and compute the same. So such images are ordinary ones there,
     /// and not wider than these.
     pub(crate) image_buffers_crash: bool,
-    /// **Q20. PoCL 6.0.** A command buffer with a kernel that has a sampler argument crashes the
-    /// process: `POclRetainSampler` finds no sampler where it looks for one. Such kernels are
-    /// enqueued between command buffers.
+    /// **Q20. PoCL 6.0 and 7.1.** A command buffer with a kernel that has a sampler argument crashes
+    /// the process: `POclRetainSampler` finds no sampler where it looks for one. Such kernels are
+    /// enqueued between command buffers. Debian's PoCL 7.1 hides its command buffers; the crash
+    /// shows on `pocl7cb` of `ci/setup`.
     pub(crate) recorded_samplers_crash: bool,
     /// **Q21. Mesa's rusticl 26.1.6 on llvmpipe.** Larger functions are not inlined. A barrier in
     /// one ends the process with SIGSEGV when the kernel is launched: llvmpipe suspends a coroutine
@@ -199,7 +200,7 @@ impl Quirks {
             private_memory_may_lack: is_rusticl(device),
             unnamed_functions_crash: is_rusticl(device),
             image_buffers_crash: is_pocl_before_7(device),
-            recorded_samplers_crash: is_pocl_before_7(device),
+            recorded_samplers_crash: is_pocl(device),
             one_barrier: is_pocl_on_cpu && is_pocl_before_7(device),
             slow_command_buffers: is_intel_cpu_runtime(device) || is_pocl(device),
             commands_per_buffer: if is_pocl(device) { 1000 } else { 1 << 16 },
