@@ -44,3 +44,17 @@ make_root() {
     echo "Debian $suite, $package $version: $seen" >"$dir/.stamp"
     say "$name: made in $((SECONDS - started)) s"
 }
+
+# setup_pocl7cb: pocl7 with a library that shows its command buffers, which ci/on preloads.
+setup_pocl7cb() {
+    local dir source=$OCLAVE_REPO/ci/setup.d/show_command_buffers.c
+    dir=$(part_dir pocl7cb)
+    is_stamped "$(part_dir pocl7)" || die "pocl7cb is pocl7 with its command buffers shown: run ci/setup pocl7 before"
+    command -v cc >/dev/null || install_packages "a C compiler" gcc libc6-dev
+    mkdir -p "$dir"
+    quietly "$OCLAVE_HOME/logs/pocl7cb.log" cc -shared -fPIC -O1 -Wall -Werror -o "$dir/show.so.new" "$source" -ldl ||
+        die "pocl7cb does not build: see above"
+    mv "$dir/show.so.new" "$dir/show.so"
+    stamp_text "$(part_dir pocl7)" >"$dir/.stamp"
+    say "pocl7cb: $(stamp_text "$dir")"
+}
