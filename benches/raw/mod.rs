@@ -10,9 +10,9 @@ use std::ptr::{null, null_mut};
 
 use libloading::Library;
 use opencl_sys::{
-    CL_DEVICE_NAME, CL_DEVICE_TYPE_ALL, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROPERTIES, cl_bool,
-    cl_command_queue, cl_context, cl_device_id, cl_event, cl_image_desc, cl_image_format, cl_int, cl_kernel,
-    cl_mem, cl_platform_id, cl_program, cl_uint, cl_ulong,
+    CL_DEVICE_NAME, CL_DEVICE_TYPE_ALL, CL_MEM_READ_WRITE, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE,
+    CL_QUEUE_PROPERTIES, cl_bool, cl_command_queue, cl_context, cl_device_id, cl_event, cl_image_desc,
+    cl_image_format, cl_int, cl_kernel, cl_mem, cl_platform_id, cl_program, cl_uint, cl_ulong,
 };
 
 type Notify = *const c_void;
@@ -79,6 +79,7 @@ functions! {
     clReleaseEvent(cl_event) -> cl_int;
     clDeviceMemAllocINTEL(cl_context, cl_device_id, *const cl_ulong, usize, cl_uint, *mut cl_int) -> *mut c_void;
     clSetKernelArgMemPointerINTEL(cl_kernel, cl_uint, *const c_void) -> cl_int;
+    clSVMAlloc(cl_context, cl_ulong, usize, cl_uint) -> *mut c_void;
     clEnqueueMemcpyINTEL(cl_command_queue, cl_bool, *mut c_void, *const c_void, usize, cl_uint, *const cl_event, *mut cl_event) -> cl_int;
 }
 
@@ -89,6 +90,7 @@ pub(crate) struct Raw {
     pub(crate) context: cl_context,
     pub(crate) device: cl_device_id,
     pub(crate) queue: cl_command_queue,
+    svm: bool,
     platform: cl_platform_id,
     extension: Extension,
 }
@@ -100,6 +102,23 @@ type Extension = unsafe extern "C" fn(cl_platform_id, *const i8) -> *const c_voi
 unsafe impl Send for Raw {}
 // SAFETY: as above.
 unsafe impl Sync for Raw {}
+
+/// Whether the library's memory is SVM on the selected device; the reference then uses it, too.
+fn has_svm() -> bool {
+    let memory = oclave::Device::select().ok().and_then(|device| device.capabilities().memory());
+    memory.is_some_and(|memory| memory.kind == oclave::MemoryKind::Svm)
+}
+
+/// The function of SVM with the same parameters as one of USM. `clSVMFree` has no result, and no
+/// benchmark with SVM frees memory.
+fn of_svm(name: &CStr) -> &CStr {
+    match name.to_bytes() {
+        b"clSetKernelArgMemPointerINTEL" => c"clSetKernelArgSVMPointer",
+        b"clEnqueueMemcpyINTEL" => c"clEnqueueSVMMemcpy",
+        b"clDeviceMemAllocINTEL" | b"clMemFreeINTEL" => c"clSVMFree",
+        _ => name,
+    }
+}
 
 pub(crate) fn check(code: cl_int) {
     assert_eq!(code, 0, "an OpenCL call failed");
@@ -126,6 +145,7 @@ impl Raw {
             check(platforms(16, ids.as_mut_ptr(), &mut count));
             for platform in &ids[..count as usize] {
                 let cl = Functions::load(|name| {
+                    let name = if has_svm() { of_svm(name) } else { name };
                     let core = symbol(name);
                     if core.is_null() { extension(*platform, name.as_ptr()) } else { core }
                 });
@@ -171,7 +191,7 @@ impl Raw {
             check(code);
             let queue = (cl.clCreateCommandQueueWithProperties)(context, device, properties, &mut code);
             check(code);
-            Self { cl, context, device, queue, platform, extension }
+            Self { cl, context, device, queue, svm: has_svm(), platform, extension }
         }
     }
 
@@ -233,6 +253,12 @@ impl Raw {
 
     pub(crate) fn alloc(&self, size_bytes: usize) -> *mut c_void {
         let mut code = 0;
+        if self.svm {
+            // SAFETY: the context is alive.
+            let pointer = unsafe { (self.cl.clSVMAlloc)(self.context, CL_MEM_READ_WRITE, size_bytes, 0) };
+            assert!(!pointer.is_null(), "no SVM");
+            return pointer;
+        }
         // SAFETY: context and device are alive.
         let pointer = unsafe {
             (self.cl.clDeviceMemAllocINTEL)(self.context, self.device, null(), size_bytes, 0, &mut code)
