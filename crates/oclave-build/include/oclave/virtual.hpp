@@ -36,14 +36,23 @@
 // Before a virtual member function: it may be called through its slot by kernels that call one of these sets. Without
 // arguments it belongs to the default set. A set has a name only, of any characters; commas separate sets.
 // Overrides do not inherit it. Destructors have no marker: a virtual one belongs to the sets of its class.
+#ifdef OCLAVE_HOST
+// An annotation keeps the function, and the host may lack built-in functions that it calls.
+#define INDIRECTLY_CALLABLE(...)
+#else
 #define INDIRECTLY_CALLABLE(...) __attribute__((annotate("oclave:indirectly_callable," #__VA_ARGS__)))
+#endif
 
 // Before a kernel: it calls virtual functions of these sets, without arguments of the default set. Two more things
 // may stand in the list:
 //   depth=N        virtual calls of the kernel that may nest in a cycle do so at most N deep (a tree of that many levels);
 //                  deeper ones are reported
 //   extern NAME    a set that another program or a bundle provides, and perhaps not this one
+#ifdef OCLAVE_HOST
+#define CALLS_INDIRECTLY(...)
+#else
 #define CALLS_INDIRECTLY(...) __attribute__((annotate("oclave:calls_indirectly," #__VA_ARGS__)))
+#endif
 
 // Makes an object in memory that is there: new (pointer) type(arguments).
 inline void *operator new(size_t, void *pointer) noexcept
