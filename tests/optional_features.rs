@@ -196,3 +196,36 @@ fn generic_pointers_in_memory_are_followed() {
         }
     }
 }
+
+/// Intel's compiler has no atomic functions for them under the names that it calls (Q23), and the
+/// other kernels of the module did not build, either.
+#[test]
+fn atomics_take_generic_pointers() {
+    let Some(device) = device() else { return };
+    for mask in [Mask::empty(), Mask::GENERIC_POINTER] {
+        let queue = queue(&device.masked(mask));
+        let out = queue.context().alloc_device::<i32>(8).unwrap();
+        queue.fill(&out, 0).unwrap();
+        queue.single_task(generic_pointers::count_through_generic_pointers(&out)).unwrap();
+        assert_eq!(queue.read(&out).unwrap(), [8, 7, 1, 2, 7, 5, 0, 0], "without {mask}");
+    }
+}
+
+/// PoCL 7.1 crashed (Q24). Where all memory is one address space to a driver, it may say that every
+/// cast is possible.
+#[test]
+fn address_spaces_of_generic_pointers_are_found() {
+    let Some(device) = device() else { return };
+    for mask in [Mask::empty(), Mask::GENERIC_POINTER] {
+        let queue = queue(&device.masked(mask));
+        let out = queue.context().alloc_device::<i32>(4).unwrap();
+        queue.fill(&out, 0).unwrap();
+        queue.single_task(generic_pointers::find_address_spaces(Local::new(1), &out)).unwrap();
+        let seen = queue.read(&out).unwrap();
+        println!("address spaces without {mask}: {seen:?}");
+        assert!([1, 2, 4].iter().zip(&seen).all(|(bit, seen)| seen & bit != 0) && seen[3] == 7, "{seen:?}");
+        if !mask.is_empty() {
+            assert_eq!(seen, [1, 2, 4, 7]);
+        }
+    }
+}

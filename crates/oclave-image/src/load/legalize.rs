@@ -6,6 +6,7 @@ use crate::analysis::declared_globals::VariableFacts;
 use crate::check;
 use crate::load::block_order;
 use crate::load::function_names;
+use crate::load::generic_atomics;
 use crate::load::generic_pointers;
 use crate::load::global_decorations;
 use crate::load::inline_hints;
@@ -70,6 +71,12 @@ pub struct DeviceTarget {
     pub private_memory_may_lack: bool,
     /// Whether the device's compiler crashes on functions without a name.
     pub unnamed_functions_crash: bool,
+    /// Whether the device's compiler has atomic functions on generic pointers for modules of OpenCL
+    /// C++ only.
+    pub generic_atomics_are_cpp: bool,
+    /// Whether the device's compiler crashes on modules that ask for the address space of a generic
+    /// pointer (`to_global`). Such modules get no generic pointers.
+    pub casts_from_generic_crash: bool,
 }
 
 impl Default for DeviceTarget {
@@ -92,6 +99,8 @@ impl Default for DeviceTarget {
             barriers_in_calls_crash: false,
             private_memory_may_lack: false,
             unnamed_functions_crash: false,
+            generic_atomics_are_cpp: false,
+            casts_from_generic_crash: false,
         }
     }
 }
@@ -152,7 +161,9 @@ pub fn legalize_with(
     let is_generic = |module: &Module| {
         capabilities::declared(module).any(|capability| capability == Capability::GenericPointer as u32)
     };
-    let module = match !target.aspects.contains(Aspects::GENERIC_POINTER) && is_generic(&module) {
+    let crashes = target.casts_from_generic_crash && generic_atomics::asks_for_spaces(&module);
+    let resolves = crashes || !target.aspects.contains(Aspects::GENERIC_POINTER);
+    let module = match resolves && is_generic(&module) {
         true => {
             check::check(&module)?;
             generic_pointers::resolve(&module).map_err(|error| match error {
@@ -175,6 +186,8 @@ pub fn legalize_with(
     let module = kept.unwrap_or(module);
     let named = if target.unnamed_functions_crash { function_names::complete(&module)? } else { None };
     let module = named.unwrap_or(module);
+    let cpp = if target.generic_atomics_are_cpp { generic_atomics::as_cpp(&module)? } else { None };
+    let module = cpp.unwrap_or(module);
     // Lowering reads operands by their places: what it gets must be sound.
     check::check(&module)?;
     let lowered = version::lower(&module, target.spirv_version).map_err(|error| match error {

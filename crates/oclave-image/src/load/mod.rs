@@ -3,6 +3,7 @@
 pub(crate) mod block_order;
 mod dead_ends;
 mod function_names;
+mod generic_atomics;
 pub(crate) mod generic_pointers;
 pub(crate) mod global_access;
 pub(crate) mod global_decorations;
