@@ -4,7 +4,7 @@
 
 mod common;
 
-use oclave::{Queue, UsmSlice, bytemuck::Pod, usm};
+use oclave::{Command, Graph, Queue, ReplayStrategy, UsmSlice, bytemuck::Pod, usm};
 
 mod kernels {
     oclave::include_kernels!("tests");
@@ -87,4 +87,36 @@ fn saturated_reversed_and_selected_values_are_right() {
     };
     let expected: Vec<f32> = lanes.chunks_exact(6).flat_map(nearer).collect();
     assert_eq!(queue.read(&out).unwrap(), expected);
+}
+
+/// Intel's compiler crashed on each of its loops (Q26), in launches and in interpreter modules.
+#[test]
+fn functions_of_values_that_depend_on_the_path() {
+    let Some(queue) = queue() else { return };
+    let (a, b, n) = (150_usize, 77_u32, 200_usize);
+    let words: Vec<u32> = (0..n as u32).map(|i| i.wrapping_mul(2_654_435_761) >> (i % 24)).collect();
+    let squares: Vec<f32> = (0..n).map(|i| ((i % 12) * (i % 12)) as f32).collect();
+    let (input, floats) = (upload(&queue, &words), upload(&queue, &squares));
+    let out = upload(&queue, &[0_u32; 6]);
+    let values = || (0..n).map(|i| if i < a { words[i] } else { b });
+    let sum = |function: fn(u32) -> u32| values().map(function).fold(0, u32::wrapping_add);
+    let roots: usize = (0..n).map(|i| if i < a { i % 12 } else { 3 }).sum();
+    let expected = [
+        sum(|r| r.rotate_left(9)),
+        sum(|r| r.min(1000)),
+        sum(u32::count_ones),
+        sum(|r| r.min(255)),
+        roots as u32,
+        values().min().unwrap().min(5000),
+    ];
+    let call = || kernel::joined(&out, &input, &floats, a as u32, b, n as u32);
+    queue.single_task(call()).unwrap();
+    assert_eq!(queue.read(&out).unwrap(), expected);
+
+    queue.fill(&out, 0).unwrap();
+    let graph = Graph::from_queue(&queue);
+    graph.add(Command::single_task(call())).unwrap();
+    let finalizer = graph.finalizer().strategy(ReplayStrategy::Interpreter).wait_for_interpreter();
+    queue.submit_graph(&finalizer.finalize().unwrap()).unwrap();
+    assert_eq!(queue.read(&out).unwrap(), expected, "in a graph");
 }

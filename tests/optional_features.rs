@@ -197,7 +197,7 @@ fn generic_pointers_in_memory_are_followed() {
     }
 }
 
-/// Intel's compiler has no atomic functions for them under the names that it calls (Q23), and the
+/// Intel's compiler has no atomic functions for them under the names that it calls (Q24), and the
 /// other kernels of the module did not build, either.
 #[test]
 fn atomics_take_generic_pointers() {
@@ -211,7 +211,7 @@ fn atomics_take_generic_pointers() {
     }
 }
 
-/// PoCL 7.1 crashed (Q24). Where all memory is one address space to a driver, it may say that every
+/// PoCL 7.1 crashed (Q25). Where all memory is one address space to a driver, it may say that every
 /// cast is possible.
 #[test]
 fn address_spaces_of_generic_pointers_are_found() {

@@ -61,3 +61,40 @@ kernel void wholes(global float *out, global const float *in)
     float3 c = a.x > b.y ? a : b;
     vstore3(c, i, out);
 }
+
+/// Built-in functions of values that depend on the path, in loops of one work-item. `out` has 8 words.
+kernel void joined(global uint *out, global const uint *in, global const float *floats, uint a, uint b, uint n)
+{
+    uint sums[7] = {0};
+    float roots = 0;
+    for (uint i = 0; i < n; i++) {
+        uint r = i < a ? in[i] : b;
+        sums[0] += rotate(r, 9u);
+    }
+    for (uint i = 0; i < n; i++) {
+        uint r = i < a ? in[i] : b;
+        sums[1] += min(r, 1000u);
+    }
+    for (uint i = 0; i < n; i++) {
+        uint r = i < a ? in[i] : b;
+        sums[2] += popcount(r);
+    }
+    for (uint i = 0; i < n; i++) {
+        uint r = i < a ? in[i] : b;
+        sums[3] += convert_uchar_sat(r);
+    }
+    for (uint i = 0; i < n; i++) {
+        float r = i < a ? floats[i] : 9.0f;
+        roots += sqrt(r);
+    }
+    uint least = 5000;
+    for (uint i = 0; i < n; i++) {
+        uint m = b == n ? 7 : least;
+        uint r = i < a ? in[i] : b;
+        least = min(m, r);
+    }
+    for (int k = 0; k < 4; k++)
+        out[k] = sums[k];
+    out[4] = (uint)roots;
+    out[5] = least;
+}

@@ -166,16 +166,27 @@ pub(crate) struct Quirks {
     /// `LLVMAddFunction` gets a null pointer for the name. 26.1.6 takes such functions. Modules of
     /// the interpreter have some. So functions get names (`function_names` of `oclave_image`).
     pub(crate) unnamed_functions_crash: bool,
-    /// **Q23. Intel's CPU runtime 2026.2.** A program with an atomic instruction on a generic
+    /// **Q24. Intel's CPU runtime 2026.2.** A program with an atomic instruction on a generic
     /// pointer does not build, with none of its kernels ("JIT session error: Symbols not found:
     /// `_Z10atomic_addPU3AS4Vii`"). It builds where the module's `OpSource` is OpenCL C++ 1.0:
     /// then the reader calls the atomic functions of OpenCL 2.0. So such modules say that.
     pub(crate) generic_atomics_are_cpp: bool,
-    /// **Q24. PoCL 7.1 on CPUs.** `to_global`, `to_local` and `to_private`
+    /// **Q25. PoCL 7.1 on CPUs.** `to_global`, `to_local` and `to_private`
     /// (`OpGenericCastToPtrExplicit`) end the process with SIGSEGV in `clBuildProgram`. PoCL 6.0
     /// takes them. So modules with them get pointers to concrete address spaces (decisions 92 and
     /// 95). What cannot be resolved is an error.
     pub(crate) casts_from_generic_crash: bool,
+    /// **Q26. Intel's CPU runtime 2026.2.** Its vectoriser of loops crashes the process (`vplan-vec`, or
+    /// `adce` after it) on a built-in function of a value that depends on the path, and on one under a
+    /// condition that the loop does not change:
+    /// `for (uint i = 0; i < n; i++) { uint r = i < a ? in[i] : b; s += rotate(r, 9u); }`, also from
+    /// source. `min`, `sqrt`, `popcount` and saturating conversions crash as well. Kernels whose
+    /// work-items are vectorised do not show it. Loops of interpreter modules over work-items do.
+    /// Such loops are kept from being vectorised (`scalar_loops` of `oclave_image`).
+    ///
+    /// Left as it is: such a loop in a kernel that asks for its work-item, and runs the loop in one of
+    /// them only (`if (get_local_id(0) == 0) for …`), crashes, too.
+    pub(crate) vectorised_loops_crash: bool,
 }
 
 impl Quirks {
@@ -212,6 +223,7 @@ impl Quirks {
             image_buffers_crash: is_pocl_before_7(device),
             recorded_samplers_crash: is_pocl(device),
             generic_atomics_are_cpp: is_intel_cpu_runtime(device),
+            vectorised_loops_crash: is_intel_cpu_runtime(device),
             casts_from_generic_crash: is_pocl_on_cpu && !is_pocl_before_7(device),
             one_barrier: is_pocl_on_cpu && is_pocl_before_7(device),
             slow_command_buffers: is_intel_cpu_runtime(device) || is_pocl(device),

@@ -10,8 +10,10 @@ use crate::load::generic_atomics;
 use crate::load::generic_pointers;
 use crate::load::global_decorations;
 use crate::load::inline_hints;
+
 use crate::load::multiply_add;
 use crate::load::private_addresses;
+use crate::load::scalar_loops;
 use crate::load::vector_components;
 use crate::load::version;
 use crate::load::work_item_loops::{ImplicitBarriers, keep_apart, kernels_with_tangled_barriers, steer};
@@ -77,6 +79,8 @@ pub struct DeviceTarget {
     /// Whether the device's compiler crashes on modules that ask for the address space of a generic
     /// pointer (`to_global`). Such modules get no generic pointers.
     pub casts_from_generic_crash: bool,
+    /// Whether the device's compiler crashes when it vectorises certain loops with built-in functions.
+    pub vectorised_loops_crash: bool,
 }
 
 impl Default for DeviceTarget {
@@ -101,6 +105,7 @@ impl Default for DeviceTarget {
             unnamed_functions_crash: false,
             generic_atomics_are_cpp: false,
             casts_from_generic_crash: false,
+            vectorised_loops_crash: false,
         }
     }
 }
@@ -188,6 +193,8 @@ pub fn legalize_with(
     let module = named.unwrap_or(module);
     let cpp = if target.generic_atomics_are_cpp { generic_atomics::as_cpp(&module)? } else { None };
     let module = cpp.unwrap_or(module);
+    let scalar = if target.vectorised_loops_crash { scalar_loops::keep(&module)? } else { None };
+    let module = scalar.unwrap_or(module);
     // Lowering reads operands by their places: what it gets must be sound.
     check::check(&module)?;
     let lowered = version::lower(&module, target.spirv_version).map_err(|error| match error {

@@ -11,10 +11,12 @@ pub(crate) mod hidden_argument;
 mod inline;
 mod inline_hints;
 mod interleaved;
+
 pub(crate) mod legalize;
 pub(crate) mod multiply_add;
 mod one_barrier;
 mod private_addresses;
+mod scalar_loops;
 mod select;
 pub(crate) mod specialize;
 pub(crate) mod vector_components;
