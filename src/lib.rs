@@ -95,7 +95,7 @@
 //! # Features
 //! - `compiler`: `KernelBundle::from_source` compiles OpenCL C while the program runs, with the
 //!   clang and llvm-spirv of that machine.
-//! - `image`: [`images::Image`](Image) from and to the buffers of the crate
+//! - `image`: [`Image`] from and to the buffers of the crate
 //!   [`image`](https://docs.rs/image). A release that needs another minor version of it is a major
 //!   release.
 //! - `opencl3`: `From` and `TryFrom` between the objects of this library and of the crate
