@@ -18,6 +18,7 @@ const OP_EXPECT: u32 = 5631;
 const OP_LOOP_CONTROL: u32 = 5887;
 /// `OpAliasDomainDeclINTEL`, `OpAliasScopeDeclINTEL`, `OpAliasScopeListDeclINTEL`.
 const OP_ALIAS: std::ops::RangeInclusive<u32> = 5911..=5913;
+const ALIGNED_BIT: u32 = 2;
 const ALIAS_SCOPE_BIT: u32 = 0x10000;
 const NO_ALIAS_BIT: u32 = 0x20000;
 const OPT_NONE_BIT: u32 = 0x10000;
@@ -185,6 +186,9 @@ impl Plan {
         if let Some((op, operands)) = self.unhinted(instruction) {
             return new.replace(instruction, op, &operands);
         }
+        if let Some(operands) = with_alignment(instruction) {
+            return new.replace(instruction, instruction.op().unwrap_or(Op::Nop), &operands);
+        }
         if expected.is_empty() {
             return new.copy(instruction);
         }
@@ -234,6 +238,22 @@ impl Plan {
             _ => None,
         }
     }
+}
+
+/// The operands of an access that is aligned to zero bytes, with an alignment of one. LLVM aligns an
+/// access by way of a null pointer to 2³² bytes, and translators cut that to 32 bits.
+fn with_alignment(instruction: &Instruction<'_>) -> Option<Vec<u32>> {
+    let mask = match instruction.op()? {
+        Op::Load => 3,
+        Op::Store => 2,
+        _ => return None,
+    };
+    let mut operands = instruction.words.get(1..)?.to_vec();
+    match operands.get_mut(mask..)? {
+        [mask, alignment @ 0, ..] if *mask & ALIGNED_BIT != 0 => *alignment = 1,
+        _ => return None,
+    }
+    Some(operands)
 }
 
 /// Module-scope variables of storage class Function that nothing refers to but names, decorations
