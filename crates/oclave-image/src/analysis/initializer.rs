@@ -84,7 +84,7 @@ impl Evaluation<'_, '_> {
                 Err("it holds the address of a function, which only the device knows".to_owned())
             }
             Some(Op::Variable | Op::SpecConstantOp) => {
-                if let Some(number) = self.number_as_pointer(&instruction) {
+                if let Some(number) = self.number_as_pointer(&instruction, 0) {
                     let size = self.types.pointer_bytes() as usize;
                     return put(out, at, number.to_le_bytes().get(..size).unwrap_or_default());
                 }
@@ -100,13 +100,16 @@ impl Evaluation<'_, '_> {
         }
     }
 
-    /// The number that a constant pointer is made of: what stands for the address of a table of
-    /// virtual functions.
-    fn number_as_pointer(&self, instruction: &Instruction<'_>) -> Option<u64> {
-        match *instruction.operands() {
-            [op, number] if instruction.is(Op::SpecConstantOp) && op == Op::ConvertUToPtr as u32 => {
-                self.definitions.int_constant(number)
-            }
+    /// The number that a constant pointer is made of, perhaps cast to another type: what stands for
+    /// the address of a table of virtual functions.
+    fn number_as_pointer(&self, instruction: &Instruction<'_>, depth: u32) -> Option<u64> {
+        let &[op, from] = instruction.operands() else { return None };
+        if !instruction.is(Op::SpecConstantOp) || depth > MAX_DEPTH {
+            return None;
+        }
+        match Op::from_u32(op)? {
+            Op::ConvertUToPtr => self.definitions.int_constant(from),
+            Op::Bitcast => self.number_as_pointer(&self.definitions.instruction(from)?, depth + 1),
             _ => None,
         }
     }
