@@ -39,7 +39,8 @@ fn main() {
     assert_eq!(sets.len(), 8);
     let known: Vec<&VirtualFunctions> = all.iter().collect();
     let callers = images.iter().find(|image| image.kernel("call_steps").is_some()).unwrap();
-    let program = VirtualProgram { kernels: callers, sets: &sets, known: &known, report_faults: false };
+    let program =
+        VirtualProgram { kernels: callers, sets: &sets, own_sets: 0, known: &known, report_faults: false };
 
     let raw = Raw::new(device.name(), false);
     let (mut link, mut compile, mut first, mut second) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());

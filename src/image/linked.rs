@@ -37,7 +37,9 @@ pub(crate) fn link(
 ) -> Result<LoadedImage> {
     // Programs that were compiled once for both sides have set images for each.
     let known: Vec<_> = known.into_iter().filter(|image| image.serves(device.side)).collect();
-    let sets = select(kernels, &known, device)?;
+    let mut sets = select(kernels, &known, device)?;
+    // Stable. Of two functions of one name, a program calls its own.
+    sets.sort_by_key(|set| !set.is_of_program_of(kernels));
     let linked = LinkedImages { kernels: Arc::clone(kernels), sets, known, report_faults };
     let hash = linked.hash()?;
     LoadedImage::linked(linked, hash)
@@ -122,6 +124,7 @@ impl LinkedImages {
         let program = VirtualProgram {
             kernels: self.kernels.image(),
             sets: &sets,
+            own_sets: self.sets.iter().take_while(|set| set.is_of_program_of(&self.kernels)).count(),
             known: &known,
             report_faults: self.report_faults,
         };
@@ -158,8 +161,7 @@ impl LinkedImages {
     /// The error for a function of two bodies, which names more than images: these are often called
     /// alike in two bundles.
     fn conflict(&self) -> Option<Error> {
-        let conflicts = self.with(|program| program.conflicts()).ok()?;
-        let conflict = conflicts.first()?;
+        let conflict = self.with(|program| program.conflict()).ok()??;
         let [first, other] = conflict.images.map(|at| self.sets.get(at));
         let what = format!(
             "virtual function `{}` has one body in {} and another in {}",

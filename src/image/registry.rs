@@ -85,6 +85,11 @@ impl LoadedImage {
         &self.image.name
     }
 
+    /// Whether both images are embedded in one program.
+    pub(crate) fn is_of_program_of(&self, other: &Self) -> bool {
+        self.table.is_some() && self.table == other.table
+    }
+
     /// The image and where it comes from, for messages.
     pub(crate) fn place(&self) -> String {
         match self.table {

@@ -110,7 +110,7 @@ fn two_bodies_of_one_function_are_an_error_that_names_both_bundles() {
 fn images_of_two_bodies_do_not_link() {
     let kernels = kernels(&["sum"]);
     let link = |sets: &[&DeviceImage]| {
-        VirtualProgram { kernels: &kernels, sets, known: &[], report_faults: false }.link()
+        VirtualProgram { kernels: &kernels, sets, own_sets: 0, known: &[], report_faults: false }.link()
     };
     link(&[&sum()]).unwrap();
     let text = link(&[&sum(), &other_sum()]).unwrap_err().to_string();

@@ -84,7 +84,7 @@ fn link(sets: &[&DeviceImage], report_faults: bool) -> Result<DeviceImage, Image
     let all: Vec<VirtualFunctions> =
         [&kernels].into_iter().chain(sets.iter().copied()).map(|i| i.virtual_functions().unwrap()).collect();
     let known: Vec<&VirtualFunctions> = all.iter().collect();
-    VirtualProgram { kernels: &kernels, sets, known: &known, report_faults }.link()
+    VirtualProgram { kernels: &kernels, sets, own_sets: 0, known: &known, report_faults }.link()
 }
 
 /// The linked module, valid as it is and as devices get it.
@@ -147,7 +147,8 @@ fn only_calls_that_do_not_know_their_slot_take_codes_of_functions() {
     let kernels = kernels();
     let known = [&kernels, &set].map(|image| image.virtual_functions().unwrap());
     let known: Vec<&VirtualFunctions> = known.iter().collect();
-    let program = VirtualProgram { kernels: &kernels, sets: &[&set], known: &known, report_faults: true };
+    let program =
+        VirtualProgram { kernels: &kernels, sets: &[&set], own_sets: 0, known: &known, report_faults: true };
     let plan = program.plan().unwrap();
     assert_eq!(plan.codes_of(&any.name), Some(5));
     assert_eq!(plan.codes_of(&dispatcher(APPLY, 0).name), Some(3));

@@ -63,7 +63,7 @@ pub fn ahead_of_time(
             }
         }
         if !lacks {
-            let program = VirtualProgram { kernels, sets: &sets, known: &known, report_faults };
+            let program = VirtualProgram { kernels, sets: &sets, own_sets: 0, known: &known, report_faults };
             chosen.push(program.link()?);
         }
     }

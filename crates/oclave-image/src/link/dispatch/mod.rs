@@ -26,9 +26,12 @@ use generate::Form;
 pub struct VirtualProgram<'a> {
     /// The image with the kernels.
     pub kernels: &'a DeviceImage,
-    /// Images of the sets that are called. Where several provide one function, its body must be the
-    /// same in all of them.
+    /// Images of the sets that are called. Where several provide one function, the first does, and
+    /// its body must be the same in all of them.
     pub sets: &'a [&'a DeviceImage],
+    /// How many of the first sets come from the program of the kernels. What they provide may have
+    /// another body elsewhere: each program calls its own.
+    pub own_sets: usize,
     /// What all images say that there are: their slots and offsets count, linked or not.
     pub known: &'a [&'a VirtualFunctions],
     /// Whether a call that reaches no function is noted in [`VIRTUAL_FAULT`].
@@ -45,12 +48,14 @@ impl VirtualProgram<'_> {
         DispatchPlan::new(&self.kernels.virtual_functions()?, &self.described()?, self.known)
     }
 
-    /// Functions that several of the sets provide with different bodies. They do not link.
+    /// A function that several of the sets provide with different bodies, and the program of the
+    /// kernels does not: the sets do not link.
     ///
     /// # Errors
     /// Those of [`DeviceImage::virtual_functions`], and for images whose words are no module.
-    pub fn conflicts(&self) -> Result<Vec<BodyConflict>> {
-        bodies::conflicts(self.sets, &self.described()?)
+    pub fn conflict(&self) -> Result<Option<BodyConflict>> {
+        let all = bodies::conflicts(self.sets, &self.described()?)?;
+        Ok(all.into_iter().find(|conflict| conflict.images.iter().all(|&image| image >= self.own_sets)))
     }
 
     fn described(&self) -> Result<Vec<(&str, VirtualFunctions)>> {
@@ -100,9 +105,9 @@ impl VirtualProgram<'_> {
     ///
     /// # Errors
     /// As [`VirtualProgram::plan`], [`VirtualProgram::describe`] and [`link_modules`], and
-    /// [`ImageError::Link`] for [`VirtualProgram::conflicts`].
+    /// [`ImageError::Link`] for a [`VirtualProgram::conflict`].
     pub fn link(&self) -> Result<DeviceImage> {
-        if let Some(BodyConflict { function, images }) = self.conflicts()?.first() {
+        if let Some(BodyConflict { function, images }) = self.conflict()? {
             let [first, other] = images.map(|at| self.sets.get(at).map_or("", |set| &*set.name));
             return Err(ImageError::Link(format!(
                 "virtual function `{function}` has one body in image `{first}` and another in image `{other}`"
