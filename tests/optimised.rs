@@ -4,7 +4,7 @@
 
 mod common;
 
-use oclave::{Command, Graph, Queue, ReplayStrategy, UsmSlice, bytemuck::Pod, usm};
+use oclave::{Command, Graph, NdRange, Queue, ReplayStrategy, UsmSlice, bytemuck::Pod, usm};
 
 mod kernels {
     oclave::include_kernels!("tests");
@@ -119,4 +119,22 @@ fn functions_of_values_that_depend_on_the_path() {
     let finalizer = graph.finalizer().strategy(ReplayStrategy::Interpreter).wait_for_interpreter();
     queue.submit_graph(&finalizer.finalize().unwrap()).unwrap();
     assert_eq!(queue.read(&out).unwrap(), expected, "in a graph");
+}
+
+/// Intel's vectoriser is wrong here, unless the pass for quirk Q26 helps.
+#[test]
+fn loops_inside_loops_in_groups_of_every_size() {
+    let Some(queue) = queue() else { return };
+    for group in [1, 8, 16, 24] {
+        let out = upload(&queue, &vec![0_u32; 2 * group]);
+        for (a, b) in [(0, 3), (1, 2), (2, 4), (18, 4), (18, 5)] {
+            queue.parallel_for(NdRange::new(2 * group, group), kernel::rounds(&out, a, b)).unwrap();
+            let value = |id: u32| match (a, b) {
+                (1.., 2 | 4) => 9 + a as u32 - 1,
+                _ => id + b as u32 - 1,
+            };
+            let expected: Vec<u32> = (0..2).flat_map(|_| (0..group as u32).map(value)).collect();
+            assert_eq!(queue.read(&out).unwrap(), expected, "{a} and {b} in groups of {group}");
+        }
+    }
 }

@@ -98,3 +98,16 @@ kernel void joined(global uint *out, global const uint *in, global const float *
     out[4] = (uint)roots;
     out[5] = least;
 }
+
+// A loop inside a loop, by whose counter it decides: right for every size of work-groups.
+kernel void rounds(global uint *out, int a, int b)
+{
+    uint id = get_local_id(0), v = 9;
+    for (int i = 0; i < b; i++) {
+        v = id + i;
+        for (int j = 0; j < a; j++)
+            if (i & 1)
+                v = 9 + j;
+    }
+    out[get_global_id(0)] = v;
+}

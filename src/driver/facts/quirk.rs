@@ -186,6 +186,11 @@ pub(crate) struct Quirks {
     ///
     /// Left as it is: such a loop in a kernel that asks for its work-item, and runs the loop in one of
     /// them only (`if (get_local_id(0) == 0) for …`), crashes, too.
+    ///
+    /// Its vectoriser of work-items is wrong in loops with loops inside, for those work-items of a
+    /// group that do not fill a vector of 16: `for (i < b) { v = id + i; for (j < a) if (i & 1) v =
+    /// 9 + j; }` takes the `i` of the next round. So is its code from source at every level but
+    /// `-cl-opt-disable`. The same pass puts a volatile access into such outer loops.
     pub(crate) vectorised_loops_crash: bool,
 }
 

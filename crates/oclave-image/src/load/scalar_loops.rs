@@ -1,4 +1,4 @@
-//! Loops that Intel's CPU runtime must not vectorise.
+//! Loops that Intel's CPU runtime must not vectorise, or vectorises wrongly.
 //!
 //! Its vectoriser of loops crashes, or leaves a module on which a later pass crashes, where a loop
 //! calls a built-in function with a value of which the path decides (`s += rotate(i < a ? p[i] : b,
@@ -8,6 +8,11 @@
 //! Kernels whose work-items are vectorised do not crash, and would lose that. So this is for code
 //! that a kernel reaches which does not ask for its work-item. Those of interpreter modules are among
 //! them, which run work-items in loops.
+//!
+//! Its vectoriser of work-items is wrong in loops that have loops inside, for the work-items that do
+//! not fill a vector: `for (i < b) { v = id + i; for (j < a) if (i & 1) v = 9 + j; }` takes the `i`
+//! of the next round. A volatile access in the outer loop keeps it right, and costs nothing that
+//! could be measured.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -24,14 +29,17 @@ const VOLATILE: u32 = 1;
 /// As [`Rewriter::finish`].
 pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
     let facts = Facts::new(module);
-    if facts.calls.is_empty() {
-        return Ok(None);
-    }
     let reached = facts.reached_without_items(module);
+    let blocks = |flow: &Flow<'_>| {
+        let mut blocks = outer_loops(flow);
+        if reached.contains(&flow.function) {
+            blocks.extend(facts.blocks(flow));
+        }
+        blocks
+    };
     let found: HashMap<u32, BTreeSet<u32>> = Flow::of_functions(module)
         .iter()
-        .filter(|flow| reached.contains(&flow.function))
-        .map(|flow| (flow.function, facts.blocks(flow)))
+        .map(|flow| (flow.function, blocks(flow)))
         .filter(|(_, blocks)| !blocks.is_empty())
         .collect();
     if found.is_empty() {
@@ -71,6 +79,15 @@ pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
         new.copy(&instruction);
     }
     new.finish().map(Some)
+}
+
+/// The headers of loops that have other loops inside.
+fn outer_loops(flow: &Flow<'_>) -> BTreeSet<u32> {
+    let is_outer = |of: &&Loop| {
+        flow.loops.iter().any(|inner| inner.header != of.header && of.blocks.contains(&inner.header))
+    };
+    let label = |of: &Loop| flow.blocks.get(of.header).map(|block| block.label);
+    flow.loops.iter().filter(is_outer).filter_map(label).collect()
 }
 
 /// What a module defines and calls.
