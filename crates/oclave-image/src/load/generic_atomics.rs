@@ -40,7 +40,8 @@ pub(crate) fn as_cpp(module: &Module) -> Result<Option<Module>> {
     new.finish().map(Some)
 }
 
-fn is_atomic(op: Op) -> bool {
+/// Whether an instruction is an atomic access to memory.
+pub(crate) fn is_atomic(op: Op) -> bool {
     (Op::AtomicLoad as u32..=Op::AtomicXor as u32).contains(&(op as u32))
         || matches!(
             op,

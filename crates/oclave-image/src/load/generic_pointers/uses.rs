@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use super::infer::{Clone, is_generic};
+use crate::load::generic_atomics::is_atomic;
 use crate::spirv::{Definitions, Instruction, Op, Role, StorageClass, TypeTable};
 
 /// The class of a value that is such an integer.
@@ -130,14 +131,5 @@ impl View<'_, '_> {
 
 /// Whether an instruction does to what a pointer leads to what it does in any address space.
 fn follows(op: Op) -> bool {
-    matches!(op, Op::Load | Op::CopyMemory | Op::CopyMemorySized | Op::ExtInst)
-        || (Op::AtomicLoad as u32..=Op::AtomicXor as u32).contains(&(op as u32))
-        || matches!(
-            op,
-            Op::AtomicFlagTestAndSet
-                | Op::AtomicFlagClear
-                | Op::AtomicFAddEXT
-                | Op::AtomicFMinEXT
-                | Op::AtomicFMaxEXT
-        )
+    matches!(op, Op::Load | Op::CopyMemory | Op::CopyMemorySized | Op::ExtInst) || is_atomic(op)
 }
