@@ -34,9 +34,10 @@ pub(crate) fn is_kernel_language(language: u32) -> bool {
 /// It always drops `UserSemantic` decorations and unused module-scope variables of storage class
 /// Function. `llvm-spirv` leaves the strings of annotations in such variables, and drivers crash on
 /// them. It also drops `OpSource` of languages that drivers do not know, attributes of pointers on
-/// images and the like, and repeated decorations, which rusticl refuses. A capability that is not taken goes with its extension, decorations,
-/// execution modes, mask bits and instructions. A capability that means more than a hint is never
-/// touched.
+/// images and the like, and repeated decorations, which rusticl refuses.
+///
+/// A capability that is not taken goes with its extension, decorations, execution modes, mask bits
+/// and instructions. A capability that means more than a hint is never touched.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].
@@ -183,11 +184,8 @@ impl Plan {
         if dropped {
             return;
         }
-        if let Some((op, operands)) = self.unhinted(instruction) {
+        if let Some((op, operands)) = self.unhinted(instruction).or_else(|| with_alignment(instruction)) {
             return new.replace(instruction, op, &operands);
-        }
-        if let Some(operands) = with_alignment(instruction) {
-            return new.replace(instruction, instruction.op().unwrap_or(Op::Nop), &operands);
         }
         if expected.is_empty() {
             return new.copy(instruction);
@@ -242,18 +240,20 @@ impl Plan {
 
 /// The operands of an access that is aligned to zero bytes, with an alignment of one. LLVM aligns an
 /// access by way of a null pointer to 2³² bytes, and translators cut that to 32 bits.
-fn with_alignment(instruction: &Instruction<'_>) -> Option<Vec<u32>> {
-    let mask = match instruction.op()? {
+fn with_alignment(instruction: &Instruction<'_>) -> Option<(Op, Vec<u32>)> {
+    let op = instruction.op()?;
+    let mask = match op {
         Op::Load => 3,
         Op::Store => 2,
         _ => return None,
     };
-    let mut operands = instruction.words.get(1..)?.to_vec();
-    match operands.get_mut(mask..)? {
-        [mask, alignment @ 0, ..] if *mask & ALIGNED_BIT != 0 => *alignment = 1,
-        _ => return None,
-    }
-    Some(operands)
+    let all = instruction.words.get(1..)?;
+    let &[bits, 0, ..] = all.get(mask..)? else { return None };
+    (bits & ALIGNED_BIT != 0).then(|| {
+        let mut operands = all.to_vec();
+        operands.splice(mask + 1..mask + 2, [1]);
+        (op, operands)
+    })
 }
 
 /// Module-scope variables of storage class Function that nothing refers to but names, decorations
