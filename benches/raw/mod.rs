@@ -143,9 +143,10 @@ impl Raw {
             let mut ids = [null_mut(); 16];
             let mut count = 0;
             check(platforms(16, ids.as_mut_ptr(), &mut count));
+            let svm = has_svm();
             for platform in &ids[..count as usize] {
                 let cl = Functions::load(|name| {
-                    let name = if has_svm() { of_svm(name) } else { name };
+                    let name = if svm { of_svm(name) } else { name };
                     let core = symbol(name);
                     if core.is_null() { extension(*platform, name.as_ptr()) } else { core }
                 });
