@@ -176,21 +176,21 @@ pub(crate) struct Quirks {
     /// takes them. So modules with them get pointers to concrete address spaces (decisions 92 and
     /// 95). What cannot be resolved is an error.
     pub(crate) casts_from_generic_crash: bool,
-    /// **Q26. Intel's CPU runtime 2026.2.** Its vectoriser of loops crashes the process (`vplan-vec`, or
-    /// `adce` after it) on a built-in function of a value that depends on the path, and on one under a
-    /// condition that the loop does not change:
-    /// `for (uint i = 0; i < n; i++) { uint r = i < a ? in[i] : b; s += rotate(r, 9u); }`, also from
-    /// source. `min`, `sqrt`, `popcount` and saturating conversions crash as well. Kernels whose
+    /// **Q26. Intel's CPU runtime 2026.2.** Its vectoriser of loops crashes the process, in
+    /// `vplan-vec` or in `adce` after it. Two kinds of calls of built-in functions do that: with a
+    /// value that depends on the path, and under a condition that the loop does not change. From
+    /// source, this does:
+    /// `for (uint i = 0; i < n; i++) { uint r = i < a ? in[i] : b; s += rotate(r, 9u); }`. `min`, `sqrt`, `popcount` and saturating conversions crash as well. Kernels whose
     /// work-items are vectorised do not show it. Loops of interpreter modules over work-items do.
     /// Such loops are kept from being vectorised (`scalar_loops` of `oclave_image`).
     ///
     /// Left as it is: such a loop in a kernel that asks for its work-item, and runs the loop in one of
     /// them only (`if (get_local_id(0) == 0) for …`), crashes, too.
     ///
-    /// Its vectoriser of work-items is wrong in loops with loops inside, for those work-items of a
-    /// group that do not fill a vector of 16: `for (i < b) { v = id + i; for (j < a) if (i & 1) v =
-    /// 9 + j; }` takes the `i` of the next round. So is its code from source at every level but
-    /// `-cl-opt-disable`. The same pass puts a volatile access into such outer loops.
+    /// Its vectoriser of work-items is wrong in loops with loops inside. The work-items of a group
+    /// that do not fill a vector of 16 get wrong values:
+    /// `for (i < b) { v = id + i; for (j < a) if (i & 1) v = 9 + j; }` takes the `i` of the next
+    /// round. From source, only `-cl-opt-disable` is right. The same pass puts a volatile access into such outer loops.
     pub(crate) vectorised_loops_crash: bool,
 }
 

@@ -1,7 +1,6 @@
 //! Passes that run when a program is built: markers, device globals, images, signatures.
 
 pub(crate) mod class_globals;
-
 pub(crate) mod device_globals;
 pub(crate) mod if_device;
 pub(crate) mod markers;

@@ -1,17 +1,17 @@
 //! Loops that Intel's CPU runtime must not vectorise, or vectorises wrongly.
 //!
-//! Its vectoriser of loops crashes, or leaves a module on which a later pass crashes, where a loop
-//! calls a built-in function with a value of which the path decides (`s += rotate(i < a ? p[i] : b,
-//! 9)`), or under a condition that the loop does not change (`v = (b == a ? rotate(b, i) : v) + 1`).
-//! A volatile access keeps a loop from being vectorised, so each block with such a call gets one.
+//! Its vectoriser of loops crashes, or leaves a module on which a later pass crashes. It does so
+//! where a loop calls a built-in function with a value that depends on the path (`s += rotate(i < a
+//! ? p[i] : b, 9)`). A call under a condition that the loop does not change (`v = (b == a ?
+//! rotate(b, i) : v) + 1`) does it, too. A volatile access keeps a loop from being vectorised, so each block with such a call gets one.
 //!
 //! Kernels whose work-items are vectorised do not crash, and would lose that. So this is for code
 //! that a kernel reaches which does not ask for its work-item. Those of interpreter modules are among
 //! them, which run work-items in loops.
 //!
-//! Its vectoriser of work-items is wrong in loops that have loops inside, for the work-items that do
-//! not fill a vector: `for (i < b) { v = id + i; for (j < a) if (i & 1) v = 9 + j; }` takes the `i`
-//! of the next round. A volatile access in the outer loop keeps it right, and costs nothing that
+//! Its vectoriser of work-items is wrong in loops that have loops inside. Work-items that do not fill
+//! a vector get wrong values: `for (i < b) { v = id + i; for (j < a) if (i & 1) v = 9 + j; }` takes
+//! the `i` of the next round. A volatile access in the outer loop keeps it right, and costs nothing that
 //! could be measured.
 
 use std::collections::{BTreeSet, HashMap, HashSet};

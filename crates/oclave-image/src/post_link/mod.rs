@@ -10,7 +10,6 @@ use crate::analysis::aspects::FunctionAspects;
 use crate::analysis::declared_globals::{DeclaredGlobal, VariableFacts, declared_globals};
 use crate::analysis::references::References;
 use crate::build::class_globals;
-
 use crate::build::device_globals;
 use crate::build::if_device;
 use crate::build::markers::Markers;
