@@ -157,6 +157,7 @@ fn target(device: &Device) -> DeviceTarget {
     target.barriers_in_calls_crash = quirks.barriers_in_calls_crash; // Q21
     target.private_memory_may_lack = quirks.private_memory_may_lack; // Q22
     target.unnamed_functions_crash = quirks.unnamed_functions_crash; // Q23
+    target.integer_pointer_constants_fail = quirks.integer_pointer_constants_fail; // Q27
     target.generic_atomics_are_cpp = quirks.generic_atomics_are_cpp; // Q24
     target.casts_from_generic_crash = quirks.casts_from_generic_crash; // Q25
     target.vectorised_loops_crash = quirks.vectorised_loops_crash; // Q26

@@ -634,6 +634,61 @@ fn functions_without_a_name_get_one() {
     assert_eq!(legal.names().map(|(id, _)| id).collect::<Vec<_>>(), [20, 30, 40]);
 }
 
+/// Such a constant, a cast of it and a variable that begins with it; two kernels store them.
+#[test]
+fn constant_pointers_of_integers_become_instructions() {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let kernel = |id, stored| {
+        vec![
+            o(Op::Function, &[1, id, 0, 8]),
+            o(Op::FunctionParameter, &[6, id + 1]),
+            o(Op::Label, &[id + 2]),
+            o(Op::Store, &[id + 1, stored, 2, 8]),
+            o(Op::Return, &[]),
+            o(Op::FunctionEnd, &[]),
+        ]
+    };
+    let module = [
+        vec![
+            o(Op::Capability, &[Capability::Addresses as u32]),
+            o(Op::Capability, &[Capability::Kernel as u32]),
+            o(Op::Capability, &[Capability::Int64 as u32]),
+            o(Op::MemoryModel, &[2, 2]),
+            (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+            (Op::EntryPoint, with_string(&[6, 30], "l", &[])),
+            (Op::Name, with_string(&[12], "cast", &[])),
+            o(Op::TypeVoid, &[1]),
+            o(Op::TypeInt, &[2, 32, 0]),
+            o(Op::TypeInt, &[3, 64, 0]),
+            o(Op::TypePointer, &[4, 5, 3]),
+            o(Op::TypePointer, &[5, 5, 2]),
+            o(Op::TypePointer, &[6, 5, 5]),
+            o(Op::TypePointer, &[7, 0, 5]),
+            o(Op::TypeFunction, &[8, 1, 6]),
+            o(Op::Constant, &[3, 9, 77, 0]),
+            o(Op::SpecConstantOp, &[4, 10, Op::ConvertUToPtr as u32, 9]),
+            o(Op::SpecConstantOp, &[5, 11, Op::ConvertUToPtr as u32, 9]),
+            o(Op::SpecConstantOp, &[5, 12, Op::Bitcast as u32, 10]),
+            o(Op::Variable, &[7, 13, 0, 11]),
+        ],
+        kernel(20, 12),
+        kernel(30, 11),
+    ];
+    let module = assemble(Version::V1_0, &module.concat());
+    support::assert_valid("the module before", &module);
+    let target = DeviceTarget { integer_pointer_constants_fail: true, ..rich() };
+    let legal = Module::from_words(legalize(&image(&module), &target).unwrap()).unwrap();
+    support::assert_valid("the module without such constants", &legal);
+    let computed = |op: Op| legal.instructions().filter(|i| i.is(op)).collect::<Vec<_>>();
+    let conversions = computed(Op::ConvertUToPtr);
+    assert_eq!(conversions.iter().map(|i| i.operand(0)).collect::<Vec<_>>(), [Some(9), Some(9)]);
+    let stored: Vec<_> = computed(Op::Store).iter().map(|i| i.operand(1)).collect();
+    assert_eq!(stored, [computed(Op::Bitcast)[0].result_id(), conversions[1].result_id()]);
+    // The variable's initial value stays a constant.
+    assert_eq!(computed(Op::SpecConstantOp).iter().filter_map(|i| i.result_id()).collect::<Vec<_>>(), [11]);
+    assert_eq!(legal.names().count(), 0);
+}
+
 #[test]
 fn kernels_that_follow_pointers_are_found() {
     let o = |op, operands: &[u32]| (op, operands.to_vec());

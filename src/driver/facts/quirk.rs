@@ -192,6 +192,12 @@ pub(crate) struct Quirks {
     /// `for (i < b) { v = id + i; for (j < a) if (i & 1) v = 9 + j; }` takes the `i` of the next
     /// round. From source, only `-cl-opt-disable` is right. The same pass puts a volatile access into such outer loops.
     pub(crate) vectorised_loops_crash: bool,
+    /// **Q27. Mesa's rusticl 26.1.6.** A constant pointer that is made of an integer
+    /// (`OpSpecConstantOp ConvertUToPtr`) is refused: "No NIR equivalent", which only
+    /// `RUSTICL_DEBUG=program` shows. From LLVM 16 on, constructors of classes with virtual
+    /// functions store such constants. So functions compute them (`integer_pointers` of
+    /// `oclave_image`).
+    pub(crate) integer_pointer_constants_fail: bool,
 }
 
 impl Quirks {
@@ -225,6 +231,7 @@ impl Quirks {
             barriers_in_calls_crash: is_rusticl(device),
             private_memory_may_lack: is_rusticl(device),
             unnamed_functions_crash: is_rusticl(device),
+            integer_pointer_constants_fail: is_rusticl(device),
             image_buffers_crash: is_pocl_before_7(device),
             recorded_samplers_crash: is_pocl(device),
             generic_atomics_are_cpp: is_intel_cpu_runtime(device),

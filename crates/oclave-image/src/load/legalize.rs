@@ -10,7 +10,7 @@ use crate::load::generic_atomics;
 use crate::load::generic_pointers;
 use crate::load::global_decorations;
 use crate::load::inline_hints;
-
+use crate::load::integer_pointers;
 use crate::load::multiply_add;
 use crate::load::private_addresses;
 use crate::load::scalar_loops;
@@ -73,6 +73,8 @@ pub struct DeviceTarget {
     pub private_memory_may_lack: bool,
     /// Whether the device's compiler crashes on functions without a name.
     pub unnamed_functions_crash: bool,
+    /// Whether the device's compiler refuses constant pointers that are made of integers.
+    pub integer_pointer_constants_fail: bool,
     /// Whether the device's compiler has atomic functions on generic pointers for modules of OpenCL
     /// C++ only.
     pub generic_atomics_are_cpp: bool,
@@ -103,6 +105,7 @@ impl Default for DeviceTarget {
             barriers_in_calls_crash: false,
             private_memory_may_lack: false,
             unnamed_functions_crash: false,
+            integer_pointer_constants_fail: false,
             generic_atomics_are_cpp: false,
             casts_from_generic_crash: false,
             vectorised_loops_crash: false,
@@ -180,6 +183,9 @@ pub fn legalize_with(
         }
         false => module,
     };
+    let computed =
+        if target.integer_pointer_constants_fail { integer_pointers::compute(&module)? } else { None };
+    let module = computed.unwrap_or(module);
     let cast = if target.lanes_of_arguments_crash { vector_components::cast(&module)? } else { None };
     let module = cast.unwrap_or(module);
     let hinted = match target.barriers_in_calls_crash {

@@ -10,8 +10,8 @@ pub(crate) mod global_decorations;
 pub(crate) mod hidden_argument;
 mod inline;
 mod inline_hints;
+mod integer_pointers;
 mod interleaved;
-
 pub(crate) mod legalize;
 pub(crate) mod multiply_add;
 mod one_barrier;
