@@ -10,7 +10,7 @@ mod support;
 use std::path::Path;
 
 use oclave_image::passes::{check, strip, version, virtual_functions};
-use oclave_image::spirv::{Module, Op, Version};
+use oclave_image::spirv::{Module, Op, StorageClass, Version};
 use oclave_image::{
     DeviceImage, ImageError, PostLinkOptions, SplitMode, TranslationUnit, disassemble, post_link,
 };
@@ -50,6 +50,39 @@ fn golden(name: &str, text: &str) {
     }
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(expected == text, "{} differs; OCLAVE_BLESS=1 writes it anew. New text:\n{text}", path.display());
+}
+
+/// LLVM 19 has one type of pointers, and its translator guesses the others: `this` is a pointer to
+/// a pointer there. The offset of a virtual base lies in front of what that leads to, and no device
+/// has such a place.
+#[test]
+fn offsets_of_virtual_bases_are_asked_for_through_opaque_pointers() {
+    let images = link(fixture("virtual_bases.llvm19"), SplitMode::PerSource).unwrap();
+    let mut asked = 0;
+    for module in images.iter().map(module_of) {
+        assert_valid("an image", &module);
+        let ids = |op| module.instructions().filter(move |i| i.is(op)).filter_map(|i| i.result_id());
+        let variables: Vec<u32> = ids(Op::Variable).collect();
+        let offsets: Vec<u32> =
+            module.names().filter(|(_, name)| name == "__vfo_i64").map(|(id, _)| id).collect();
+        let integer = |id: u32| module.instructions().any(|i| i.result_id() == Some(id) && i.is(Op::TypeInt));
+        for instruction in module.instructions() {
+            let operand = instruction.operand(0);
+            asked += usize::from(
+                instruction.is(Op::FunctionCall) && operand.is_some_and(|id| offsets.contains(&id)),
+            );
+            let Some((of, pointer)) = instruction.result_type().zip(operand) else { continue };
+            if instruction.is(Op::Load) && integer(of) {
+                let ty =
+                    module.instructions().find(|i| i.result_id() == Some(pointer)).unwrap().result_type();
+                let class =
+                    module.instructions().find(|i| i.result_id() == ty).and_then(|i| i.operand(0)).unwrap();
+                let is_private = class == StorageClass::Function as u32;
+                assert!(!is_private || variables.contains(&pointer), "a load at word {}", instruction.at);
+            }
+        }
+    }
+    assert_eq!(asked, 16);
 }
 
 #[test]

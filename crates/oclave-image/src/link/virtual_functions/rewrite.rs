@@ -10,8 +10,8 @@ use super::types::{CodeType, CodeTypes, is_of_vtables};
 use super::vtables::{Names, Vtables};
 use crate::build::markers::is_user_semantic;
 use crate::spirv::{
-    Capability, Definitions, FunctionControl, Instruction, Module, Op, Rewriter, Section, Type, TypeTable,
-    string_words,
+    Capability, Definitions, FunctionControl, Instruction, Module, Op, Rewriter, Section, StorageClass, Type,
+    TypeTable, string_words,
 };
 use crate::{ImageError, Result};
 
@@ -411,15 +411,24 @@ impl<'a, 'm> Rewrite<'a, 'm> {
             return true;
         }
         let Some(value) = self.old.uncast(id) else { return false };
-        let address = || self.old.definitions.instruction(value.operand(0)?)?.op();
+        let is_code_type = value.result_type().is_some_and(|ty| self.old.code_types.contains(ty));
         match value.op() {
-            Some(Op::Load) => {
-                value.result_type().is_some_and(|ty| self.old.code_types.contains(ty))
-                    || matches!(address(), Some(Op::Bitcast | Op::PtrCastToGeneric))
-            }
-            Some(Op::Phi | Op::Select) => {
-                value.result_type().is_some_and(|ty| self.old.code_types.contains(ty))
-            }
+            Some(Op::Load) => is_code_type || value.operand(0).is_some_and(|from| self.may_be_object(from)),
+            Some(Op::Phi | Op::Select) => is_code_type,
+            _ => false,
+        }
+    }
+
+    /// Whether a vptr may be loaded from an address: it is cast to a pointer to a vptr, or was made
+    /// one by a translator that had to guess types. From opaque pointers, `this` is one.
+    fn may_be_object(&self, address: u32) -> bool {
+        let Old { definitions, types, .. } = self.old;
+        let pointer = definitions.type_of(address).and_then(|ty| types.ty(ty));
+        let is_private =
+            matches!(pointer, Some(Type::Pointer { class, .. }) if class == StorageClass::Function as u32);
+        match definitions.instruction(address).and_then(|i| i.op()) {
+            Some(Op::Bitcast | Op::PtrCastToGeneric) => true,
+            Some(Op::FunctionParameter | Op::FunctionCall | Op::Phi | Op::Select) => !is_private,
             _ => false,
         }
     }
