@@ -51,6 +51,14 @@ run_suite() {
     show_failures "$log.tsv"
 }
 
+# newer_than DEVICE BINARY: whether a program that was linked here needs a newer C library than the device's root has. Prints
+# which.
+newer_than() {
+    local said
+    said=$("$OCLAVE_REPO/ci/on" "$1" "$2" --list 2>&1 >/dev/null) || true
+    [[ $said =~ (GLIBC_[0-9.]+).\ not\ found ]] && echo "${BASH_REMATCH[1]} is missing"
+}
+
 # run_tests SECONDS DEVICE BINARY ARGUMENT…: the harness reports in JSON, which it does only where unstable options are allowed.
 run_tests() {
     local seconds=$1 device=$2
