@@ -11,6 +11,7 @@ mod function;
 mod inline;
 mod intrinsics;
 mod language;
+mod layout;
 pub(crate) mod places;
 mod steps;
 mod tables;

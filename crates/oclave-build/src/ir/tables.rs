@@ -92,7 +92,7 @@ mod tests {
             &format!("{description}, ptr @_ZN1a1fEv] }}, comdat, align 8\n"),
             "@_ZTVx = external dso_local addrspace(1) global ptr\n",
             "@_ZTS1a = linkonce_odr addrspace(1) constant [3 x i8] c\"1a\\00\"\n",
-            &format!("({{ [3 x ptr] }}, {table}, i64 0, i32 0, i64 2), ptr addrspace(4) %0\n"),
+            &format!("store ptr getelementptr inbounds (i8, {table}, i64 16), ptr addrspace(4) %0\n"),
             "call void @_ZThn8_N1a1fEv(",
         ] {
             assert!(mended.contains(part), "no {part} in\n{mended}");
