@@ -45,6 +45,15 @@ part_dir() {
     esac
 }
 
+# The library of built-in functions that ci/setup ptxas unpacked where the distribution has none as SPIR-V. Call it again
+# after that.
+use_unpacked_libclc() {
+    local file
+    file=$(part_dir ptxas)/libclc.spv
+    [ ! -f "$file" ] || export OCLAVE_LIBCLC=${OCLAVE_LIBCLC:-$file}
+}
+use_unpacked_libclc
+
 # The stamp is written last, so that what was interrupted has none and is made again. It says what was got.
 is_stamped() { [ -f "$1/.stamp" ]; }
 stamp_text() { cat "$1/.stamp"; }
