@@ -290,4 +290,9 @@ fn virtual_bases() {
     single(&queue, bases::virtual_bases::use_diamonds(&memory, &out));
     let d = 4 + 5 + 6 + 7000;
     assert_eq!(*out.read().unwrap(), [54, 4 + 604, d, d + 604, 12]);
+    let (numbers, front) = (context.alloc_shared::<i64>(2).unwrap(), context.alloc_shared::<i64>(1).unwrap());
+    numbers.write().unwrap().copy_from_slice(&[77, 78]);
+    single(&queue, bases::virtual_bases::point_behind(&numbers, &memory));
+    single(&queue, bases::virtual_bases::read_in_front(&memory, &front));
+    assert_eq!(*front.read().unwrap(), [77]);
 }

@@ -412,8 +412,13 @@ impl<'a, 'm> Rewrite<'a, 'm> {
         }
         let Some(value) = self.old.uncast(id) else { return false };
         let is_code_type = value.result_type().is_some_and(|ty| self.old.code_types.contains(ty));
+        let has_space_of_vptrs =
+            || is_pointer_to(value.result_type(), StorageClass::Function, self.old.types);
         match value.op() {
-            Some(Op::Load) => is_code_type || value.operand(0).is_some_and(|from| self.may_be_object(from)),
+            Some(Op::Load) => {
+                let from_object = || value.operand(0).is_some_and(|from| self.may_be_object(from));
+                is_code_type || has_space_of_vptrs() && from_object()
+            }
             Some(Op::Phi | Op::Select) => is_code_type,
             _ => false,
         }
@@ -423,9 +428,7 @@ impl<'a, 'm> Rewrite<'a, 'm> {
     /// one by a translator that had to guess types. From opaque pointers, `this` is one.
     fn may_be_object(&self, address: u32) -> bool {
         let Old { definitions, types, .. } = self.old;
-        let pointer = definitions.type_of(address).and_then(|ty| types.ty(ty));
-        let is_private =
-            matches!(pointer, Some(Type::Pointer { class, .. }) if class == StorageClass::Function as u32);
+        let is_private = is_pointer_to(definitions.type_of(address), StorageClass::Function, types);
         match definitions.instruction(address).and_then(|i| i.op()) {
             Some(Op::Bitcast | Op::PtrCastToGeneric) => true,
             Some(Op::FunctionParameter | Op::FunctionCall | Op::Phi | Op::Select) => !is_private,
@@ -453,6 +456,11 @@ impl<'a, 'm> Rewrite<'a, 'm> {
         self.new.push(Op::FunctionCall, &[ulong, id, function, code]);
         Ok(())
     }
+}
+
+fn is_pointer_to(ty: Option<u32>, space: StorageClass, types: &TypeTable<'_>) -> bool {
+    let ty = ty.and_then(|ty| types.ty(ty));
+    matches!(ty, Some(Type::Pointer { class, .. }) if class == space as u32)
 }
 
 /// An error of a function.
