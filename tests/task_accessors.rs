@@ -222,6 +222,28 @@ fn told(queue: &Queue, task: impl Fn() -> ErrorKind + Send + Sync + 'static) -> 
 }
 
 #[test]
+fn borrowed_memory_is_left_alone_when_the_wait_for_a_copy_is_refused() {
+    let Some(context) = context() else { return };
+    let queue = Queue::new(&context).unwrap();
+    let x = Buffer::with_data(LEN, numbers(0)).unwrap();
+    let (own, written) = (queue.clone(), x.clone());
+    let write = move || own.write(&written.write(), &[7; LEN]).unwrap_err().kind();
+    assert_eq!(told(&queue, write), ErrorKind::Invalid);
+    // The copy comes after the task, and has data of its own.
+    queue.wait().unwrap();
+    assert_eq!(queue.read(&x.read()).unwrap(), [7; LEN]);
+    let (own, read) = (queue.clone(), x.clone());
+    let read = move || {
+        let mut data = [5; LEN];
+        let kind = own.read_into(&read.read(), &mut data).unwrap_err().kind();
+        assert_eq!(data, [5; LEN]);
+        kind
+    };
+    assert_eq!(told(&queue, read), ErrorKind::Invalid);
+    queue.wait().unwrap();
+}
+
+#[test]
 fn a_task_that_waits_for_itself_is_told() {
     let Some(context) = context() else { return };
     for queue in queues_and_measuring(&context) {

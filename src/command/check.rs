@@ -45,7 +45,7 @@ impl CommandKind {
                 (Some(from), Some(to)) => from.check_copy(&to),
                 _ => same_size(from.size_bytes(), to.size_bytes()),
             },
-            Self::Write { from, to } => same_size(Some(from.bytes().len()), to.size_bytes()),
+            Self::Write { from, to } => same_size(Some(from.size_bytes()), to.size_bytes()),
             Self::Read { from, to } => same_size(from.size_bytes(), Some(to.size_bytes())),
             _ => Ok(()),
         }

@@ -51,7 +51,7 @@ pub(crate) enum ImageCommand {
 
 impl ImageCommand {
     pub(super) fn write(from: HostSource, to: &ImagePart) -> Result<Self> {
-        copy::same_size(from.bytes().len(), to.size_bytes())?;
+        copy::same_size(from.size_bytes(), to.size_bytes())?;
         Ok(Self::Write { from, to: to.pixels() })
     }
 

@@ -36,8 +36,6 @@ mod values;
 
 use std::sync::Arc;
 
-use bytemuck::Pod;
-
 pub(crate) use call::{Argument, CallTarget, Value};
 pub use call::{KernelCall, Local};
 pub(crate) use form::{Form, KernelForm};
@@ -145,16 +143,20 @@ impl Command {
 
     /// Copies host data (a `Vec<T>`, an `Arc<[T]>` or a single value) to memory of the same length.
     pub fn write<M: CopyTo>(to: &M, data: impl Into<AsyncSource<M::Element>>) -> Self {
-        Self::write_place(data, to.place(true))
+        Self::write_place(data.into().into_bytes(), to.place(true))
     }
 
-    pub(crate) fn write_place<T: Pod>(from: impl Into<AsyncSource<T>>, to: Place) -> Self {
-        Self::new(CommandKind::Write { from: from.into().into_bytes(), to })
+    pub(crate) fn write_place(from: impl Into<HostSource>, to: Place) -> Self {
+        Self::new(CommandKind::Write { from: from.into(), to })
     }
 
     /// Copies memory to host memory of the same length.
     pub fn read<M: CopyFrom>(from: &M, to: &HostTarget<M::Element>) -> Self {
-        Self::new(CommandKind::Read { from: from.place(false), to: to.sink() })
+        Self::read_place(from.place(false), to.sink())
+    }
+
+    pub(crate) fn read_place(from: Place, to: HostSink) -> Self {
+        Self::new(CommandKind::Read { from, to })
     }
 
     /// Sets every element to a value.

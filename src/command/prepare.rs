@@ -125,7 +125,7 @@ impl CommandKind {
             }
             Self::Write { from, to } => {
                 let to = to.into_block(queue)?;
-                copy::same_size(from.bytes().len(), to.rows.size_bytes())?;
+                copy::same_size(from.size_bytes(), to.rows.size_bytes())?;
                 match to.rows.is_one() {
                     true => Prepared::Write { from, to: to.region },
                     false => Prepared::Rect(RectCommand::Write { from, to }),

@@ -7,30 +7,30 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use crate::driver::host::{HostBuffer, HostSink, HostSource};
+use crate::driver::host::{HostBuffer, HostBytes, HostSink};
 use crate::{Error, Event, Result};
 
 /// Host data that commands read: made from a `Vec<T>`, an `Arc<[T]>`, or a single value.
 pub struct AsyncSource<T> {
-    bytes: HostSource,
+    bytes: HostBytes,
     ty: PhantomData<fn() -> T>,
 }
 
 impl<T> AsyncSource<T> {
-    pub(crate) fn into_bytes(self) -> HostSource {
+    pub(crate) fn into_bytes(self) -> HostBytes {
         self.bytes
     }
 }
 
 impl<T: Pod> From<Vec<T>> for AsyncSource<T> {
     fn from(data: Vec<T>) -> Self {
-        Self { bytes: HostSource::owned(data), ty: PhantomData }
+        Self { bytes: HostBytes::owned(data), ty: PhantomData }
     }
 }
 
 impl<T: Pod> From<Arc<[T]>> for AsyncSource<T> {
     fn from(data: Arc<[T]>) -> Self {
-        Self { bytes: HostSource::shared(data), ty: PhantomData }
+        Self { bytes: HostBytes::shared(data), ty: PhantomData }
     }
 }
 

@@ -3,9 +3,11 @@
 use bytemuck::Pod;
 
 use super::Queue;
-use crate::command::{self, Contents, CopyFrom, CopyTo, HostData};
+use crate::command::{self, Contents, CopyFrom, CopyTo, HostData, Place};
 use crate::driver::copy::same_size;
 use crate::driver::event as driver;
+use crate::driver::host::HostBytes;
+use crate::driver::loan::{lend, lend_mut};
 use crate::memory::{AsyncSource, FromElements, HostTarget, Readback, Region};
 use crate::{Command, Event, Result, UsmSlice, runtime};
 
@@ -47,7 +49,11 @@ impl Queue {
         let place = to.place(true);
         if place.needs_command()? {
             self.refuse_recording("a copy that is waited for")?;
-            return self.submit(Command::write_place(data.bytes().to_vec(), place))?.wait();
+            let data = data.bytes();
+            if runtime::in_host_task() {
+                return self.submit(Command::write_place(HostBytes::owned(data.to_vec()), place))?.wait();
+            }
+            return lend(data, |source| self.submit(Command::write_place(source, place))?.wait());
         }
         let region = place.into_region(self)?;
         self.now(&region, |events| self.driver().write(data.bytes(), region.span()?, events))
@@ -71,12 +77,18 @@ impl Queue {
     /// As [`Queue::write`].
     pub fn read<M: CopyFrom>(&self, from: &M) -> Result<M::Owned> {
         let place = from.place(false);
-        if place.needs_command()? {
-            return self.read_async(from)?.wait();
-        }
-        let region = place.into_region(self)?;
-        let mut elements = crate::memory::zeroed::<M::Element>(len_of::<M>(region.size_bytes()))?;
-        self.read_now(&region, bytemuck::cast_slice_mut(&mut elements)).map_err(|error| from.name(error))?;
+        let zeroed = |size_bytes| crate::memory::zeroed::<M::Element>(len_of::<M>(size_bytes));
+        let elements = if place.needs_command()? {
+            let mut elements = zeroed(place.clone().copied_bytes(self)?)?;
+            self.read_by_command(place, bytemuck::cast_slice_mut(&mut elements))?;
+            elements
+        } else {
+            let region = place.into_region(self)?;
+            let mut elements = zeroed(region.size_bytes())?;
+            self.read_now(&region, bytemuck::cast_slice_mut(&mut elements))
+                .map_err(|error| from.name(error))?;
+            elements
+        };
         M::Owned::from_elements(elements)
     }
 
@@ -88,11 +100,7 @@ impl Queue {
         let place = from.place(false);
         let to = to.bytes_mut();
         if place.needs_command()? {
-            let data: Vec<M::Element> = self.read_elements(from)?.wait()?;
-            let data: &[u8] = bytemuck::cast_slice(&data);
-            same_size(data.len(), to.len())?;
-            to.copy_from_slice(data);
-            return Ok(());
+            return self.read_by_command(place, to);
         }
         self.read_now(&place.into_region(self)?, to).map_err(|error| from.name(error))
     }
@@ -110,10 +118,6 @@ impl Queue {
     /// # Errors
     /// As [`Queue::write`].
     pub fn read_async<M: CopyFrom>(&self, from: &M) -> Result<Readback<M::Element, M::Owned>> {
-        self.read_elements(from)
-    }
-
-    fn read_elements<M: CopyFrom, O>(&self, from: &M) -> Result<Readback<M::Element, O>> {
         self.refuse_recording("data that is given to the host")?;
         let size_bytes = from.place(false).copied_bytes(self)?;
         let target = HostTarget::new(len_of::<M>(size_bytes))?;
@@ -152,6 +156,22 @@ impl Queue {
     /// As [`Queue::write`].
     pub fn prefetch(&self, memory: &impl CopyFrom) -> Result<Event> {
         self.submit(Command::prefetch(memory))
+    }
+
+    /// A task cannot wait for what comes after it, and gets an error. The copy runs on then, so that
+    /// it needs memory of its own.
+    fn read_by_command(&self, from: Place, to: &mut [u8]) -> Result<()> {
+        self.refuse_recording("data that is given to the host")?;
+        if runtime::in_host_task() {
+            let target = HostTarget::<u8>::new(from.clone().copied_bytes(self)?)?;
+            self.submit(Command::read_place(from, target.sink()))?.wait()?;
+            return target.with(|data| {
+                same_size(data.len(), to.len())?;
+                to.copy_from_slice(data);
+                Ok(())
+            })?;
+        }
+        lend_mut(to, |sink| self.submit(Command::read_place(from, sink))?.wait())
     }
 
     fn read_now(&self, from: &Region, to: &mut [u8]) -> Result<()> {

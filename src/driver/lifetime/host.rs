@@ -1,5 +1,5 @@
-//! Host memory that commands read and write while nobody waits for them: owned, shared, and kept
-//! until they have ended.
+//! Host memory that commands read and write. Where nobody waits for them it is owned, shared, and
+//! kept until they have ended; else it is [lent](super::loan).
 
 use std::ffi::c_void;
 use std::fmt;
@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytemuck::Pod;
 
+use super::loan::Loan;
 use super::retired::{RetiredResource, leak};
 use crate::driver::context::Context;
 use crate::driver::event::{Event, RawEvent};
@@ -30,17 +31,17 @@ impl<T: Pod> Bytes for Arc<[T]> {
     }
 }
 
-/// Host bytes that commands read. Clones share them.
+/// Host bytes of any plain type, which nobody changes any more. Clones share them.
 #[derive(Clone)]
-pub(crate) struct HostSource(Arc<dyn Bytes>);
+pub(crate) struct HostBytes(Arc<dyn Bytes>);
 
 // SAFETY: the bytes are plain data (`Pod`) that never changes; dropping it only frees memory, which
 // needs no certain thread.
-unsafe impl Send for HostSource {}
+unsafe impl Send for HostBytes {}
 // SAFETY: as above; shared references give bytes only.
-unsafe impl Sync for HostSource {}
+unsafe impl Sync for HostBytes {}
 
-impl HostSource {
+impl HostBytes {
     pub(crate) fn owned<T: Pod>(data: Vec<T>) -> Self {
         Self(Arc::new(data))
     }
@@ -52,16 +53,62 @@ impl HostSource {
     pub(crate) fn bytes(&self) -> &[u8] {
         self.0.bytes()
     }
+}
 
-    /// Holds the bytes until a command has ended.
-    pub(in crate::driver) fn keep_until(&self, context: &Context, event: &Event) {
-        keep_until(context, event, RetiredResource::Host(Box::new(self.clone())));
+impl fmt::Debug for HostBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "host memory of {} bytes", self.bytes().len())
+    }
+}
+
+/// Host memory that commands read: owned and kept until they have ended, or lent by a caller who
+/// waits. Clones share it.
+#[derive(Clone)]
+pub(crate) enum HostSource {
+    Owned(HostBytes),
+    Lent(Arc<Loan>),
+}
+
+impl From<HostBytes> for HostSource {
+    fn from(bytes: HostBytes) -> Self {
+        Self::Owned(bytes)
+    }
+}
+
+impl HostSource {
+    pub(crate) fn owned<T: Pod>(data: Vec<T>) -> Self {
+        Self::Owned(HostBytes::owned(data))
+    }
+
+    pub(crate) fn size_bytes(&self) -> usize {
+        match self {
+            Self::Owned(bytes) => bytes.bytes().len(),
+            Self::Lent(loan) => loan.size_bytes(),
+        }
+    }
+
+    /// Enqueues commands that read it, with an event of their own; `enqueue` gets the address. The
+    /// memory stays until they have ended, also those that were enqueued before an error.
+    pub(in crate::driver) fn read(
+        &self,
+        queue: &Arc<Queue>,
+        mut enqueue: impl FnMut(*const c_void) -> Result<Event>,
+    ) -> Result<Event> {
+        let bytes = match self {
+            Self::Owned(bytes) => bytes,
+            Self::Lent(loan) => return loan.enqueue(queue, &mut |start| enqueue(start.cast_const())),
+        };
+        let submitted = enqueue(bytes.bytes().as_ptr().cast());
+        let until = submitted.as_ref().ok().cloned().or_else(|| queue.abandoned());
+        let keep = || RetiredResource::Host(Box::new(bytes.clone()));
+        until.iter().for_each(|event| keep_until(queue.context(), event, keep()));
+        submitted
     }
 }
 
 impl fmt::Debug for HostSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "host memory of {} bytes", self.bytes().len())
+        write!(f, "host memory of {} bytes", self.size_bytes())
     }
 }
 
@@ -200,7 +247,13 @@ pub(crate) struct HostSink {
     state: Arc<dyn Writable>,
 }
 
-trait Writable: Send + Sync {
+pub(super) trait Writable: Send + Sync {
+    /// Whether commands need not be told to keep it.
+    fn is_lent(&self) -> bool {
+        false
+    }
+
+    /// As [`HostSink::write`].
     fn write(
         &self,
         queue: &Arc<Queue>,
@@ -229,6 +282,11 @@ impl<T: Pod> Writable for Mutex<HostBufferState<T>> {
 }
 
 impl HostSink {
+    /// Of memory that is lent.
+    pub(super) fn lent(loan: &Arc<Loan>) -> Self {
+        Self { size_bytes: loan.size_bytes(), state: Arc::clone(loan) as _ }
+    }
+
     pub(crate) fn size_bytes(&self) -> usize {
         self.size_bytes
     }
@@ -241,6 +299,9 @@ impl HostSink {
         mut enqueue: impl FnMut(*mut c_void) -> Result<Event>,
     ) -> Result<Event> {
         let submitted = self.state.write(queue, self.size_bytes, &mut enqueue);
+        if self.state.is_lent() {
+            return submitted;
+        }
         let until = submitted.as_ref().ok().cloned().or_else(|| queue.abandoned());
         let keep = || RetiredResource::Host(Box::new(Arc::clone(&self.state)));
         until.iter().for_each(|event| keep_until(queue.context(), event, keep()));

@@ -4,6 +4,7 @@
 pub(crate) mod exit;
 pub(crate) mod fault;
 pub(crate) mod host;
+pub(crate) mod loan;
 pub(crate) mod retired;
 pub(crate) mod slots;
 pub(crate) mod spare;

@@ -56,6 +56,11 @@ impl Queue {
         if error.code().is_none_or(is_refusal) {
             return;
         }
+        self.end_borrowed();
+    }
+
+    /// Returns when all commands now on the queue have ended, whatever that takes.
+    pub(in crate::driver) fn end_borrowed(&self) {
         while let Err(error) = self.finish_or_give_up() {
             log::error!("waiting on, as a command may use borrowed memory: {error}");
             if error.code().is_none_or(is_refusal) {

@@ -84,32 +84,30 @@ impl Queue {
         })
     }
 
-    /// Copies from host memory, which is kept until the copy has ended.
+    /// Copies from host memory, which stays until the copy has ended.
     pub(crate) fn write_later(
         self: &Arc<Self>,
         from: &HostSource,
         to: Span<'_>,
         after: &[&Event],
     ) -> Result<Event> {
-        let bytes = from.bytes();
-        same_size(bytes.len(), to.size_bytes())?;
-        if bytes.is_empty() {
+        same_size(from.size_bytes(), to.size_bytes())?;
+        if to.size_bytes() == 0 {
             return self.using([to].into_iter(), || self.marker(after));
         }
         let pointers = self.context().pointers()?;
-        let source = bytes.as_ptr().cast::<c_void>();
-        let event = self.using([to].into_iter(), || {
-            // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's
-            // live until the event is complete: below, they go to the retired, or are given up.
-            self.submit(after, true, |_, queue, wait, event| unsafe {
-                pointers.write(queue, CL_FALSE, to.address(), source, to.size_bytes(), wait, event)
+        from.read(self, |source| {
+            self.using([to].into_iter(), || {
+                // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's
+                // live until the event is complete (`HostSource::read`).
+                self.submit(after, true, |_, queue, wait, event| unsafe {
+                    pointers.write(queue, CL_FALSE, to.address(), source, to.size_bytes(), wait, event)
+                })
             })
-        })?;
-        from.keep_until(self.context(), &event);
-        Ok(event)
+        })
     }
 
-    /// Copies to host memory, which is kept, and out of the host's reach, until the copy has ended.
+    /// Copies to host memory, which stays, and out of the host's reach, until the copy has ended.
     pub(crate) fn read_later(
         self: &Arc<Self>,
         from: Span<'_>,

@@ -72,24 +72,22 @@ impl Queue {
         })
     }
 
-    /// Copies from host memory, which is kept until the copy has ended.
+    /// Copies from host memory, which stays until the copy has ended.
     pub(crate) fn write_image(
         self: &Arc<Self>,
         from: &HostSource,
         to: &Pixels,
         after: &[&Event],
     ) -> Result<Event> {
-        let bytes = from.bytes();
-        same_size(bytes.len(), to.size_bytes())?;
-        let source = bytes.as_ptr().cast::<c_void>();
-        // SAFETY: the memory has as many bytes as the pixels; it lives until the event is complete:
-        // below, it goes to the retired, or is given up.
-        let event = self.with_pixels(&[to], after, || unsafe { self.write_pixels(source, to, after) })?;
-        from.keep_until(self.context(), &event);
-        Ok(event)
+        same_size(from.size_bytes(), to.size_bytes())?;
+        from.read(self, |source| {
+            // SAFETY: the memory has as many bytes as the pixels; it lives until the event is
+            // complete (`HostSource::read`).
+            self.with_pixels(&[to], after, || unsafe { self.write_pixels(source, to, after) })
+        })
     }
 
-    /// Copies to host memory, which is kept, and out of the host's reach, until the copy has ended.
+    /// Copies to host memory, which stays, and out of the host's reach, until the copy has ended.
     pub(crate) fn read_image(
         self: &Arc<Self>,
         from: &Pixels,

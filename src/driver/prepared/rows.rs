@@ -5,7 +5,6 @@
 //! side is a command of its own here. They run in any order, and one event stands for all. Copies
 //! and fills of many rows are kernels instead (`command/boxes.rs`).
 
-use std::ffi::c_void;
 use std::sync::Arc;
 
 use crate::driver::event::Event;
@@ -193,35 +192,31 @@ impl Queue {
         })
     }
 
-    /// Copies from host memory, which is kept until the copies have ended.
+    /// Copies from host memory, which stays until the copies have ended.
     pub(crate) fn write_rows(
         self: &Arc<Self>,
         from: &HostSource,
         to: (Span<'_>, StridedRegion),
         after: &[&Event],
     ) -> Result<Event> {
-        let bytes = from.bytes();
-        copy::same_size(bytes.len(), to.1.size_bytes())?;
+        copy::same_size(from.size_bytes(), to.1.size_bytes())?;
         let pointers = self.context().pointers()?;
-        let pieces =
-            StridedRegion::pieces(StridedRegion::all(bytes.len()), to.1).map(|(source, target, size)| {
-                let source = bytes.get(source..source + size).ok_or_else(outside)?;
-                Ok((source.as_ptr().cast::<c_void>(), to.0.part(target, size)?))
-            });
-        let submitted = self.using([to.0].into_iter(), || {
-            // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's
-            // live until the event is complete, or what was abandoned has ended: below, they go to
-            // the retired, or are given up.
-            self.submit_each(pieces, after, true, |(from, to), queue, wait, event| unsafe {
-                pointers.write(queue, CL_FALSE, to.address(), *from, to.size_bytes(), wait, event)
+        from.read(self, |start| {
+            let pieces = StridedRegion::pieces(StridedRegion::all(from.size_bytes()), to.1).map(
+                |(source, target, size)| Ok((start.wrapping_byte_add(source), to.0.part(target, size)?)),
+            );
+            self.using([to.0].into_iter(), || {
+                // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's
+                // live until the event is complete, or what was abandoned has ended
+                // (`HostSource::read`).
+                self.submit_each(pieces, after, true, |(from, to), queue, wait, event| unsafe {
+                    pointers.write(queue, CL_FALSE, to.address(), *from, to.size_bytes(), wait, event)
+                })
             })
-        });
-        let until = submitted.as_ref().ok().cloned().or_else(|| self.abandoned());
-        until.iter().for_each(|event| from.keep_until(self.context(), event));
-        submitted
+        })
     }
 
-    /// Copies to host memory, which is kept, and out of the host's reach, until the copies have
+    /// Copies to host memory, which stays, and out of the host's reach, until the copies have
     /// ended.
     pub(crate) fn read_rows(
         self: &Arc<Self>,
@@ -310,11 +305,6 @@ impl Queue {
             }
         }
     }
-}
-
-#[cold]
-fn outside() -> Error {
-    Error::invalid("host data that ends too early")
 }
 
 #[cfg(test)]

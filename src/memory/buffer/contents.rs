@@ -7,7 +7,7 @@ use super::object::{Contents, Move, Object, State, Storage};
 use super::requirement::Requirement;
 use super::transfer::replaced;
 use crate::command::{HostTask, Prepared, Value, submit_prepared};
-use crate::driver::host::HostSource;
+use crate::driver::host::HostBytes;
 use crate::memory::Region;
 use crate::{Context, Error, Event, EventStatus, Queue, Result};
 
@@ -53,7 +53,7 @@ impl State {
             let to = Region::whole(storage.memory.clone());
             match &self.contents {
                 Contents::Zeroes => Prepared::Fill { to, pattern: Value::new(&0_u8) },
-                contents => Prepared::Write { from: contents.bytes(object)?, to },
+                contents => Prepared::Write { from: contents.bytes(object)?.into(), to },
             }
         } else {
             Prepared::HostTask(self.bring_later(object, storage.clone()))
@@ -140,7 +140,7 @@ impl State {
         if let Contents::Zeroes | Contents::Host(_) = contents {
             let whole = *part.area() == Area::whole(part.object().shape());
             *contents = Contents::Host(match whole {
-                true => HostSource::owned(source.to_vec()),
+                true => HostBytes::owned(source.to_vec()),
                 false => replaced(&contents.bytes(part.object())?, part, source)?,
             });
         }

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::area::{Area, Triple};
 use super::hazards::Tracker;
 use super::recorded::Recorders;
-use crate::driver::host::HostSource;
+use crate::driver::host::HostBytes;
 use crate::driver::usm::{Allocation, Kind};
 use crate::memory::Region;
 use crate::{Context, Error, ErrorKind, Event, Queue, Result, Shape};
@@ -72,7 +72,7 @@ pub(super) struct Move {
 #[derive(Clone)]
 pub(super) enum Contents {
     Zeroes,
-    Host(HostSource),
+    Host(HostBytes),
     In(Vec<Storage>),
 }
 
@@ -148,7 +148,7 @@ impl Object {
     }
 
     /// The same with contents, which have its size.
-    pub(super) fn with_contents(mut self, contents: HostSource) -> Self {
+    pub(super) fn with_contents(mut self, contents: HostBytes) -> Self {
         self.state.get_mut().unwrap_or_else(PoisonError::into_inner).contents = Contents::Host(contents);
         self
     }

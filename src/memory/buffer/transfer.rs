@@ -3,7 +3,7 @@
 use super::area::Area;
 use super::object::{Contents, Object, Storage};
 use super::requirement::Requirement;
-use crate::driver::host::HostSource;
+use crate::driver::host::HostBytes;
 use crate::memory::{Region, zeroed};
 use crate::{Error, Result};
 
@@ -25,18 +25,18 @@ impl Contents {
     }
 
     /// All of it.
-    pub(super) fn bytes(&self, object: &Object) -> Result<HostSource> {
+    pub(super) fn bytes(&self, object: &Object) -> Result<HostBytes> {
         if let Self::Host(source) = self {
             return Ok(source.clone());
         }
         let mut bytes: Vec<u8> = zeroed(object.size_bytes())?;
         self.read(object, &Area::whole(object.shape()), &mut bytes)?;
-        Ok(HostSource::owned(bytes))
+        Ok(HostBytes::owned(bytes))
     }
 }
 
 /// Bytes with a part of them replaced.
-pub(super) fn replaced(old: &HostSource, part: &Requirement, source: &[u8]) -> Result<HostSource> {
+pub(super) fn replaced(old: &HostBytes, part: &Requirement, source: &[u8]) -> Result<HostBytes> {
     let mut bytes = old.bytes().to_vec();
     let mut source = source;
     for (start, length) in part.stretches() {
@@ -44,7 +44,7 @@ pub(super) fn replaced(old: &HostSource, part: &Requirement, source: &[u8]) -> R
         bytes.get_mut(start..start + length).ok_or_else(mismatch)?.copy_from_slice(now);
         source = rest;
     }
-    Ok(HostSource::owned(bytes))
+    Ok(HostBytes::owned(bytes))
 }
 
 impl Storage {

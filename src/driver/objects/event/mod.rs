@@ -207,6 +207,15 @@ impl Event {
         queue.check_faults()
     }
 
+    /// Returns when the command has ended, however it did, whatever that takes.
+    pub(in crate::driver) fn end(&self) {
+        let has_ended = || self.raw().and_then(RawEvent::wait_for_end);
+        if self.is_behind() || has_ended().is_ok() {
+            return;
+        }
+        self.one.queue.end_borrowed();
+    }
+
     /// Calls `then` when the command has ended; see [`RawEvent::when_ended`].
     pub(crate) fn when_ended(&self, then: Then) -> Result<(), Then> {
         match self.raw() {
