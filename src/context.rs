@@ -11,7 +11,7 @@ use crate::driver;
 use crate::driver::native::{ContextHandle, cl_context};
 use crate::driver::spare::SpareMemory;
 use crate::memory::{UsmSlice, kind};
-use crate::program::Programs;
+use crate::program::{PrintSink, Printed, Programs};
 use crate::{Device, Error, ProgramCache, Result, runtime};
 
 /// Devices of one platform that share memory, programs, and events.
@@ -60,6 +60,7 @@ impl Context {
             graph_interpreter: crate::graph::interpreter_of_environment(),
             blocking_submissions: crate::environment::switch("OCLAVE_BLOCKING_SUBMISSIONS").unwrap_or(false),
             compiler_options: String::new(),
+            printf: None,
         }
     }
 
@@ -199,6 +200,7 @@ pub struct ContextBuilder {
     graph_interpreter: Option<bool>,
     blocking_submissions: bool,
     compiler_options: String,
+    printf: Option<PrintSink>,
 }
 
 impl ContextBuilder {
@@ -253,6 +255,31 @@ impl ContextBuilder {
         self
     }
 
+    /// Gives what kernels print with `printf` to a function, call by call, instead of to the
+    /// driver.
+    ///
+    /// It is called when a command was waited for, before the wait returns, with what all kernels
+    /// of the device printed until then; for the rest when the context goes. Calls come one at a
+    /// time, in the order in which the work-items printed, from any thread that waits. Where two
+    /// threads wait at the same time, one calls for both. The guide's page on debugging kernels has
+    /// an example, and says what holds on which device.
+    ///
+    /// Kernels that print are built in another form for this, in which the format strings must be
+    /// string literals. If more than 1 MiB is printed between two waits, the rest is lost, and a
+    /// line says how much ([`Printed::lost`]).
+    pub fn printf(mut self, sink: impl Fn(&Printed) + Send + Sync + 'static) -> Self {
+        self.printf = Some(PrintSink::new(sink));
+        self
+    }
+
+    /// As [`printf`](Self::printf), to the log: each call of `printf` is a record of the level
+    /// `info` and the target `oclave::printf`, with the kernel, and file and line where they are
+    /// known.
+    pub fn printf_to_log(mut self) -> Self {
+        self.printf = Some(PrintSink::log());
+        self
+    }
+
     /// Makes the context.
     ///
     /// # Errors
@@ -269,7 +296,7 @@ impl ContextBuilder {
         let options = CString::new(self.compiler_options)
             .map_err(|error| Error::invalid("compiler options with a zero byte").with_source(error))?;
         runtime::prepare_exit();
-        let programs = Programs::new(&driver, &self.cache, options, self.virtual_call_checks);
+        let programs = Programs::new(&driver, &self.cache, options, self.virtual_call_checks, self.printf);
         let Self { graph_interpreter, blocking_submissions, .. } = self;
         let transfer = OnceLock::new();
         Ok(Context(Arc::new(Inner { programs, graph_interpreter, blocking_submissions, transfer, driver })))

@@ -172,5 +172,7 @@ pub use memory::{
 };
 #[cfg(feature = "compiler")]
 pub use program::KernelSource;
-pub use program::{BundleKernel, KernelBundle, ProgramCache, SpecConstant, SpecType, build_ahead_of_time};
+pub use program::{
+    BundleKernel, KernelBundle, Printed, ProgramCache, SpecConstant, SpecType, build_ahead_of_time,
+};
 pub use queue::{Queue, QueueBuilder};

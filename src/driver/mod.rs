@@ -40,7 +40,7 @@ pub(crate) use ffi::loader::api;
 #[cfg(feature = "record")]
 pub use ffi::record;
 pub(crate) use ffi::{ext, hook, info, loader, table};
-pub(crate) use lifetime::{exit, fault, host, loan, retired, slots, spare, task_memory, usm};
+pub(crate) use lifetime::{exit, fault, host, loan, prints, retired, slots, spare, task_memory, usm};
 pub(crate) use objects::adopt::UserEvent;
 pub use objects::native;
 pub(crate) use objects::{context, event, image, kernel, mem, program, queue, spin, wait_list};

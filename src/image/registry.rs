@@ -64,6 +64,13 @@ impl LoadedImage {
         Ok(loaded)
     }
 
+    /// An image that was made of another; `hash` stands for how.
+    pub(crate) fn derived(image: DeviceImage, hash: [u8; 32], of: &Self) -> Result<Self> {
+        let loaded = Self::new(image, Source::Memory)?;
+        loaded.hash.get_or_init(|| hash);
+        Ok(Self { table: of.table, ..loaded })
+    }
+
     fn new(image: DeviceImage, source: Source) -> Result<Self> {
         let place =
             |error: oclave_image::ImageError| Error::from(error).at(format!("image `{}`", image.name));

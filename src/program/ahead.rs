@@ -12,7 +12,7 @@ use crate::image::LoadedImage;
 use crate::{Error, ErrorKind, Result};
 
 /// The property set of binaries: name of the device's kind, driver and library version → binary.
-const BINARIES: &str = "oclave/device binaries";
+pub(super) const BINARIES: &str = "oclave/device binaries";
 
 /// Links and compiles the images of one program for a device.
 ///

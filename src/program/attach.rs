@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use oclave_image::DeviceGlobalInfo;
+use oclave_image::passes::printf::PRINTS;
 use oclave_image::passes::{self, GLOBAL_ACCESS_KERNEL};
 use oclave_image::spirv::Module;
 
@@ -45,7 +46,7 @@ pub(super) fn attach(
     }
     let queue = device.queue(builder.context)?;
     let (own, shared): (Vec<&DeviceGlobalInfo>, Vec<_>) =
-        globals.iter().filter(|global| !is_fault(global)).partition(|global| global.device_image_scope);
+        globals.iter().filter(|global| !is_watched(global)).partition(|global| global.device_image_scope);
     own.iter().try_for_each(|global| builder.globals.declare(global, image.name()))?;
     let shared_memory = builder.globals.memory(builder.context, &queue, &shared, image.name())?;
     let mut addresses: HashMap<&str, u64> = shared
@@ -53,8 +54,8 @@ pub(super) fn attach(
         .zip(&shared_memory)
         .map(|(global, memory)| (global.id.as_str(), memory.address()))
         .collect();
-    if globals.iter().any(is_fault) {
-        addresses.insert(passes::VIRTUAL_FAULT, builder.context.watch(device.device())?);
+    for global in globals.iter().filter(|global| is_watched(global)) {
+        addresses.insert(&global.id, watched(builder, global, device)?);
     }
     let attaching =
         Attaching { builder, program, image, device, queue: &queue, own: &own, shared: addresses };
@@ -82,7 +83,7 @@ pub(super) fn table_of(
     let mut addresses = Vec::new();
     for global in globals {
         addresses.push(match program.own_global(&global.id) {
-            _ if is_fault(global) => builder.context.watch(device.device())?,
+            _ if is_watched(global) => watched(builder, global, device)?,
             Some(memory) => memory.address(),
             None if global.device_image_scope => 0,
             None => {
@@ -211,7 +212,16 @@ fn own(global: &DeviceGlobalInfo, memory: Result<Arc<Allocation>>) -> Result<(St
     Ok((global.id.clone(), Region::whole(memory.map_err(place)?)))
 }
 
-/// Whether a variable is where virtual calls leave word that they reached no function.
-fn is_fault(global: &DeviceGlobalInfo) -> bool {
-    global.id == passes::VIRTUAL_FAULT
+/// Whether a variable is the library's own, and lies where the host looks after waits: for virtual
+/// calls that reached no function, and for `printf`.
+fn is_watched(global: &DeviceGlobalInfo) -> bool {
+    global.id == passes::VIRTUAL_FAULT || global.id == PRINTS
+}
+
+/// The address of such a variable.
+fn watched(builder: &Builder<'_>, global: &DeviceGlobalInfo, device: &DeviceState) -> Result<u64> {
+    match global.id == PRINTS {
+        true => builder.context.prints(device.device()),
+        false => builder.context.watch(device.device()),
+    }
 }

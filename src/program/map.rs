@@ -131,6 +131,11 @@ impl ProgramMap {
         Arc::clone(linked.entry(*image.hash()).or_insert_with(|| Arc::new(image)))
     }
 
+    /// The image that was linked, or made of another, under this hash.
+    pub(crate) fn linked_as(&self, hash: &[u8; 32]) -> Option<Arc<LoadedImage>> {
+        lock(&self.linked).get(hash).cloned()
+    }
+
     pub(crate) fn global(&self, key: GlobalKey) -> Option<Region> {
         self.globals.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
     }

@@ -11,6 +11,7 @@ mod flight;
 mod globals;
 mod interpreter;
 mod map;
+mod prints;
 mod programs;
 mod ptx;
 mod ready;
@@ -26,6 +27,8 @@ pub use disk::ProgramCache;
 pub(crate) use interpreter::{
     GroupLimits, InterpreterProgram, InterpreterSlot, Segment as InterpreterSegment, Shape, TaskList,
 };
+pub(crate) use prints::PrintSink;
+pub use prints::Printed;
 pub(crate) use programs::Programs;
 pub(crate) use ready::ReadyKernel;
 #[cfg(feature = "compiler")]

@@ -14,6 +14,7 @@ use super::disk::{DiskCache, ProgramCache};
 use super::globals::Globals;
 use super::interpreter::InterpreterProgram;
 use super::map::{GlobalKey, KernelKey, ProgramKey, ProgramMap};
+use super::prints::{PrintSink, Prints};
 use super::ready::{BuiltProgram, ReadyKernel};
 use super::spec::{self, SpecValue};
 use super::virtual_faults::VirtualFaults;
@@ -35,6 +36,8 @@ pub(crate) struct Programs {
     known: Known,
     faults: Arc<VirtualFaults>,
     virtual_call_checks: bool,
+    /// Where the program wants what kernels print.
+    prints: Option<Arc<Prints>>,
     /// For the driver's compiler.
     options: CString,
 }
@@ -50,10 +53,15 @@ impl Programs {
         cache: &ProgramCache,
         options: CString,
         virtual_call_checks: bool,
+        printf: Option<PrintSink>,
     ) -> Self {
         let faults = Arc::<VirtualFaults>::default();
         let explaining = Arc::clone(&faults);
         context.explain_faults(Box::new(move |code, kernel| explaining.explain(code, kernel)));
+        let prints = printf.map(|sink| Arc::new(Prints::new(sink)));
+        if let Some(prints) = prints.clone() {
+            context.take_prints(Box::new(move |batch| prints.deliver(batch)));
+        }
         Self {
             context: Arc::clone(context),
             disk: DiskCache::open(cache).map(Arc::new),
@@ -63,6 +71,7 @@ impl Programs {
             known: Known::default(),
             faults,
             virtual_call_checks,
+            prints,
             options,
         }
     }
@@ -165,6 +174,10 @@ impl Programs {
         if built.reports_faults() {
             self.faults.enter(image, &self.known);
         }
+        if let Some(printing) = self.printing(map, &built, state)? {
+            key.linked = printing.hash().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+            built = printing;
+        }
         let image = built;
         let specs = spec::of_image(specs, &image);
         let builder = self.builder();
@@ -182,6 +195,24 @@ impl Programs {
         let report = self.virtual_call_checks && self.context.can_watch(state.device());
         let linked = image::link(image, self.known.all(image), state.profile(), report)?;
         Ok(map.linked(linked))
+    }
+
+    /// The image with calls of `printf` that give the program the text, where it wants it.
+    fn printing(
+        &self,
+        map: &ProgramMap,
+        image: &LoadedImage,
+        state: &DeviceState,
+    ) -> Result<Option<Arc<LoadedImage>>> {
+        let Some(prints) = self.prints.as_ref() else { return Ok(None) };
+        if !self.context.can_watch(state.device()) {
+            let device = state.device().name();
+            log::warn!(
+                "printf goes where the driver of `{device}` sends it: the host does not reach its memory"
+            );
+            return Ok(None);
+        }
+        prints.lowered(map, image)
     }
 
     /// Makes the virtual functions of a bundle known to the kernels of the context.

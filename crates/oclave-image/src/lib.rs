@@ -20,6 +20,7 @@ mod load;
 #[doc(hidden)]
 pub mod passes;
 mod post_link;
+mod printf;
 mod profile;
 mod properties;
 mod signature;

@@ -35,3 +35,10 @@ pub mod interpreter {
         InterpreterUnit, OwnTask, TaskRecord, box_kernels, interpreter_module,
     };
 }
+
+/// `printf` of kernels to the program.
+pub mod printf {
+    pub use crate::printf::{
+        PRINTS, PrintArgument, PrintBuffer, PrintSite, Printing, decode, lower_printf, prints,
+    };
+}

@@ -5,6 +5,7 @@ pub(crate) mod exit;
 pub(crate) mod fault;
 pub(crate) mod host;
 pub(crate) mod loan;
+pub(crate) mod prints;
 pub(crate) mod retired;
 pub(crate) mod slots;
 pub(crate) mod spare;

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::native::{ContextHandle, QueueHandle};
 use crate::driver::fault::Faults;
 use crate::driver::pointers::{self, Pointers};
+use crate::driver::prints::Prints;
 use crate::driver::quirk::Quirks;
 use crate::driver::retired::{Retired, RetiredResource, leak};
 use crate::driver::slots::Slots;
@@ -40,6 +41,7 @@ pub(crate) struct Context {
     /// The process exits.
     closed: AtomicBool,
     faults: Faults,
+    prints: Prints,
 }
 
 // SAFETY: OpenCL's functions on contexts are thread-safe (specification, appendix A.2); the handle
@@ -103,6 +105,7 @@ impl Context {
             first_error: Mutex::new(None),
             closed: AtomicBool::new(false),
             faults: Faults::default(),
+            prints: Prints::default(),
         });
         exit::enter(&context);
         exit::register();
@@ -244,6 +247,10 @@ impl Context {
         &self.faults
     }
 
+    pub(in crate::driver) fn printing(&self) -> &Prints {
+        &self.prints
+    }
+
     pub(in crate::driver) fn retired(&self) -> &Retired {
         &self.retired
     }
@@ -329,6 +336,7 @@ impl Drop for Context {
         // gone.
         self.retired.drain(|keep| self.free(keep));
         self.spare.iter().flat_map(Spare::drain).for_each(|pointer| self.give_back(pointer));
+        self.stop_printing();
         self.stop_watching();
         self.slots.clear();
         drop(self.host_queue.take());

@@ -228,12 +228,23 @@ impl Queue {
     pub(crate) fn finish(&self) -> Result<()> {
         let outcome = self.core.finish();
         self.context.sweep_all();
-        outcome.and_then(|()| self.check_faults())
+        self.check_faults_after(outcome)
     }
 
-    /// The error that kernels of the device left, for whoever has waited.
+    /// For whoever has waited: hands over what kernels of the device printed, and gives the error
+    /// that they left.
     pub(in crate::driver) fn check_faults(&self) -> Result<()> {
-        if self.properties.internal { Ok(()) } else { self.context.check_faults(&self.device) }
+        if self.properties.internal {
+            return Ok(());
+        }
+        self.context.look_for_prints(&self.device);
+        self.context.check_faults(&self.device)
+    }
+
+    /// As [`Queue::check_faults`], after a wait that may have failed: its error comes first.
+    pub(in crate::driver) fn check_faults_after(&self, outcome: Result<()>) -> Result<()> {
+        let faults = self.check_faults();
+        outcome.and(faults)
     }
 
     /// Enqueues one command. `enqueue` gets the wait list and where to put the event (null: no

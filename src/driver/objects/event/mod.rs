@@ -201,7 +201,9 @@ impl Event {
         let both = |all: Result<()>, event: &RawEvent| Some(all.and(event.outcome().ok()??));
         let ended = || events.iter().try_fold(Ok(()), both);
         let sleep = || events.iter().map(RawEvent::wait).fold(Ok(()), Result::and);
-        spin::wait(limit, ended, sleep)?;
+        if let Err(error) = spin::wait(limit, ended, sleep) {
+            return queue.check_faults_after(Err(error));
+        }
         seen.store(true, Ordering::Release);
         queue.completed(*covers);
         queue.check_faults()

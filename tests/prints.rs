@@ -1,0 +1,319 @@
+//! What kernels print goes where the program wants, on the selected device.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use oclave::vector::Float4;
+use oclave::{
+    Command, Context, ContextBuilder, Graph, KernelSource, Printed, ProgramCache, Queue, ReplayStrategy,
+};
+
+mod kernels {
+    oclave::include_kernels!("tests");
+}
+mod virtual_kernels {
+    oclave::include_kernels!("scenarios");
+}
+use kernels::printing::{print_flood, print_items, print_vectors};
+use kernels::prints::say;
+use virtual_kernels::virtual_functions::speak;
+
+/// What was printed.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<Printed>>>);
+
+impl Lines {
+    fn take(&self) -> Vec<Printed> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+
+    fn texts(&self) -> Vec<String> {
+        self.take().iter().map(ToString::to_string).collect()
+    }
+}
+
+fn builder() -> Option<ContextBuilder> {
+    let device = common::context()?.device().clone();
+    if device.capabilities().memory().is_some_and(|memory| !memory.host && !memory.shared) {
+        println!("skipped: the host does not reach the device's memory");
+        return None;
+    }
+    Some(Context::builder(&[device]))
+}
+
+fn setting() -> Option<(Context, Queue, Lines)> {
+    let lines = Lines::default();
+    let to = lines.clone();
+    let context = builder()?.printf(move |line| to.0.lock().unwrap().push(line.clone())).build().unwrap();
+    let queue = Queue::new(&context).unwrap();
+    Some((context, queue, lines))
+}
+
+fn says(value: i32) -> String {
+    format!("the kernel says {value}\n")
+}
+
+#[test]
+fn text_comes_in_order_with_the_kernels_name_before_the_wait_returns() {
+    let Some((context, queue, lines)) = setting() else { return };
+    let said = context.alloc_shared::<i32>(1).unwrap();
+    queue.fill(&said, 0).unwrap();
+    for value in 0..5 {
+        queue.single_task(say(value, &said)).unwrap();
+    }
+    queue.wait().unwrap();
+    let all = lines.take();
+    assert_eq!(all.iter().map(Printed::text).collect::<Vec<_>>(), (0..5).map(says).collect::<Vec<_>>());
+    assert!(all.iter().all(|line| line.kernel() == Some("say") && line.lost() == 0));
+    queue.single_task(say(-7, &said)).unwrap().wait().unwrap();
+    assert_eq!(lines.texts(), [says(-7)]);
+    assert_eq!(said.read().unwrap()[0], 6);
+    // A copy waits, too.
+    queue.single_task(say(8, &said)).unwrap();
+    queue.read(&said).unwrap();
+    assert_eq!(lines.texts(), [says(8)]);
+}
+
+#[test]
+fn branches_loops_and_work_items_each_print() {
+    let Some((_, queue, lines)) = setting() else { return };
+    queue.parallel_for(64, print_items(3)).unwrap().wait().unwrap();
+    let texts = lines.texts();
+    let of = |item: i32| {
+        texts.iter().filter(|t| t.starts_with(&format!("item {item} "))).cloned().collect::<Vec<_>>()
+    };
+    for item in 0..64 {
+        let rounds = if item % 2 == 1 { 3 } else { 0 };
+        let expected: Vec<_> = (0..rounds).map(|round| format!("item {item} round {round}\n")).collect();
+        assert_eq!(of(item), expected);
+    }
+    assert_eq!(texts.len(), 96);
+}
+
+#[test]
+fn conversions_are_those_of_opencl() {
+    let Some((_, queue, lines)) = setting() else { return };
+    queue
+        .single_task(print_vectors(Float4::from([1.5, -0.25, f32::NAN, f32::INFINITY])))
+        .unwrap()
+        .wait()
+        .unwrap();
+    let expected = [
+        "1,-1,120,127 1099511627776,-1  1.50,-0.25,  nan,  inf",
+        "value 0x0041, character A, a string, (nil)\n",
+        "value 0x0042, character B, a string, (nil)\n",
+    ];
+    assert_eq!(lines.texts(), expected);
+}
+
+#[test]
+fn what_is_too_much_is_counted_and_the_next_text_arrives() {
+    let Some((context, queue, lines)) = setting() else { return };
+    const ITEMS: usize = 80_000;
+    let results = context.alloc_shared::<i32>(ITEMS).unwrap();
+    for _ in 0..2 {
+        queue.parallel_for(ITEMS, print_flood(&results)).unwrap().wait().unwrap();
+        let all = lines.take();
+        let lost: u64 = all.iter().map(Printed::lost).sum();
+        let printed = all.iter().filter(|line| line.lost() == 0).count();
+        assert!(lost > 0 && printed > 50_000, "{lost} lost, {printed} printed");
+        assert_eq!(printed + lost as usize, ITEMS);
+        let failed = results.read().unwrap().iter().filter(|result| **result != 0).count();
+        assert_eq!(failed, lost as usize);
+        let note = all.iter().find(|line| line.lost() > 0).unwrap().to_string();
+        assert!(note.contains("were lost"), "{note}");
+        // Each exactly once.
+        let mut ids: Vec<i32> = all
+            .iter()
+            .filter(|line| line.lost() == 0)
+            .map(|line| line.text().trim().parse().unwrap())
+            .collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), printed);
+    }
+    // Over the end of the ring.
+    for round in 0..12 {
+        queue.parallel_for(20_000, print_flood(&results)).unwrap().wait().unwrap();
+        assert_eq!(lines.take().len(), 20_000, "round {round}");
+    }
+}
+
+#[test]
+fn graphs_print_in_order_by_each_strategy() {
+    for interpreter in [Some(false), Some(true)] {
+        let Some(builder) = builder() else { return };
+        let lines = Lines::default();
+        let to = lines.clone();
+        let context = builder
+            .graph_interpreter(interpreter)
+            .printf(move |line| to.0.lock().unwrap().push(line.clone()))
+            .build()
+            .unwrap();
+        let queue = Queue::new(&context).unwrap();
+        let said = context.alloc_shared::<i32>(1).unwrap();
+        let graph = Graph::from_queue(&queue);
+        for value in 0..40 {
+            graph.after_all_leaves().add(Command::single_task(say(value, &said))).unwrap();
+        }
+        let mut strategies = vec![ReplayStrategy::Auto, ReplayStrategy::Enqueue];
+        if interpreter == Some(true) {
+            strategies.push(ReplayStrategy::Interpreter);
+        }
+        for strategy in strategies {
+            let executable = graph.finalizer().strategy(strategy).finalize().unwrap();
+            for _ in 0..2 {
+                queue.submit_graph(&executable).unwrap().wait().unwrap();
+                let expected: Vec<_> = (0..40).map(says).collect();
+                assert_eq!(lines.texts(), expected, "{strategy:?}, interpreter {interpreter:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn virtual_functions_and_several_programs_print() {
+    let Some((context, queue, lines)) = setting() else { return };
+    let said = context.alloc_shared::<i32>(1).unwrap();
+    queue.single_task(speak(0, &said)).unwrap();
+    queue.single_task(say(1, &said)).unwrap();
+    queue.single_task(speak(1, &said)).unwrap();
+    queue.wait().unwrap();
+    let texts = lines.texts();
+    assert_eq!(texts.iter().filter(|text| *text == &says(1)).count(), 1, "{texts:?}");
+    assert_eq!(texts.iter().filter(|text| text.starts_with("the printer says 4711")).count(), 1, "{texts:?}");
+}
+
+#[test]
+fn out_of_order_queues_print_each_line_once() {
+    let Some((context, _, lines)) = setting() else { return };
+    let queue = Queue::builder(&context).out_of_order().build().unwrap();
+    let said = [(); 8].map(|()| context.alloc_shared::<i32>(1).unwrap());
+    let mut last = None;
+    for value in 0..64 {
+        let event = queue.single_task(say(value, &said[value as usize % 8])).unwrap();
+        if value == 31 {
+            event.wait().unwrap();
+        }
+        last = Some(event);
+    }
+    last.unwrap().wait().unwrap();
+    queue.wait().unwrap();
+    let mut texts = lines.texts();
+    texts.sort();
+    let mut expected: Vec<_> = (0..64).map(says).collect();
+    expected.sort();
+    assert_eq!(texts, expected);
+}
+
+#[test]
+fn failures_leave_the_text_of_others_alone() {
+    let Some((context, queue, lines)) = setting() else { return };
+    let said = context.alloc_shared::<i32>(1).unwrap();
+    queue.single_task(say(1, &said)).unwrap();
+    // Never launched.
+    let failed = queue.host_task(|| Err::<(), _>("no")).unwrap();
+    let after = queue.after(&failed).single_task(say(2, &said)).unwrap();
+    assert!(after.wait().is_err());
+    let _ = queue.wait();
+    queue.single_task(say(3, &said)).unwrap().wait().unwrap();
+    assert_eq!(lines.texts(), [says(1), says(3)]);
+}
+
+#[test]
+fn text_that_nobody_waited_for_comes_when_the_context_goes() {
+    let Some((context, queue, lines)) = setting() else { return };
+    let said = context.alloc_device::<i32>(1).unwrap();
+    queue.single_task(say(5, &said)).unwrap();
+    drop((said, queue, context));
+    assert_eq!(lines.texts(), [says(5)]);
+}
+
+/// The sink may use the context, and wait.
+#[test]
+fn a_sink_may_launch_and_wait() {
+    let Some(builder) = builder() else { return };
+    static QUEUE: OnceLock<Queue> = OnceLock::new();
+    static DONE: AtomicBool = AtomicBool::new(false);
+    let lines = Lines::default();
+    let to = lines.clone();
+    let sink = move |line: &Printed| {
+        to.0.lock().unwrap().push(line.clone());
+        if !DONE.swap(true, Ordering::SeqCst) {
+            let queue = QUEUE.get().unwrap();
+            let said = queue.context().alloc_shared::<i32>(1).unwrap();
+            queue.single_task(say(2, &said)).unwrap().wait().unwrap();
+        }
+    };
+    let context = builder.printf(sink).build().unwrap();
+    let queue = QUEUE.get_or_init(|| Queue::new(&context).unwrap());
+    let said = context.alloc_shared::<i32>(1).unwrap();
+    queue.single_task(say(1, &said)).unwrap().wait().unwrap();
+    assert_eq!(lines.texts(), [says(1), says(2)]);
+}
+
+/// Threads that wait at the same time lose nothing.
+#[test]
+fn threads_print_each_line_once() {
+    let Some((context, _, lines)) = setting() else { return };
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let context = &context;
+            scope.spawn(move || {
+                let queue = Queue::new(context).unwrap();
+                let said = context.alloc_shared::<i32>(1).unwrap();
+                for value in 0..25 {
+                    queue.single_task(say(thread * 100 + value, &said)).unwrap().wait().unwrap();
+                }
+            });
+        }
+    });
+    let texts = lines.texts();
+    for thread in 0..4 {
+        let own = |text: &&String| (0..25).any(|value| **text == says(thread * 100 + value));
+        assert_eq!(
+            texts.iter().filter(own).cloned().collect::<Vec<_>>(),
+            (0..25).map(|value| says(thread * 100 + value)).collect::<Vec<_>>()
+        );
+    }
+}
+
+#[test]
+fn debug_information_gives_file_and_line() {
+    if !common::load::has_compiler() {
+        return;
+    }
+    let Some((context, queue, lines)) = setting() else { return };
+    let text = "kernel void tell(void)\n{\n    printf(\"here\\n\");\n}\n";
+    let source = KernelSource::new("tell.cl", text).compiler_args(["-g"]);
+    let bundle = common::load::source(&context, &source).unwrap();
+    queue.single_task(bundle.kernel("tell").unwrap().call()).unwrap().wait().unwrap();
+    let all = lines.take();
+    let (file, line) = all[0].source().unwrap();
+    assert!(file.ends_with("tell.cl"), "{file}");
+    assert_eq!((line, all[0].kernel(), all[0].text()), (3, Some("tell"), "here\n"));
+}
+
+/// A binary of a cache, and one that was made without a sink, print where they should.
+#[test]
+fn caches_tell_the_forms_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = ProgramCache::Directory(folder.path().to_owned());
+    for _ in 0..2 {
+        let Some(builder) = builder() else { return };
+        let plain = builder.clone().program_cache(&cache).build().unwrap();
+        let said = plain.alloc_shared::<i32>(1).unwrap();
+        Queue::new(&plain).unwrap().single_task(say(0, &said)).unwrap().wait().unwrap();
+        let lines = Lines::default();
+        let to = lines.clone();
+        let sink = move |line: &Printed| to.0.lock().unwrap().push(line.clone());
+        let context = builder.program_cache(&cache).printf(sink).build().unwrap();
+        let said = context.alloc_shared::<i32>(1).unwrap();
+        Queue::new(&context).unwrap().single_task(say(9, &said)).unwrap().wait().unwrap();
+        assert_eq!(lines.texts(), [says(9)]);
+    }
+}
