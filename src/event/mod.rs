@@ -1,8 +1,14 @@
 //! Events: waiting for commands, asking where they are, measuring them.
 
+mod latch;
 mod native;
 mod promise;
 mod recorded;
+
+/// What `latch` uses of the standard library.
+mod sync {
+    pub(super) use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+}
 
 use std::fmt;
 use std::sync::Arc;

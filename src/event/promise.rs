@@ -5,12 +5,12 @@
 //! has ended.
 
 use std::cell::RefCell;
-use std::collections::HashSet;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use super::latch::{Circle, Latch};
 use super::{Event, EventStatus, Known, Profiling};
 use crate::driver::event as driver;
 use crate::{Error, ErrorKind, Result, runtime};
@@ -41,21 +41,13 @@ pub(crate) struct Times {
     pub(crate) ended: Instant,
 }
 
-/// Called once the outcome is known.
-type Then = Box<dyn FnOnce(&Outcome) + Send>;
-
 /// The event of something that no driver knows yet.
 pub(crate) struct Promise {
     created: Instant,
     /// Whether its times may be asked for.
     profiling: bool,
     running: AtomicBool,
-    outcome: OnceLock<Outcome>,
-    /// Who is told of the outcome; `None` when they have been.
-    then: Mutex<Option<Vec<Then>>>,
-    told: Condvar,
-    /// What it waits for, as far as that is not known either. Empty when it is known.
-    before: Mutex<Vec<Arc<Promise>>>,
+    latch: Arc<Latch<Outcome>>,
 }
 
 thread_local! {
@@ -69,10 +61,7 @@ impl Promise {
             created: Instant::now(),
             profiling,
             running: AtomicBool::new(false),
-            outcome: OnceLock::new(),
-            then: Mutex::new(Some(Vec::new())),
-            told: Condvar::new(),
-            before: Mutex::default(),
+            latch: Latch::new(),
         })
     }
 
@@ -93,46 +82,27 @@ impl Promise {
     /// Enters the outcome. Whoever waits is told of it by [`Promise::notify`].
     pub(crate) fn resolve(&self, outcome: Outcome) {
         // Only whoever made the promise settles it, once.
-        let _ = self.outcome.set(outcome);
-        self.before().clear();
+        self.latch.settle(outcome);
     }
 
     /// Tells all who wait of the outcome.
     pub(crate) fn notify(&self) {
-        let Some(outcome) = self.outcome.get() else { return };
-        let then = self.lock().take();
-        self.told.notify_all();
-        then.into_iter().flatten().for_each(|then| then(outcome));
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Vec<Then>>> {
-        self.then.lock().unwrap_or_else(PoisonError::into_inner)
+        self.latch.tell();
     }
 
     /// `None` while it is not known.
     pub(crate) fn outcome(&self) -> Option<&Outcome> {
-        self.outcome.get()
+        self.latch.outcome()
     }
 
     /// Calls `then` once it is known: here and now, or on the thread that gets to know.
     pub(crate) fn when_known(&self, then: impl FnOnce(&Outcome) + Send + 'static) {
-        if let Some(waiting) = self.lock().as_mut() {
-            return waiting.push(Box::new(then));
-        }
-        if let Some(outcome) = self.outcome.get() {
-            then(outcome);
-        }
+        self.latch.when_known(then);
     }
 
-    fn before(&self) -> MutexGuard<'_, Vec<Arc<Self>>> {
-        self.before.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Notes that it will not be known before another is. Until others see it: a wait inside a host
-    /// task looks for a circle once, and does not see what is noted later. Only such waits note
-    /// more, and look afterwards themselves.
-    pub(crate) fn comes_after(&self, other: &Arc<Self>) {
-        self.before().push(Arc::clone(other));
+    /// Notes that it will not be known before another is: see [`Latch::comes_after`].
+    pub(crate) fn comes_after(&self, other: &Self) {
+        self.latch.comes_after(&other.latch);
     }
 
     /// The same of an event, which may be known by now.
@@ -156,54 +126,23 @@ impl Promise {
         outcome
     }
 
-    /// Whether it waits for another, however far away.
-    fn waits_for(self: &Arc<Self>, other: &Arc<Self>) -> bool {
-        let mut seen = HashSet::new();
-        let mut open = vec![Arc::clone(self)];
-        while let Some(promise) = open.pop() {
-            if Arc::ptr_eq(&promise, other) {
-                return true;
-            }
-            if promise.outcome().is_none() && seen.insert(Arc::as_ptr(&promise)) {
-                open.extend(promise.before().iter().cloned());
-            }
-        }
-        false
-    }
-
     /// Waits until it is known.
     ///
     /// # Errors
     /// Inside a host task, when it waits for that: it would never be known.
-    pub(crate) fn wait_known(self: &Arc<Self>) -> Result<Option<&Outcome>> {
-        if self.lock().is_some() {
-            match TASK.with_borrow(Clone::clone) {
-                None => self.wait_untold(),
-                Some(task) => {
-                    // Noted first, so that of two tasks that wait for each other one at least gets
-                    // to know.
-                    task.comes_after(self);
-                    let is_circle = self.waits_for(&task);
-                    if !is_circle {
-                        runtime::blocking(|| self.wait_untold());
-                    }
-                    task.before().pop();
-                    if is_circle {
-                        return Err(waits_for_itself());
-                    }
-                }
+    pub(crate) fn wait_known(&self) -> Result<Option<&Outcome>> {
+        match TASK.with_borrow(Clone::clone) {
+            None => self.latch.wait(),
+            Some(task) => {
+                Latch::wait_in(&self.latch, &task.latch, |latch| runtime::blocking(|| latch.wait()))
+                    .map_err(|Circle| waits_for_itself())?
             }
         }
-        Ok(self.outcome.get())
-    }
-
-    fn wait_untold(&self) {
-        let untold = self.lock();
-        drop(self.told.wait_while(untold, |then| then.is_some()).unwrap_or_else(PoisonError::into_inner));
+        Ok(self.latch.outcome())
     }
 
     /// Waits until it is complete.
-    pub(crate) fn wait(self: &Arc<Self>) -> Result<()> {
+    pub(crate) fn wait(&self) -> Result<()> {
         match self.wait_known()? {
             Some(Outcome::Native(event)) => event.wait(),
             Some(Outcome::Failed(error)) => Err(error.clone()),

@@ -1,0 +1,127 @@
+//! Latches: one outcome, set once; who waits for it, and the search for circles among those who wait.
+//!
+//! These are the locks of promises, and nothing else, so that a model can run them in every order
+//! (`crates/loom-model`). It replaces `sync`.
+
+use std::collections::HashSet;
+
+use super::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// Called once the outcome is set.
+type Then<T> = Box<dyn FnOnce(&T) + Send>;
+
+/// A place for an outcome.
+pub(crate) struct Latch<T: 'static> {
+    outcome: OnceLock<T>,
+    /// Who is told of the outcome; `None` when they have been.
+    then: Mutex<Option<Vec<Then<T>>>>,
+    told: Condvar,
+    /// What this waits for, as far as that is not known either. Empty when it is known.
+    before: Mutex<Vec<Arc<Self>>>,
+}
+
+/// A wait that would never end.
+#[derive(Debug)]
+pub(crate) struct Circle;
+
+impl<T: 'static> Latch<T> {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            outcome: OnceLock::new(),
+            then: Mutex::new(Some(Vec::new())),
+            told: Condvar::new(),
+            before: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// Sets the outcome; a second one is dropped. Whoever waits is told of it by [`Latch::tell`].
+    pub(crate) fn settle(&self, outcome: T) {
+        let _ = self.outcome.set(outcome);
+        self.before().clear();
+    }
+
+    /// Tells all who wait of the outcome.
+    pub(crate) fn tell(&self) {
+        let Some(outcome) = self.outcome.get() else { return };
+        let then = self.lock().take();
+        self.told.notify_all();
+        then.into_iter().flatten().for_each(|then| then(outcome));
+    }
+
+    /// `None` while it is not set.
+    pub(crate) fn outcome(&self) -> Option<&T> {
+        self.outcome.get()
+    }
+
+    /// Calls `then` once it is set: here and now, or on the thread that tells.
+    pub(crate) fn when_known(&self, then: impl FnOnce(&T) + Send + 'static) {
+        if let Some(waiting) = self.lock().as_mut() {
+            return waiting.push(Box::new(then));
+        }
+        if let Some(outcome) = self.outcome.get() {
+            then(outcome);
+        }
+    }
+
+    /// Notes that it will not be set before another is. Until others see it: a wait inside a host
+    /// task looks for a circle once, and does not see what is noted later. Only such waits note
+    /// more, and look afterwards themselves.
+    pub(crate) fn comes_after(&self, other: &Arc<Self>) {
+        self.before().push(Arc::clone(other));
+    }
+
+    /// Waits until all have been told.
+    pub(crate) fn wait(&self) {
+        let mut untold = self.lock();
+        while untold.is_some() {
+            untold = self.told.wait(untold).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// The same for `latch` inside a host task, whose own latch is `task`; `blocking` does the
+    /// waiting.
+    ///
+    /// # Errors
+    /// When it waits for the task.
+    pub(crate) fn wait_in(
+        latch: &Arc<Self>,
+        task: &Arc<Self>,
+        blocking: impl FnOnce(&Self),
+    ) -> Result<(), Circle> {
+        if latch.lock().is_none() {
+            return Ok(());
+        }
+        // Noted first, so that of two tasks that wait for each other one at least gets to know.
+        task.comes_after(latch);
+        let is_circle = Self::waits_for(latch, task);
+        if !is_circle {
+            blocking(latch);
+        }
+        task.before().pop();
+        if is_circle { Err(Circle) } else { Ok(()) }
+    }
+
+    /// Whether one waits for another, however far away.
+    fn waits_for(from: &Arc<Self>, other: &Arc<Self>) -> bool {
+        let mut seen = HashSet::new();
+        let mut open = vec![Arc::clone(from)];
+        while let Some(latch) = open.pop() {
+            if Arc::ptr_eq(&latch, other) {
+                return true;
+            }
+            let address: *const Self = &*latch;
+            if latch.outcome().is_none() && seen.insert(address) {
+                open.extend(latch.before().iter().cloned());
+            }
+        }
+        false
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Vec<Then<T>>>> {
+        self.then.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn before(&self) -> MutexGuard<'_, Vec<Arc<Self>>> {
+        self.before.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
