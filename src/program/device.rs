@@ -13,7 +13,7 @@ use crate::Result;
 use crate::driver::context::Context;
 use crate::driver::queue::{Properties, Queue};
 use crate::driver::quirk::Quirks;
-use crate::driver::{Device, DeviceGlobalAccess};
+use crate::driver::{Device, DeviceGlobalAccess, DeviceKind};
 use crate::image::LoadedImage;
 
 /// Images with more device globals than this use the hidden argument where they can.
@@ -149,6 +149,9 @@ fn target(device: &Device) -> DeviceTarget {
     let quirks = Quirks::of(device);
     target.mad_is_called = quirks.mad_is_called; // Q9
     target.serial_work_items = quirks.serial_work_items; // Q11
+    let wide_groups = crate::environment::switch("OCLAVE_WIDE_GROUPS");
+    target.wide_groups = wide_groups.unwrap_or(device.kind() == DeviceKind::Gpu);
+    target.says_uniform = capabilities.ptx.is_some();
     target.implicit_barriers = quirks.implicit_barriers; // Q13
     target.continuations_for_several_ends = quirks.continuations_for_several_ends; // Q14
     target.one_barrier = quirks.one_barrier; // Q15

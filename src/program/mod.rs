@@ -25,7 +25,7 @@ pub(crate) use arguments::check as check_arguments;
 pub use bundle::{BundleKernel, KernelBundle};
 pub use disk::ProgramCache;
 pub(crate) use interpreter::{
-    GroupLimits, InterpreterProgram, InterpreterSlot, Segment as InterpreterSegment, Shape, TaskList,
+    GroupLimits, InterpreterProgram, InterpreterSlot, Load, Segment as InterpreterSegment, Shape, TaskList,
 };
 pub(crate) use prints::PrintSink;
 pub use prints::Printed;

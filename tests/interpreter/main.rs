@@ -7,6 +7,7 @@
 mod common;
 mod groups;
 mod kernels;
+mod levels;
 mod programs;
 mod random;
 mod reports;

@@ -32,7 +32,7 @@ pub mod interpreter {
     pub use crate::interpreter::{
         BoxLaunch, ByteBox, ExcludedKernel, INTERPRETER_SEQ, INTERPRETER_WI, InterpreterArgument,
         InterpreterArgumentKind, InterpreterCost, InterpreterKernel, InterpreterLayout, InterpreterModule,
-        InterpreterUnit, OwnTask, TaskRecord, box_kernels, interpreter_module,
+        InterpreterUnit, LocalCopy, OwnTask, TaskRecord, box_kernels, interpreter_module,
     };
 }
 

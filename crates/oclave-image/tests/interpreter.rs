@@ -15,14 +15,16 @@ use support::{assemble, assert_valid, with_string};
 
 const LOCAL_MEMORY: u64 = 32 << 10;
 
-/// The interpreter module for devices whose work-items run side by side; that for those where they
-/// take turns has the same layout.
+/// The interpreter module for devices whose work-items run side by side; those for devices where
+/// they take turns, and for wide groups, have the same layout.
 fn interpreted(name: &str, module: &Module) -> (Module, InterpreterLayout) {
     let [side_by_side, in_turn] = [false, true].map(|serial_work_items| {
         let target = DeviceTarget { serial_work_items, ..DeviceTarget::default() };
         interpreted_for(name, module, &target)
     });
     assert_eq!(side_by_side.1, in_turn.1, "{name}");
+    let wide = DeviceTarget { wide_groups: true, ..DeviceTarget::default() };
+    assert_eq!(side_by_side.1, interpreted_for(name, module, &wide).1, "{name}");
     side_by_side
 }
 

@@ -16,6 +16,8 @@ pub(crate) struct Kernel {
     pub(crate) name: String,
     pub(crate) function: u32,
     pub(crate) required_size: Option<[u32; 3]>,
+    /// A hint says that groups are large.
+    pub(crate) has_large_groups: bool,
     pub(crate) required_sub_group: Option<u32>,
 }
 
@@ -27,6 +29,8 @@ pub(crate) struct Decorations {
     pub(crate) no_alias: bool,
     pub(crate) no_write: bool,
     pub(crate) volatile: bool,
+    /// The same for all work-items of a sub-group.
+    pub(crate) uniform: bool,
     pub(crate) saturated: bool,
     pub(crate) rounding: Option<u32>,
     pub(crate) no_contraction: bool,
@@ -42,6 +46,12 @@ pub(crate) fn is_access_chain(op: Option<Op>) -> bool {
     use Op::{AccessChain, InBoundsAccessChain, InBoundsPtrAccessChain, PtrAccessChain};
     matches!(op, Some(AccessChain | InBoundsAccessChain | PtrAccessChain | InBoundsPtrAccessChain))
 }
+
+/// NVIDIA's driver gives work-items so many registers that groups of more cannot run, where the PTX
+/// does not say that there are more.
+const UNBOUNDED_ITEMS: u32 = 256;
+/// Work-items of the largest groups of all devices.
+pub(crate) const MOST_ITEMS: u32 = 1024;
 
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
@@ -109,6 +119,13 @@ impl Facts {
             for kernel in self.kernels.iter_mut().filter(|kernel| kernel.function == function) {
                 kernel.required_sub_group = operands.first().copied();
             }
+        } else if mode == ExecutionMode::LocalSizeHint as u32
+            && let &[x, y, z, ..] = operands
+        {
+            let items = [x, y, z].into_iter().fold(1_u32, u32::saturating_mul);
+            for kernel in self.kernels.iter_mut().filter(|kernel| kernel.function == function) {
+                kernel.has_large_groups = items > UNBOUNDED_ITEMS;
+            }
         } else if mode == ExecutionMode::LocalSize as u32
             && let &[x, y, z, ..] = operands
         {
@@ -134,6 +151,7 @@ impl Facts {
         let of_id = self.decorations.entry(id).or_default();
         match decoration {
             Decoration::Alignment => of_id.alignment = first.filter(|a| a.is_power_of_two() && *a <= 4096),
+            Decoration::Uniform => of_id.uniform = true,
             Decoration::Volatile => of_id.volatile = true,
             Decoration::SaturatedConversion => of_id.saturated = true,
             Decoration::FPRoundingMode => of_id.rounding = first,

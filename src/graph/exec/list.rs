@@ -12,7 +12,7 @@ use crate::driver::sequence::Sequence;
 use crate::driver::step::Step;
 use crate::graph::plan::segments::Kind;
 use crate::graph::plan::unit::Run;
-use crate::program::{InterpreterProgram, InterpreterSegment, Shape, TaskList};
+use crate::program::{InterpreterProgram, InterpreterSegment, Load, Shape, TaskList};
 use crate::{Error, Queue, Result};
 
 /// What nodes of a partition became tasks, in segments that are steps of its sequence.
@@ -50,6 +50,8 @@ struct Entry {
     capacity: u32,
     kernel: u32,
     segment: u32,
+    /// Tasks that are left of its level.
+    level: u32,
 }
 
 impl Tasks {
@@ -106,11 +108,13 @@ impl Tasks {
                 capacity: kernel.block_bytes,
                 kernel: draft.kernel,
                 segment: number,
+                level: 1,
             };
             let index = first + place as usize;
             self.write(index, &entry, &draft)?;
             if self.entries.len() <= index {
-                self.entries.resize(index + 1, Entry { block: 0, capacity: 0, kernel: 0, segment: number });
+                let none = Entry { block: 0, capacity: 0, kernel: 0, segment: number, level: 1 };
+                self.entries.resize(index + 1, none);
             }
             *self.entries.get_mut(index).ok_or_else(lost)? = entry;
             draft.memory.iter().try_for_each(|memory| sequence.keep(memory)).map_err(named)?;
@@ -121,8 +125,14 @@ impl Tasks {
             names.add(origin);
         }
         let count = numbering.count();
-        let shape = program.shape(run.local, count, all_items, steps);
-        let groups = run.groups.min(count as u32).max(1);
+        let widest = self.set_levels(run, &tasks)?;
+        let load =
+            Load { local: run.local, tasks: count, items: all_items, steps, groups: run.groups, widest };
+        let shape = program.shape(&load);
+        let groups = match run.lanes.is_empty() {
+            true => run.groups.min(count.div_ceil(shape.teams()) as u32).max(1),
+            false => run.groups.min(count as u32).max(1),
+        };
         self.segments.push(SegmentOf {
             program: index,
             shape,
@@ -139,6 +149,20 @@ impl Tasks {
             local_bytes,
         };
         Ok((step(&self.list, &program, segment, names.text()), tasks))
+    }
+
+    /// Tells the tasks of a run what is left of their levels, and gives the tasks of the largest
+    /// level that one group runs.
+    fn set_levels(&mut self, run: &Run, tasks: &[Option<u32>]) -> Result<usize> {
+        let mut widest = 1;
+        let mut list = lock(&self.list);
+        for (task, left) in run.left_of_levels(tasks) {
+            let entry = self.entries.get_mut(task as usize).ok_or_else(lost)?;
+            entry.level = left;
+            list.set_level(task as usize, left)?;
+            widest = widest.max(left as usize);
+        }
+        Ok(widest.div_ceil(run.groups.max(1) as usize))
     }
 
     /// Whether a command can be put in the place of a task's: its kernel is in the program of the
@@ -265,7 +289,10 @@ impl Tasks {
 
     fn write(&mut self, index: usize, entry: &Entry, draft: &Draft) -> Result<()> {
         let Draft { dimensions, global, offset, local, .. } = *draft;
-        let record = TaskRecord::new(draft.kernel, entry.block, dimensions, global, offset, local);
+        let record = TaskRecord {
+            level: entry.level,
+            ..TaskRecord::new(draft.kernel, entry.block, dimensions, global, offset, local)
+        };
         let mut list = lock(&self.list);
         list.write(entry.block as usize, &self.scratch)?;
         list.set(index, &record)

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use crate::ExecutableGraph;
 use crate::graph::exec::prepare::Steps;
-use crate::program::Shape;
 
 /// Nodes that one launch of the interpreter runs
 /// ([`ReplayStrategy::Interpreter`](crate::ReplayStrategy::Interpreter)); from
@@ -62,10 +61,7 @@ impl ExecutableGraph {
                         partition,
                         nodes: Vec::new(),
                         groups: segment.groups as usize,
-                        group_size: match segment.shape {
-                            Shape::Seq => 1,
-                            Shape::Wi(sizes) => sizes.iter().product(),
-                        },
+                        group_size: segment.shape.items(),
                         estimated_ns: segment.cost_ns,
                     };
                     (info, vec![u32::MAX; segment.tasks.len()])

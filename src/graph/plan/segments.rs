@@ -235,11 +235,12 @@ impl<'p, P: Fn(u32) -> &'p [u32]> Cutter<'_, P> {
                 _ => None,
             });
             let like = |groups: u32| Run { groups, program: run.program, local, ..Run::default() };
-            let cost_ns = costs.get(piece.nodes).unwrap_or(&[]).iter().sum();
+            let cost_ns = costs.get(piece.nodes.clone()).unwrap_or(&[]).iter().sum();
             match piece.shared {
-                Shared::No => self.serial(nodes, like(1)),
+                Shared::No => self.serial(nodes, &levels, piece.nodes.start, like(1)),
                 Shared::Any(groups) => {
-                    let run = Run { nodes: nodes.to_vec(), cost_ns, ..like(groups) };
+                    let levels = vec![nodes.len() as u32];
+                    let run = Run { nodes: nodes.to_vec(), levels, cost_ns, ..like(groups) };
                     self.units.push(Unit::TaskList(Box::new(run)));
                 }
                 Shared::Lanes(all) => {
@@ -254,13 +255,18 @@ impl<'p, P: Fn(u32) -> &'p [u32]> Cutter<'_, P> {
         }
     }
 
-    /// Nodes for one group, in order; or for launches of their own, if these are faster.
-    fn serial(&mut self, nodes: &[u32], like: Run) {
+    /// Nodes for one group, in order; or for launches of their own, if these are faster. `levels`
+    /// are those of the run, of which the nodes begin at `start`.
+    fn serial(&mut self, nodes: &[u32], levels: &[usize], start: usize, like: Run) {
         let mut run = like.clone();
-        for node in nodes {
+        let mut ends = levels.iter().skip_while(|end| **end <= start).peekable();
+        for (at, node) in (start..).zip(nodes) {
             let cost_ns = self.candidate(*node).cost_ns();
             if run.cost_ns + cost_ns > LONGEST_NS {
                 self.end_serial(std::mem::replace(&mut run, like.clone()));
+            }
+            while ends.next_if(|end| **end <= at).is_some() {
+                run.levels.push(run.nodes.len() as u32);
             }
             run.nodes.push(*node);
             run.cost_ns += cost_ns;
@@ -268,7 +274,8 @@ impl<'p, P: Fn(u32) -> &'p [u32]> Cutter<'_, P> {
         self.end_serial(run);
     }
 
-    fn end_serial(&mut self, run: Run) {
+    fn end_serial(&mut self, mut run: Run) {
+        run.levels.push(run.nodes.len() as u32);
         let does = |node: &&u32| self.candidate(**node).kind != Kind::Nothing;
         let count = run.nodes.iter().filter(does).count();
         if count > 1 || self.machine.always && count > 0 {

@@ -45,11 +45,30 @@ pub(in crate::graph) struct Run {
     /// Where the nodes of each group end, which run in order; empty where any group may run any
     /// node.
     pub(in crate::graph) lanes: Vec<u32>,
+    /// Where levels end: nodes that do not depend on each other. Empty where they are not known.
+    pub(in crate::graph) levels: Vec<u32>,
     /// On one core.
     pub(in crate::graph) cost_ns: f64,
 }
 
 impl Run {
+    /// How many tasks are left of its level at each of them, itself included; `tasks` says which
+    /// nodes are tasks.
+    pub(in crate::graph) fn left_of_levels<'t>(
+        &self,
+        tasks: &'t [Option<u32>],
+    ) -> impl Iterator<Item = (u32, u32)> + use<'_, 't> {
+        let (mut ends, mut left) = (self.levels.iter().rev().peekable(), 0);
+        (0..tasks.len() as u32).zip(tasks).rev().filter_map(move |(node, task)| {
+            while ends.next_if(|end| **end > node).is_some() {
+                left = 0;
+            }
+            let task = (*task)?;
+            left = if self.levels.is_empty() { 1 } else { left + 1 };
+            Some((task, left))
+        })
+    }
+
     /// To number its tasks with.
     pub(in crate::graph) fn numbering(&self) -> Numbering<'_> {
         Numbering { lanes: &self.lanes, seen: 0, lane: 0, next: 0, count: 0 }

@@ -12,20 +12,22 @@ mod slot;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod wide;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use oclave_image::ImageError;
 use oclave_image::passes::interpreter::{
-    INTERPRETER_SEQ, INTERPRETER_WI, InterpreterKernel, InterpreterLayout, InterpreterModule, TaskRecord,
-    interpreter_module,
+    INTERPRETER_SEQ, INTERPRETER_WI, InterpreterKernel, InterpreterLayout, InterpreterModule, LocalCopy,
+    TaskRecord, interpreter_module,
 };
 use oclave_image::passes::{self, Legal, dce, legalize_with};
 
 pub(crate) use self::limits::GroupLimits;
 pub(crate) use self::slot::InterpreterSlot;
 pub(crate) use self::tasks::TaskList;
+use self::wide::WideGroups;
 use super::attach;
 use super::build::{Builder, refused};
 use super::device::DeviceState;
@@ -54,6 +56,41 @@ pub(crate) enum Shape {
     Seq,
     /// A group of this size shares them.
     Wi([usize; 3]),
+    /// Teams of `width` work-items share them, `items` in a group.
+    Teams { items: usize, width: usize },
+}
+
+impl Shape {
+    /// Work-items of a group.
+    pub(crate) fn items(self) -> usize {
+        match self {
+            Self::Seq => 1,
+            Self::Wi(sizes) => sizes.iter().product(),
+            Self::Teams { items, .. } => items,
+        }
+    }
+
+    /// How many tasks a group runs side by side.
+    pub(crate) fn teams(self) -> usize {
+        match self {
+            Self::Seq | Self::Wi(_) => 1,
+            Self::Teams { items, width } => items / width.max(1),
+        }
+    }
+}
+
+/// Tasks of a launch, as far as its groups depend on them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Load {
+    /// The size of groups that some of the tasks need.
+    pub(crate) local: Option<[u32; 3]>,
+    pub(crate) tasks: usize,
+    /// Work-items and steps of all tasks together.
+    pub(crate) items: f64,
+    pub(crate) steps: f64,
+    pub(crate) groups: u32,
+    /// Tasks of the largest level: a group may run those of a level side by side.
+    pub(crate) widest: usize,
 }
 
 /// Kernels of a program that run from task lists.
@@ -67,18 +104,8 @@ pub(crate) struct InterpreterProgram {
     limits: GroupLimits,
     /// Work-items of a group run one after the other, so that sharing a task saves nothing.
     serial_work_items: bool,
-    /// A group of many work-items takes no longer than one of few.
-    is_gpu: bool,
-}
-
-/// Work-items of the smallest group on a GPU: those of a sub-group.
-const NARROWEST_GROUP: usize = 32;
-
-/// The size of groups on a GPU for tasks of so many work-items, a power of 2. On an H100, chains of
-/// tasks of 32 to 1024 work-items were the fastest with groups as large as the tasks.
-fn wide_group(items: f64, most_items: usize) -> usize {
-    let largest = 1 << most_items.clamp(1, 1024).ilog2();
-    (items.ceil() as usize).clamp(1, 1024).next_power_of_two().max(NARROWEST_GROUP).min(largest)
+    /// Where groups have many work-items side by side.
+    wide: Option<WideGroups>,
 }
 
 /// Which tasks of a list one launch runs.
@@ -105,17 +132,14 @@ impl InterpreterProgram {
         &self.limits
     }
 
-    /// How to run tasks that need groups of a size, or none, and have so many work-items and steps
-    /// together.
-    pub(crate) fn shape(&self, local: Option<[u32; 3]>, tasks: usize, items: f64, steps: f64) -> Shape {
-        match local {
-            Some(local) => Shape::Wi(local.map(|size| size as usize)),
-            None if self.is_gpu => {
-                Shape::Wi([wide_group(items / tasks.max(1) as f64, self.limits.most_items), 1, 1])
-            }
-            None if self.serial_work_items || steps < SHARED_STEPS * tasks as f64 => Shape::Seq,
-            None if self.limits.refusal([GROUP, 1, 1], 0).is_some() => Shape::Seq,
-            None => Shape::Wi([GROUP, 1, 1]),
+    /// How to run tasks.
+    pub(crate) fn shape(&self, load: &Load) -> Shape {
+        match (load.local, &self.wide) {
+            (Some(local), _) => Shape::Wi(local.map(|size| size as usize)),
+            (None, Some(wide)) => wide.shape(load),
+            _ if self.serial_work_items || load.steps < SHARED_STEPS * load.tasks as f64 => Shape::Seq,
+            _ if self.limits.refusal([GROUP, 1, 1], 0).is_some() => Shape::Seq,
+            _ => Shape::Wi([GROUP, 1, 1]),
         }
     }
 
@@ -141,9 +165,16 @@ impl InterpreterProgram {
         let (kernel, local) = match segment.shape {
             Shape::Seq => (&self.seq, [1; 3]),
             Shape::Wi(local) => (&self.wi, local),
+            Shape::Teams { items, .. } => (&self.wi, [items, 1, 1]),
         };
+        let block = self.wide.as_ref().map_or(0, |wide| wide.block(segment));
+        let of_teams =
+            [(segment.shape.items() / segment.shape.teams()) as u64, block as u64].map(u64::to_ne_bytes);
+        let of_teams = of_teams.iter().map(|bytes| Arg::Value(bytes)).take(if block > 0 { 2 } else { 0 });
         // Drivers do not take local memory of no bytes.
-        let last = (segment.shape != Shape::Seq).then(|| Arg::Local(segment.local_bytes.max(1)));
+        let local_bytes = (block * LocalCopy::BYTES + segment.local_bytes).max(1);
+        let last = std::iter::once(Arg::Local(local_bytes)).chain(of_teams);
+        let last = last.take(if segment.shape == Shape::Seq { 0 } else { usize::MAX });
         let [x, y, z] = local;
         let size =
             WorkSize { dimensions: 3, global: [x * segment.groups, y, z], local: Some(local), offset: None };
@@ -190,15 +221,24 @@ impl Builder<'_> {
             Ok(kernel)
         };
         let wi = kernel(INTERPRETER_WI)?;
+        let is_gpu = device.device().kind() == DeviceKind::Gpu;
         let sum = |bytes: fn(&InterpreterKernel) -> u64| {
             layout.kernels().iter().map(bytes).fold(0, u64::saturating_add)
         };
         let (local, private) = (sum(|kernel| kernel.static_local_bytes), sum(|kernel| kernel.private_bytes));
         let local_bytes = device.device().capabilities().limits.local_memory_bytes;
+        // NVIDIA's driver tells 256, though the PTX says that groups have up to 1024, and runs these.
+        let most = match device.target().says_uniform {
+            true => device.device().capabilities().limits.max_work_group_size,
+            false => wi.max_work_group_size()?,
+        };
+        let most = most.min(most_items(private));
+        let wide = device.target().wide_groups.then(|| WideGroups::new(&layout, is_gpu, most, local_bytes));
+        let copies = wide.as_ref().map_or(0, WideGroups::local_bytes);
         let limits = GroupLimits {
-            most_items: wi.max_work_group_size()?.min(most_items(private)),
+            most_items: most,
             least_width: if self.context.quirks().first_item_runs_twice { 2 } else { 1 }, // Q12
-            free_local_bytes: local_bytes.saturating_sub(local),
+            free_local_bytes: local_bytes.saturating_sub(local).saturating_sub(copies),
         };
         Ok(Arc::new(InterpreterProgram {
             layout,
@@ -207,7 +247,7 @@ impl Builder<'_> {
             hidden,
             limits,
             serial_work_items: device.target().serial_work_items,
-            is_gpu: device.device().kind() == DeviceKind::Gpu,
+            wide,
         }))
     }
 }
@@ -238,6 +278,8 @@ fn legal_words(
 ) -> Result<LegalInterpreter> {
     let globals = image.device_globals();
     let local = device.device().capabilities().limits.local_memory_bytes;
+    let copies = if device.target().wide_groups { wide::copy_bytes(local) } else { 0 };
+    let local = local.saturating_sub(copies);
     let (mut layout, mut spec_ids) = (InterpreterLayout::default(), BTreeSet::new());
     let pass = |module| {
         passes::check::check(&module)?;

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use oclave_image::passes::interpreter::{InterpreterKernel, TaskRecord};
+use oclave_image::passes::interpreter::{InterpreterKernel, LocalCopy, TaskRecord};
 
 use super::{InterpreterProgram, Segment, list_bytes};
 use crate::driver::Device;
@@ -70,6 +70,17 @@ impl TaskList {
         self.write(list_bytes(index), bytemuck::cast_slice(&record.to_words()))
     }
 
+    /// Sets [`TaskRecord::level`] of a task.
+    ///
+    /// # Errors
+    /// When there is no such task.
+    pub(crate) fn set_level(&mut self, index: usize, level: u32) -> Result<()> {
+        if index >= self.count {
+            return Err(Error::invalid(format!("task {index} of {}", self.count)));
+        }
+        self.write(list_bytes(index) + TaskRecord::LEVEL_AT, &level.to_ne_bytes())
+    }
+
     /// What launches to come will see.
     pub(crate) fn bytes(&self) -> &[u8] {
         bytemuck::cast_slice(&self.words)
@@ -106,7 +117,8 @@ impl TaskList {
     pub(crate) fn prepare(&mut self, context: &Arc<Context>, device: &Device) -> Result<()> {
         let bytes: &[u8] = bytemuck::cast_slice(&self.words);
         let half = || -> Result<Half> {
-            Ok(Half { memory: TaskMemory::new(context, device, bytes.len())?, stale: 0..bytes.len() })
+            let size_bytes = bytes.len() + LocalCopy::READ_BYTES;
+            Ok(Half { memory: TaskMemory::new(context, device, size_bytes)?, stale: 0..bytes.len() })
         };
         if self.halves.is_empty() {
             self.current = 0;

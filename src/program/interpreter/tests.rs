@@ -7,7 +7,7 @@ use std::sync::Arc;
 use oclave_image::passes::interpreter::{ByteBox, InterpreterArgumentKind, InterpreterUnit, TaskRecord};
 use proptest::prelude::*;
 
-use super::{InterpreterProgram, Segment, Shape, TaskList, wide_group};
+use super::{InterpreterProgram, Load, Segment, Shape, TaskList};
 use crate::command::Argument;
 use crate::memory::Region;
 use crate::vector::{Float3, Float4, Int2, Uchar16};
@@ -135,6 +135,18 @@ fn add(
 }
 
 const SHAPES: [Shape; 4] = [Shape::Seq, Shape::Wi([2, 1, 1]), Shape::Wi([16, 1, 1]), Shape::Wi([4, 2, 3])];
+/// Those of programs for wide groups.
+const TEAMS: [Shape; 3] = [
+    Shape::Teams { items: 32, width: 32 },
+    Shape::Teams { items: 64, width: 32 },
+    Shape::Teams { items: 24, width: 3 },
+];
+
+/// The shapes that a program has.
+fn shapes(program: &InterpreterProgram) -> impl Iterator<Item = Shape> {
+    let most = program.wide.map_or(0, |wide| if wide.has_teams() { TEAMS.len() } else { 1 });
+    SHAPES.into_iter().chain(TEAMS.into_iter().take(most))
+}
 
 /// Compares a launch with a replay in every shape. `call` gets the memory to write to, four numbers
 /// for each item.
@@ -142,7 +154,7 @@ fn compare(f: &Fixture, range: NdRange, call: impl Fn(&UsmSlice<u64, usm::Shared
     let items: usize = range.global().sizes().iter().product();
     let expected = f.shared(items * 4, 77);
     f.queue.parallel_for(range, call(&expected)).unwrap().wait().unwrap();
-    for shape in SHAPES {
+    for shape in shapes(&f.program([&call(&expected)])) {
         let out = f.shared(items * 4, 77);
         f.replay(&[(range, call(&out))], shape);
         let (out, expected) = (out.read().unwrap(), expected.read().unwrap());
@@ -201,7 +213,7 @@ fn built_ins_are_those_of_a_launch() {
 fn built_ins_have_the_values_of_opencl_c_beyond_the_third_dimension() {
     let Some(f) = fixture() else { return };
     for dimension in [3_u32, 7, u32::MAX] {
-        for shape in SHAPES {
+        for shape in shapes(&f.program([&f.call("any_dimension")])) {
             let out = f.shared(6 * 4, 77);
             let call = f.call("any_dimension").pointer_mut::<u64>(&out).value(dimension);
             f.replay(&[(NdRange::new([3, 2], [3, 1]).with_offset([4, 5]), call)], shape);
@@ -321,7 +333,7 @@ fn groups_have_barriers_and_local_memory() {
 fn atomics_and_loops_compute_the_same() {
     let Some(f) = fixture() else { return };
     let counters = f.context.alloc_shared::<i32>(3).unwrap();
-    for shape in SHAPES {
+    for shape in shapes(&f.program([&f.call("atomics")])) {
         let out = f.shared(400, 0);
         f.queue.fill(&counters, 0).unwrap().wait().unwrap();
         let call = || f.call("atomics").pointer_mut::<i32>(&counters).pointer_mut::<u64>(&out);
@@ -372,7 +384,7 @@ fn tasks_see_what_those_before_them_wrote() {
     let Some(f) = fixture() else { return };
     const N: usize = 96;
     let memory = || f.context.alloc_shared::<i32>(N).unwrap();
-    for shape in SHAPES {
+    for shape in shapes(&f.program([&f.call("shifted"), &f.call("chained")])) {
         let [x, y] = [memory(), memory()];
         f.queue.fill(&x, 3).unwrap().wait().unwrap();
         let tasks: Vec<_> = (0..60)
@@ -417,7 +429,7 @@ fn lists_change_between_launches_and_groups_share_them() {
     let groups = [7, 1, 3, 64, 40];
     let mut expected = 1;
     for (round, (groups, shape)) in
-        groups.into_iter().flat_map(|groups| SHAPES.map(|s| (groups, s))).enumerate()
+        groups.into_iter().flat_map(|groups| shapes(&program).map(move |s| (groups, s))).enumerate()
     {
         let factor = round as i32 % 3 + 1;
         for index in 0..TASKS {
@@ -452,7 +464,7 @@ fn copies_and_fills() {
         (16, 4, ByteBox::contiguous(64)),
         (8, 32, ByteBox { extent: [12, 5, 3], to_pitch: [20, 200], from_pitch: [16, 96] }),
     ];
-    for shape in SHAPES {
+    for shape in shapes(&program) {
         for (to_at, from_at, of) in boxes {
             from.write().unwrap().copy_from_slice(&pattern);
             to.write().unwrap().fill(0);
@@ -529,20 +541,14 @@ fn programs_hold_the_kernels_that_were_asked_for_and_serve_those_that_need_fewer
 fn small_tasks_are_run_in_turn_and_large_ones_by_groups_where_work_items_run_side_by_side() {
     let Some(f) = fixture() else { return };
     let program = f.program([&f.call("chained")]);
-    if program.is_gpu {
-        assert_eq!(program.shape(None, 10, 640.0, 640.0), Shape::Wi([64, 1, 1]));
+    let load = |tasks, items, steps| Load { local: None, tasks, items, steps, groups: 1, widest: 1 };
+    let groups = Load { local: Some([4, 2, 1]), ..load(1, 8.0, 1.0) };
+    assert_eq!(program.shape(&groups), Shape::Wi([4, 2, 1]));
+    if program.wide.is_some() {
+        assert!(matches!(program.shape(&load(10, 640.0, 640.0)), Shape::Teams { width: 64, .. }));
         return;
     }
-    assert_eq!(program.shape(None, 10, 100.0, 10.0 * 100.0), Shape::Seq);
-    assert_eq!(program.shape(Some([4, 2, 1]), 1, 8.0, 1.0), Shape::Wi([4, 2, 1]));
-    let large = program.shape(None, 10, 1e5, 10.0 * 1e5);
+    assert_eq!(program.shape(&load(10, 100.0, 10.0 * 100.0)), Shape::Seq);
+    let large = program.shape(&load(10, 1e5, 10.0 * 1e5));
     assert_eq!(large, if program.serial_work_items { Shape::Seq } else { Shape::Wi([16, 1, 1]) });
-}
-
-#[test]
-fn groups_on_gpus_are_as_large_as_tasks() {
-    let sizes = [0.0, 1.0, 33.0, 64.0, 65.0, 900.0, 1e9].map(|items| wide_group(items, 1024));
-    assert_eq!(sizes, [32, 32, 64, 64, 128, 1024, 1024]);
-    // As far as the kernel takes them.
-    assert_eq!([1, 24, 256, 1000].map(|most| wide_group(700.0, most)), [1, 16, 256, 512]);
 }

@@ -126,6 +126,12 @@ impl Needs {
         asks(Builtin::GlobalInvocationId) && asks(Builtin::GlobalSize)
     }
 
+    /// Whether the function may ask in which row, or in which slice, it is.
+    pub(super) fn asks_for_row(self) -> bool {
+        let asks = |axis| self.contains(Component { builtin: Builtin::GlobalInvocationId, axis });
+        asks(1) || asks(2)
+    }
+
     /// Whether the function asks how the index space is cut into groups, or where in which group it
     /// is.
     pub(super) fn asks_for_group(self) -> bool {

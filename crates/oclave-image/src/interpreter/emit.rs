@@ -12,6 +12,10 @@ pub(super) struct Body<'a, 'm> {
     code: Code,
     /// The block that is being written.
     block: u32,
+    /// Bits of the numbers that arithmetic, constants and loops are on.
+    bits: u32,
+    /// Whether to say of conditions that they are the same for all work-items of a sub-group.
+    pub(super) says_uniform: bool,
 }
 
 /// A loop that was begun.
@@ -20,16 +24,44 @@ pub(super) struct Loop {
     /// The running index.
     pub(super) index: u32,
     next: u32,
-    step: u32,
+    /// What is added to the index; known where the body begins at the latest.
+    pub(super) step: u32,
     head: u32,
     latch: u32,
     exit: u32,
+    /// Type of the index.
+    ty: u32,
+    /// Other values that each round hands to the next.
+    carried: Vec<Carried>,
+    /// The condition that it goes on by.
+    pub(super) goes_on: u32,
+}
+
+/// A value that a round of a loop has from the one before.
+struct Carried {
+    ty: u32,
+    value: u32,
+    next: u32,
+    /// What becomes the next round's.
+    given: u32,
 }
 
 impl Loop {
     /// Where `continue` jumps to.
     pub(super) fn latch(&self) -> u32 {
         self.latch
+    }
+
+    /// The values that this round was given.
+    pub(super) fn carried<const N: usize>(&self) -> [u32; N] {
+        std::array::from_fn(|at| self.carried.get(at).map_or(0, |carried| carried.value))
+    }
+
+    /// Gives values to the next round.
+    pub(super) fn give(&mut self, values: &[u32]) {
+        for (carried, value) in self.carried.iter_mut().zip(values) {
+            carried.given = *value;
+        }
     }
 }
 
@@ -58,7 +90,7 @@ impl<'a, 'm> Body<'a, 'm> {
         let block = new.fresh_id();
         code.push(Op::Label, &[block]);
         let variables = define(Op::Variable, variables, &[StorageClass::Function as u32], new, &mut code);
-        (Self { new, code, block }, parameters, variables)
+        (Self { new, code, block, bits: 64, says_uniform: false }, parameters, variables)
     }
 
     /// Returns, and adds the function to the module.
@@ -72,8 +104,24 @@ impl<'a, 'm> Body<'a, 'm> {
         self.new.int_type(64)
     }
 
+    /// Has what `write` writes calculate on 32 bits, which GPUs are faster at.
+    pub(super) fn set_bits(&mut self, bits: u32) {
+        self.bits = bits;
+    }
+
+    /// Type of numbers.
+    fn number(&mut self) -> u32 {
+        self.new.int_type(self.bits)
+    }
+
     pub(super) fn constant(&mut self, value: u64) -> u32 {
-        self.new.int_constant(64, value)
+        self.new.int_constant(self.bits, value)
+    }
+
+    /// A number with other bits.
+    pub(super) fn with_bits(&mut self, bits: u32, value: u32) -> u32 {
+        let ty = self.new.int_type(bits);
+        self.value(Op::UConvert, ty, &[value])
     }
 
     /// An instruction without a result.
@@ -88,10 +136,9 @@ impl<'a, 'm> Body<'a, 'm> {
         id
     }
 
-    /// Arithmetic on 64 bits.
     pub(super) fn arithmetic(&mut self, op: Op, a: u32, b: u32) -> u32 {
-        let ulong = self.ulong();
-        self.value(op, ulong, &[a, b])
+        let number = self.number();
+        self.value(op, number, &[a, b])
     }
 
     pub(super) fn add(&mut self, a: u32, b: u32) -> u32 {
@@ -114,8 +161,8 @@ impl<'a, 'm> Body<'a, 'm> {
 
     pub(super) fn minimum(&mut self, a: u32, b: u32) -> u32 {
         let less = self.less(a, b);
-        let ulong = self.ulong();
-        self.value(Op::Select, ulong, &[less, a, b])
+        let number = self.number();
+        self.value(Op::Select, number, &[less, a, b])
     }
 
     pub(super) fn load(&mut self, ty: u32, pointer: u32, align: u32) -> u32 {
@@ -124,6 +171,19 @@ impl<'a, 'm> Body<'a, 'm> {
 
     pub(super) fn store(&mut self, pointer: u32, value: u32, align: u32) {
         self.code.push(Op::Store, &[pointer, value, ALIGNED, align]);
+    }
+
+    /// Says that a condition is the same for all work-items of a sub-group.
+    pub(super) fn uniform(&mut self, condition: u32) {
+        if self.says_uniform {
+            self.new.decorate(condition, Decoration::Uniform, &[]);
+        }
+    }
+
+    /// A vector of numbers of a type.
+    pub(super) fn vector(&mut self, of: u32, parts: &[u32]) -> u32 {
+        let vector = self.new.vector_type(of, parts.len() as u32);
+        self.value(Op::CompositeConstruct, vector, parts)
     }
 
     /// The components of a built-in.
@@ -157,13 +217,18 @@ impl<'a, 'm> Body<'a, 'm> {
 
     /// `for (index = from; index < to; index += step)`.
     pub(super) fn begin_loop(&mut self, from: u32, to: u32, step: u32) -> Loop {
-        self.begin_loop_while(from, step, |_, index| index, to)
+        self.begin_loop_while(from, step, |_, index| index, to, &[])
+    }
+
+    /// The same with values of these types besides, which each round gives to the next.
+    pub(super) fn begin_loop_with(&mut self, [from, to, step]: [u32; 3], carried: &[(u32, u32)]) -> Loop {
+        self.begin_loop_while(from, step, |_, index| index, to, carried)
     }
 
     /// `for (index = from; index + 1 < to; index += 1)`.
     pub(super) fn begin_loop_before_last(&mut self, from: u32, to: u32) -> Loop {
         let one = self.constant(1);
-        self.begin_loop_while(from, one, |body, index| body.add(index, one), to)
+        self.begin_loop_while(from, one, |body, index| body.add(index, one), to, &[])
     }
 
     fn begin_loop_while(
@@ -172,24 +237,63 @@ impl<'a, 'm> Body<'a, 'm> {
         step: u32,
         compared: impl FnOnce(&mut Self, u32) -> u32,
         to: u32,
+        carried: &[(u32, u32)],
     ) -> Loop {
         let [index, next, head, latch, exit] = [(); 5].map(|()| self.new.fresh_id());
         let before = self.block;
         self.branch(head);
         self.label(head);
-        let ulong = self.ulong();
-        self.code.push(Op::Phi, &[ulong, index, from, before, next, latch]);
+        let ty = self.number();
+        self.code.push(Op::Phi, &[ty, index, from, before, next, latch]);
+        let carried = self.carry(carried, before, latch);
         let compared = compared(self, index);
         let goes_on = self.less(compared, to);
         self.branch_unless(goes_on, exit);
-        Loop { index, next, step, head, latch, exit }
+        Loop { index, next, step, head, latch, exit, ty, carried, goes_on }
+    }
+
+    /// A loop of at least one round, that ends with [`Self::end_loop_while`].
+    pub(super) fn begin_endless_loop(&mut self, [from, step]: [u32; 2], carried: &[(u32, u32)]) -> Loop {
+        let [index, next, head, latch, exit] = [(); 5].map(|()| self.new.fresh_id());
+        let before = self.block;
+        self.branch(head);
+        self.label(head);
+        let ty = self.number();
+        self.code.push(Op::Phi, &[ty, index, from, before, next, latch]);
+        let carried = self.carry(carried, before, latch);
+        Loop { index, next, step, head, latch, exit, ty, carried, goes_on: 0 }
+    }
+
+    pub(super) fn end_loop_while(&mut self, of: &Loop, goes_on: u32) {
+        self.branch(of.latch);
+        self.label(of.latch);
+        self.hand_on(of);
+        self.code.push(Op::BranchConditional, &[goes_on, of.head, of.exit]);
+        self.label(of.exit);
+    }
+
+    fn carry(&mut self, carried: &[(u32, u32)], before: u32, latch: u32) -> Vec<Carried> {
+        let mut all = Vec::new();
+        for (ty, first) in carried.iter().copied() {
+            let [value, next] = [(); 2].map(|()| self.new.fresh_id());
+            self.code.push(Op::Phi, &[ty, value, first, before, next, latch]);
+            all.push(Carried { ty, value, next, given: value });
+        }
+        all
+    }
+
+    /// What the next round gets.
+    fn hand_on(&mut self, of: &Loop) {
+        for Carried { ty, next, given, .. } in &of.carried {
+            self.code.push(Op::CopyObject, &[*ty, *next, *given]);
+        }
+        self.code.push(Op::IAdd, &[of.ty, of.next, of.index, of.step]);
     }
 
     pub(super) fn end_loop(&mut self, of: &Loop) {
         self.branch(of.latch);
         self.label(of.latch);
-        let ulong = self.ulong();
-        self.code.push(Op::IAdd, &[ulong, of.next, of.index, of.step]);
+        self.hand_on(of);
         self.branch(of.head);
         self.label(of.exit);
     }

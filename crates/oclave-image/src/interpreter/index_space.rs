@@ -2,15 +2,15 @@
 
 use super::builtins::{Builtin, Component};
 use super::emit::Loop;
-use super::kernels::{Case, Writer};
+use super::kernels::{Case, Task, Writer};
 use super::layout::{Field, InterpreterUnit};
 use crate::spirv::Op;
 
 /// What a task says of its index space, three ids each; zeroes for what its kernel does not need.
 #[derive(Default, Clone, Copy)]
-struct Space {
+pub(super) struct Space {
     dimensions: u32,
-    size: [u32; 3],
+    pub(super) size: [u32; 3],
     offset: [u32; 3],
     local: [u32; 3],
     groups: [u32; 3],
@@ -18,20 +18,23 @@ struct Space {
 
 /// Where a work-item is; zeroes for what its kernel does not need.
 #[derive(Default, Clone, Copy)]
-struct Position {
+pub(super) struct Position {
     /// In the index space, from 0.
-    item: [u32; 3],
-    group: [u32; 3],
-    group_size: [u32; 3],
-    local: [u32; 3],
+    pub(super) item: [u32; 3],
+    pub(super) group: [u32; 3],
+    pub(super) group_size: [u32; 3],
+    pub(super) local: [u32; 3],
 }
 
 impl Writer<'_, '_> {
     /// Calls the function of a case for all work-items of a task.
-    pub(super) fn index_space(&mut self, case: &Case, task: u32, arguments: &[u32]) {
+    pub(super) fn index_space(&mut self, case: &Case, task: Task, arguments: &[u32]) {
         let space = self.space(case, task);
         let mut position = Position::default();
         match (case.unit, case.needs_groups) {
+            (InterpreterUnit::Items, _) if self.narrow.is_some() => {
+                self.items_as_one_row(case, task, arguments, &space);
+            }
             (InterpreterUnit::Items, _) => {
                 let outer = self.outer(space.size, &mut position.item);
                 if case.in_parts && self.lanes.is_none() {
@@ -42,6 +45,15 @@ impl Writer<'_, '_> {
                 self.close(outer);
             }
             (InterpreterUnit::Groups, groups) => {
+                // Those that need groups are never run by several teams, of which some may have no
+                // task.
+                let there = match task {
+                    Task::Copy(copy) if !groups => Some((copy.is_there, self.body.new.fresh_id())),
+                    _ => None,
+                };
+                if let Some((is_there, none)) = there {
+                    self.body.branch_unless(is_there, none);
+                }
                 let outer = self.outer(space.groups, &mut position.group);
                 let row = self.count(space.groups[0]);
                 position.group[0] = row.index;
@@ -52,6 +64,10 @@ impl Writer<'_, '_> {
                 }
                 self.body.end_loop(&row);
                 self.close(outer);
+                if let Some((_, none)) = there {
+                    self.body.branch(none);
+                    self.body.label(none);
+                }
             }
         }
     }
@@ -176,7 +192,7 @@ impl Writer<'_, '_> {
         base
     }
 
-    fn space(&mut self, case: &Case, task: u32) -> Space {
+    fn space(&mut self, case: &Case, task: Task) -> Space {
         let (needs, groups) = (case.needs, case.unit == InterpreterUnit::Groups);
         let mut space = Space::default();
         if needs.any(&[Builtin::WorkDim]) {
@@ -195,7 +211,7 @@ impl Writer<'_, '_> {
         space
     }
 
-    fn call(&mut self, case: &Case, arguments: &[u32], space: &Space, position: &Position) {
+    pub(super) fn call(&mut self, case: &Case, arguments: &[u32], space: &Space, position: &Position) {
         let mut operands = vec![case.function];
         operands.extend(arguments);
         for component in case.needs.iter() {

@@ -17,6 +17,7 @@ use super::arguments::{Parameter, Source};
 use super::builtins::Needs;
 use super::emit::{Body, Loop, builtin_variable, module_variables};
 use super::layout::{Field, InterpreterUnit, TaskRecord};
+use super::levels::{ARGUMENT_WORDS, ARGUMENTS_AT, COPY_ALIGN};
 use super::modes::FloatModes;
 use crate::spirv::{
     BuiltIn, ExecutionMode, ExecutionModel, Op, Rewriter, Section, StorageClass, Version, string_words,
@@ -26,6 +27,28 @@ const SCOPE_WORKGROUP: u64 = 2;
 /// Sequentially consistent, for local and global memory: what `barrier(CLK_LOCAL_MEM_FENCE |
 /// CLK_GLOBAL_MEM_FENCE)` is.
 const ALL_MEMORY: u64 = 0x310;
+
+/// Work-items of the largest group in mode `Levels`.
+const MOST_ITEMS: u32 = 1024;
+
+/// A task of the list that is being run: its record, in global memory, or a copy in local memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Task {
+    Record(u32),
+    Copy(TaskCopy),
+}
+
+/// A copy: where it is, and what was loaded of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TaskCopy {
+    pub(super) slot: u32,
+    /// Twice the kernel's number, one more where the index space has several rows.
+    pub(super) key: u32,
+    /// Work-items of the index space; none where there is no such task.
+    pub(super) items: u32,
+    /// Whether there is such a task.
+    pub(super) is_there: u32,
+}
 
 /// What a task of one kind runs.
 #[derive(Debug)]
@@ -37,11 +60,17 @@ pub(super) struct Case {
     pub(super) needs_groups: bool,
     /// Whether one work-item runs rows in parts: see `Writer::row_in_parts`.
     pub(super) in_parts: bool,
+    /// Whether what it runs may be written twice.
+    pub(super) is_small: bool,
+    /// Whether it is a task of the library's own.
+    pub(super) is_own: bool,
 }
 
 /// How a kernel runs tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
+    /// By the work-items of a group, in teams, from copies in local memory: see `levels.rs`.
+    Levels,
     /// By one work-item.
     Seq,
     /// By the work-items of a group, side by side.
@@ -68,6 +97,7 @@ pub(super) fn add(
     inputs: [u32; 4],
     cases: &[Case],
     modes: &FloatModes,
+    says_uniform: bool,
 ) {
     let [group, groups, ..] = inputs;
     let inputs = if mode == Mode::Seq { vec![group, groups] } else { inputs.to_vec() };
@@ -79,10 +109,26 @@ pub(super) fn add(
         let byte = new.int_type(8);
         parameters.push(new.pointer_type(StorageClass::Workgroup, byte));
     }
+    if mode == Mode::Levels {
+        parameters.extend([ulong, ulong]);
+    }
     let structs: Vec<u32> = cases.iter().filter(|case| mode.runs(case)).flat_map(struct_types).collect();
     let (body, parameters, structs) = Body::new(new, function, &parameters, &structs);
-    let mut writer = Writer { body, mode, list, base: 0, local: parameters.get(3).copied(), lanes: None };
-    writer.tasks(&inputs, &parameters, cases, structs);
+    let mut writer = Writer {
+        body,
+        mode,
+        list,
+        base: 0,
+        local: parameters.get(3).copied(),
+        lanes: None,
+        narrow: None,
+        is_row: false,
+    };
+    writer.body.says_uniform = says_uniform;
+    match mode {
+        Mode::Levels => writer.levels(&inputs, &parameters, cases, structs),
+        _ => writer.tasks(&inputs, &parameters, cases, structs),
+    }
     writer.body.finish();
 
     let mut entry = vec![ExecutionModel::Kernel as u32, function];
@@ -101,8 +147,20 @@ pub(super) fn add(
         let size = [function, ExecutionMode::LocalSize as u32, 1, 1, 1];
         new.push_in(Section::ExecutionModes, Op::ExecutionMode, &size);
     }
+    if mode == Mode::Levels {
+        // Compilers that give a work-item too many registers make large groups impossible.
+        let size = [function, ExecutionMode::LocalSizeHint as u32, MOST_ITEMS, 1, 1];
+        new.push_in(Section::ExecutionModes, Op::ExecutionMode, &size);
+    }
     for mode in modes {
         new.push_in(Section::ExecutionModes, Op::ExecutionMode, &[&[function], mode.as_slice()].concat());
+    }
+}
+
+impl Case {
+    /// Whether tasks of one row have code of their own.
+    fn in_two_forms(&self) -> bool {
+        self.unit == InterpreterUnit::Items && self.is_small
     }
 }
 
@@ -110,6 +168,19 @@ impl Mode {
     fn runs(self, case: &Case) -> bool {
         self != Self::Seq || !case.needs_groups
     }
+}
+
+/// Whether the copy of a task holds all arguments of a kernel, as aligned as they must be.
+fn are_copied(parameters: &[Parameter]) -> bool {
+    parameters.iter().all(|parameter| {
+        let argument = parameter.argument;
+        let align = match parameter.source {
+            Source::Value { align } | Source::Struct { align, .. } => align,
+            Source::Address | Source::LocalOffset => 8,
+        };
+        align <= COPY_ALIGN
+            && u64::from(argument.offset_bytes) + u64::from(argument.kind.size_bytes()) <= ARGUMENT_WORDS * 8
+    })
 }
 
 /// The types of the variables that a case needs for structs by value.
@@ -122,13 +193,17 @@ pub(super) struct Writer<'a, 'm> {
     pub(super) body: Body<'a, 'm>,
     mode: Mode,
     /// Type of pointers to tasks.
-    list: u32,
+    pub(super) list: u32,
     /// Where the list begins, and what argument blocks are counted from.
-    base: u32,
-    /// The launch's local memory.
-    local: Option<u32>,
+    pub(super) base: u32,
+    /// The launch's local memory for arguments.
+    pub(super) local: Option<u32>,
     /// Those that share a task; `None` where one work-item runs it.
     pub(super) lanes: Option<Lanes>,
+    /// Their number and how many they are, in 32 bits, for tasks that run as one row.
+    pub(super) narrow: Option<(u32, u32)>,
+    /// The task is known to be one row.
+    pub(super) is_row: bool,
 }
 
 /// The work-items of a `wi` launch's group.
@@ -157,33 +232,70 @@ impl Writer<'_, '_> {
         let (tasks, number) = self.numbers([first, count], groups);
         let words = self.body.constant(TaskRecord::WORDS as u64);
         let offset = self.body.multiply(number, words);
-        let task = self.body.element(self.list, list, offset);
-
-        let kernel = self.field(task, Field::Kernel, 0);
-        let uint = self.body.new.int_type(32);
-        let kernel = self.body.value(Op::UConvert, uint, &[kernel]);
-        let done = self.body.new.fresh_id();
-        let mut switch = vec![kernel, done];
-        let labels: Vec<u32> = cases.iter().map(|_| self.body.new.fresh_id()).collect();
-        let runs = |case: &Case| self.mode.runs(case);
-        for ((number, case), label) in (0_u32..).zip(cases).zip(&labels) {
-            if runs(case) {
-                switch.extend([number, *label]);
-            }
-        }
-        self.body.push(Op::Switch, &switch);
-        let mut structs = structs.into_iter();
-        for (case, label) in cases.iter().zip(labels) {
-            if self.mode.runs(case) {
-                self.body.label(label);
-                self.case(case, task, done, &mut structs);
-            }
-        }
-        self.body.label(done);
+        let record = self.body.element(self.list, list, offset);
+        self.one(Task::Record(record), cases, structs);
         if self.mode != Mode::Seq {
             self.barrier();
         }
         self.body.end_loop(&tasks);
+    }
+
+    /// Runs a task.
+    pub(super) fn one(&mut self, task: Task, cases: &[Case], structs: Vec<u32>) {
+        let done = self.body.new.fresh_id();
+        let labels: Vec<u32> = cases.iter().map(|_| self.body.new.fresh_id()).collect();
+        // Those of tasks of several rows.
+        let divided: Vec<Option<u32>> = match task {
+            Task::Record(_) => vec![None; cases.len()],
+            Task::Copy(_) => {
+                cases.iter().map(|case| case.in_two_forms().then(|| self.body.new.fresh_id())).collect()
+            }
+        };
+        let all = || (0_u32..).zip(cases.iter().zip(labels.iter().zip(&divided)));
+        let mode = self.mode;
+        let runs = |case: &Case| mode.runs(case);
+        match task {
+            Task::Record(_) => {
+                let kernel = self.field(task, Field::Kernel, 0);
+                let kernel = self.body.with_bits(32, kernel);
+                let mut switch = vec![kernel, done];
+                for (number, (_, (label, _))) in all().filter(|(_, (case, _))| runs(case)) {
+                    switch.extend([number, *label]);
+                }
+                self.body.push(Op::Switch, &switch);
+            }
+            Task::Copy(copy) => {
+                // Assemblers make one jump of many cases, which takes longer than a few comparisons:
+                // the library's own tasks are another switch.
+                let others = self.body.new.fresh_id();
+                let mut switches = [vec![copy.key, others], vec![copy.key, done]];
+                for (number, (case, (label, divided))) in all() {
+                    let [_, own] = &mut switches;
+                    let keys = [2 * number, *label, 2 * number + 1, divided.unwrap_or(*label)];
+                    if case.is_own { own.extend(keys) } else { switches[0].extend(keys) }
+                }
+                let [switch, own] = switches;
+                self.body.push(Op::Switch, &switch);
+                self.body.label(others);
+                self.body.push(Op::Switch, &own);
+            }
+        }
+        let mut structs = structs.into_iter();
+        for (case, (label, divided)) in cases.iter().zip(labels.iter().zip(divided)) {
+            if !runs(case) {
+                continue;
+            }
+            let own: Vec<u32> = structs.by_ref().take(struct_types(case).count()).collect();
+            self.body.label(*label);
+            self.is_row = divided.is_some();
+            self.case(case, task, done, &mut own.iter().copied());
+            self.is_row = false;
+            if let Some(divided) = divided {
+                self.body.label(divided);
+                self.case(case, task, done, &mut own.into_iter());
+            }
+        }
+        self.body.label(done);
     }
 
     /// A loop over the tasks of the launch's group, and the number of the one that it is at.
@@ -209,7 +321,7 @@ impl Writer<'_, '_> {
     }
 
     /// Runs a task, and goes on at `done`.
-    fn case(&mut self, case: &Case, task: u32, done: u32, structs: &mut impl Iterator<Item = u32>) {
+    fn case(&mut self, case: &Case, task: Task, done: u32, structs: &mut impl Iterator<Item = u32>) {
         let all = self.lanes;
         if let (Mode::WiInTurn, false, Some(lanes)) = (self.mode, case.needs_groups, all) {
             let zero = self.body.constant(0);
@@ -223,21 +335,27 @@ impl Writer<'_, '_> {
         self.body.branch(done);
     }
 
-    fn lanes(&mut self, id: u32, size: u32) -> Lanes {
+    pub(super) fn lanes(&mut self, id: u32, size: u32) -> Lanes {
         let (id, size) = (self.body.components(id), self.body.components(size));
         let index = self.linear(id, size);
         let rows = self.body.multiply(size[1], size[2]);
         Lanes { id, index, count: self.body.multiply(size[0], rows) }
     }
 
-    pub(super) fn field(&mut self, task: u32, field: Field, axis: u64) -> u32 {
+    pub(super) fn field(&mut self, task: Task, field: Field, axis: u64) -> u32 {
         let index = self.body.constant(field as u64 + axis);
-        let place = self.body.element(self.list, task, index);
+        let place = match task {
+            Task::Record(record) => self.body.element(self.list, record, index),
+            Task::Copy(copy) => {
+                let words = self.words();
+                self.body.element(words, copy.slot, index)
+            }
+        };
         let ulong = self.body.ulong();
         self.body.load(ulong, place, 8)
     }
 
-    pub(super) fn fields(&mut self, task: u32, field: Field) -> [u32; 3] {
+    pub(super) fn fields(&mut self, task: Task, field: Field) -> [u32; 3] {
         [0, 1, 2].map(|axis| self.field(task, field, axis))
     }
 
@@ -248,24 +366,44 @@ impl Writer<'_, '_> {
     }
 
     /// Type of pointers to bytes of global memory.
-    fn bytes(&mut self) -> u32 {
+    pub(super) fn bytes(&mut self) -> u32 {
         let byte = self.body.new.int_type(8);
         self.body.new.pointer_type(StorageClass::CrossWorkgroup, byte)
     }
 
-    /// Loads the arguments from the block.
-    fn arguments(&mut self, case: &Case, task: u32, structs: &mut impl Iterator<Item = u32>) -> Vec<u32> {
+    /// Type of pointers to words of local memory.
+    pub(super) fn words(&mut self) -> u32 {
+        let ulong = self.body.ulong();
+        self.body.new.pointer_type(StorageClass::Workgroup, ulong)
+    }
+
+    /// Loads the arguments from the block, or from its copy if they are all in there.
+    fn arguments(&mut self, case: &Case, task: Task, structs: &mut impl Iterator<Item = u32>) -> Vec<u32> {
         if case.parameters.is_empty() {
             return Vec::new();
         }
-        let bytes = self.bytes();
-        let offset = self.field(task, Field::Arguments, 0);
-        let block = self.body.element(bytes, self.base, offset);
+        let (class, block) = match task {
+            Task::Copy(copy) if are_copied(&case.parameters) => {
+                let words = self.words();
+                let start = self.body.constant(ARGUMENTS_AT);
+                let block = self.body.element(words, copy.slot, start);
+                let byte = self.body.new.int_type(8);
+                let bytes = self.body.new.pointer_type(StorageClass::Workgroup, byte);
+                (StorageClass::Workgroup, self.cast(words, bytes, block))
+            }
+            _ => {
+                let bytes = self.bytes();
+                let offset = self.field(task, Field::Arguments, 0);
+                (StorageClass::CrossWorkgroup, self.body.element(bytes, self.base, offset))
+            }
+        };
+        let byte = self.body.new.int_type(8);
+        let bytes = self.body.new.pointer_type(class, byte);
         let mut values = Vec::new();
         for parameter in &case.parameters {
             let offset = self.body.constant(parameter.argument.offset_bytes.into());
             let place = self.body.element(bytes, block, offset);
-            values.push(self.argument(parameter, (bytes, place), structs));
+            values.push(self.argument(parameter, class, (bytes, place), structs));
         }
         values
     }
@@ -273,18 +411,19 @@ impl Writer<'_, '_> {
     fn argument(
         &mut self,
         parameter: &Parameter,
+        class: StorageClass,
         (bytes, place): (u32, u32),
         structs: &mut impl Iterator<Item = u32>,
     ) -> u32 {
         let ulong = self.body.ulong();
         match parameter.source {
-            Source::Value { align } => self.load_as(parameter.ty, align, (bytes, place)),
+            Source::Value { align } => self.load_as(parameter.ty, align, class, (bytes, place)),
             Source::Address => {
-                let address = self.load_as(ulong, 8, (bytes, place));
+                let address = self.load_as(ulong, 8, class, (bytes, place));
                 self.body.value(Op::ConvertUToPtr, parameter.ty, &[address])
             }
             Source::LocalOffset => {
-                let offset = self.load_as(ulong, 8, (bytes, place));
+                let offset = self.load_as(ulong, 8, class, (bytes, place));
                 let byte = self.body.new.int_type(8);
                 let ty = self.body.new.pointer_type(StorageClass::Workgroup, byte);
                 let local = self.local.unwrap_or(0);
@@ -301,13 +440,13 @@ impl Writer<'_, '_> {
         }
     }
 
-    fn load_as(&mut self, ty: u32, align: u32, (bytes, place): (u32, u32)) -> u32 {
-        let pointer = self.body.new.pointer_type(StorageClass::CrossWorkgroup, ty);
+    fn load_as(&mut self, ty: u32, align: u32, class: StorageClass, (bytes, place): (u32, u32)) -> u32 {
+        let pointer = self.body.new.pointer_type(class, ty);
         let place = self.cast(bytes, pointer, place);
         self.body.load(ty, place, align)
     }
 
-    fn cast(&mut self, from: u32, to: u32, pointer: u32) -> u32 {
+    pub(super) fn cast(&mut self, from: u32, to: u32, pointer: u32) -> u32 {
         if from == to { pointer } else { self.body.value(Op::Bitcast, to, &[pointer]) }
     }
 }

@@ -159,6 +159,26 @@ pub struct TaskRecord {
     pub local_size: [u64; 3],
     /// Groups per dimension, partial ones included.
     pub groups: [u64; 3],
+    /// From this task on, itself included, so many tasks of its group do not depend on each other.
+    /// Only kernels for GPUs look at it ([`DeviceTarget::wide_groups`](crate::DeviceTarget::wide_groups)).
+    pub level: u32,
+}
+
+/// The copy of a task in local memory, which kernels for GPUs make: its record, the begin of its
+/// arguments, and what is calculated once.
+#[derive(Debug, Clone, Copy)]
+pub struct LocalCopy;
+
+impl LocalCopy {
+    /// Words of 64 bits.
+    pub const WORDS: usize = TaskRecord::WORDS + Self::READ_BYTES / 8 + 2;
+    /// Bytes.
+    pub const BYTES: usize = Self::WORDS * 8;
+    /// What the number of tasks in a block must be a multiple of, so that what comes behind the
+    /// copies is aligned to 128 bytes.
+    pub const BLOCK: usize = 8;
+    /// Bytes that are read from where the arguments of a task begin, however many it has.
+    pub const READ_BYTES: usize = 64;
 }
 
 /// Fields of a record by their place, in words of 64 bits.
@@ -178,6 +198,8 @@ impl TaskRecord {
     pub const WORDS: usize = 16;
     /// Bytes.
     pub const BYTES: usize = Self::WORDS * 8;
+    /// Where the level stands, in bytes.
+    pub const LEVEL_AT: usize = 4;
 
     /// The task of a kernel with this number.
     pub fn new(
@@ -193,7 +215,7 @@ impl TaskRecord {
         for (groups, local) in groups.iter_mut().zip(local_size) {
             *groups = groups.div_ceil(local);
         }
-        Self { kernel, dimensions, arguments, global_size, global_offset, local_size, groups }
+        Self { kernel, dimensions, arguments, global_size, global_offset, local_size, groups, level: 1 }
     }
 
     /// The record as it stands in device memory.
@@ -204,7 +226,7 @@ impl TaskRecord {
                 *word = *value;
             }
         };
-        put(Field::Kernel, &[self.kernel.into()]);
+        put(Field::Kernel, &[u64::from(self.kernel) | u64::from(self.level) << 32]);
         put(Field::Arguments, &[self.arguments]);
         put(Field::Dimensions, &[self.dimensions.into()]);
         put(Field::GlobalSize, &self.global_size);
@@ -255,9 +277,10 @@ mod tests {
             global_offset: [7, 8, 9],
             local_size: [10, 11, 12],
             groups: [13, 14, 15],
+            level: 16,
         };
         let words = record.to_words();
-        assert_eq!(words, [1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 2, 0]);
+        assert_eq!(words, [1 | 16 << 32, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 2, 0]);
         assert_eq!(words.len() * 8, TaskRecord::BYTES);
     }
 

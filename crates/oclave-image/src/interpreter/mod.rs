@@ -8,6 +8,10 @@
 //! kernel void __oclave_interpreter_seq(global ulong *tasks, ulong first, ulong count)                      // groups of 1
 //! kernel void __oclave_interpreter_wi(global ulong *tasks, ulong first, ulong count, local uchar *local)   // groups of any size
 //! ```
+//! For devices with [`wide_groups`](DeviceTarget::wide_groups), `wi` has two more parameters: `ulong width`, the work-items of a
+//! team, which divides those of the group, and `ulong block`, how many tasks are copied at once. The local memory begins with
+//! the copies then, [`LocalCopy::BYTES`] for each task of a block.
+//!
 //! A launch of one group runs the tasks `first` to `first + count` in order, each sees what those
 //! before it wrote. Of several groups each takes every so-manieth task, and tasks must not depend
 //! on each other.
@@ -20,6 +24,7 @@
 //! | `own_tasks.rs` | copies and fills |
 //! | `box_kernels.rs` | the same as kernels of a module of their own |
 //! | `kernels.rs`, `emit.rs` | the two kernels |
+//! | `levels.rs` | the second one for GPUs |
 //! | `layout.rs` | what the host must know |
 //!
 //! # What cannot be interpreted
@@ -42,6 +47,7 @@ mod functions;
 mod index_space;
 mod kernels;
 mod layout;
+mod levels;
 mod modes;
 mod own_tasks;
 mod survey;
@@ -51,12 +57,13 @@ use std::collections::BTreeSet;
 pub use box_kernels::{BoxLaunch, box_kernels};
 pub use layout::{
     ExcludedKernel, InterpreterArgument, InterpreterArgumentKind, InterpreterCost, InterpreterKernel,
-    InterpreterLayout, InterpreterUnit, TaskRecord,
+    InterpreterLayout, InterpreterUnit, LocalCopy, TaskRecord,
 };
 pub use own_tasks::{ByteBox, OwnTask};
 
 use self::kernels::{Case, Mode};
 use self::survey::{Kernel, Survey};
+use crate::load::inline;
 use crate::spirv::{
     AddressingModel, Capability, Definitions, ExecutionMode, Instruction, Module, Op, Rewriter, TypeTable,
 };
@@ -70,6 +77,9 @@ pub const INTERPRETER_WI: &str = "__oclave_interpreter_wi";
 
 /// Kernels of more steps are not written several times.
 const PARTED_STEPS: u32 = 200;
+
+/// Functions of more words stay functions. A call costs a GPU as much as ten to fifty instructions.
+const MOST_INLINED_WORDS: usize = 1 << 14;
 
 /// What [`interpreter_module`] makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,8 +117,16 @@ pub fn interpreter_module(
     let names: BTreeSet<&str> = included.iter().map(|kernel| kernel.name.as_str()).collect();
     let reduced =
         dce::eliminate(module, |root| matches!(root, Root::EntryPoint(name) if names.contains(name)))?;
-    let wi = if target.serial_work_items { Mode::WiInTurn } else { Mode::Wi };
-    write(&reduced, excluded, modes::contraction_off(module), wi)
+    let wi = match target {
+        DeviceTarget { wide_groups: true, .. } => Mode::Levels,
+        DeviceTarget { serial_work_items: true, .. } => Mode::WiInTurn,
+        _ => Mode::Wi,
+    };
+    let mut made = write(&reduced, excluded, modes::contraction_off(module), wi, target.says_uniform)?;
+    if target.wide_groups {
+        made.module = inline::into_kernels(made.module, MOST_INLINED_WORDS)?;
+    }
+    Ok(made)
 }
 
 fn refuse_narrow_addresses(module: &Module) -> Result<()> {
@@ -198,6 +216,7 @@ fn write(
     excluded: Vec<ExcludedKernel>,
     contraction_off: bool,
     wi: Mode,
+    says_uniform: bool,
 ) -> Result<InterpreterModule> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
@@ -231,7 +250,17 @@ fn write(
         modes = kernel.float_modes;
         let (function, needs_groups) = (kernel.function, kernel.needs_groups);
         let in_parts = needs.compares_ends() && !kernel.cost.has_loops && kernel.cost.steps <= PARTED_STEPS;
-        cases.push(Case { function, parameters, needs, unit, needs_groups, in_parts });
+        let is_small = kernel.cost.steps <= PARTED_STEPS;
+        cases.push(Case {
+            function,
+            parameters,
+            needs,
+            unit,
+            needs_groups,
+            in_parts,
+            is_small,
+            is_own: false,
+        });
     }
     layout.own_tasks = cases.len() as u32;
 
@@ -243,12 +272,15 @@ fn write(
     }
     new.capability(Capability::Kernel);
     new.capability(Capability::Addresses);
+    if says_uniform {
+        new.capability(Capability::UniformDecoration);
+    }
     if contraction_off {
         modes.push(vec![ExecutionMode::ContractionOff as u32]);
     }
     let inputs = kernels::inputs(&mut new);
     for kernel in [(INTERPRETER_SEQ, Mode::Seq), (INTERPRETER_WI, wi)] {
-        kernels::add(&mut new, kernel, inputs, &cases, &modes);
+        kernels::add(&mut new, kernel, inputs, &cases, &modes, says_uniform);
     }
     Ok(InterpreterModule { module: new.finish()?, layout })
 }

@@ -208,6 +208,8 @@ fn one(new: &mut Rewriter<'_>, kind: Kind) -> (Case, InterpreterKernel) {
         unit: InterpreterUnit::Items,
         needs_groups: false,
         in_parts: false,
+        is_small: false,
+        is_own: true,
     };
     let (name, steps) = match kind {
         Kind::Copy(width) => (format!("copy {width}"), 6),

@@ -19,6 +19,8 @@ use crate::spirv::{
 const MOST_ROUNDS: usize = 32;
 /// Words from which on a module does not grow.
 const MOST_WORDS: usize = 1 << 22;
+/// `FuncParamAttr ByVal`.
+const BY_VALUE: u32 = 2;
 
 /// The module with what its kernels with barriers call inlined, where that has barriers or loops.
 ///
@@ -42,6 +44,43 @@ pub(super) fn into_kernels_with_barriers(module: Module) -> Result<Module> {
             .collect();
         kernels().map(|kernel| (*kernel, callees.clone())).collect()
     })
+}
+
+/// The module with all that its kernels call inlined, but for functions that call themselves, those
+/// that get structs by value, and those of more words than `most_words`.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn into_kernels(module: Module, most_words: usize) -> Result<Module> {
+    inline(module, |module| {
+        let flows = Flow::of_functions(module);
+        let calls = calls(&flows);
+        let kernels: BTreeSet<u32> =
+            module.instructions().filter(|i| i.is(Op::EntryPoint)).filter_map(|i| i.operand(1)).collect();
+        let bodies = bodies(module);
+        let body = |id: &u32| bodies.get(id).map(Vec::as_slice).unwrap_or_default();
+        let words = |id: &u32| body(id).iter().map(|i| i.operands().len() + 1).sum::<usize>();
+        let by_value = by_value(module);
+        let gets_structs = |id: &u32| {
+            let parameters = body(id).iter().filter(|i| i.is(Op::FunctionParameter));
+            parameters.filter_map(Instruction::result_id).any(|parameter| by_value.contains(&parameter))
+        };
+        let is_small = |id: &u32| words(id) <= most_words && !reaches(&calls, *id, *id);
+        let callees: BTreeSet<u32> = (bodies.keys().copied())
+            .filter(|id| !kernels.contains(id) && is_small(id) && !gets_structs(id))
+            .collect();
+        kernels.into_iter().map(|kernel| (kernel, callees.clone())).collect()
+    })
+}
+
+/// The parameters that are structs by value.
+fn by_value(module: &Module) -> BTreeSet<u32> {
+    let before = module.instructions().take_while(|i| !i.is(Op::Function));
+    let of_parameter = |i: &Instruction<'_>| match *i.operands() {
+        [id, kind, BY_VALUE] if kind == Decoration::FuncParamAttr as u32 => Some(id),
+        _ => None,
+    };
+    before.filter(|i| i.is(Op::Decorate)).filter_map(|i| of_parameter(&i)).collect()
 }
 
 /// Who calls whom.
@@ -139,7 +178,6 @@ struct Inliner<'a, 'm> {
 
 impl<'a, 'm> Inliner<'a, 'm> {
     fn new(definitions: &'m Definitions<'m>, bodies: &'a Bodies<'m>) -> Self {
-        const BY_VALUE: u32 = 2;
         let (mut decorations, mut by_value): (HashMap<u32, Vec<Vec<u32>>>, _) =
             (HashMap::new(), BTreeSet::new());
         let mut debug = BTreeSet::new();

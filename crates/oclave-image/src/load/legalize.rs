@@ -52,6 +52,12 @@ pub struct DeviceTarget {
     /// barrier: then one of them alone does what they need not share in interpreter modules, in
     /// loops that its compiler vectorises.
     pub serial_work_items: bool,
+    /// Whether interpreter modules are for groups of many work-items that run side by side, as on a
+    /// GPU.
+    pub wide_groups: bool,
+    /// Whether to decorate conditions that are the same for all work-items of a sub-group
+    /// (`Uniform`). NVIDIA's assembler makes shorter code of them.
+    pub says_uniform: bool,
     /// Where the device's compiler adds barriers of its own to loops.
     pub implicit_barriers: ImplicitBarriers,
     /// Whether the device's compiler takes a way that is right for all barriers where an outermost
@@ -97,6 +103,8 @@ impl Default for DeviceTarget {
             address_bits: 64,
             mad_is_called: false,
             serial_work_items: false,
+            wide_groups: false,
+            says_uniform: false,
             implicit_barriers: ImplicitBarriers::None,
             continuations_for_several_ends: false,
             one_barrier: false,
@@ -225,6 +233,7 @@ fn refuse_what_it_lacks(module: &Module, target: &DeviceTarget, image: &str) -> 
     let refuse = |what: String| Err(lacks(format!("{what}, which image \"{image}\" needs")));
     for capability in capabilities::declared(module) {
         let taken = match &target.capabilities {
+            _ if target.says_uniform && capability == Capability::UniformDecoration as u32 => true,
             Some(all) => all.contains(&capability) || is_basic(capability),
             None => match aspect(capability) {
                 Some(aspect) => target.aspects.contains(aspect),

@@ -8,7 +8,7 @@ pub(crate) mod generic_pointers;
 pub(crate) mod global_access;
 pub(crate) mod global_decorations;
 pub(crate) mod hidden_argument;
-mod inline;
+pub(crate) mod inline;
 mod inline_hints;
 mod integer_pointers;
 mod interleaved;

@@ -41,8 +41,8 @@ pub(crate) fn everything(bytes: &[u8]) {
 
     still_sound("linking", link_modules(&[part("fuzz", &module), part("library", library())], |_| true));
     let _ = link_modules(&[part("fuzz", &module), part("itself", &module)], |_| true);
-    for serial_work_items in [false, true] {
-        let target = DeviceTarget { serial_work_items, ..DeviceTarget::default() };
+    for (serial_work_items, wide_groups) in [(false, false), (true, false), (false, true)] {
+        let target = DeviceTarget { serial_work_items, wide_groups, ..DeviceTarget::default() };
         still_sound(
             "interpreter",
             interpreter::interpreter_module(&module, &target, 1 << 20).map(|made| made.module),
@@ -105,8 +105,8 @@ pub(crate) fn link(bytes: &[u8]) {
 pub(crate) fn interpreted(bytes: &[u8]) {
     let Ok(module) = Module::from_bytes(bytes) else { return };
     let sound = check::check(&module).is_ok();
-    for serial_work_items in [false, true] {
-        let target = DeviceTarget { serial_work_items, ..DeviceTarget::default() };
+    for (serial_work_items, wide_groups) in [(false, false), (true, false), (false, true)] {
+        let target = DeviceTarget { serial_work_items, wide_groups, ..DeviceTarget::default() };
         if let Ok(made) = interpreter::interpreter_module(&module, &target, 1 << 20)
             && sound
         {

@@ -147,6 +147,7 @@ impl<'m> Body<'_, '_, 'm> {
 
     fn branch(&mut self, instruction: &Instruction<'m>, from: u32, next: Option<u32>) -> Step {
         let condition = self.id(instruction, 0)?;
+        let how = self.how_to_branch(condition);
         let (yes, no) = (self.id(instruction, 1)?, self.id(instruction, 2)?);
         let condition = self.scalar(condition)?;
         let only = match condition {
@@ -161,9 +162,9 @@ impl<'m> Body<'_, '_, 'm> {
         self.feed(from, yes)?;
         self.feed(from, no)?;
         if next == Some(yes) {
-            ptx!(self, "@!{condition} bra $L{no}");
+            ptx!(self, "@!{condition} bra{how} $L{no}");
         } else {
-            ptx!(self, "@{condition} bra $L{yes}");
+            ptx!(self, "@{condition} bra{how} $L{yes}");
             self.jump(no, next);
         }
         Ok(())
@@ -195,12 +196,24 @@ impl<'m> Body<'_, '_, 'm> {
         }
         let targets: Vec<(u64, String)> =
             cases.into_iter().map(|(value, to)| (value, format!("$L{to}"))).collect();
-        self.decide(kind, value, &targets, &format!("$L{default}"));
+        let how = self.how_to_branch(selector);
+        self.decide((kind, value), &targets, &format!("$L{default}"), how);
         Ok(())
     }
 
+    /// The suffix of branches by a condition: whether all threads of a warp take them together.
+    fn how_to_branch(&self, condition: u32) -> &'static str {
+        if self.cx.facts.of(condition).uniform { ".uni" } else { "" }
+    }
+
     /// A search among sorted cases: halves while there are many, one by one then.
-    fn decide(&mut self, kind: Kind, value: Operand, cases: &[(u64, String)], otherwise: &str) {
+    fn decide(
+        &mut self,
+        (kind, value): (Kind, Operand),
+        cases: &[(u64, String)],
+        otherwise: &str,
+        how: &str,
+    ) {
         let mut open = vec![(None, cases)];
         while let Some((label, cases)) = open.pop() {
             if let Some(label) = label {
@@ -212,14 +225,14 @@ impl<'m> Body<'_, '_, 'm> {
                 let Some((middle, _)) = high.first() else { continue };
                 let below = self.new_label();
                 let p = self.compare("lo", kind.unsigned(), value, Operand::Immediate(*middle));
-                ptx!(self, "@{p} bra {below}");
+                ptx!(self, "@{p} bra{how} {below}");
                 open.push((Some(below), low));
                 open.push((None, high));
                 continue;
             }
             for (case, label) in cases {
                 let p = self.compare("eq", kind.untyped(), value, Operand::Immediate(*case));
-                ptx!(self, "@{p} bra {label}");
+                ptx!(self, "@{p} bra{how} {label}");
             }
             ptx!(self, "bra.uni {otherwise}");
         }

@@ -7,7 +7,7 @@ use oclave_image::spirv::{Instruction, Op, Type};
 use super::flow::Block;
 use super::{Body, ptx};
 use crate::error::{Step, Stop, need};
-use crate::facts::Kernel;
+use crate::facts::{Kernel, MOST_ITEMS};
 use crate::operand::{Class, Kind, Operand, Space};
 
 /// What local memory that is an argument is aligned to: the largest type of OpenCL C. Drivers place it
@@ -36,6 +36,8 @@ impl<'m> Body<'_, '_, 'm> {
         out.push_str("\n)\n");
         if let Some([x, y, z]) = kernel.required_size {
             let _ = writeln!(out, ".reqntid {x}, {y}, {z}");
+        } else if kernel.has_large_groups {
+            let _ = writeln!(out, ".maxntid {MOST_ITEMS}, 1, 1");
         }
         self.finish(out);
         Ok(())

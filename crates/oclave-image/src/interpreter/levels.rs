@@ -1,0 +1,276 @@
+//! The `wi` kernel for devices whose groups have many work-items side by side: GPUs.
+//!
+//! ```text
+//! for (base = 0; base < tasks of the group; base += block)
+//!     each work-item copies some tasks and their arguments to local memory; a barrier
+//!     for (at = 0; at < tasks of the block; at += level)
+//!         for (task = at + team; task < at + level; task += teams)
+//!             switch (task.kernel)
+//!                 case k: for (i = index in the team; i < items; i += width) kernel_k(arguments, built-ins of i)
+//!         a barrier, after which all work-items see what the level wrote
+//! ```
+//! Loads from global memory that depend on each other take longer than most tasks, so a block of
+//! tasks is copied at once. The tasks of a level do not depend on each other. Teams of `width`
+//! work-items take them in turns, so that a level of small tasks is done side by side.
+//!
+//! A chain of small tasks takes as long as the instructions between two barriers, one after the
+//! other. So numbers have 32 bits here, and an index space is one row; for the other axes it is
+//! divided.
+
+use super::index_space::{Position, Space};
+use super::kernels::{Case, Lanes, Task, TaskCopy, Writer};
+use super::layout::{Field, LocalCopy, TaskRecord};
+use crate::spirv::{Op, StorageClass};
+
+/// Where the arguments begin in a copy, in words.
+pub(super) const ARGUMENTS_AT: u64 = TaskRecord::WORDS as u64;
+/// Words of arguments that are copied.
+pub(super) const ARGUMENT_WORDS: u64 = (LocalCopy::READ_BYTES / 8) as u64;
+/// What the arguments of a copy are aligned to, in bytes.
+pub(super) const COPY_ALIGN: u32 = 16;
+/// Behind the arguments, a vector of four numbers: the work-items of the index space, the key
+/// ([`TaskCopy`]), where the level of the task ends, and nothing.
+const HEAD_AT: u64 = (ARGUMENTS_AT + ARGUMENT_WORDS) * 8;
+/// Bits of a record's first word that are the kernel's number; the others are the level.
+const KERNEL_BITS: u64 = 32;
+
+/// The tasks of the group.
+struct Place {
+    list: u32,
+    /// The group's first task, and every how manieth is its own.
+    start: u32,
+    groups: u32,
+    /// The copies, in local memory.
+    slots: u32,
+}
+
+impl Writer<'_, '_> {
+    /// The whole kernel. The parameters are the list, the first task, how many there are, local
+    /// memory, the work-items of a team, and the tasks of a block.
+    pub(super) fn levels(&mut self, inputs: &[u32], parameters: &[u32], cases: &[Case], structs: Vec<u32>) {
+        let (&[list, first, count, local, width, block], &[group, groups, id, size]) = (parameters, inputs)
+        else {
+            return;
+        };
+        let bytes = self.bytes();
+        self.base = self.body.value(Op::Bitcast, bytes, &[list]);
+        let [group, groups] = [group, groups].map(|input| {
+            let [x, ..] = self.body.components(input);
+            x
+        });
+        let all = self.lanes(id, size);
+        let start = self.body.add(first, group);
+        let byte = self.body.new.int_type(8);
+        let local_bytes = self.body.new.pointer_type(StorageClass::Workgroup, byte);
+
+        self.body.set_bits(32);
+        let [count, group, groups, width, block, number, lanes] =
+            [count, group, groups, width, block, all.index, all.count]
+                .map(|wide| self.body.with_bits(32, wide));
+        let team = self.body.arithmetic(Op::UDiv, number, width);
+        let teams = self.body.arithmetic(Op::UDiv, lanes, width);
+        let before = self.body.multiply(team, width);
+        let index = self.body.arithmetic(Op::ISub, number, before);
+        let [wide_index, wide_width] = [index, width].map(|narrow| self.body.with_bits(64, narrow));
+        self.lanes = Some(Lanes { index: wide_index, count: wide_width, ..all });
+        self.narrow = Some((index, width));
+        let slot_bytes = self.body.constant(LocalCopy::BYTES as u64);
+        let used = self.body.multiply(block, slot_bytes);
+        self.local = Some(self.body.element(local_bytes, local, used));
+
+        // The group's own tasks: every so manieth.
+        let one = self.body.constant(1);
+        let last = self.body.arithmetic(Op::ISub, groups, one);
+        let rest = self.body.arithmetic(Op::ISub, last, group);
+        let rounded = self.body.add(count, rest);
+        let own = self.body.arithmetic(Op::UDiv, rounded, groups);
+        let zero = self.body.constant(0);
+        let blocks = self.body.begin_loop(zero, own, block);
+        self.body.uniform(blocks.goes_on);
+        let left = self.body.arithmetic(Op::ISub, own, blocks.index);
+        let tasks = self.body.minimum(block, left);
+        let slots = local;
+        let place = Place { list, start, groups, slots };
+        self.copy_block(&place, blocks.index, (number, lanes), tasks);
+        self.barrier();
+
+        // Places of copies are in bytes. What is needed next is loaded before it is.
+        let [team, teams, end] = [team, teams, tasks].map(|count| self.body.multiply(count, slot_bytes));
+        let last = self.body.arithmetic(Op::ISub, end, slot_bytes);
+        let [_, _, ends, _] = self.head(slots, zero, last);
+        let own = self.head(slots, team, last);
+        let uint = self.body.new.int_type(32);
+        let given = [ends, own[0], own[1]].map(|first| (uint, first));
+        let mut level = self.body.begin_loop_with([zero, end, one], &given);
+        self.body.uniform(level.goes_on);
+        let [ends, own @ ..]: [u32; 3] = level.carried();
+        level.step = self.body.arithmetic(Op::ISub, ends, level.index);
+        let [_, _, next_ends, _] = self.head(slots, ends, last);
+        let next = self.body.add(ends, team);
+        let next = self.head(slots, next, last);
+        level.give(&[next_ends, next[0], next[1]]);
+        // A team without a task has one of no work-items: that is faster than to ask first.
+        let from = self.body.add(level.index, team);
+        let mut turn = self.body.begin_endless_loop([from, teams], &own.map(|first| (uint, first)));
+        let [items, key] = turn.carried();
+        self.body.uniform(key);
+        let is_there = self.body.less(turn.index, ends);
+        self.body.uniform(is_there);
+        let items = self.body.value(Op::Select, uint, &[is_there, items, zero]);
+        let slot = self.slot(slots, turn.index);
+        self.body.set_bits(64);
+        self.one(Task::Copy(TaskCopy { slot, key, items, is_there }), cases, structs);
+        self.body.set_bits(32);
+        let next = self.body.add(turn.index, teams);
+        let goes_on = self.body.less(next, ends);
+        self.body.uniform(goes_on);
+        let next = self.head(slots, next, last);
+        turn.give(&[next[0], next[1]]);
+        self.body.end_loop_while(&turn, goes_on);
+        self.barrier();
+        self.body.end_loop(&level);
+        self.body.end_loop(&blocks);
+        self.body.set_bits(64);
+    }
+
+    /// Copies the tasks of a block, one by each work-item.
+    fn copy_block(&mut self, place: &Place, base: u32, (number, lanes): (u32, u32), tasks: u32) {
+        let copied = self.body.begin_loop(number, tasks, lanes);
+        let task = self.body.add(base, copied.index);
+        let task = self.body.multiply(task, place.groups);
+        let slot_bytes = self.body.constant(LocalCopy::BYTES as u64);
+        let at = self.body.multiply(copied.index, slot_bytes);
+        let slot = self.slot(place.slots, at);
+        self.body.set_bits(64);
+        let task = self.body.with_bits(64, task);
+        let task = self.body.add(place.start, task);
+        let words = self.body.constant(TaskRecord::WORDS as u64);
+        let offset = self.body.multiply(task, words);
+        let record = self.body.element(self.list, place.list, offset);
+        let words = self.copy_words(record, (slot, 0), TaskRecord::WORDS as u64);
+        let word = |at: usize| words.get(at).copied().unwrap_or(record);
+        let bytes = self.bytes();
+        let block = self.body.element(bytes, self.base, word(Field::Arguments as usize));
+        let block = self.cast(bytes, self.list, block);
+        self.copy_words(block, (slot, ARGUMENTS_AT), ARGUMENT_WORDS);
+        let [x, y, z] = [0, 1, 2].map(|axis| word(Field::GlobalSize as usize + axis));
+        let rows = self.body.multiply(y, z);
+        let items = self.body.multiply(x, rows);
+        let shift = self.body.constant(KERNEL_BITS);
+        let level = self.body.arithmetic(Op::ShiftRightLogical, word(Field::Kernel as usize), shift);
+        let [items, rows, level, kernel] =
+            [items, rows, level, word(Field::Kernel as usize)].map(|wide| self.body.with_bits(32, wide));
+        self.body.set_bits(32);
+        // A record without a level must not hold up the group for ever.
+        let [zero, one] = [0, 1].map(|value| self.body.constant(value));
+        let is_none = self.body.equal(level, zero);
+        let uint = self.body.new.int_type(32);
+        let level = self.body.value(Op::Select, uint, &[is_none, one, level]);
+        let left = self.body.arithmetic(Op::ISub, tasks, copied.index);
+        let level = self.body.minimum(level, left);
+        let end = self.body.add(copied.index, level);
+        let end = self.body.multiply(end, slot_bytes);
+        let is_row = self.body.equal(rows, one);
+        let several = self.body.value(Op::Select, uint, &[is_row, zero, one]);
+        let key = self.body.add(kernel, kernel);
+        let key = self.body.add(key, several);
+        let head = self.body.vector(uint, &[items, key, end, zero]);
+        let (place, _) = self.head_place(slot);
+        self.body.store(place, head, 16);
+        self.body.end_loop(&copied);
+    }
+
+    /// Copies words from global memory to a slot, and gives them.
+    fn copy_words(&mut self, from: u32, to: (u32, u64), count: u64) -> Vec<u32> {
+        let ulong = self.body.ulong();
+        let load = |word: u64| {
+            let index = self.body.constant(word);
+            let from = self.body.element(self.list, from, index);
+            self.body.load(ulong, from, 8)
+        };
+        let values: Vec<u32> = (0..count).map(load).collect();
+        self.store_words(&values, to);
+        values
+    }
+
+    fn store_words(&mut self, values: &[u32], (slot, at): (u32, u64)) {
+        let words = self.words();
+        for (word, value) in (at..).zip(values) {
+            let index = self.body.constant(word);
+            let to = self.body.element(words, slot, index);
+            self.body.store(to, *value, 8);
+        }
+    }
+
+    /// What stands at the end of a copy; beyond the last copy, that of the last one.
+    fn head(&mut self, slots: u32, at: u32, last: u32) -> [u32; 4] {
+        let at = self.body.minimum(at, last);
+        let slot = self.slot(slots, at);
+        let (place, ty) = self.head_place(slot);
+        let head = self.body.load(ty, place, 16);
+        let uint = self.body.new.int_type(32);
+        [0, 1, 2, 3].map(|part| self.body.value(Op::CompositeExtract, uint, &[head, part]))
+    }
+
+    /// Where it stands, and its type.
+    fn head_place(&mut self, slot: u32) -> (u32, u32) {
+        let uint = self.body.new.int_type(32);
+        let vector = self.body.new.vector_type(uint, 4);
+        let pointer = self.body.new.pointer_type(StorageClass::Workgroup, vector);
+        let words = self.words();
+        let at = self.body.constant(HEAD_AT / 8);
+        let place = self.body.element(words, slot, at);
+        (self.cast(words, pointer, place), vector)
+    }
+
+    /// The copy that begins at a byte.
+    fn slot(&mut self, slots: u32, at: u32) -> u32 {
+        let byte = self.body.new.int_type(8);
+        let bytes = self.body.new.pointer_type(StorageClass::Workgroup, byte);
+        let words = self.words();
+        let slot = self.body.element(bytes, slots, at);
+        self.cast(bytes, words, slot)
+    }
+
+    /// Calls the function of a case for the work-items of a task, which are counted through all
+    /// rows and slices.
+    pub(super) fn items_as_one_row(&mut self, case: &Case, task: Task, arguments: &[u32], space: &Space) {
+        let (Some((index, width)), Task::Copy(copy)) = (self.narrow, task) else { return };
+        let items = copy.items;
+        self.body.set_bits(32);
+        let each = self.body.begin_loop(index, items, width);
+        let item = match self.is_row {
+            true => {
+                let zero = self.body.constant(0);
+                [each.index, zero, zero]
+            }
+            false => self.divided(case, space, each.index),
+        };
+        self.item(case, arguments, space, item);
+        self.body.end_loop(&each);
+        self.body.set_bits(64);
+    }
+
+    /// Calls the function of a case for a work-item.
+    fn item(&mut self, case: &Case, arguments: &[u32], space: &Space, item: [u32; 3]) {
+        let item = item.map(|item| self.body.with_bits(64, item));
+        self.body.set_bits(64);
+        self.call(case, arguments, space, &Position { item, ..Position::default() });
+        self.body.set_bits(32);
+    }
+
+    /// Where a work-item is in its row, in which row and in which slice.
+    fn divided(&mut self, case: &Case, space: &Space, index: u32) -> [u32; 3] {
+        let size = space.size.map(|size| self.body.with_bits(32, size));
+        let row = self.body.arithmetic(Op::UDiv, index, size[0]);
+        let begin = self.body.multiply(row, size[0]);
+        let x = self.body.arithmetic(Op::ISub, index, begin);
+        if !case.needs.asks_for_row() {
+            let zero = self.body.constant(0);
+            return [x, zero, zero];
+        }
+        let z = self.body.arithmetic(Op::UDiv, row, size[1]);
+        let begin = self.body.multiply(z, size[1]);
+        [x, self.body.arithmetic(Op::ISub, row, begin), z]
+    }
+}

@@ -1,0 +1,52 @@
+//! Layers of nodes that wait for all nodes of the layer before, against launches one by one. With
+//! `OCLAVE_WIDE_GROUPS=1` a group runs the nodes of a layer side by side, as on a GPU.
+
+use crate::common::{call, replay_kernels, undecided};
+use crate::finalize;
+use oclave::{Command, Graph, Node, Queue, ReplayStrategy};
+
+const LAYERS: usize = 40;
+/// Nodes of a layer: all layers together are several blocks, and a layer is no multiple of what runs
+/// side by side.
+const WIDTH: usize = 7;
+
+/// The numbers after all layers: each node reads an array that another node of the layer before
+/// wrote.
+fn run(items: usize, strategy: ReplayStrategy) -> Option<(Vec<i32>, usize)> {
+    let context = undecided()?;
+    let bundle = replay_kernels(&context);
+    let queue = Queue::new(&context).unwrap();
+    let memory = context.alloc_shared::<i32>(2 * WIDTH * items).unwrap();
+    memory.write().unwrap().iter_mut().enumerate().for_each(|(at, x)| *x = at as i32 % 17 - 8);
+    let array = |layer: usize, node: usize| {
+        let start = (layer % 2 * WIDTH + node % WIDTH) * items;
+        memory.slice(start..start + items).unwrap()
+    };
+    let graph = Graph::from_queue(&queue);
+    let mut before: Vec<Node> = Vec::new();
+    for layer in 0..LAYERS {
+        let node = |node: usize| {
+            let (from, to) = (array(layer, node + 1), array(layer + 1, node));
+            let shifted = call(&bundle, "shifted").pointer::<i32>(&from).pointer_mut::<i32>(&to);
+            let command = Command::parallel_for(items, shifted.value(items as i32));
+            graph.after(&before.iter().collect::<Vec<_>>()).add(command).unwrap()
+        };
+        before = (0..WIDTH).map(node).collect();
+    }
+    let executable = finalize(&graph, strategy);
+    for _ in 0..2 {
+        queue.submit_graph(&executable).unwrap().wait().unwrap();
+    }
+    let nodes = executable.segments().iter().map(|segment| segment.nodes.len()).sum();
+    Some((memory.read().unwrap().to_vec(), nodes))
+}
+
+#[test]
+fn layers_wait_for_all_nodes_of_the_layer_before() {
+    for items in [1, 33, 100] {
+        let Some((launched, _)) = run(items, ReplayStrategy::Enqueue) else { return };
+        let Some((interpreted, nodes)) = run(items, ReplayStrategy::Interpreter) else { return };
+        assert_eq!(nodes, LAYERS * WIDTH);
+        assert!(launched == interpreted, "{items} items:\n{interpreted:?}\nnot\n{launched:?}");
+    }
+}
