@@ -8,7 +8,7 @@ use std::path::Path;
 use oclave_image::DeviceTarget;
 use oclave_image::passes::interpreter::interpreter_module;
 use oclave_image::passes::{ImplicitBarriers, check, keep_apart, kernels_with_tangled_barriers, steer};
-use oclave_image::spirv::{Module, Op};
+use oclave_image::spirv::{Decoration, Instruction, Module, Op};
 
 /// The modules that compilers made for the other tests.
 fn modules() -> Vec<(String, Module)> {
@@ -118,6 +118,30 @@ fn what_is_written_passes_the_checks() {
     // Some of the modules have loops in loops: a test in which nothing is changed would say
     // nothing.
     assert!(looped > 0 && ended > 0, "{looped} barriers and {ended} ends were added");
+}
+
+/// Kernels with barriers take in what they call. A struct by value is a variable then, which keeps
+/// its alignment.
+#[test]
+fn structs_by_value_keep_their_alignment() {
+    let path = format!("{}/tests/fixtures/by_value.O0.spv", env!("CARGO_MANIFEST_DIR"));
+    let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+    let aligned = |module: &Module| -> Vec<u32> {
+        let to_64 = |i: &Instruction<'_>| match *i.operands() {
+            [id, kind, 64] if kind == Decoration::Alignment as u32 => Some(id),
+            _ => None,
+        };
+        module.instructions().filter(|i| i.is(Op::Decorate)).filter_map(|i| to_64(&i)).collect()
+    };
+    let copied = |module: &Module| -> Vec<u32> {
+        module.instructions().filter(|i| i.is(Op::CopyMemory)).filter_map(|i| i.operand(0)).collect()
+    };
+    assert!(copied(&module).is_empty());
+    let steered = steer(module, &pocl6()).unwrap();
+    check::check(&steered).unwrap();
+    let copied = copied(&steered);
+    assert!(!copied.is_empty(), "nothing was taken in");
+    assert!(copied.iter().all(|variable| aligned(&steered).contains(variable)), "{copied:?}");
 }
 
 /// Interpreter modules call kernels from a loop with a barrier: what these do in groups becomes part

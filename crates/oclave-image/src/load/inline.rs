@@ -46,8 +46,8 @@ pub(super) fn into_kernels_with_barriers(module: Module) -> Result<Module> {
     })
 }
 
-/// The module with all that its kernels call inlined, but for functions that call themselves, those
-/// that get structs by value, and those of more words than `most_words`.
+/// The module with all that its kernels call inlined, but for functions that call themselves and
+/// those of more words than `most_words`.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].
@@ -60,27 +60,11 @@ pub(crate) fn into_kernels(module: Module, most_words: usize) -> Result<Module> 
         let bodies = bodies(module);
         let body = |id: &u32| bodies.get(id).map(Vec::as_slice).unwrap_or_default();
         let words = |id: &u32| body(id).iter().map(|i| i.operands().len() + 1).sum::<usize>();
-        let by_value = by_value(module);
-        let gets_structs = |id: &u32| {
-            let parameters = body(id).iter().filter(|i| i.is(Op::FunctionParameter));
-            parameters.filter_map(Instruction::result_id).any(|parameter| by_value.contains(&parameter))
-        };
         let is_small = |id: &u32| words(id) <= most_words && !reaches(&calls, *id, *id);
-        let callees: BTreeSet<u32> = (bodies.keys().copied())
-            .filter(|id| !kernels.contains(id) && is_small(id) && !gets_structs(id))
-            .collect();
+        let callees: BTreeSet<u32> =
+            (bodies.keys().copied()).filter(|id| !kernels.contains(id) && is_small(id)).collect();
         kernels.into_iter().map(|kernel| (kernel, callees.clone())).collect()
     })
-}
-
-/// The parameters that are structs by value.
-fn by_value(module: &Module) -> BTreeSet<u32> {
-    let before = module.instructions().take_while(|i| !i.is(Op::Function));
-    let of_parameter = |i: &Instruction<'_>| match *i.operands() {
-        [id, kind, BY_VALUE] if kind == Decoration::FuncParamAttr as u32 => Some(id),
-        _ => None,
-    };
-    before.filter(|i| i.is(Op::Decorate)).filter_map(|i| of_parameter(&i)).collect()
 }
 
 /// Who calls whom.
@@ -283,18 +267,27 @@ impl<'a, 'm> Inliner<'a, 'm> {
                 let argument = *arguments.next()?;
                 if self.by_value.contains(&id) {
                     copies.push((new, defined.result_type()?, argument));
+                    // A struct may be aligned to more than its members are.
+                    self.decorate(new, id, |kind| kind == Decoration::Alignment as u32);
                 } else {
                     new = argument;
                 }
             } else {
-                for decoration in self.decorations.get(&id).into_iter().flatten() {
-                    let operands = [&[new], decoration.as_slice()].concat();
-                    self.new.push_in(Section::Annotations, Op::Decorate, &operands);
-                }
+                self.decorate(new, id, |_| true);
             }
             ids.insert(id, new);
         }
         Some(Call { callee, ids, rest: self.new.fresh_id(), copies })
+    }
+
+    /// Gives an id the decorations of another of some kinds.
+    fn decorate(&mut self, id: u32, other: u32, is_wanted: impl Fn(u32) -> bool) {
+        for decoration in self.decorations.get(&other).into_iter().flatten() {
+            if decoration.first().is_some_and(|kind| is_wanted(*kind)) {
+                let operands = [&[id], decoration.as_slice()].concat();
+                self.new.push_in(Section::Annotations, Op::Decorate, &operands);
+            }
+        }
     }
 
     /// The private variables of a call.
