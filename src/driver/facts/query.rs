@@ -237,6 +237,8 @@ fn take_ptx(capabilities: &mut Capabilities, version: Version) {
     let profile = oclave_ptx::nvidia_profile();
     capabilities.ptx = Some(version);
     capabilities.aspects = profile.aspects;
+    // PTX kernels get no images, and copies to images gave zeroes on NVIDIA's driver.
+    capabilities.images = None;
     let limits = &mut capabilities.limits;
     let narrowest = profile.sub_group_sizes.iter().copied().min().unwrap_or(1);
     limits.max_sub_groups = (limits.max_work_group_size / narrowest) as u32;
