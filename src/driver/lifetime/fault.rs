@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::driver::context::Context;
-use crate::driver::usm::Kind;
 use crate::driver::{Device, MemorySupport};
 use crate::error::{Error, Result};
 
@@ -37,6 +36,8 @@ struct Cell {
 unsafe impl Send for Cell {}
 
 const WORDS: usize = 2;
+/// The words, in messages.
+const WHAT: &str = "the words of faults";
 
 impl Cell {
     fn word(self, index: usize) -> &'static AtomicU64 {
@@ -98,16 +99,9 @@ impl Context {
         if let Some((_, cell)) = cells.iter().find(|(of, _)| of == device) {
             return Ok(cell.start.addr().get() as u64);
         }
-        let pointers = self.pointers()?;
-        let (kind, id) = match pointers.support().host {
-            true => (Kind::Host, std::ptr::null_mut()),
-            false => (Kind::Shared, device.id()),
-        };
-        // SAFETY: context and device are alive.
-        let start = unsafe { pointers.allocate(self.raw(), id, kind, WORDS * size_of::<u64>(), 0) }?;
-        let start =
-            start.ok_or_else(|| Error::invalid("the driver gave no memory for the words of faults"))?;
-        let cell = Cell { start: start.cast(), mapped: pointers.support().mapped };
+        let mapped = self.watches_by_copies()?;
+        let start = self.allocate_watched(device, WORDS * size_of::<u64>(), WHAT)?;
+        let cell = Cell { start: start.cast(), mapped };
         cell.clear(self).inspect_err(|_| self.give_up(cell))?;
         cells.push((device.clone(), cell));
         self.faults().watching.store(true, Ordering::Release);
@@ -136,12 +130,7 @@ impl Context {
 
     fn give_up(&self, cell: Cell) {
         // SAFETY: the memory is the context's own, and its commands have ended.
-        let freed = self
-            .pointers()
-            .and_then(|pointers| unsafe { pointers.free_blocking(self.raw(), cell.start.cast()) });
-        if let Err(error) = freed {
-            log::error!("the words of faults were not freed: {error:#}");
-        }
+        unsafe { self.free_watched(cell.start.cast(), WHAT) };
     }
 
     /// Frees the words; for the context's `Drop`, while the slots still know the commands of queues

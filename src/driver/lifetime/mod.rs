@@ -11,3 +11,4 @@ pub(crate) mod slots;
 pub(crate) mod spare;
 pub(crate) mod task_memory;
 pub(crate) mod usm;
+mod watched;

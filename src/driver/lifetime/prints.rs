@@ -13,7 +13,6 @@ use oclave_image::passes::printf::PrintBuffer;
 
 use crate::driver::Device;
 use crate::driver::context::Context;
-use crate::driver::usm::Kind;
 use crate::error::{Error, Result};
 
 /// What a device printed since the last look.
@@ -53,6 +52,8 @@ struct Ring {
 unsafe impl Send for Ring {}
 
 const WORD: usize = size_of::<u32>();
+/// The rings, in messages.
+const WHAT: &str = "what kernels print";
 
 impl Ring {
     fn word(&self, index: usize) -> &AtomicU32 {
@@ -185,16 +186,9 @@ impl Context {
         if let Some((_, ring)) = rings.iter().find(|(of, _)| of == device) {
             return Ok(ring.start.addr().get() as u64);
         }
-        let pointers = self.pointers()?;
-        let (kind, id) = match pointers.support().host {
-            true => (Kind::Host, std::ptr::null_mut()),
-            false => (Kind::Shared, device.id()),
-        };
-        // SAFETY: context and device are alive.
-        let start = unsafe { pointers.allocate(self.raw(), id, kind, PrintBuffer::WORDS * WORD, 0) }?;
-        let start =
-            start.ok_or_else(|| Error::invalid("the driver gave no memory for what kernels print"))?;
-        let ring = Ring { start: start.cast(), mapped: pointers.support().mapped, tail: 0, lost: 0 };
+        let mapped = self.watches_by_copies()?;
+        let start = self.allocate_watched(device, PrintBuffer::WORDS * WORD, WHAT)?;
+        let ring = Ring { start: start.cast(), mapped, tail: 0, lost: 0 };
         if let Err(error) = ring.write(self, 0, &vec![0; PrintBuffer::WORDS]) {
             self.free_ring(&ring);
             return Err(error);
@@ -247,11 +241,6 @@ impl Context {
 
     fn free_ring(&self, ring: &Ring) {
         // SAFETY: the memory is the context's own, and its commands have ended.
-        let freed = self
-            .pointers()
-            .and_then(|pointers| unsafe { pointers.free_blocking(self.raw(), ring.start.cast()) });
-        if let Err(error) = freed {
-            log::error!("the memory of what kernels print was not freed: {error:#}");
-        }
+        unsafe { self.free_watched(ring.start.cast(), WHAT) };
     }
 }
