@@ -162,9 +162,9 @@ pub fn legalize_with(
     let takes = |c: u32| target.capabilities.as_ref().is_some_and(|all| all.contains(&c));
     let renumbered = global_decorations::for_device(&module, takes)?;
     let stripped = strip::strip(renumbered.as_ref().unwrap_or(&module), takes)?;
-    let expanded = if target.mad_is_called { multiply_add::expand(&stripped)? } else { None };
+    let expanded = changed(target.mad_is_called, stripped, multiply_add::expand)?;
     // What passes add needs no fences: the interpreter's own accesses meet nothing.
-    let apart = keep_apart(expanded.unwrap_or(stripped), target)?;
+    let apart = keep_apart(expanded, target)?;
     let module = steer(pass(apart)?, target)?;
     let doubtful = if target.one_barrier { kernels_with_tangled_barriers(&module) } else { Vec::new() };
     // llvm-spirv declares the type of samplers twice where a kernel has both a literal sampler and
@@ -173,7 +173,7 @@ pub fn legalize_with(
         true => merge_types(&module)?,
         false => module,
     };
-    let module = block_order::sort(&module)?.unwrap_or(module);
+    let module = changed(true, module, block_order::sort)?;
     let is_generic = |module: &Module| {
         capabilities::declared(module).any(|capability| capability == Capability::GenericPointer as u32)
     };
@@ -191,24 +191,13 @@ pub fn legalize_with(
         }
         false => module,
     };
-    let computed =
-        if target.integer_pointer_constants_fail { integer_pointers::compute(&module)? } else { None };
-    let module = computed.unwrap_or(module);
-    let cast = if target.lanes_of_arguments_crash { vector_components::cast(&module)? } else { None };
-    let module = cast.unwrap_or(module);
-    let hinted = match target.barriers_in_calls_crash {
-        true => inline_hints::at_functions_with_barriers(&module)?,
-        false => None,
-    };
-    let module = hinted.unwrap_or(module);
-    let kept = if target.private_memory_may_lack { private_addresses::add_variables(&module)? } else { None };
-    let module = kept.unwrap_or(module);
-    let named = if target.unnamed_functions_crash { function_names::complete(&module)? } else { None };
-    let module = named.unwrap_or(module);
-    let cpp = if target.generic_atomics_are_cpp { generic_atomics::as_cpp(&module)? } else { None };
-    let module = cpp.unwrap_or(module);
-    let scalar = if target.vectorised_loops_crash { scalar_loops::keep(&module)? } else { None };
-    let module = scalar.unwrap_or(module);
+    let module = changed(target.integer_pointer_constants_fail, module, integer_pointers::compute)?;
+    let module = changed(target.lanes_of_arguments_crash, module, vector_components::cast)?;
+    let module = changed(target.barriers_in_calls_crash, module, inline_hints::at_functions_with_barriers)?;
+    let module = changed(target.private_memory_may_lack, module, private_addresses::add_variables)?;
+    let module = changed(target.unnamed_functions_crash, module, function_names::complete)?;
+    let module = changed(target.generic_atomics_are_cpp, module, generic_atomics::as_cpp)?;
+    let module = changed(target.vectorised_loops_crash, module, scalar_loops::keep)?;
     // Lowering reads operands by their places: what it gets must be sound.
     check::check(&module)?;
     let lowered = version::lower(&module, target.spirv_version).map_err(|error| match error {
@@ -222,6 +211,16 @@ pub fn legalize_with(
     }
     refuse_what_it_lacks(&lowered, target, &image.name)?;
     Ok(Legal { words: lowered.into_words(), doubtful })
+}
+
+/// The module after a pass that some devices want, and that gives nothing where it has nothing to do.
+fn changed(
+    is_wanted: bool,
+    module: Module,
+    pass: impl FnOnce(&Module) -> Result<Option<Module>>,
+) -> Result<Module> {
+    let new = if is_wanted { pass(&module)? } else { None };
+    Ok(new.unwrap_or(module))
 }
 
 fn has_two_sampler_types(module: &Module) -> bool {
