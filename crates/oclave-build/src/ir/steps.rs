@@ -5,6 +5,8 @@
 //! every type where the pointer is no variable, but a constant that is computed from one. Newer
 //! compilers write bytes (`i8`) themselves.
 
+use std::borrow::Cow;
+
 use super::layout::Layouts;
 use super::{Ir, brackets, fields};
 
@@ -15,16 +17,18 @@ pub(super) fn count_bytes(ir: &mut Ir) {
     let mut changed = Vec::new();
     let layouts = Layouts::new(ir);
     for (number, line) in ir.lines.iter().enumerate().filter(|(_, line)| line.contains(STEP)) {
-        let mut line = line.clone();
+        let mut line = Cow::from(line);
         let mut from = 0;
         while let Some(at) = line.get(from..).and_then(|rest| rest.find(STEP)).map(|at| from + at) {
             let step = line.get(at..).and_then(|text| in_bytes(&layouts, text));
             if let Some((length, step)) = step {
-                line.replace_range(at..at + length, &step);
+                line.to_mut().replace_range(at..at + length, &step);
             }
             from = at + STEP.len();
         }
-        changed.push((number, line));
+        if let Cow::Owned(line) = line {
+            changed.push((number, line));
+        }
     }
     for (number, line) in changed {
         if let Some(old) = ir.lines.get_mut(number) {

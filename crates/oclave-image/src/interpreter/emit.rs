@@ -239,17 +239,11 @@ impl<'a, 'm> Body<'a, 'm> {
         to: u32,
         carried: &[(u32, u32)],
     ) -> Loop {
-        let [index, next, head, latch, exit] = [(); 5].map(|()| self.new.fresh_id());
-        let before = self.block;
-        self.branch(head);
-        self.label(head);
-        let ty = self.number();
-        self.code.push(Op::Phi, &[ty, index, from, before, next, latch]);
-        let carried = self.carry(carried, before, latch);
-        let compared = compared(self, index);
-        let goes_on = self.less(compared, to);
-        self.branch_unless(goes_on, exit);
-        Loop { index, next, step, head, latch, exit, ty, carried, goes_on }
+        let mut begun = self.begin_endless_loop([from, step], carried);
+        let compared = compared(self, begun.index);
+        begun.goes_on = self.less(compared, to);
+        self.branch_unless(begun.goes_on, begun.exit);
+        begun
     }
 
     /// A loop of at least one round, that ends with [`Self::end_loop_while`].
