@@ -258,8 +258,8 @@ impl ContextBuilder {
     /// Gives what kernels print with `printf` to a function, call by call, instead of to the
     /// driver.
     ///
-    /// It is called when a command was waited for, before the wait returns, with what all kernels
-    /// of the device printed until then; for the rest when the context goes. Calls come one at a
+    /// It is called before a wait for a command returns, with what all kernels of the device printed
+    /// until then. The rest comes when the context is dropped. Calls come one at a
     /// time, in the order in which the work-items printed, from any thread that waits. Where two
     /// threads wait at the same time, one calls for both. The guide's page on debugging kernels has
     /// an example, and says what holds on which device.
@@ -272,8 +272,8 @@ impl ContextBuilder {
         self
     }
 
-    /// As [`printf`](Self::printf), to the log: each call of `printf` is a record of the level
-    /// `info` and the target `oclave::printf`, with the kernel, and file and line where they are
+    /// As [`printf`](Self::printf), to the log. Each call of `printf` is a record of the level
+    /// `info` and the target `oclave::printf`. It names the kernel, file and line where they are
     /// known.
     pub fn printf_to_log(mut self) -> Self {
         self.printf = Some(PrintSink::log());

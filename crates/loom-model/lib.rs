@@ -98,8 +98,8 @@ fn tasks_that_wait_for_each_other_are_told() {
     });
 }
 
-/// A task that waits for its own queue while a command is put there that comes behind the task: it finds the command with what that waits for,
-/// or not at all.
+/// A task waits for its own queue, while a thread puts a command there that waits for the task. The
+/// task sees the command together with what it waits for, or not at all.
 #[test]
 fn a_command_is_seen_with_all_that_it_waits_for() {
     loom::model(|| {

@@ -45,8 +45,8 @@ impl Printed {
         self.source.as_ref().map(|(file, line)| (file.as_str(), *line))
     }
 
-    /// How many calls before this one, and after the last one that was lost, were lost because the
-    /// buffer was full. 0, but for a line of the library that says just this.
+    /// How many calls were lost because the buffer was full. Only the line in which the library says
+    /// so has a number above 0.
     pub fn lost(&self) -> u64 {
         self.lost
     }

@@ -8,9 +8,9 @@
 //! kernel void __oclave_interpreter_seq(global ulong *tasks, ulong first, ulong count)                      // groups of 1
 //! kernel void __oclave_interpreter_wi(global ulong *tasks, ulong first, ulong count, local uchar *local)   // groups of any size
 //! ```
-//! For devices with [`wide_groups`](DeviceTarget::wide_groups), `wi` has two more parameters: `ulong width`, the work-items of a
-//! team, which divides those of the group, and `ulong block`, how many tasks are copied at once. The local memory begins with
-//! the copies then, [`LocalCopy::BYTES`] for each task of a block.
+//! For devices with [`wide_groups`](DeviceTarget::wide_groups), `wi` has two more parameters.
+//! `ulong width` is the work-items of a team, and divides those of the group. `ulong block` is how many tasks are copied at
+//! once. The local memory then begins with the copies, [`LocalCopy::BYTES`] for each task of a block.
 //!
 //! A launch of one group runs the tasks `first` to `first + count` in order, each sees what those
 //! before it wrote. Of several groups each takes every so-manieth task, and tasks must not depend

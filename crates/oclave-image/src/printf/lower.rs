@@ -34,8 +34,8 @@ pub fn prints(module: &Module) -> bool {
     module.instructions().any(|instruction| is_printf(&instruction, set))
 }
 
-/// Lets the kernels of an image write what they print to the buffer that [`PRINTS`] points to;
-/// `None` where there is no `printf`. `key` tells the module's records from those of others.
+/// Makes the kernels of an image print to the buffer that [`PRINTS`] points to; `None` where there
+/// is no `printf`. Records hold `key`, which tells them from those of other modules.
 ///
 /// # Errors
 /// [`ImageError::Unsupported`] for formats that are no string literals, and for arguments that no

@@ -424,8 +424,8 @@ impl<'a, 'm> Rewrite<'a, 'm> {
         }
     }
 
-    /// Whether a vptr may be loaded from an address: it is cast to a pointer to a vptr, or was made
-    /// one by a translator that had to guess types. From opaque pointers, `this` is one.
+    /// Whether a vptr may be loaded from an address. With typed pointers, the address is cast to a
+    /// pointer to a vptr. From opaque pointers, translators guess that `this` is such a pointer.
     fn may_be_object(&self, address: u32) -> bool {
         let Old { definitions, types, .. } = self.old;
         let is_private = is_pointer_to(definitions.type_of(address), StorageClass::Function, types);
