@@ -237,7 +237,9 @@ fn take_ptx(capabilities: &mut Capabilities, version: Version) {
     let profile = oclave_ptx::nvidia_profile();
     capabilities.ptx = Some(version);
     capabilities.aspects = profile.aspects;
-    // PTX kernels get no images, and copies to images gave zeroes on NVIDIA's driver.
+    // `oclave-ptx` translates no images, so kernels could not use them. Copies work (an H100, driver
+    // 580.159): from host memory, from buffers, and from buffers over SVM. A pointer to SVM that is
+    // not mapped gives zeroes as host memory, as the host may not use it then.
     capabilities.images = None;
     let limits = &mut capabilities.limits;
     let narrowest = profile.sub_group_sizes.iter().copied().min().unwrap_or(1);
