@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# Compilers of other Debian releases, each unpacked beside the C library that it needs. Sourced by ci/setup.
+# Compilers of other releases of Debian and Ubuntu, each unpacked beside the C library that it needs. Sourced by ci/setup.
 #
 # ci/llvm N COMMAND… runs a command that builds kernels with one of them. The tools in ROOT/tools start the real ones by the
 # root's own dynamic loader, so they work from build scripts, without root rights and without a chroot.
 
 # Releases in which a version is looked for, in this order; the first that has clang, llvm and llvm-spirv of it is taken.
-LLVM_SUITES=(trixie forky sid bookworm)
+LLVM_SUITES=(trixie forky sid bookworm noble)
 
 # setup_llvm NAME: NAME is llvm and a number, or llvm-newest.
 setup_llvm() {
@@ -21,9 +21,9 @@ setup_llvm() {
         needs_unpacking_tools "llvm$version" "install clang-$version, llvm-$version and llvm-spirv-$version instead"
         for suite in "${LLVM_SUITES[@]}"; do
             make_llvm_root "$version" "$suite" "$dir" && break
-            say "llvm$version: not in Debian $suite"
+            say "llvm$version: not in $suite"
         done
-        is_stamped "$dir" || die "no Debian release among ${LLVM_SUITES[*]} has clang, llvm and llvm-spirv $version: see above"
+        is_stamped "$dir" || die "none of the releases ${LLVM_SUITES[*]} has clang, llvm and llvm-spirv $version: see above"
     fi
     say "llvm$version: $(stamp_text "$dir")"
 }
@@ -50,7 +50,7 @@ make_llvm_root() {
     mkdir -p "$dir.new"
     quietly "$OCLAVE_HOME/logs/llvm$version.log" fetch_packages "$dir.new/.apt" "$suite" \
         "clang-$version" "llvm-$version" "llvm-spirv-$version" 2>/dev/null || return 1
-    say "llvm$version: unpacking it from Debian $suite"
+    say "llvm$version: unpacking it from $suite"
     quietly "$OCLAVE_HOME/logs/llvm$version.log" unpack_packages "$dir.new" \
         --exclude='*.a' --exclude='./usr/lib/python3*' --exclude='./usr/share/*' || return 1
     packaged=$(basename "$dir.new/.apt/cache/archives/llvm-spirv-${version}"_*.deb | cut -d_ -f2)
@@ -61,7 +61,7 @@ make_llvm_root() {
     quietly "$OCLAVE_HOME/logs/llvm$version.log" "$dir/tools/clang" -target spir64 -c -emit-llvm \
         "$dir/probe.cl" -o "$dir/probe.bc" || return 1
     quietly "$OCLAVE_HOME/logs/llvm$version.log" "$dir/tools/llvm-spirv" "$dir/probe.bc" -o "$dir/probe.spv" || return 1
-    echo "Debian $suite, $("$dir/tools/clang" --version | head -n1), llvm-spirv $packaged" >"$dir/.stamp"
+    echo "$suite, $("$dir/tools/clang" --version | head -n1), llvm-spirv $packaged" >"$dir/.stamp"
     say "llvm$version: made in $((SECONDS - started)) s"
 }
 

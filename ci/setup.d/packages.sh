@@ -59,7 +59,18 @@ debian_mirror() {
         awk '$2 == "main" && $3 !~ /-(security|updates|backports|proposed|debug)/ && $1 !~ /ubuntu/ { print $1; exit }'
 }
 
-# "yes" when this machine's own configuration of that mirror says that it needs no signature.
+# mirror_of SUITE: the URI of the mirror that has a release of Debian or Ubuntu. Ubuntu's is OCLAVE_UBUNTU_MIRROR, or the one
+# beside this machine's mirror of Debian.
+mirror_of() {
+    local debian
+    debian=$(debian_mirror)
+    case $1 in
+    jammy | noble) echo "${OCLAVE_UBUNTU_MIRROR:-${debian:+${debian%/debian*}/ubuntu}}" ;;
+    *) echo "$debian" ;;
+    esac
+}
+
+# "yes" when this machine's own configuration of a mirror says that it needs no signature.
 mirror_is_trusted() {
     local uri=${1%/} file
     for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources; do

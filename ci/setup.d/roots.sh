@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Packages of other Debian releases, unpacked into a folder of their own ("root"). Sourced by ci/setup.
+# Packages of other releases of Debian and Ubuntu, unpacked into a folder of their own ("root"). Sourced by ci/setup.
 #
 # This machine's own apt fetches and checks the packages (its mirror, proxies and keys) with a private state; dpkg-deb unpacks
 # them. No package script runs, so it needs no root rights and takes half a minute.
@@ -24,22 +24,48 @@ private_apt() {
         -o Dir::Cache::pkgcache="" -o Dir::Cache::srcpkgcache="")
 }
 
-# private_lists STATE SUITE: fetches the package lists of a release.
+# private_lists STATE SUITE: fetches the package lists of a release of Debian, or of one of Ubuntu and its updates.
 private_lists() {
-    local state=$1 suite=$2 mirror options
-    mirror=$(debian_mirror)
+    local state=$1 suite=$2 mirror keyring=$DEBIAN_KEYRING options lines
+    mirror=$(mirror_of "$suite")
     if [ -z "$mirror" ]; then
         echo "this machine's apt names no Debian mirror: set OCLAVE_DEBIAN_MIRROR to the URI of one"
         return 1
     fi
-    [ -f "$DEBIAN_KEYRING" ] || install_packages "the keys of Debian's archive" debian-archive-keyring
-    options="arch=amd64 signed-by=$DEBIAN_KEYRING"
+    lines=("$mirror $suite main")
+    case $suite in
+    jammy | noble)
+        keyring=$(ubuntu_keyring) || return 1
+        lines=("$mirror $suite main universe" "$mirror $suite-updates main universe")
+        ;;
+    *) [ -f "$DEBIAN_KEYRING" ] || install_packages "the keys of Debian's archive" debian-archive-keyring ;;
+    esac
+    options="arch=amd64 signed-by=$keyring"
     [ "$(mirror_is_trusted "$mirror")" = no ] || options="arch=amd64 trusted=yes"
     mkdir -p "$state/state/lists/partial" "$state/cache/archives/partial" "$state/none"
     : >"$state/status"
-    echo "deb [$options] $mirror $suite main" >"$state/sources.list"
+    printf "deb [$options] %s\n" "${lines[@]}" >"$state/sources.list"
     private_apt "$state"
     "${APT[@]}" update
+}
+
+# The file with the keys of Ubuntu's archive: this machine's, or one from Debian 13's package of them.
+ubuntu_keyring() {
+    local keyring=/usr/share/keyrings/ubuntu-archive-keyring.gpg own state code=0
+    own=$OCLAVE_HOME/keyrings/${keyring##*/}
+    if [ ! -f "$keyring" ] && [ ! -f "$own" ]; then
+        state=$(mktemp -d)
+        mkdir -p "${own%/*}"
+        {
+            fetch_packages "$state" trixie ubuntu-keyring &&
+                dpkg-deb -x "$state"/cache/archives/ubuntu-keyring_*.deb "$state/unpacked" &&
+                cp "$state/unpacked$keyring" "$own"
+        } >&2 || code=$?
+        rm -rf "$state"
+    fi
+    [ -f "$keyring" ] || keyring=$own
+    echo "$keyring"
+    return "$code"
 }
 
 # fetch_packages STATE SUITE PACKAGE…: downloads packages with all that they depend on into STATE/cache/archives.
