@@ -140,6 +140,8 @@ fn each_rule_that_is_broken_is_named() {
     replaced("returns a value", Op::EntryPoint, 20, (Op::EntryPoint, &[6, 30, 0x6b, 12]));
     replaced("is no entry point", Op::ExecutionMode, 20, (Op::ExecutionMode, &[30, 17, 8, 1, 1]));
     replaced("local size of 0", Op::ExecutionMode, 20, (Op::ExecutionMode, &[20, 17, 8, 0, 1]));
+    replaced("does not take 2 operands", Op::ExecutionMode, 20, (Op::ExecutionMode, &[20, 17, 8, 1]));
+    replaced("SubgroupDispatch", Op::ExecutionMode, 20, (Op::ExecutionMode, &[20, 35, 8]));
     replaced("built-in", Op::Decorate, 12, (Op::Decorate, &[12, 11, 27]));
     replaced("no power of two", Op::Decorate, 12, (Op::Decorate, &[21, 44, 3]));
     replaced("not for the type", Op::Decorate, 12, (Op::Decorate, &[31, 38, 5]));

@@ -40,6 +40,9 @@ const TAKEN: &[(&str, &str)] = &[
     ),
     ("requires SPIR-V version", "drivers take newer capabilities in modules of older versions"),
     ("Target of NonWritable decoration is invalid", "a rule for the storage classes of shaders"),
+    ("is already a merge block for another header", "kernels are not structured, and drivers drop merges"),
+    ("Duplicate non-aggregate type declarations", "translators write them; equal types are taken as one"),
+    ("expected Format data type", "translators from opaque pointers give the array of the format"),
     ("must be a constant for WorkgroupSize", "a rule of shaders; in kernels it is get_local_size"),
 ];
 

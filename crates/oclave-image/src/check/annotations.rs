@@ -34,6 +34,9 @@ pub(super) fn check(context: &Context<'_, '_>, layout: &Layout<'_>) -> Result<()
             (Some(Op::Line), &[file, ..]) if !is_string(context, file) => {
                 return Err(broken(&instruction, format!("%{file} is no OpString")));
             }
+            (Some(Op::ExtInst), &[set, ..]) if !is_a(context, set, Op::ExtInstImport) => {
+                return Err(broken(&instruction, format!("%{set} is no instruction set")));
+            }
             (Some(Op::ExtInstImport), _) => {
                 let set = instruction.string(0).unwrap_or_default();
                 if !SETS.contains(&&*set) && !set.starts_with("NonSemantic.") {
@@ -79,7 +82,7 @@ pub(super) fn check(context: &Context<'_, '_>, layout: &Layout<'_>) -> Result<()
                     if !interface.insert(id) {
                         return Err(broken(&instruction, format!("%{id} stands twice in its interface")));
                     }
-                    if !context.definitions.instruction(id).is_some_and(|i| i.is(Op::Variable)) {
+                    if !is_a(context, id, Op::Variable) {
                         return Err(broken(&instruction, format!("%{id} in its interface is no variable")));
                     }
                     if layout.block_of.value(id) != 0 {
@@ -99,7 +102,7 @@ pub(super) fn check(context: &Context<'_, '_>, layout: &Layout<'_>) -> Result<()
             }
             (Some(Op::MemberName), &[ty, member, ..]) => member_of(context, &instruction, ty, member)?,
             (Some(Op::GroupDecorate | Op::GroupMemberDecorate), &[group, ..])
-                if !context.definitions.instruction(group).is_some_and(|i| i.is(Op::DecorationGroup)) =>
+                if !is_a(context, group, Op::DecorationGroup) =>
             {
                 return Err(broken(&instruction, format!("%{group} is no decoration group")));
             }
@@ -117,44 +120,38 @@ pub(super) fn check(context: &Context<'_, '_>, layout: &Layout<'_>) -> Result<()
     Ok(())
 }
 
+/// Checks an execution mode, which is one of kernels or of an extension.
 fn execution_mode(context: &Context<'_, '_>, instruction: &Instruction<'_>, mode: &[u32]) -> Result<()> {
-    let Some((&mode, literals)) = mode.split_first() else { return Ok(()) };
-    let count = match ExecutionMode::from_u32(mode) {
-        Some(ExecutionMode::LocalSize | ExecutionMode::LocalSizeHint) => {
-            if mode == ExecutionMode::LocalSize as u32 && literals.contains(&0) {
-                return Err(broken(instruction, "a local size of 0"));
-            }
-            3
+    use ExecutionMode as E;
+    let Some((&mode, operands)) = mode.split_first() else { return Ok(()) };
+    match E::from_u32(mode) {
+        Some(E::LocalSize) if operands.contains(&0) => {
+            return Err(broken(instruction, "a local size of 0"));
         }
         Some(
-            ExecutionMode::VecTypeHint | ExecutionMode::SubgroupSize | ExecutionMode::SubgroupsPerWorkgroup,
-        ) => 1,
-        Some(ExecutionMode::ContractionOff) => 0,
-        Some(
-            ExecutionMode::DenormPreserve
-            | ExecutionMode::DenormFlushToZero
-            | ExecutionMode::SignedZeroInfNanPreserve
-            | ExecutionMode::RoundingModeRTE
-            | ExecutionMode::RoundingModeRTZ,
-        ) => 1,
-        Some(ExecutionMode::LocalSizeId | ExecutionMode::LocalSizeHintId) => 3,
-        Some(ExecutionMode::SubgroupsPerWorkgroupId) => 1,
-        // Those of extensions.
-        _ if mode > 4000 => return context.requirements.mode(instruction, mode, literals),
+            E::LocalSize
+            | E::LocalSizeHint
+            | E::LocalSizeId
+            | E::LocalSizeHintId
+            | E::VecTypeHint
+            | E::ContractionOff
+            | E::SubgroupSize
+            | E::SubgroupsPerWorkgroup
+            | E::SubgroupsPerWorkgroupId,
+        ) => {}
+        _ if mode > 4000 => {}
         _ => return Err(broken(instruction, format!("mode {mode} is none of kernels"))),
-    };
-    if literals.len() != count {
-        return Err(broken(
-            instruction,
-            format!("mode {mode} takes {count} operands, not {}", literals.len()),
-        ));
     }
-    Ok(())
+    context.requirements.mode(instruction, mode, operands)
 }
 
 /// Whether an id names a file.
 pub(super) fn is_string(context: &Context<'_, '_>, id: u32) -> bool {
-    context.definitions.instruction(id).is_some_and(|i| i.is(Op::String))
+    is_a(context, id, Op::String)
+}
+
+fn is_a(context: &Context<'_, '_>, id: u32, op: Op) -> bool {
+    context.definitions.instruction(id).is_some_and(|i| i.is(op))
 }
 
 pub(super) fn member_of(

@@ -76,19 +76,12 @@ fn is_core(decoration: u32) -> bool {
 
 /// Whether an id is an operation that may overflow.
 fn wraps(context: &Context<'_, '_>, id: u32) -> bool {
-    let op = context.definitions.instruction(id).and_then(|i| i.op());
-    matches!(
-        op,
-        Some(
-            Op::IAdd
-                | Op::ISub
-                | Op::IMul
-                | Op::ShiftLeftLogical
-                | Op::SNegate
-                | Op::ExtInst
-                | Op::SpecConstantOp
-        )
-    )
+    let instruction = context.definitions.instruction(id);
+    let op = match instruction.as_ref().and_then(|i| i.op()) {
+        Some(Op::SpecConstantOp) => instruction.and_then(|i| i.operand(0)).and_then(Op::from_u32),
+        op => op,
+    };
+    matches!(op, Some(Op::IAdd | Op::ISub | Op::IMul | Op::ShiftLeftLogical | Op::SNegate | Op::ExtInst))
 }
 
 /// Whether an id is a variable, or a parameter that is a pointer.

@@ -1,7 +1,7 @@
 //! The types of what instructions of OpenCL.std work on.
 
 use super::values::{At, Kind, Shape, Verdict};
-use crate::spirv::Type;
+use crate::spirv::{Op, StorageClass, Type};
 
 /// Operand `i` of the instruction: set and number stand before.
 const FIRST: usize = 2;
@@ -51,7 +51,7 @@ pub(super) fn operands(at: &At<'_, '_, '_>, number: u32) -> Verdict {
         }
         171..=181 => memory(at, number),
         182 | 183 => shuffle(at, number),
-        184 => at.ensure(at.operand_pointer(FIRST).is_some(), "the format is no pointer"),
+        184 => printf(at),
         185 => {
             at.ensure(at.operand_pointer(FIRST).is_some(), "prefetches no pointer")?;
             offset(at, FIRST + 1)
@@ -131,6 +131,28 @@ fn memory(at: &At<'_, '_, '_>, number: u32) -> Verdict {
     }
     Ok(())
 }
+
+/// The format is a string of constant memory. Translators from opaque pointers give its array.
+fn printf(at: &At<'_, '_, '_>) -> Verdict {
+    let byte = Some(Shape { kind: Kind::Int, width: 8, lanes: 1 });
+    let (class, pointee) = at.operand_pointer(FIRST).ok_or("the format is no pointer")?;
+    let first = match at.context.ty(pointee) {
+        Some(Type::Array { element, .. }) => element,
+        _ => pointee,
+    };
+    at.ensure(at.shape_of(Some(first)) == byte, "the format is no string")?;
+    let relaxed = || {
+        let mut extensions = at.context.module.instructions().take_while(|i| !i.is(Op::MemoryModel));
+        extensions.any(|i| i.is(Op::Extension) && i.string(0).is_some_and(|name| name == ANY_FORMAT))
+    };
+    let constant = class == StorageClass::UniformConstant as u32 || relaxed();
+    at.ensure(constant, "the format is not in constant memory")?;
+    let result = at.result(Kind::Int)?;
+    at.ensure(result.width == 32 && result.lanes == 1, "the result is no 32-bit integer")
+}
+
+/// With this extension, the format may be in any memory.
+const ANY_FORMAT: &str = "SPV_EXT_relaxed_printf_string_address_space";
 
 fn shuffle(at: &At<'_, '_, '_>, number: u32) -> Verdict {
     let shapes = (at.shape_of(at.result_id()), at.shape_of(at.operand_type(FIRST)));

@@ -1,4 +1,4 @@
-//! Loads, stores, access chains, composites, atomics, images.
+//! Loads, stores, access chains, composites, atomics.
 
 use super::values::{At, Kind, Verdict};
 use crate::spirv::{Capability, Op, StorageClass, Type};
@@ -13,17 +13,17 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
             access(at, at.instruction.operands().get(1..).unwrap_or_default())
         }
         Op::Store => {
-            let (_, pointee) = pointer(at, 0)?;
+            let pointee = written(at, 0)?;
             at.ensure(at.operand_type(1) == Some(pointee), "the object is not what the pointer points to")?;
             access(at, at.instruction.operands().get(2..).unwrap_or_default())
         }
         Op::CopyMemory => {
-            let ((_, a), (_, b)) = (pointer(at, 0)?, pointer(at, 1)?);
+            let (a, (_, b)) = (written(at, 0)?, pointer(at, 1)?);
             at.ensure(a == b, "the pointers point to different types")?;
             access(at, at.instruction.operands().get(2..).unwrap_or_default())
         }
         Op::CopyMemorySized => {
-            pointer(at, 0)?;
+            written(at, 0)?;
             pointer(at, 1)?;
             at.ensure(at.shape(2, Kind::Int)?.lanes == 1, "the size is no integer")?;
             access(at, at.instruction.operands().get(3..).unwrap_or_default())
@@ -34,19 +34,15 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
         Op::SelectionMerge => at.ensure(at.instruction.operand(1).is_some_and(|c| c <= 3), "unknown control"),
         Op::LifetimeStart | Op::LifetimeStop => pointer(at, 0).map(|_| ()),
         Op::AtomicStore => {
-            let (_, pointee) = pointer(at, 0)?;
+            let pointee = atomic_object(at)?;
             at.ensure(at.operand_type(3) == Some(pointee), "the value is not what the pointer points to")?;
             scopes(at, &[1], &[2])
         }
         Op::AtomicLoad => atomic(at, &[], &[1, 2]),
         Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak => atomic(at, &[4, 5], &[1, 2, 3]),
         Op::AtomicIIncrement | Op::AtomicIDecrement => atomic(at, &[], &[1, 2]),
-        Op::AtomicFlagTestAndSet => {
-            pointer(at, 0)?;
-            scopes(at, &[1], &[2])
-        }
-        Op::AtomicFlagClear => {
-            pointer(at, 0)?;
+        Op::AtomicFlagTestAndSet | Op::AtomicFlagClear => {
+            atomic_object(at)?;
             scopes(at, &[1], &[2])
         }
         Op::AtomicFAddEXT | Op::AtomicFMinEXT | Op::AtomicFMaxEXT => atomic(at, &[3], &[1, 2]),
@@ -78,7 +74,7 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
             )
         }
         Op::GroupAsyncCopy => {
-            let ((_, a), (_, b)) = (pointer(at, 1)?, pointer(at, 2)?);
+            let (a, (_, b)) = (written(at, 1)?, pointer(at, 2)?);
             at.ensure(
                 a == b && at.result_type() == Some(Type::Other),
                 "the pointers point to different types",
@@ -89,44 +85,8 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
             pointer(at, 2)?;
             scopes(at, &[0], &[])
         }
-        Op::SampledImage => {
-            let image = at.operand_type(0).and_then(|ty| at.context.ty(ty));
-            let sampler = at.operand_type(1).and_then(|ty| at.context.ty(ty));
-            let fits = image == Some(Type::Image) && sampler == Some(Type::Sampler);
-            at.ensure(
-                fits && at.result_type() == Some(Type::SampledImage),
-                "is not of an image and a sampler",
-            )
-        }
-        _ if (Op::ImageSampleImplicitLod as u32..=Op::ImageDrefGather as u32).contains(&opcode) => {
-            let image = at.operand_type(0).and_then(|ty| at.context.ty(ty));
-            at.ensure(image == Some(Type::SampledImage), "operand 0 is no sampled image")?;
-            at.ensure(
-                at.shape_of(at.operand_type(1)).is_some_and(|s| s.kind != Kind::Bool),
-                "no coordinate",
-            )?;
-            let dref = matches!(
-                op,
-                Op::ImageSampleDrefImplicitLod
-                    | Op::ImageSampleDrefExplicitLod
-                    | Op::ImageSampleProjDrefImplicitLod
-                    | Op::ImageSampleProjDrefExplicitLod
-                    | Op::ImageGather
-                    | Op::ImageDrefGather
-            );
-            image_operands(at, op, 2 + usize::from(dref))
-        }
-        Op::ImageRead | Op::ImageWrite | Op::ImageFetch => {
-            let image = at.operand_type(0).and_then(|ty| at.context.ty(ty));
-            at.ensure(image == Some(Type::Image), "operand 0 is no image")?;
-            at.shape(1, Kind::Int)?;
-            let texel = if op == Op::ImageWrite { at.operand_type(2) } else { at.result_id() };
-            at.ensure(at.shape_of(texel).is_some_and(|s| s.kind != Kind::Bool), "the texel is no number")?;
-            image_operands(at, op, if op == Op::ImageWrite { 3 } else { 2 })
-        }
         Op::CopyLogical => Err("is not known to devices for kernels".to_owned()),
-        _ if (Op::ImageQueryFormat as u32..=Op::ImageQuerySamples as u32).contains(&opcode) => is_image(at),
-        _ => Ok(()),
+        _ => super::images::check(at, op),
     }
 }
 
@@ -141,60 +101,33 @@ fn is_loop_control(control: Option<&[u32]>) -> bool {
     }
 }
 
-/// The mask of image operands at operand `first`, if there is one, is one of kernels, and what it
-/// needs follows.
-fn image_operands(at: &At<'_, '_, '_>, op: Op, first: usize) -> Verdict {
-    let Some((&mask, operands)) = at.instruction.operands().get(first..).and_then(|o| o.split_first()) else {
-        return Ok(());
-    };
-    let has = |bit: u32| mask & bit != 0;
-    let explicit = matches!(
-        op,
-        Op::ImageSampleExplicitLod
-            | Op::ImageSampleDrefExplicitLod
-            | Op::ImageSampleProjExplicitLod
-            | Op::ImageSampleProjDrefExplicitLod
-    );
-    let belongs = !(has(LOD) && has(GRAD))
-        && (!has(LOD) || explicit || op == Op::ImageFetch)
-        && (!has(GRAD) || explicit);
-    let needed = usize::from(has(LOD)) + 2 * usize::from(has(GRAD)) + usize::from(has(SAMPLE));
-    at.ensure(
-        mask & !(LOD | GRAD | SAMPLE | WITHOUT_OPERANDS) == 0 && belongs && operands.len() == needed,
-        "the image operands are not those of its mask",
-    )?;
-    let mut next = first + 1;
-    if has(LOD) {
-        let kind = if explicit { Kind::Float } else { Kind::Int };
-        at.ensure(at.shape(next, kind)?.lanes == 1, "the level of detail is no scalar")?;
-        next += 1;
-    }
-    if has(GRAD) {
-        at.shape(next, Kind::Float)?;
-        at.shape(next + 1, Kind::Float)?;
-        next += 2;
-    }
-    if has(SAMPLE) {
-        at.ensure(at.shape(next, Kind::Int)?.lanes == 1, "the sample's number is no scalar")?;
-    }
-    Ok(())
-}
-
-/// Image operands of kernels. The others (`Bias`, offsets, `MinLod`) need capabilities of shaders.
-const LOD: u32 = 2;
-const GRAD: u32 = 4;
-const SAMPLE: u32 = 0x40;
-/// The signs of texels, and `Nontemporal`.
-const WITHOUT_OPERANDS: u32 = 0x7000;
-
-fn is_image(at: &At<'_, '_, '_>) -> Verdict {
-    let image = at.operand_type(0).and_then(|ty| at.context.ty(ty));
-    at.ensure(matches!(image, Some(Type::Image | Type::SampledImage)), "operand 0 is no image")
-}
-
 /// Storage class and pointee of operand `i`.
 fn pointer(at: &At<'_, '_, '_>, i: usize) -> Result<(u32, u32), String> {
     at.operand_pointer(i).ok_or_else(|| format!("operand {i} is no pointer"))
+}
+
+/// The pointee of operand `i`, whose memory is not constant.
+fn written(at: &At<'_, '_, '_>, i: usize) -> Result<u32, String> {
+    let (class, pointee) = pointer(at, i)?;
+    at.ensure(class != StorageClass::UniformConstant as u32, "constant memory cannot be written")?;
+    Ok(pointee)
+}
+
+/// The pointee of operand 0, in memory that has atomics.
+fn atomic_object(at: &At<'_, '_, '_>) -> Result<u32, String> {
+    let (class, pointee) = pointer(at, 0)?;
+    let has_atomics = match StorageClass::from_u32(class) {
+        Some(
+            StorageClass::Workgroup
+            | StorageClass::CrossWorkgroup
+            | StorageClass::Function
+            | StorageClass::Generic,
+        ) => true,
+        // Those of extensions.
+        _ => class > 5000,
+    };
+    at.ensure(has_atomics, format!("storage class {class} has no atomics").as_str())?;
+    Ok(pointee)
 }
 
 /// Volatile, aligned, nontemporal, and the two of `SPV_INTEL_memory_access_aliasing`.
@@ -246,7 +179,7 @@ const SEMANTICS: u32 = ORDERS | 0xb80;
 
 /// An atomic whose result, pointee and `values` are of one type.
 fn atomic(at: &At<'_, '_, '_>, values: &[usize], semantics: &[usize]) -> Verdict {
-    let (_, pointee) = pointer(at, 0)?;
+    let pointee = atomic_object(at)?;
     let result = at.result_id();
     let same = result == Some(pointee) && values.iter().all(|&i| at.operand_type(i) == result);
     at.ensure(same, "operands of different types")?;

@@ -10,7 +10,7 @@
 //! - the capabilities that instructions, types and decorations need (`requirements.rs`);
 //! - memory model, entry points, modes (`annotations.rs`), decorations (`decorations.rs`);
 //! - control flow: branch targets, predecessors of phis, dominance, no recursion (`flow.rs`);
-//! - the types of operands (`values.rs`, `memory.rs`, `extended.rs`).
+//! - the types of operands (`values.rs`, `memory.rs`, `images.rs`, `extended.rs`).
 //!
 //! What `llvm-spirv` writes passes, although it is not in all points what the specification says:
 //! blocks stand in any order, loop merges anywhere in their block. Its annotations' strings do not
@@ -24,6 +24,7 @@ mod decorations;
 mod dominators;
 mod extended;
 mod flow;
+mod images;
 mod layout;
 mod memory;
 mod opencl;

@@ -115,7 +115,7 @@ impl Requirements {
             .map_err(|what| broken(instruction, format!("decoration {decoration} {what}")))
     }
 
-    /// Checks the operands of an execution mode that is not one of the core.
+    /// Checks the capabilities and the operands of an execution mode.
     pub(super) fn mode(&self, instruction: &Instruction<'_>, mode: u32, operands: &[u32]) -> Result<()> {
         if HINTS.iter().any(|h| h.modes.contains(&mode)) {
             return Ok(());

@@ -115,7 +115,7 @@ pub(super) fn check(
             let (vector, scalar) = (at.result(Kind::Float)?, at.shape(1, Kind::Float)?);
             let fits =
                 at.operand_type(0) == at.result_id() && scalar.lanes == 1 && scalar.width == vector.width;
-            at.ensure(fits, "is not of a vector and a scalar of its lanes")
+            at.ensure(fits && vector.lanes > 1, "is not of a vector and a scalar of its lanes")
         }
         Op::CompositeConstruct => constituents_of(&at),
         Op::CompositeExtract | Op::CompositeInsert => memory::composite(&at, op),
