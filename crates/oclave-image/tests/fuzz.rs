@@ -6,6 +6,7 @@
 
 mod support;
 
+use oclave_image::passes::check;
 use oclave_image::spirv::Module;
 use oclave_image::{PostLinkOptions, TranslationUnit, post_link};
 use proptest::prelude::*;
@@ -108,6 +109,32 @@ fn the_corpus_itself() {
     }
 }
 
+/// Inputs that once showed a fault. Passes make sound modules of those in `sound`; `check` refuses
+/// those in `refused`, as `spirv-val` does.
+#[test]
+fn what_was_found() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/regressions");
+    let files = |name: &str| {
+        let mut files: Vec<_> =
+            std::fs::read_dir(folder.join(name)).unwrap().map(|f| f.unwrap().path()).collect();
+        files.sort();
+        assert!(!files.is_empty());
+        files
+    };
+    for path in files("sound") {
+        let bytes = std::fs::read(&path).unwrap();
+        check::check(&Module::from_bytes(&bytes).unwrap())
+            .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        everything(&bytes);
+        support::fuzz::interpreted(&bytes);
+        support::fuzz::link(&[bytes.clone(), bytes].concat());
+    }
+    for path in files("refused") {
+        let module = Module::from_bytes(&std::fs::read(&path).unwrap()).unwrap();
+        assert!(check::check(&module).is_err(), "{} is taken", path.display());
+    }
+}
+
 /// Seconds that the bounded run may take; `FUZZ_SECONDS` sets more.
 fn seconds(otherwise: u64) -> std::time::Duration {
     let seconds = std::env::var("FUZZ_SECONDS").ok().and_then(|n| n.parse().ok()).unwrap_or(otherwise);
@@ -124,7 +151,12 @@ fn run(name: &str, most: u64, bases: &[Vec<u8>], change: fn(&mut Mutator, &mut V
     while executions < most && begin.elapsed() < limit {
         let mut bytes = bases[mutator.below(bases.len())].clone();
         change(&mut mutator, &mut bytes);
-        body(&bytes);
+        if let Err(panic) = std::panic::catch_unwind(|| body(&bytes)) {
+            let path = std::env::temp_dir().join(format!("oclave-fuzz-{name}-{}", std::process::id()));
+            std::fs::write(&path, &bytes).unwrap();
+            println!("{name}: execution {executions} panicked; its input is {}", path.display());
+            std::panic::resume_unwind(panic);
+        }
         executions += 1;
     }
     println!("{name}: {executions} executions in {:?}", begin.elapsed());

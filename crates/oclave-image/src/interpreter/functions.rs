@@ -80,27 +80,15 @@ impl Rewriting<'_, '_> {
     fn module_scope(&mut self, instruction: &Instruction<'_>) {
         match (instruction.op(), instruction.operands()) {
             (Some(Op::EntryPoint | Op::ExecutionMode | Op::ExecutionModeId), _) => {}
-            (Some(Op::Name | Op::Decorate | Op::DecorateId | Op::DecorateString), &[id, ref rest @ ..])
-                if self.is_gone(id) || self.is_export_of_function(id, rest, instruction) => {}
-            (Some(Op::GroupDecorate), &[group, ref targets @ ..]) => {
-                let mut operands = vec![group];
-                operands.extend(targets.iter().filter(|id| !self.is_gone(**id)));
-                self.new.replace(instruction, Op::GroupDecorate, &operands);
+            (Some(Op::Decorate), &[id, ref rest @ ..])
+                if self.is_export_of_function(id, rest, instruction) => {}
+            (Some(Op::Variable), _) if instruction.result_id().is_some_and(|id| is_gone(self.survey, id)) => {
             }
-            (Some(Op::Variable), _) if instruction.result_id().is_some_and(|id| self.is_gone(id)) => {}
-            _ => self.new.copy(instruction),
+            _ => {
+                let survey = self.survey;
+                self.new.copy_unless_gone(instruction, |id| is_gone(survey, id));
+            }
         }
-    }
-
-    /// Whether nothing defines an id any more.
-    fn is_gone(&self, id: u32) -> bool {
-        if let Some(load) = self.survey.loads.get(&id) {
-            let Some(variable) = self.survey.variables.get(&load.variable) else { return false };
-            return if is_scalar(variable) { variable.width == 64 } else { !load.whole };
-        }
-        let is_wide = |variable: &u32| self.survey.variables.get(variable).is_some_and(|v| v.width == 64);
-        self.survey.variables.contains_key(&id)
-            || self.survey.extracts.get(&id).is_some_and(|(_, variable)| is_wide(variable))
     }
 
     fn is_export_of_function(&self, id: u32, rest: &[u32], instruction: &Instruction<'_>) -> bool {
@@ -198,7 +186,7 @@ impl Rewriting<'_, '_> {
         let result = instruction.result_id().unwrap_or(0);
         let variable_of = |id: &u32| self.survey.variables.get(id).copied();
         if let Some(load) = self.survey.loads.get(&result) {
-            if !self.is_gone(result)
+            if !is_gone(self.survey, result)
                 && let Some(variable) = variable_of(&load.variable)
             {
                 self.rebuild(function, &variable, result);
@@ -298,7 +286,7 @@ impl Rewriting<'_, '_> {
                 .filter(|variable| is_scalar(variable))
                 .and_then(|variable| variable.builtin?.components().next())
         };
-        match component.filter(|_| self.is_gone(id)) {
+        match component.filter(|_| is_gone(self.survey, id)) {
             Some(component) => function.parameter(component),
             None => id,
         }
@@ -311,4 +299,15 @@ fn is_scalar(variable: &BuiltinVariable) -> bool {
 
 fn bad(instruction: &Instruction<'_>, what: &str) -> ImageError {
     ImageError::Spirv { word: instruction.at, what: what.to_owned() }
+}
+
+/// Whether nothing defines an id any more.
+fn is_gone(survey: &Survey<'_>, id: u32) -> bool {
+    if let Some(load) = survey.loads.get(&id) {
+        let Some(variable) = survey.variables.get(&load.variable) else { return false };
+        return if is_scalar(variable) { variable.width == 64 } else { !load.whole };
+    }
+    let is_wide = |variable: &u32| survey.variables.get(variable).is_some_and(|v| v.width == 64);
+    survey.variables.contains_key(&id)
+        || survey.extracts.get(&id).is_some_and(|(_, variable)| is_wide(variable))
 }

@@ -432,9 +432,12 @@ impl Writer<'_, '_> {
             }
             Source::Struct { size, align } => {
                 let variable = structs.next().unwrap_or(0);
-                let size = self.body.constant(size.into());
-                // The alignment that both have: what it is in C.
-                self.body.push(Op::CopyMemorySized, &[variable, place, size, 2, align]);
+                // In C, a struct may be empty; SPIR-V has no copies of 0 bytes.
+                if size > 0 {
+                    let size = self.body.constant(size.into());
+                    // The alignment that both have: what it is in C.
+                    self.body.push(Op::CopyMemorySized, &[variable, place, size, 2, align]);
+                }
                 variable
             }
         }

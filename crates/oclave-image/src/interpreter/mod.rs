@@ -155,11 +155,9 @@ fn without_debug_information(module: &Module) -> Result<Module> {
     let definitions = Definitions::new(module);
     let mut new = Rewriter::new(&definitions);
     for instruction in module.instructions() {
-        let named = matches!(instruction.op(), Some(Op::Name | Op::Decorate)).then(|| instruction.operand(0));
-        let id = named.unwrap_or(instruction.result_id());
         let line = matches!(instruction.op(), Some(Op::Line | Op::NoLine));
-        if !line && !id.is_some_and(|id| gone.contains(&id)) {
-            new.copy(&instruction);
+        if !line && !instruction.result_id().is_some_and(|id| gone.contains(&id)) {
+            new.copy_unless_gone(&instruction, |id| gone.contains(&id));
         }
     }
     new.finish()

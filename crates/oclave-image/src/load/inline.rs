@@ -193,11 +193,12 @@ impl<'a, 'm> Inliner<'a, 'm> {
     }
 
     fn write(mut self, wanted: &BTreeMap<u32, BTreeSet<u32>>) -> Result<Module> {
+        let gone = self.results_of_nothing(wanted);
         let mut instructions = self.new.definitions().module().instructions();
         while let Some(instruction) = instructions.next() {
             let callees = instruction.result_id().filter(|_| instruction.is(Op::Function));
             let Some((id, callees)) = callees.and_then(|id| Some((id, wanted.get(&id)?))) else {
-                self.new.copy(&instruction);
+                self.new.copy_unless_gone(&instruction, |id| gone.contains(&id));
                 continue;
             };
             let Some(body) = self.bodies.get(&id) else {
@@ -208,6 +209,19 @@ impl<'a, 'm> Inliner<'a, 'm> {
             instructions.by_ref().find(|i| i.is(Op::FunctionEnd));
         }
         self.new.finish()
+    }
+
+    /// The results of calls that go and return nothing. Decorations may name them.
+    fn results_of_nothing(&self, wanted: &BTreeMap<u32, BTreeSet<u32>>) -> BTreeSet<u32> {
+        let types = TypeTable::new(self.new.definitions());
+        let is_void = |call: &&Instruction<'_>| {
+            call.result_type().is_some_and(|ty| matches!(types.ty(ty), Some(Type::Void)))
+        };
+        let calls = wanted.iter().flat_map(|(caller, callees)| {
+            let body = self.bodies.get(caller).map(Vec::as_slice).unwrap_or_default();
+            body.iter().filter(|i| is_call_to(i, callees))
+        });
+        calls.filter(is_void).filter_map(Instruction::result_id).collect()
     }
 
     fn function(&mut self, body: &[Instruction<'m>], callees: &BTreeSet<u32>) {
@@ -272,12 +286,17 @@ impl<'a, 'm> Inliner<'a, 'm> {
                 } else {
                     new = argument;
                 }
-            } else {
+            } else if !self.is_debug(defined) {
                 self.decorate(new, id, |_| true);
             }
             ids.insert(id, new);
         }
         Some(Call { callee, ids, rest: self.new.fresh_id(), copies })
+    }
+
+    /// Whether an instruction describes the source. These are not copied.
+    fn is_debug(&self, instruction: &Instruction<'_>) -> bool {
+        instruction.is(Op::ExtInst) && instruction.operand(0).is_some_and(|set| self.debug.contains(&set))
     }
 
     /// Gives an id the decorations of another of some kinds.
@@ -323,7 +342,7 @@ impl<'a, 'm> Inliner<'a, 'm> {
                     }
                 }
                 (Some(Op::Variable | Op::FunctionEnd | Op::Line | Op::NoLine), _) => {}
-                (Some(Op::ExtInst), &[set, ..]) if self.debug.contains(&set) => {}
+                (Some(Op::ExtInst), _) if self.is_debug(inner) => {}
                 (Some(Op::Return), _) => self.new.push(Op::Branch, &[call.rest]),
                 (Some(Op::ReturnValue), &[value]) => {
                     returned.extend([map(value), label]);

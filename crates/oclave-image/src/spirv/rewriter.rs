@@ -100,6 +100,21 @@ impl<'m> Rewriter<'m> {
         self.place(instruction, |code| code.extend(instruction.words));
     }
 
+    /// Copies an instruction, unless it names or decorates an id that is gone. Decorations of
+    /// groups lose such targets.
+    pub fn copy_unless_gone(&mut self, instruction: &Instruction<'_>, is_gone: impl Fn(u32) -> bool) {
+        match (instruction.op(), instruction.operands()) {
+            (Some(Op::Name | Op::Decorate | Op::DecorateId | Op::DecorateString), &[id, ..])
+                if is_gone(id) => {}
+            (Some(Op::GroupDecorate), &[group, ref targets @ ..]) => {
+                let mut operands = vec![group];
+                operands.extend(targets.iter().filter(|id| !is_gone(**id)));
+                self.replace(instruction, Op::GroupDecorate, &operands);
+            }
+            _ => self.copy(instruction),
+        }
+    }
+
     /// Copies an instruction with every id that it uses or defines replaced by `map`.
     ///
     /// Words of unknown instructions stay as they are.

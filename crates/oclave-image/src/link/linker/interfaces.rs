@@ -1,6 +1,6 @@
 //! The interfaces of entry points: kernels now reach the variables of what was linked to them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::Result;
 use crate::analysis::references::References;
@@ -39,7 +39,10 @@ pub(super) fn complete(module: &Module) -> Result<Module> {
             continue;
         };
         let mut operands = instruction.operands().to_vec();
-        operands.extend(reached.iter().filter(|id| !listed.contains(id)));
+        operands.truncate(operands.len() - listed.len());
+        // Two variables of one name have become one.
+        let mut seen = HashSet::new();
+        operands.extend(listed.iter().chain(reached).filter(|id| seen.insert(**id)));
         new.replace(&instruction, Op::EntryPoint, &operands);
     }
     new.finish()
