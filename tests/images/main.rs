@@ -1,5 +1,5 @@
-//! Images beyond the conformance scenarios: buffers of the crate `image`, depths, and how many a
-//! kernel can have; on the selected device.
+//! Images beyond the conformance scenarios: buffers of the crate `image`, depths, how many a kernel
+//! can have, and the calls of copies; on the selected device.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -12,6 +12,7 @@ mod kernels {
 }
 mod arguments;
 mod buffers;
+mod copies;
 
 /// A queue of a device that has images.
 fn queue() -> Option<Queue> {

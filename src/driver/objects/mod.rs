@@ -3,6 +3,7 @@
 
 mod abandon;
 pub(crate) mod adopt;
+mod blocking;
 pub(crate) mod context;
 pub(crate) mod event;
 pub(crate) mod image;

@@ -41,8 +41,8 @@ pub(crate) struct Properties {
 /// A `cl_command_queue` with its counts. Owns one reference. Shared by the handle and its context's
 /// slots, so that memory can be freed by queues that go at the same time.
 pub(crate) struct QueueCore {
-    api: &'static Api,
-    raw: cl_command_queue,
+    pub(super) api: &'static Api,
+    pub(super) raw: cl_command_queue,
     slot: u32,
     in_order: bool,
     pub(super) submitted: AtomicU64,
@@ -90,6 +90,14 @@ impl QueueCore {
         unsafe { self.api.clFlush(self.raw) }?;
         self.flushed.fetch_max(submitted, Ordering::Release);
         Ok(())
+    }
+
+    /// Notes the end of a command that was enqueued behind so many.
+    pub(super) fn ended_behind(&self, before: u64) {
+        if self.in_order {
+            self.flushed.fetch_max(before, Ordering::Release);
+            self.completed.fetch_max(before, Ordering::Release);
+        }
     }
 
     /// Waits for all commands now on the queue.
@@ -305,23 +313,6 @@ impl Queue {
             (Some(_), false) => 0,
         };
         Ok(Event::new(Arc::clone(self), event, count, covers))
-    }
-
-    /// Enqueues one command that `enqueue`'s call waits for (a blocking copy).
-    pub(in crate::driver) fn submit_blocking(
-        &self,
-        after: &[&Event],
-        enqueue: impl FnOnce(&Api, cl_command_queue, &[cl_event]) -> Result<()>,
-    ) -> Result<()> {
-        let core = &*self.core;
-        let wait = WaitList::new(self, after)?;
-        let before = core.submitted.load(Ordering::Acquire);
-        enqueue(core.api, core.raw, wait.events()).inspect_err(|error| self.end_blocking(error))?;
-        if core.in_order {
-            core.flushed.fetch_max(before, Ordering::Release);
-            core.completed.fetch_max(before, Ordering::Release);
-        }
-        self.check_faults()
     }
 
     /// Counts commands that were enqueued without, as one that is complete when these are. The

@@ -3,6 +3,9 @@
 //! OpenCL copies images from and to host memory, buffers and other images, not USM. Where the host
 //! can address the USM, the copy uses it as host memory. Elsewhere the bytes go through host memory
 //! of their own.
+//!
+//! Where a caller waits for a small copy from or to its own memory, and nothing has to end before,
+//! the copy is one call that blocks. This saves an event and the calls that wait for it.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -12,7 +15,7 @@ use crate::driver::event::Event;
 use crate::driver::host::{HostBuffer, HostSink, HostSource};
 use crate::driver::image::Image;
 use crate::driver::queue::Queue;
-use crate::driver::sys::CL_FALSE;
+use crate::driver::sys::{CL_FALSE, CL_TRUE};
 use crate::driver::usm::{Kind, Span};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -80,10 +83,17 @@ impl Queue {
         after: &[&Event],
     ) -> Result<Event> {
         same_size(from.size_bytes(), to.size_bytes())?;
+        let largest = if self.context().quirks().slow_blocking_writes { MOST_SLOW } else { MOST }; // Q28
+        let blocks = from.is_lent() && self.copies_at_once(to, largest, after);
         from.read(self, |source| {
             // SAFETY: the memory has as many bytes as the pixels; it lives until the event is
             // complete (`HostSource::read`).
-            self.with_pixels(&[to], after, || unsafe { self.write_pixels(source, to, after) })
+            self.with_pixels(&[to], after, || unsafe {
+                match blocks {
+                    true => self.write_at_once(source, to),
+                    false => self.write_pixels(source, to, after),
+                }
+            })
         })
     }
 
@@ -98,10 +108,16 @@ impl Queue {
         if to.size_bytes() == 0 {
             return self.with_pixels(&[from], after, || self.marker(after));
         }
+        let blocks = to.is_lent() && self.copies_at_once(from, MOST, after);
         to.write(self, |target| {
             // SAFETY: the memory has as many bytes as the pixels; it lives, and nobody looks at it,
             // until the event is complete (`HostSink::write`).
-            self.with_pixels(&[from], after, || unsafe { self.read_pixels(from, target, after) })
+            self.with_pixels(&[from], after, || unsafe {
+                match blocks {
+                    true => self.read_at_once(from, target),
+                    false => self.read_pixels(from, target, after),
+                }
+            })
         })
     }
 
@@ -205,6 +221,38 @@ impl Queue {
         })
     }
 
+    /// Whether a call that blocks copies pixels that somebody waits for. Others cannot use the image
+    /// meanwhile, so they are few, and nothing has to end before.
+    fn copies_at_once(&self, pixels: &Pixels, largest: usize, after: &[&Event]) -> bool {
+        let size = pixels.size_bytes();
+        let spins = self.context().quirks().spin_before_block.is_some(); // Q10
+        !spins && size != 0 && size <= largest && self.is_free(after)
+    }
+
+    /// # Safety
+    /// `from` has as many bytes as the pixels.
+    unsafe fn write_at_once(self: &Arc<Self>, from: *const c_void, to: &Pixels) -> Result<Event> {
+        let (origin, extent) = (to.origin.as_ptr(), to.extent.as_ptr());
+        // SAFETY: queue and image are alive, the box is within the image; the rest is the caller's
+        // promise.
+        self.submit_at_once(|api, queue| unsafe {
+            let (image, none) = (to.image.used(), std::ptr::null_mut());
+            api.clEnqueueWriteImage(queue, image, CL_TRUE, origin, extent, 0, 0, from, &[], none)
+        })
+    }
+
+    /// # Safety
+    /// `to` has room for the bytes of the pixels, and nobody looks at it.
+    unsafe fn read_at_once(self: &Arc<Self>, from: &Pixels, to: *mut c_void) -> Result<Event> {
+        let (origin, extent) = (from.origin.as_ptr(), from.extent.as_ptr());
+        // SAFETY: queue and image are alive, the box is within the image; the rest is the caller's
+        // promise.
+        self.submit_at_once(|api, queue| unsafe {
+            let (image, none) = (from.image.used(), std::ptr::null_mut());
+            api.clEnqueueReadImage(queue, image, CL_TRUE, origin, extent, 0, 0, to, &[], none)
+        })
+    }
+
     /// # Safety
     /// `from` has as many bytes as the pixels, and keeps them until the event is complete.
     unsafe fn write_pixels(
@@ -245,6 +293,11 @@ impl Queue {
         Ok(!mapped && is_host)
     }
 }
+
+/// The most bytes that a call copies at once.
+const MOST: usize = 256 << 10;
+/// The same for writes where these are slow (Q28).
+const MOST_SLOW: usize = 8 << 10;
 
 /// Host memory that bytes go through. It lives until the commands that use it have ended.
 fn staging(size_bytes: usize) -> Result<HostSink> {
