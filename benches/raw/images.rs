@@ -5,8 +5,8 @@ use std::mem::zeroed;
 use std::ptr::{null, null_mut};
 
 use opencl_sys::{
-    CL_MEM_OBJECT_IMAGE2D, CL_MEM_READ_WRITE, CL_RGBA, CL_UNORM_INT8, cl_image_desc, cl_image_format,
-    cl_kernel, cl_mem,
+    CL_MEM_OBJECT_IMAGE2D, CL_MEM_READ_WRITE, CL_RGBA, CL_UNORM_INT8, cl_command_queue, cl_image_desc,
+    cl_image_format, cl_int, cl_kernel, cl_mem,
 };
 
 use super::{Raw, check};
@@ -39,48 +39,32 @@ impl<'a> RawImage<'a> {
 
     /// Copies pixels to the image, and waits.
     pub(crate) fn write(&self, pixels: &[[u8; 4]]) {
-        assert_eq!(pixels.len(), self.region.iter().product::<usize>());
-        let (origin, region) = (ORIGIN.as_ptr(), self.region.as_ptr());
         let from = pixels.as_ptr().cast();
-        // SAFETY: `from` has as many pixels as the image.
-        check(unsafe {
-            (self.raw.cl.clEnqueueWriteImage)(
-                self.raw.queue,
-                self.memory,
-                1,
-                origin,
-                region,
-                0,
-                0,
-                from,
-                0,
-                null(),
-                null_mut(),
-            )
+        self.transfer(pixels.len(), |queue, image, origin, region| {
+            let write = self.raw.cl.clEnqueueWriteImage;
+            // SAFETY: `from` has as many pixels as the image.
+            unsafe { write(queue, image, 1, origin, region, 0, 0, from, 0, null(), null_mut()) }
         });
     }
 
     /// Copies the pixels to `pixels`, and waits.
     pub(crate) fn read(&self, pixels: &mut [[u8; 4]]) {
-        assert_eq!(pixels.len(), self.region.iter().product::<usize>());
-        let (origin, region) = (ORIGIN.as_ptr(), self.region.as_ptr());
         let to = pixels.as_mut_ptr().cast();
-        // SAFETY: `to` has room for as many pixels as the image has.
-        check(unsafe {
-            (self.raw.cl.clEnqueueReadImage)(
-                self.raw.queue,
-                self.memory,
-                1,
-                origin,
-                region,
-                0,
-                0,
-                to,
-                0,
-                null(),
-                null_mut(),
-            )
+        self.transfer(pixels.len(), |queue, image, origin, region| {
+            let read = self.raw.cl.clEnqueueReadImage;
+            // SAFETY: `to` has room for as many pixels as the image has.
+            unsafe { read(queue, image, 1, origin, region, 0, 0, to, 0, null(), null_mut()) }
         });
+    }
+
+    /// Copies so many pixels, which must be all of the image.
+    fn transfer(
+        &self,
+        pixels: usize,
+        copy: impl FnOnce(cl_command_queue, cl_mem, *const usize, *const usize) -> cl_int,
+    ) {
+        assert_eq!(pixels, self.region.iter().product::<usize>());
+        check(copy(self.raw.queue, self.memory, ORIGIN.as_ptr(), self.region.as_ptr()));
     }
 
     /// Copies all pixels to an image of the same size.
