@@ -164,6 +164,9 @@ fn graphs_print_in_order_by_each_strategy() {
         if interpreter == Some(true) {
             strategies.push(ReplayStrategy::Interpreter);
         }
+        if Graph::support(queue.device()).command_buffers {
+            strategies.push(ReplayStrategy::CommandBuffer);
+        }
         for strategy in strategies {
             let executable = graph.finalizer().strategy(strategy).finalize().unwrap();
             for _ in 0..2 {

@@ -34,6 +34,7 @@ mod image_copies;
 mod image_samplers;
 mod images;
 mod images_refused;
+mod prints;
 mod virtual_functions;
 mod virtual_linking;
 
@@ -52,13 +53,23 @@ fn every_line_of_the_scenario_list_is_well_formed() {
         let mut words = line.split_whitespace();
         let (id, feature, applies) = (words.next().unwrap(), words.next().unwrap(), words.next().unwrap());
         let mut parts = id.split('-');
-        assert!(matches!(parts.next(), Some("G" | "DG" | "VF" | "ID" | "IMG")), "unknown group in {line:?}");
+        assert!(
+            matches!(parts.next(), Some("G" | "DG" | "VF" | "ID" | "IMG" | "PRT")),
+            "unknown group in {line:?}"
+        );
         assert!(
             parts.next_back().is_some_and(|n| n.len() == 3 && n.parse::<u32>().is_ok()),
             "no number in {line:?}"
         );
-        let features =
-            ["device-globals", "virtual-functions", "if-device", "graphs", "graph-update", "images"];
+        let features = [
+            "device-globals",
+            "virtual-functions",
+            "if-device",
+            "graphs",
+            "graph-update",
+            "images",
+            "printf",
+        ];
         assert!(features.contains(&feature), "unknown feature in {line:?}");
         assert!(matches!(applies, "yes" | "no"), "neither yes nor no in {line:?}");
         assert!(words.next().is_some(), "no text in {line:?}");
