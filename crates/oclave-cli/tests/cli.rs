@@ -95,7 +95,16 @@ fn devices_prints_a_table() {
         return;
     }
     println!("{table}");
-    for row in ["OpenCL loader:", "SPIR-V", "USM", "command buffers", "oclave uses", "device globals"] {
+    for row in [
+        "OpenCL loader:",
+        "SPIR-V",
+        "USM",
+        "command buffers",
+        "oclave uses",
+        "device globals",
+        "images",
+        "image formats",
+    ] {
         assert!(table.contains(row), "no `{row}`");
     }
 
@@ -124,7 +133,16 @@ fn json_is_json_with_the_same_devices() {
         assert!(device["extensions"].is_object());
         let takes = !device["spirv_versions"].as_array().unwrap().is_empty() || !device["ptx"].is_null();
         assert_eq!(device["usable"], takes);
+        if let Some(images) = device["images"].as_object() {
+            assert!(images["max_2d"][0].as_u64().unwrap() > 0, "{images:?}");
+            let formats = images["formats"]["image2d_t"].as_array().unwrap();
+            assert!(formats.iter().any(|format| format["format"] == "RGBA unorm8"), "{formats:?}");
+        }
     }
+    // A device without images has none.
+    let masked = oclave(&["devices", "--json"], &[("OCLAVE_MASK", "image")]);
+    let json: serde_json::Value = serde_json::from_slice(&masked.stdout).unwrap();
+    assert!(json["devices"].as_array().unwrap().iter().all(|device| device["images"].is_null()));
 }
 
 /// Whether it succeeded, and what it said on standard error, with nobody reading its output.
