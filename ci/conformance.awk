@@ -45,7 +45,7 @@ END {
             if (key in result) report(id, device, result[key], why[key])
             else if (id in not_applicable) report(id, device, "skip", "does not apply: " not_applicable[id])
             else if (device in missing_device) report(id, device, "skip", missing_device[device])
-            else report(id, device, "skip", "not implemented yet (feature " feature_of[id] ")")
+            else report(id, device, "fail", "has no test (feature " feature_of[id] ")")
         }
     }
     printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped
@@ -68,12 +68,12 @@ function report(id, device, status, reason) {
     print id " " device " " status (reason == "" ? "" : " " reason)
 }
 
-# dg_cpy_001_whole_value → DG-CPY-001, id_004_both_sides → ID-004; anything else → "".
+# dg_cpy_001_whole_value → DG-CPY-001, img_004_fills → IMG-004; anything else → "".
 function scenario_of(test,    name) {
     name = test
     sub(/^.*::/, "", name)
-    if (match(name, /^(g|dg|vf)_[a-z]+_[0-9]+/) || match(name, /^id_[0-9]+/)) {
-        name = toupper(substr(name, 1, RLENGTH))
+    if (match(name, /^[a-z]+(_[a-z]+)?_[0-9][0-9][0-9]_/)) {
+        name = toupper(substr(name, 1, RLENGTH - 1))
         gsub(/_/, "-", name)
         return name
     }
