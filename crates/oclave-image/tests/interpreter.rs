@@ -262,6 +262,31 @@ fn the_first_work_item_runs_tasks_without_groups_where_work_items_take_turns() {
     }
 }
 
+/// In wide groups a work-item runs several of a small kernel's at once: it loads for all of them
+/// before it stores for one. Kernels with branches run one after the other.
+#[test]
+fn small_kernels_without_branches_run_for_several_work_items_at_once() {
+    let add = [
+        (Op::Load, vec![4, 30, 10]),
+        (Op::CompositeExtract, vec![2, 31, 30, 0]),
+        (Op::InBoundsPtrAccessChain, vec![7, 32, 21, 31]),
+        (Op::Load, vec![2, 33, 32]),
+        (Op::IAdd, vec![2, 34, 33, 11]),
+        (Op::Store, vec![32, 34]),
+    ];
+    let wide = DeviceTarget { wide_groups: true, ..DeviceTarget::default() };
+    let of = |body: &[(Op, Vec<u32>)]| {
+        let (module, layout) = interpreted_for("several", &with_body(GLOBAL_ID, true, body), &wide);
+        let steps = [Op::InBoundsPtrAccessChain, Op::Load, Op::IAdd, Op::Store];
+        let in_step: Vec<Op> = steps.into_iter().flat_map(|op| [op; 4]).collect();
+        let has = instructions_of(&module, INTERPRETER_WI).windows(16).any(|ops| ops == in_step);
+        (has, layout.kernel(0).unwrap().is_straight)
+    };
+    assert_eq!(of(&add), (true, true));
+    let branch = [(Op::Branch, vec![40]), (Op::Label, vec![40])];
+    assert_eq!(of(&[&branch[..], &add].concat()), (false, false));
+}
+
 #[test]
 fn arguments_are_laid_out_as_in_c() {
     let (_, layout) = interpreted("saxpy", &support::module("saxpy.O2.spv"));

@@ -94,6 +94,7 @@ impl Tasks {
         let program = self.program(index)?;
         let first = self.entries.len();
         let (mut names, mut steps, mut all_items, mut local_bytes) = (Names::default(), 0.0, 0.0, 0);
+        let mut is_straight = true;
         let mut tasks = Vec::with_capacity(run.nodes.len());
         let mut numbering = run.numbering();
         for (origin, command) in commands {
@@ -121,13 +122,14 @@ impl Tasks {
             let items: u64 = draft.global.iter().product();
             all_items += items as f64;
             steps += items as f64 * f64::from(kernel.cost.steps.max(1));
+            is_straight &= kernel.is_straight;
             local_bytes = local_bytes.max(draft.local_bytes);
             names.add(origin);
         }
         let count = numbering.count();
         let widest = self.set_levels(run, &tasks)?;
-        let load =
-            Load { local: run.local, tasks: count, items: all_items, steps, groups: run.groups, widest };
+        let (local, groups) = (run.local, run.groups);
+        let load = Load { local, tasks: count, items: all_items, steps, is_straight, groups, widest };
         let shape = program.shape(&load);
         let groups = match run.lanes.is_empty() {
             true => run.groups.min(count.div_ceil(shape.teams()) as u32).max(1),

@@ -152,6 +152,7 @@ mod tests {
             needs_groups,
             static_local_bytes: 0,
             private_bytes: 0,
+            is_straight: false,
             cost: InterpreterCost { steps: 10, has_loops: false },
         }
     }

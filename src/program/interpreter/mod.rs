@@ -19,8 +19,8 @@ use std::sync::{Arc, Mutex};
 
 use oclave_image::ImageError;
 use oclave_image::passes::interpreter::{
-    INTERPRETER_SEQ, INTERPRETER_WI, InterpreterKernel, InterpreterLayout, InterpreterModule, LocalCopy,
-    TaskRecord, interpreter_module,
+    INTERPRETER_SEQ, INTERPRETER_WI, InterpreterKernel, InterpreterLayout, InterpreterModule, TaskRecord,
+    interpreter_module,
 };
 use oclave_image::passes::{self, Legal, dce, legalize_with};
 
@@ -88,6 +88,8 @@ pub(crate) struct Load {
     /// Work-items and steps of all tasks together.
     pub(crate) items: f64,
     pub(crate) steps: f64,
+    /// Whether work-items run several of each task at once, where groups are wide.
+    pub(crate) is_straight: bool,
     pub(crate) groups: u32,
     /// Tasks of the largest level: a group may run those of a level side by side.
     pub(crate) widest: usize,
@@ -172,8 +174,8 @@ impl InterpreterProgram {
             [(segment.shape.items() / segment.shape.teams()) as u64, block as u64].map(u64::to_ne_bytes);
         let of_teams = of_teams.iter().map(|bytes| Arg::Value(bytes)).take(if block > 0 { 2 } else { 0 });
         // Drivers do not take local memory of no bytes.
-        let local_bytes = (block * LocalCopy::BYTES + segment.local_bytes).max(1);
-        let last = std::iter::once(Arg::Local(local_bytes)).chain(of_teams);
+        let local_bytes = self.wide.as_ref().map_or(segment.local_bytes, |wide| wide.launch_bytes(segment));
+        let last = std::iter::once(Arg::Local(local_bytes.max(1))).chain(of_teams);
         let last = last.take(if segment.shape == Shape::Seq { 0 } else { usize::MAX });
         let [x, y, z] = local;
         let size =

@@ -541,7 +541,15 @@ fn programs_hold_the_kernels_that_were_asked_for_and_serve_those_that_need_fewer
 fn small_tasks_are_run_in_turn_and_large_ones_by_groups_where_work_items_run_side_by_side() {
     let Some(f) = fixture() else { return };
     let program = f.program([&f.call("chained")]);
-    let load = |tasks, items, steps| Load { local: None, tasks, items, steps, groups: 1, widest: 1 };
+    let load = |tasks, items, steps| Load {
+        local: None,
+        tasks,
+        items,
+        steps,
+        is_straight: false,
+        groups: 1,
+        widest: 1,
+    };
     let groups = Load { local: Some([4, 2, 1]), ..load(1, 8.0, 1.0) };
     assert_eq!(program.shape(&groups), Shape::Wi([4, 2, 1]));
     if program.wide.is_some() {

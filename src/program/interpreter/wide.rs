@@ -9,8 +9,11 @@ const NARROWEST_TEAM: usize = 32;
 /// Work-items of the smallest group: they copy tasks to local memory, one each.
 const FEWEST_ITEMS: usize = 128;
 /// Work-items of the team that runs a chain by itself. On an H100 a thousand tasks of 1024
-/// work-items took 225 µs with teams of 512, 267 µs with 1024 and 260 µs with 256.
+/// work-items took 201 µs with teams of 512, 232 µs with 1024 and 246 µs with 256.
 const WIDEST_ALONE: usize = 512;
+/// The same where work-items run several of a task's at once: 182 µs with 256, 217 µs with 512 and
+/// 226 µs with 128.
+const WIDEST_ABREAST: usize = 256;
 /// Those of teams of several groups: 17 µs with 256 and 19 to 20 µs with more.
 const WIDEST_AMONG_GROUPS: usize = 256;
 /// Work-items of the largest group.
@@ -19,6 +22,8 @@ const MOST_ITEMS: usize = 1024;
 const MOST_ITEMS_ON_CPU: usize = 64;
 /// Tasks of the largest block.
 const MOST_BLOCK: usize = 64;
+/// Teams of the largest group.
+const MOST_TEAMS: usize = MOST_ITEMS / NARROWEST_TEAM;
 /// The part of the local memory that copies of tasks may take.
 const COPY_PART: u64 = 2;
 
@@ -34,7 +39,12 @@ pub(crate) struct WideGroups {
 
 /// Bytes of local memory that copies of tasks take, of all that the device has.
 pub(crate) fn copy_bytes(local_memory_bytes: u64) -> u64 {
-    (most_block(local_memory_bytes) * LocalCopy::BYTES) as u64
+    bytes_of_block(most_block(local_memory_bytes), MOST_TEAMS) as u64
+}
+
+/// Bytes of the copies of a block. Teams without a task look at what is behind the last copy.
+fn bytes_of_block(block: usize, teams: usize) -> usize {
+    (block + teams) * LocalCopy::BYTES
 }
 
 fn most_block(local_memory_bytes: u64) -> usize {
@@ -63,7 +73,7 @@ impl WideGroups {
 
     /// Local memory that the copies of the largest block take.
     pub(super) fn local_bytes(&self) -> u64 {
-        (self.most_block * LocalCopy::BYTES) as u64
+        bytes_of_block(self.most_block, MOST_TEAMS) as u64
     }
 
     /// How to run tasks that need no groups of a certain size.
@@ -71,11 +81,11 @@ impl WideGroups {
         let mean = load.items / load.tasks.max(1) as f64;
         let width = (mean.ceil() as usize).clamp(1, MOST_ITEMS).next_power_of_two();
         let width = match (load.groups, load.widest) {
+            (0 | 1, 0 | 1) if load.is_straight => width.min(WIDEST_ABREAST),
             (0 | 1, 0 | 1) => width.min(WIDEST_ALONE),
-            // Teams of a quarter leave room for others, and save work-items that do nothing.
-            (0 | 1, widest) => {
-                width.min((MOST_ITEMS / widest.min(MOST_ITEMS).next_power_of_two()).max(width / 4))
-            }
+            // A team for each task of a level: layers of ten tasks of 1024 work-items took 111 µs
+            // with teams of 64, and 128 µs and 140 µs with 128 and 256.
+            (0 | 1, widest) => width.min(MOST_ITEMS / widest.min(MOST_ITEMS).next_power_of_two()),
             _ => width.min(WIDEST_AMONG_GROUPS),
         };
         let width = width.max(NARROWEST_TEAM).min(self.most_items);
@@ -85,6 +95,14 @@ impl WideGroups {
         let teams = (self.most_items / width).min(load.widest).max(1).next_power_of_two();
         let items = (width * teams).max(FEWEST_ITEMS).min(self.most_items);
         Shape::Teams { items, width }
+    }
+
+    /// Local memory of a launch: the copies of its block, and behind them what the arguments of its
+    /// tasks point to.
+    pub(super) fn launch_bytes(&self, segment: &Segment) -> usize {
+        let block = self.block(segment);
+        let arguments = block * LocalCopy::BYTES + segment.local_bytes;
+        arguments.max(bytes_of_block(block, segment.shape.teams()))
     }
 
     /// How many tasks a launch copies at once: no more than a group has.
@@ -101,9 +119,20 @@ mod tests {
 
     const H100: WideGroups = WideGroups { most_items: 1024, most_block: 64, has_teams: true };
 
-    fn shape(items: f64, widest: usize) -> (usize, usize) {
-        let load = Load { local: None, tasks: 10, items: items * 10.0, steps: 0.0, groups: 1, widest };
-        match H100.shape(&load) {
+    fn load(items: f64, widest: usize) -> Load {
+        Load {
+            local: None,
+            tasks: 10,
+            items: items * 10.0,
+            steps: 0.0,
+            is_straight: false,
+            groups: 1,
+            widest,
+        }
+    }
+
+    fn shape(load: &Load) -> (usize, usize) {
+        match H100.shape(load) {
             Shape::Teams { items, width } => (items, width),
             other => panic!("{other:?}"),
         }
@@ -111,16 +140,18 @@ mod tests {
 
     #[test]
     fn teams_are_as_large_as_tasks_and_as_many_as_a_level_has() {
-        let alone = [0.0, 1.0, 64.0, 65.0, 900.0, 1e9].map(|items| shape(items, 1));
+        let alone = [0.0, 1.0, 64.0, 65.0, 900.0, 1e9].map(|items| shape(&load(items, 1)));
         assert_eq!(alone, [(128, 32), (128, 32), (128, 64), (128, 128), (512, 512), (512, 512)]);
-        let levels_of_ten = [1.0, 64.0, 256.0, 1024.0].map(|items| shape(items, 10));
-        assert_eq!(levels_of_ten, [(512, 32), (1024, 64), (1024, 64), (1024, 256)]);
-        assert_eq!([2, 4, 1000].map(|widest| shape(1.0, widest)), [(128, 32), (128, 32), (1024, 32)]);
+        let levels_of_ten = [1.0, 64.0, 256.0, 1024.0].map(|items| shape(&load(items, 10)));
+        assert_eq!(levels_of_ten, [(512, 32), (1024, 64), (1024, 64), (1024, 64)]);
+        let straight = |items| Load { is_straight: true, ..load(items, 1) };
+        assert_eq!([1.0, 900.0].map(|items| shape(&straight(items))), [(128, 32), (256, 256)]);
+        assert_eq!([2, 4, 1000].map(|widest| shape(&load(1.0, widest))), [(128, 32), (128, 32), (1024, 32)]);
     }
 
     #[test]
     fn programs_without_teams_have_groups_of_one_task() {
-        let load = Load { local: None, tasks: 1, items: 64.0, steps: 0.0, groups: 1, widest: 10 };
+        let load = load(64.0, 10);
         let wide = WideGroups { has_teams: false, ..H100 };
         assert_eq!(wide.shape(&load), Shape::Teams { items: 64, width: 64 });
     }
@@ -132,6 +163,16 @@ mod tests {
         };
         assert_eq!([of(1, 1), of(9, 1), of(1000, 1), of(1000, 500)], [8, 16, 64, 8]);
         assert_eq!([48 << 10, 16 << 10, 0].map(most_block), [64, 32, 8]);
-        assert_eq!(copy_bytes(48 << 10), 64 * 208);
+        assert_eq!(copy_bytes(48 << 10), (64 + 32) * 208);
+    }
+
+    #[test]
+    fn there_is_local_memory_behind_the_copies_for_each_team() {
+        let bytes = |shape, local_bytes| {
+            H100.launch_bytes(&Segment { first: 0, count: 1000, groups: 1, shape, local_bytes })
+        };
+        let teams = Shape::Teams { items: 1024, width: 64 };
+        assert_eq!([bytes(teams, 0), bytes(teams, 8192)], [(64 + 16) * 208, 64 * 208 + 8192]);
+        assert_eq!(bytes(Shape::Wi([64, 1, 1]), 0), (64 + 1) * 208);
     }
 }

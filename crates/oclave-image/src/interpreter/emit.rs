@@ -239,15 +239,6 @@ impl<'a, 'm> Body<'a, 'm> {
         to: u32,
         carried: &[(u32, u32)],
     ) -> Loop {
-        let mut begun = self.begin_endless_loop([from, step], carried);
-        let compared = compared(self, begun.index);
-        begun.goes_on = self.less(compared, to);
-        self.branch_unless(begun.goes_on, begun.exit);
-        begun
-    }
-
-    /// A loop of at least one round, that ends with [`Self::end_loop_while`].
-    pub(super) fn begin_endless_loop(&mut self, [from, step]: [u32; 2], carried: &[(u32, u32)]) -> Loop {
         let [index, next, head, latch, exit] = [(); 5].map(|()| self.new.fresh_id());
         let before = self.block;
         self.branch(head);
@@ -255,15 +246,10 @@ impl<'a, 'm> Body<'a, 'm> {
         let ty = self.number();
         self.code.push(Op::Phi, &[ty, index, from, before, next, latch]);
         let carried = self.carry(carried, before, latch);
-        Loop { index, next, step, head, latch, exit, ty, carried, goes_on: 0 }
-    }
-
-    pub(super) fn end_loop_while(&mut self, of: &Loop, goes_on: u32) {
-        self.branch(of.latch);
-        self.label(of.latch);
-        self.hand_on(of);
-        self.code.push(Op::BranchConditional, &[goes_on, of.head, of.exit]);
-        self.label(of.exit);
+        let compared = compared(self, index);
+        let goes_on = self.less(compared, to);
+        self.branch_unless(goes_on, exit);
+        Loop { index, next, step, head, latch, exit, ty, carried, goes_on }
     }
 
     fn carry(&mut self, carried: &[(u32, u32)], before: u32, latch: u32) -> Vec<Carried> {

@@ -212,14 +212,26 @@ impl Writer<'_, '_> {
     }
 
     pub(super) fn call(&mut self, case: &Case, arguments: &[u32], space: &Space, position: &Position) {
+        let operands = self.operands(case, arguments, space, position);
+        let void = self.body.new.void_type();
+        self.body.value(Op::FunctionCall, void, &operands);
+    }
+
+    /// The function of a case, and what it is given for a work-item.
+    pub(super) fn operands(
+        &mut self,
+        case: &Case,
+        arguments: &[u32],
+        space: &Space,
+        position: &Position,
+    ) -> Vec<u32> {
         let mut operands = vec![case.function];
         operands.extend(arguments);
         for component in case.needs.iter() {
             let value = self.builtin(component, space, position);
             operands.push(value);
         }
-        let void = self.body.new.void_type();
-        self.body.value(Op::FunctionCall, void, &operands);
+        operands
     }
 
     fn builtin(&mut self, component: Component, space: &Space, position: &Position) -> u32 {

@@ -46,6 +46,8 @@ pub(super) struct TaskCopy {
     pub(super) key: u32,
     /// Work-items of the index space; none where there is no such task.
     pub(super) items: u32,
+    /// Those of them that have enough behind them for several to run abreast.
+    pub(super) ahead: u32,
     /// Whether there is such a task.
     pub(super) is_there: u32,
 }
@@ -62,6 +64,8 @@ pub(super) struct Case {
     pub(super) in_parts: bool,
     /// Whether what it runs may be written twice.
     pub(super) is_small: bool,
+    /// Whether several work-items may run it abreast: it is small, and has no branches.
+    pub(super) is_straight: bool,
     /// Whether it is a task of the library's own.
     pub(super) is_own: bool,
 }
@@ -90,7 +94,7 @@ pub(super) fn inputs(new: &mut Rewriter<'_>) -> [u32; 4] {
     builtins.map(|builtin| builtin_variable(new, builtin))
 }
 
-/// Adds a kernel to the module.
+/// Adds a kernel to the module. Gives the calls that are to run abreast with the one before them.
 pub(super) fn add(
     new: &mut Rewriter<'_>,
     (name, mode): (&str, Mode),
@@ -98,7 +102,7 @@ pub(super) fn add(
     cases: &[Case],
     modes: &FloatModes,
     says_uniform: bool,
-) {
+) -> Vec<u32> {
     let [group, groups, ..] = inputs;
     let inputs = if mode == Mode::Seq { vec![group, groups] } else { inputs.to_vec() };
     let function = new.fresh_id();
@@ -123,6 +127,7 @@ pub(super) fn add(
         lanes: None,
         narrow: None,
         is_row: false,
+        abreast: Vec::new(),
     };
     writer.body.says_uniform = says_uniform;
     match mode {
@@ -130,6 +135,7 @@ pub(super) fn add(
         _ => writer.tasks(&inputs, &parameters, cases, structs),
     }
     writer.body.finish();
+    let abreast = writer.abreast;
 
     let mut entry = vec![ExecutionModel::Kernel as u32, function];
     entry.extend(string_words(name));
@@ -155,6 +161,7 @@ pub(super) fn add(
     for mode in modes {
         new.push_in(Section::ExecutionModes, Op::ExecutionMode, &[&[function], mode.as_slice()].concat());
     }
+    abreast
 }
 
 impl Case {
@@ -204,6 +211,8 @@ pub(super) struct Writer<'a, 'm> {
     pub(super) narrow: Option<(u32, u32)>,
     /// The task is known to be one row.
     pub(super) is_row: bool,
+    /// Calls for work-items that run abreast with the one of the call before.
+    pub(super) abreast: Vec<u32>,
 }
 
 /// The work-items of a `wi` launch's group.

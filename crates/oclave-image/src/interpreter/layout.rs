@@ -78,6 +78,9 @@ pub struct InterpreterKernel {
     /// Bytes that the kernel's variables take for each work-item, and structs that it is given by
     /// value.
     pub private_bytes: u64,
+    /// Whether a work-item for GPUs runs several of the kernel's at once: it is small, and has no
+    /// branches.
+    pub is_straight: bool,
     /// What one work-item costs.
     pub cost: InterpreterCost,
 }

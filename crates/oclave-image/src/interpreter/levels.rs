@@ -3,11 +3,11 @@
 //! ```text
 //! for (base = 0; base < tasks of the group; base += block)
 //!     each work-item copies some tasks and their arguments to local memory; a barrier
-//!     for (at = 0; at < tasks of the block; at += level)
-//!         for (task = at + team; task < at + level; task += teams)
-//!             switch (task.kernel)
-//!                 case k: for (i = index in the team; i < items; i += width) kernel_k(arguments, built-ins of i)
-//!         a barrier, after which all work-items see what the level wrote
+//!     for (at = 0; at < tasks of the block; at = min(at + teams, end of the level))
+//!         task = at + team, which has no work-items if it is beyond the end of the level
+//!         switch (task.kernel)
+//!             case k: for (i = index in the team; i < items; i += width) kernel_k(arguments, built-ins of i)
+//!         a barrier, after which all work-items see what the tasks wrote
 //! ```
 //! Loads from global memory that depend on each other take longer than most tasks, so a block of
 //! tasks is copied at once. The tasks of a level do not depend on each other. Teams of `width`
@@ -15,7 +15,11 @@
 //!
 //! A chain of small tasks takes as long as the instructions between two barriers, one after the
 //! other. So numbers have 32 bits here, and an index space is one row; for the other axes it is
-//! divided.
+//! divided. A level of more tasks than there are teams has more barriers than it needs: loops within
+//! loops cost every task more than that.
+//!
+//! Of a kernel that is small and has no branches, a work-item runs [`ABREAST`] work-items in step.
+//! It then waits once for what it loads for all of them.
 
 use super::index_space::{Position, Space};
 use super::kernels::{Case, Lanes, Task, TaskCopy, Writer};
@@ -29,8 +33,11 @@ pub(super) const ARGUMENT_WORDS: u64 = (LocalCopy::READ_BYTES / 8) as u64;
 /// What the arguments of a copy are aligned to, in bytes.
 pub(super) const COPY_ALIGN: u32 = 16;
 /// Behind the arguments, a vector of four numbers: the work-items of the index space, the key
-/// ([`TaskCopy`]), where the level of the task ends, and nothing.
+/// ([`TaskCopy`]), where the level of the task ends, and the work-items that have enough behind them
+/// to run abreast.
 const HEAD_AT: u64 = (ARGUMENTS_AT + ARGUMENT_WORDS) * 8;
+/// Work-items that one runs abreast, of a kernel that is small enough.
+const ABREAST: u64 = 4;
 /// Bits of a record's first word that are the kernel's number; the others are the level.
 const KERNEL_BITS: u64 = 32;
 
@@ -91,50 +98,51 @@ impl Writer<'_, '_> {
         let tasks = self.body.minimum(block, left);
         let slots = local;
         let place = Place { list, start, groups, slots };
-        self.copy_block(&place, blocks.index, (number, lanes), tasks);
+        self.copy_block(&place, blocks.index, (number, lanes), (tasks, width));
         self.barrier();
 
-        // Places of copies are in bytes. What is needed next is loaded before it is.
+        // Places of copies are in bytes. What is needed next is loaded before it is. Beyond the
+        // last copy there is memory, too, of which no task runs.
         let [team, teams, end] = [team, teams, tasks].map(|count| self.body.multiply(count, slot_bytes));
-        let last = self.body.arithmetic(Op::ISub, end, slot_bytes);
-        let [_, _, ends, _] = self.head(slots, zero, last);
-        let own = self.head(slots, team, last);
+        let [_, _, ends, _] = self.head(slots, zero);
+        let own = self.head(slots, team);
         let uint = self.body.new.int_type(32);
-        let given = [ends, own[0], own[1]].map(|first| (uint, first));
-        let mut level = self.body.begin_loop_with([zero, end, one], &given);
-        self.body.uniform(level.goes_on);
-        let [ends, own @ ..]: [u32; 3] = level.carried();
-        level.step = self.body.arithmetic(Op::ISub, ends, level.index);
-        let [_, _, next_ends, _] = self.head(slots, ends, last);
-        let next = self.body.add(ends, team);
-        let next = self.head(slots, next, last);
-        level.give(&[next_ends, next[0], next[1]]);
+        let given = [ends, own[0], own[1], own[3]].map(|first| (uint, first));
+        let mut round = self.body.begin_loop_with([zero, end, one], &given);
+        self.body.uniform(round.goes_on);
+        let [ends, items, key, ahead]: [u32; 4] = round.carried();
+        let next = self.body.add(round.index, teams);
+        let next = self.body.minimum(next, ends);
+        round.step = self.body.arithmetic(Op::ISub, next, round.index);
+        let [_, _, next_ends, _] = self.head(slots, next);
+        let next = self.body.add(next, team);
+        let next = self.head(slots, next);
+        round.give(&[next_ends, next[0], next[1], next[3]]);
         // A team without a task has one of no work-items: that is faster than to ask first.
-        let from = self.body.add(level.index, team);
-        let mut turn = self.body.begin_endless_loop([from, teams], &own.map(|first| (uint, first)));
-        let [items, key] = turn.carried();
+        let at = self.body.add(round.index, team);
         self.body.uniform(key);
-        let is_there = self.body.less(turn.index, ends);
+        let is_there = self.body.less(at, ends);
         self.body.uniform(is_there);
-        let items = self.body.value(Op::Select, uint, &[is_there, items, zero]);
-        let slot = self.slot(slots, turn.index);
+        let [items, ahead] =
+            [items, ahead].map(|count| self.body.value(Op::Select, uint, &[is_there, count, zero]));
+        let slot = self.slot(slots, at);
         self.body.set_bits(64);
-        self.one(Task::Copy(TaskCopy { slot, key, items, is_there }), cases, structs);
+        self.one(Task::Copy(TaskCopy { slot, key, items, ahead, is_there }), cases, structs);
         self.body.set_bits(32);
-        let next = self.body.add(turn.index, teams);
-        let goes_on = self.body.less(next, ends);
-        self.body.uniform(goes_on);
-        let next = self.head(slots, next, last);
-        turn.give(&[next[0], next[1]]);
-        self.body.end_loop_while(&turn, goes_on);
         self.barrier();
-        self.body.end_loop(&level);
+        self.body.end_loop(&round);
         self.body.end_loop(&blocks);
         self.body.set_bits(64);
     }
 
     /// Copies the tasks of a block, one by each work-item.
-    fn copy_block(&mut self, place: &Place, base: u32, (number, lanes): (u32, u32), tasks: u32) {
+    fn copy_block(
+        &mut self,
+        place: &Place,
+        base: u32,
+        (number, lanes): (u32, u32),
+        (tasks, width): (u32, u32),
+    ) {
         let copied = self.body.begin_loop(number, tasks, lanes);
         let task = self.body.add(base, copied.index);
         let task = self.body.multiply(task, place.groups);
@@ -174,7 +182,13 @@ impl Writer<'_, '_> {
         let several = self.body.value(Op::Select, uint, &[is_row, zero, one]);
         let key = self.body.add(kernel, kernel);
         let key = self.body.add(key, several);
-        let head = self.body.vector(uint, &[items, key, end, zero]);
+        // How many work-items have so many behind them that they can run abreast.
+        let behind = self.body.constant(ABREAST - 1);
+        let behind = self.body.multiply(width, behind);
+        let any = self.body.less(behind, items);
+        let ahead = self.body.arithmetic(Op::ISub, items, behind);
+        let ahead = self.body.value(Op::Select, uint, &[any, ahead, zero]);
+        let head = self.body.vector(uint, &[items, key, end, ahead]);
         let (place, _) = self.head_place(slot);
         self.body.store(place, head, 16);
         self.body.end_loop(&copied);
@@ -202,9 +216,8 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// What stands at the end of a copy; beyond the last copy, that of the last one.
-    fn head(&mut self, slots: u32, at: u32, last: u32) -> [u32; 4] {
-        let at = self.body.minimum(at, last);
+    /// What stands at the end of a copy.
+    fn head(&mut self, slots: u32, at: u32) -> [u32; 4] {
         let slot = self.slot(slots, at);
         let (place, ty) = self.head_place(slot);
         let head = self.body.load(ty, place, 16);
@@ -238,6 +251,10 @@ impl Writer<'_, '_> {
         let (Some((index, width)), Task::Copy(copy)) = (self.narrow, task) else { return };
         let items = copy.items;
         self.body.set_bits(32);
+        let index = match self.is_row && case.is_straight {
+            true => self.items_abreast(case, [index, copy.ahead, width], arguments, space),
+            false => index,
+        };
         let each = self.body.begin_loop(index, items, width);
         let item = match self.is_row {
             true => {
@@ -249,6 +266,38 @@ impl Writer<'_, '_> {
         self.item(case, arguments, space, item);
         self.body.end_loop(&each);
         self.body.set_bits(64);
+    }
+
+    /// Calls the function of a case for several work-items at a time, as long as there are so many,
+    /// and gives the next one. What they load, they then wait for together.
+    fn items_abreast(
+        &mut self,
+        case: &Case,
+        [index, ahead, width]: [u32; 3],
+        arguments: &[u32],
+        space: &Space,
+    ) -> u32 {
+        let abreast = self.body.constant(ABREAST);
+        let abreast = self.body.multiply(width, abreast);
+        let each = self.body.begin_loop(index, ahead, abreast);
+        let mut item = each.index;
+        let mut calls = Vec::new();
+        for _ in 0..ABREAST {
+            let wide = self.body.with_bits(64, item);
+            self.body.set_bits(64);
+            let zero = self.body.constant(0);
+            let position = Position { item: [wide, zero, zero], ..Position::default() };
+            calls.push(self.operands(case, arguments, space, &position));
+            self.body.set_bits(32);
+            item = self.body.add(item, width);
+        }
+        let void = self.body.new.void_type();
+        for (number, operands) in calls.iter().enumerate() {
+            let call = self.body.value(Op::FunctionCall, void, operands);
+            self.abreast.extend((number > 0).then_some(call));
+        }
+        self.body.end_loop(&each);
+        each.index
     }
 
     /// Calls the function of a case for a work-item.

@@ -78,6 +78,9 @@ pub const INTERPRETER_WI: &str = "__oclave_interpreter_wi";
 /// Kernels of more steps are not written several times.
 const PARTED_STEPS: u32 = 200;
 
+/// Kernels of more steps run one work-item after the other: several at once need too many registers.
+const ABREAST_STEPS: u32 = 32;
+
 /// Functions of more words stay functions. A call costs a GPU as much as ten to fifty instructions.
 const MOST_INLINED_WORDS: usize = 1 << 14;
 
@@ -122,9 +125,10 @@ pub fn interpreter_module(
         DeviceTarget { serial_work_items: true, .. } => Mode::WiInTurn,
         _ => Mode::Wi,
     };
-    let mut made = write(&reduced, excluded, modes::contraction_off(module), wi, target.says_uniform)?;
+    let (mut made, abreast) =
+        write(&reduced, excluded, modes::contraction_off(module), wi, target.says_uniform)?;
     if target.wide_groups {
-        made.module = inline::into_kernels(made.module, MOST_INLINED_WORDS)?;
+        made.module = inline::into_kernels(made.module, MOST_INLINED_WORDS, abreast)?;
     }
     Ok(made)
 }
@@ -215,7 +219,7 @@ fn write(
     contraction_off: bool,
     wi: Mode,
     says_uniform: bool,
-) -> Result<InterpreterModule> {
+) -> Result<(InterpreterModule, BTreeSet<u32>)> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
     let survey = Survey::new(&definitions, &types);
@@ -223,7 +227,8 @@ fn write(
     let mut cases = Vec::new();
     let mut modes = modes::FloatModes::default();
     for kernel in survey.kernels(&types) {
-        let needs = survey.functions.get(&kernel.function).map(|facts| facts.needs).unwrap_or_default();
+        let facts = survey.functions.get(&kernel.function);
+        let needs = facts.map(|facts| facts.needs).unwrap_or_default();
         let (parameters, block) = kernel
             .parameters
             .map_err(|reason| ImageError::Unsupported(format!("kernel `{}`: {reason}", kernel.name)))?;
@@ -234,6 +239,7 @@ fn write(
         };
         let (block_bytes, block_align) = block.finish();
         layout.by_name.insert(kernel.name.clone(), cases.len() as u32);
+        let is_straight = kernel.cost.steps <= ABREAST_STEPS && facts.is_some_and(|facts| facts.blocks == 1);
         layout.kernels.push(InterpreterKernel {
             name: kernel.name,
             arguments: parameters.iter().map(|parameter| parameter.argument).collect(),
@@ -243,6 +249,7 @@ fn write(
             needs_groups: kernel.needs_groups,
             static_local_bytes: kernel.static_local_bytes,
             private_bytes: kernel.private_bytes,
+            is_straight,
             cost: kernel.cost,
         });
         modes = kernel.float_modes;
@@ -257,6 +264,7 @@ fn write(
             needs_groups,
             in_parts,
             is_small,
+            is_straight,
             is_own: false,
         });
     }
@@ -277,8 +285,9 @@ fn write(
         modes.push(vec![ExecutionMode::ContractionOff as u32]);
     }
     let inputs = kernels::inputs(&mut new);
+    let mut abreast = BTreeSet::new();
     for kernel in [(INTERPRETER_SEQ, Mode::Seq), (INTERPRETER_WI, wi)] {
-        kernels::add(&mut new, kernel, inputs, &cases, &modes, says_uniform);
+        abreast.extend(kernels::add(&mut new, kernel, inputs, &cases, &modes, says_uniform));
     }
-    Ok(InterpreterModule { module: new.finish()?, layout })
+    Ok((InterpreterModule { module: new.finish()?, layout }, abreast))
 }

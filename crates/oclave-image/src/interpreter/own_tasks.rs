@@ -209,6 +209,7 @@ fn one(new: &mut Rewriter<'_>, kind: Kind) -> (Case, InterpreterKernel) {
         needs_groups: false,
         in_parts: false,
         is_small: false,
+        is_straight: false,
         is_own: true,
     };
     let (name, steps) = match kind {
@@ -225,6 +226,7 @@ fn one(new: &mut Rewriter<'_>, kind: Kind) -> (Case, InterpreterKernel) {
         needs_groups: false,
         static_local_bytes: 0,
         private_bytes: 0,
+        is_straight: false,
         cost: InterpreterCost { steps, has_loops: kind == Kind::Churn },
     };
     (case, kernel)

@@ -45,7 +45,8 @@ pub(super) struct FunctionFacts {
     /// Why it cannot run from a task list.
     refusal: Option<String>,
     calls: BTreeSet<u32>,
-    has_body: bool,
+    /// Blocks; none where it has no body.
+    pub(super) blocks: usize,
     /// The types of its variables, which are pointers.
     variables: Vec<u32>,
 }
@@ -143,7 +144,7 @@ impl<'m> Survey<'m> {
                 continue;
             };
             counter.count(&instruction);
-            facts.has_body |= instruction.is(Op::Label);
+            facts.blocks += usize::from(instruction.is(Op::Label));
             if let Some(what) = refusal(&instruction, self.definitions, &mut facts.barrier) {
                 facts.refusal.get_or_insert(what);
             }
@@ -322,7 +323,7 @@ impl<'m> Survey<'m> {
                 // PoCL 6.0 overflows the stack when it compiles them beside barriers.
                 return Some("it has a loop with several entries".to_owned());
             }
-            if !facts.has_body {
+            if facts.blocks == 0 {
                 return Some(format!("it calls `{name}`, which is not in the module"));
             }
             if self.address_taken.contains(id) && !facts.needs.is_empty() {

@@ -27,7 +27,7 @@ const BY_VALUE: u32 = 2;
 /// # Errors
 /// As [`Rewriter::finish`].
 pub(super) fn into_kernels_with_barriers(module: Module) -> Result<Module> {
-    inline(module, |module| {
+    inline(module, BTreeSet::new(), |module| {
         let flows = Flow::of_functions(module);
         let definitions = Definitions::new(module);
         let uniformity = Uniformity::new(&definitions, &flows);
@@ -49,10 +49,14 @@ pub(super) fn into_kernels_with_barriers(module: Module) -> Result<Module> {
 /// The module with all that its kernels call inlined, but for functions that call themselves and
 /// those of more words than `most_words`.
 ///
+/// `abreast` are calls that do not depend on the call before them, of the same function. What has no
+/// branches then runs in step for all of them: each instruction for the first, for the second, and so
+/// on. So loads of several calls are on their way at once.
+///
 /// # Errors
 /// As [`Rewriter::finish`].
-pub(crate) fn into_kernels(module: Module, most_words: usize) -> Result<Module> {
-    inline(module, |module| {
+pub(crate) fn into_kernels(module: Module, most_words: usize, abreast: BTreeSet<u32>) -> Result<Module> {
+    inline(module, abreast, |module| {
         let flows = Flow::of_functions(module);
         let calls = calls(&flows);
         let kernels: BTreeSet<u32> =
@@ -91,7 +95,11 @@ fn reaches(calls: &BTreeMap<u32, BTreeSet<u32>>, from: u32, to: u32) -> bool {
 }
 
 /// The module with these calls inlined: `wanted` says for a caller which functions it takes in.
-fn inline(mut module: Module, wanted: impl Fn(&Module) -> BTreeMap<u32, BTreeSet<u32>>) -> Result<Module> {
+fn inline(
+    mut module: Module,
+    mut abreast: BTreeSet<u32>,
+    wanted: impl Fn(&Module) -> BTreeMap<u32, BTreeSet<u32>>,
+) -> Result<Module> {
     for _ in 0..MOST_ROUNDS {
         let wanted = wanted(&module);
         let next = {
@@ -104,7 +112,7 @@ fn inline(mut module: Module, wanted: impl Fn(&Module) -> BTreeMap<u32, BTreeSet
             if module.words().len() > MOST_WORDS || !wanted.iter().any(calls) {
                 None
             } else {
-                Some(Inliner::new(&definitions, &bodies).write(&wanted)?)
+                Some(Inliner::new(&definitions, &bodies, &mut abreast).write(&wanted)?)
             }
         };
         match next {
@@ -158,10 +166,12 @@ struct Inliner<'a, 'm> {
     by_value: BTreeSet<u32>,
     /// Instruction sets that describe the source.
     debug: BTreeSet<u32>,
+    /// Calls that run in step with the one before them.
+    abreast: &'a mut BTreeSet<u32>,
 }
 
 impl<'a, 'm> Inliner<'a, 'm> {
-    fn new(definitions: &'m Definitions<'m>, bodies: &'a Bodies<'m>) -> Self {
+    fn new(definitions: &'m Definitions<'m>, bodies: &'a Bodies<'m>, abreast: &'a mut BTreeSet<u32>) -> Self {
         let (mut decorations, mut by_value): (HashMap<u32, Vec<Vec<u32>>>, _) =
             (HashMap::new(), BTreeSet::new());
         let mut debug = BTreeSet::new();
@@ -189,7 +199,7 @@ impl<'a, 'm> Inliner<'a, 'm> {
                 _ => {}
             }
         }
-        Self { new: Rewriter::new(definitions), bodies, decorations, by_value, debug }
+        Self { new: Rewriter::new(definitions), bodies, decorations, by_value, debug, abreast }
     }
 
     fn write(mut self, wanted: &BTreeMap<u32, BTreeSet<u32>>) -> Result<Module> {
@@ -241,7 +251,8 @@ impl<'a, 'm> Inliner<'a, 'm> {
             }
         }
         let (mut in_entry, mut is_split) = (false, false);
-        for instruction in body {
+        let mut body_rest = body.iter();
+        while let Some(instruction) = body_rest.next() {
             if in_entry {
                 in_entry = false;
                 calls.values().for_each(|call| self.variables(call));
@@ -260,7 +271,15 @@ impl<'a, 'm> Inliner<'a, 'm> {
                 _ => match calls.get(&instruction.at) {
                     Some(call) => {
                         is_split = true;
-                        self.blocks(instruction, call);
+                        let others = self.in_step(call, body_rest.as_slice(), &calls);
+                        match others.as_slice() {
+                            [] => self.blocks(instruction, call),
+                            others => {
+                                let first = [(instruction, call)];
+                                self.block_in_step(&[&first, others].concat());
+                                body_rest.nth(others.len() - 1);
+                            }
+                        }
                     }
                     None => self.new.copy(instruction),
                 },
@@ -359,6 +378,60 @@ impl<'a, 'm> Inliner<'a, 'm> {
             let op = if returned.is_empty() { Op::Undef } else { Op::Phi };
             self.new.push(op, &[&[ty, result], returned.as_slice()].concat());
         }
+    }
+
+    /// The calls behind one that run in step with it.
+    fn in_step<'c>(
+        &self,
+        call: &Call,
+        behind: &'c [Instruction<'m>],
+        calls: &'c BTreeMap<usize, Call>,
+    ) -> Vec<(&'c Instruction<'m>, &'c Call)> {
+        let body = self.bodies.get(&call.callee).map(Vec::as_slice).unwrap_or_default();
+        let is_straight = body.iter().filter(|i| i.is(Op::Label)).count() == 1
+            && body.iter().any(|i| matches!(i.op(), Some(Op::Return | Op::ReturnValue)));
+        let is_abreast =
+            |i: &Instruction<'_>| is_straight && i.result_id().is_some_and(|id| self.abreast.contains(&id));
+        let behind = behind.iter().take_while(|instruction| is_abreast(instruction));
+        behind.map_while(|i| Some((i, calls.get(&i.at)?))).collect()
+    }
+
+    /// The block of calls of a function that has only one, each instruction for all of them.
+    fn block_in_step(&mut self, calls: &[(&Instruction<'m>, &Call)]) {
+        let (Some((_, first)), Some((_, last))) = (calls.first(), calls.last()) else { return };
+        let body = self.bodies.get(&first.callee).map(Vec::as_slice).unwrap_or_default();
+        for inner in body.iter().skip_while(|i| !i.is(Op::Label)) {
+            match (inner.op(), inner.operands()) {
+                (Some(Op::Label), _) => {
+                    let label = inner.result_id().and_then(|id| first.ids.get(&id)).copied().unwrap_or(0);
+                    self.new.push(Op::Branch, &[label]);
+                    self.new.push(Op::Label, &[label]);
+                    calls.iter().for_each(|(_, call)| self.begin(body, call));
+                }
+                (Some(Op::Variable | Op::FunctionEnd | Op::Line | Op::NoLine | Op::Return), _) => {}
+                (Some(Op::ExtInst), &[set, ..]) if self.debug.contains(&set) => {}
+                (Some(Op::ReturnValue), &[value]) => {
+                    for (instruction, call) in calls {
+                        let value = call.ids.get(&value).copied().unwrap_or(value);
+                        if let (Some(ty), Some(result)) = (instruction.result_type(), instruction.result_id())
+                        {
+                            self.new.push(Op::CopyObject, &[ty, result, value]);
+                        }
+                    }
+                }
+                _ => {
+                    for (number, (_, call)) in calls.iter().enumerate() {
+                        self.new.copy_mapped(inner, |id| call.ids.get(&id).copied().unwrap_or(id));
+                        let result = inner.result_id().and_then(|id| call.ids.get(&id));
+                        if inner.is(Op::FunctionCall) && number > 0 {
+                            self.abreast.extend(result);
+                        }
+                    }
+                }
+            }
+        }
+        self.new.push(Op::Branch, &[last.rest]);
+        self.new.push(Op::Label, &[last.rest]);
     }
 
     /// What the variables of a call begin with.
