@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 #[derive(Clone, Copy)]
 pub(super) struct Block {
     pub(super) size_bytes: usize,
-    /// Null for SVM.
+    /// Null for SVM that the host need not map, and for memory from outside.
     pub(super) buffer: cl_mem,
     /// Where it begins in its buffer.
     pub(super) offset_bytes: usize,

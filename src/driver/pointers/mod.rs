@@ -135,7 +135,14 @@ impl Pointers {
             // SAFETY: the caller's promise.
             let start = unsafe { api.clSVMAlloc(context, CL_MEM_READ_WRITE | fine, size_bytes, alignment) }?;
             let start = NonNull::new(start);
-            start.iter().for_each(|start| self.adopt(*start, size_bytes));
+            if let Some(start) = start {
+                let buffer = match self.support.mapped {
+                    // SAFETY: the caller's promise; the memory is of the context and has this size.
+                    true => unsafe { self.buffer_over(api, context, start, size_bytes) },
+                    false => std::ptr::null_mut(),
+                };
+                self.live.insert(start.addr().get(), Block { size_bytes, buffer, offset_bytes: 0 });
+            }
             Ok(start)
         };
         if kind == Kind::Device {
@@ -145,6 +152,40 @@ impl Pointers {
             }
         }
         allocate(size_bytes, alignment)
+    }
+
+    /// A buffer over SVM, to read it by; null where the driver makes none, which only is slower.
+    ///
+    /// NVIDIA's driver reads 4 bytes to the host in 9.2 µs by `clEnqueueReadBuffer`, and in 17.2 µs
+    /// by `clEnqueueSVMMemcpy`. It makes such a buffer in 1.3 µs, and copies no memory then. Copies
+    /// from the host take as long either way.
+    ///
+    /// # Safety
+    /// The context is alive; the memory is SVM of it, of this size, and outlives the buffer.
+    unsafe fn buffer_over(
+        &self,
+        api: &Api,
+        context: cl_context,
+        start: NonNull<c_void>,
+        size_bytes: usize,
+    ) -> cl_mem {
+        let flags = CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR;
+        // SAFETY: the caller's promise.
+        unsafe { api.clCreateBuffer(context, flags, size_bytes, start.as_ptr()) }.unwrap_or_else(|error| {
+            log::debug!("no buffer over SVM: {error:#}");
+            std::ptr::null_mut()
+        })
+    }
+
+    /// Forgets SVM before it is freed, and releases the buffer over it.
+    fn forget_svm(&self, api: &Api, start: NonNull<c_void>) {
+        let buffer = self.live.remove(start.addr().get()).map(|block| block.buffer);
+        if let Some(buffer) = buffer.filter(|buffer| !buffer.is_null()) {
+            // SAFETY: the reference is that of the entry, which is gone.
+            if let Err(error) = unsafe { api.clReleaseMemObject(buffer) } {
+                log::error!("a buffer over SVM was not released: {error:#}");
+            }
+        }
     }
 
     /// # Safety
@@ -223,7 +264,7 @@ impl Pointers {
                 Way::Usm(usm) => usm.clMemFreeINTEL(context, start.as_ptr()),
                 Way::Svm(api) => {
                     let free = |start: NonNull<c_void>| {
-                        self.live.remove(start.addr().get());
+                        self.forget_svm(api, start);
                         api.clSVMFree(context, start.as_ptr())
                     };
                     if self.slabs.free(start, free)? { Ok(()) } else { free(start) }
@@ -243,7 +284,7 @@ impl Pointers {
     pub(in crate::driver) unsafe fn free_all(&self, context: cl_context) -> Result<()> {
         let Way::Svm(api) = self.way else { return Ok(()) };
         self.slabs.drain().into_iter().try_for_each(|slab| {
-            self.live.remove(slab.addr().get());
+            self.forget_svm(api, slab);
             // SAFETY: the caller's promise.
             unsafe { api.clSVMFree(context, slab.as_ptr()) }
         })

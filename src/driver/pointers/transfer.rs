@@ -95,9 +95,12 @@ impl Pointers {
                 Way::Usm(usm) => {
                     usm.clEnqueueMemcpyINTEL(queue, blocking, to_host, from, size_bytes, wait, event)
                 }
-                Way::Svm(api) => {
-                    api.clEnqueueSVMMemcpy(queue, blocking, to_host, from, size_bytes, wait, event)
-                }
+                Way::Svm(api) => match self.buffer_at(from) {
+                    Some((buffer, offset)) => api.clEnqueueReadBuffer(
+                        queue, buffer, blocking, offset, size_bytes, to_host, wait, event,
+                    ),
+                    None => api.clEnqueueSVMMemcpy(queue, blocking, to_host, from, size_bytes, wait, event),
+                },
                 Way::Buffers(api, _) => {
                     let (from, offset) = self.live.find(from.addr())?;
                     api.clEnqueueReadBuffer(
@@ -113,6 +116,12 @@ impl Pointers {
                 }
             }
         }
+    }
+
+    /// The buffer over SVM around an address, if there is one, and the address' offset in it.
+    fn buffer_at(&self, address: *const c_void) -> Option<(cl_mem, usize)> {
+        let (block, offset) = self.live.find(address.addr()).ok().filter(|_| self.support.mapped)?;
+        (!block.buffer.is_null()).then_some((block.buffer, offset))
     }
 
     /// Fills with a pattern of 1, 2, 4, … 128 bytes that divides the size, and to which the address
