@@ -38,7 +38,7 @@ fn programs() -> BTreeMap<String, Vec<DeviceImage>> {
 }
 
 /// The modules of the test suite as the runtime builds them: linked, device globals lowered, and
-/// their interpreters. Equal modules of several programs count once.
+/// their interpreters in the form for GPUs. Equal modules of several programs count once.
 fn modules() -> BTreeMap<String, Module> {
     let programs = programs();
     let is_set = |image: &&DeviceImage| image.virtual_functions().unwrap().provides.is_some();
@@ -95,7 +95,8 @@ impl Modules {
             [] => module.clone(),
             globals => passes::lower_globals_to_hidden_argument(&module, globals).unwrap().module,
         };
-        if let Ok(made) = interpreter::interpreter_module(&lowered, &target, 1 << 20)
+        let gpu = DeviceTarget { wide_groups: true, says_uniform: true, ..target };
+        if let Ok(made) = interpreter::interpreter_module(&lowered, &gpu, 1 << 20)
             && made.layout.module_kernels() > 0
         {
             self.one(format!("{name} (interpreter)"), made.module);
