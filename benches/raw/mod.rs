@@ -48,6 +48,7 @@ functions! {
     clCreateContext(*const isize, cl_uint, *const cl_device_id, Notify, *mut c_void, *mut cl_int) -> cl_context;
     clCreateCommandQueueWithProperties(cl_context, cl_device_id, *const cl_ulong, *mut cl_int) -> cl_command_queue;
     clCreateProgramWithIL(cl_context, *const c_void, usize, *mut cl_int) -> cl_program;
+    clCreateProgramWithSource(cl_context, cl_uint, *const *const i8, *const usize, *mut cl_int) -> cl_program;
     clCreateProgramWithBinary(cl_context, cl_uint, *const cl_device_id, *const usize, *const *const u8, *mut cl_int, *mut cl_int) -> cl_program;
     clBuildProgram(cl_program, cl_uint, *const cl_device_id, *const i8, Notify, *mut c_void) -> cl_int;
     clCreateKernel(cl_program, *const i8, *mut cl_int) -> cl_kernel;
@@ -63,6 +64,7 @@ functions! {
     clGetContextInfo(cl_context, cl_uint, usize, *mut c_void, *mut usize) -> cl_int;
     clGetCommandQueueInfo(cl_command_queue, cl_uint, usize, *mut c_void, *mut usize) -> cl_int;
     clCreateBuffer(cl_context, cl_ulong, usize, *mut c_void, *mut cl_int) -> cl_mem;
+    clEnqueueWriteBuffer(cl_command_queue, cl_mem, cl_bool, usize, usize, *const c_void, cl_uint, *const cl_event, *mut cl_event) -> cl_int;
     clEnqueueReadBuffer(cl_command_queue, cl_mem, cl_bool, usize, usize, *mut c_void, cl_uint, *const cl_event, *mut cl_event) -> cl_int;
     clCreateImage(cl_context, cl_ulong, *const cl_image_format, *const cl_image_desc, *mut c_void, *mut cl_int) -> cl_mem;
     clEnqueueWriteImage(cl_command_queue, cl_mem, cl_bool, *const usize, *const usize, usize, usize, *const c_void, cl_uint, *const cl_event, *mut cl_event) -> cl_int;
@@ -217,6 +219,30 @@ impl Raw {
             check((self.cl.clBuildProgram)(program, 1, &self.device, c"".as_ptr(), null(), null_mut()));
             program
         }
+    }
+
+    /// A program of OpenCL C, which the driver compiles.
+    pub(crate) fn program_of_source(&self, source: &CStr) -> cl_program {
+        let mut code = 0;
+        // SAFETY: the objects are alive, the source ends in NUL.
+        unsafe {
+            let program =
+                (self.cl.clCreateProgramWithSource)(self.context, 1, &source.as_ptr(), null(), &mut code);
+            check(code);
+            check((self.cl.clBuildProgram)(program, 1, &self.device, c"".as_ptr(), null(), null_mut()));
+            program
+        }
+    }
+
+    /// One of the driver's own buffers.
+    pub(crate) fn buffer(&self, size_bytes: usize) -> cl_mem {
+        let mut code = 0;
+        // SAFETY: the context is alive.
+        let buffer = unsafe {
+            (self.cl.clCreateBuffer)(self.context, CL_MEM_READ_WRITE, size_bytes, null_mut(), &mut code)
+        };
+        check(code);
+        buffer
     }
 
     /// A kernel of a program; a new object each time.

@@ -1,0 +1,235 @@
+//! Launches, device globals and virtual calls against what is written by hand in OpenCL C, with the
+//! driver's own buffers, alternating in one process.
+//!
+//! Prints `name,device,n,ours_us,reference_us,ratio`. The driver compiles the reference from source,
+//! so this also runs where drivers take no SPIR-V. n is launches, bytes, rounds of a loop, or
+//! classes of objects.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
+#![allow(unsafe_code, reason = "the reference calls OpenCL")]
+
+mod measure;
+mod raw;
+
+use std::ffi::c_void;
+use std::ptr::{null, null_mut};
+
+use oclave::{Context, Device, DeviceGlobal, Queue};
+use opencl_sys::{cl_kernel, cl_mem, cl_program};
+use raw::{Raw, check};
+
+mod kernels {
+    oclave::include_kernels!("bench");
+    pub(crate) mod objects {
+        oclave::include_kernels!("virtual_call");
+    }
+}
+use kernels::bump::bump;
+use kernels::objects::virtual_call::{call_virtual, make_operations};
+use kernels::{blocks, globals};
+
+const CHAIN: usize = 1000;
+const LOOP_ITEMS: usize = 1 << 14;
+const CALL_ITEMS: usize = 1_000_000;
+const CALLS: i32 = 100;
+const SOURCE: &str = r"
+kernel void bump(global int *value) { value[get_global_id(0)] += 1; }
+kernel void loop_argument(global float *x, int rounds, global const float *factor)
+{
+    size_t i = get_global_id(0);
+    float sum = x[i];
+    for (int n = 0; n < rounds; n++)
+        sum = sum * 0.5f + *factor;
+    x[i] = sum;
+}
+struct tagged { int kind; int k; };
+kernel void make_tagged(global struct tagged *objects)
+{
+    for (int i = 0; i < 8; i++) {
+        objects[i].kind = i;
+        objects[i].k = i + 1;
+    }
+}
+kernel void call_switch(global const struct tagged *objects, global int *out, int types, int rounds)
+{
+    size_t i = get_global_id(0);
+    global const struct tagged *own = objects + i % types;
+    int x = (int)i;
+    for (int round = 0; round < rounds; round++) {
+        int k = own->k;
+        switch (own->kind) {
+        case 0: x = apply_0(k, x); break;
+        case 1: x = apply_1(k, x); break;
+        case 2: x = apply_2(k, x); break;
+        case 3: x = apply_3(k, x); break;
+        case 4: x = apply_4(k, x); break;
+        case 5: x = apply_5(k, x); break;
+        case 6: x = apply_6(k, x); break;
+        case 7: x = apply_7(k, x); break;
+        }
+    }
+    out[i] = x;
+}
+";
+
+/// The reference: its program, and what it has to say of a kernel.
+struct ByHand {
+    raw: Raw,
+    program: cl_program,
+}
+
+impl ByHand {
+    fn new(device: &Device) -> Self {
+        let raw = Raw::new(device.name(), false);
+        let source = [include_str!("../kernels/bench_virtual/operations.h"), SOURCE].concat();
+        let program = raw.program_of_source(&std::ffi::CString::new(source).unwrap());
+        Self { raw, program }
+    }
+
+    fn kernel(&self, name: &std::ffi::CStr, arguments: &[&[u8]]) -> cl_kernel {
+        let kernel = self.raw.kernel_of(self.program, name);
+        for (index, value) in arguments.iter().enumerate() {
+            self.set(kernel, index, value);
+        }
+        kernel
+    }
+
+    fn set(&self, kernel: cl_kernel, index: usize, value: &[u8]) {
+        // SAFETY: the kernel is alive; the value is copied in the call.
+        check(unsafe {
+            (self.raw.cl.clSetKernelArg)(kernel, index as u32, value.len(), value.as_ptr().cast())
+        });
+    }
+
+    fn run(&self, kernel: cl_kernel, items: usize) {
+        // SAFETY: kernel and queue are alive; the sizes are read in the call.
+        check(unsafe {
+            (self.raw.cl.clEnqueueNDRangeKernel)(
+                self.raw.queue,
+                kernel,
+                1,
+                null(),
+                &items,
+                null(),
+                0,
+                null(),
+                null_mut(),
+            )
+        });
+        self.raw.finish();
+    }
+
+    fn write(&self, to: cl_mem, bytes: &[u8]) {
+        let from = bytes.as_ptr().cast::<c_void>();
+        // SAFETY: the buffer has so many bytes, and the copy is a blocking one.
+        check(unsafe {
+            let queue = self.raw.queue;
+            (self.raw.cl.clEnqueueWriteBuffer)(queue, to, 1, 0, bytes.len(), from, 0, null(), null_mut())
+        });
+    }
+
+    fn read(&self, from: cl_mem, bytes: &mut [u8]) {
+        let to = bytes.as_mut_ptr().cast::<c_void>();
+        // SAFETY: as for writing.
+        check(unsafe {
+            let queue = self.raw.queue;
+            (self.raw.cl.clEnqueueReadBuffer)(queue, from, 1, 0, bytes.len(), to, 0, null(), null_mut())
+        });
+    }
+}
+
+/// A buffer as `clSetKernelArg` takes it.
+fn handle(buffer: &cl_mem) -> [u8; size_of::<cl_mem>()] {
+    buffer.addr().to_ne_bytes()
+}
+
+fn main() {
+    let Some(device) = measure::device() else { return };
+    let context = Context::new(&device).unwrap();
+    let queue = Queue::new(&context).unwrap();
+    let by_hand = ByHand::new(&device);
+    launches(&context, &queue, &by_hand);
+    copies(&queue, &by_hand, &blocks::BLOCK_SMALL);
+    copies(&queue, &by_hand, &blocks::BLOCK_MEDIUM);
+    copies(&queue, &by_hand, &blocks::BLOCK_LARGE);
+    loops(&context, &queue, &by_hand);
+    calls(&context, &queue, &by_hand);
+}
+
+fn launches(context: &Context, queue: &Queue, by_hand: &ByHand) {
+    let value = context.alloc_device::<i32>(64).unwrap();
+    let kernel = by_hand.kernel(c"bump", &[&handle(&by_hand.raw.buffer(256))]);
+    let chain = |queue: &Queue| {
+        for _ in 0..CHAIN {
+            queue.parallel_for(1, bump(&value)).unwrap();
+        }
+        queue.wait().unwrap();
+    };
+    let reference = |events| by_hand.raw.chain_in_order(kernel, CHAIN, events);
+    measure::pair("launch_in_order", CHAIN, 51, 1, || chain(queue), || reference(true));
+    let discarding = Queue::builder(context).discard_events().build().unwrap();
+    measure::pair("launch_without_events", CHAIN, 51, 1, || chain(&discarding), || reference(false));
+    let ours = || queue.parallel_for(1, bump(&value)).unwrap().wait().unwrap();
+    measure::pair("launch_and_wait", 1, 101, 50, ours, || by_hand.run(kernel, 1));
+}
+
+fn copies<T: bytemuck::Pod>(queue: &Queue, by_hand: &ByHand, global: &DeviceGlobal<T>) {
+    let size = global.size_bytes();
+    let buffer = by_hand.raw.buffer(size);
+    let (rounds, repeat) = measure::plan(size);
+    let mut host = vec![1_u8; size];
+    let part = || global.bytes(..size).unwrap();
+    let ours = || queue.write(&part(), &host).unwrap();
+    measure::pair("global_write", size, rounds, repeat, ours, || by_hand.write(buffer, &host));
+    // The same host memory for both: where it lies makes a difference.
+    let target = std::cell::RefCell::new(&mut host);
+    let ours = || queue.read_into(&part(), &mut target.borrow_mut()[..]).unwrap();
+    let reference = || by_hand.read(buffer, &mut target.borrow_mut()[..]);
+    measure::pair("global_read", size, rounds, repeat, ours, reference);
+    assert!(host.iter().all(|byte| *byte == 1), "other bytes came back");
+}
+
+/// A device global in the inner loop of a kernel.
+fn loops(context: &Context, queue: &Queue, by_hand: &ByHand) {
+    let x = context.alloc_device::<f32>(LOOP_ITEMS).unwrap();
+    let [buffer, factor] = [LOOP_ITEMS * 4, 4].map(|size| by_hand.raw.buffer(size));
+    by_hand.write(factor, &1.0_f32.to_ne_bytes());
+    for rounds in [16_i32, 256, 4096] {
+        queue.write(&x, &vec![0.0; LOOP_ITEMS]).unwrap();
+        by_hand.write(buffer, &vec![0; LOOP_ITEMS * 4]);
+        let arguments: [&[u8]; 3] = [&handle(&buffer), &rounds.to_ne_bytes(), &handle(&factor)];
+        let kernel = by_hand.kernel(c"loop_argument", &arguments);
+        let ours =
+            || queue.parallel_for(LOOP_ITEMS, globals::loop_global(&x, rounds)).unwrap().wait().unwrap();
+        measure::pair("global_loop", rounds as usize, 51, 4, ours, || by_hand.run(kernel, LOOP_ITEMS));
+        let mut expected = vec![0; LOOP_ITEMS * 4];
+        by_hand.read(buffer, &mut expected);
+        assert!(bytemuck::cast_slice::<f32, u8>(&queue.read(&x).unwrap()) == expected, "{rounds} rounds");
+    }
+}
+
+/// Virtual calls, against a switch over the same functions.
+fn calls(context: &Context, queue: &Queue, by_hand: &ByHand) {
+    let unchecked = Context::builder(context.devices()).virtual_call_checks(false).build().unwrap();
+    let tagged = by_hand.raw.buffer(8 * 8);
+    by_hand.run(by_hand.kernel(c"make_tagged", &[&handle(&tagged)]), 1);
+    for (name, context) in [("virtual_call", context), ("virtual_call_unchecked", &unchecked)] {
+        let queue = if name == "virtual_call" { queue.clone() } else { Queue::new(context).unwrap() };
+        let operations = context.alloc_device::<i8>(8 * 16).unwrap();
+        let out = context.alloc_device::<i32>(CALL_ITEMS).unwrap();
+        queue.single_task(make_operations(&operations)).unwrap();
+        let reference_out = by_hand.raw.buffer(CALL_ITEMS * 4);
+        for types in [1_i32, 2, 7] {
+            let arguments: [&[u8]; 4] =
+                [&handle(&tagged), &handle(&reference_out), &types.to_ne_bytes(), &CALLS.to_ne_bytes()];
+            let kernel = by_hand.kernel(c"call_switch", &arguments);
+            let call = || call_virtual(&operations, &out, types, CALLS);
+            let ours = || queue.parallel_for(CALL_ITEMS, call()).unwrap().wait().unwrap();
+            measure::pair(name, types as usize, 21, 1, ours, || by_hand.run(kernel, CALL_ITEMS));
+            let mut expected = vec![0; CALL_ITEMS * 4];
+            by_hand.read(reference_out, &mut expected);
+            let results = queue.read(&out).unwrap();
+            assert!(bytemuck::cast_slice::<i32, u8>(&results) == expected, "{types} classes");
+        }
+    }
+}
