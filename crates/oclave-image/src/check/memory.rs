@@ -1,6 +1,6 @@
 //! Loads, stores, access chains, composites, atomics.
 
-use super::values::{At, Kind, Verdict};
+use super::values::{At, Kind, Shape, Verdict};
 use crate::spirv::{Capability, Op, StorageClass, Type};
 
 /// Checks instructions that touch memory, and the rest of those that have rules.
@@ -39,10 +39,17 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
             scopes(at, &[1], &[2])
         }
         Op::AtomicLoad => atomic(at, &[], &[1, 2]),
-        Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak => atomic(at, &[4, 5], &[1, 2, 3]),
+        Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak => {
+            let released = constant(at, 3).is_some_and(|mask| mask & RELEASES != 0);
+            at.ensure(!released, "nothing is released where the values differ")?;
+            atomic(at, &[4, 5], &[1, 2, 3])
+        }
         Op::AtomicIIncrement | Op::AtomicIDecrement => atomic(at, &[], &[1, 2]),
         Op::AtomicFlagTestAndSet | Op::AtomicFlagClear => {
             atomic_object(at)?;
+            let bool = Some(Shape { kind: Kind::Bool, width: 0, lanes: 1 });
+            let fits = op == Op::AtomicFlagClear || at.shape_of(at.result_id()) == bool;
+            at.ensure(fits, "the result is no bool")?;
             scopes(at, &[1], &[2])
         }
         Op::AtomicFAddEXT | Op::AtomicFMinEXT | Op::AtomicFMaxEXT => atomic(at, &[3], &[1, 2]),
@@ -160,20 +167,25 @@ fn scopes(at: &At<'_, '_, '_>, scopes: &[usize], semantics: &[usize]) -> Verdict
         let shape = at.shape(i, Kind::Int)?;
         at.ensure(shape.width == 32 && shape.lanes == 1, "a scope is no 32-bit integer")?;
     }
-    let constant = |&i: &usize| {
-        let id = at.instruction.operand(i)?;
-        let definition = at.context.definitions.instruction(id)?;
-        definition.is(Op::Constant).then(|| definition.operand(0))?
-    };
-    at.ensure(scopes.iter().filter_map(constant).all(|scope| scope <= LAST_SCOPE), "a scope is unknown")?;
+    let known = scopes.iter().filter_map(|&i| constant(at, i)).all(|scope| scope <= LAST_SCOPE);
+    at.ensure(known, "a scope is unknown")?;
     let sound = |mask: u32| mask & !SEMANTICS == 0 && (mask & ORDERS).count_ones() <= 1;
-    at.ensure(semantics.iter().filter_map(constant).all(sound), "memory semantics are none of kernels")
+    let sound = semantics.iter().filter_map(|&i| constant(at, i)).all(sound);
+    at.ensure(sound, "memory semantics are none of kernels")
+}
+
+/// The value of operand `i`, which is a constant.
+fn constant(at: &At<'_, '_, '_>, i: usize) -> Option<u32> {
+    let definition = at.context.definitions.instruction(at.instruction.operand(i)?)?;
+    definition.is(Op::Constant).then(|| definition.operand(0))?
 }
 
 /// `Invocation`; the rest are of shaders.
 const LAST_SCOPE: u32 = 4;
 /// Acquire, release, both, sequentially consistent: one at most.
 const ORDERS: u32 = 0x1e;
+/// Release, alone and with acquire.
+const RELEASES: u32 = 0xc;
 /// The orders, and the memories that kernels have: of sub-groups, of groups, of all, of images.
 const SEMANTICS: u32 = ORDERS | 0xb80;
 

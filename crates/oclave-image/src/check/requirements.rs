@@ -124,6 +124,12 @@ impl Requirements {
             return Err(broken(instruction, format!("mode {mode} is not known")));
         };
         self.any(needed).map_err(|what| broken(instruction, what))?;
+        if instruction.is(Op::ExecutionModeId) != letters.contains('i') {
+            return Err(broken(
+                instruction,
+                format!("mode {mode} takes ids, or none, only in the other form"),
+            ));
+        }
         parameters(instruction, letters, operands)
             .map_err(|what| broken(instruction, format!("mode {mode} {what}")))
     }

@@ -197,8 +197,10 @@ impl Checker {
                 if !declared || use_ > 2 {
                     return fail(format!("dimension {dim} or use {use_} is none that the module declares"));
                 }
-                if !(scalar(sampled) || context.ty(sampled) == Some(Type::Void)) {
-                    return fail(format!("the sampled type %{sampled} is neither void nor a scalar"));
+                let wide = context.ty(sampled) == Some(Type::Int { width: 64 });
+                let known = scalar(sampled) || context.ty(sampled) == Some(Type::Void);
+                if !known || wide && !has(Capability::Int64ImageEXT) {
+                    return fail(format!("the sampled type %{sampled} is none of images"));
                 }
                 let access = instruction.operand(7);
                 if dim > 6 || depth > 2 || arrayed > 1 || multisampled > 1 || format != 0 || access > Some(2)

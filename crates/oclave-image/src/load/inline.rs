@@ -293,12 +293,13 @@ impl<'a, 'm> Inliner<'a, 'm> {
         let mut ids = HashMap::new();
         let mut copies = Vec::new();
         let mut arguments = arguments.iter();
+        let types = TypeTable::new(self.new.definitions());
         for defined in body.iter().skip(1) {
             let Some(id) = defined.result_id() else { continue };
             let mut new = self.new.fresh_id();
             if defined.is(Op::FunctionParameter) {
                 let argument = *arguments.next()?;
-                if self.by_value.contains(&id) {
+                if self.by_value.contains(&id) && is_private(&types, defined) {
                     copies.push((new, defined.result_type()?, argument));
                     // A struct may be aligned to more than its members are.
                     self.decorate(new, id, |kind| kind == Decoration::Alignment as u32);
@@ -451,4 +452,10 @@ impl<'a, 'm> Inliner<'a, 'm> {
 
 fn first_label(body: &[Instruction<'_>]) -> Option<u32> {
     body.iter().find(|i| i.is(Op::Label)).and_then(Instruction::result_id)
+}
+
+/// Whether a value is a pointer to private memory.
+fn is_private(types: &TypeTable<'_>, value: &Instruction<'_>) -> bool {
+    let ty = value.result_type().and_then(|ty| types.ty(ty));
+    matches!(ty, Some(Type::Pointer { class, .. }) if class == StorageClass::Function as u32)
 }
