@@ -128,11 +128,12 @@ fn sub_groups_are_those_that_are_there() {
 /// A kernel for sub-groups of another size cannot run, and the others of its module can.
 #[test]
 fn kernels_for_other_sub_groups_are_left_out() {
-    use oclave_image::spirv::{Definitions, ExecutionMode, Rewriter};
+    use oclave_image::spirv::{Capability, Definitions, ExecutionMode, Rewriter};
     let module = fixture("present.O2.spv");
     for (size, there) in [(16, false), (32, true)] {
         let definitions = Definitions::new(&module);
         let mut new = Rewriter::new(&definitions);
+        new.capability(Capability::SubgroupDispatch);
         for instruction in module.instructions() {
             new.copy(&instruction);
             if instruction.is(Op::EntryPoint) {

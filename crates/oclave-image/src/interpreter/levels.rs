@@ -4,7 +4,7 @@
 //! for (base = 0; base < tasks of the group; base += block)
 //!     each work-item copies some tasks and their arguments to local memory; a barrier
 //!     for (at = 0; at < tasks of the block; at = min(at + teams, end of the level))
-//!         task = at + team, which has no work-items if it is beyond the end of the level
+//!         task = at + team, which is no kernel's if it is beyond the end of the level
 //!         switch (task.kernel)
 //!             case k: for (i = index in the team; i < items; i += width) kernel_k(arguments, built-ins of i)
 //!         a barrier, after which all work-items see what the tasks wrote
@@ -36,6 +36,8 @@ pub(super) const COPY_ALIGN: u32 = 16;
 /// ([`TaskCopy`]), where the level of the task ends, and the work-items that have enough behind them
 /// to run abreast.
 const HEAD_AT: u64 = (ARGUMENTS_AT + ARGUMENT_WORDS) * 8;
+/// The key ([`TaskCopy`]) of what is no task.
+const NO_KEY: u64 = u32::MAX as u64;
 /// Work-items that one runs abreast, of a kernel that is small enough.
 const ABREAST: u64 = 4;
 /// Bits of a record's first word that are the kernel's number; the others are the level.
@@ -118,13 +120,13 @@ impl Writer<'_, '_> {
         let next = self.body.add(next, team);
         let next = self.head(slots, next);
         round.give(&[next_ends, next[0], next[1], next[3]]);
-        // A team without a task has one of no work-items: that is faster than to ask first.
         let at = self.body.add(round.index, team);
-        self.body.uniform(key);
         let is_there = self.body.less(at, ends);
         self.body.uniform(is_there);
-        let [items, ahead] =
-            [items, ahead].map(|count| self.body.value(Op::Select, uint, &[is_there, count, zero]));
+        // What is behind the last copy is no task: no case may read pointers there.
+        let nothing = self.body.constant(NO_KEY);
+        let key = self.body.value(Op::Select, uint, &[is_there, key, nothing]);
+        self.body.uniform(key);
         let slot = self.slot(slots, at);
         self.body.set_bits(64);
         self.one(Task::Copy(TaskCopy { slot, key, items, ahead, is_there }), cases, structs);
