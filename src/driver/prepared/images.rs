@@ -4,19 +4,19 @@
 //! can address the USM, the copy uses it as host memory. Elsewhere the bytes go through host memory
 //! of their own.
 //!
-//! Where a caller waits for a small copy from or to its own memory, and nothing has to end before,
-//! the copy is one call that blocks. This saves an event and the calls that wait for it.
+//! A small copy from or to the caller's own memory is one call that blocks, if the caller waits and
+//! nothing has to end before. This saves an event and the calls that wait for it.
 
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use crate::driver::DeviceKind;
 use crate::driver::event::Event;
 use crate::driver::host::{HostBuffer, HostSink, HostSource};
 use crate::driver::image::Image;
 use crate::driver::queue::Queue;
-use crate::driver::sys::{CL_FALSE, CL_TRUE};
+use crate::driver::sys::{CL_FALSE, CL_TRUE, cl_bool, cl_command_queue, cl_event};
 use crate::driver::usm::{Kind, Span};
+use crate::driver::{Api, DeviceKind};
 use crate::error::{Error, ErrorKind, Result};
 
 use super::copy::same_size;
@@ -88,12 +88,7 @@ impl Queue {
         from.read(self, |source| {
             // SAFETY: the memory has as many bytes as the pixels; it lives until the event is
             // complete (`HostSource::read`).
-            self.with_pixels(&[to], after, || unsafe {
-                match blocks {
-                    true => self.write_at_once(source, to),
-                    false => self.write_pixels(source, to, after),
-                }
-            })
+            self.with_pixels(&[to], after, || unsafe { self.write_pixels(source, to, blocks, after) })
         })
     }
 
@@ -112,12 +107,7 @@ impl Queue {
         to.write(self, |target| {
             // SAFETY: the memory has as many bytes as the pixels; it lives, and nobody looks at it,
             // until the event is complete (`HostSink::write`).
-            self.with_pixels(&[from], after, || unsafe {
-                match blocks {
-                    true => self.read_at_once(from, target),
-                    false => self.read_pixels(from, target, after),
-                }
-            })
+            self.with_pixels(&[from], after, || unsafe { self.read_pixels(from, target, blocks, after) })
         })
     }
 
@@ -133,14 +123,15 @@ impl Queue {
             if self.host_reaches(&from)? {
                 // SAFETY: the span is memory that the host can address, of as many bytes as the
                 // pixels, and in use.
-                return self
-                    .using([from].into_iter(), || unsafe { self.write_pixels(from.address(), to, after) });
+                return self.using([from].into_iter(), || unsafe {
+                    self.write_pixels(from.address(), to, false, after)
+                });
             }
             let staging = staging(from.size_bytes())?;
             let read = self.read_later(from, &staging, after)?;
             // SAFETY: the memory has as many bytes as the pixels, and lives until the event is
             // complete (`HostSink::write`).
-            staging.write(self, |source| unsafe { self.write_pixels(source, to, &[&read]) })
+            staging.write(self, |source| unsafe { self.write_pixels(source, to, false, &[&read]) })
         })
     }
 
@@ -156,13 +147,15 @@ impl Queue {
             if self.host_reaches(&to)? {
                 // SAFETY: the span is memory that the host can address, of as many bytes as the
                 // pixels, and in use.
-                return self
-                    .using([to].into_iter(), || unsafe { self.read_pixels(from, to.address(), after) });
+                return self.using([to].into_iter(), || unsafe {
+                    self.read_pixels(from, to.address(), false, after)
+                });
             }
             let staging = staging(to.size_bytes())?;
             // SAFETY: the memory has as many bytes as the pixels, and lives until the event is
             // complete (`HostSink::write`).
-            let read = staging.write(self, |target| unsafe { self.read_pixels(from, target, after) })?;
+            let read =
+                staging.write(self, |target| unsafe { self.read_pixels(from, target, false, after) })?;
             let pointers = self.context().pointers()?;
             staging.write(self, |source| {
                 self.using([to].into_iter(), || {
@@ -229,28 +222,20 @@ impl Queue {
         !spins && size != 0 && size <= largest && self.is_free(after)
     }
 
-    /// # Safety
-    /// `from` has as many bytes as the pixels.
-    unsafe fn write_at_once(self: &Arc<Self>, from: *const c_void, to: &Pixels) -> Result<Event> {
-        let (origin, extent) = (to.origin.as_ptr(), to.extent.as_ptr());
-        // SAFETY: queue and image are alive, the box is within the image; the rest is the caller's
-        // promise.
-        self.submit_at_once(|api, queue| unsafe {
-            let (image, none) = (to.image.used(), std::ptr::null_mut());
-            api.clEnqueueWriteImage(queue, image, CL_TRUE, origin, extent, 0, 0, from, &[], none)
-        })
-    }
-
-    /// # Safety
-    /// `to` has room for the bytes of the pixels, and nobody looks at it.
-    unsafe fn read_at_once(self: &Arc<Self>, from: &Pixels, to: *mut c_void) -> Result<Event> {
-        let (origin, extent) = (from.origin.as_ptr(), from.extent.as_ptr());
-        // SAFETY: queue and image are alive, the box is within the image; the rest is the caller's
-        // promise.
-        self.submit_at_once(|api, queue| unsafe {
-            let (image, none) = (from.image.used(), std::ptr::null_mut());
-            api.clEnqueueReadImage(queue, image, CL_TRUE, origin, extent, 0, 0, to, &[], none)
-        })
+    /// Submits a copy that blocks if it [may](Self::copies_at_once), and has an event otherwise.
+    /// `enqueue` also gets whether the call blocks.
+    fn submit_copy(
+        self: &Arc<Self>,
+        blocks: bool,
+        after: &[&Event],
+        enqueue: impl FnOnce(&Api, cl_command_queue, cl_bool, &[cl_event], *mut cl_event) -> Result<()>,
+    ) -> Result<Event> {
+        match blocks {
+            true => self.submit_at_once(|api, queue| enqueue(api, queue, CL_TRUE, &[], std::ptr::null_mut())),
+            false => {
+                self.submit(after, true, |api, queue, wait, event| enqueue(api, queue, CL_FALSE, wait, event))
+            }
+        }
     }
 
     /// # Safety
@@ -259,13 +244,14 @@ impl Queue {
         self: &Arc<Self>,
         from: *const c_void,
         to: &Pixels,
+        blocks: bool,
         after: &[&Event],
     ) -> Result<Event> {
-        let (origin, extent) = (to.origin.as_ptr(), to.extent.as_ptr());
+        let (image, origin, extent) = (to.image.used(), to.origin.as_ptr(), to.extent.as_ptr());
         // SAFETY: queue, events and image are alive, the box is within the image; the rest is the
         // caller's promise.
-        self.submit(after, true, |api, queue, wait, event| unsafe {
-            api.clEnqueueWriteImage(queue, to.image.used(), CL_FALSE, origin, extent, 0, 0, from, wait, event)
+        self.submit_copy(blocks, after, |api, queue, blocking, wait, event| unsafe {
+            api.clEnqueueWriteImage(queue, image, blocking, origin, extent, 0, 0, from, wait, event)
         })
     }
 
@@ -276,13 +262,14 @@ impl Queue {
         self: &Arc<Self>,
         from: &Pixels,
         to: *mut c_void,
+        blocks: bool,
         after: &[&Event],
     ) -> Result<Event> {
-        let (origin, extent) = (from.origin.as_ptr(), from.extent.as_ptr());
+        let (image, origin, extent) = (from.image.used(), from.origin.as_ptr(), from.extent.as_ptr());
         // SAFETY: queue, events and image are alive, the box is within the image; the rest is the
         // caller's promise.
-        self.submit(after, true, |api, queue, wait, event| unsafe {
-            api.clEnqueueReadImage(queue, from.image.used(), CL_FALSE, origin, extent, 0, 0, to, wait, event)
+        self.submit_copy(blocks, after, |api, queue, blocking, wait, event| unsafe {
+            api.clEnqueueReadImage(queue, image, blocking, origin, extent, 0, 0, to, wait, event)
         })
     }
 

@@ -125,10 +125,8 @@ impl Requirements {
         };
         self.any(needed).map_err(|what| broken(instruction, what))?;
         if instruction.is(Op::ExecutionModeId) != letters.contains('i') {
-            return Err(broken(
-                instruction,
-                format!("mode {mode} takes ids, or none, only in the other form"),
-            ));
+            let of = if letters.contains('i') { "OpExecutionModeId" } else { "OpExecutionMode" };
+            return Err(broken(instruction, format!("mode {mode} is one of {of}")));
         }
         parameters(instruction, letters, operands)
             .map_err(|what| broken(instruction, format!("mode {mode} {what}")))

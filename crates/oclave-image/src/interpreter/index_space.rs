@@ -45,15 +45,6 @@ impl Writer<'_, '_> {
                 self.close(outer);
             }
             (InterpreterUnit::Groups, groups) => {
-                // Those that need groups are never run by several teams, of which some may have no
-                // task.
-                let there = match task {
-                    Task::Copy(copy) if !groups => Some((copy.is_there, self.body.new.fresh_id())),
-                    _ => None,
-                };
-                if let Some((is_there, none)) = there {
-                    self.body.branch_unless(is_there, none);
-                }
                 let outer = self.outer(space.groups, &mut position.group);
                 let row = self.count(space.groups[0]);
                 position.group[0] = row.index;
@@ -64,10 +55,6 @@ impl Writer<'_, '_> {
                 }
                 self.body.end_loop(&row);
                 self.close(outer);
-                if let Some((_, none)) = there {
-                    self.body.branch(none);
-                    self.body.label(none);
-                }
             }
         }
     }

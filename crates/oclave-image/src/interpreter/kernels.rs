@@ -44,12 +44,10 @@ pub(super) struct TaskCopy {
     pub(super) slot: u32,
     /// Twice the kernel's number, one more where the index space has several rows.
     pub(super) key: u32,
-    /// Work-items of the index space; none where there is no such task.
+    /// Work-items of the index space.
     pub(super) items: u32,
     /// Those of them that have enough behind them for several to run abreast.
     pub(super) ahead: u32,
-    /// Whether there is such a task.
-    pub(super) is_there: u32,
 }
 
 /// What a task of one kind runs.

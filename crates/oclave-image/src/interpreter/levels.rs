@@ -32,9 +32,10 @@ pub(super) const ARGUMENTS_AT: u64 = TaskRecord::WORDS as u64;
 pub(super) const ARGUMENT_WORDS: u64 = (LocalCopy::READ_BYTES / 8) as u64;
 /// What the arguments of a copy are aligned to, in bytes.
 pub(super) const COPY_ALIGN: u32 = 16;
-/// Behind the arguments, a vector of four numbers: the work-items of the index space, the key
-/// ([`TaskCopy`]), where the level of the task ends, and the work-items that have enough behind them
-/// to run abreast.
+/// Where the head of a copy is: a vector of four numbers behind the arguments.
+/// - `items` and `key` of [`TaskCopy`]
+/// - where the level of the task ends
+/// - `ahead` of [`TaskCopy`]
 const HEAD_AT: u64 = (ARGUMENTS_AT + ARGUMENT_WORDS) * 8;
 /// The key ([`TaskCopy`]) of what is no task.
 const NO_KEY: u64 = u32::MAX as u64;
@@ -103,7 +104,7 @@ impl Writer<'_, '_> {
         self.copy_block(&place, blocks.index, (number, lanes), (tasks, width));
         self.barrier();
 
-        // Places of copies are in bytes. What is needed next is loaded before it is. Beyond the
+        // Places of copies are in bytes. The next head is loaded before it is used. Beyond the
         // last copy there is memory, too, of which no task runs.
         let [team, teams, end] = [team, teams, tasks].map(|count| self.body.multiply(count, slot_bytes));
         let [_, _, ends, _] = self.head(slots, zero);
@@ -129,7 +130,7 @@ impl Writer<'_, '_> {
         self.body.uniform(key);
         let slot = self.slot(slots, at);
         self.body.set_bits(64);
-        self.one(Task::Copy(TaskCopy { slot, key, items, ahead, is_there }), cases, structs);
+        self.one(Task::Copy(TaskCopy { slot, key, items, ahead }), cases, structs);
         self.body.set_bits(32);
         self.barrier();
         self.body.end_loop(&round);

@@ -8,9 +8,11 @@
 //! kernel void __oclave_interpreter_seq(global ulong *tasks, ulong first, ulong count)                      // groups of 1
 //! kernel void __oclave_interpreter_wi(global ulong *tasks, ulong first, ulong count, local uchar *local)   // groups of any size
 //! ```
-//! For devices with [`wide_groups`](DeviceTarget::wide_groups), `wi` has two more parameters.
-//! `ulong width` is the work-items of a team, and divides those of the group. `ulong block` is how many tasks are copied at
-//! once. The local memory then begins with the copies, [`LocalCopy::BYTES`] for each task of a block.
+//! For devices with [`wide_groups`](DeviceTarget::wide_groups), `wi` has two more parameters:
+//! - `ulong width`: the work-items of a team; the size of the group is a multiple of it
+//! - `ulong block`: how many tasks are copied at once
+//!
+//! The local memory then begins with the copies, [`LocalCopy::BYTES`] for each task of a block.
 //!
 //! A launch of one group runs the tasks `first` to `first + count` in order, each sees what those
 //! before it wrote. Of several groups each takes every so-manieth task, and tasks must not depend
@@ -144,12 +146,9 @@ fn refuse_narrow_addresses(module: &Module) -> Result<()> {
 /// Drops debug information: it describes functions by parameters that they no longer have, and
 /// names built-ins.
 fn without_debug_information(module: &Module) -> Result<Module> {
-    let is_import = |instruction: &Instruction<'_>| {
-        let name = instruction.string(0).unwrap_or_default();
-        instruction.is(Op::ExtInstImport) && (name.contains("DebugInfo") || name.starts_with("NonSemantic."))
-    };
     let before = module.instructions().take_while(|i| !i.is(Op::Function));
-    let sets: BTreeSet<u32> = before.filter(is_import).filter_map(|i| i.result_id()).collect();
+    let sets: BTreeSet<u32> =
+        before.filter(Instruction::imports_description).filter_map(|i| i.result_id()).collect();
     let of_sets = module.instructions().filter(|i| i.is(Op::ExtInst));
     let gone: BTreeSet<u32> = of_sets
         .filter(|i| i.operand(0).is_some_and(|set| sets.contains(&set)))

@@ -159,6 +159,13 @@ struct Call {
     copies: Vec<(u32, u32, u32)>,
 }
 
+impl Call {
+    /// The id of the copy; the same id for what is outside of the function.
+    fn map(&self, id: u32) -> u32 {
+        self.ids.get(&id).copied().unwrap_or(id)
+    }
+}
+
 struct Inliner<'a, 'm> {
     new: Rewriter<'m>,
     bodies: &'a Bodies<'m>,
@@ -190,12 +197,7 @@ impl<'a, 'm> Inliner<'a, 'm> {
                         decorations.entry(*target).or_default().extend(of_group.iter().cloned());
                     }
                 }
-                (Some(Op::ExtInstImport), _) => {
-                    let name = instruction.string(0).unwrap_or_default();
-                    if name.contains("DebugInfo") || name.starts_with("NonSemantic.") {
-                        debug.extend(instruction.result_id());
-                    }
-                }
+                _ if instruction.imports_description() => debug.extend(instruction.result_id()),
                 _ => {}
             }
         }
@@ -337,7 +339,7 @@ impl<'a, 'm> Inliner<'a, 'm> {
         let body = self.bodies.get(&call.callee).map(Vec::as_slice).unwrap_or_default();
         for variable in body.iter().filter(|i| i.is(Op::Variable)) {
             if let (Some(ty), Some(id)) = (variable.result_type(), variable.result_id()) {
-                let id = call.ids.get(&id).copied().unwrap_or(id);
+                let id = call.map(id);
                 self.new.push(Op::Variable, &[ty, id, StorageClass::Function as u32]);
             }
         }
@@ -345,7 +347,7 @@ impl<'a, 'm> Inliner<'a, 'm> {
 
     /// The blocks of a call, and the beginning of the one where the caller goes on.
     fn blocks(&mut self, instruction: &Instruction<'m>, call: &Call) {
-        let map = |id: u32| call.ids.get(&id).copied().unwrap_or(id);
+        let map = |id: u32| call.map(id);
         let body = self.bodies.get(&call.callee).map(Vec::as_slice).unwrap_or_default();
         let (mut label, mut returned) = (0, Vec::new());
         for inner in body.iter().skip_while(|i| !i.is(Op::Label)) {
@@ -404,28 +406,26 @@ impl<'a, 'm> Inliner<'a, 'm> {
         for inner in body.iter().skip_while(|i| !i.is(Op::Label)) {
             match (inner.op(), inner.operands()) {
                 (Some(Op::Label), _) => {
-                    let label = inner.result_id().and_then(|id| first.ids.get(&id)).copied().unwrap_or(0);
+                    let label = inner.result_id().map_or(0, |id| first.map(id));
                     self.new.push(Op::Branch, &[label]);
                     self.new.push(Op::Label, &[label]);
                     calls.iter().for_each(|(_, call)| self.begin(body, call));
                 }
                 (Some(Op::Variable | Op::FunctionEnd | Op::Line | Op::NoLine | Op::Return), _) => {}
-                (Some(Op::ExtInst), &[set, ..]) if self.debug.contains(&set) => {}
+                (Some(Op::ExtInst), _) if self.is_debug(inner) => {}
                 (Some(Op::ReturnValue), &[value]) => {
                     for (instruction, call) in calls {
-                        let value = call.ids.get(&value).copied().unwrap_or(value);
                         if let (Some(ty), Some(result)) = (instruction.result_type(), instruction.result_id())
                         {
-                            self.new.push(Op::CopyObject, &[ty, result, value]);
+                            self.new.push(Op::CopyObject, &[ty, result, call.map(value)]);
                         }
                     }
                 }
                 _ => {
                     for (number, (_, call)) in calls.iter().enumerate() {
-                        self.new.copy_mapped(inner, |id| call.ids.get(&id).copied().unwrap_or(id));
-                        let result = inner.result_id().and_then(|id| call.ids.get(&id));
+                        self.new.copy_mapped(inner, |id| call.map(id));
                         if inner.is(Op::FunctionCall) && number > 0 {
-                            self.abreast.extend(result);
+                            self.abreast.extend(inner.result_id().map(|id| call.map(id)));
                         }
                     }
                 }
@@ -443,7 +443,7 @@ impl<'a, 'm> Inliner<'a, 'm> {
         for variable in body.iter().filter(|i| i.is(Op::Variable)) {
             let begins = variable.operand(1).filter(|_| variable.operands().len() > 1);
             if let (Some(value), Some(id)) = (begins, variable.result_id()) {
-                let id = call.ids.get(&id).copied().unwrap_or(id);
+                let id = call.map(id);
                 self.new.push(Op::Store, &[id, value]);
             }
         }
