@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The distribution's packages. Sourced by ci/setup.
+# The distribution's packages. Sourced by ci/setup and ci/fresh.
 
 as_root() {
     if [ "$(id -u)" -eq 0 ]; then

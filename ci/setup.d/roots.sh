@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Packages of other releases of Debian and Ubuntu, unpacked into a folder of their own ("root"). Sourced by ci/setup.
+# Packages of other releases of Debian and Ubuntu, unpacked into a folder of their own ("root"). Sourced by ci/setup and ci/fresh.
 #
 # This machine's own apt fetches and checks the packages (its mirror, proxies and keys) with a private state; dpkg-deb unpacks
 # them. No package script runs, so it needs no root rights and takes half a minute.
