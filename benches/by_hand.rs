@@ -1,9 +1,9 @@
 //! Launches, device globals and virtual calls against what is written by hand in OpenCL C, with the
 //! driver's own buffers, alternating in one process.
 //!
-//! Prints `name,device,n,ours_us,reference_us,ratio`. The driver compiles the reference from source,
-//! so this also runs where drivers take no SPIR-V. n is launches, bytes, rounds of a loop, or
-//! classes of objects.
+//! Prints `name,device,n,ours_us,reference_us,ratio`. Here n counts launches, bytes, rounds of a
+//! loop, or classes of objects. The driver compiles the reference from source. So this also runs
+//! where drivers take no SPIR-V.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![allow(unsafe_code, reason = "the reference calls OpenCL")]

@@ -70,7 +70,7 @@ fn prt_002_without_a_function_for_it_the_driver_prints() {
     assert_eq!(said.collect::<Vec<_>>(), ["4711", "4712"], "{text}");
 }
 
-/// Keeps what is logged of `printf`.
+/// Keeps the records of `printf`.
 struct Kept(Mutex<Vec<(Level, String)>>);
 
 impl Log for Kept {

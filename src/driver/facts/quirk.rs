@@ -198,10 +198,11 @@ pub(crate) struct Quirks {
     /// functions store such constants. So functions compute them (`integer_pointers` of
     /// `oclave_image`).
     pub(crate) integer_pointer_constants_fail: bool,
-    /// **Q28. Intel's CPU runtime 2026.2.** `clEnqueueWriteImage` that blocks is slower than one with
-    /// an event and `clWaitForEvents`, but for small images. RGBA images of 8 bits, in C: 3.3 and
-    /// 4.0 µs for 4 KiB, 4.9 and 4.5 µs for 16 KiB, 13 and 7 µs for 64 KiB, 150 and 19 µs for
-    /// 256 KiB. `clEnqueueReadImage` that blocks is faster in all these sizes, or as fast.
+    /// **Q28. Intel's CPU runtime 2026.2.** A `clEnqueueWriteImage` that blocks is slower than one
+    /// with an event and `clWaitForEvents`, but for small images. This was measured in C with RGBA
+    /// images of 8 bits. Of 4 KiB they took 3.3 and 4.0 µs. Of 16 KiB they took 4.9 and 4.5 µs, of
+    /// 64 KiB 13 and 7 µs, of 256 KiB 150 and 19 µs. A `clEnqueueReadImage` that blocks is faster or
+    /// as fast in all these sizes.
     pub(crate) slow_blocking_writes: bool,
 }
 

@@ -83,8 +83,8 @@ impl WideGroups {
         let width = match (load.groups, load.widest) {
             (0 | 1, 0 | 1) if load.is_straight => width.min(WIDEST_ABREAST),
             (0 | 1, 0 | 1) => width.min(WIDEST_ALONE),
-            // A team for each task of a level: layers of ten tasks of 1024 work-items took 111 µs
-            // with teams of 64, and 128 µs and 140 µs with 128 and 256.
+            // A team for each task of a level. Layers of ten tasks of 1024 work-items took 111 µs
+            // with teams of 64, 128 µs with 128 and 140 µs with 256.
             (0 | 1, widest) => width.min(MOST_ITEMS / widest.min(MOST_ITEMS).next_power_of_two()),
             _ => width.min(WIDEST_AMONG_GROUPS),
         };
