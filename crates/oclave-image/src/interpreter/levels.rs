@@ -37,8 +37,6 @@ pub(super) const COPY_ALIGN: u32 = 16;
 /// - where the level of the task ends
 /// - `ahead` of [`TaskCopy`]
 const HEAD_AT: u64 = (ARGUMENTS_AT + ARGUMENT_WORDS) * 8;
-/// The key ([`TaskCopy`]) of what is no task.
-const NO_KEY: u64 = u32::MAX as u64;
 /// Work-items that one runs abreast, of a kernel that is small enough.
 const ABREAST: u64 = 4;
 /// Bits of a record's first word that are the kernel's number; the others are the level.
@@ -125,13 +123,15 @@ impl Writer<'_, '_> {
         let is_there = self.body.less(at, ends);
         self.body.uniform(is_there);
         // What is behind the last copy is no task: no case may read pointers there.
-        let nothing = self.body.constant(NO_KEY);
-        let key = self.body.value(Op::Select, uint, &[is_there, key, nothing]);
+        let none = self.body.new.fresh_id();
+        self.body.branch_unless(is_there, none);
         self.body.uniform(key);
         let slot = self.slot(slots, at);
         self.body.set_bits(64);
         self.one(Task::Copy(TaskCopy { slot, key, items, ahead }), cases, structs);
         self.body.set_bits(32);
+        self.body.branch(none);
+        self.body.label(none);
         self.barrier();
         self.body.end_loop(&round);
         self.body.end_loop(&blocks);
