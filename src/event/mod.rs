@@ -146,6 +146,15 @@ impl Event {
         }
     }
 
+    /// Whether it is known to be complete, so that nothing must be asked.
+    pub(crate) fn is_behind(&self) -> bool {
+        match self.known() {
+            Ok(Known::Native(event)) => event.is_behind(),
+            Ok(Known::Done) => true,
+            _ => false,
+        }
+    }
+
     /// What is known of it.
     ///
     /// # Errors

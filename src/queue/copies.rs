@@ -2,13 +2,15 @@
 
 use bytemuck::Pod;
 
-use super::Queue;
+use super::{Queue, Rank};
 use crate::command::{self, Contents, CopyFrom, CopyTo, HostData, Place};
 use crate::driver::copy::same_size;
 use crate::driver::event as driver;
 use crate::driver::host::HostBytes;
+use crate::driver::images::Pixels;
 use crate::driver::loan::{lend, lend_mut};
-use crate::memory::{AsyncSource, FromElements, HostTarget, Readback, Region};
+use crate::driver::queue::Queue as DriverQueue;
+use crate::memory::{AsyncSource, FromElements, HostTarget, Readback, Region, buffer};
 use crate::{Command, Event, Result, UsmSlice, runtime};
 
 /// Copies, fills and hints.
@@ -50,6 +52,9 @@ impl Queue {
         if place.needs_command()? {
             self.refuse_recording("a copy that is waited for")?;
             let data = data.bytes();
+            if self.pixels_at_once(&place, |queue, pixels| queue.write_image_at_once(data, pixels))? {
+                return Ok(());
+            }
             if runtime::in_host_task() {
                 return self.submit(Command::write_place(HostBytes::owned(data.to_vec()), place))?.wait();
             }
@@ -162,6 +167,9 @@ impl Queue {
     /// it needs memory of its own.
     fn read_by_command(&self, from: Place, to: &mut [u8]) -> Result<()> {
         self.refuse_recording("data that is given to the host")?;
+        if self.pixels_at_once(&from, |queue, pixels| queue.read_image_at_once(pixels, to))? {
+            return Ok(());
+        }
         if runtime::in_host_task() {
             let target = HostTarget::<u8>::new(from.clone().copied_bytes(self)?)?;
             self.submit(Command::read_place(from, target.sink()))?.wait()?;
@@ -172,6 +180,26 @@ impl Queue {
             })?;
         }
         lend_mut(to, |sink| self.submit(Command::read_place(from, sink))?.wait())
+    }
+
+    /// Copies pixels of an image in the call, where nothing has to end before; says whether it did.
+    /// A command would keep what this need not: [`lend`] and events cost more than the copy of a few
+    /// pixels.
+    fn pixels_at_once(
+        &self,
+        place: &Place,
+        copy: impl FnOnce(&DriverQueue, &Pixels) -> Result<bool>,
+    ) -> Result<bool> {
+        let Place::Image(part) = place else { return Ok(false) };
+        if !self.order().lets_pass(Rank::Plain) || !self.dependencies().iter().all(Event::is_behind) {
+            return Ok(false);
+        }
+        let copied = buffer::at_once(part.requirement(), || copy(self.driver(), &part.pixels()));
+        let was_copied = copied.transpose()?.unwrap_or(false);
+        if was_copied {
+            self.driver().check_faults()?;
+        }
+        Ok(was_copied)
     }
 
     fn read_now(&self, from: &Region, to: &mut [u8]) -> Result<()> {

@@ -87,11 +87,6 @@ impl HostSource {
         }
     }
 
-    /// Whether a caller waits for the commands that read it.
-    pub(in crate::driver) fn is_lent(&self) -> bool {
-        matches!(self, Self::Lent(_))
-    }
-
     /// Enqueues commands that read it, with an event of their own; `enqueue` gets the address. The
     /// memory stays until they have ended, also those that were enqueued before an error.
     pub(in crate::driver) fn read(
@@ -296,11 +291,6 @@ impl HostSink {
         self.size_bytes
     }
 
-    /// Whether a caller waits for the commands that write it.
-    pub(in crate::driver) fn is_lent(&self) -> bool {
-        self.state.is_lent()
-    }
-
     /// Enqueues a command that writes all of it, with an event of its own; `enqueue` gets the
     /// address.
     pub(in crate::driver) fn write(
@@ -309,7 +299,7 @@ impl HostSink {
         mut enqueue: impl FnMut(*mut c_void) -> Result<Event>,
     ) -> Result<Event> {
         let submitted = self.state.write(queue, self.size_bytes, &mut enqueue);
-        if self.is_lent() {
+        if self.state.is_lent() {
             return submitted;
         }
         let until = submitted.as_ref().ok().cloned().or_else(|| queue.abandoned());

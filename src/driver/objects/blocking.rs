@@ -1,6 +1,5 @@
 //! Commands whose call blocks until they have ended.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::event::Event;
@@ -17,32 +16,28 @@ impl Queue {
         after: &[&Event],
         enqueue: impl FnOnce(&Api, cl_command_queue, &[cl_event]) -> Result<()>,
     ) -> Result<()> {
-        let core = &*self.core;
         let wait = WaitList::new(self, after)?;
-        let before = core.submitted.load(Ordering::Acquire);
-        enqueue(core.api, core.raw, wait.events()).inspect_err(|error| self.end_blocking(error))?;
-        core.ended_behind(before);
+        self.submit_at_once(|api, queue| enqueue(api, queue, wait.events()))?;
         self.check_faults()
     }
 
-    /// Whether a command that comes after these, and after all on the queue, could begin at once.
+    /// Whether all commands that were counted have ended, so that the next one could begin at once.
     /// Other threads may put more on the queue meanwhile. That delays the command and no more, as
     /// drivers never have what waits for the host.
-    pub(in crate::driver) fn is_free(&self, after: &[&Event]) -> bool {
-        let has_ended = |event: &&Event| std::ptr::eq(&**event.queue(), self) || event.is_behind();
-        self.core.is_idle() && after.iter().all(has_ended)
+    pub(in crate::driver) fn is_idle(&self) -> bool {
+        self.core.is_idle()
     }
 
-    /// As [`Queue::submit_blocking`], on a queue that [is free](Self::is_free), with the event of a
-    /// command that has ended. It hands over no text of kernels, so it can be called under locks.
+    /// As [`Queue::submit_blocking`], without a look at what kernels left
+    /// ([`Queue::check_faults`]). So it can be called under locks.
     pub(in crate::driver) fn submit_at_once(
-        self: &Arc<Self>,
+        &self,
         enqueue: impl FnOnce(&Api, cl_command_queue) -> Result<()>,
-    ) -> Result<Event> {
+    ) -> Result<()> {
         let core = &*self.core;
         let before = core.submitted.load(Ordering::Acquire);
-        enqueue(core.api, core.raw)?;
+        enqueue(core.api, core.raw).inspect_err(|error| self.end_blocking(error))?;
         core.ended_behind(before);
-        Ok(Event::new(Arc::clone(self), None, before, before))
+        Ok(())
     }
 }

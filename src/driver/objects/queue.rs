@@ -210,6 +210,11 @@ impl Queue {
         self.core.completed.load(Ordering::Acquire) >= count
     }
 
+    /// Whether nothing was counted after the command that is counted `count`.
+    pub(super) fn is_last(&self, count: u64) -> bool {
+        self.core.submitted.load(Ordering::Acquire) == count
+    }
+
     /// Notes that all commands counted up to `count` have ended.
     pub(in crate::driver) fn completed(&self, count: u64) {
         self.core.completed.fetch_max(count, Ordering::Release);
@@ -241,7 +246,7 @@ impl Queue {
 
     /// For whoever has waited: hands over what kernels of the device printed, and gives the error
     /// that they left.
-    pub(in crate::driver) fn check_faults(&self) -> Result<()> {
+    pub(crate) fn check_faults(&self) -> Result<()> {
         if self.properties.internal {
             return Ok(());
         }

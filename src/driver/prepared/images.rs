@@ -4,8 +4,8 @@
 //! can address the USM, the copy uses it as host memory. Elsewhere the bytes go through host memory
 //! of their own.
 //!
-//! A small copy from or to the caller's own memory is one call that blocks, if the caller waits and
-//! nothing has to end before. This saves an event and the calls that wait for it.
+//! Where the caller waits for a small copy from or to its own memory, and nothing has to end before,
+//! the copy is one call that blocks. This saves an event and the calls that wait for it.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::driver::event::Event;
 use crate::driver::host::{HostBuffer, HostSink, HostSource};
 use crate::driver::image::Image;
 use crate::driver::queue::Queue;
-use crate::driver::sys::{CL_FALSE, CL_TRUE, cl_bool, cl_command_queue, cl_event};
+use crate::driver::sys::{CL_FALSE, CL_TRUE, cl_command_queue};
 use crate::driver::usm::{Kind, Span};
 use crate::driver::{Api, DeviceKind};
 use crate::error::{Error, ErrorKind, Result};
@@ -83,12 +83,10 @@ impl Queue {
         after: &[&Event],
     ) -> Result<Event> {
         same_size(from.size_bytes(), to.size_bytes())?;
-        let largest = if self.context().quirks().slow_blocking_writes { MOST_SLOW } else { MOST }; // Q28
-        let blocks = from.is_lent() && self.copies_at_once(to, largest, after);
         from.read(self, |source| {
             // SAFETY: the memory has as many bytes as the pixels; it lives until the event is
             // complete (`HostSource::read`).
-            self.with_pixels(&[to], after, || unsafe { self.write_pixels(source, to, blocks, after) })
+            self.with_pixels(&[to], after, || unsafe { self.write_pixels(source, to, after) })
         })
     }
 
@@ -103,11 +101,10 @@ impl Queue {
         if to.size_bytes() == 0 {
             return self.with_pixels(&[from], after, || self.marker(after));
         }
-        let blocks = to.is_lent() && self.copies_at_once(from, MOST, after);
         to.write(self, |target| {
             // SAFETY: the memory has as many bytes as the pixels; it lives, and nobody looks at it,
             // until the event is complete (`HostSink::write`).
-            self.with_pixels(&[from], after, || unsafe { self.read_pixels(from, target, blocks, after) })
+            self.with_pixels(&[from], after, || unsafe { self.read_pixels(from, target, after) })
         })
     }
 
@@ -123,15 +120,14 @@ impl Queue {
             if self.host_reaches(&from)? {
                 // SAFETY: the span is memory that the host can address, of as many bytes as the
                 // pixels, and in use.
-                return self.using([from].into_iter(), || unsafe {
-                    self.write_pixels(from.address(), to, false, after)
-                });
+                return self
+                    .using([from].into_iter(), || unsafe { self.write_pixels(from.address(), to, after) });
             }
             let staging = staging(from.size_bytes())?;
             let read = self.read_later(from, &staging, after)?;
             // SAFETY: the memory has as many bytes as the pixels, and lives until the event is
             // complete (`HostSink::write`).
-            staging.write(self, |source| unsafe { self.write_pixels(source, to, false, &[&read]) })
+            staging.write(self, |source| unsafe { self.write_pixels(source, to, &[&read]) })
         })
     }
 
@@ -147,15 +143,13 @@ impl Queue {
             if self.host_reaches(&to)? {
                 // SAFETY: the span is memory that the host can address, of as many bytes as the
                 // pixels, and in use.
-                return self.using([to].into_iter(), || unsafe {
-                    self.read_pixels(from, to.address(), false, after)
-                });
+                return self
+                    .using([to].into_iter(), || unsafe { self.read_pixels(from, to.address(), after) });
             }
             let staging = staging(to.size_bytes())?;
             // SAFETY: the memory has as many bytes as the pixels, and lives until the event is
             // complete (`HostSink::write`).
-            let read =
-                staging.write(self, |target| unsafe { self.read_pixels(from, target, false, after) })?;
+            let read = staging.write(self, |target| unsafe { self.read_pixels(from, target, after) })?;
             let pointers = self.context().pointers()?;
             staging.write(self, |source| {
                 self.using([to].into_iter(), || {
@@ -214,28 +208,45 @@ impl Queue {
         })
     }
 
-    /// Whether a call that blocks copies pixels that somebody waits for. Others cannot use the image
-    /// meanwhile, so they are few, and nothing has to end before.
-    fn copies_at_once(&self, pixels: &Pixels, largest: usize, after: &[&Event]) -> bool {
-        let size = pixels.size_bytes();
-        let spins = self.context().quirks().spin_before_block.is_some(); // Q10
-        !spins && size != 0 && size <= largest && self.is_free(after)
+    /// Copies from host memory in the call, where that is faster; says whether it did. The queue
+    /// may have to be idle for that.
+    pub(crate) fn write_image_at_once(&self, from: &[u8], to: &Pixels) -> Result<bool> {
+        let largest = if self.context().quirks().slow_blocking_writes { MOST_SLOW } else { MOST }; // Q28
+        let (image, origin, extent) = (to.image.used(), to.origin.as_ptr(), to.extent.as_ptr());
+        // SAFETY: the image is alive, the box is within it and has as many bytes as `from`, which
+        // outlives the call.
+        self.copy_at_once((to, largest), from.len(), |api, queue| unsafe {
+            let (from, none) = (from.as_ptr().cast(), std::ptr::null_mut());
+            api.clEnqueueWriteImage(queue, image, CL_TRUE, origin, extent, 0, 0, from, &[], none)
+        })
     }
 
-    /// Submits a copy that blocks if it [may](Self::copies_at_once), and has an event otherwise.
-    /// `enqueue` also gets whether the call blocks.
-    fn submit_copy(
-        self: &Arc<Self>,
-        blocks: bool,
-        after: &[&Event],
-        enqueue: impl FnOnce(&Api, cl_command_queue, cl_bool, &[cl_event], *mut cl_event) -> Result<()>,
-    ) -> Result<Event> {
-        match blocks {
-            true => self.submit_at_once(|api, queue| enqueue(api, queue, CL_TRUE, &[], std::ptr::null_mut())),
-            false => {
-                self.submit(after, true, |api, queue, wait, event| enqueue(api, queue, CL_FALSE, wait, event))
-            }
+    /// Copies to host memory in the call, where that is faster; says whether it did.
+    pub(crate) fn read_image_at_once(&self, from: &Pixels, to: &mut [u8]) -> Result<bool> {
+        let (image, origin, extent) = (from.image.used(), from.origin.as_ptr(), from.extent.as_ptr());
+        // SAFETY: the image is alive, the box is within it and has as many bytes as `to`, which
+        // outlives the call.
+        self.copy_at_once((from, MOST), to.len(), |api, queue| unsafe {
+            let (to, none) = (to.as_mut_ptr().cast(), std::ptr::null_mut());
+            api.clEnqueueReadImage(queue, image, CL_TRUE, origin, extent, 0, 0, to, &[], none)
+        })
+    }
+
+    /// Enqueues a copy that blocks, if nothing has to end before. Others cannot use the image
+    /// meanwhile, so it copies `largest` bytes at most. What cannot be copied is left to
+    /// [`Queue::write_image`] and [`Queue::read_image`], which say why.
+    fn copy_at_once(
+        &self,
+        (pixels, largest): (&Pixels, usize),
+        host_bytes: usize,
+        enqueue: impl FnOnce(&Api, cl_command_queue) -> Result<()>,
+    ) -> Result<bool> {
+        let spins = self.context().quirks().spin_before_block.is_some(); // Q10
+        let fits = (1..=largest).contains(&host_bytes) && pixels.size_bytes() == host_bytes;
+        if spins || !fits || !self.is_idle() || !Arc::ptr_eq(pixels.image.context(), self.context()) {
+            return Ok(false);
         }
+        self.using(std::iter::empty(), || self.submit_at_once(enqueue)).map(|()| true)
     }
 
     /// # Safety
@@ -244,14 +255,13 @@ impl Queue {
         self: &Arc<Self>,
         from: *const c_void,
         to: &Pixels,
-        blocks: bool,
         after: &[&Event],
     ) -> Result<Event> {
         let (image, origin, extent) = (to.image.used(), to.origin.as_ptr(), to.extent.as_ptr());
         // SAFETY: queue, events and image are alive, the box is within the image; the rest is the
         // caller's promise.
-        self.submit_copy(blocks, after, |api, queue, blocking, wait, event| unsafe {
-            api.clEnqueueWriteImage(queue, image, blocking, origin, extent, 0, 0, from, wait, event)
+        self.submit(after, true, |api, queue, wait, event| unsafe {
+            api.clEnqueueWriteImage(queue, image, CL_FALSE, origin, extent, 0, 0, from, wait, event)
         })
     }
 
@@ -262,14 +272,13 @@ impl Queue {
         self: &Arc<Self>,
         from: &Pixels,
         to: *mut c_void,
-        blocks: bool,
         after: &[&Event],
     ) -> Result<Event> {
         let (image, origin, extent) = (from.image.used(), from.origin.as_ptr(), from.extent.as_ptr());
         // SAFETY: queue, events and image are alive, the box is within the image; the rest is the
         // caller's promise.
-        self.submit_copy(blocks, after, |api, queue, blocking, wait, event| unsafe {
-            api.clEnqueueReadImage(queue, image, blocking, origin, extent, 0, 0, to, wait, event)
+        self.submit(after, true, |api, queue, wait, event| unsafe {
+            api.clEnqueueReadImage(queue, image, CL_FALSE, origin, extent, 0, 0, to, wait, event)
         })
     }
 

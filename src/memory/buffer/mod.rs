@@ -37,7 +37,7 @@ pub(crate) use hazards::{Dependency, Tracker};
 pub use host_accessor::{HostReader, HostWriter};
 pub(crate) use joined::joined;
 pub(crate) use object::Object;
-pub(crate) use order::ordered;
+pub(crate) use order::{at_once, ordered};
 pub(crate) use requirement::{AccessMode, Requirement};
 pub use task_access::TaskAccess;
 pub use write_back::WriteBack;

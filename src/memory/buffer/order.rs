@@ -39,7 +39,15 @@ pub(crate) fn ordered(
     }
 }
 
-/// The same with the buffers of the parts, each once.
+/// Calls with what uses a part of an image and ends in the call, while no other command can use the
+/// image. Not where commands that come before have not ended, as far as their events know.
+pub(crate) fn at_once<R>(part: &Requirement, run: impl FnOnce() -> R) -> Option<R> {
+    let state = part.object().lock();
+    let may = state.tracker.dependencies(part.area(), part.writes()).all(Event::is_behind);
+    may.then(run)
+}
+
+/// As [`ordered`], with the buffers of the parts, each once.
 fn among(
     queue: &Queue,
     parts: &[Arc<Requirement>],

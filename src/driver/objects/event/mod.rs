@@ -200,7 +200,15 @@ impl Event {
         // `None` while one of them has not, or the driver does not say.
         let both = |all: Result<()>, event: &RawEvent| Some(all.and(event.outcome().ok()??));
         let ended = || events.iter().try_fold(Ok(()), both);
-        let sleep = || events.iter().map(RawEvent::wait).fold(Ok(()), Result::and);
+        let sleep = || {
+            if queue.context().quirks().slow_event_waits && joined.is_empty() && queue.is_last(*count) {
+                queue.core.finish()?; // Q29
+                if let Some(outcome) = ended() {
+                    return outcome;
+                }
+            }
+            events.iter().map(RawEvent::wait).fold(Ok(()), Result::and)
+        };
         if let Err(error) = spin::wait(limit, ended, sleep) {
             return queue.check_faults_after(Err(error));
         }
