@@ -121,6 +121,49 @@ fn functions_of_values_that_depend_on_the_path() {
     assert_eq!(queue.read(&out).unwrap(), expected, "in a graph");
 }
 
+/// As above, in some work-items only. No work-items are left to vectorise then (Q26).
+#[test]
+fn functions_of_values_that_depend_on_the_path_in_some_work_items() {
+    let Some(queue) = queue() else { return };
+    let (a, b, n) = (150_usize, 77_u32, 200_usize);
+    let words: Vec<u32> = (0..=n as u32).map(|i| i.wrapping_mul(2_654_435_761) >> (i % 24)).collect();
+    let input = upload(&queue, &words);
+    let out = upload(&queue, &[0_u32; 2]);
+    let sum = |from: usize| {
+        let values = (0..n).map(|i| if i < a { words[from + i] } else { b });
+        values.fold(0_u32, |sum, r| sum.wrapping_add(r.rotate_left(9)))
+    };
+    let (a, n) = (a as u32, n as u32);
+    let range = || NdRange::new([8, 1], [4, 1]);
+    let calls: [(&str, Command, [u32; 2]); 4] = [
+        (
+            "the first of each group",
+            Command::parallel_for(range(), kernel::joined_in_some(&out, &input, a, b, n)),
+            [sum(0), sum(0)],
+        ),
+        (
+            "below a bound",
+            Command::parallel_for(range(), kernel::joined_below(&out, &input, a, b, n)),
+            [sum(0), 0],
+        ),
+        (
+            "the first of two dimensions",
+            Command::parallel_for(range(), kernel::joined_in_corner(&out, &input, a, b, n)),
+            [sum(0), 0],
+        ),
+        (
+            "the second of each group",
+            Command::parallel_for(range(), kernel::joined_in_second(&out, &input, a, b, n)),
+            [0, sum(1)],
+        ),
+    ];
+    for (what, command, expected) in calls {
+        queue.fill(&out, 0).unwrap();
+        queue.submit(command).unwrap();
+        assert_eq!(queue.read(&out).unwrap(), expected, "{what}");
+    }
+}
+
 /// Intel's vectoriser is wrong here, unless the pass for quirk Q26 helps.
 #[test]
 fn loops_inside_loops_in_groups_of_every_size() {

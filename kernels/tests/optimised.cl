@@ -99,6 +99,57 @@ kernel void joined(global uint *out, global const uint *in, global const float *
     out[5] = least;
 }
 
+/// The same kind of loop, in some work-items only: the first of each group, those below a bound, the
+/// first in two dimensions, and one whose number the compiler knows.
+kernel void joined_in_some(global uint *out, global const uint *in, uint a, uint b, uint n)
+{
+    if (get_local_id(0) == 0) {
+        uint sum = 0;
+        for (uint i = 0; i < n; i++) {
+            uint r = i < a ? in[i] : b;
+            sum += rotate(r, 9u);
+        }
+        out[get_group_id(0)] = sum;
+    }
+}
+
+kernel void joined_below(global uint *out, global const uint *in, uint a, uint b, uint n)
+{
+    if (get_global_id(0) < b) {
+        uint sum = 0;
+        for (uint i = 0; i < n; i++) {
+            uint r = i < a ? in[i] : b;
+            sum += rotate(r, 9u);
+        }
+        *out = sum;
+    }
+}
+
+kernel void joined_in_corner(global uint *out, global const uint *in, uint a, uint b, uint n)
+{
+    if (get_global_id(0) != 0 || get_global_id(1) != 0)
+        return;
+    uint sum = 0;
+    for (uint i = 0; i < n; i++) {
+        uint r = i < a ? in[i] : b;
+        sum += rotate(r, 9u);
+    }
+    *out = sum;
+}
+
+kernel void joined_in_second(global uint *out, global const uint *in, uint a, uint b, uint n)
+{
+    uint id = get_local_id(0);
+    if (id == 1) {
+        uint sum = 0;
+        for (uint i = 0; i < n; i++) {
+            uint r = i < a ? in[i + id] : b;
+            sum += rotate(r, 9u);
+        }
+        out[id] = sum;
+    }
+}
+
 // A loop inside a loop, by whose counter it decides: right for every size of work-groups.
 kernel void rounds(global uint *out, int a, int b)
 {

@@ -733,3 +733,27 @@ fn kernels_that_follow_pointers_are_found() {
     let found = oclave_image::passes::kernels_that_follow_pointers(&module);
     assert_eq!(found.iter().map(String::as_str).collect::<Vec<_>>(), ["calls", "loads"]);
 }
+
+/// Loops that crash Intel's compiler get a volatile access in kernels whose work-items it does not
+/// vectorise. The others keep their speed.
+#[test]
+fn loops_that_would_crash_are_not_vectorised() {
+    for level in ["O0", "O2"] {
+        let path = format!("{}/tests/fixtures/item_loops.{level}.spv", env!("CARGO_MANIFEST_DIR"));
+        let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+        let target = DeviceTarget { vectorised_loops_crash: true, ..rich() };
+        let legal = Module::from_words(legalize(&image(&module), &target).unwrap()).unwrap();
+        check::check(&legal).unwrap();
+        let names: Vec<(u32, String)> = legal.names().collect();
+        let (mut function, mut scalar) = (0, BTreeSet::new());
+        for instruction in legal.instructions() {
+            if instruction.is(Op::Function) {
+                function = instruction.result_id().unwrap();
+            }
+            if instruction.is(Op::Load) && instruction.operand(1).is_some_and(|access| access & 1 != 0) {
+                scalar.extend(names.iter().find(|(id, _)| *id == function).map(|(_, name)| name.as_str()));
+            }
+        }
+        assert_eq!(scalar, BTreeSet::from(["in_corner", "in_first", "in_second", "in_some"]), "{level}");
+    }
+}

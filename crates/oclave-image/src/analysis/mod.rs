@@ -8,3 +8,4 @@ pub(crate) mod initializer;
 pub(crate) mod references;
 pub(crate) mod uniformity;
 pub(crate) mod value_types;
+pub(crate) mod work_items;

@@ -5,9 +5,11 @@
 //! ? p[i] : b, 9)`). A call under a condition that the loop does not change (`v = (b == a ?
 //! rotate(b, i) : v) + 1`) does it, too. A volatile access keeps a loop from being vectorised, so each block with such a call gets one.
 //!
-//! Kernels whose work-items are vectorised do not crash, and would lose that. So this is for code
-//! that a kernel reaches which does not ask for its work-item. Those of interpreter modules are among
-//! them, which run work-items in loops.
+//! Kernels whose work-items are vectorised do not crash, and small loops took up to three times as
+//! long with such an access. So this is for code of kernels that do nothing with the number of a
+//! work-item but to compare it (`if (get_local_id(0) == 0) for …`): the compiler makes such
+//! comparisons the bounds of the group, and no work-items are left to vectorise. Kernels of
+//! interpreter modules that run work-items in loops are among them.
 //!
 //! Its vectoriser of work-items is wrong in loops that have loops inside. Work-items that do not fill
 //! a vector get wrong values: `for (i < b) { v = id + i; for (j < a) if (i & 1) v = 9 + j; }` takes
@@ -18,7 +20,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::Result;
 use crate::analysis::control_flow::{Flow, Loop};
-use crate::spirv::{BuiltIn, Decoration, Definitions, Instruction, Module, Op, Rewriter, StorageClass};
+use crate::analysis::references::kernel_entry;
+use crate::analysis::work_items::WorkItems;
+use crate::spirv::{Decoration, Definitions, Instruction, Module, Op, Rewriter, StorageClass};
 
 /// Operand of memory accesses (`MemoryAccess::VOLATILE`).
 const VOLATILE: u32 = 1;
@@ -28,24 +32,18 @@ const VOLATILE: u32 = 1;
 /// # Errors
 /// As [`Rewriter::finish`].
 pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
-    let facts = Facts::new(module);
-    let reached = facts.reached_without_items(module);
-    let blocks = |flow: &Flow<'_>| {
-        let mut blocks = outer_loops(flow);
-        if reached.contains(&flow.function) {
-            blocks.extend(facts.blocks(flow));
+    let definitions = Definitions::new(module);
+    let flows = Flow::of_functions(module);
+    let mut found = crashing(&definitions, &flows);
+    for flow in &flows {
+        let outer = outer_loops(flow);
+        if !outer.is_empty() {
+            found.entry(flow.function).or_default().extend(outer);
         }
-        blocks
-    };
-    let found: HashMap<u32, BTreeSet<u32>> = Flow::of_functions(module)
-        .iter()
-        .map(|flow| (flow.function, blocks(flow)))
-        .filter(|(_, blocks)| !blocks.is_empty())
-        .collect();
+    }
     if found.is_empty() {
         return Ok(None);
     }
-    let definitions = Definitions::new(module);
     let mut new = Rewriter::new(&definitions);
     let word = new.int_type(32);
     let (mut blocks, mut variable, mut waits) = (None, None, false);
@@ -90,17 +88,40 @@ fn outer_loops(flow: &Flow<'_>) -> BTreeSet<u32> {
     flow.loops.iter().filter(is_outer).filter_map(label).collect()
 }
 
+/// Functions, and their blocks in loops that crash, as far as kernels come there whose work-items
+/// are not vectorised.
+fn crashing(definitions: &Definitions<'_>, flows: &[Flow<'_>]) -> HashMap<u32, BTreeSet<u32>> {
+    let facts = Facts::new(definitions);
+    let mut found: HashMap<u32, BTreeSet<u32>> =
+        flows.iter().map(|flow| (flow.function, facts.blocks(flow))).collect();
+    found.retain(|_, blocks| !blocks.is_empty());
+    if found.is_empty() {
+        return found;
+    }
+    let items = WorkItems::new(definitions, flows);
+    let mut scalar = BTreeSet::new();
+    for entry in definitions.module().instructions().filter_map(|i| kernel_entry(&i)) {
+        let reached = items.reached(entry.function);
+        if reached.iter().any(|function| found.contains_key(function)) && !items.are_used(&reached) {
+            scalar.extend(reached);
+        }
+    }
+    found.retain(|function, _| scalar.contains(function));
+    found
+}
+
 /// What a module defines and calls.
-struct Facts<'m> {
+struct Facts<'a, 'm> {
     /// Values of functions → the blocks that define them.
     defined_in: HashMap<u32, u32>,
     /// Blocks → the arguments of the built-in functions that they call.
     calls: HashMap<u32, Vec<u32>>,
-    definitions: Definitions<'m>,
+    definitions: &'a Definitions<'m>,
 }
 
-impl<'m> Facts<'m> {
-    fn new(module: &'m Module) -> Self {
+impl<'a, 'm> Facts<'a, 'm> {
+    fn new(definitions: &'a Definitions<'m>) -> Self {
+        let module = definitions.module();
         let conversions = functions_that_convert(module);
         let (mut defined_in, mut calls, mut label) = (HashMap::new(), HashMap::new(), 0);
         for instruction in module.instructions() {
@@ -121,36 +142,7 @@ impl<'m> Facts<'m> {
                 }
             }
         }
-        Self { defined_in, calls, definitions: Definitions::new(module) }
-    }
-
-    /// Functions that are reached from a kernel that does not ask for its work-item.
-    fn reached_without_items(&self, module: &Module) -> HashSet<u32> {
-        let items = built_ins_of_items(module);
-        let (mut calls, mut asks, mut function) = (HashMap::<u32, Vec<u32>>::new(), HashSet::new(), 0);
-        for instruction in module.instructions() {
-            match instruction.op() {
-                Some(Op::Function) => function = instruction.result_id().unwrap_or(0),
-                Some(Op::FunctionCall) => calls.entry(function).or_default().extend(instruction.operand(0)),
-                Some(Op::Load) if instruction.operand(0).is_some_and(|from| items.contains(&from)) => {
-                    asks.insert(function);
-                }
-                _ => {}
-            }
-        }
-        let mut all = HashSet::new();
-        for entry in module.instructions().filter(|i| i.is(Op::EntryPoint)).filter_map(|i| i.operand(1)) {
-            let (mut reached, mut open) = (HashSet::new(), vec![entry]);
-            while let Some(function) = open.pop() {
-                if reached.insert(function) {
-                    open.extend(calls.get(&function).into_iter().flatten());
-                }
-            }
-            if reached.is_disjoint(&asks) {
-                all.extend(reached);
-            }
-        }
-        all
+        Self { defined_in, calls, definitions }
     }
 
     /// The blocks of a function in loops that crash.
@@ -211,21 +203,4 @@ fn functions_that_convert(module: &Module) -> HashSet<u32> {
         i.is(Op::Decorate) && i.operand(1).is_some_and(|decoration| decorations.contains(&decoration))
     };
     annotations.filter(is_function).filter_map(|i| i.operand(0)).collect()
-}
-
-/// The variables that tell a work-item which one it is.
-fn built_ins_of_items(module: &Module) -> HashSet<u32> {
-    let items = [
-        BuiltIn::GlobalInvocationId as u32,
-        BuiltIn::LocalInvocationId as u32,
-        BuiltIn::GlobalLinearId as u32,
-        BuiltIn::LocalInvocationIndex as u32,
-    ];
-    let annotations = module.instructions().take_while(|i| !i.is(Op::Function));
-    let is_item = |i: &Instruction<'_>| {
-        i.is(Op::Decorate)
-            && i.operand(1) == Some(Decoration::BuiltIn as u32)
-            && i.operand(2).is_some_and(|built_in| items.contains(&built_in))
-    };
-    annotations.filter(is_item).filter_map(|i| i.operand(0)).collect()
 }
