@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use oclave::vector::Float4;
 use oclave::{
-    Command, Context, ContextBuilder, Graph, KernelSource, Printed, ProgramCache, Queue, ReplayStrategy,
+    Command, Context, ContextBuilder, Graph, KernelBundle, KernelSource, Printed, ProgramCache, Queue,
+    ReplayStrategy,
 };
 
 mod kernels {
@@ -285,20 +286,58 @@ fn threads_print_each_line_once() {
     }
 }
 
+/// A kernel that prints, with debug information.
+fn tell(context: &Context) -> KernelBundle {
+    let text = "kernel void tell(void)\n{\n    printf(\"here\\n\");\n}\n";
+    common::load::source(context, &KernelSource::new("tell.cl", text).compiler_args(["-g"])).unwrap()
+}
+
 #[test]
 fn debug_information_gives_file_and_line() {
     if !common::load::has_compiler() {
         return;
     }
     let Some((context, queue, lines)) = setting() else { return };
-    let text = "kernel void tell(void)\n{\n    printf(\"here\\n\");\n}\n";
-    let source = KernelSource::new("tell.cl", text).compiler_args(["-g"]);
-    let bundle = common::load::source(&context, &source).unwrap();
-    queue.single_task(bundle.kernel("tell").unwrap().call()).unwrap().wait().unwrap();
+    queue.single_task(tell(&context).kernel("tell").unwrap().call()).unwrap().wait().unwrap();
     let all = lines.take();
     let (file, line) = all[0].source().unwrap();
     assert!(file.ends_with("tell.cl"), "{file}");
     assert_eq!((line, all[0].kernel(), all[0].text()), (3, Some("tell"), "here\n"));
+}
+
+/// Keeps the records of `printf`.
+struct Log(Mutex<Vec<String>>);
+
+impl log::Log for Log {
+    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
+        metadata.target() == "oclave::printf"
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        if self.enabled(record.metadata()) {
+            self.0.lock().unwrap().push(format!("{} {}", record.level(), record.args()));
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+#[test]
+fn the_log_names_kernel_file_and_line() {
+    static LOG: Log = Log(Mutex::new(Vec::new()));
+    if !common::load::has_compiler() {
+        return;
+    }
+    let Some(builder) = builder() else { return };
+    log::set_logger(&LOG).unwrap();
+    log::set_max_level(log::LevelFilter::Info);
+    let context = builder.printf_to_log().build().unwrap();
+    let queue = Queue::new(&context).unwrap();
+    queue.single_task(tell(&context).kernel("tell").unwrap().call()).unwrap().wait().unwrap();
+    log::set_max_level(log::LevelFilter::Off);
+    let records = LOG.0.lock().unwrap();
+    let [record] = records.as_slice() else { panic!("{records:?}") };
+    assert!(record.starts_with("INFO kernel `tell`, ") && record.ends_with("tell.cl:3: here"), "{record}");
 }
 
 /// A binary of a cache, and one that was made without a sink, print where they should.

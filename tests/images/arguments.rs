@@ -1,10 +1,14 @@
 //! Kernels with images of depths, and with more images than a device takes.
 
-use oclave::images::{Channel, D2ArrayDepth, D2Depth, Depth, ImageDimension, Rgba, Unorm8, Unorm16};
+use oclave::images::{
+    Any, Channel, ChannelOrder, D2, D2ArrayDepth, D2Depth, Depth, ImageDimension, ImageKind, Rgba, Unorm8,
+    Unorm16,
+};
+use oclave::vector::Float4;
 use oclave::{ErrorKind, Image, KernelSource, Queue, Sampler};
 
 use super::common::load;
-use super::kernels::images_depth as kernels;
+use super::kernels::{images, images_depth as kernels};
 use super::queue;
 
 /// An image of depths, if the device has some. A device that has none must say so.
@@ -49,6 +53,40 @@ fn kernels_write_and_read_depths() {
     }
 }
 
+#[test]
+fn formats_that_kernels_cannot_use_like_that_are_refused_at_the_launch() {
+    let Some(queue) = queue() else { return };
+    let context = queue.context();
+    let out = context.alloc_device::<[f32; 4]>(4).unwrap();
+    let formats = context.image_formats(ImageKind::D2).unwrap();
+    // Otherwise the kernel is refused whatever the format is.
+    let both = formats.iter().any(|support| support.read_write);
+    let mut refusals = [0_u32; 3];
+    for support in formats {
+        let format = support.format;
+        if format.order == ChannelOrder::Depth {
+            continue;
+        }
+        let image: Image<Any, D2> = context.alloc_image_of(format, [2, 2]).unwrap();
+        let uses = [
+            (support.read, "reads", images::read_2d(&image, out.cast().unwrap())),
+            (support.write, "writes", images::write_2d(&image, 0.5)),
+            (support.read_write || !both, "reads and writes", images::add_to(&image, Float4::from([1.0; 4]))),
+        ];
+        for ((can, what, call), refusals) in uses.into_iter().zip(&mut refusals) {
+            if can {
+                continue;
+            }
+            let error = queue.parallel_for([2, 2], call).unwrap_err();
+            let why =
+                format!("{what} the image, and the device has no images of the format {format} for that");
+            assert!(error.to_string().contains(&why), "{error}");
+            *refusals += 1;
+        }
+    }
+    println!("refused to read, write, and both: {refusals:?} formats");
+}
+
 /// A kernel with so many arguments of a type.
 fn source(ty: &str, count: u32) -> KernelSource {
     let parameters: Vec<String> = (0..count).map(|index| format!("{ty} a{index}")).collect();
@@ -61,7 +99,7 @@ fn a_kernel_with_more_images_or_samplers_than_the_device_takes_is_refused() {
     let context = queue.context();
     let limits = context.device().capabilities().images.unwrap();
     println!("{limits:?}");
-    let image: Image<Rgba<Unorm8>, oclave::images::D2> = context.alloc_image([1, 1]).unwrap();
+    let image: Image<Rgba<Unorm8>, D2> = context.alloc_image([1, 1]).unwrap();
     let sampler = Sampler::builder(context).build().unwrap();
     for (ty, limit, words) in [
         ("read_only image2d_t", limits.read_arguments, "images to read"),

@@ -1,6 +1,8 @@
 //! The kernels that `docs/guide` shows are those of `kernels/guide`, which its programs run.
 #![allow(clippy::expect_used)]
 
+mod migration;
+
 use std::fs;
 use std::path::Path;
 
