@@ -47,7 +47,7 @@ impl<'t> Call<'t> {
 
 /// Whether a line calls an intrinsic function that [`lower`] replaces.
 pub(super) fn is_unknown(line: &str) -> bool {
-    line.contains("@llvm.") && Call::parse(line).is_some_and(|call| kind(call.name).is_some())
+    line.contains("@llvm.") && Call::parse(line).is_some_and(|call| kind(&call).is_some())
 }
 
 /// What an intrinsic function computes.
@@ -61,12 +61,18 @@ enum Kind {
     SignedSum,
     /// The bits in the opposite order.
     Reversal,
+    /// The smaller or larger of two truth values, which the translator would compare as integers.
+    Truth { op: &'static str },
     /// `{ result, whether it is too large or too small }` of `add` or `sub`.
     Overflow { op: &'static str, signed: bool },
 }
 
-fn kind(name: &str) -> Option<Kind> {
-    Some(match name {
+fn kind(call: &Call<'_>) -> Option<Kind> {
+    let is_truth = call.ty.bits() == Some(1);
+    Some(match call.name {
+        // A true value is 1 without a sign, and -1 with one.
+        "umin" | "smax" if is_truth => Kind::Truth { op: "and" },
+        "umax" | "smin" if is_truth => Kind::Truth { op: "or" },
         "uadd.sat" => Kind::UnsignedSum,
         "sadd.sat" => Kind::SignedSum,
         "ssub.sat" => Kind::SignedDifference,
@@ -92,12 +98,15 @@ pub(super) fn lower(function: &mut Function) {
 
 fn replacement(function: &mut Function, line: &str) -> Option<Vec<String>> {
     let call = Call::parse(line)?;
-    let kind = kind(call.name)?;
+    let kind = kind(&call)?;
     let (result, _) = definition(line);
     if kind == Kind::Reversal {
         return reversal(function, &call, result);
     }
     let &[(ty, a), (_, b)] = call.arguments.as_slice() else { return None };
+    if let Kind::Truth { op } = kind {
+        return Some(vec![format!("  {result} = {op} {ty} {a}, {b}")]);
+    }
     let bits = ty.bits()?;
     let bool = ty.with_bits(1);
     let mut lines = Vec::new();
@@ -108,7 +117,7 @@ fn replacement(function: &mut Function, line: &str) -> Option<Vec<String>> {
     };
     let op = match kind {
         Kind::UnsignedSum | Kind::SignedSum => "add",
-        Kind::SignedDifference | Kind::Reversal => "sub",
+        Kind::SignedDifference | Kind::Reversal | Kind::Truth { .. } => "sub",
         Kind::Overflow { op, .. } => op,
     };
     let sum = emit(function, format!("{op} {ty} {a}, {b}"));
@@ -132,7 +141,7 @@ fn replacement(function: &mut Function, line: &str) -> Option<Vec<String>> {
             format!("insertvalue {} {pair}, {bool} {overflow}, 1", call.ty)
         }
         Kind::UnsignedSum => format!("select {bool} {overflow}, {ty} {}, {ty} {sum}", ty.splat(-1)),
-        Kind::SignedSum | Kind::SignedDifference | Kind::Reversal => {
+        Kind::SignedSum | Kind::SignedDifference | Kind::Reversal | Kind::Truth { .. } => {
             // The largest number where the result seems negative, the smallest where it seems
             // positive.
             let sign = emit(function, format!("ashr {ty} {sum}, {}", ty.splat(bits - 1)));

@@ -21,6 +21,24 @@ fn a_frozen_value_is_its_operand_without_flags() {
 }
 
 #[test]
+fn the_smaller_of_truth_values_is_a_conjunction() {
+    let new = edited(
+        "  %3 = icmp eq i32 %0, 1\n  %4 = icmp eq i32 %1, 2\n  %5 = call i1 @llvm.umin.i1(i1 %3, i1 %4)\n  %6 = tail call i1 @llvm.smin.i1(i1 %3, i1 %5)\n  %7 = call <4 x i1> @llvm.smax.v4i1(<4 x i1> undef, <4 x i1> undef)\n  %8 = call i32 @llvm.umin.i32(i32 %0, i32 %1)",
+    );
+    assert_eq!(
+        new,
+        [
+            "%oclave.3 = icmp eq i32 %oclave.0, 1",
+            "%oclave.4 = icmp eq i32 %oclave.1, 2",
+            "%oclave.5 = and i1 %oclave.3, %oclave.4",
+            "%oclave.6 = or i1 %oclave.3, %oclave.5",
+            "%oclave.7 = and <4 x i1> undef, undef",
+            "%oclave.8 = call i32 @llvm.umin.i32(i32 %oclave.0, i32 %oclave.1)",
+        ]
+    );
+}
+
+#[test]
 fn what_a_frozen_value_comes_from_is_defined() {
     let new = edited(
         "  br label %4\n\n4:                  ; preds = %4, %2\n  %5 = phi i32 [ undef, %2 ], [ %7, %4 ]\n  %6 = shl i32 %5, %0\n  %7 = add nuw i32 %5, 1\n  %8 = freeze i32 %6\n  %9 = call nnan i32 @g(i32 undef)\n  br label %4",
