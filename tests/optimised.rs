@@ -181,3 +181,28 @@ fn loops_inside_loops_in_groups_of_every_size() {
         }
     }
 }
+
+/// PoCL 6.0 ended the process on these kernels, and on programs that have them (Q30).
+#[test]
+fn values_that_a_way_past_a_condition_uses() {
+    let Some(queue) = queue() else { return };
+    let (a, b) = (3_u32, 80_u32);
+    let words: Vec<u32> = (0..24).map(|i| i * i * 7 + 3).collect();
+    let (input, out) = (upload(&queue, &words), upload(&queue, &[0_u32; 24]));
+    queue.parallel_for(24, kernel::rotated(&out, &input, a, b)).unwrap();
+    let rotated = |id: u32| {
+        let (v, w) =
+            if id < 5 { (words[a as usize], words[a as usize] * 3 + a) } else { (a, words[id as usize]) };
+        if w.abs_diff(b) == 77 { w } else { v.rotate_left(id) }
+    };
+    assert_eq!(queue.read(&out).unwrap(), (0..24).map(rotated).collect::<Vec<_>>());
+
+    let numbers: Vec<f32> = (0..24).map(|i| (i * 11) as f32).collect();
+    let (input, out) = (upload(&queue, &numbers), upload(&queue, &[0_f32; 96]));
+    queue.parallel_for(24, kernel::divided(&out, &input, a, 11.0)).unwrap();
+    let divided = |id: usize| {
+        let (v, w) = if id < 5 { (numbers[3], numbers[3] * 3.0 + 11.0) } else { (11.0_f32, numbers[id]) };
+        if (w - 11.0).max(0.0) == 77.0 { [w; 4] } else { [v * v, 1.0, 2.0, 3.0] }
+    };
+    assert_eq!(queue.read(&out).unwrap(), (0..24).flat_map(divided).collect::<Vec<_>>());
+}

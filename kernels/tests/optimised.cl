@@ -162,3 +162,31 @@ kernel void rounds(global uint *out, int a, int b)
     }
     out[get_global_id(0)] = v;
 }
+
+/// Values that depend on the way, and that a way past a later condition alone uses.
+kernel void rotated(global uint *out, global const uint *in, uint a, uint b)
+{
+    uint id = get_global_id(0), v = a, w = in[id];
+    if (id < 5) {
+        v = in[a];
+        w = v * 3 + a;
+    }
+    if (abs_diff(w, b) != 77u)
+        w = rotate(v, id);
+    out[id] = w;
+}
+
+/// As above, of vectors and floats.
+kernel void divided(global float *out, global const float *in, uint a, float b)
+{
+    uint id = get_global_id(0);
+    float4 w = in[id];
+    float v = b;
+    if (id < 5) {
+        v = in[a];
+        w = v * 3 + b;
+    }
+    if (fdim(w.y, b) != 77)
+        w = (float4)(pown(v, 2), 1, 2, 3);
+    vstore4(w, id, out);
+}

@@ -757,3 +757,24 @@ fn loops_that_would_crash_are_not_vectorised() {
         assert_eq!(scalar, BTreeSet::from(["in_corner", "in_first", "in_second", "in_some"]), "{level}");
     }
 }
+
+/// What PoCL 6.0 would load behind a condition only gets a use before it.
+#[test]
+fn values_that_one_way_uses_are_used_before_it() {
+    let path = format!("{}/tests/fixtures/sunk_loads.O2.spv", env!("CARGO_MANIFEST_DIR"));
+    let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+    let target = DeviceTarget { sunk_loads_abort: true, ..rich() };
+    let legal = Module::from_words(legalize(&image(&module), &target).unwrap()).unwrap();
+    check::check(&legal).unwrap();
+    let names: Vec<(u32, String)> = legal.names().collect();
+    let (mut function, mut uses) = (0, Vec::new());
+    for instruction in legal.instructions() {
+        if instruction.is(Op::Function) {
+            function = instruction.result_id().unwrap();
+        }
+        if instruction.is(Op::LogicalAnd) {
+            uses.extend(names.iter().find(|(id, _)| *id == function).map(|(_, name)| name.as_str()));
+        }
+    }
+    assert_eq!(uses, ["rotated", "divided"]);
+}

@@ -209,6 +209,19 @@ pub(crate) struct Quirks {
     /// waits for the queue's last command as well. This was measured in C with fills of images of
     /// 32 × 32 pixels: 23.4 and 19.2 µs. On Intel and PoCL `clFinish` is as fast or slower.
     pub(crate) slow_event_waits: bool,
+    /// **Q30. PoCL 6.0 (LLVM 18) on CPUs.** It asks LLVM for `instcombine` by a string, which then
+    /// checks that a second run would change nothing, and ends the process otherwise ("Instruction
+    /// Combining did not reach a fixpoint after 1 iterations"). One of 250 random kernels did that,
+    /// and with it each program that has the kernel, as a binary of the program has all kernels.
+    /// LLVM's maintainers say that the check is for tests only (llvm-project#104905).
+    ///
+    /// Five such kernels were looked into, and have one form: a value that phis make is only used
+    /// behind a condition (`sunk_loads` of `oclave_image`). From source, this does it:
+    /// `uint id = get_global_id(0), v = a, w = in[id]; if (id < 5) { v = in[a]; w = v * 3 + a; }
+    /// if (abs_diff(w, b) != 77u) w = rotate(v, id); out[id] = w;`. Such values get a second use.
+    ///
+    /// Left as it is: modules of clang's `-O0`, which have no phis. One of the five is among them.
+    pub(crate) sunk_loads_abort: bool,
 }
 
 impl Quirks {
@@ -245,6 +258,7 @@ impl Quirks {
             integer_pointer_constants_fail: is_rusticl(device),
             slow_event_waits: is_rusticl(device),
             slow_blocking_writes: is_intel_cpu_runtime(device),
+            sunk_loads_abort: is_pocl_on_cpu && is_pocl_before_7(device),
             image_buffers_crash: is_pocl_before_7(device),
             recorded_samplers_crash: is_pocl(device),
             generic_atomics_are_cpp: is_intel_cpu_runtime(device),

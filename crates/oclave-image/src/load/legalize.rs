@@ -14,6 +14,7 @@ use crate::load::integer_pointers;
 use crate::load::multiply_add;
 use crate::load::private_addresses;
 use crate::load::scalar_loops;
+use crate::load::sunk_loads;
 use crate::load::vector_components;
 use crate::load::version;
 use crate::load::work_item_loops::{ImplicitBarriers, keep_apart, kernels_with_tangled_barriers, steer};
@@ -87,6 +88,9 @@ pub struct DeviceTarget {
     /// Whether the device's compiler crashes on modules that ask for the address space of a generic
     /// pointer (`to_global`). Such modules get no generic pointers.
     pub casts_from_generic_crash: bool,
+    /// Whether the device's compiler ends the process where a value that phis make is only used behind
+    /// a condition.
+    pub sunk_loads_abort: bool,
     /// Whether the device's compiler crashes when it vectorises certain loops with built-in functions.
     pub vectorised_loops_crash: bool,
 }
@@ -116,6 +120,7 @@ impl Default for DeviceTarget {
             integer_pointer_constants_fail: false,
             generic_atomics_are_cpp: false,
             casts_from_generic_crash: false,
+            sunk_loads_abort: false,
             vectorised_loops_crash: false,
         }
     }
@@ -198,6 +203,8 @@ pub fn legalize_with(
     let module = changed(target.unnamed_functions_crash, module, function_names::complete)?;
     let module = changed(target.generic_atomics_are_cpp, module, generic_atomics::as_cpp)?;
     let module = changed(target.vectorised_loops_crash, module, scalar_loops::keep)?;
+    let module =
+        changed(target.sunk_loads_abort, module, |module| sunk_loads::keep(module, target.address_bits))?;
     // Lowering reads operands by their places: what it gets must be sound.
     check::check(&module)?;
     let lowered = version::lower(&module, target.spirv_version).map_err(|error| match error {

@@ -19,6 +19,7 @@ mod private_addresses;
 mod scalar_loops;
 mod select;
 pub(crate) mod specialize;
+mod sunk_loads;
 pub(crate) mod vector_components;
 pub mod version;
 pub(crate) mod work_item_loops;

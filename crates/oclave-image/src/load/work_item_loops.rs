@@ -309,16 +309,16 @@ struct Ids {
 }
 
 /// A built-in variable of three numbers.
-struct Builtin {
-    variable: u32,
+pub(super) struct Builtin {
+    pub(super) variable: u32,
     vector: u32,
     component: u32,
-    width: u32,
-    is_new: bool,
+    pub(super) width: u32,
+    pub(super) is_new: bool,
 }
 
 impl Builtin {
-    fn of(new: &mut Rewriter<'_>, wanted: BuiltIn, address_bits: u32) -> Self {
+    pub(super) fn of(new: &mut Rewriter<'_>, wanted: BuiltIn, address_bits: u32) -> Self {
         let definitions = new.definitions();
         let types = TypeTable::new(definitions);
         let known = definitions.module().instructions().take_while(|i| !i.is(Op::Function)).find_map(|i| {
@@ -345,7 +345,7 @@ impl Builtin {
     }
 
     /// One of the numbers.
-    fn load(&self, new: &mut Rewriter<'_>, axis: u32) -> u32 {
+    pub(super) fn load(&self, new: &mut Rewriter<'_>, axis: u32) -> u32 {
         let (all, one) = (new.fresh_id(), new.fresh_id());
         new.push(Op::Load, &[self.vector, all, self.variable]);
         new.push(Op::CompositeExtract, &[self.component, one, all, axis]);
