@@ -6,7 +6,7 @@
 
 mod common;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -420,6 +420,74 @@ fn a_recording_that_has_ended_takes_no_queue_back() {
         ends.store(true, Ordering::Relaxed);
     });
     queue.wait().unwrap();
+}
+
+/// Commands that another thread submits meanwhile run, or are nodes: none is lost or comes twice, and
+/// a node that is recorded stands behind the one before it.
+#[test]
+fn commands_at_the_end_of_a_recording_run_or_are_nodes_in_order() {
+    let Some(context) = context() else { return };
+    let queue = Queue::new(&context).unwrap();
+    let ends = AtomicBool::new(false);
+    let ran = std::sync::Arc::new(AtomicUsize::new(0));
+    let (mut nodes, mut submitted) = (0, 0);
+    std::thread::scope(|scope| {
+        let submitter = scope.spawn(|| {
+            let mut count = 0;
+            while !ends.load(Ordering::Relaxed) {
+                let ran = ran.clone();
+                let task = move || {
+                    ran.fetch_add(1, Ordering::Relaxed);
+                };
+                queue.submit(Command::host_task(task)).unwrap();
+                count += 1;
+            }
+            count
+        });
+        for _ in 0..300 {
+            let graph = Graph::from_queue(&queue);
+            graph.begin_recording(&queue).unwrap();
+            std::thread::yield_now();
+            assert!(graph.end_recording());
+            // What joins later would be missed by the count below.
+            let recorded = graph.nodes().len();
+            assert!(
+                graph.roots().len() <= 1,
+                "{recorded} nodes, {} of them depend on nothing",
+                graph.roots().len()
+            );
+            nodes += recorded;
+        }
+        ends.store(true, Ordering::Relaxed);
+        submitted = submitter.join().unwrap();
+    });
+    queue.wait().unwrap();
+    assert_eq!(ran.load(Ordering::Relaxed) + nodes, submitted);
+}
+
+/// A graph that is refused has used no buffer: neither the host nor later graphs wait for it.
+#[test]
+fn a_refused_graph_leaves_its_buffers_as_they_are() {
+    let Some(context) = context() else { return };
+    for queue in queues(&context) {
+        let buffer = Buffer::from_vec(vec![1_u32]).unwrap();
+        let value = context.alloc_shared::<u32>(1).unwrap();
+        queue.fill(&value, 0).unwrap().wait().unwrap();
+        let graph = Graph::from_queue(&queue);
+        graph.add(Command::parallel_for(1, advance(buffer.read_write(), 1, 4))).unwrap();
+        graph.add(Command::fill(&value, 7)).unwrap();
+        let graph = graph.finalize().unwrap();
+        for round in 0..2 {
+            let guard = value.write().unwrap();
+            let error = queue.submit_graph(&graph).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+            assert_eq!(*buffer.read().host().unwrap(), [1 + 4 * round], "{queue:?}");
+            drop(guard);
+            queue.submit_graph(&graph).unwrap();
+            assert_eq!(*buffer.read().host().unwrap(), [5 + 4 * round], "{queue:?}");
+            queue.wait().unwrap();
+        }
+    }
 }
 
 #[test]

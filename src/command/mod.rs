@@ -327,6 +327,10 @@ impl Command {
         &self.after
     }
 
+    pub(crate) fn from_parts(kind: CommandKind, after: Vec<Event>) -> Self {
+        Self { kind, after }
+    }
+
     /// What it does, and the events that it waits for.
     pub(crate) fn into_parts(self) -> (CommandKind, Vec<Event>) {
         (self.kind, self.after)

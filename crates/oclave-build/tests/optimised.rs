@@ -61,6 +61,27 @@ fn what_falls_back_does_so_alone_and_names_the_place() {
     assert!((3..=8).contains(&line), "{warning}");
 }
 
+/// 128 bits are more than any device has, at every level: the source and its cause are named.
+#[test]
+fn integers_of_128_bits_are_refused() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("fine.cl", "kernel void fine(global int *out) { out[0] = 1; }");
+    folder.write(
+        "wide.cl",
+        "kernel void product(global ulong *out, ulong a, ulong b)\n{\n    \
+         unsigned _BitInt(128) p = (unsigned _BitInt(128))a * b;\n    out[0] = (ulong)(p >> 64);\n}\n",
+    );
+    for level in [0, 2] {
+        let built = folder.build(Config::new().opt_level(level), &["fine.cl", "wide.cl"]);
+        let error = built.error(oclave_build::ErrorKind::Translate);
+        assert_has(&error, &["wide.cl", "128"]);
+        assert!(!error.contains("fine.cl"), "-O{level}: {error}");
+    }
+}
+
 /// The extension that the translator would need, with the call that allows it.
 #[test]
 fn a_missing_extension_is_named_with_the_remedy() {

@@ -126,6 +126,26 @@ fn ordinary_sources_are_translated_as_before() {
     assert!(image.properties.set_names().all(|name| !name.contains("virtual")));
 }
 
+/// Tables of classes without markers hold constant expressions of functions, which nothing may call.
+#[test]
+fn classes_without_markers_build_where_nothing_is_called_virtually() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let source = "struct shape { virtual int area(int s) { return s; } virtual int edges() { return 4711; } int side = 3; };
+struct square : shape { int area(int s) override { return side * s; } };
+kernel void areas(global int *out) { square s; *out = s.square::area(*out) + s.shape::area(2); }
+";
+    for level in [0, 2] {
+        let (_folder, built) = build(level, source);
+        assert_eq!(built.warnings(), [""; 0], "-O{level}");
+        let images = images(&built);
+        let (image, _) = &images["shapes"];
+        assert_eq!(image.kernels.len(), 1, "-O{level}");
+        assert!(!image.spirv.contains(&4711), "-O{level}: a function that nobody can call is there");
+    }
+}
+
 #[test]
 fn sets_may_have_any_name() {
     if !toolchain_is_here() {

@@ -26,9 +26,21 @@ impl GraphInner {
     pub(in crate::graph) fn insert(
         self: &Arc<Self>,
         command: Command,
-        mut predecessors: Vec<NodeId>,
+        predecessors: Vec<NodeId>,
         origin: Origin,
     ) -> Result<Node> {
+        let node = self.insert_unless_ended(command, predecessors, origin)?;
+        node.map_err(|_| self.at(Error::invalid("the recording has ended meanwhile")))
+    }
+
+    /// As [`insert`](Self::insert). Gives a recorded command back if the recording of its queue has
+    /// ended meanwhile: who ended it has seen all nodes.
+    pub(in crate::graph) fn insert_unless_ended(
+        self: &Arc<Self>,
+        command: Command,
+        mut predecessors: Vec<NodeId>,
+        origin: Origin,
+    ) -> Result<Result<Node, Command>> {
         let (mut kind, events) = command.into_parts();
         for event in &events {
             predecessors.push(self.node_of(event)?);
@@ -40,6 +52,11 @@ impl GraphInner {
             let parts = kind.requirements();
             self.check(&kind, &parts, events.is_empty(), origin)?;
             let mut state = self.state();
+            if let Origin::Recorded(Some(track)) = origin
+                && !state.tracks.is_recording(track)
+            {
+                return Ok(Err(Command::from_parts(kind, events)));
+            }
             // Parameters change under this lock.
             if !kind.is_behind() {
                 let id = state.insert(kind, &parts, predecessors, !events.is_empty(), origin);
@@ -49,7 +66,7 @@ impl GraphInner {
         if matches!(origin, Origin::Recorded(_)) {
             parts.iter().for_each(|part| part.object().recorders().add(&self.recorder()));
         }
-        Ok(Node::new(Arc::clone(self), id))
+        Ok(Ok(Node::new(Arc::clone(self), id)))
     }
 
     /// Whether the graph takes the command, apart from its dependencies.

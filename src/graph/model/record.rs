@@ -162,8 +162,9 @@ impl Recorder for GraphInner {
         let joined = if known.is_none() { self.join(queue, &command)? } else { None };
         // Nobody is known when another thread lets the queue join at the same time.
         let track = known.or(joined).or_else(|| self.state().tracks.id_of(queue.recording()));
-        let node = match self.insert(command, Vec::new(), Origin::Recorded(track)) {
-            Ok(node) => node,
+        let node = match self.insert_unless_ended(command, Vec::new(), Origin::Recorded(track)) {
+            Ok(Ok(node)) => node,
+            Ok(Err(command)) => return Ok(Err(command)),
             Err(error) => {
                 // A queue that joined because of this command leaves again.
                 self.end_recording(|candidate, _| Some(candidate) == joined);
