@@ -16,6 +16,7 @@ pub use crate::load::global_access::{GLOBAL_ACCESS_KERNEL, add_global_access_ker
 pub use crate::load::hidden_argument::{
     HiddenArgument, image_scope_initial_values, lower_globals_to_hidden_argument,
 };
+pub use crate::load::inline_calls::inline_calls;
 pub use crate::load::legalize::{DeviceTarget, Legal, legalize, legalize_with};
 pub use crate::load::specialize::specialize;
 pub use crate::load::version;

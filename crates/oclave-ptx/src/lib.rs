@@ -26,7 +26,7 @@
 //! | local memory | `.shared`; its parameters are `.ptr .shared` |
 //! | global and constant memory | `.global`; what nothing writes is loaded with `ld.global.nc` |
 //! | generic pointers | generic addresses, made by `cvta` |
-//! | functions | `.func` with `.param` |
+//! | calls | the function's blocks, where it is small or called once; else `.func` with `.param` |
 //! | sub-groups | warps of 32 |
 //! | `OpenCL.std` | PTX where it has the function, else the [`Library`] |
 //! | `printf` | the driver's `vprintf` |
@@ -61,7 +61,7 @@ pub use image::{
 pub use library::{LIBRARY_VARIABLE, Library, link, needs_library};
 pub use target::PtxTarget;
 
-use oclave_image::passes::{check, strip};
+use oclave_image::passes::{check, inline_calls, strip};
 use oclave_image::spirv::Module;
 
 /// Hash of the sources of this crate: part of the key of cached programs.
@@ -82,7 +82,7 @@ pub type Result<T, E = PtxError> = std::result::Result<T, E>;
 pub fn translate(module: &Module, target: &PtxTarget) -> Result<String> {
     let module = strip::strip(module, |_| true)?;
     check::check(&module)?;
-    module::translate(&module, *target)
+    module::translate(&inline_calls(module)?, *target)
 }
 
 /// The PTX of a module's kernels, with what they need of the library; it is looked for only if they

@@ -63,8 +63,7 @@ pub(crate) fn into_kernels(module: Module, most_words: usize, abreast: BTreeSet<
             module.instructions().filter(|i| i.is(Op::EntryPoint)).filter_map(|i| i.operand(1)).collect();
         let bodies = bodies(module);
         let body = |id: &u32| bodies.get(id).map(Vec::as_slice).unwrap_or_default();
-        let words = |id: &u32| body(id).iter().map(|i| i.operands().len() + 1).sum::<usize>();
-        let is_small = |id: &u32| words(id) <= most_words && !reaches(&calls, *id, *id);
+        let is_small = |id: &u32| words(body(id)) <= most_words && !reaches(&calls, *id, *id);
         let callees: BTreeSet<u32> =
             (bodies.keys().copied()).filter(|id| !kernels.contains(id) && is_small(id)).collect();
         kernels.into_iter().map(|kernel| (kernel, callees.clone())).collect()
@@ -75,6 +74,11 @@ pub(crate) fn into_kernels(module: Module, most_words: usize, abreast: BTreeSet<
 fn calls(flows: &[Flow<'_>]) -> BTreeMap<u32, BTreeSet<u32>> {
     let called = |flow: &Flow<'_>| flow.blocks.iter().flat_map(|block| block.calls.iter().copied()).collect();
     flows.iter().map(|flow| (flow.function, called(flow))).collect()
+}
+
+/// The words of a function's instructions, without their results.
+pub(super) fn words(body: &[Instruction<'_>]) -> usize {
+    body.iter().map(|i| i.operands().len() + 1).sum()
 }
 
 /// Whether calls lead from a function to another.
@@ -95,7 +99,7 @@ fn reaches(calls: &BTreeMap<u32, BTreeSet<u32>>, from: u32, to: u32) -> bool {
 }
 
 /// The module with these calls inlined: `wanted` says for a caller which functions it takes in.
-fn inline(
+pub(super) fn inline(
     mut module: Module,
     mut abreast: BTreeSet<u32>,
     wanted: impl Fn(&Module) -> BTreeMap<u32, BTreeSet<u32>>,
@@ -124,9 +128,9 @@ fn inline(
 }
 
 /// The instructions of each function that has blocks, from `OpFunction` to `OpFunctionEnd`.
-type Bodies<'m> = BTreeMap<u32, Vec<Instruction<'m>>>;
+pub(super) type Bodies<'m> = BTreeMap<u32, Vec<Instruction<'m>>>;
 
-fn bodies(module: &Module) -> Bodies<'_> {
+pub(super) fn bodies(module: &Module) -> Bodies<'_> {
     let mut bodies = BTreeMap::new();
     let mut body = Vec::new();
     for instruction in module.instructions() {

@@ -9,6 +9,7 @@ pub(crate) mod global_access;
 pub(crate) mod global_decorations;
 pub(crate) mod hidden_argument;
 pub(crate) mod inline;
+pub(crate) mod inline_calls;
 mod inline_hints;
 mod integer_pointers;
 mod interleaved;
