@@ -147,6 +147,110 @@ fn kernels_for_other_sub_groups_are_left_out() {
     }
 }
 
+/// A kernel `k` of a number, which ends where a switch over it leads.
+fn switch(values: &[u32]) -> Module {
+    let (entry, default) = (20, 21);
+    let mut code = Code::new();
+    code.push(Op::Capability, &[4]);
+    code.push(Op::Capability, &[6]);
+    code.push(Op::MemoryModel, &[2, 2]);
+    code.push(Op::EntryPoint, &[&[6, 10], string_words("k").as_slice()].concat());
+    code.push(Op::TypeVoid, &[1]);
+    code.push(Op::TypeInt, &[2, 32, 0]);
+    code.push(Op::TypeFunction, &[3, 1, 2]);
+    code.push(Op::Function, &[1, 10, 0, 3]);
+    code.push(Op::FunctionParameter, &[2, 11]);
+    code.push(Op::Label, &[entry]);
+    let cases: Vec<u32> = values.iter().zip(30..).flat_map(|(value, label)| [*value, label]).collect();
+    code.push(Op::Switch, &[&[11, default], cases.as_slice()].concat());
+    for label in std::iter::once(default).chain((30..).take(values.len())) {
+        code.push(Op::Label, &[label]);
+        code.push(Op::Return, &[]);
+    }
+    code.push(Op::FunctionEnd, &[]);
+    let words = [&[0x0723_0203, 0x0001_0000, 0, 100, 0], code.words()].concat();
+    Module::from_words(words).unwrap()
+}
+
+/// Where the PTX of a switch leads, by its comparisons.
+fn follow(text: &str, value: u64) -> u32 {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let mut at = lines.iter().position(|line| *line == "$L20:").unwrap();
+    let mut holds = std::collections::HashMap::new();
+    for _ in 0..1000 {
+        let line = lines[at].trim_end_matches(';');
+        let words: Vec<&str> = line.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+        at = match *words.as_slice() {
+            ["ret"] => return lines[at - 1].trim_start_matches("$L").trim_end_matches(':').parse().unwrap(),
+            [name, predicate, _, other] if name.starts_with("setp.") => {
+                let other: u64 = other.parse::<i64>().unwrap() as u32 as u64;
+                let relation = name.split('.').nth(1).unwrap();
+                let outcome = match relation {
+                    "lo" => value < other,
+                    "hi" => value > other,
+                    "ne" => value != other,
+                    _ => panic!("{line}"),
+                };
+                holds.insert(predicate, outcome);
+                at + 1
+            }
+            [condition, "bra", label] if !holds[condition.trim_start_matches('@')] => {
+                let _ = label;
+                at + 1
+            }
+            [.., "bra" | "bra.uni", label] => lines.iter().position(|l| *l == format!("{label}:")).unwrap(),
+            _ => at + 1,
+        };
+    }
+    panic!("it does not end:\n{text}");
+}
+
+/// By halves, and never one value after the other: the assembler would make a jump by a table of that,
+/// which took up to four times as long.
+#[test]
+fn switches_are_searched_by_halves() {
+    for values in [
+        &[][..],
+        &[0],
+        &[5],
+        &[u32::MAX],
+        &[0, 1, 2, 3, 4, 5, 6, 7],
+        &[7, 3, 1, 0, 5],
+        &[0, 2, 4, 6, u32::MAX - 1, u32::MAX],
+        &[0x8000_0000, 0x7fff_ffff, 1],
+    ] {
+        let text = translate(&switch(values), &"sm_80".parse().unwrap()).unwrap();
+        let around = values.iter().flat_map(|value| [value.wrapping_sub(1), *value, value.wrapping_add(1)]);
+        for value in around.chain([0, 9, u32::MAX]) {
+            let expected = values.iter().position(|case| *case == value).map_or(21, |at| 30 + at as u32);
+            assert_eq!(follow(&text, value.into()), expected, "{value} of {values:?}:\n{text}");
+        }
+        assert!(!text.contains("setp.eq"), "{text}");
+        let in_row = text.lines().filter(|line| line.contains("setp.ne")).count();
+        assert!(in_row <= values.len(), "{text}");
+    }
+}
+
+/// What they compute is compared on a device: `ci/ptx-pack`.
+#[test]
+fn divisions_of_64_bits_have_a_way_for_numbers_of_32() {
+    let text = translate(&fixture("divide.O0.spv"), &"sm_80".parse().unwrap()).unwrap();
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let is_wide =
+        |line: &&str| ["div.u64", "rem.u64", "div.s64", "rem.s64"].contains(&&line[..line.len().min(7)]);
+    let wide: Vec<usize> = (0..lines.len()).filter(|at| is_wide(&lines[*at])).collect();
+    assert_eq!(wide.len(), 6, "{text}");
+    for at in wide {
+        let label = lines[at - 1].trim_end_matches(':');
+        let before = &lines[at - 8..at];
+        assert!(before.iter().any(|line| line.contains(" bra ") && line.contains(label)), "{before:?}");
+        assert!(
+            before.iter().any(|line| line.starts_with(&format!("{}.u32", &lines[at][..3]))),
+            "{before:?}"
+        );
+    }
+}
+
 #[test]
 fn functions_of_the_library_must_be_linked() {
     let text = translate(&fixture("small.spv"), &"sm_80".parse().unwrap()).unwrap_err().to_string();
