@@ -190,6 +190,11 @@ fn each_kind(device: &Device) -> Vec<Device> {
     devices
 }
 
+/// NVIDIA's driver is not told, as that makes each launch slower (Q31).
+fn reaches_all_untold(device: &Device) -> bool {
+    device.platform().name() == "NVIDIA CUDA"
+}
+
 /// A target, memory that keeps its address, and a call that reads behind that address.
 fn kept_address(queue: &Queue) -> (UsmSlice<i32>, UsmSlice<u64>, UsmSlice<i32, usm::Shared>) {
     let context = queue.context();
@@ -217,7 +222,11 @@ fn kernels_follow_pointers_in_memory() {
         queue.single_task(indirect::follow_address(&kept, &out)).unwrap();
         assert_eq!(*out.read().unwrap(), [42], "{kind:?}");
         // USM has a flag for each of three kinds, the others have a list.
-        let calls = if kind == MemoryKind::Usm { 3 } else { 1 };
+        let calls = match kind {
+            MemoryKind::Usm => 3,
+            _ if reaches_all_untold(&device) => 0,
+            _ => 1,
+        };
         assert_eq!(session.count("clSetKernelExecInfo"), calls, "{kind:?}");
     }
 }
@@ -242,7 +251,8 @@ fn launches_cost_as_much_however_much_memory_there_is() {
             let first = session.count("clSetKernelExecInfo");
             queue.submit(follow()).unwrap().wait().unwrap();
             queue.submit_graph(&executable).unwrap().wait().unwrap();
-            assert!(kind == MemoryKind::Usm || session.count("clSetKernelExecInfo") > first, "{kind:?}");
+            let is_told = session.count("clSetKernelExecInfo") > first;
+            assert!(kind == MemoryKind::Usm || is_told != reaches_all_untold(&device), "{kind:?}");
             session.reset();
             for _ in 0..10 {
                 queue.submit(follow()).unwrap();

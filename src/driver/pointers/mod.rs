@@ -4,8 +4,8 @@
 //! A context has the first kind that all its devices have. Everything above calls [`Pointers`] and
 //! does not know which one it is. Four things differ between the kinds:
 //!
-//! - Drivers without USM must be told which allocations a kernel may reach by pointers in memory.
-//!   [`Live`] knows them.
+//! - Drivers without USM must be told which allocations a kernel may reach by pointers in memory
+//!   (but see Q31). [`Live`] knows them.
 //! - Where memory is *mapped*, the host can only access it between [`Pointers::map`] and
 //!   [`Pointers::unmap`].
 //! - Copies of buffers name a handle and an offset, which [`Live`] finds by the address.
@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use super::ext::device_address::DeviceAddress;
 use super::ext::usm::Usm;
+use super::quirk::Quirks;
 use super::sys::*;
 use super::usm::Kind;
 use super::{Api, Device, MemoryKind, MemorySupport, info};
@@ -35,6 +36,8 @@ pub(crate) struct Pointers {
     support: MemorySupport,
     /// Empty with USM, whose drivers know their allocations.
     live: Live,
+    /// Whether kernels reach all memory of the context, though the driver is not told.
+    reached_untold: bool,
     slabs: Slabs,
 }
 
@@ -67,7 +70,9 @@ impl Pointers {
             MemoryKind::Svm => Way::Svm(device.api()),
             MemoryKind::BufferAddress => Way::Buffers(device.api(), &device.tables().device_address),
         };
-        Some(Self { way, support, live: Live::new(), slabs: Slabs::default() })
+        // On a second device, the memory might be elsewhere.
+        let reached_untold = devices.len() == 1 && Quirks::of(device).telling_pointers_is_slow; // Q31
+        Some(Self { way, support, live: Live::new(), reached_untold, slabs: Slabs::default() })
     }
 
     /// What all devices of the context have.
@@ -341,7 +346,7 @@ impl Pointers {
     /// As [`Pointers::set_argument`].
     pub(in crate::driver) unsafe fn allow_indirect(&self, api: &Api, kernel: cl_kernel) -> Result<bool> {
         if !matches!(self.way, Way::Usm(_)) {
-            return Ok(true);
+            return Ok(!self.reached_untold);
         }
         let yes: cl_bool = CL_TRUE;
         for info in [
