@@ -145,13 +145,18 @@ pub(crate) const USES: &[Row] = &[
     }),
     ("graph replay", |device| {
         let capabilities = device.capabilities();
-        match (&capabilities.command_buffer, &capabilities.mutable_dispatch) {
-            _ if !capabilities.takes_kernels() => "none",
+        let interpreter = match capabilities.memory() {
+            Some(_) => "the interpreter for small nodes; ",
+            // Its list of tasks holds addresses.
+            None => "",
+        };
+        let replay = match (&capabilities.command_buffer, &capabilities.mutable_dispatch) {
+            _ if !capabilities.takes_kernels() => return "none".into(),
             (Some(_), Some(_)) => "command buffers or prepared enqueues; updates in place",
             (Some(_), None) => "command buffers or prepared enqueues; updates record again",
             (None, _) => "prepared enqueues",
-        }
-        .into()
+        };
+        format!("{interpreter}{replay}")
     }),
 ];
 
