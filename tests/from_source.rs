@@ -70,6 +70,35 @@ fn macros_and_headers_make_different_programs_that_are_cached() {
     assert_eq!(scaled(&queue, &in_memory), 50.0);
 }
 
+/// Variables without `DEVICE_GLOBAL` begin with their values and keep what a kernel writes, or the
+/// device does not take the program. PoCL 6.0 read garbage.
+#[test]
+fn program_scope_variables_hold_their_values_or_are_refused() {
+    let Some(device) = setting() else { return };
+    let text = "global int seven = 7; global int none; global int table[3] = { 4, 5, 6 };
+        kernel void look(global int *out) { out[0] = seven; out[1] = none; out[2] = table[1]; }
+        kernel void change(int by) { seven += by; none -= by; table[1] *= by; }";
+    let queue = with_cache(&device, &ProgramCache::Off);
+    let run = || -> oclave::Result<[Vec<i32>; 2]> {
+        let bundle = load::source(queue.context(), &KernelSource::new("variables.cl", text))?;
+        let out = queue.upload(&[-1_i32; 3])?;
+        let look = || queue.parallel_for(1, bundle.kernel("look")?.call().pointer_mut(&out));
+        look()?;
+        let first = queue.read(&out)?;
+        queue.parallel_for(1, bundle.kernel("change")?.call().value(10_i32))?;
+        look()?;
+        Ok([first, queue.read(&out)?])
+    };
+    match run() {
+        Ok(seen) => assert_eq!(seen, [vec![7, 0, 5], vec![17, -10, 50]]),
+        Err(error) => {
+            println!("refused: {error}");
+            assert_eq!(error.kind(), ErrorKind::KernelNotSupported, "{error}");
+            assert!(error.to_string().contains("needs program_scope_variables"), "{error}");
+        }
+    }
+}
+
 #[test]
 fn several_sources_are_one_program() {
     let Some(device) = setting() else { return };
