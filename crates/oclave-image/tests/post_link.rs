@@ -107,6 +107,7 @@ fn results_are_valid() {
     };
     let mut validated = 0;
     for name in [
+        "sampled_image.llvm16",
         "globals.O2",
         "globals.O0",
         "globals.expr",
@@ -476,4 +477,12 @@ fn variables_are_the_same_from_typed_and_from_opaque_pointers() {
         assert!(!typed.concat().is_empty());
         others.iter().for_each(|opaque| assert_eq!(&typed, opaque, "{name}"));
     }
+}
+
+/// `images.cl` of `kernels/guide`. The translator of LLVM 16 casts sampled images to their own type.
+#[test]
+fn casts_of_sampled_images_are_removed() {
+    assert!(fixture("sampled_image.llvm16").instructions().any(|i| i.is(Op::Bitcast)));
+    let [image] = &*link("sampled_image.llvm16", SplitMode::PerSource).unwrap() else { panic!("one image") };
+    assert!(!module_of(image).instructions().any(|i| i.is(Op::Bitcast)));
 }

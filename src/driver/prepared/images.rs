@@ -4,8 +4,8 @@
 //! can address the USM, the copy uses it as host memory. Elsewhere the bytes go through host memory
 //! of their own.
 //!
-//! Where the caller waits for a small copy from or to its own memory, and nothing has to end before,
-//! the copy is one call that blocks. This saves an event and the calls that wait for it.
+//! A small copy from or to the caller's own memory is one call that blocks, where the caller waits
+//! and nothing has to end before. This saves an event and the calls that wait for it.
 
 use std::ffi::c_void;
 use std::sync::Arc;
