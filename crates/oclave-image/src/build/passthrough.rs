@@ -68,7 +68,9 @@ pub(crate) fn remove_identities(module: &Module) -> Result<Option<Module>> {
             Some(Op::Name | Op::Decorate) => instruction
                 .operand(0)
                 .is_some_and(|id| functions.contains(&id) || arguments.contains_key(&id)),
-            Some(Op::FunctionCall | Op::Bitcast) => instruction.result_id().is_some_and(|id| arguments.contains_key(&id)),
+            Some(Op::FunctionCall | Op::Bitcast) => {
+                instruction.result_id().is_some_and(|id| arguments.contains_key(&id))
+            }
             Some(Op::Function) => {
                 in_declaration = instruction.result_id().is_some_and(|id| functions.contains(&id));
                 in_declaration
