@@ -486,3 +486,10 @@ fn casts_of_sampled_images_are_removed() {
     let [image] = &*link("sampled_image.llvm16", SplitMode::PerSource).unwrap() else { panic!("one image") };
     assert!(!module_of(image).instructions().any(|i| i.is(Op::Bitcast)));
 }
+
+/// A virtual function with an image, in C++ at `-O0`. The translator of LLVM 16 makes it a pointer.
+#[test]
+fn images_that_became_pointers_are_refused() {
+    let error = link("image_argument.llvm16", SplitMode::PerSource).unwrap_err();
+    assert!(error.to_string().contains("another version of LLVM"), "{error}");
+}
