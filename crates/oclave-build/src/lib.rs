@@ -16,7 +16,7 @@
 //! <oclave/oclave.h>` gives kernels the markers of device globals and specialization constants.
 //!
 //! # Compilers
-//! A `clang` and an `llvm-spirv` of one version, 14 or later: those of `OCLAVE_CLANG` and
+//! A `clang` and an `llvm-spirv` of one version, 14 or later but 16: those of `OCLAVE_CLANG` and
 //! `OCLAVE_LLVM_SPIRV`, else the highest pair on `PATH` (`clang-N` or `clang`). Several sources
 //! need `llvm-link` of that version too (`OCLAVE_LLVM_LINK`). Where there is no compiler,
 //! [`Config::checked_in`] images serve.

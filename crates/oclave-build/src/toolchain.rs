@@ -17,6 +17,9 @@ pub(crate) const VARIABLES: [&str; 4] =
 const OLDEST: u32 = 14;
 /// The newest version that the tests ran with; newer ones are taken only where there is no other.
 const NEWEST: u32 = 22;
+/// Its translator writes images as pointers in some kernels, and gives initial values with addresses,
+/// images and samplers types that SPIR-V does not allow.
+const FAULTY: u32 = 16;
 
 /// How long a tool may take to say its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(30);
@@ -55,11 +58,13 @@ pub(crate) struct Toolchain {
 }
 
 impl Toolchain {
-    /// The highest pair of one major version up to [`NEWEST`], or else the lowest above it.
+    /// The highest pair of one major version up to [`NEWEST`], or else the lowest above it; not
+    /// [`FAULTY`].
     pub(crate) fn find(environment: &Environment) -> Result<Self> {
         let clangs = candidates(environment, "OCLAVE_CLANG", "clang")?;
         let translators = candidates(environment, "OCLAVE_LLVM_SPIRV", "llvm-spirv")?;
-        let pair = |(major, clang)| Some((clang, translators.get(major)?));
+        let is_sound = |major: &u32| *major != FAULTY;
+        let pair = |(major, clang)| Some((clang, translators.get(major).filter(|_| is_sound(major))?));
         let pair = clangs
             .range(..=NEWEST)
             .rev()
@@ -73,6 +78,12 @@ impl Toolchain {
                 "the newest pair of clang and llvm-spirv here is {}, too old: kernels need {OLDEST} or later",
                 clang.version
             ))),
+            None if [&clangs, &translators].iter().all(|tools| tools.contains_key(&FAULTY)) => {
+                Err(missing(format!(
+                    "the only pair of clang and llvm-spirv here is of LLVM {FAULTY}, whose translator gives images and initial \
+                     values wrong types"
+                )))
+            }
             None if clangs.is_empty() && translators.is_empty() => {
                 Err(missing("there is neither clang nor llvm-spirv on PATH".to_owned()))
             }

@@ -102,17 +102,28 @@ fn too_old() {
 }
 
 #[test]
+fn a_version_with_a_faulty_translator_is_passed_over() {
+    let faulty = [("clang-16", clang("16.0.6")), ("llvm-spirv-16", llvm("16.0.0"))];
+    let error = build(&faulty, &[]).error(ErrorKind::Toolchain);
+    assert_has(&error, &["LLVM 16, whose translator", "wrong types", "apt install clang-18"]);
+    let wanted = [("OCLAVE_CLANG", "clang-16"), ("OCLAVE_LLVM_SPIRV", "llvm-spirv-16")];
+    assert_has(&build(&faulty, &wanted).error(ErrorKind::Toolchain), &["LLVM 16, whose translator"]);
+    let older = [("clang-15", clang("15.0.6")), ("llvm-spirv-15", llvm("15.0.6"))];
+    assert_eq!(chosen(&[faulty, older].concat(), &[]), "clang 15.0.6");
+}
+
+#[test]
 fn the_highest_pair_wins() {
     let programs = [
         ("clang-14", clang("14.0.0")),
         ("llvm-spirv-14", llvm("14.0.0")),
-        ("clang-16", clang("16.0.6")),
-        ("llvm-spirv-16", llvm("16.0.0")),
+        ("clang-17", clang("17.0.6")),
+        ("llvm-spirv-17", llvm("17.0.0")),
         ("clang-21", clang("21.1.0")),
         ("clang-format-16", clang("16.0.6")),
         ("clang-cpp", clang("30.0.0")),
     ];
-    assert_eq!(chosen(&programs, &[]), "clang 16.0.6");
+    assert_eq!(chosen(&programs, &[]), "clang 17.0.6");
 }
 
 #[test]

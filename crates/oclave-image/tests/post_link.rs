@@ -107,7 +107,6 @@ fn results_are_valid() {
     };
     let mut validated = 0;
     for name in [
-        "sampled_image.llvm16",
         "globals.O2",
         "globals.O0",
         "globals.expr",
@@ -477,19 +476,4 @@ fn variables_are_the_same_from_typed_and_from_opaque_pointers() {
         assert!(!typed.concat().is_empty());
         others.iter().for_each(|opaque| assert_eq!(&typed, opaque, "{name}"));
     }
-}
-
-/// `images.cl` of `kernels/guide`. The translator of LLVM 16 casts sampled images to their own type.
-#[test]
-fn casts_of_sampled_images_are_removed() {
-    assert!(fixture("sampled_image.llvm16").instructions().any(|i| i.is(Op::Bitcast)));
-    let [image] = &*link("sampled_image.llvm16", SplitMode::PerSource).unwrap() else { panic!("one image") };
-    assert!(!module_of(image).instructions().any(|i| i.is(Op::Bitcast)));
-}
-
-/// A virtual function with an image, in C++ at `-O0`. The translator of LLVM 16 makes it a pointer.
-#[test]
-fn images_that_became_pointers_are_refused() {
-    let error = link("image_argument.llvm16", SplitMode::PerSource).unwrap_err();
-    assert!(error.to_string().contains("another version of LLVM"), "{error}");
 }

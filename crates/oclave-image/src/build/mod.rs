@@ -4,7 +4,6 @@ pub(crate) mod class_globals;
 pub(crate) mod device_globals;
 pub(crate) mod if_device;
 pub(crate) mod markers;
-pub(crate) mod opaque_types;
 pub(crate) mod passthrough;
 pub(crate) mod pointer_constants;
 pub(crate) mod signatures;

@@ -1,24 +1,21 @@
-//! Calls and casts that give back their argument are removed.
+//! Calls that only hid something from the compiler's optimiser give back their argument.
 //!
-//! - The calls only hid something from the compiler's optimiser. From opaque pointers, translators
-//!   give the call another pointer type than its argument: the type by which the caller reads. Such
-//!   a call becomes an `OpBitcast`.
-//! - The translator of LLVM 16 casts sampled images to their own type, which SPIR-V does not allow.
+//! From opaque pointers, translators give the call another pointer type than its argument: the type
+//! by which the caller reads. Such a call becomes an `OpBitcast`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Result;
-use crate::spirv::{Decoration, Definitions, Instruction, Module, Op, Rewriter};
+use crate::spirv::{Decoration, Definitions, Module, Op, Rewriter};
 
 /// The function of `device_global.hpp` between a variable and its value.
 const PASSTHROUGH: &str = "__oclave_device_global";
 
-/// Removes the function, its calls, and casts of values to their own type. `None` where there are
-/// none.
+/// Removes the function and its calls; the module is unchanged where there are none.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].
-pub(crate) fn remove_identities(module: &Module) -> Result<Option<Module>> {
+pub(crate) fn remove_calls(module: &Module) -> Result<Option<Module>> {
     let functions: BTreeSet<u32> = module
         .instructions()
         .take_while(|i| !i.is(Op::Function))
@@ -29,19 +26,12 @@ pub(crate) fn remove_identities(module: &Module) -> Result<Option<Module>> {
         })
         .filter_map(|i| i.operand(0))
         .collect();
+    if functions.is_empty() {
+        return Ok(None);
+    }
     let is_call = |operands: &[u32]| operands.first().is_some_and(|function| functions.contains(function));
     let definitions = Definitions::new(module);
     let mut arguments = BTreeMap::new();
-    let is_own_type = |instruction: &Instruction<'_>| {
-        let of = instruction.operand(0).and_then(|of| definitions.type_of(of));
-        instruction.is(Op::Bitcast) && of.is_some() && of == instruction.result_type()
-    };
-    for instruction in module.instructions().filter(is_own_type) {
-        arguments.extend(instruction.result_id().zip(instruction.operand(0)));
-    }
-    if functions.is_empty() && arguments.is_empty() {
-        return Ok(None);
-    }
     let mut casts = BTreeSet::new();
     for instruction in module.instructions().filter(|i| i.is(Op::FunctionCall) && is_call(i.operands())) {
         let Some((result, argument)) = instruction.result_id().zip(instruction.operand(1)) else { continue };
@@ -51,7 +41,7 @@ pub(crate) fn remove_identities(module: &Module) -> Result<Option<Module>> {
             casts.insert(result);
         }
     }
-    // An argument may be one of these, too; a malformed module may have a circle of them.
+    // An argument may be such a call; a malformed module may have a circle of them.
     let argument = |mut id: u32| {
         for _ in 0..=arguments.len() {
             match arguments.get(&id) {
@@ -68,9 +58,7 @@ pub(crate) fn remove_identities(module: &Module) -> Result<Option<Module>> {
             Some(Op::Name | Op::Decorate) => instruction
                 .operand(0)
                 .is_some_and(|id| functions.contains(&id) || arguments.contains_key(&id)),
-            Some(Op::FunctionCall | Op::Bitcast) => {
-                instruction.result_id().is_some_and(|id| arguments.contains_key(&id))
-            }
+            Some(Op::FunctionCall) => instruction.result_id().is_some_and(|id| arguments.contains_key(&id)),
             Some(Op::Function) => {
                 in_declaration = instruction.result_id().is_some_and(|id| functions.contains(&id));
                 in_declaration

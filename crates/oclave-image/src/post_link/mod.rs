@@ -13,8 +13,7 @@ use crate::build::class_globals;
 use crate::build::device_globals;
 use crate::build::if_device;
 use crate::build::markers::Markers;
-use crate::build::opaque_types;
-use crate::build::passthrough::remove_identities;
+use crate::build::passthrough::remove_calls;
 use crate::build::pointer_constants::plain_constants;
 use crate::build::signatures::signatures_with;
 use crate::build::spec_constants::{SpecNames, spec_constants, spec_names};
@@ -153,9 +152,8 @@ fn link_unit(
 ) -> Result<(Vec<DeviceImage>, Vec<WantedSet>)> {
     let plain = plain_constants(&unit.module)?;
     let module = plain.as_ref().unwrap_or(&unit.module);
-    let without_calls = remove_identities(module)?;
+    let without_calls = remove_calls(module)?;
     let module = without_calls.as_ref().unwrap_or(module);
-    opaque_types::check_casts(module)?;
     let rounded = if options.round_products { multiply_add::expand(module)? } else { None };
     let module = rounded.as_ref().unwrap_or(module);
     class_globals::check_constructors(&Definitions::new(module))?;
