@@ -113,7 +113,7 @@ struct Ours {
     device: Device,
     queue: Queue,
     memory: UsmSlice<f32, usm::Device>,
-    bundles: [(*const u8, KernelBundle); 2],
+    bundles: [(&'static [u8], KernelBundle); 2],
 }
 
 impl Ours {
@@ -121,7 +121,7 @@ impl Ours {
         let context = Context::new(device).unwrap();
         let bundles = [SMALL, GROUPS].map(|spirv| {
             // SAFETY: the kernels are this repository's own.
-            (spirv.as_ptr(), unsafe { KernelBundle::from_spirv(&context, spirv) }.unwrap())
+            (spirv, unsafe { KernelBundle::from_spirv(&context, spirv) }.unwrap())
         });
         Self {
             queue: Queue::new(&context).unwrap(),
@@ -134,7 +134,7 @@ impl Ours {
 
     /// The first nodes of a row.
     fn graph(&self, row: &Row, count: usize) -> ExecutableGraph {
-        let (_, bundle) = self.bundles.iter().find(|(of, _)| *of == row.spirv.as_ptr()).unwrap();
+        let (_, bundle) = self.bundles.iter().find(|(of, _)| *of == row.spirv).unwrap();
         let graph = Graph::new(&self.context, &self.device).unwrap();
         let mut nodes: Vec<GraphNode> = Vec::new();
         for (at, Node { kernel, x, y, behind }) in row.nodes[..count].iter().enumerate() {
@@ -174,18 +174,18 @@ impl Ours {
 struct Reference<'r> {
     raw: &'r Raw,
     memory: *mut c_void,
-    programs: [(*const u8, cl_program); 2],
+    programs: [(&'static [u8], cl_program); 2],
 }
 
 impl<'r> Reference<'r> {
     fn new(raw: &'r Raw) -> Self {
-        let programs = [SMALL, GROUPS].map(|spirv| (spirv.as_ptr(), raw.program(spirv)));
+        let programs = [SMALL, GROUPS].map(|spirv| (spirv, raw.program(spirv)));
         Self { raw, memory: raw.alloc(ARRAYS * STRIDE * 4), programs }
     }
 
     /// A kernel for each node.
     fn kernels(&self, row: &Row) -> Vec<cl_kernel> {
-        let (_, program) = self.programs.iter().find(|(of, _)| *of == row.spirv.as_ptr()).unwrap();
+        let (_, program) = self.programs.iter().find(|(of, _)| *of == row.spirv).unwrap();
         let kernel = |node: &Node| {
             let name = CString::new(node.kernel).unwrap();
             let kernel = self.raw.kernel_of(*program, &name);
