@@ -26,7 +26,7 @@ pub enum Place {
     /// A part of a buffer.
     Accessor(Arc<Requirement>),
     /// Pixels of an image, for copies and fills.
-    Image(Arc<ImagePart>),
+    Image(ImagePart),
     /// Nothing that can be used; the command fails with this when it is submitted.
     Refused(Error),
 }
@@ -44,7 +44,7 @@ impl Place {
     /// The same place for raw commands, of which nobody knows what they do with an image.
     pub(super) fn used_in_any_way(self) -> Self {
         match self {
-            Self::Image(image) => Self::Image(Arc::new(image.accessed(oclave_image::Access::ReadWrite))),
+            Self::Image(image) => Self::Image(image.accessed(oclave_image::Access::ReadWrite)),
             other => other,
         }
     }

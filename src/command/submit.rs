@@ -24,11 +24,11 @@ fn submit_after(queue: &Queue, command: Command, after: &[Event]) -> Result<Even
             Err(command) => submit_after(queue, command, &[]),
         };
     }
-    let Command { kind, after: own } = command;
-    kind.check_bindings(None)?;
-    if let Some(outcome) = launch_at_once(queue, &kind, own.iter().chain(after)) {
+    command.kind.check_bindings(None)?;
+    if let Some(outcome) = launch_at_once(queue, &command.kind, command.after.iter().chain(after)) {
         return outcome;
     }
+    let Command { kind, after: own } = command;
     let requirements = kind.requirements();
     let prepared = kind.prepare(queue)?;
     let run = |more: &[&Event]| {

@@ -232,7 +232,7 @@ fn mode(write: bool) -> AccessMode {
 
 impl<F, D> Placed for Image<F, D> {
     fn place(&self, write: bool) -> Place {
-        Place::Image(Arc::new(self.part(mode(write))))
+        Place::Image(self.part(mode(write)))
     }
 }
 impl<F: PixelFormat, D: ImageDimension> Contents for Image<F, D> {
@@ -245,7 +245,7 @@ impl<F: PixelFormat, D: ImageDimension> CopyTo for Image<F, D> {}
 
 impl<F, D> Placed for ImageRegion<F, D> {
     fn place(&self, write: bool) -> Place {
-        Place::Image(Arc::new(ImagePart::new(&self.object, self.area, mode(write))))
+        Place::Image(ImagePart::new(&self.object, self.area, mode(write)))
     }
 }
 impl<F: PixelFormat, D: ImageDimension> Contents for ImageRegion<F, D> {

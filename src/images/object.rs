@@ -47,18 +47,19 @@ impl ImagePart {
     }
 
     /// The same pixels, with what a kernel does that has them as an argument.
-    pub(crate) fn accessed(&self, access: Access) -> Self {
+    pub(crate) fn accessed(mut self, access: Access) -> Self {
         let mode = match access {
             Access::Read => AccessMode::Read,
             Access::Write => AccessMode::Write,
             Access::ReadWrite => AccessMode::ReadWrite,
         };
-        Self::new(&self.image, *self.requirement.area(), mode)
+        Arc::make_mut(&mut self.requirement).set_access(mode);
+        self
     }
 
     /// The same access to another image.
     pub(crate) fn follow(&mut self, to: &Self) {
-        *self = to.accessed(self.access());
+        *self = to.clone().accessed(self.access());
     }
 
     pub(crate) fn image(&self) -> &Arc<ImageObject> {
@@ -94,9 +95,11 @@ impl ImagePart {
             Access::Write => (write, "writes"),
             Access::ReadWrite => (read_write, "reads and writes"),
         };
-        let kernel =
-            format!("the kernel {what} the image, and the device has no images of the format {format}");
-        (!can).then(|| format!("{kernel} for that"))
+        (!can).then(|| {
+            format!(
+                "the kernel {what} the image, and the device has no images of the format {format} for that"
+            )
+        })
     }
 
     pub(crate) fn size_bytes(&self) -> usize {

@@ -65,6 +65,11 @@ impl Requirement {
         !self.area.is_empty() && !self.replaces_all()
     }
 
+    /// Changes what the command does with the elements.
+    pub(crate) fn set_access(&mut self, access: AccessMode) {
+        self.access = access;
+    }
+
     /// The same for a command that writes, too.
     pub(super) fn written(mut self) -> Self {
         self.access = AccessMode::ReadWrite;
