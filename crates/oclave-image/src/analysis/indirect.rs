@@ -49,7 +49,7 @@ impl Pointers<'_, '_> {
         match instruction.op() {
             Some(Op::ConvertUToPtr | Op::CompositeExtract) => true,
             Some(Op::Bitcast) => !self.is_pointer(from),
-            Some(Op::Load) => !from.is_some_and(|from| self.is_private_variable(from)),
+            Some(Op::Load) => !from.is_some_and(|from| self.definitions.is_private_variable(from)),
             _ => false,
         }
     }
@@ -62,11 +62,5 @@ impl Pointers<'_, '_> {
     fn is_pointer(&self, id: Option<u32>) -> bool {
         let ty = id.and_then(|id| self.definitions.type_of(id)).and_then(|ty| self.types.ty(ty));
         matches!(ty, Some(Type::Pointer { .. }))
-    }
-
-    /// Whether a pointer is a whole private variable, and no part of one.
-    fn is_private_variable(&self, id: u32) -> bool {
-        let variable = self.definitions.instruction(id).filter(|i| i.is(Op::Variable));
-        variable.and_then(|i| i.operand(0)) == Some(StorageClass::Function as u32)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::control_flow::{Flow, Loop};
 use super::references::kernel_entry;
-use crate::spirv::{BuiltIn, Decoration, Definitions, Op};
+use crate::spirv::{BuiltIn, Definitions, Op};
 
 /// Answers questions about the functions of a module. What is not known counts as different for
 /// each work-item.
@@ -20,16 +20,8 @@ pub(crate) struct Uniformity<'a, 'm> {
 
 impl<'a, 'm> Uniformity<'a, 'm> {
     pub(crate) fn new(definitions: &'a Definitions<'m>, flows: &[Flow<'_>]) -> Self {
-        let mut of_group = BTreeSet::new();
-        for instruction in definitions.module().instructions().take_while(|i| !i.is(Op::Function)) {
-            if let [id, decoration, number, ..] = *instruction.operands()
-                && instruction.is(Op::Decorate)
-                && decoration == Decoration::BuiltIn as u32
-                && is_of_group(number)
-            {
-                of_group.insert(id);
-            }
-        }
+        let built_ins = definitions.module().built_ins();
+        let of_group = built_ins.filter(|(_, number)| is_of_group(*number)).map(|(id, _)| id).collect();
         let kernels = kernel_bodies(definitions, flows);
         Self { definitions, of_group, barriers: with_barriers(flows), kernels }
     }

@@ -3,7 +3,9 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::control_flow::Flow;
-use crate::spirv::{BuiltIn, Decoration, Definitions, Instruction, Op, Role, StorageClass, Type, TypeTable};
+use crate::spirv::{
+    BuiltIn, Definitions, Instruction, Op, Role, StorageClass, Type, TypeTable, is_access_chain, is_atomic,
+};
 
 /// How often the values of a kernel are gone through, at most. What is not found by then counts as
 /// not used.
@@ -124,14 +126,17 @@ impl<'a, 'm> WorkItems<'a, 'm> {
         let give = |id: Option<u32>, origin: Option<Origin>| id.zip(origin).into_iter().collect();
         match instruction.op() {
             Some(Op::Store) => {
-                let variable = first.map(|to| self.root(to)).filter(|id| self.is_private_variable(*id));
+                let variable =
+                    first.map(|to| self.root(to)).filter(|id| self.definitions.is_private_variable(*id));
                 give(variable, origin(first).max(origin(instruction.operand(1))))
             }
             Some(Op::Load) => {
                 let root = first.map(|from| self.root(from));
                 let loaded = match root {
                     Some(root) if self.numbers.contains(&root) => Some(Origin::Number),
-                    Some(root) if self.is_private_variable(root) => origin(Some(root)).max(origin(first)),
+                    Some(root) if self.definitions.is_private_variable(root) => {
+                        origin(Some(root)).max(origin(first))
+                    }
                     _ => origin(first).map(|_| Origin::Memory),
                 };
                 give(instruction.result_id(), loaded)
@@ -247,11 +252,6 @@ impl<'a, 'm> WorkItems<'a, 'm> {
         pointer
     }
 
-    fn is_private_variable(&self, id: u32) -> bool {
-        let variable = self.definitions.instruction(id).filter(|i| i.is(Op::Variable));
-        variable.and_then(|i| i.operand(0)) == Some(StorageClass::Function as u32)
-    }
-
     fn is_private(&self, pointer: u32) -> bool {
         let ty = self.definitions.type_of(pointer).and_then(|ty| self.types.ty(ty));
         matches!(ty, Some(Type::Pointer { class, .. }) if class == StorageClass::Function as u32)
@@ -260,16 +260,7 @@ impl<'a, 'm> WorkItems<'a, 'm> {
 
 /// Whether an instruction makes a pointer into what its first operand points to.
 fn leads_into(from: &Instruction<'_>) -> bool {
-    [
-        Op::AccessChain,
-        Op::InBoundsAccessChain,
-        Op::PtrAccessChain,
-        Op::InBoundsPtrAccessChain,
-        Op::Bitcast,
-        Op::CopyObject,
-    ]
-    .iter()
-    .any(|op| from.is(*op))
+    from.op().is_some_and(|op| is_access_chain(op) || matches!(op, Op::Bitcast | Op::CopyObject))
 }
 
 fn is_within(op: Op, from: Op, to: Op) -> bool {
@@ -282,10 +273,7 @@ fn is_comparison(op: Op) -> bool {
 
 /// Atomic instructions, those of groups, and stores to images.
 fn writes_or_exchanges(op: Op) -> bool {
-    op == Op::ImageWrite
-        || is_within(op, Op::AtomicLoad, Op::AtomicXor)
-        || is_within(op, Op::AtomicFlagTestAndSet, Op::AtomicFlagClear)
-        || is_within(op, Op::GroupAsyncCopy, Op::GroupSMax)
+    op == Op::ImageWrite || is_atomic(op) || is_within(op, Op::GroupAsyncCopy, Op::GroupSMax)
 }
 
 /// The variables that tell a work-item which one it is.
@@ -296,11 +284,6 @@ fn numbers(definitions: &Definitions<'_>) -> HashSet<u32> {
         BuiltIn::GlobalLinearId as u32,
         BuiltIn::LocalInvocationIndex as u32,
     ];
-    let annotations = definitions.module().instructions().take_while(|i| !i.is(Op::Function));
-    let is_number = |i: &Instruction<'_>| {
-        i.is(Op::Decorate)
-            && i.operand(1) == Some(Decoration::BuiltIn as u32)
-            && i.operand(2).is_some_and(|built_in| numbers.contains(&built_in))
-    };
-    annotations.filter(is_number).filter_map(|i| i.operand(0)).collect()
+    let built_ins = definitions.module().built_ins();
+    built_ins.filter(|(_, number)| numbers.contains(number)).map(|(id, _)| id).collect()
 }

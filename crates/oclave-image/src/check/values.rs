@@ -1,7 +1,7 @@
 //! The types of what instructions work on.
 
 use super::{Context, memory, types};
-use crate::spirv::{Definitions, Instruction, Op, Role, StorageClass, Type};
+use crate::spirv::{Definitions, Instruction, Op, Role, StorageClass, Type, is_access_chain};
 
 pub(super) type Verdict = Result<(), String>;
 
@@ -405,17 +405,7 @@ fn expected(op: Op, index: usize, first: bool) -> Expected {
 }
 
 fn reads(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Load
-            | Op::AccessChain
-            | Op::InBoundsAccessChain
-            | Op::PtrAccessChain
-            | Op::InBoundsPtrAccessChain
-            | Op::PtrCastToGeneric
-            | Op::Bitcast
-            | Op::CopyObject
-    )
+    is_access_chain(op) || matches!(op, Op::Load | Op::PtrCastToGeneric | Op::Bitcast | Op::CopyObject)
 }
 
 fn is(definitions: &Definitions<'_>, id: u32, op: Op) -> bool {

@@ -9,7 +9,9 @@ use super::layout::{Block, InterpreterCost};
 use super::modes::{self, FloatModes};
 use crate::analysis::declared_globals::VariableFacts;
 use crate::analysis::references::References;
-use crate::spirv::{BuiltIn, Decoration, Definitions, Instruction, Op, Role, StorageClass, Type, TypeTable};
+use crate::spirv::{
+    BuiltIn, Definitions, Instruction, Op, Role, StorageClass, Type, TypeTable, is_access_chain,
+};
 
 /// A variable of the module that is a built-in.
 #[derive(Debug, Clone, Copy)]
@@ -121,7 +123,7 @@ impl<'m> Survey<'m> {
             };
             if op == Op::Load {
                 self.loads.insert(id, Load { variable, whole: false });
-            } else if is_chain(op) {
+            } else if is_access_chain(op) {
                 self.chains.insert(id);
             }
         }
@@ -198,7 +200,7 @@ impl<'m> Survey<'m> {
                             facts.needs.insert_all(builtin);
                         }
                     }
-                    Some(op) if is_first && is_chain(op) => {
+                    Some(op) if is_first && is_access_chain(op) => {
                         facts.needs.insert_all(builtin);
                         facts.indexed.insert(id);
                     }
@@ -362,12 +364,7 @@ impl BuiltinVariable {
 }
 
 fn builtin_variables(definitions: &Definitions<'_>, types: &TypeTable<'_>) -> BTreeMap<u32, BuiltinVariable> {
-    let decorations = definitions.module().instructions().take_while(|i| !i.is(Op::Function));
-    let found = decorations.filter(|i| i.is(Op::Decorate)).filter_map(|instruction| {
-        let &[id, decoration, number, ..] = instruction.operands() else { return None };
-        if decoration != Decoration::BuiltIn as u32 {
-            return None;
-        }
+    let found = definitions.module().built_ins().filter_map(|(id, number)| {
         // A constant with the work-group size is what it says.
         let variable = definitions.instruction(id).filter(|i| i.is(Op::Variable))?;
         let Some(Type::Pointer { pointee, .. }) = types.ty(variable.result_type()?) else { return None };
@@ -383,10 +380,6 @@ fn builtin_variables(definitions: &Definitions<'_>, types: &TypeTable<'_>) -> BT
         Some((id, BuiltinVariable { number, builtin, pointee, component, width }))
     });
     found.collect()
-}
-
-pub(super) fn is_chain(op: Op) -> bool {
-    matches!(op, Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain)
 }
 
 /// What a type points to, if it is a pointer of this storage class.

@@ -8,7 +8,9 @@
 use spirv::SourceLanguage;
 
 use crate::Result;
-use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Section, StorageClass, Type, TypeTable};
+use crate::spirv::{
+    Definitions, Instruction, Module, Op, Rewriter, Section, StorageClass, Type, TypeTable, is_atomic,
+};
 
 /// What the reader takes for OpenCL C++. It takes C++ for OpenCL 2021 (202100) for OpenCL C.
 const OPENCL_CPP: [u32; 2] = [SourceLanguage::OpenCL_CPP as u32, 100_000];
@@ -38,19 +40,6 @@ pub(crate) fn as_cpp(module: &Module) -> Result<Option<Module>> {
         }
     }
     new.finish().map(Some)
-}
-
-/// Whether an instruction is an atomic access to memory.
-pub(crate) fn is_atomic(op: Op) -> bool {
-    (Op::AtomicLoad as u32..=Op::AtomicXor as u32).contains(&(op as u32))
-        || matches!(
-            op,
-            Op::AtomicFlagTestAndSet
-                | Op::AtomicFlagClear
-                | Op::AtomicFAddEXT
-                | Op::AtomicFMinEXT
-                | Op::AtomicFMaxEXT
-        )
 }
 
 /// Whether a module asks at run time for the address space of a generic pointer (`to_global`).

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::Result;
 use crate::spirv::{
     Decoration, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable,
+    is_access_chain, is_atomic,
 };
 
 /// Scope and semantics of `mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)`.
@@ -85,10 +86,6 @@ fn places(definitions: &Definitions<'_>) -> BTreeSet<usize> {
         stretch.add(&addresses, access);
     }
     places
-}
-
-fn is_atomic(op: Op) -> bool {
-    (Op::AtomicLoad as u32..=Op::AtomicXor as u32).contains(&(op as u32))
 }
 
 /// What one work-item reads or writes.
@@ -204,12 +201,7 @@ impl<'d, 'm> Addresses<'d, 'm> {
                     self.follow(*from, access);
                 }
             }
-            Some(
-                op @ (Op::PtrAccessChain
-                | Op::InBoundsPtrAccessChain
-                | Op::AccessChain
-                | Op::InBoundsAccessChain),
-            ) => {
+            Some(op) if is_access_chain(op) => {
                 let Some((&base, mut indices)) = operands.split_first() else { return };
                 let Some(mut ty) = self.pointee(base) else { return };
                 let mut way = access.clone();
@@ -234,8 +226,7 @@ impl<'d, 'm> Addresses<'d, 'm> {
     fn named(&self, value: u32, access: &mut Access) -> u32 {
         let load = self.definitions.instruction(value).filter(|i| i.is(Op::Load));
         let Some(from) = load.and_then(|load| load.operand(0)) else { return value };
-        let variable = self.definitions.instruction(from).filter(|i| i.is(Op::Variable));
-        if variable.and_then(|i| i.operand(0)) != Some(StorageClass::Function as u32) {
+        if !self.definitions.is_private_variable(from) {
             return value;
         }
         access.is_loose = true;
@@ -335,9 +326,8 @@ impl<'d, 'm> Addresses<'d, 'm> {
     /// Whether the work-items' elements may be further apart than one is long.
     fn is_strided(&self, of: &Access) -> bool {
         // Private arrays that live across barriers are arrays of arrays.
-        let variable = self.definitions.instruction(of.root).filter(|i| i.is(Op::Variable));
-        let is_private = variable.is_some_and(|i| i.operand(0) == Some(StorageClass::Function as u32));
-        is_private || of.terms.values().any(|bytes| bytes.unsigned_abs() >= of.size.saturating_mul(2))
+        self.definitions.is_private_variable(of.root)
+            || of.terms.values().any(|bytes| bytes.unsigned_abs() >= of.size.saturating_mul(2))
     }
 
     /// Whether one work-item may reach the same element by both.

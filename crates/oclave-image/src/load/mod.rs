@@ -1,6 +1,7 @@
 //! Passes that run when an image is loaded: they adapt a module to a device.
 
 pub(crate) mod block_order;
+mod built_in_vector;
 mod dead_ends;
 mod function_names;
 mod generic_atomics;

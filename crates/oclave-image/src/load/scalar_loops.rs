@@ -168,16 +168,11 @@ impl<'a, 'm> Facts<'a, 'm> {
     fn is_joined(&self, flow: &Flow<'_>, id: u32, labels: &HashSet<u32>) -> bool {
         let is_inside = self.defined_in.get(&id).is_some_and(|label| labels.contains(label));
         let is_header = |block: &usize| flow.loops.iter().any(|one| one.header == *block);
-        let is_variable = |from: Instruction<'_>| {
-            from.is(Op::Variable) && from.operand(0) == Some(StorageClass::Function as u32)
-        };
         is_inside
             && self.definitions.instruction(id).is_some_and(|from| match from.op() {
                 Some(Op::Phi) => !flow.phis.get(&id).is_some_and(is_header),
                 Some(Op::FunctionCall) => true,
-                Some(Op::Load) => {
-                    from.operand(0).and_then(|id| self.definitions.instruction(id)).is_some_and(is_variable)
-                }
+                Some(Op::Load) => from.operand(0).is_some_and(|id| self.definitions.is_private_variable(id)),
                 _ => false,
             })
     }

@@ -12,12 +12,12 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::work_item_loops::Builtin;
+use super::built_in_vector::BuiltInVector;
 use crate::Result;
 use crate::analysis::control_flow::Flow;
 use crate::analysis::references::kernel_entry;
 use crate::spirv::{
-    BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Role, Type, TypeTable, is_terminator,
+    BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Role, Type, TypeTable, is_block_end,
 };
 
 /// How many blocks in a row count as one way.
@@ -34,14 +34,13 @@ pub(crate) fn keep(module: &Module, address_bits: u32) -> Result<Option<Module>>
         return Ok(None);
     }
     let mut new = Rewriter::new(&definitions);
-    let group = Builtin::of(&mut new, BuiltIn::WorkgroupId, address_bits);
+    let group = BuiltInVector::of(&mut new, BuiltIn::WorkgroupId, address_bits);
     let added: Vec<u32> = group.is_new.then_some(group.variable).into_iter().collect();
     let ids: HashMap<(u32, u32), u32> =
         found.iter().map(|(block, use_)| ((use_.phi, *block), new.fresh_id())).collect();
     let (mut label, mut is_done) = (0, false);
     for instruction in module.instructions() {
-        let is_end = instruction.op().is_some_and(is_terminator)
-            || matches!(instruction.op(), Some(Op::LoopMerge | Op::SelectionMerge));
+        let is_end = instruction.op().is_some_and(is_block_end);
         if is_end
             && !is_done
             && let Some(use_) = found.get(&label)
@@ -165,12 +164,7 @@ fn functions_with_builtins(definitions: &Definitions<'_>) -> HashSet<u32> {
     let module = definitions.module();
     let mut found: HashSet<u32> =
         module.instructions().filter_map(|i| kernel_entry(&i)).map(|entry| entry.function).collect();
-    let variables: HashSet<u32> = module
-        .instructions()
-        .take_while(|i| !i.is(Op::Function))
-        .filter(|i| i.is(Op::Decorate) && i.operand(1) == Some(crate::spirv::Decoration::BuiltIn as u32))
-        .filter_map(|i| i.operand(0))
-        .collect();
+    let variables: HashSet<u32> = module.built_ins().map(|(id, _)| id).collect();
     let mut function = 0;
     for instruction in module.instructions() {
         match instruction.op() {
@@ -235,7 +229,7 @@ fn is_scalar(types: &TypeTable<'_>, ty: u32) -> bool {
 
 impl Use {
     /// Writes what the phi takes.
-    fn write(&self, new: &mut Rewriter<'_>, group: &Builtin, result: u32) {
+    fn write(&self, new: &mut Rewriter<'_>, group: &BuiltInVector, result: u32) {
         let types = TypeTable::new(new.definitions());
         let bool_type = new.bool_type();
         let number = group.load(new, 0);

@@ -7,7 +7,9 @@
 use std::collections::HashSet;
 
 use crate::Result;
-use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable};
+use crate::spirv::{
+    Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable, is_access_chain,
+};
 
 /// The module without access chains into vectors, as far as they lead through private memory that
 /// is no variable of the function; `None` where there is none.
@@ -83,14 +85,8 @@ impl Chains<'_, '_> {
         while let Some(defined) = self.definitions.instruction(pointer) {
             let next = match defined.op() {
                 Some(Op::Variable) => return true,
-                Some(
-                    Op::AccessChain
-                    | Op::InBoundsAccessChain
-                    | Op::PtrAccessChain
-                    | Op::InBoundsPtrAccessChain
-                    | Op::Bitcast
-                    | Op::CopyObject,
-                ) => defined.operand(0),
+                Some(Op::Bitcast | Op::CopyObject) => defined.operand(0),
+                Some(op) if is_access_chain(op) => defined.operand(0),
                 _ => None,
             };
             match next {

@@ -32,15 +32,13 @@ use crate::Result;
 use crate::analysis::control_flow::{Flow, Loop};
 use crate::analysis::references::kernel_entry;
 use crate::analysis::uniformity::Uniformity;
+use crate::load::built_in_vector::BuiltInVector;
 use crate::load::dead_ends;
 use crate::load::inline;
 use crate::load::interleaved;
 use crate::load::legalize::DeviceTarget;
 use crate::load::one_barrier;
-use crate::spirv::{
-    BuiltIn, Decoration, Definitions, ExecutionMode, Instruction, Module, Op, Rewriter, Section,
-    StorageClass, Type, TypeTable, is_terminator,
-};
+use crate::spirv::{BuiltIn, Definitions, ExecutionMode, Instruction, Module, Op, Rewriter, is_block_end};
 
 /// Where the device's compiler adds barriers of its own to loops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -243,7 +241,7 @@ impl Changes {
     fn apply(&self, definitions: &Definitions<'_>, target: &DeviceTarget) -> Result<Module> {
         let mut new = Rewriter::new(definitions);
         let builtin = |new: &mut Rewriter<'_>, wanted: BuiltIn, needed: bool| {
-            needed.then(|| Builtin::of(new, wanted, target.address_bits))
+            needed.then(|| BuiltInVector::of(new, wanted, target.address_bits))
         };
         let mut ids = Ids {
             local: builtin(&mut new, BuiltIn::LocalInvocationId, !self.ends.is_empty()),
@@ -264,8 +262,7 @@ impl Changes {
                 let rest = add_loop(&mut new, &ids);
                 ids.renamed.insert(label, rest);
             }
-            let is_end = instruction.op().is_some_and(is_terminator)
-                || matches!(instruction.op(), Some(Op::LoopMerge | Op::SelectionMerge));
+            let is_end = instruction.op().is_some_and(is_block_end);
             let is_start = is_behind
                 && !matches!(instruction.op(), Some(Op::Phi | Op::Variable))
                 && !is_line(&instruction);
@@ -302,55 +299,10 @@ impl Changes {
 }
 
 struct Ids {
-    local: Option<Builtin>,
-    groups: Option<Builtin>,
+    local: Option<BuiltInVector>,
+    groups: Option<BuiltInVector>,
     /// Labels of blocks whose end is in another block now.
     renamed: BTreeMap<u32, u32>,
-}
-
-/// A built-in variable of three numbers.
-pub(super) struct Builtin {
-    pub(super) variable: u32,
-    vector: u32,
-    component: u32,
-    pub(super) width: u32,
-    pub(super) is_new: bool,
-}
-
-impl Builtin {
-    pub(super) fn of(new: &mut Rewriter<'_>, wanted: BuiltIn, address_bits: u32) -> Self {
-        let definitions = new.definitions();
-        let types = TypeTable::new(definitions);
-        let known = definitions.module().instructions().take_while(|i| !i.is(Op::Function)).find_map(|i| {
-            let &[variable, decoration, number, ..] = i.operands() else { return None };
-            let is =
-                i.is(Op::Decorate) && decoration == Decoration::BuiltIn as u32 && number == wanted as u32;
-            let pointer =
-                definitions.instruction(variable).filter(|v| is && v.is(Op::Variable))?.result_type()?;
-            let Some(Type::Pointer { pointee: vector, .. }) = types.ty(pointer) else { return None };
-            let Some(Type::Vector { component, count: 3 }) = types.ty(vector) else { return None };
-            let Some(Type::Int { width }) = types.ty(component) else { return None };
-            Some(Self { variable, vector, component, width, is_new: false })
-        });
-        known.unwrap_or_else(|| {
-            let component = new.int_type(address_bits);
-            let vector = new.vector_type(component, 3);
-            let pointer = new.pointer_type(StorageClass::Input, vector);
-            let variable = new.fresh_id();
-            new.push_in(Section::Types, Op::Variable, &[pointer, variable, StorageClass::Input as u32]);
-            new.decorate(variable, Decoration::BuiltIn, &[wanted as u32]);
-            new.decorate(variable, Decoration::Constant, &[]);
-            Self { variable, vector, component, width: address_bits, is_new: true }
-        })
-    }
-
-    /// One of the numbers.
-    pub(super) fn load(&self, new: &mut Rewriter<'_>, axis: u32) -> u32 {
-        let (all, one) = (new.fresh_id(), new.fresh_id());
-        new.push(Op::Load, &[self.vector, all, self.variable]);
-        new.push(Op::CompositeExtract, &[self.component, one, all, axis]);
-        one
-    }
 }
 
 fn is_line(instruction: &Instruction<'_>) -> bool {

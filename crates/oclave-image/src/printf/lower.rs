@@ -7,7 +7,7 @@ use super::{MOST_SITES, PRINTS, PrintArgument, PrintBuffer, PrintSite};
 use crate::analysis::references::References;
 use crate::spirv::{
     Capability, Definitions, Instruction, LinkageType, Module, Op, Rewriter, Section, StorageClass, Type,
-    TypeTable, Version,
+    TypeTable, Version, is_access_chain,
 };
 use crate::{DeviceGlobalInfo, DeviceImage, HostAccess, ImageError, Result};
 
@@ -352,32 +352,21 @@ fn text(definitions: &Definitions<'_>, mut pointer: u32) -> Option<Vec<u8>> {
     for _ in 0..16 {
         let definition = definitions.instruction(pointer)?;
         let (op, operands) = match (definition.op()?, definition.operands()) {
-            (Op::SpecConstantOp, [op, operands @ ..]) => (*op, operands),
-            (op, operands) => (op as u32, operands),
+            (Op::SpecConstantOp, [op, operands @ ..]) => (Op::from_u32(*op)?, operands),
+            other => other,
         };
-        let is = |of: Op| op == of as u32;
-        if is(Op::Variable) {
+        if op == Op::Variable {
             let bytes = bytes_of(definitions, definition.operand(1)?)?;
             let mut bytes = bytes.get(usize::try_from(offset).ok()?..)?.to_vec();
             bytes.truncate(bytes.iter().position(|byte| *byte == 0)?);
             return Some(bytes);
         }
         let indices = match operands {
-            [_, indices @ ..]
-                if [
-                    Op::AccessChain,
-                    Op::InBoundsAccessChain,
-                    Op::PtrAccessChain,
-                    Op::InBoundsPtrAccessChain,
-                ]
-                .into_iter()
-                .any(is) =>
-            {
-                indices
-            }
-            [_] if [Op::Bitcast, Op::PtrCastToGeneric, Op::GenericCastToPtr, Op::CopyObject]
-                .into_iter()
-                .any(is) =>
+            [_, indices @ ..] if is_access_chain(op) => indices,
+            [_] if matches!(
+                op,
+                Op::Bitcast | Op::PtrCastToGeneric | Op::GenericCastToPtr | Op::CopyObject
+            ) =>
             {
                 &[]
             }

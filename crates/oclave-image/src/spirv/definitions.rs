@@ -1,6 +1,6 @@
 //! Where each id of a module is defined.
 
-use ::spirv::Op;
+use ::spirv::{Op, StorageClass};
 
 use super::id_map::IdMap;
 use super::instruction::Instruction;
@@ -59,6 +59,12 @@ impl<'m> Definitions<'m> {
     /// The id of the type of the value `id`.
     pub fn type_of(&self, id: u32) -> Option<u32> {
         self.instruction(id)?.result_type()
+    }
+
+    /// Whether `id` is a whole private variable, and no part of one.
+    pub(crate) fn is_private_variable(&self, id: u32) -> bool {
+        self.instruction(id)
+            .is_some_and(|i| i.is(Op::Variable) && i.operand(0) == Some(StorageClass::Function as u32))
     }
 
     /// The id of the import of the `OpenCL.std` instruction set.

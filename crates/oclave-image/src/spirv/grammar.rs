@@ -4,8 +4,6 @@
 //! checked against the grammar of `rspirv` by a test. Opcodes that it does not list are carried
 //! through untouched, and every operand of theirs counts as a possible id.
 
-use ::spirv::Op;
-
 use super::definitions::Definitions;
 use super::grammar_table::TABLE;
 use super::instruction::Instruction;
@@ -320,21 +318,6 @@ impl Walk<'_, '_> {
         self.skip(self.definitions.literal_words(selector));
         self.id(Role::Id, visit);
     }
-}
-
-/// Opcodes that `OpFunction … OpFunctionEnd` bodies must end their blocks with.
-pub(crate) fn is_terminator(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Branch
-            | Op::BranchConditional
-            | Op::Switch
-            | Op::Return
-            | Op::ReturnValue
-            | Op::Kill
-            | Op::Unreachable
-            | Op::TerminateInvocation
-    )
 }
 
 #[cfg(test)]

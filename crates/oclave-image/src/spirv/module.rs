@@ -196,6 +196,18 @@ impl Module {
             .filter_map(|i| Some((i.operand(0)?, i.string(1)?.into_owned())))
     }
 
+    /// The ids that are decorated as built-in, each with the number of its built-in.
+    pub(crate) fn built_ins(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.instructions().take_while(|i| !i.is(Op::Function)).filter(|i| i.is(Op::Decorate)).filter_map(
+            |i| match *i.operands() {
+                [id, decoration, number, ..] if decoration == Decoration::BuiltIn as u32 => {
+                    Some((id, number))
+                }
+                _ => None,
+            },
+        )
+    }
+
     fn header(&self, word: usize) -> u32 {
         self.words.get(word).copied().unwrap_or(0)
     }

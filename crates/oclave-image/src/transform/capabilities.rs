@@ -7,7 +7,7 @@ use crate::analysis::aspects::{SCOPE_WORKGROUP, is_sub_group_builtin, is_sub_gro
 use crate::check::implied;
 use crate::spirv::{
     BuiltIn, Capability, Decoration, Definitions, ExecutionMode, Module, Op, Rewriter, StorageClass, Type,
-    TypeTable,
+    TypeTable, is_atomic,
 };
 
 /// What only code with sub-groups needs. They come and go together: whatever of sub-groups there is
@@ -220,7 +220,9 @@ fn needed(module: &Module) -> BTreeSet<u32> {
                 }
             }
             _ if is_atomic(op)
-                && !matches!(ty, Some(Type::Int { width: 32 } | Type::Float { width: 32 } | Type::Bool)) =>
+                && ty.is_some_and(|ty| {
+                    !matches!(ty, Type::Int { width: 32 } | Type::Float { width: 32 } | Type::Bool)
+                }) =>
             {
                 need(&[C::Int64Atomics]);
             }
@@ -269,10 +271,6 @@ fn needed(module: &Module) -> BTreeSet<u32> {
 fn is_sub_group_mode(mode: ExecutionMode) -> bool {
     use ExecutionMode as E;
     matches!(mode, E::SubgroupSize | E::SubgroupsPerWorkgroup | E::SubgroupsPerWorkgroupId)
-}
-
-fn is_atomic(op: Op) -> bool {
-    (Op::AtomicLoad as u32..=Op::AtomicXor as u32).contains(&(op as u32))
 }
 
 /// Work-group and sub-group collectives, asynchronous copies, work-group queries of pipes.

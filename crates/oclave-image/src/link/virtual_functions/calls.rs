@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::rewrite::Rewrite;
-use super::symbols::{constant, is_access_chain};
+use super::symbols::constant;
 use super::types::{CodeType, call_type, type_of};
 use crate::Result;
-use crate::spirv::{Code, FunctionControl, Instruction, LinkageType, Op, Rewriter, Type, TypeTable};
+use crate::spirv::{
+    Code, FunctionControl, Instruction, LinkageType, Op, Rewriter, Type, TypeTable, is_access_chain,
+};
 use crate::virtual_functions::{CallSignature, Dispatcher, OFFSET_DISPATCHER, SlotKey};
 
 /// The dispatchers that the new module imports.

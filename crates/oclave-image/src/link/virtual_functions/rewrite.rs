@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, HashMap};
 use super::call_classes::ARGUMENT_ATTRIBUTE;
 use super::calls::Dispatchers;
 use super::demangle::readable;
-use super::symbols::{Symbols, constant, is_access_chain};
+use super::symbols::{Symbols, constant};
 use super::types::{CodeType, CodeTypes, is_of_vtables};
 use super::vtables::{Names, Vtables};
 use crate::build::markers::is_user_semantic;
 use crate::spirv::{
     Capability, Definitions, FunctionControl, Instruction, Module, Op, Rewriter, Section, StorageClass, Type,
-    TypeTable, string_words,
+    TypeTable, is_access_chain, string_words,
 };
 use crate::{ImageError, Result};
 

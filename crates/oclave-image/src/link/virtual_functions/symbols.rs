@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::vtables::{Names, Vtables};
-use crate::spirv::{Definitions, Instruction, Op, Type, TypeTable};
+use crate::spirv::{Definitions, Instruction, Op, Type, TypeTable, is_access_chain};
 
 /// Id → code.
 pub(super) type Symbols = HashMap<u32, u64>;
@@ -61,10 +61,6 @@ fn derivation<'m>(instruction: &Instruction<'m>) -> Option<(u32, Op, &'m [u32])>
             | Op::GenericCastToPtr
     );
     (derives || is_access_chain(op)).then_some((instruction.result_id()?, op, operands))
-}
-
-pub(super) fn is_access_chain(op: Op) -> bool {
-    matches!(op, Op::PtrAccessChain | Op::InBoundsPtrAccessChain | Op::AccessChain | Op::InBoundsAccessChain)
 }
 
 /// How far an access chain with constant indices leads, in bytes. The first index counts whole

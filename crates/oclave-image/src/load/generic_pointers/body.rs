@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::infer::{Clone, Key, class_of, is_generic};
 use super::rewrite::{CROSS_WORKGROUP_MEMORY, Rewrite, WORKGROUP_MEMORY};
 use super::uses::{TAG_SHIFT, TAGGED, Uses, View, tag};
-use crate::spirv::{Instruction, Op, StorageClass};
+use crate::spirv::{Instruction, Op, StorageClass, is_access_chain};
 
 const GLOBAL: u32 = StorageClass::CrossWorkgroup as u32;
 
@@ -162,10 +162,9 @@ impl<'m> Rewrite<'_, 'm> {
             (Op::Bitcast | Op::CopyObject, &[_, result, from]) if tagged => {
                 self.new.push(Op::CopyObject, &[self.word, result, from]);
             }
-            (
-                Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain,
-                &[_, result, base, ref steps @ ..],
-            ) if tagged => self.chain(plan, instruction, op, result, base, steps),
+            (_, &[_, result, base, ref steps @ ..]) if tagged && is_access_chain(op) => {
+                self.chain(plan, instruction, op, result, base, steps)
+            }
             (Op::ConvertPtrToU | Op::Bitcast, &[ty, result, from]) if !uses.integers.is_empty() => {
                 let op = match op {
                     _ if ty == self.word => Op::CopyObject,

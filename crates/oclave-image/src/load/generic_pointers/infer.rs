@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::uses::{TAGGED, View};
-use crate::spirv::{Definitions, Instruction, Op, StorageClass, Type, TypeTable};
+use crate::spirv::{Definitions, Instruction, Op, StorageClass, Type, TypeTable, is_access_chain};
 use crate::{ImageError, Result};
 
 /// A function with the address spaces of its generic parameters, in order.
@@ -225,15 +225,12 @@ impl<'m> Inference<'_, 'm> {
                 Ok(result.filter(|_| generic).map(Space::Class))
             }
             _ if !generic => Ok(None),
-            Some(
-                Op::PtrCastToGeneric
-                | Op::Bitcast
-                | Op::CopyObject
-                | Op::AccessChain
-                | Op::InBoundsAccessChain
-                | Op::PtrAccessChain
-                | Op::InBoundsPtrAccessChain,
-            ) => Ok(operands.first().and_then(|id| self.space(known, *id))),
+            Some(op)
+                if is_access_chain(op)
+                    || matches!(op, Op::PtrCastToGeneric | Op::Bitcast | Op::CopyObject) =>
+            {
+                Ok(operands.first().and_then(|id| self.space(known, *id)))
+            }
             Some(Op::Phi) => Ok(self.all(known, operands.iter().step_by(2))),
             Some(Op::Select) => Ok(self.all(known, operands.iter().skip(1))),
             Some(Op::Undef) => Ok(Some(Space::Null)),

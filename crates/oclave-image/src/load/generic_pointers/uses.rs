@@ -7,8 +7,7 @@
 use std::collections::HashMap;
 
 use super::infer::{Clone, is_generic};
-use crate::load::generic_atomics::is_atomic;
-use crate::spirv::{Definitions, Instruction, Op, Role, StorageClass, TypeTable};
+use crate::spirv::{Definitions, Instruction, Op, Role, StorageClass, TypeTable, is_access_chain, is_atomic};
 
 /// The class of a value that is such an integer.
 pub(super) const TAGGED: u32 = StorageClass::Generic as u32;
@@ -114,13 +113,10 @@ impl View<'_, '_> {
             | Op::ReturnValue
             | Op::Bitcast
             | Op::CopyObject
-            | Op::AccessChain
-            | Op::InBoundsAccessChain
-            | Op::PtrAccessChain
-            | Op::InBoundsPtrAccessChain
             | Op::GenericCastToPtr
             | Op::GenericCastToPtrExplicit
             | Op::GenericPtrMemSemantics => Uses::default(),
+            _ if is_access_chain(op) => Uses::default(),
             _ if follows(op) => {
                 Uses { followed: operands.into_iter().filter(is_tagged).collect(), ..Uses::default() }
             }

@@ -1,0 +1,46 @@
+//! Built-in variables with one number for each dimension, such as the id of the group.
+
+use crate::spirv::{BuiltIn, Decoration, Op, Rewriter, Section, StorageClass, Type, TypeTable};
+
+/// A built-in variable that holds one number for each dimension.
+pub(super) struct BuiltInVector {
+    pub(super) variable: u32,
+    vector: u32,
+    component: u32,
+    pub(super) width: u32,
+    pub(super) is_new: bool,
+}
+
+impl BuiltInVector {
+    /// The variable of the module, or a new one.
+    pub(super) fn of(new: &mut Rewriter<'_>, wanted: BuiltIn, address_bits: u32) -> Self {
+        let definitions = new.definitions();
+        let types = TypeTable::new(definitions);
+        let mut built_ins = definitions.module().built_ins().filter(|(_, number)| *number == wanted as u32);
+        let known = built_ins.find_map(|(variable, _)| {
+            let pointer = definitions.instruction(variable).filter(|v| v.is(Op::Variable))?.result_type()?;
+            let Some(Type::Pointer { pointee: vector, .. }) = types.ty(pointer) else { return None };
+            let Some(Type::Vector { component, count: 3 }) = types.ty(vector) else { return None };
+            let Some(Type::Int { width }) = types.ty(component) else { return None };
+            Some(Self { variable, vector, component, width, is_new: false })
+        });
+        known.unwrap_or_else(|| {
+            let component = new.int_type(address_bits);
+            let vector = new.vector_type(component, 3);
+            let pointer = new.pointer_type(StorageClass::Input, vector);
+            let variable = new.fresh_id();
+            new.push_in(Section::Types, Op::Variable, &[pointer, variable, StorageClass::Input as u32]);
+            new.decorate(variable, Decoration::BuiltIn, &[wanted as u32]);
+            new.decorate(variable, Decoration::Constant, &[]);
+            Self { variable, vector, component, width: address_bits, is_new: true }
+        })
+    }
+
+    /// Loads the number of one dimension.
+    pub(super) fn load(&self, new: &mut Rewriter<'_>, axis: u32) -> u32 {
+        let (all, one) = (new.fresh_id(), new.fresh_id());
+        new.push(Op::Load, &[self.vector, all, self.variable]);
+        new.push(Op::CompositeExtract, &[self.component, one, all, axis]);
+        one
+    }
+}
