@@ -1,14 +1,15 @@
-//! Values that PoCL 6.0 must not load where they are used.
+//! Keeps LLVM's `instcombine` from a check that ends the process, in PoCL 6.0.
 //!
-//! PoCL 6.0 writes phis as private variables and runs LLVM's `instcombine` behind that, with a check
-//! that a second run would find nothing. LLVM 18 ends the process where the check fails. It does so
-//! for a way past a condition (`if (c) w = f(v);`) where phis before it make `v`, and nothing but the
-//! way uses it: the store for `w` goes first, and only then can the load of `v` sink into the way. One
-//! of 250 random kernels has this form. LLVM 18's `opt -passes=instcombine` shows the abort, and
-//! `-instcombine-code-sinking=false` cures it.
+//! PoCL 6.0 stores the values of phis in private variables. Then it runs `instcombine`, which checks
+//! that a second run would find nothing to do. LLVM 18 aborts if that check fails.
 //!
-//! So such a value gets a second use before the condition. `w` is 0 there if the number of the
-//! group is the largest one, which it never is, and if `v` is 0.
+//! It fails for `if (c) w = f(v);` where a phi before the condition makes `v`, and only the branch
+//! uses `v`. The first run removes the store of `w`. Only then can the load of `v` move into the
+//! branch, so the second run finds work. One of 250 random kernels has this form. LLVM 18's
+//! `opt -passes=instcombine` shows the abort, and `-instcombine-code-sinking=false` cures it.
+//!
+//! So this pass adds a second use of `v` before the condition. There, `w` becomes 0 if `v` is 0 and
+//! the group's id is the largest number. No group has that id, so no result changes.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -20,7 +21,7 @@ use crate::spirv::{
     BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Role, Type, TypeTable, is_block_end,
 };
 
-/// How many blocks in a row count as one way.
+/// How many blocks in a row count as one branch.
 const ROW: usize = 8;
 
 /// The module with these uses; `None` where it needs none.
@@ -29,7 +30,8 @@ const ROW: usize = 8;
 /// As [`Rewriter::finish`].
 pub(crate) fn keep(module: &Module, address_bits: u32) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
-    let found = find(&definitions);
+    let types = TypeTable::new(&definitions);
+    let found = find(&definitions, &types);
     if found.is_empty() {
         return Ok(None);
     }
@@ -47,7 +49,7 @@ pub(crate) fn keep(module: &Module, address_bits: u32) -> Result<Option<Module>>
             && let Some(id) = ids.get(&(use_.phi, label))
         {
             is_done = true;
-            use_.write(&mut new, &group, *id);
+            use_.write(&mut new, &types, &group, *id);
         }
         match instruction.op() {
             Some(Op::Label) => {
@@ -78,72 +80,103 @@ pub(crate) fn keep(module: &Module, address_bits: u32) -> Result<Option<Module>>
 
 /// A second use of values, before a condition.
 struct Use {
-    /// The values that only the way behind the condition uses, with their types.
+    /// The values that only the branch behind the condition uses, with their types.
     values: Vec<(u32, u32)>,
-    /// The phi where the ways meet, its type, and what it takes from the block of the condition.
+    /// The phi where the branches meet, its type, and what it takes from the block of the condition.
     phi: u32,
     ty: u32,
     taken: u32,
 }
 
 /// Blocks that end with such a condition, by label.
-fn find(definitions: &Definitions<'_>) -> HashMap<u32, Use> {
+fn find(definitions: &Definitions<'_>, types: &TypeTable<'_>) -> HashMap<u32, Use> {
     let module = definitions.module();
     let flows = Flow::of_functions(module);
     let functions = functions_with_builtins(definitions);
-    let users = users_of_phis(definitions);
-    let types = TypeTable::new(definitions);
-    let mut phis: HashMap<u32, Vec<Instruction<'_>>> = HashMap::new();
-    let mut label = 0;
-    for instruction in module.instructions() {
-        match instruction.op() {
-            Some(Op::Label) => label = instruction.result_id().unwrap_or(0),
-            Some(Op::Phi) => phis.entry(label).or_default().push(instruction),
-            _ => {}
-        }
-    }
-    let phis_of = |label: u32| phis.get(&label).map(Vec::as_slice).unwrap_or_default();
+    let phis = Phis::new(definitions, types);
     let mut found = HashMap::new();
     for flow in flows.iter().filter(|flow| functions.contains(&flow.function)) {
         for (at, block) in flow.blocks.iter().enumerate() {
-            let &[then, other] = block.successors.as_slice() else { continue };
-            if then == other || !block.terminator.is_some_and(|end| end.is(Op::BranchConditional)) {
-                continue;
-            }
-            for (way, meeting) in [(then, other), (other, then)] {
-                let Some(labels) = labels_of_way(flow, at, way, meeting) else { continue };
-                let is_only_there = |phi: &&Instruction<'_>| {
-                    let users = phi.result_id().and_then(|id| users.get(&id));
-                    users.is_some_and(|users| users.is_subset(&labels))
-                };
-                let values: Vec<(u32, u32)> = phis_of(block.label)
-                    .iter()
-                    .filter(is_only_there)
-                    .filter_map(|phi| phi.result_id().zip(phi.result_type()))
-                    .filter(|(_, ty)| is_comparable(&types, *ty))
-                    .collect();
-                let meeting = flow.blocks.get(meeting).map(|block| block.label).unwrap_or(0);
-                let taken = phis_of(meeting).iter().find_map(|phi| {
-                    let ty = phi.result_type().filter(|ty| is_comparable(&types, *ty))?;
-                    let mut pairs = phi.operands().chunks_exact(2);
-                    let pair = pairs.find(|pair| pair.get(1) == Some(&block.label))?;
-                    Some((phi.result_id()?, ty, *pair.first()?))
-                });
-                if let Some((phi, ty, taken)) = taken
-                    && !values.is_empty()
-                {
-                    found.insert(block.label, Use { values, phi, ty, taken });
-                }
+            if let Some(use_) = phis.use_before(flow, at) {
+                found.insert(block.label, use_);
             }
         }
     }
     found
 }
 
-/// The labels of blocks in a row from a condition to where its ways meet; `None` if they lead
-/// elsewhere.
-fn labels_of_way(flow: &Flow<'_>, from: usize, way: usize, meeting: usize) -> Option<BTreeSet<u32>> {
-    let (mut before, mut at, mut labels) = (from, way, BTreeSet::new());
+/// The phis of a module and what uses them.
+struct Phis<'a, 'm> {
+    types: &'a TypeTable<'m>,
+    /// The phis of each block, by label.
+    of_block: HashMap<u32, Vec<Instruction<'m>>>,
+    /// The labels of the blocks that use each phi; phis without any are left out.
+    users: HashMap<u32, BTreeSet<u32>>,
+}
+
+impl<'a, 'm> Phis<'a, 'm> {
+    fn new(definitions: &Definitions<'m>, types: &'a TypeTable<'m>) -> Self {
+        let mut of_block: HashMap<u32, Vec<Instruction<'m>>> = HashMap::new();
+        let mut label = 0;
+        for instruction in definitions.module().instructions() {
+            match instruction.op() {
+                Some(Op::Label) => label = instruction.result_id().unwrap_or(0),
+                Some(Op::Phi) => of_block.entry(label).or_default().push(instruction),
+                _ => {}
+            }
+        }
+        Self { types, of_block, users: users_of_phis(definitions) }
+    }
+
+    fn of(&self, label: u32) -> &[Instruction<'m>] {
+        self.of_block.get(&label).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// What needs a second use before the condition at a block's end; `None` where nothing does.
+    fn use_before(&self, flow: &Flow<'_>, at: usize) -> Option<Use> {
+        let block = flow.blocks.get(at)?;
+        let &[then, other] = block.successors.as_slice() else { return None };
+        if then == other || !block.terminator.is_some_and(|end| end.is(Op::BranchConditional)) {
+            return None;
+        }
+        [(then, other), (other, then)].into_iter().find_map(|(branch, meeting)| {
+            let labels = labels_of_branch(flow, at, branch, meeting)?;
+            let values = self.used_only_in(block.label, &labels);
+            if values.is_empty() {
+                return None;
+            }
+            let meeting = flow.blocks.get(meeting)?.label;
+            let (phi, ty, taken) = self.taken(block.label, meeting)?;
+            Some(Use { values, phi, ty, taken })
+        })
+    }
+
+    /// The phis of a block that only other blocks use, with their types.
+    fn used_only_in(&self, label: u32, labels: &BTreeSet<u32>) -> Vec<(u32, u32)> {
+        let is_only_there = |phi: &&Instruction<'_>| {
+            let users = phi.result_id().and_then(|id| self.users.get(&id));
+            users.is_some_and(|users| users.is_subset(labels))
+        };
+        let phis = self.of(label).iter().filter(is_only_there);
+        let typed = phis.filter_map(|phi| phi.result_id().zip(phi.result_type()));
+        typed.filter(|(_, ty)| is_comparable(self.types, *ty)).collect()
+    }
+
+    /// A phi of the block `meeting`, its type, and what it takes from the block `from`.
+    fn taken(&self, from: u32, meeting: u32) -> Option<(u32, u32, u32)> {
+        self.of(meeting).iter().find_map(|phi| {
+            let ty = phi.result_type().filter(|ty| is_comparable(self.types, *ty))?;
+            let mut pairs = phi.operands().chunks_exact(2);
+            let pair = pairs.find(|pair| pair.get(1) == Some(&from))?;
+            Some((phi.result_id()?, ty, *pair.first()?))
+        })
+    }
+}
+
+/// The labels of the blocks of a branch, from the condition to where the branches meet; `None` if
+/// the branch leads elsewhere.
+fn labels_of_branch(flow: &Flow<'_>, from: usize, branch: usize, meeting: usize) -> Option<BTreeSet<u32>> {
+    let (mut before, mut at, mut labels) = (from, branch, BTreeSet::new());
     for _ in 0..ROW {
         let block = flow.blocks.get(at)?;
         let &[next] = block.successors.as_slice() else { return None };
@@ -210,7 +243,7 @@ fn users_of_phis(definitions: &Definitions<'_>) -> HashMap<u32, BTreeSet<u32>> {
             _ => {}
         }
     }
-    // What nothing uses goes away.
+    // A phi that nothing uses is removed before the fault can show.
     users.retain(|_, users| !users.is_empty());
     users
 }
@@ -229,14 +262,13 @@ fn is_scalar(types: &TypeTable<'_>, ty: u32) -> bool {
 
 impl Use {
     /// Writes what the phi takes.
-    fn write(&self, new: &mut Rewriter<'_>, group: &BuiltInVector, result: u32) {
-        let types = TypeTable::new(new.definitions());
+    fn write(&self, new: &mut Rewriter<'_>, types: &TypeTable<'_>, group: &BuiltInVector, result: u32) {
         let bool_type = new.bool_type();
         let number = group.load(new, 0);
         let last = new.int_constant(group.width, u64::MAX >> (64 - group.width.clamp(1, 64)));
         let mut never = emit(new, Op::IEqual, bool_type, &[number, last]);
         for (value, ty) in &self.values {
-            let (lane, ty) = first_lane(new, &types, *value, *ty);
+            let (lane, ty) = first_lane(new, types, *value, *ty);
             let is_zero = match types.ty(ty) {
                 Some(Type::Bool) => lane,
                 Some(Type::Float { .. }) => {
@@ -250,7 +282,7 @@ impl Use {
             };
             never = emit(new, Op::LogicalAnd, bool_type, &[never, is_zero]);
         }
-        let (lane, lane_type) = first_lane(new, &types, self.taken, self.ty);
+        let (lane, lane_type) = first_lane(new, types, self.taken, self.ty);
         let zero = new.null_constant(lane_type);
         if lane_type == self.ty {
             new.push(Op::Select, &[self.ty, result, never, zero, lane]);
