@@ -4,13 +4,14 @@
 
 mod common;
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
 
+use common::prints::{KeptLog, Lines, builder, setting};
+use log::{Level, LevelFilter};
 use oclave::vector::Float4;
 use oclave::{
-    Command, Context, ContextBuilder, Graph, KernelBundle, KernelSource, Printed, ProgramCache, Queue,
-    ReplayStrategy,
+    Command, Context, Graph, KernelBundle, KernelSource, Printed, ProgramCache, Queue, ReplayStrategy,
 };
 
 mod kernels {
@@ -22,37 +23,6 @@ mod virtual_kernels {
 use kernels::printing::{print_flood, print_items, print_vectors};
 use kernels::prints::say;
 use virtual_kernels::virtual_functions::speak;
-
-/// What was printed.
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<Printed>>>);
-
-impl Lines {
-    fn take(&self) -> Vec<Printed> {
-        std::mem::take(&mut self.0.lock().unwrap())
-    }
-
-    fn texts(&self) -> Vec<String> {
-        self.take().iter().map(ToString::to_string).collect()
-    }
-}
-
-fn builder() -> Option<ContextBuilder> {
-    let device = common::context()?.device().clone();
-    if device.capabilities().memory().is_some_and(|memory| !memory.host && !memory.shared) {
-        println!("skipped: the host does not reach the device's memory");
-        return None;
-    }
-    Some(Context::builder(&[device]))
-}
-
-fn setting() -> Option<(Context, Queue, Lines)> {
-    let lines = Lines::default();
-    let to = lines.clone();
-    let context = builder()?.printf(move |line| to.0.lock().unwrap().push(line.clone())).build().unwrap();
-    let queue = Queue::new(&context).unwrap();
-    Some((context, queue, lines))
-}
 
 fn says(value: i32) -> String {
     format!("the kernel says {value}\n")
@@ -150,11 +120,8 @@ fn graphs_print_in_order_by_each_strategy() {
         let Some(builder) = builder() else { return };
         let lines = Lines::default();
         let to = lines.clone();
-        let context = builder
-            .graph_interpreter(interpreter)
-            .printf(move |line| to.0.lock().unwrap().push(line.clone()))
-            .build()
-            .unwrap();
+        let context =
+            builder.graph_interpreter(interpreter).printf(move |line| to.push(line)).build().unwrap();
         let queue = Queue::new(&context).unwrap();
         let said = context.alloc_shared::<i32>(1).unwrap();
         let graph = Graph::from_queue(&queue);
@@ -246,7 +213,7 @@ fn a_sink_may_launch_and_wait() {
     let lines = Lines::default();
     let to = lines.clone();
     let sink = move |line: &Printed| {
-        to.0.lock().unwrap().push(line.clone());
+        to.push(line);
         if !DONE.swap(true, Ordering::SeqCst) {
             let queue = QUEUE.get().unwrap();
             let said = queue.context().alloc_shared::<i32>(1).unwrap();
@@ -305,39 +272,20 @@ fn debug_information_gives_file_and_line() {
     assert_eq!((line, all[0].kernel(), all[0].text()), (3, Some("tell"), "here\n"));
 }
 
-/// Keeps the records of `printf`.
-struct Log(Mutex<Vec<String>>);
-
-impl log::Log for Log {
-    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
-        metadata.target() == "oclave::printf"
-    }
-
-    fn log(&self, record: &log::Record<'_>) {
-        if self.enabled(record.metadata()) {
-            self.0.lock().unwrap().push(format!("{} {}", record.level(), record.args()));
-        }
-    }
-
-    fn flush(&self) {}
-}
-
 #[test]
 fn the_log_names_kernel_file_and_line() {
-    static LOG: Log = Log(Mutex::new(Vec::new()));
     if !common::load::has_compiler() {
         return;
     }
     let Some(builder) = builder() else { return };
-    log::set_logger(&LOG).unwrap();
-    log::set_max_level(log::LevelFilter::Info);
+    let log = KeptLog::install("oclave::printf", LevelFilter::Info);
     let context = builder.printf_to_log().build().unwrap();
     let queue = Queue::new(&context).unwrap();
     queue.single_task(tell(&context).kernel("tell").unwrap().call()).unwrap().wait().unwrap();
-    log::set_max_level(log::LevelFilter::Off);
-    let records = LOG.0.lock().unwrap();
-    let [record] = records.as_slice() else { panic!("{records:?}") };
-    assert!(record.starts_with("INFO kernel `tell`, ") && record.ends_with("tell.cl:3: here"), "{record}");
+    log::set_max_level(LevelFilter::Off);
+    let records = log.take();
+    let [(Level::Info, record)] = records.as_slice() else { panic!("{records:?}") };
+    assert!(record.starts_with("kernel `tell`, ") && record.ends_with("tell.cl:3: here"), "{record}");
 }
 
 /// A binary of a cache, and one that was made without a sink, print where they should.
@@ -352,7 +300,7 @@ fn caches_tell_the_forms_apart() {
         Queue::new(&plain).unwrap().single_task(say(0, &said)).unwrap().wait().unwrap();
         let lines = Lines::default();
         let to = lines.clone();
-        let sink = move |line: &Printed| to.0.lock().unwrap().push(line.clone());
+        let sink = move |line: &Printed| to.push(line);
         let context = builder.program_cache(&cache).printf(sink).build().unwrap();
         let said = context.alloc_shared::<i32>(1).unwrap();
         Queue::new(&context).unwrap().single_task(say(9, &said)).unwrap().wait().unwrap();

@@ -4,6 +4,7 @@
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub(crate) mod load;
+pub(crate) mod prints;
 
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};

@@ -63,8 +63,10 @@ impl Toolchain {
     pub(crate) fn find(environment: &Environment) -> Result<Self> {
         let clangs = candidates(environment, "OCLAVE_CLANG", "clang")?;
         let translators = candidates(environment, "OCLAVE_LLVM_SPIRV", "llvm-spirv")?;
-        let is_sound = |major: &u32| *major != FAULTY;
-        let pair = |(major, clang)| Some((clang, translators.get(major).filter(|_| is_sound(major))?));
+        let pair = |(major, clang): (&u32, _)| match *major {
+            FAULTY => None,
+            _ => Some((clang, translators.get(major)?)),
+        };
         let pair = clangs
             .range(..=NEWEST)
             .rev()

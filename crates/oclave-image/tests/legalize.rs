@@ -3,10 +3,10 @@
 
 mod support;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use oclave_image::passes::{check, dce, specialize, strip, version};
-use oclave_image::spirv::{Capability, Module, Op, Version};
+use oclave_image::spirv::{Capability, Instruction, Module, Op, Version};
 use oclave_image::{Aspects, DeviceImage, DeviceTarget, ImageError, legalize, legalize_with};
 use support::{assemble, golden, module, with_string};
 
@@ -734,6 +734,21 @@ fn kernels_that_follow_pointers_are_found() {
     assert_eq!(found.iter().map(String::as_str).collect::<Vec<_>>(), ["calls", "loads"]);
 }
 
+/// The name of the function of each wanted instruction, in their order.
+fn functions_of(module: &Module, is_wanted: impl Fn(&Instruction<'_>) -> bool) -> Vec<String> {
+    let names: BTreeMap<u32, String> = module.names().collect();
+    let (mut function, mut found) = (0, Vec::new());
+    for instruction in module.instructions() {
+        if instruction.is(Op::Function) {
+            function = instruction.result_id().unwrap();
+        }
+        if is_wanted(&instruction) {
+            found.push(names.get(&function).unwrap().clone());
+        }
+    }
+    found
+}
+
 /// Loops that crash Intel's compiler get a volatile access in kernels whose work-items it does not
 /// vectorise. The others keep their speed.
 #[test]
@@ -744,17 +759,12 @@ fn loops_that_would_crash_are_not_vectorised() {
         let target = DeviceTarget { vectorised_loops_crash: true, ..rich() };
         let legal = Module::from_words(legalize(&image(&module), &target).unwrap()).unwrap();
         check::check(&legal).unwrap();
-        let names: Vec<(u32, String)> = legal.names().collect();
-        let (mut function, mut scalar) = (0, BTreeSet::new());
-        for instruction in legal.instructions() {
-            if instruction.is(Op::Function) {
-                function = instruction.result_id().unwrap();
-            }
-            if instruction.is(Op::Load) && instruction.operand(1).is_some_and(|access| access & 1 != 0) {
-                scalar.extend(names.iter().find(|(id, _)| *id == function).map(|(_, name)| name.as_str()));
-            }
-        }
-        assert_eq!(scalar, BTreeSet::from(["in_corner", "in_first", "in_second", "in_some"]), "{level}");
+        let scalar: BTreeSet<String> =
+            functions_of(&legal, |i| i.is(Op::Load) && i.operand(1).is_some_and(|access| access & 1 != 0))
+                .into_iter()
+                .collect();
+        let expected = ["in_corner", "in_first", "in_second", "in_some"].map(str::to_owned);
+        assert_eq!(scalar, BTreeSet::from(expected), "{level}");
     }
 }
 
@@ -766,15 +776,5 @@ fn values_that_one_way_uses_are_used_before_it() {
     let target = DeviceTarget { sunk_loads_abort: true, ..rich() };
     let legal = Module::from_words(legalize(&image(&module), &target).unwrap()).unwrap();
     check::check(&legal).unwrap();
-    let names: Vec<(u32, String)> = legal.names().collect();
-    let (mut function, mut uses) = (0, Vec::new());
-    for instruction in legal.instructions() {
-        if instruction.is(Op::Function) {
-            function = instruction.result_id().unwrap();
-        }
-        if instruction.is(Op::LogicalAnd) {
-            uses.extend(names.iter().find(|(id, _)| *id == function).map(|(_, name)| name.as_str()));
-        }
-    }
-    assert_eq!(uses, ["rotated", "divided"]);
+    assert_eq!(functions_of(&legal, |i| i.is(Op::LogicalAnd)), ["rotated", "divided"]);
 }
