@@ -1,5 +1,5 @@
-//! The automatic choice against each other strategy, for graphs of a few hundred nodes of all
-//! sizes, with and without loops: it should never be slower than the best of them.
+//! The automatic choice against each other strategy. The graphs have a few hundred nodes of all
+//! sizes, with and without loops. The choice should never be slower than the best strategy.
 //!
 //! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes, times are medians of whole
 //! replays, the reference is the fastest of the other strategies. The automatic choice is measured

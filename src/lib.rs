@@ -3,9 +3,9 @@
 //!
 //! SYCL's newest extensions exist for C++ programs on one compiler's own backends. This library
 //! gives Rust programs the same semantics on any OpenCL device that takes SPIR-V: Intel CPUs and
-//! GPUs, PoCL. What a driver lacks (entry points, program-scope variables, command buffers) the
-//! library does itself, with the same results; where that is not possible the answer is an error
-//! that says what is missing, never wrong data.
+//! GPUs, PoCL. If a driver lacks entry points, program-scope variables or command buffers, the
+//! library does their work itself, with the same results. Where that is not possible, an error says
+//! what is missing. The answer is never wrong data.
 //!
 //! ```no_run
 //! use oclave::{Context, Device, Queue};
@@ -29,9 +29,9 @@
 //!
 //! # The way of a kernel
 //! 1. A build script calls `oclave_build::compile`. Clang and the SPIR-V translator turn OpenCL C
-//!    and C++ for OpenCL into SPIR-V; the passes of `oclave_image` rewrite device globals, split
-//!    the module into *device images* by what they need of a device, and describe each kernel's
-//!    parameters.
+//!    and C++ for OpenCL into SPIR-V. The passes of `oclave_image` then rewrite device globals and
+//!    describe each kernel's parameters. They split the module into *device images* by the features
+//!    of a device that kernels need.
 //! 2. [`include_kernels!`] brings the generated Rust in: an [`ImageTable`], a function per kernel
 //!    whose arguments rustc checks, a [`DeviceGlobal`] per variable, a [`SpecConstant`] per
 //!    constant.

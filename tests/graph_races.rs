@@ -155,8 +155,8 @@ fn input(context: &Context, first: u8) -> UsmSlice<f32, usm::Shared> {
     input
 }
 
-/// Nobody knows how often loops run, so lists and launches are tried in turns; each replay runs
-/// each node, and the executable comes to rest with the plan that was the fastest.
+/// The library cannot know how often loops run, so it tries lists and launches in turns. Each
+/// replay runs each node, and the executable settles on the fastest plan.
 #[test]
 fn lists_and_launches_take_turns_until_one_was_seen_to_be_faster() {
     let Some(context) = undecided() else { return };
@@ -174,8 +174,8 @@ fn lists_and_launches_take_turns_until_one_was_seen_to_be_faster() {
     assert!(turns >= 5, "{turns}");
 }
 
-/// Values, by parameters and by commands, and memory that are updated between all replays reach all
-/// that take turns, and do not end it: the executable comes to rest as others do.
+/// Between all replays, values and memory are updated, by parameters and by commands. The updates
+/// reach all candidate plans and do not end the race: the executable settles as others do.
 #[test]
 fn races_go_on_while_values_and_memory_are_updated_before_each_replay() {
     let Some(context) = undecided() else { return };
@@ -255,8 +255,8 @@ fn updates_behind_deferred_submissions_are_seen_by_all_that_take_turns() {
     }
 }
 
-/// A replay that the driver refuses a part of, on whichever of the queues that it takes while it is
-/// measured, is over when that is told; the next ones are right.
+/// The driver refuses a part of a replay, on each of the queues that a measured replay uses. The
+/// replay is over when the error is returned, and the next ones are right.
 #[test]
 fn measured_replays_that_fail_are_over() {
     let Some(context) = undecided() else { return };

@@ -253,9 +253,9 @@ fn programs_built_in_the_background_are_used_when_they_are_there() {
     }
 }
 
-/// A graph of a few small nodes is launched node by node until that was done often, and runs from a
-/// list then, which is built meanwhile; but not where each node is measured. Values that are
-/// updated count, before and after.
+/// A graph of a few small nodes is launched node by node at first, while its list is built. After
+/// many launches it runs from the list, unless each node is measured. Values that are updated
+/// count, before and after.
 #[test]
 fn few_nodes_go_into_a_list_once_they_are_replayed_often() {
     const NODES: i32 = 10;

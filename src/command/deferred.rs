@@ -1,6 +1,5 @@
-//! Commands that are held back: they depend on what no driver knows yet (a host task, an event of
-//! another context or from outside, another command that is held back), or are host tasks
-//! themselves.
+//! Deferred commands. They are host tasks, or depend on something that no driver knows yet: a host
+//! task, an event of another context or from outside, or another deferred command.
 //!
 //! Whoever completes the last missing dependency puts the command on its queue, or gives it to the
 //! threads of host tasks. So drivers only ever wait for what they have, and their queues move on

@@ -244,9 +244,9 @@ impl Command {
     /// - The raw commands keep to OpenCL's rules. Of the library's memory they use only what `uses`
     ///   names, or what the caller keeps alive and away from the host until they have ended. The
     ///   same holds for kernels and other objects.
-    /// - They wait for [`Submission::wait_list`](crate::native::Submission::wait_list). Of an
-    ///   in-order queue the list leaves out what was put on the queue before: commands for another
-    ///   queue also wait for a marker that the closure puts on this one.
+    /// - They wait for [`Submission::wait_list`](crate::native::Submission::wait_list). For an
+    ///   in-order queue, the list leaves out the commands that were put on the queue before. So raw
+    ///   commands for another queue must also wait for a marker that the closure puts on this one.
     /// - The returned event belongs to the queue's context, and completes no earlier than all of
     ///   the raw commands.
     /// - When the closure fails or panics, what it has put on other queues no longer uses memory of
@@ -293,8 +293,8 @@ impl Command {
         Self::new(CommandKind::Native(NativeCommand::of_kernel(uses, kernel, range.nd_range())))
     }
 
-    /// Runs an executable graph, as one command (section 7.6.5, `handler::ext_oneapi_graph`). In a
-    /// graph it is a sub-graph.
+    /// Runs an executable graph, as one command (`sycl_ext_oneapi_graph`, section 7.6.5,
+    /// `handler::ext_oneapi_graph`). In a graph it is a sub-graph.
     pub fn graph(graph: &ExecutableGraph) -> Self {
         Self::new(CommandKind::Graph(graph.clone()))
     }

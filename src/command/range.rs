@@ -97,9 +97,9 @@ impl From<[usize; 3]> for Range {
 ///
 /// Without a work-group size, the kernel's required size is used, or else the driver chooses.
 ///
-/// A launch returns [`NdRange`](crate::ErrorKind::NdRange) if the device cannot run the range: the
-/// work-group is too large, does not divide the range where the device needs that, differs from the
-/// required size, or has other dimensions.
+/// A launch returns [`NdRange`](crate::ErrorKind::NdRange) if the device cannot run the range. The
+/// work-group is too large, differs from the required size, or has other dimensions than the range.
+/// Or it does not divide the range on a device that needs this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NdRange {
     global: Range,

@@ -42,7 +42,7 @@ fn submit_after(queue: &Queue, command: Command, after: &[Event]) -> Result<Even
 }
 
 /// Puts a kernel on the queue if its arguments can be given to the driver as they are and nothing
-/// holds it back: the common case, in which nothing of the command needs to be kept.
+/// defers it. This is the common case, in which nothing of the command needs to be kept.
 fn launch_at_once<'a>(
     queue: &Queue,
     kind: &CommandKind,

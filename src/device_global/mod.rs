@@ -159,8 +159,8 @@ impl<T: Pod, A: host_access::Access> DeviceGlobal<T, A> {
         self.region(queue).map(|memory| memory.address())
     }
 
-    /// The elements of a range, as copies and fills take them: of an array its elements; of an
-    /// array of arrays its rows, or what the rows consist of; of anything else the one value.
+    /// The elements of a range, as copies and fills take them. An array has its elements. An array
+    /// of arrays has its rows, or what the rows consist of. Anything else has one value.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] when the range is not within the variable, or when images declare it

@@ -10,9 +10,9 @@ impl Event {
     /// An event of OpenCL, of a raw command or a user event: commands can be put after it, on any
     /// queue of any context, and it can be waited for. Its reference is released when it has ended.
     ///
-    /// No driver is made to wait for it: what depends on it is held back until it has ended, so
-    /// that a user event that is never completed keeps nothing else from running. Such an event is
-    /// not measured ([`Event::profiling`] fails).
+    /// No driver is made to wait for it. Commands that depend on it are deferred until it has
+    /// ended. So a user event that is never completed keeps no other command from running. Such an
+    /// event is not measured ([`Event::profiling`] fails).
     ///
     /// # Errors
     /// When the driver refuses, or the system has no thread.
@@ -44,8 +44,8 @@ impl Event {
     /// failure, or to `CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST` where that has none. Of a
     /// queue that discards events it stands for everything that was put on the queue until now.
     ///
-    /// What is held back still has to get to its own queue: raw commands that wait for it must not
-    /// be put on that queue, where they would come before it.
+    /// A deferred command still has to reach its own queue. So raw commands that wait for it must
+    /// not be put on that queue: they would come before it.
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) for the event of a command that was recorded; when

@@ -5,7 +5,7 @@
 //! model/    graphs that are being built: nodes, edges, recording; snapshots of them
 //! plan/     snapshot → flat graph, partitions, and which nodes run together
 //! exec/     plan → prepared commands; submission and replay
-//! update/   parameters, command groups and ranges that change (section 7.5.2)
+//! update/   parameters, command groups and ranges that change (section 7.5.2 of sycl_ext_oneapi_graph)
 //! inspect/  drawings, timelines, what runs where
 //! ```
 

@@ -18,6 +18,21 @@ use crate::{Context, Error, Result, Shape};
 /// Clones are handles of one image. It is released when the last of them is gone and no command
 /// uses it any more. Copies and fills take it as other memory ([`Queue`](crate::Queue)); the host
 /// has its pixels row by row. [The module](super) tells how commands are ordered.
+///
+/// ```no_run
+/// # fn main() -> oclave::Result<()> {
+/// use oclave::images::{D2, Rgba, Unorm8};
+/// use oclave::{Context, Device, Image, Queue};
+///
+/// let context = Context::new(&Device::select()?)?;
+/// let queue = Queue::new(&context)?;
+/// let image: Image<Rgba<Unorm8>, D2> = context.alloc_image([480, 640])?; // 480 rows of 640 pixels
+/// queue.fill(&image, [0, 0, 0, 255])?;
+/// queue.fill(&image.region([0, 0], [240, 640])?, [255; 4])?; // the upper half
+/// assert_eq!(queue.read(&image)?[0], [255; 4]);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Image<F, D> {
     object: Arc<ImageObject>,
     ty: PhantomData<fn() -> (F, D)>,

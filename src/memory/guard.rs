@@ -15,9 +15,9 @@ impl<T: Pod, K: HostAddressable> UsmSlice<T, K> {
     /// while the guard lives, submitting commands that use it is an error of kind
     /// [`Invalid`](crate::ErrorKind::Invalid).
     ///
-    /// Inside a host task, what is held back is not waited for (it may wait for the task), and
-    /// commands that use the memory are not refused, but wait until the guard is dropped. Commands
-    /// that the task is ordered after have ended anyway.
+    /// Inside a host task, the guard does not wait for deferred commands, since they may wait for
+    /// the task. Commands that use the memory are not refused there, but wait until the guard is
+    /// dropped. Commands that the task is ordered after have ended anyway.
     ///
     /// Guards are for the whole allocation: there are many readers or one writer of it, whatever
     /// the parts.

@@ -57,9 +57,9 @@ impl KernelBundle {
     ///
     /// # Safety
     /// On CPU devices kernels run in this process and can reach all of its memory. The caller
-    /// vouches for the module as for kernels of the own build script: it is valid SPIR-V, and its
-    /// kernels access only memory that they are given, whatever arguments and ranges the program
-    /// launches them with.
+    /// vouches for the module as for kernels of the own build script. It is valid SPIR-V. Whatever
+    /// arguments and ranges the program launches its kernels with, they access only memory that
+    /// they are given.
     #[expect(unsafe_code, reason = "the caller promises what nobody can check; nothing unsafe is done here")]
     pub unsafe fn from_spirv(context: &Context, bytes: &[u8]) -> Result<Self> {
         Self::of_spirv(context, bytes)

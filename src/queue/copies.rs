@@ -182,9 +182,9 @@ impl Queue {
         lend_mut(to, |sink| self.submit(Command::read_place(from, sink))?.wait())
     }
 
-    /// Copies pixels of an image in the call, where nothing has to end before; says whether it did.
-    /// A command would keep what this need not: [`lend`] and events cost more than the copy of a few
-    /// pixels.
+    /// Copies pixels of an image with one blocking call; returns whether it did. It does so only if
+    /// all commands that must end before have ended. For a few pixels, [`lend`] and the events of a
+    /// command would cost more than the copy.
     fn pixels_at_once(
         &self,
         place: &Place,

@@ -85,9 +85,9 @@ impl Queue {
     /// The same queue, whose commands wait for events first:
     /// `queue.after(&[&copied, &computed]).parallel_for(range, call)`.
     ///
-    /// The handle may be kept, cloned and given to others: each command that is put on the queue
-    /// through it waits for the events, which may be of other queues and contexts. It is equal to
-    /// the handle that it was made from.
+    /// The handle may be kept, cloned and given to others. Each command that is submitted through
+    /// it waits for the events, which may be of other queues and contexts. It is equal to the
+    /// handle that it was made from.
     ///
     /// ```no_run
     /// # fn f(queue: &oclave::Queue, x: &oclave::UsmSlice<f32>, y: &oclave::UsmSlice<f32>) -> oclave::Result<()> {

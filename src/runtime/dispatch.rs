@@ -30,8 +30,8 @@ fn jobs() -> Option<&'static Sender<Job>> {
     JOBS.get_or_init(start).as_ref()
 }
 
-/// Runs a job. The closures of users catch their panics themselves, but what they hold may panic as
-/// it is dropped: that must not end the thread, on which everything waits that is held back.
+/// Runs a job. Panics of users' closures are caught elsewhere, but a value that a closure holds may
+/// panic as it is dropped. That must not end the thread: all deferred commands wait for it.
 fn run(job: Job) {
     if catch_unwind(AssertUnwindSafe(job)).is_err() {
         log::error!("the thread for events caught a panic");

@@ -1,10 +1,10 @@
 //! Reading, checking and writing of a module of 3 MB: `cargo bench -p oclave-image --bench spirv`.
 //!
-//! Rows are `name,device,n,ours_us,reference_us,ratio`: n is the module's bytes, the reference is
-//! what rspirv takes to load (rows `read`) and to load and assemble (rows `read_check_write`),
-//! empty where it refuses the module; ratio is ours to the reference. Comments tell the throughput
-//! in MB/s. Most functions of these modules are dead, so that the rows `dce` tell what finding and
-//! dropping them takes.
+//! Rows are `name,device,n,ours_us,reference_us,ratio`, where n is the module's bytes. The
+//! reference is the time of rspirv: to load in rows `read`, to load and assemble in rows
+//! `read_check_write`. It is empty where rspirv refuses the module. The ratio is ours to the
+//! reference. Comments tell the throughput in MB/s. Most functions of these modules are dead, so
+//! that the rows `dce` tell what finding and dropping them takes.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::HashMap;

@@ -215,8 +215,8 @@ impl Device {
         Self::new(self.0.root.clone(), self.0.mask | mask, self.0.side)
     }
 
-    /// The same device in the role of the host: of programs that were compiled with `single_pass`
-    /// it runs the images with the bodies of `if_host`; other programs run as ever.
+    /// The same device in the role of the host. If a program was compiled with `single_pass`, it
+    /// runs the images with the bodies of `if_host`. Other programs run as before.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] for a device that is not the host's processor.

@@ -73,8 +73,8 @@ pub(crate) struct Quirks {
     /// (pocl#1430). So the library polls events from outside.
     pub(crate) failures_are_silent: bool,
     /// **Q9. PoCL 6.0.** `mad` is a function that is not inlined. Neither loops nor work-items with
-    /// `a * b + c` are vectorised. In task lists of 1024 work-items each `mad` took 2.7 and 0.7 ns,
-    /// and less than 0.1 ns as a product and a sum, which the function computes as well.
+    /// `a * b + c` are vectorised. In task lists of 1024 work-items each `mad` took 2.7 and 0.7 ns.
+    /// As a product and a sum, which the function computes as well, it took less than 0.1 ns.
     pub(crate) mad_is_called: bool,
     /// **Q10. PoCL.** How long `event.wait()` polls before it blocks. `None` means not at all.
     ///
@@ -87,14 +87,14 @@ pub(crate) struct Quirks {
     /// it: eight groups of 16 µs took 140 µs instead of 78 µs on two cores.
     pub(crate) spin_before_block: Option<Duration>,
     /// **Q11. PoCL on CPUs.** The work-items of a group run one after the other, from barrier to
-    /// barrier. Kernels with loops and barriers keep a context for each work-item. So one
-    /// work-item alone runs the tasks of a list that need no group. A list of 1000 tasks of 64
-    /// items took 255 µs on 6.0 and 234 µs on 7.1 when all work-items shared them, and 110 µs and
-    /// 120 µs this way.
+    /// barrier. Kernels with loops and barriers keep a context for each work-item. So one work-item
+    /// alone runs the tasks of a list that need no group. A list of 1000 tasks of 64 items took 255
+    /// µs on 6.0 and 234 µs on 7.1 when all work-items shared them. This way it took 110 µs and 120
+    /// µs.
     pub(crate) serial_work_items: bool,
-    /// **Q12. PoCL 6.0 and 7.1 on CPUs.** Code that only the first work-item of a group reaches
-    /// runs twice, if some paths of the kernel have barriers and the group has one work-item in
-    /// dimension 0. In lists, 6.0 showed it with three work-items or more, 7.1 with one, too.
+    /// **Q12. PoCL 6.0 and 7.1 on CPUs.** Code that only the first work-item of a group reaches may
+    /// run twice. It does if some paths of the kernel have barriers and the group has one work-item
+    /// in dimension 0. In lists, 6.0 showed it with three work-items or more, 7.1 with one, too.
     pub(crate) first_item_runs_twice: bool,
     /// **Q13. PoCL 6.0 and 7.1 on CPUs.** PoCL adds barriers to innermost loops whose bound is the
     /// same for a group: 6.0 in kernels with barriers, 7.1 in all kernels. It does so even where
@@ -209,18 +209,20 @@ pub(crate) struct Quirks {
     /// waits for the queue's last command as well. This was measured in C with fills of images of
     /// 32 × 32 pixels: 23.4 and 19.2 µs. On Intel and PoCL `clFinish` is as fast or slower.
     pub(crate) slow_event_waits: bool,
-    /// **Q30. PoCL 6.0 (LLVM 18) on CPUs.** It asks LLVM for `instcombine` by a string, which then
-    /// checks that a second run would change nothing, and ends the process otherwise ("Instruction
-    /// Combining did not reach a fixpoint after 1 iterations"). One of 250 random kernels did that,
-    /// and with it each program that has the kernel, as a binary of the program has all kernels.
-    /// LLVM's maintainers say that the check is for tests only (llvm-project#104905).
+    /// **Q30. PoCL 6.0 (LLVM 18) on CPUs.** PoCL names LLVM's pass `instcombine` in a string. A
+    /// pass that is named so checks that a second run would change nothing. If it would, LLVM ends
+    /// the process ("Instruction Combining did not reach a fixpoint after 1 iterations"). One of
+    /// 250 random kernels did that. A binary has all kernels of its program, so no kernel of such a
+    /// program could be built. LLVM's maintainers say that the check is for tests only
+    /// (llvm-project#104905).
     ///
-    /// Five such kernels were looked into, and have one form: a value that phis make is only used
-    /// behind a condition (`sunk_loads` of `oclave_image`). From source, this does it:
-    /// `uint id = get_global_id(0), v = a, w = in[id]; if (id < 5) { v = in[a]; w = v * 3 + a; }
-    /// if (abs_diff(w, b) != 77u) w = rotate(v, id); out[id] = w;`. Such values get a second use.
+    /// Five such kernels were studied. All have the form that `sunk_loads` of `oclave_image`
+    /// describes: a phi's value is used behind a condition only. This source shows it: `uint id =
+    /// get_global_id(0), v = a, w = in[id]; if (id < 5) { v = in[a]; w = v * 3 + a; } if
+    /// (abs_diff(w, b) != 77u) w = rotate(v, id); out[id] = w;`. Such values get a second use.
     ///
-    /// Left as it is: modules of clang's `-O0`, which have no phis. One of the five is among them.
+    /// The library leaves modules of clang's `-O0` as they are: they have no phis yet. One of the
+    /// five kernels is such a module.
     pub(crate) sunk_loads_abort: bool,
     /// **Q31. NVIDIA 580.159.** A kernel that was given `CL_KERNEL_EXEC_INFO_SVM_PTRS` is launched
     /// more slowly each time, also where the list stays the same. A launch and a wait took 16.4 µs

@@ -1,7 +1,7 @@
 //! The core functions of OpenCL, one line each.
 //!
-//! Methods bear the names and, in order, the parameters of the C functions, with two changes that
-//! `table` explains: a count and a list are one slice, and the code comes back as a
+//! Methods have the names of the C functions and their parameters in order, with two changes that
+//! `table` explains. A count and a list are one slice, and the code comes back as a
 //! [`Result`](crate::Result). They are `unsafe` because a handle or pointer that is not alive
 //! breaks memory safety; the rules are those of the specification.
 

@@ -41,9 +41,9 @@ macro_rules! shared_call {
             #[link_name = $symbol]
             fn call($($passed: $abi),*) -> $result;
         }
-        // SAFETY: oclave-build generated wrapper and declaration from one reading of the source,
-        // and the compiler of the wrapper checked the layouts; pointers come from references and
-        // slices that outlive the call, or from the caller, who vouches for them.
+        // SAFETY: oclave-build generated wrapper and declaration from one reading of the source.
+        // The compiler of the wrapper checked the layouts. Pointers come from references and slices
+        // that outlive the call, or from the caller, who vouches for them.
         unsafe { call($($value),*) }
     }};
     ($symbol:literal place $result:ty { $($passed:ident: $abi:ty = $value:expr),* }) => {{

@@ -41,9 +41,8 @@ const WHAT: &str = "the words of faults";
 
 impl Cell {
     fn word(self, index: usize) -> &'static AtomicU64 {
-        // SAFETY: the memory, which is not mapped, has `WORDS` aligned words, is never accessed
-        // otherwise by the host, and is freed by the context's `Drop` only; no caller keeps the
-        // reference.
+        // SAFETY: the memory is not mapped and has `WORDS` aligned words. The host never accesses
+        // it otherwise, only the context's `Drop` frees it, and no caller keeps the reference.
         unsafe { AtomicU64::from_ptr(self.start.as_ptr().add(index.min(WORDS - 1))) }
     }
 
@@ -133,9 +132,9 @@ impl Context {
         unsafe { self.free_watched(cell.start.cast(), WHAT) };
     }
 
-    /// Frees the words; for the context's `Drop`, while the slots still know the commands of queues
-    /// that are gone: kernels hold the address of the words, and the driver does not know that they
-    /// do.
+    /// Frees the words. The context's `Drop` calls this while the slots still know the commands of
+    /// queues that are gone. Kernels hold the address of the words, and the driver does not know
+    /// that they do.
     pub(in crate::driver) fn stop_watching(&self) {
         let cells = std::mem::take(&mut *self.faults().cells());
         if cells.is_empty() {

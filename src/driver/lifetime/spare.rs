@@ -93,8 +93,8 @@ impl Spare {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A block: one that rests, or one of the bytes with which `allocate` asks the driver; if it
-    /// has none, once more after all that rests has gone through `free`.
+    /// A spare block, or a new one from `allocate`, which asks the driver. If the driver has no
+    /// memory left, all spare blocks go through `free` and `allocate` is called again.
     pub(in crate::driver) fn allocate(
         &self,
         wanted: Class,

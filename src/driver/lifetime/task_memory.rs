@@ -63,9 +63,9 @@ impl TaskMemory {
             // SAFETY: the span has as many bytes, and all launches that were given it have ended.
             return unsafe { context.write_now(span.address(), bytes) };
         }
-        // SAFETY: the span has as many bytes, which the host can address, as `Kind::Host` and
-        // `Kind::Shared` are; all launches that were given it have ended, and `&mut self` keeps
-        // others from being given it; `bytes` is other memory.
+        // SAFETY: the span has as many bytes. The host can address them, as the memory is
+        // `Kind::Host` or `Kind::Shared`. All launches that were given it have ended, and `&mut
+        // self` keeps others from being given it; `bytes` is other memory.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), span.address().cast::<u8>(), bytes.len()) };
         Ok(())
     }

@@ -21,8 +21,8 @@ fn is_refusal(code: i32) -> bool {
 
 impl Queue {
     /// For several commands that failed half-way: waits for those that were enqueued, which nobody
-    /// else knows of. Where the driver does not wait, they count as one command that has not ended:
-    /// the memory that they use stays, and so must what is not the context's, see
+    /// else knows of. Where the driver does not wait, they count as one command that has not ended.
+    /// The memory that they use stays. Memory that is not the context's must stay as well, see
     /// [`Queue::abandoned`].
     pub(crate) fn abandon(&self) {
         let count = self.core.submitted.fetch_add(1, Ordering::AcqRel) + 1;

@@ -99,8 +99,8 @@ impl Queue {
     }
 
     /// The event of raw commands that end with `last`. It proves nothing about other commands of
-    /// the queue, as the caller may have put the raw commands elsewhere: then a marker that waits
-    /// for them takes their place on this queue.
+    /// the queue, as the caller may have put the raw commands elsewhere. In that case a marker that
+    /// waits for them takes their place on this queue.
     fn after_raw_commands(self: &Arc<Self>, last: EventHandle) -> Result<Event> {
         let api = self.context().api();
         let of: cl_command_queue = info::value(|size, value, ret| {

@@ -1,6 +1,6 @@
-//! Contexts: the devices of one platform that share memory and programs, and what the objects of a
-//! context have in common: the slots of its queues, memory that waits to be freed, the first error
-//! of a `Drop`.
+//! Contexts: devices of one platform that share memory and programs. A context also keeps what its
+//! objects have in common. These are the slots of its queues, memory that waits to be freed, and
+//! the first error of a `Drop`.
 
 use std::ffi::c_void;
 use std::fmt;

@@ -72,8 +72,8 @@ impl MemObject {
             return Ok(());
         }
         let (mem, size, to) = (self.handle.raw(), to.len(), to.as_mut_ptr().cast::<c_void>());
-        // SAFETY: queue and memory are alive and of one context, both ends have `size` bytes; the
-        // host's stay borrowed until the call returns, which is when the command has ended, or was
+        // SAFETY: queue and memory are alive and of one context, and both ends have `size` bytes.
+        // The host's stay borrowed until the call returns. By then the command has ended, or was
         // not enqueued (`Queue::end_blocking`).
         queue.submit_blocking(&[], |api, queue, wait| unsafe {
             api.clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, size, to, wait, std::ptr::null_mut())

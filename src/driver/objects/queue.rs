@@ -261,8 +261,8 @@ impl Queue {
     }
 
     /// Enqueues one command. `enqueue` gets the wait list and where to put the event (null: no
-    /// event), and must keep the memory that the command uses in use (see [`Span::begin_use`])
-    /// until this returns.
+    /// event). It must keep the command's memory in use (see [`Span::begin_use`]) until this
+    /// returns.
     ///
     /// The event is there when `want_event`, or else unless the queue discards events.
     pub(in crate::driver) fn submit(

@@ -46,8 +46,8 @@ impl Program {
             None => return Ok(()),
         };
         let write = |pointer: &Pointer, blocking: cl_bool, raw, wait: &[cl_event], event| {
-            // SAFETY: queue, program and events are alive; the driver checks name and bounds; the
-            // value lives until the command has ended: below this function waits, or gives the
+            // SAFETY: queue, program and events are alive, and the driver checks name and bounds.
+            // The value lives until the command has ended: below, this function waits or gives the
             // values up.
             unsafe {
                 table.clEnqueueWriteGlobalVariableINTEL(

@@ -208,8 +208,8 @@ impl Queue {
         })
     }
 
-    /// Copies from host memory in the call, where that is faster; says whether it did. The queue
-    /// may have to be idle for that.
+    /// Copies from host memory with one blocking call; returns whether it did. It copies on an idle
+    /// queue only, and only boxes that are small enough for this to be faster.
     pub(crate) fn write_image_at_once(&self, from: &[u8], to: &Pixels) -> Result<bool> {
         let largest = if self.context().quirks().slow_blocking_writes { MOST_SLOW } else { MOST }; // Q28
         let (image, origin, extent) = (to.image.used(), to.origin.as_ptr(), to.extent.as_ptr());
@@ -221,7 +221,7 @@ impl Queue {
         })
     }
 
-    /// Copies to host memory in the call, where that is faster; says whether it did.
+    /// Copies to host memory in the same way; returns whether it did.
     pub(crate) fn read_image_at_once(&self, from: &Pixels, to: &mut [u8]) -> Result<bool> {
         let (image, origin, extent) = (from.image.used(), from.origin.as_ptr(), from.extent.as_ptr());
         // SAFETY: the image is alive, the box is within it and has as many bytes as `to`, which
@@ -232,9 +232,9 @@ impl Queue {
         })
     }
 
-    /// Enqueues a copy that blocks, if nothing has to end before. Others cannot use the image
-    /// meanwhile, so it copies `largest` bytes at most. What cannot be copied is left to
-    /// [`Queue::write_image`] and [`Queue::read_image`], which say why.
+    /// Enqueues a blocking copy if the queue is idle. Others cannot use the image meanwhile, so it
+    /// copies `largest` bytes at most. Copies that cannot be made are left to
+    /// [`Queue::write_image`] and [`Queue::read_image`], which return the reason.
     fn copy_at_once(
         &self,
         (pixels, largest): (&Pixels, usize),

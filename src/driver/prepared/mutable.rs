@@ -160,8 +160,8 @@ impl CommandBuffer {
             .starts
             .extend(scratch.configs.iter().map(|config| std::ptr::from_ref(config).cast::<c_void>()));
         let table = &device.tables().mutable_dispatch;
-        // SAFETY: the buffer is alive and finalized, and the commands are its own; there are as
-        // many types and pointers as configurations, whose lists live through the call; addresses
+        // SAFETY: the buffer is alive and finalized, and the commands are its own. There are as
+        // many types and pointers as configurations, whose lists live through the call. Addresses
         // are those of memory that the sequence keeps.
         unsafe {
             table.clUpdateMutableCommandsKHR(

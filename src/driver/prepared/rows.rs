@@ -231,9 +231,9 @@ impl Queue {
                 |(source, target, size)| Ok((from.0.part(source, size)?, start.wrapping_byte_add(target))),
             );
             self.using([from.0].into_iter(), || {
-                // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's
-                // live, and nobody looks at them, until the event is complete, or what was
-                // abandoned has ended (`HostSink::write`).
+                // SAFETY: queue and events are alive, and both ends have `size_bytes` bytes. The
+                // host's live, and nobody looks at them, until the event is complete or abandoned
+                // commands have ended (`HostSink::write`).
                 self.submit_each(pieces, after, true, |(from, to), queue, wait, event| unsafe {
                     pointers.read(queue, CL_FALSE, *to, from.address(), from.size_bytes(), wait, event)
                 })

@@ -1,6 +1,6 @@
-//! Putting sequences on queues. On a queue in order the order of the steps is all there is to it:
-//! the last one has an event, and the first, which tells when they begin. Out of order, each step
-//! has one, and waits for those that it names.
+//! Putting sequences on queues. On an in-order queue the order of the steps suffices. The last step
+//! has an event. So has the first, which tells when the steps begin. Out of order, each step has
+//! one, and waits for those that it names.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -216,8 +216,8 @@ impl Queue {
         event: *mut cl_event,
     ) -> Result<()> {
         let api = self.context().api();
-        // SAFETY: queue and events are alive, the addresses are those of spans of so many bytes in
-        // allocations that the sequence keeps and that are in use; the driver copies the pattern.
+        // SAFETY: queue and events are alive. The addresses are those of spans of so many bytes in
+        // allocations that the sequence keeps and that are in use. The driver copies the pattern.
         unsafe {
             match work {
                 Work::Kernel(launch) => {

@@ -26,7 +26,7 @@ use crate::graph::plan::partition::{Partition, partition};
 use crate::memory::buffer::{self, Requirement};
 use crate::{Context, Device, Error, Event, Node, Queue, Result};
 
-/// A graph that is ready to run, again and again (section 7.5.1); from
+/// A graph that is ready to run, again and again (`sycl_ext_oneapi_graph`, section 7.5.1); from
 /// [`Graph::finalize`](crate::Graph::finalize).
 ///
 /// It is put on a queue like one command: [`Queue::submit_graph`], or

@@ -80,8 +80,9 @@ impl Finalizer<'_> {
 }
 
 impl Graph {
-    /// An executable graph of what is in the graph now (section 7.5.5, `finalize`). Later changes
-    /// of the graph do not reach it; the graph can be changed and finalized again.
+    /// An executable graph of what is in the graph now (`sycl_ext_oneapi_graph`, section 7.5.5,
+    /// `finalize`). Later changes of the graph do not reach it; the graph can be changed and
+    /// finalized again.
     ///
     /// Kernels were built when their nodes were added. Everything is checked here that can be, and
     /// prepared: submissions only put commands on a queue.

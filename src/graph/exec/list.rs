@@ -167,8 +167,8 @@ impl Tasks {
         Ok(widest.div_ceil(run.groups.max(1) as usize))
     }
 
-    /// Whether a command can be put in the place of a task's: its kernel is in the program of the
-    /// segment, it is small, and it needs no other size of groups.
+    /// Whether a command can replace that of a task. Its kernel must be in the program of the
+    /// segment. It must be small, and need no other size of groups.
     ///
     /// # Errors
     /// What a queue would refuse the command for.

@@ -207,8 +207,8 @@ impl PartitionExec {
         }
     }
 
-    /// Gives its nodes other values and memory in its own steps, and in those that run in turns
-    /// with them, by a function that gets the steps and where nodes are in them.
+    /// Gives its nodes other values and memory, in its own steps and in those of candidate plans.
+    /// The function gets the steps and the places of nodes in them.
     ///
     /// # Errors
     /// When its own steps do not take them. A race with others that do not is cancelled.

@@ -111,8 +111,9 @@ impl PlanRace {
         winner(&self.best).map(|candidate| self.candidates.swap_remove(candidate))
     }
 
-    /// Puts the present plan's sequence, or that of the candidate whose turn it is, on a queue that
-    /// measures it, behind events and, on a queue in order, what is there.
+    /// Puts a sequence on a queue that measures it: that of the present plan, or of the candidate
+    /// whose turn it is. It runs after the events and, on an in-order queue, after earlier
+    /// commands.
     pub(in crate::graph) fn run(
         &mut self,
         present: &Sequence,

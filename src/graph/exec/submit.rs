@@ -133,8 +133,8 @@ impl ExecutableGraph {
     }
 
     /// Puts all parts on the queue for parts; gives their events to `events`. Host tasks wait until
-    /// all of the graph is submitted: when one of them waits for the queue, what comes behind the
-    /// graph is there, and is found to wait for the task.
+    /// all of the graph is submitted. If one of them then waits for the queue, the commands behind
+    /// the graph are there, and are found to wait for the task.
     fn put_parts(
         &self,
         lane: &Queue,

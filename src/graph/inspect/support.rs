@@ -4,8 +4,8 @@ use crate::Device;
 use crate::graph::exec::partition::interpreter_of_environment;
 use crate::graph::exec::strategy::ReplayStrategy;
 
-/// How graphs are run on a device (section 7.3, aspects `ext_oneapi_graph` and
-/// `ext_oneapi_limited_graph`), by contexts for which
+/// How graphs are run on a device (`sycl_ext_oneapi_graph`, section 7.3, aspects `ext_oneapi_graph`
+/// and `ext_oneapi_limited_graph`), by contexts for which
 /// [`graph_interpreter`](crate::ContextBuilder::graph_interpreter) says what the environment says.
 /// All devices run all graphs, with the same results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl GraphSupport {
 }
 
 impl crate::Graph {
-    /// How graphs are run on a device (section 7.3).
+    /// How graphs are run on a device (`sycl_ext_oneapi_graph`, section 7.3).
     pub fn support(device: &Device) -> GraphSupport {
         GraphSupport::of(device)
     }

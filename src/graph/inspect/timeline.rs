@@ -19,9 +19,9 @@ pub struct Timeline {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct NodeTimes {
-    /// The numbers of the nodes ([`Node::index`](crate::Node::index)), those of a sub-graph by its
-    /// number: one, unless they are in a command buffer or a segment of the interpreter, inside
-    /// which nothing is measured.
+    /// The numbers of the nodes ([`Node::index`](crate::Node::index)); nodes of a sub-graph have
+    /// its number. There is one node, except for command buffers and segments of the interpreter,
+    /// whose nodes are not measured one by one.
     pub nodes: Vec<usize>,
     /// What it is: `kernel saxpy`, `memcpy`.
     pub name: String,
@@ -39,10 +39,11 @@ impl Timeline {
         &self.nodes
     }
 
-    /// As a Chrome trace in JSON, which `chrome://tracing` and Perfetto show: an event for each
-    /// node on the track of its partition, or on a further one of it while others run there. Times
-    /// are microseconds since the first start. As host and device have different clocks, host tasks
-    /// are drawn as early as they can have run: one of them right behind what it waited for.
+    /// As a Chrome trace in JSON, which `chrome://tracing` and Perfetto show. Each node is an event
+    /// on the track of its partition. While other nodes run there, it is on a further track of the
+    /// partition. Times are microseconds since the first start. As host and device have different
+    /// clocks, host tasks are drawn as early as they can have run: one of them right behind what it
+    /// waited for.
     pub fn to_chrome_trace(&self) -> String {
         let origin = self.nodes.iter().map(|node| self.start(node)).min().unwrap_or(0);
         let micros = |ns: u64| ns as f64 / 1000.0;

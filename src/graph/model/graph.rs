@@ -306,7 +306,8 @@ impl fmt::Debug for GraphInner {
     }
 }
 
-/// Properties of a graph to be made (section 7.5.3); from [`Graph::builder`].
+/// Properties of a graph to be made (`sycl_ext_oneapi_graph`, section 7.5.3); from
+/// [`Graph::builder`].
 #[must_use = "a graph is made by `build`"]
 #[derive(Debug, Clone)]
 pub struct GraphBuilder {
@@ -332,8 +333,8 @@ impl GraphBuilder {
         self
     }
 
-    /// Copies from and to device globals may be nodes, beyond section 7.12.4. They copy what is
-    /// there when the graph runs.
+    /// Copies from and to device globals may be nodes, beyond section 7.12.4 of
+    /// `sycl_ext_oneapi_graph`. They copy what is there when the graph runs.
     pub fn allow_device_globals(mut self) -> Self {
         self.options.device_globals = true;
         self

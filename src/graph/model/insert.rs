@@ -102,8 +102,10 @@ impl GraphInner {
             }
         }
         if kind.copies_device_globals() && !self.takes_device_globals() {
-            return Err(Error::invalid("a copy of a device global was given to a graph (section 7.12.4)")
-                .remedy("put it on a queue, or build the graph with `allow_device_globals`"));
+            return Err(Error::invalid(
+                "a copy of a device global was given to a graph (sycl_ext_oneapi_graph, section 7.12.4)",
+            )
+            .remedy("put it on a queue, or build the graph with `allow_device_globals`"));
         }
         parts.iter().try_for_each(|part| check_part(part))?;
         kind.check(self.context(), self.device())
@@ -119,7 +121,7 @@ impl GraphInner {
                 self.at(Error::invalid("the command depends on an event that was recorded to another graph"))
             }
             None => self
-                .at(Error::invalid("the command depends on an event from outside the graph (section 7.11.1)"))
+                .at(Error::invalid("the command depends on an event from outside the graph (sycl_ext_oneapi_graph, section 7.11.1)"))
                 .remedy(
                     "give the event to the submission of the finalized graph, or record its command, too",
                 ),
@@ -191,9 +193,11 @@ pub(in crate::graph) fn check_part(part: &Requirement) -> Result<()> {
     if !part.object().writes_back() {
         return Ok(());
     }
-    Err(Error::invalid("the buffer writes back to the host when it is dropped (section 7.11.3)")
-        .at(part.object().to_string())
-        .remedy("call `set_write_back(false)` on it, and read it with `Command::read`"))
+    Err(Error::invalid(
+        "the buffer writes back to the host when it is dropped (sycl_ext_oneapi_graph, section 7.11.3)",
+    )
+    .at(part.object().to_string())
+    .remedy("call `set_write_back(false)` on it, and read it with `Command::read`"))
 }
 
 impl Role {

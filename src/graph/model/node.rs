@@ -12,7 +12,7 @@ use crate::command::CommandKind;
 use crate::event::Recorded;
 use crate::{Error, Event, Result};
 
-/// What a node does (section 7.4, `node_type`).
+/// What a node does (`sycl_ext_oneapi_graph`, section 7.4, `node_type`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NodeType {
@@ -69,6 +69,20 @@ impl fmt::Display for NodeType {
 ///
 /// A handle: clones are of the same node, and equal. It keeps what the graph holds alive, but does
 /// not keep queues recording to it.
+///
+/// ```no_run
+/// # fn main() -> oclave::Result<()> {
+/// use oclave::{Command, Context, Device, Graph};
+///
+/// let context = Context::new(&Device::select()?)?;
+/// let x = context.alloc_device::<f32>(1024)?;
+/// let graph = Graph::new(&context, context.device())?;
+/// let fill = graph.add(Command::fill(&x, 2.0))?;
+/// let next = graph.after(&fill).add(Command::empty())?;
+/// assert_eq!(next.predecessors(), [fill]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Node {
     graph: Arc<GraphInner>,

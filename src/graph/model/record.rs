@@ -12,7 +12,7 @@ use crate::command::{Command, Recorder};
 use crate::event::Recorded;
 use crate::{Error, Event, Queue, Result};
 
-/// What a queue does with commands (section 7.6.1).
+/// What a queue does with commands (`sycl_ext_oneapi_graph`, section 7.6.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum QueueState {
@@ -30,7 +30,7 @@ impl Graph {
     /// What the commands depend on becomes edges: events of commands recorded to the same graph,
     /// buffers that they share, the command before on an in-order queue, barriers. A command on
     /// another queue that depends on an event of a recorded one lets that queue record, too
-    /// (section 7.6.2).
+    /// (`sycl_ext_oneapi_graph`, section 7.6.2).
     ///
     /// Whether that changed anything: `false` when all of them record to this graph already.
     ///

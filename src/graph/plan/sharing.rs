@@ -2,9 +2,9 @@
 //! side, each as a whole, so that nothing is synchronised.
 //!
 //! A run is looked at level by level; the nodes of a level do not depend on each other. From a
-//! level on, levels are taken together as long as what hangs together in them is not too large a
-//! part: chains side by side become one piece, and so does a single wide level. Where that saves
-//! little, the nodes stay with the serial piece around them.
+//! level on, further levels are added while no connected component becomes too large a part. So
+//! chains side by side become one piece, and so does a single wide level. Where that saves little,
+//! the nodes stay with the serial piece around them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

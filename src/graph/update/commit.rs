@@ -1,4 +1,5 @@
-//! Updates of executables: from the nodes of the graph to what was prepared (section 7.5.2).
+//! Updates of executables: from the nodes of the graph to the prepared commands
+//! (`sycl_ext_oneapi_graph`, section 7.5.2).
 
 use std::sync::{Arc, PoisonError};
 
@@ -65,9 +66,9 @@ impl ExecutableGraph {
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when the executable was not finalized as
-    /// [updatable](crate::Finalizer::updatable), when a node is of another graph, was added after
-    /// it was finalized, or is of a type that cannot be updated; what a queue would refuse its
-    /// command for.
+    /// [updatable](crate::Finalizer::updatable). The same when a node is of another graph, was
+    /// added after `finalize`, or has a type that cannot be updated. Otherwise the errors of a
+    /// queue that refuses the node's command.
     pub fn update<'a>(&self, nodes: impl Handles<'a, Node>) -> Result<()> {
         self.check_updatable()?;
         let nodes: Vec<&Node> = nodes.handles().collect();

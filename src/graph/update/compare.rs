@@ -32,8 +32,9 @@ impl Nodes for Frozen {
     }
 }
 
-/// Refuses a graph as the source of an update of another one, unless it has the same nodes in the
-/// same order, with the same kernels and the same edges, made in the same order.
+/// Refuses a graph as the source of an update of another one unless their structures are the same.
+/// They must have the same nodes with the same kernels in the same order. Their edges must be the
+/// same, made in the same order.
 ///
 /// # Errors
 /// [`Invalid`](crate::ErrorKind::Invalid) naming the first difference, or the first node that no
@@ -43,7 +44,7 @@ pub(crate) fn check(target: &impl Nodes, source: &impl Nodes) -> Result<()> {
         let ty = source.command(node).map_or(NodeType::Empty, NodeType::of);
         if !matches!(ty, NodeType::Kernel | NodeType::Empty | NodeType::Barrier | NodeType::Subgraph) {
             return Err(Error::invalid(format!(
-                "node {node} is a {ty}, and whole graphs are updated with kernels only (section 7.5.2)"
+                "node {node} is a {ty}, and whole graphs are updated with kernels only (sycl_ext_oneapi_graph, section 7.5.2)"
             ))
             .remedy("update the node itself: `executable.update(&node)`"));
         }

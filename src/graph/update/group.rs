@@ -1,4 +1,4 @@
-//! Commands of which one is that of a node (section 7.4.3).
+//! Commands of which one is that of a node (`sycl_ext_oneapi_graph`, section 7.4.3).
 
 use std::fmt;
 use std::hash::{Hash, Hasher};

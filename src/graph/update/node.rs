@@ -1,4 +1,4 @@
-//! Changes of one node (section 7.4.1), and of its whole command.
+//! Changes of one node (`sycl_ext_oneapi_graph`, section 7.4.1), and of its whole command.
 
 use crate::command::{Command, CommandKind};
 use crate::graph::model::dynamics::Changed;
@@ -14,8 +14,8 @@ impl Node {
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when the node is no kernel, has work-groups of a
-    /// given size, or a range of another number of dimensions; and what the kernel cannot run with
-    /// on the device. The node has not changed then.
+    /// given size, or has a range of another number of dimensions. The launch's errors when the
+    /// kernel cannot run with the range on the device. The node has not changed then.
     pub fn update_range(&self, range: impl Into<Range>) -> Result<()> {
         let range = range.into();
         self.set_range(|current| match current.local() {

@@ -1,4 +1,4 @@
-//! Values that arguments of nodes follow (section 7.4.2).
+//! Values that arguments of nodes follow (`sycl_ext_oneapi_graph`, section 7.4.2).
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -81,8 +81,8 @@ impl<V: DynamicValue> DynamicParameter<V> {
     /// that they have.
     ///
     /// # Errors
-    /// What a command would be refused for that is added to the graph with the value: memory of
-    /// another context, a buffer that writes back, more local memory than the device has
+    /// The errors of adding a command with the value to the graph. Examples are memory of another
+    /// context, a buffer that writes back, and more local memory than the device has
     /// ([`KernelArgument`](crate::ErrorKind::KernelArgument)). No node has changed then.
     pub fn update(&self, value: impl Borrow<V>) -> Result<()> {
         let value = value.borrow().argument();

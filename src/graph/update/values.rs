@@ -1,9 +1,9 @@
 //! Values that follow parameters, straight to what was prepared.
 //!
-//! While nothing of a node has changed but values of its parameters, an executable shares the
-//! node's command with the graph, and a commit takes the values from the parameters: it neither
-//! reads nor copies the command's own. They are in the prepared step or the block of the task then,
-//! and come into the command when somebody reads it there.
+//! While only values of its parameters have changed, a node of an executable shares its command
+//! with the graph. A commit takes the values from the parameters. It neither reads nor copies those
+//! of the command. They are in the prepared step or the block of the task then, and come into the
+//! command when somebody reads it there.
 
 use std::sync::{Arc, MutexGuard};
 

@@ -39,8 +39,8 @@ pub(crate) fn ordered(
     }
 }
 
-/// Calls with what uses a part of an image and ends in the call, while no other command can use the
-/// image. Not where commands that come before have not ended, as far as their events know.
+/// Runs a blocking use of a part of an image, while no other command can use the image. Returns
+/// `None`, and runs nothing, while the event of an earlier use may not have ended.
 pub(crate) fn at_once<R>(part: &Requirement, run: impl FnOnce() -> R) -> Option<R> {
     let state = part.object().lock();
     let may = state.tracker.dependencies(part.area(), part.writes()).all(Event::is_behind);

@@ -1,8 +1,8 @@
 //! Who may write the cache: only its user, and root.
 //!
-//! A binary is code that the driver runs in this process. Whoever can write the folder, or an
-//! entry, could have this process run what they like, so a folder or an entry that others own or
-//! may write is not used.
+//! A binary is code that the driver runs in this process. A user who can write the folder or an
+//! entry could make this process run any code. So a folder or an entry that others own or may write
+//! is not used.
 
 use std::fs::{self, DirBuilder, Metadata};
 use std::io;

@@ -26,8 +26,8 @@ const DEFAULT_LIMIT_BYTES: u64 = 512 << 20;
 /// Where a context keeps the binaries of the programs that it builds.
 ///
 /// A binary is code that the driver runs in this process. The cache trusts the user that the
-/// process runs as, and root: a directory or a file that others own or may write is not used, and a
-/// warning is logged. It does not protect against whoever can write files as that user, or the
+/// process runs as, and root. It does not use a directory or a file that others own or may write,
+/// and logs a warning. It does not protect against whoever can write files as that user, or the
 /// directories above.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]

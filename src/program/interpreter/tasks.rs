@@ -17,9 +17,9 @@ use crate::{Error, Result};
 
 /// A list of tasks: their records, and behind them their argument blocks.
 ///
-/// Changes go to a copy of the host. A launch takes one of two pieces of device memory that is up
-/// to date, or brings up to date one that no launch reads any more; so launches on their way keep
-/// the values that they began with.
+/// Changes go to a copy of the host. There are two pieces of device memory. A launch takes one that
+/// is up to date, or updates one that no launch reads any more. So a launch in flight keeps the
+/// values that it began with.
 #[derive(Debug)]
 pub(crate) struct TaskList {
     /// What the device memory will be: words of 64 bits.

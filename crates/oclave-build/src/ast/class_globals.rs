@@ -1,6 +1,6 @@
-//! Variables of the class template `oclave::device_global`: the type of their value, and the rules
-//! for declaring them ("Restrictions on creating device global objects") that the compiler itself
-//! does not know.
+//! Variables of the class template `oclave::device_global`: the type of their value, and rules for
+//! declaring them. These are the "Restrictions on creating device global objects" that the compiler
+//! itself does not know.
 
 use super::node::{Node, Type};
 

@@ -15,8 +15,9 @@ use crate::host::abi::Passing;
 /// What the name of a parameter with the length of another one ends in.
 const LENGTH: &str = "_length";
 
-/// The Rust names of the shared functions that a source defines, by their index: the plain name
-/// where it is the only one, else with its namespaces, else with the types of its parameters, too.
+/// The Rust names of the shared functions that a source defines, by their index. A name is the
+/// plain one if that is unique. Otherwise it has the namespaces, and if need be also the types of
+/// the parameters.
 pub(crate) fn names(functions: &[SharedFunction]) -> BTreeMap<usize, String> {
     let plain = |function: &SharedFunction| {
         let mut name = function.name.clone();

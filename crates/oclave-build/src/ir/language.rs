@@ -2,8 +2,8 @@
 //!
 //! From LLVM 19 on, the translator replaces built-in functions by SPIR-V's instructions only in
 //! modules of OpenCL C. In those of C++ for OpenCL they stay calls of functions that no module
-//! defines. The kernels are the same in both, but for the name of `printf`: in C++ it is mangled,
-//! and the translator looks for a parameter in place of the dots.
+//! defines. The kernels are the same in both languages, except for the name of `printf`. In C++ it
+//! is mangled, and the translator looks for a parameter in place of the dots.
 
 use super::Ir;
 

@@ -61,9 +61,9 @@ pub(crate) fn has_typed_pointers(clang: u32) -> bool {
     clang <= 15
 }
 
-/// Whether this clang must be told that text has typed pointers: clang 15 takes text without any
-/// pointer for one with opaque pointers, which it then does not link with others. Older ones know
-/// no others.
+/// Whether this clang must be told that text has typed pointers. Clang 15 takes text without any
+/// pointer for text with opaque pointers, and then does not link it with others. Older ones know no
+/// others.
 pub(crate) fn needs_typed_pointers_option(clang: u32) -> bool {
     clang == 15
 }

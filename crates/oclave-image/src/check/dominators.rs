@@ -1,5 +1,5 @@
 //! Dominator trees, after Lengauer and Tarjan ("A fast algorithm for finding dominators in a
-//! flowgraph", 1979, the simple variant): nearly linear on any graph, which the iterative
+//! flowgraph", 1979, the simple variant). The algorithm is nearly linear on any graph. Iterative
 //! algorithms are not.
 
 /// A directed graph; node 0 is where every way begins.

@@ -97,8 +97,8 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
     }
 }
 
-/// A mask of bits of the core, with a literal for each from `DependencyLength` on; or with bits of
-/// the FPGA extension, of which one may have any number of literals.
+/// A mask with bits of the core, with a literal for each from `DependencyLength` on. Or a mask with
+/// bits of the FPGA extension, one of which may have any number of literals.
 fn is_loop_control(control: Option<&[u32]>) -> bool {
     let Some((&mask, literals)) = control.and_then(|c| c.split_first()) else { return false };
     let needed = (mask & 0x1f8).count_ones() as usize;

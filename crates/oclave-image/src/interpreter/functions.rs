@@ -1,8 +1,9 @@
 //! Kernels become functions, with the built-ins that they ask for as parameters.
 //!
 //! Parameters are scalars of 64 bits, one for each component. Vectors or pointers to them would be
-//! as simple, but Intel's compiler turns both into wrong code where it vectorises the caller over
-//! work-items: gathers from garbage addresses, and wrong results in functions that are not inlined.
+//! as simple. But where Intel's compiler vectorises the caller over work-items, it turns both into
+//! wrong code. It gathers from garbage addresses, and functions that are not inlined give wrong
+//! results.
 
 use std::collections::BTreeMap;
 

@@ -7,11 +7,11 @@
 //!     wi only: a barrier, after which all work-items see what the task wrote
 //! ```
 //! `seq` runs every work-item of a task in turn. In `wi` the work-items of the launch's group take
-//! those of a row in turns, so that compilers which vectorise over work-items do; all of them go
-//! through every loop equally often. Kernels whose work-items wait for each other have the launch's
-//! work-items for their own. Where a device runs the work-items of a group one after the other, the
-//! first of them runs all tasks without such kernels, as `seq` does, and the others go on to the
-//! barrier.
+//! those of a row in turns, so that compilers can vectorise over work-items. All of them go through
+//! every loop equally often. Kernels whose work-items wait for each other have the launch's
+//! work-items for their own. Some devices run the work-items of a group one after the other. There,
+//! the first work-item runs all tasks without such kernels, as `seq` does, and the others go on to
+//! the barrier.
 
 use super::arguments::{Parameter, Source};
 use super::builtins::Needs;

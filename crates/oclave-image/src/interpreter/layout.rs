@@ -143,8 +143,8 @@ impl InterpreterCost {
     pub const LOOP_TRIPS: u64 = 8;
 }
 
-/// One task: a kernel over an index space. 128 bytes in device memory, of which kernels that do not
-/// ask for their work-group read the first 64: a line of the caches.
+/// One task: a kernel over an index space. It takes 128 bytes of device memory. Kernels that do not
+/// ask for their work-group read the first 64 only, one line of the caches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TaskRecord {
     /// The kernel's number; one that is not in the layout does nothing.

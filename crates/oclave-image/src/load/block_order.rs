@@ -69,9 +69,9 @@ impl<'m> Blocks<'m> {
     }
 }
 
-/// Whether some block stands before all that lead to it. The first block that stands before the one
-/// that dominates it does: whatever leads to it is dominated by that, too, and so would stand in
-/// the wrong place before.
+/// Whether some block stands before all that lead to it. If a block stands before its dominator,
+/// the first such block stands before all that lead to it. For these have the same dominator, and
+/// one that stood before it would be an earlier such block.
 fn may_be_unsorted(module: &Module) -> bool {
     let mut reached = HashSet::new();
     let mut entry = true;

@@ -1,8 +1,9 @@
 //! Calls that become part of the function that makes them, for assemblers that inline nothing.
 //!
-//! NVIDIA's assembler keeps each call. On an H100 a call costs as much as ten to fifty instructions.
-//! It hides even more: what is the same in each round of a loop is computed again, and a private
-//! variable whose address is passed on stays in memory. Virtual calls are three calls each.
+//! NVIDIA's assembler keeps each call. On an H100 a call costs as much as ten to fifty
+//! instructions. A call also prevents other improvements. Values that are the same in each round of
+//! a loop are computed again. A private variable whose address is passed stays in memory. Each
+//! virtual call is three calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 

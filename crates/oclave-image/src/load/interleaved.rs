@@ -2,9 +2,9 @@
 //!
 //! PoCL marks its loops over work-items as parallel, and LLVM (18 and 21) then takes accesses of
 //! one work-item for independent, too. It joins stores to neighbouring elements (`p[4 * i]`, `p[4 *
-//! i + 1]`, …) at the last of them, and loads at the first, also where an access between them may
-//! meet the same element. A loop with a fence is not vectorised. So a fence goes between two
-//! accesses that could be joined so, and only there.
+//! i + 1]`, …) at the last of them, and loads at the first. It does so even if an access between
+//! them may meet the same element. A loop with a fence is not vectorised. So a fence goes between
+//! two accesses that could be joined so, and only there.
 
 use std::collections::{BTreeMap, BTreeSet};
 

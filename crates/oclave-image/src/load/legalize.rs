@@ -45,13 +45,13 @@ pub struct DeviceTarget {
     pub instruction_sets: Option<BTreeSet<String>>,
     /// Width of the device's addresses in bits (`CL_DEVICE_ADDRESS_BITS`).
     pub address_bits: u32,
-    /// Whether the device calls a function for `mad`, which it does not inline: then it gets a
-    /// multiplication and an addition instead, which are as good (OpenCL leaves open how often
-    /// `mad` rounds).
+    /// Whether the device calls a function for `mad`, which it does not inline. It then gets a
+    /// multiplication and an addition instead. They are as good, since OpenCL leaves open how often
+    /// `mad` rounds.
     pub mad_is_called: bool,
     /// Whether the device runs the work-items of a group one after the other, each up to the next
-    /// barrier: then one of them alone does what they need not share in interpreter modules, in
-    /// loops that its compiler vectorises.
+    /// barrier. In interpreter modules, one work-item then does alone what they need not share, in
+    /// loops that the device's compiler vectorises.
     pub serial_work_items: bool,
     /// Whether interpreter modules are for groups of many work-items that run side by side, as on a
     /// GPU.
@@ -136,8 +136,8 @@ pub struct Legal {
     pub doubtful: Vec<String>,
 }
 
-/// The words to hand to the device: checked, without what it does not take and does not need, in
-/// its version of SPIR-V, and in a form that its compiler makes right code of.
+/// The words to hand to the device, checked and in its version of SPIR-V. They lack what the device
+/// neither takes nor needs, and have a form that its compiler makes right code of.
 ///
 /// # Errors
 /// [`ImageError::DeviceLacks`] where the image needs a feature, capability, extension or version

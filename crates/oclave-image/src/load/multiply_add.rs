@@ -1,5 +1,5 @@
-//! `mad` as a multiplication and an addition: at build time, so that it rounds the same way
-//! everywhere, and at load time for devices that call a function for it.
+//! Turns `mad` into a multiplication and an addition. At build time this makes it round the same
+//! way everywhere. At load time it helps devices that call a function for `mad`.
 //!
 //! What compilers of OpenCL C and SYCL make of `a * b + c` is `mad` of OpenCL.std, which rounds as
 //! the device likes: once or twice. A device whose compiler does not inline the function that it

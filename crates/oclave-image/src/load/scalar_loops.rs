@@ -1,15 +1,16 @@
 //! Loops that Intel's CPU runtime must not vectorise, or vectorises wrongly.
 //!
-//! Its vectoriser of loops crashes, or leaves a module on which a later pass crashes. It does so
-//! where a loop calls a built-in function with a value that depends on the path (`s += rotate(i < a
-//! ? p[i] : b, 9)`). A call under a condition that the loop does not change (`v = (b == a ?
-//! rotate(b, i) : v) + 1`) does it, too. A volatile access keeps a loop from being vectorised, so each block with such a call gets one.
+//! Its vectoriser of loops crashes, or leaves a module on which a later pass crashes. Two forms of
+//! loops do this. In one, a built-in function is called with a value that depends on the path (`s
+//! += rotate(i < a ? p[i] : b, 9)`). In the other, the call is under a condition that the loop does
+//! not change (`v = (b == a ? rotate(b, i) : v) + 1`). A volatile access keeps a loop from being
+//! vectorised, so each block with such a call gets one.
 //!
 //! Kernels whose work-items are vectorised do not crash, and small loops took up to three times as
-//! long with such an access. So this is for code of kernels that do nothing with the number of a
-//! work-item but to compare it (`if (get_local_id(0) == 0) for …`): the compiler makes such
-//! comparisons the bounds of the group, and no work-items are left to vectorise. Kernels of
-//! interpreter modules that run work-items in loops are among them.
+//! long with such an access. So only some kernels get it: those that use the id of a work-item in
+//! comparisons only (`if (get_local_id(0) == 0) for …`). The compiler turns such comparisons into
+//! bounds of the group, and no work-items are left to vectorise. Kernels of interpreter modules
+//! that run work-items in loops are among them.
 //!
 //! Its vectoriser of work-items is wrong in loops that have loops inside. Work-items that do not fill
 //! a vector get wrong values: `for (i < b) { v = id + i; for (j < a) if (i & 1) v = 9 + j; }` takes

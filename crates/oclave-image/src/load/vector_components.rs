@@ -1,8 +1,8 @@
 //! Pointers to lanes of vectors behind pointers that a function is given, made by a cast.
 //!
-//! Mesa's rusticl crashes in its compiler when a kernel reads two lanes of a vector in a struct that
-//! it is given by value, each by an access chain of its own. A chain that ends at the vector, a cast
-//! of that pointer and a step over the lanes give the same address.
+//! The compiler of Mesa's rusticl crashes on some kernels with a struct argument that has a vector.
+//! The kernel reads two lanes of this vector, each by an access chain of its own. A chain that ends
+//! at the vector, a cast of that pointer and a step over the lanes give the same address.
 
 use std::collections::HashSet;
 

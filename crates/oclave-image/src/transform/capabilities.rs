@@ -75,9 +75,9 @@ pub fn name(capability: u32) -> String {
 /// Drops the capabilities that the module demonstrably does not need, and the extensions that
 /// served for them.
 ///
-/// Only those are looked at whose every use is plain to see, and which devices may lack: types
-/// (`Float64`, `Float16`, `ImageBasic`, `Pipes` …), the generic storage class, groups, sub-groups,
-/// 64-bit atomics, function pointers. All others stay.
+/// Only capabilities that devices may lack and whose every use is plain to see are considered.
+/// These are types (`Float64`, `Float16`, `ImageBasic`, `Pipes` …), the generic storage class,
+/// groups, sub-groups, 64-bit atomics and function pointers. All others stay.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].

@@ -2,9 +2,9 @@
 //! tables from which the runtime makes the dispatchers.
 //!
 //! There is no vtable in memory. An object's vptr is a 64-bit number, the *code* of an address
-//! point, and a virtual call is the call of an imported dispatcher with the code of the slot. The
-//! runtime generates the dispatchers for what it links: a switch from codes to the wrappers that
-//! set images export.
+//! point. A virtual call is a call of an imported dispatcher with the code of the slot. The runtime
+//! generates the dispatchers for what it links: a switch from codes to the wrappers that set images
+//! export.
 
 mod cycles;
 mod properties;

@@ -1,10 +1,11 @@
 //! Control flow: branches, switches, and phis as copies on the edges that lead to them.
 //!
-//! A phi has two registers for each part. Predecessors write the first one before they branch; the
-//! phi's block begins by copying it to the second one, which is the phi's value. Nothing else reads
-//! the first, so that it may be written whichever way the branch goes, and phis of one block may
-//! exchange their values. What the fall-through edge needs is written behind the branch. No edge needs a block of its own: the assembler unrolls loops that end in
-//! one conditional branch back, and leaves others as they are. Nothing here asks for structure.
+//! A phi has two registers for each part. Predecessors write the first register before they branch.
+//! The phi's block begins by copying it to the second register, which is the phi's value. Nothing
+//! else reads the first one. So it may be written whichever way the branch goes, and phis of one
+//! block may exchange their values. Writes for the fall-through edge stand behind the branch, so no
+//! edge needs a block of its own. That matters, as the assembler unrolls only loops that end in one
+//! conditional branch back. Control flow need not be structured.
 
 use std::collections::{HashMap, HashSet};
 
@@ -179,8 +180,8 @@ impl<'m> Body<'_, '_, 'm> {
             self.jump(to, next);
             return Ok(());
         }
-        // What only the way past the branch needs stands behind it: in the loop that the branch
-        // ends, it would be one more copy a round.
+        // Writes for the fall-through edge stand behind the branch. Before it, they would cost the
+        // loop one more copy a round.
         if next == Some(yes) {
             self.feed(from, no)?;
             ptx!(self, "@!{condition} bra{how} $L{no}");
@@ -232,9 +233,10 @@ impl<'m> Body<'_, '_, 'm> {
 
     /// A search among sorted cases, by halves.
     ///
-    /// The assembler makes jumps by a table of comparisons with one value after the other. On an
-    /// H100, a loop over a switch of eight cases took 1.5 times as long by such a jump where all
-    /// work-items of a warp took the same case, and 4 times where they took seven.
+    /// The assembler turns a jump by a table into comparisons, one value after the other. This was
+    /// measured on an H100, with a loop over a switch of eight cases. With the table it took 1.5
+    /// times as long where a warp's work-items all took one case. It took 4 times as long where
+    /// they took seven.
     fn decide(
         &mut self,
         (kind, value): (Kind, Operand),

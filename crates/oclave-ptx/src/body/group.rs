@@ -2,8 +2,8 @@
 //! shuffles.
 //!
 //! Those of SPIR-V's `Group` instructions are executed by all work-items. The others are done by
-//! those that come there: all of the warp where control flow leads each work-item of the kernel to
-//! the block, else those that are active.
+//! the work-items that come there. These are all of the warp where control flow leads each
+//! work-item of the kernel to the block. Otherwise they are those that are active.
 
 use oclave_image::spirv::{BuiltIn, Instruction, Op};
 

@@ -1,6 +1,6 @@
 //! Who may touch the bytes of an allocation.
 //!
-//! Commands begin a use of the allocation before they are enqueued and end it when they are: in
+//! Commands begin a use of the allocation before they are enqueued and end it when they are. In
 //! between, and while the queue is not idle, commands may read and write. Host access (a
 //! [`HostAccess`]) first refuses new uses, then waits for the queues that used the memory; both
 //! sides meet in one atomic word, so none misses the other. Device memory has no host access.
@@ -9,9 +9,9 @@
 //! the last unmaps it.
 //!
 //! A command that is held back holds its memory from its submission on, when it is refused under
-//! host access as others are. Host access waits for it. Only host tasks do not wait for what is
-//! held back, as that may wait for them; and while a host task has access, commands are not
-//! refused, but held back until it ends.
+//! host access as others are. Host access waits for it. Host tasks are the exception: they do not
+//! wait for deferred commands, which may wait for them. While a host task has access, commands are
+//! not refused but deferred until it ends.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;

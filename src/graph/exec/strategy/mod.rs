@@ -35,8 +35,8 @@ pub enum ReplayStrategy {
     /// tell that a command buffer has begun: [`Event::status`](crate::Event::status) goes from
     /// submitted to complete.
     CommandBuffer,
-    /// Runs of small kernels, copies and fills as one launch of a kernel of the library that walks
-    /// a list of them, at tens of nanoseconds each; everything else as with `Auto`. Kernels that
+    /// Small kernels, copies and fills in a row become one launch. A kernel of the library walks a
+    /// list of them, at tens of nanoseconds each. Everything else is as with `Auto`. Kernels that
     /// cannot be run like that are launched as ever
     /// ([`ExecutableGraph::not_interpreted`](crate::ExecutableGraph::not_interpreted) tells why).
     Interpreter,

@@ -3,8 +3,8 @@
 //!
 //! Each function is cloned for the address spaces of the generic pointers that it is called with.
 //! Within a clone, the address space of a pointer follows from where it comes from: an argument, a
-//! cast, another pointer. Where it does not follow, because a pointer comes from memory or from
-//! several address spaces, it is an integer with a tag, and each access asks the tag (`uses`).
+//! cast, another pointer. It does not follow where a pointer comes from memory or from several
+//! address spaces. Such a pointer is an integer with a tag, and each access reads the tag (`uses`).
 
 mod body;
 mod infer;

@@ -1,8 +1,8 @@
 //! Kernels whose barriers are one.
 //!
-//! A kernel becomes a loop around a `switch`. Each round runs what is between two barriers, notes
-//! where to go on, and ends at the one barrier that is left: one that is under no condition, in a
-//! loop with one end. That is the form of barriers that every compiler knows. Values that are
+//! A kernel becomes a loop around a `switch`. Each round runs the code between two barriers, notes
+//! where to go on, and ends at the one barrier that is left. That barrier is under no condition, in
+//! a loop with one end. That is the form of barriers that every compiler knows. Values that are
 //! needed behind a barrier live in private variables.
 //!
 //! ```text
