@@ -1,8 +1,9 @@
 //! Large graphs: building, finalizing and dropping, to a million nodes.
 //!
-//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes, ours_us is for one of them, and
-//! the reference is one microsecond: what is linear stays as it is from row to row. Commands are
-//! prepared; in rows `…_lists_…` they are put into lists of tasks, whose replay program is there.
+//! Prints `name,device,n,ours_us,reference_us,ratio`. The number of nodes is n, and ours_us is for
+//! one of them. The reference is one microsecond, so a linear cost is the same in each row.
+//! Commands are prepared; in rows `…_lists_…` they are put into lists of tasks, whose replay
+//! program is there.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 

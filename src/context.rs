@@ -213,10 +213,10 @@ impl ContextBuilder {
     /// Sets whether the next wait reports invalid virtual calls, as
     /// [`ErrorKind::Kernel`](crate::ErrorKind::Kernel).
     ///
-    /// A call is invalid if its object is dead or was never constructed, if the kernel does not
-    /// call the function's set, or if it is nested too deep. Such a call returns zero. The default
-    /// is on, unless `OCLAVE_VIRTUAL_CALL_CHECKS` is `0` or `off`. Without checks, virtual calls
-    /// can be a little faster.
+    /// A call is invalid if its object is dead or was never constructed. It is also invalid if the
+    /// kernel does not call the function's set, or if it is nested too deep. Such a call returns
+    /// zero. The default is on, unless `OCLAVE_VIRTUAL_CALL_CHECKS` is `0` or `off`. Without
+    /// checks, virtual calls can be a little faster.
     pub fn virtual_call_checks(mut self, on: bool) -> Self {
         self.virtual_call_checks = on;
         self
@@ -283,9 +283,10 @@ impl ContextBuilder {
     /// Makes the context.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for no device, for devices of several
-    /// platforms, as OpenCL has no context across platforms, and for compiler options with a zero
-    /// byte; else as [`Context::new`]. A cache that cannot be used is no error; it is logged, once.
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for no device, and for compiler options
+    /// with a zero byte. The same for devices of several platforms, as OpenCL has no context across
+    /// platforms. Otherwise as [`Context::new`]. A cache that cannot be used is no error; it is
+    /// logged, once.
     pub fn build(self) -> Result<Context> {
         self.devices.iter().try_for_each(Device::require_kernels)?;
         let driver = driver::context::Context::new(&self.devices)?;

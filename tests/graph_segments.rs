@@ -1,5 +1,5 @@
-//! How graphs are cut into segments for the interpreter, and what it learns from them, on the
-//! selected device: chains side by side, boxes, buffers, programs built in the background.
+//! How graphs are cut into segments for the interpreter, on the selected device: chains side by
+//! side, boxes, buffers, programs built in the background.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -422,8 +422,8 @@ fn a_recording_that_has_ended_takes_no_queue_back() {
     queue.wait().unwrap();
 }
 
-/// Commands that another thread submits meanwhile run, or are nodes: none is lost or comes twice, and
-/// a node that is recorded stands behind the one before it.
+/// Commands that another thread submits meanwhile run, or are nodes. None is lost or comes twice,
+/// and a recorded node stands behind the one before it.
 #[test]
 fn commands_at_the_end_of_a_recording_run_or_are_nodes_in_order() {
     let Some(context) = context() else { return };

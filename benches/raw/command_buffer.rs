@@ -59,7 +59,7 @@ impl CommandBuffers {
     /// `None` where the library uses no command buffers of the device.
     pub(crate) fn of(raw: &Raw, device: &Device) -> Option<Self> {
         // SAFETY: the device has the extension, and the functions of these names are of these
-        // types; an update that it does not have is null, hence `None`.
+        // types. An update function that it does not have is null, hence `None`.
         Graph::support(device).command_buffers.then(|| unsafe {
             Self {
                 create: required(raw, c"clCreateCommandBufferKHR"),

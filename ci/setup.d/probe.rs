@@ -1,6 +1,7 @@
-//! Proves that an OpenCL driver is there and works: prints one line per device (platform, device, driver, SPIR-V
-//! versions) after it compiled and ran a kernel on it. Exits with 1 when there is no device or one that does not work.
-//! Plain Rust without crates, so that `rustc` alone builds it; it runs inside the PoCL roots too.
+//! Proves that an OpenCL driver is there and works. It compiles and runs a kernel on each device,
+//! then prints a line for it (platform, device, driver, SPIR-V versions). Exits with 1 when there
+//! is no device or one that does not work. Plain Rust without crates, so that `rustc` alone builds
+//! it; it runs inside the PoCL roots too.
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::ptr::{null, null_mut};
@@ -95,8 +96,8 @@ fn probe() -> Result<Vec<String>, String> {
     if lines.is_empty() { Err("no platform has a device".to_owned()) } else { Ok(lines) }
 }
 
-/// Compiles and runs one kernel, and reads its result: a driver that misses its linker or its library of
-/// built-in functions lists its device all the same.
+/// Compiles and runs one kernel, and reads its result. A driver that misses its linker or its
+/// library of built-in functions lists its device all the same.
 fn run_kernel(library: Handle, device: Handle) -> Result<(), String> {
     type Code<'a> = &'a mut c_int;
     let create_context = entry!(library, "clCreateContext",

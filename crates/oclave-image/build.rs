@@ -1,5 +1,5 @@
 //! Fingerprints the sources of the passes. Binaries of adapted modules are cached across versions
-//! of this library, and a pass that changed must not meet a binary that the old one led to.
+//! of this library. When a pass changes, binaries of the old pass must not be used any more.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};

@@ -7,7 +7,8 @@
 //! A step of ten days is three kernels on a few dozen bodies, which is much less work than a launch
 //! costs. A graph has `--steps` of them (default 400) and is replayed (default 20 times). The
 //! device is `OCLAVE_DEVICE`, or the best one found. The program fails if a body is more than a
-//! millionth of an astronomical unit away from where plain Rust puts it, or if the energy changes.
+//! millionth of an astronomical unit away from its place in plain Rust. It also fails if the energy
+//! changes.
 
 use std::error::Error;
 use std::process::ExitCode;

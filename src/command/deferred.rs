@@ -291,8 +291,8 @@ impl DeferredCommand {
         self.finish(work, outcome);
     }
 
-    /// Lets go of all that the command used, and then tells of its outcome, so that nobody who
-    /// waited for it still finds something of it in use.
+    /// Releases all that the command used, and then resolves its promise. So a thread that waited
+    /// for it finds nothing of it still in use.
     fn finish(&self, work: Work, outcome: Outcome) {
         let Work { prepared, queue, ticket, .. } = work;
         let outcome = match (outcome, without(prepared)) {

@@ -223,16 +223,16 @@ impl Command {
 
     /// Puts raw commands on the queue, in the place of one (`ext_codeplay_enqueue_native_command`).
     ///
-    /// The closure gets the driver's queue and the events that the raw commands must wait for, and
+    /// The closure gets the driver's queue and the events that the raw commands must wait for. It
     /// returns an event after which all of them have ended. On an out-of-order queue the closure
     /// decides which of its commands wait for which. `uses` is the memory that the raw commands
     /// use. The library keeps it alive and away from the host until they have ended, and accessors
     /// of buffers put the command in its place among others.
     /// [`Queue::native_address`](crate::Queue::native_address) gives addresses.
     ///
-    /// The closure is called when the command is put on the driver's queue, on the caller's thread
-    /// or on one of the library's; it must not wait. A panic of it is an error as one that it
-    /// returns. A graph calls it at each replay.
+    /// The closure is called when the command is put on the driver's queue. It runs on the caller's
+    /// thread or on one of the library's, and must not wait. A panic of it is an error as one that
+    /// it returns. A graph calls it at each replay.
     ///
     /// The event may be of another queue of the same context, or a user event. A marker on the
     /// library's queue then waits for it, and the command's times are those of the marker.

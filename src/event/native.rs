@@ -7,8 +7,8 @@ use crate::driver::native::EventHandle;
 use crate::{Context, Error, Result, runtime};
 
 impl Event {
-    /// An event of OpenCL, of a raw command or a user event: commands can be put after it, on any
-    /// queue of any context, and it can be waited for. Its reference is released when it has ended.
+    /// An event of OpenCL, of a raw command or a user event. Commands on any queue of any context
+    /// can depend on it, and it can be waited for. Its reference is released when it has ended.
     ///
     /// No driver is made to wait for it. Commands that depend on it are deferred until it has
     /// ended. So a user event that is never completed keeps no other command from running. Such an

@@ -1,7 +1,7 @@
 //! Images and samplers: formats and dimensions as types.
 //!
-//! An [`Image`] is memory of pixels that kernels read and write through OpenCL's image functions
-//! (`read_imagef`, `write_imagei`, …), which convert formats, filter, and handle what is outside.
+//! An [`Image`] is memory of pixels. Kernels read and write it through OpenCL's image functions
+//! (`read_imagef`, `write_imagei`, …). These convert formats, filter, and handle places outside.
 //! Its format and its dimensions are part of its type: `Image<Rgba<Unorm8>, D2>`. rustc checks the
 //! dimensions where an image is given to a kernel. The format only matters for copies: a kernel
 //! takes images of every format, and a pixel of `Rgba<Unorm8>` is `[u8; 4]` for the host.
@@ -24,8 +24,8 @@
 //! ```
 //!
 //! # Order
-//! Commands that use an image are ordered as those of buffers are, by what they do: a kernel reads
-//! an image that it declares `read_only`, and writes the others. Copies use the pixels of their
+//! Commands that use an image are ordered like those of buffers, by what they do. A kernel reads an
+//! image that it declares `read_only`, and writes the others. Copies use the pixels of their
 //! region. Commands that only read do not wait for each other. This holds on every queue, and gives
 //! the edges of graphs.
 //!

@@ -11,8 +11,8 @@ use crate::driver::usm::HostAccess;
 use crate::{Result, runtime};
 
 impl<T: Pod, K: HostAddressable> UsmSlice<T, K> {
-    /// The elements, for reading. Waits for the commands that were given the memory, on all queues;
-    /// while the guard lives, submitting commands that use it is an error of kind
+    /// The elements, for reading. Waits for the commands that were given the memory, on all queues.
+    /// While the guard lives, submitting commands that use it is an error of kind
     /// [`Invalid`](crate::ErrorKind::Invalid).
     ///
     /// Inside a host task, the guard does not wait for deferred commands, since they may wait for

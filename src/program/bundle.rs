@@ -87,8 +87,8 @@ impl KernelBundle {
     ///
     /// # Safety
     /// As for [`KernelBundle::from_spirv`]. An image may also hold binaries
-    /// ([`build_ahead_of_time`](crate::build_ahead_of_time)), which are machine code that the
-    /// driver runs as it is: they must be what this library's own functions wrote.
+    /// ([`build_ahead_of_time`](crate::build_ahead_of_time)). They are machine code that the driver
+    /// runs as it is, so this library's own functions must have written them.
     #[expect(unsafe_code, reason = "the caller promises what nobody can check; nothing unsafe is done here")]
     pub unsafe fn from_image(context: &Context, bytes: &[u8]) -> Result<Self> {
         Self::of_image(context, bytes)

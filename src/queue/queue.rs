@@ -248,10 +248,10 @@ impl Queue {
     /// Waits for everything on the queue.
     ///
     /// # Errors
-    /// The first failure of a host task since the last wait, the first error of an earlier
-    /// operation that could not report it, and errors of the driver. Events have the outcome of
-    /// single commands. [`Invalid`](crate::ErrorKind::Invalid) inside a host task, when the queue
-    /// waits for that task.
+    /// The first failure of a host task since the last wait. The first error of an earlier
+    /// operation that could not report it. Errors of the driver. Events have the outcome of single
+    /// commands. [`Invalid`](crate::ErrorKind::Invalid) inside a host task, when the queue waits
+    /// for that task.
     pub fn wait(&self) -> Result<()> {
         self.refuse_recording("waiting")?;
         for promise in self.order().held() {

@@ -163,9 +163,9 @@ fn fail_once(
     Ok(())
 }
 
-/// What the driver refuses to release is left. So is memory that work may still use, where the
-/// library cannot find out whether it has ended: it needs markers, their flush, and what asks and
-/// waits for events.
+/// What the driver refuses to release is left. So is memory that work may still use if the library
+/// cannot find out whether the work has ended. For that it needs markers, their flush, and the
+/// calls that ask and wait for events.
 fn may_leave(call: &str) -> bool {
     const NEEDED_TO_KNOW_THE_END: &[&str] = &[
         "clEnqueueMarkerWithWaitList",

@@ -239,8 +239,8 @@ impl Config {
     /// Compiles a program and tells cargo what it depends on.
     ///
     /// # Errors
-    /// See [`ErrorKind`](crate::ErrorKind): a missing toolchain, errors of the tools with their
-    /// output and command line, broken rules of device globals, files that cannot be read or
+    /// See [`ErrorKind`](crate::ErrorKind). A toolchain is missing. A tool failed; the error has
+    /// its output and command line. A rule of device globals is broken. A file cannot be read or
     /// written.
     pub fn compile<P: AsRef<Path>>(&self, sources: &[P]) -> Result<Output> {
         self.compile_to(sources, &mut std::io::stdout().lock())

@@ -11,15 +11,15 @@
 //! `kernels::saxpy::saxpy(2.0, &x, &y)`.
 //!
 //! Sources are OpenCL C 3.0 (`.cl`) and C++ for OpenCL 2021 (`.clcpp`). The sources of one call are
-//! one program: compiled one by one, linked, translated to SPIR-V once and split into device
-//! images, with one Rust module per source. [`Config`] has the choices. `#include
+//! one program. They are compiled one by one, linked, translated to SPIR-V once and split into
+//! device images. Each source gets one Rust module. [`Config`] has the choices. `#include
 //! <oclave/oclave.h>` gives kernels the markers of device globals and specialization constants.
 //!
 //! # Compilers
-//! A `clang` and an `llvm-spirv` of one version, 14 or later but 16: those of `OCLAVE_CLANG` and
-//! `OCLAVE_LLVM_SPIRV`, else the highest pair on `PATH` (`clang-N` or `clang`). Several sources
-//! need `llvm-link` of that version too (`OCLAVE_LLVM_LINK`). Where there is no compiler,
-//! [`Config::checked_in`] images serve.
+//! A `clang` and an `llvm-spirv` of one version, 14 or later but not 16. The variables
+//! `OCLAVE_CLANG` and `OCLAVE_LLVM_SPIRV` name them. Otherwise the highest pair on `PATH` is used
+//! (`clang-N` or `clang`). Several sources need `llvm-link` of that version too
+//! (`OCLAVE_LLVM_LINK`). Where there is no compiler, [`Config::checked_in`] images serve.
 #![forbid(unsafe_code)]
 
 mod ast;

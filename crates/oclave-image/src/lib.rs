@@ -1,5 +1,6 @@
 //! SPIR-V device images: the flat SPIR-V view, the passes over it, property sets, kernel signatures
-//! and the container that build scripts write and the `oclave` runtime loads. No OpenCL here.
+//! and the container. Build scripts write the container, and the `oclave` runtime loads it. No
+//! OpenCL here.
 //!
 //! The modules `passes` and `spirv` are internal: they are hidden from the documentation and not
 //! part of the semver promise.

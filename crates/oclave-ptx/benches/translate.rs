@@ -1,8 +1,8 @@
 //! Translation of modules of 3 MB: `cargo bench -p oclave-ptx --bench translate`.
 //!
-//! Rows are `name,device,n,ours_us,reference_us,ratio`: n is the module's bytes, and the reference
-//! is what 5 MB of SPIR-V a second would take, the least that is asked for. A comment after each
-//! row tells the throughput.
+//! Rows are `name,device,n,ours_us,reference_us,ratio`, where n is the module's bytes. The
+//! reference is the time at 5 MB of SPIR-V a second, the least that is asked for. A comment after
+//! each row tells the throughput.
 #![allow(clippy::unwrap_used, reason = "a benchmark")]
 
 use std::collections::HashMap;

@@ -1,8 +1,8 @@
 //! SPIR-V kernels as PTX, the assembly language of NVIDIA GPUs. No LLVM, no OpenCL, no `unsafe`.
 //!
-//! NVIDIA's OpenCL driver takes no SPIR-V, but it takes PTX as a program's binary. Modules of
-//! OpenCL kernels are optimised by clang already, and NVIDIA's assembler optimises again: so each
-//! instruction of SPIR-V becomes the few instructions of PTX that say the same.
+//! NVIDIA's OpenCL driver takes no SPIR-V, but it takes PTX as a program's binary. Clang has
+//! already optimised the modules of OpenCL kernels, and NVIDIA's assembler optimises again. So each
+//! instruction of SPIR-V becomes the few instructions of PTX with the same meaning.
 //!
 //! ```
 //! use oclave_image::spirv::Module;
@@ -76,9 +76,9 @@ pub type Result<T, E = PtxError> = std::result::Result<T, E>;
 /// without kernels gives PTX without kernels.
 ///
 /// # Errors
-/// [`PtxError::Module`] for modules that are not sound, [`PtxError::Unsupported`] with kernel and
-/// instruction for what PTX cannot say, [`PtxError::Refused`] for addresses of 32 bits and names
-/// that PTX cannot have.
+/// [`PtxError::Module`] for modules that are not sound. [`PtxError::Unsupported`], with kernel and
+/// instruction, for instructions that PTX cannot express. [`PtxError::Refused`] for 32-bit
+/// addresses and names that PTX cannot have.
 pub fn translate(module: &Module, target: &PtxTarget) -> Result<String> {
     let module = strip::strip(module, |_| true)?;
     check::check(&module)?;

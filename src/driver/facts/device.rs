@@ -45,8 +45,7 @@ impl fmt::Display for DeviceKind {
 /// A device of a platform, or a part of one.
 ///
 /// Cloning is cheap. Two values are equal when they are the same device *with the same [`Mask`]*
-/// and the same
-/// [`Side`]: a masked device behaves as another device, in caches too.
+/// and the same [`Side`]. A masked device behaves as another device, in caches too.
 ///
 /// ```no_run
 /// # fn main() -> oclave::Result<()> {

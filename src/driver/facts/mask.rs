@@ -2,9 +2,9 @@
 //! device.
 //!
 //! A mask belongs to a [`Device`](crate::driver::Device) value and to all that is made from it. It
-//! comes from three places, which add up: the environment variable `OCLAVE_MASK` (a comma-separated
-//! list of names), a [`scope`] of the thread that asks for devices, and
-//! [`Device::masked`](crate::driver::Device::masked).
+//! comes from three places, which add up. The environment variable `OCLAVE_MASK` is a
+//! comma-separated list of names. A [`scope`] counts for the thread that asks for devices.
+//! [`Device::masked`](crate::driver::Device::masked) makes another device.
 
 use std::cell::Cell;
 use std::fmt;

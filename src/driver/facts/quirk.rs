@@ -45,8 +45,8 @@ pub(crate) struct Quirks {
     /// that free memory behind its last command and allocate as much see it within a second.
     ///
     /// 6.0 never removes the second record. Each allocation leaves 0.6 KiB, and later ones get
-    /// slower: 38 µs for 256 bytes at first, 641 µs after 30,000 times. 7.1 takes 0.2 µs, since
-    /// pocl#1942.
+    /// slower. One of 256 bytes takes 38 µs at first and 641 µs after 30,000 times. PoCL 7.1 takes
+    /// 0.2 µs, since pocl#1942.
     pub(crate) usm_free_delay: Option<Duration>,
     /// **Q4. PoCL 6.0.** The order of program-scope variables in memory differs between builds of
     /// one module. PoCL keeps compiled kernels on disk under a key that does not contain the
@@ -56,7 +56,7 @@ pub(crate) struct Quirks {
     /// had built the same program. So the library puts nothing into program-scope variables there.
     pub(crate) variables_move: bool,
     /// **Q5. Intel's CPU runtime and PoCL.** Command buffers are slower than the same commands on a
-    /// queue: 1.1 to 2.4 times on Intel's runtime, 1.0 to 1.9 times on PoCL.
+    /// queue. They take 1.1 to 2.4 times as long on Intel's runtime, 1.0 to 1.9 times on PoCL.
     pub(crate) slow_command_buffers: bool,
     /// **Q6. Intel's CPU runtime 2026.2.** Each replay of a command buffer of 8 kernels leaks
     /// 16 KiB, each command buffer 8 KiB. Raw OpenCL in C leaks as much. The log has a warning, and
@@ -97,9 +97,9 @@ pub(crate) struct Quirks {
     /// in dimension 0. In lists, 6.0 showed it with three work-items or more, 7.1 with one, too.
     pub(crate) first_item_runs_twice: bool,
     /// **Q13. PoCL 6.0 and 7.1 on CPUs.** PoCL adds barriers to innermost loops whose bound is the
-    /// same for a group: 6.0 in kernels with barriers, 7.1 in all kernels. It does so even where
-    /// work-items reach the loop at different times, and then runs the loop as often as the first
-    /// work-item needs. `oclave_image::legalize` writes such loops in another form. Beside
+    /// same for a group. 6.0 does so in kernels with barriers, 7.1 in all kernels. It does so even
+    /// where work-items reach the loop at different times, and then runs the loop as often as the
+    /// first work-item needs. `oclave_image::legalize` writes such loops in another form. Beside
     /// other barriers `POCL_WORK_GROUP_METHOD=cbs` in the environment helps, too.
     ///
     /// `collect` of `tests/work_items.rs` had 864 of 1024 elements wrong on 7.1, from source and
@@ -155,11 +155,11 @@ pub(crate) struct Quirks {
     /// there, and a function has none. Such functions get SPIR-V's hint `Inline`, which Mesa follows
     /// (`inline_hints` of `oclave_image`). Kernels with barriers in virtual functions crashed.
     pub(crate) barriers_in_calls_crash: bool,
-    /// **Q22. Mesa's rusticl 26.1.6 on llvmpipe.** An access to private memory ends the process with
-    /// SIGSEGV when the kernel is launched, if the kernel has no private variable. The address may
-    /// be an integer, and the access need not happen: `if (a) *out = *(private uint *)a;` with
-    /// `a == 0` crashes. Resolved generic pointers ask an integer for its address space, and one way leads to
-    /// private memory. So such functions get a variable (`private_addresses` of `oclave_image`).
+    /// **Q22. Mesa's rusticl 26.1.6 on llvmpipe.** If a kernel has no private variable, an access
+    /// to private memory ends the process with SIGSEGV at the launch. The address may be an
+    /// integer, and the access need not happen: `if (a) *out = *(private uint *)a;` with `a == 0`
+    /// crashes. Resolved generic pointers ask an integer for its address space, and one way leads
+    /// to private memory. So such functions get a variable (`private_addresses` of `oclave_image`).
     pub(crate) private_memory_may_lack: bool,
     /// **Q23. Mesa's rusticl 25.0.7 on llvmpipe.** A function that is not inlined and has no
     /// `OpName` ends the process with SIGSEGV when a kernel that calls it is launched:
@@ -177,12 +177,12 @@ pub(crate) struct Quirks {
     /// 95). What cannot be resolved is an error.
     pub(crate) casts_from_generic_crash: bool,
     /// **Q26. Intel's CPU runtime 2026.2.** Its vectoriser of loops crashes the process, in
-    /// `vplan-vec` or in `adce` after it. Two kinds of calls of built-in functions do that: with a
-    /// value that depends on the path, and under a condition that the loop does not change. From
-    /// source, this does:
-    /// `for (uint i = 0; i < n; i++) { uint r = i < a ? in[i] : b; s += rotate(r, 9u); }`. `min`, `sqrt`, `popcount` and saturating conversions crash as well. Kernels whose
-    /// work-items are vectorised do not show it. Loops of interpreter modules over work-items do.
-    /// Such loops are kept from being vectorised (`scalar_loops` of `oclave_image`).
+    /// `vplan-vec` or in `adce` after it. Two kinds of calls of built-in functions do that. One has
+    /// a value that depends on the path. The other is under a condition that the loop does not
+    /// change. From source, this does: `for (uint i = 0; i < n; i++) { uint r = i < a ? in[i] : b;
+    /// s += rotate(r, 9u); }`. `min`, `sqrt`, `popcount` and saturating conversions crash as well.
+    /// Kernels whose work-items are vectorised do not show it. Loops of interpreter modules over
+    /// work-items do. Such loops are kept from being vectorised (`scalar_loops` of `oclave_image`).
     ///
     /// Kernels that only compare the number of a work-item count as not vectorised: the compiler makes
     /// `if (get_local_id(0) == 0) for …` the bounds of the group. In kernels that are vectorised the

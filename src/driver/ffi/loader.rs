@@ -1,7 +1,7 @@
 //! Finds and opens the OpenCL loader (`libOpenCL`) at run time, so that nothing of OpenCL is needed
 //! to build or to start.
 //!
-//! The library stays loaded for the rest of the process: drivers run threads and `atexit` handlers
+//! The library stays loaded for the rest of the process. Drivers run threads and `atexit` handlers
 //! of their own, and function pointers are kept in tables with no owner.
 
 use std::ffi::{CStr, c_void};

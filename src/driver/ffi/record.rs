@@ -281,8 +281,8 @@ pub(crate) mod hooks {
             .insert((kind, object.addr()), Owned { session: state, references: 1 });
     }
 
-    /// Also undoes a release that failed; the object of the last reference is then lost from the
-    /// balance, which only tests of that very failure could see.
+    /// Also undoes a release that failed. If it was the last reference, the object is missing in
+    /// the balance. Only tests of that very failure could see this.
     pub(crate) fn retained<T>(kind: ObjectKind, object: *mut T) {
         if SESSIONS.load(Ordering::Relaxed) == 0 {
             return;

@@ -1,8 +1,9 @@
 //! Which queues may still use a piece of memory: one bit for each slot, one slot for each queue of
 //! a context.
 //!
-//! Up to 64 queues have a slot of their own; more share. A queue that goes while its commands run
-//! leaves a marker's event in its slot, so that memory used by them is still not freed too early.
+//! Up to 64 queues have a slot of their own; more share. If a queue is dropped while its commands
+//! run, a marker's event stays in its slot. So the memory of these commands is still not freed too
+//! early.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -60,7 +60,8 @@ enum Set {
     Value([u8; REMEMBERED_BYTES], usize),
     Local(usize),
     /// An address in an allocation of this id. Ids are not used again, so the memory was not freed
-    /// in between: a driver may have looked up more than the address when the argument was set.
+    /// in between. That matters: a driver may have looked up more than the address when the
+    /// argument was set.
     Memory(u64, usize),
     /// An image or a sampler of this id. Ids are not used again.
     Object(u64),

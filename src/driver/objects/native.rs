@@ -168,8 +168,8 @@ unsafe impl Send for UsmHandle {}
 unsafe impl Sync for UsmHandle {}
 
 impl UsmHandle {
-    /// Memory that stays the caller's, who frees it after all that the library made of it is gone
-    /// and all commands that were given it have ended.
+    /// Memory that stays the caller's. The caller frees it after all objects that the library made
+    /// of it are gone and all commands that use it have ended.
     ///
     /// # Safety
     /// The allocation has that many bytes from there on, and is freed no earlier. Nobody else uses

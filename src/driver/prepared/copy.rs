@@ -66,9 +66,9 @@ impl Queue {
         })
     }
 
-    /// `copy` gets a queue and events that are alive, while `span` is in use. The host's end, of
-    /// the same size, is borrowed by the caller until this returns, which is when the command has
-    /// ended, or was not enqueued (`Queue::end_blocking`).
+    /// `copy` gets a queue and events that are alive, while `span` is in use. The host's end has
+    /// the same size, and the caller borrows it until this returns. By then the command has ended,
+    /// or was not enqueued (`Queue::end_blocking`).
     fn copy_blocking(
         self: &Arc<Self>,
         span: Span<'_>,

@@ -95,8 +95,8 @@ impl Patch {
 
 impl CommandBuffer {
     /// Brings those of the steps that it holds to what the sequence has, in one call. The next time
-    /// that it is put on a queue it is as if it had been recorded so; what was put on queues before
-    /// is not changed.
+    /// it is put on a queue, it behaves as if it had been recorded so. Earlier submissions are not
+    /// changed.
     ///
     /// # Errors
     /// When the device or the driver cannot; what it holds is not known then, and it must be

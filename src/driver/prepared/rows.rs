@@ -1,9 +1,9 @@
 //! Memory in rows: boxes of elements within arrays of two or three dimensions, and commands on
 //! them.
 //!
-//! OpenCL copies boxes of buffers only, not of USM, so that each stretch of bytes that lies side by
-//! side is a command of its own here. They run in any order, and one event stands for all. Copies
-//! and fills of many rows are kernels instead (`command/boxes.rs`).
+//! OpenCL copies boxes of buffers only, not of USM. So each contiguous stretch of bytes is a
+//! command of its own here. They run in any order, and one event stands for all. Copies and fills
+//! of many rows are kernels instead (`command/boxes.rs`).
 
 use std::sync::Arc;
 

@@ -31,8 +31,8 @@ impl Queue {
     /// them are.
     ///
     /// # Errors
-    /// When the host accesses memory that they use, or the driver refuses one; those before have
-    /// ended then, unless the driver does not wait for them ([`Queue::abandoned`]).
+    /// When the host accesses memory that they use, or the driver refuses one. The commands before
+    /// it have ended then, unless the driver does not wait for them ([`Queue::abandoned`]).
     pub(crate) fn run(
         self: &Arc<Self>,
         sequence: &Sequence,

@@ -27,7 +27,7 @@ pub(in crate::driver) enum Work {
 }
 
 /// A launch. The kernel object is shared, so the arguments are set whenever the step is put on a
-/// queue or recorded; what the object has already is not set again.
+/// queue or recorded. Arguments that the object already has are not set again.
 pub(in crate::driver) struct Launch {
     pub(in crate::driver) kernel: Arc<SharedKernel>,
     pub(in crate::driver) arguments: Box<[Kept]>,

@@ -321,8 +321,8 @@ impl ExecutableGraph {
         matches!(self.0.partitions.as_slice(), [Partition { host: false, .. }])
     }
 
-    /// Puts a part for the device on a driver's queue of its context and device, behind events and
-    /// its last run, as the part was when it was submitted.
+    /// Puts a part for the device on a driver's queue of its context and device. It runs as it was
+    /// when it was submitted, after the events and its last run.
     pub(in crate::graph) fn run(
         &self,
         index: usize,

@@ -170,8 +170,8 @@ impl PartitionExec {
         *self = Self { last: std::mem::take(&mut self.last), ..new };
     }
 
-    /// What is better for the next replay than the steps that there are: what was being built is, a
-    /// race is over, or it is replayed often by now. Counts the replay.
+    /// Why the next replay should not use the present steps: a build in the background has ended, a
+    /// race is over, or there were many replays by now. Counts the replay.
     pub(in crate::graph) fn better(&mut self) -> Option<Better> {
         match std::mem::replace(&mut self.tuning, Tuning::Settled) {
             Tuning::Settled => None,

@@ -55,7 +55,7 @@ pub(crate) struct PreparedPart {
 /// The prepared commands of a plan, each with the steps that it waits for; a task list is one step.
 /// `places` tells where the nodes went, `programs` are those of the plan.
 ///
-/// Nodes that do nothing become no step, unless they replace many edges: between a hundred nodes
+/// Nodes that do nothing become no step, unless they replace many edges. Between a hundred nodes
 /// and a hundred others, one join is cheaper than ten thousand edges.
 ///
 /// # Errors

@@ -11,9 +11,9 @@ use crate::graph::exec::strategy::ReplayStrategy;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GraphSupport {
-    /// The way that is taken unless another is asked for. Unless the interpreter is switched on
-    /// this is the way for all that its lists do not run: which nodes they do is decided for each
-    /// graph.
+    /// The way that is taken unless another is asked for. Unless the interpreter is switched on,
+    /// this strategy runs all nodes that its task lists do not run. The library decides for each
+    /// graph which nodes are in lists.
     pub strategy: ReplayStrategy,
     /// Whether [`ReplayStrategy::CommandBuffer`] can be asked for.
     pub command_buffers: bool,

@@ -41,9 +41,9 @@ impl Timeline {
 
     /// As a Chrome trace in JSON, which `chrome://tracing` and Perfetto show. Each node is an event
     /// on the track of its partition. While other nodes run there, it is on a further track of the
-    /// partition. Times are microseconds since the first start. As host and device have different
-    /// clocks, host tasks are drawn as early as they can have run: one of them right behind what it
-    /// waited for.
+    /// partition. Times are microseconds since the first start. Host and device have different
+    /// clocks, so host tasks are drawn as early as they can have run. A task begins right after the
+    /// nodes that it waited for.
     pub fn to_chrome_trace(&self) -> String {
         let origin = self.nodes.iter().map(|node| self.start(node)).min().unwrap_or(0);
         let micros = |ns: u64| ns as f64 / 1000.0;

@@ -24,13 +24,13 @@ pub enum QueueState {
 
 impl Graph {
     /// Lets a queue, or several, record: their commands become nodes of this graph instead of being
-    /// run, until [`end_recording`](Self::end_recording), or until the last handle of the graph is
-    /// dropped. Code that puts commands on the queue need not know.
+    /// run. This ends with [`end_recording`](Self::end_recording), or when the last handle of the
+    /// graph is dropped. Code that puts commands on the queue need not know.
     ///
-    /// What the commands depend on becomes edges: events of commands recorded to the same graph,
-    /// buffers that they share, the command before on an in-order queue, barriers. A command on
-    /// another queue that depends on an event of a recorded one lets that queue record, too
-    /// (`sycl_ext_oneapi_graph`, section 7.6.2).
+    /// The commands' dependencies become edges. These are events of commands recorded to the same
+    /// graph, buffers that they share, the previous command of an in-order queue, and barriers. A
+    /// command on another queue that depends on an event of a recorded one lets that queue record,
+    /// too (`sycl_ext_oneapi_graph`, section 7.6.2).
     ///
     /// Whether that changed anything: `false` when all of them record to this graph already.
     ///

@@ -1,4 +1,4 @@
-//! Dividing a run of nodes among groups: components that do not depend on each other run side by
+//! Divides a run of nodes among groups. Components that do not depend on each other run side by
 //! side, each as a whole, so that nothing is synchronised.
 //!
 //! A run is looked at level by level; the nodes of a level do not depend on each other. From a

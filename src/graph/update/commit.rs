@@ -128,8 +128,8 @@ impl ExecutableGraph {
         Ok(chosen)
     }
 
-    /// Updates all nodes from a graph with the same nodes and edges, made in the same order:
-    /// arguments and ranges of its kernels become those of this one's. Sub-graphs are compared and
+    /// Updates all nodes from a graph with the same nodes and edges, made in the same order. The
+    /// kernels of this one get the arguments and ranges of its kernels. Sub-graphs are compared and
     /// updated command by command. That it is the same is checked.
     ///
     /// # Errors
@@ -254,8 +254,8 @@ impl ExecutableGraph {
         Ok(Some(Change { node, command, partition: place.map(|place| place.partition), how }))
     }
 
-    /// Makes changes, and gives nodes the values of their parameters; partition by partition, so
-    /// that the driver is told of all that changes in one in one call.
+    /// Makes changes, and gives nodes the values of their parameters. It goes partition by
+    /// partition, so that one call tells the driver all changes of a partition.
     fn apply(
         &self,
         state: &mut State,

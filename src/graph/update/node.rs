@@ -27,8 +27,8 @@ impl Node {
         })
     }
 
-    /// Gives a kernel that was added with work-groups of a given size another range, size of
-    /// work-groups and offset; or one that was added without, another range and offset.
+    /// Gives a kernel another range and offset. If it was added with work-groups of a given size,
+    /// they get another size, too.
     ///
     /// # Errors
     /// As [`update_range`](Self::update_range); and when one has work-groups of a given size and
@@ -88,9 +88,9 @@ impl Node {
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when the command is of another
-    /// [type](Node::node_type), of one that cannot be updated, or names events, and when the node's
-    /// command comes from a [`DynamicCommandGroup`](crate::DynamicCommandGroup); and what
-    /// [`Graph::add`](crate::Graph::add) refuses. The node has not changed then.
+    /// [type](Node::node_type), of one that cannot be updated, or names events. The same when the
+    /// node's command comes from a [`DynamicCommandGroup`](crate::DynamicCommandGroup). Otherwise
+    /// as [`Graph::add`](crate::Graph::add). The node has not changed then.
     pub fn update_command(&self, command: Command) -> Result<()> {
         let graph = self.graph();
         let (kind, events) = command.into_parts();

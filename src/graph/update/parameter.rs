@@ -21,11 +21,11 @@ use crate::{
 
 /// A value that arguments of kernels in a graph follow.
 ///
-/// It is passed by reference wherever a kernel takes an argument of its type: a scalar or struct,
-/// USM, a buffer's accessor, local memory ([`Local`]), or [raw](RawArgument) bytes and memory. Any
-/// number of arguments of any number of nodes may follow it, and an argument [several](Self::and)
-/// parameters. When it is [updated](Self::update), the nodes of the graph have the new value at
-/// once; executables get it with the nodes that they are updated with.
+/// It is passed by reference wherever a kernel takes an argument of its type. The argument is a
+/// scalar or struct, USM, a buffer's accessor, local memory ([`Local`]), or [raw](RawArgument)
+/// bytes and memory. Any number of arguments of any number of nodes may follow it, and an argument
+/// [several](Self::and) parameters. When it is [updated](Self::update), the nodes of the graph have
+/// the new value at once; executables get it with the nodes that they are updated with.
 ///
 /// Edges stay as they are: two nodes that are ordered because they share a buffer should both
 /// follow the same parameter. A handle: clones are of the same parameter.
@@ -226,9 +226,9 @@ impl DynamicValue for Sampler {
 }
 
 impl<V> DynamicParameter<V> {
-    /// For an argument that follows this and another parameter: it has the value of the one that
-    /// was updated last, or made last while none was updated. The specification has this, and
-    /// leaves the first value open.
+    /// If an argument follows this and another parameter, it has the value of the one that was
+    /// updated last. While none was updated, that of the one that was made last. The specification
+    /// has this, and leaves the first value open.
     pub fn and(&self, other: &Self) -> DynamicParameters<V> {
         self.alone().and(other)
     }

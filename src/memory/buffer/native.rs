@@ -38,8 +38,8 @@ impl<T: Pod> Buffer<T> {
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) for a `cl_mem` of another context, one that is no
-    /// buffer, and one with fewer elements; when the driver refuses to read it
-    /// (`CL_MEM_HOST_WRITE_ONLY`, `CL_MEM_HOST_NO_ACCESS`); else as [`Buffer::new`].
+    /// buffer, and one with fewer elements. The same when the driver refuses to read it
+    /// (`CL_MEM_HOST_WRITE_ONLY`, `CL_MEM_HOST_NO_ACCESS`). Otherwise as [`Buffer::new`].
     pub fn from_native(context: &Context, memory: MemHandle, range: impl Into<Shape>) -> Result<Self> {
         let range = range.into();
         let memory = MemObject::of_native(context.driver(), memory)?;

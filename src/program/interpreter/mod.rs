@@ -2,7 +2,7 @@
 //! list.
 //!
 //! One is built from the same image, device and specialization values, for the kernels that a graph
-//! uses, and kept with the program ([`InterpreterSlot`]); a failure is kept, too. Device globals
+//! uses. It is kept with the program ([`InterpreterSlot`]), and so is a failure. Device globals
 //! always come in the hidden argument, whatever the device has otherwise: variables of the
 //! interpreter program would be others than those of the program. The table of the hidden argument
 //! holds the addresses of the program's variables.

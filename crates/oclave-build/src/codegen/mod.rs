@@ -1,5 +1,5 @@
-//! Writes the Rust side of a program: the image table, and for each source a module with typed
-//! kernels, device globals, specialization constants and the structs that they use.
+//! Writes the Rust side of a program. It is the image table, and a module for each source. A module
+//! has typed kernels, device globals, specialization constants and the structs that they use.
 //!
 //! The text depends on nothing but the sources, so it is the same on every machine and from run to
 //! run.

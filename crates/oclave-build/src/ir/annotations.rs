@@ -1,10 +1,11 @@
 //! Annotations: without arguments, so that modules link, and without those of clang's own copies of
 //! kernels.
 //!
-//! From LLVM 18 on, the last member of an entry of `llvm.global.annotations` has another address
-//! space if the annotation has arguments. llvm-link refuses to append arrays of different types.
-//! Clang also writes modules with both kinds of entries, which LLVM's own tools refuse to read.
-//! oclave needs no arguments here: it finds those of the SHARED marker in clang's syntax tree.
+//! From LLVM 18 on, an annotation with arguments has another type of entry in
+//! `llvm.global.annotations`: its last member has another address space. The tool llvm-link refuses
+//! to append arrays of different types. Clang also writes modules with both kinds of entries, which
+//! LLVM's own tools refuse to read. oclave needs no arguments here: it finds those of the SHARED
+//! marker in clang's syntax tree.
 
 use std::collections::BTreeSet;
 

@@ -174,8 +174,8 @@ impl<'a, 'm> Uniformity<'a, 'm> {
         if successors(block).len() > 2 { None } else { successors(block).iter().find_map(|to| past(*to)) }
     }
 
-    /// Blocks at whose end, and blocks at whose start, all work-items of a group are together and
-    /// about to enter a loop with barriers, or have just left it.
+    /// Blocks before loops with barriers, and blocks behind them. At the end of the former and at
+    /// the start of the latter, all work-items of a group are together.
     pub(crate) fn around_barrier_loops(&self, flow: &Flow<'_>) -> (BTreeSet<usize>, BTreeSet<usize>) {
         let (mut before, mut behind) = (BTreeSet::new(), BTreeSet::new());
         for of in flow.loops.iter().filter(|of| of.blocks.iter().any(|block| self.is_barrier(flow, *block))) {
@@ -207,8 +207,8 @@ impl<'a, 'm> Uniformity<'a, 'm> {
     }
 }
 
-/// The functions of entry points, or what these call where they do nothing else: translators write
-/// entry points so, and drivers then drop the function of the entry point.
+/// The functions of entry points. If one does nothing but call a function, that function counts
+/// instead: translators write such entry points, and drivers drop them.
 fn kernel_bodies(definitions: &Definitions<'_>, flows: &[Flow<'_>]) -> BTreeSet<u32> {
     let by_id: BTreeMap<u32, &Flow<'_>> = flows.iter().map(|flow| (flow.function, flow)).collect();
     let entries = definitions.module().instructions().filter_map(|i| kernel_entry(&i));

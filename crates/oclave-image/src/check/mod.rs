@@ -1,8 +1,7 @@
 //! The rules of SPIR-V whose breach makes drivers crash.
 //!
-//! Intel's runtime dies with a segmentation fault, and PoCL with an assertion, on modules that
-//! break the rules, so nothing that was not checked may reach `clCreateProgramWithIL`. Looked at
-//! are:
+//! On modules that break the rules, Intel's runtime dies with a segmentation fault and PoCL with an
+//! assertion. So only checked modules may reach `clCreateProgramWithIL`. Looked at are:
 //!
 //! - the layout: sections in order, functions of blocks, blocks with one terminator (`layout.rs`);
 //! - ids: below the bound, defined once, used where they are defined (`layout.rs`, `flow.rs`);

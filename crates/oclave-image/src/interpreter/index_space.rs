@@ -67,9 +67,9 @@ impl Writer<'_, '_> {
     }
 
     /// A row whose global ids begin at 0, as they mostly do, in three parts: its first item, those
-    /// between, and its last one. Stencils compare their global id with 0 and with the global size;
-    /// for the items between, compilers know the answers and vectorise what they would not with
-    /// them open.
+    /// between, and its last one. Stencils compare their global id with 0 and with the global size.
+    /// For the items in between, compilers know the answers. So they vectorise code that they would
+    /// not vectorise otherwise.
     fn row_in_parts(&mut self, case: &Case, arguments: &[u32], space: &Space, position: &mut Position) {
         let [zero, one] = [0, 1].map(|value| self.body.constant(value));
         let [elsewhere, done] = [(); 2].map(|()| self.body.new.fresh_id());

@@ -1,11 +1,11 @@
 //! Private memory for functions that reach it by integers only.
 //!
-//! Where a kernel has no private variable, Mesa's llvmpipe has no private memory, and its compiler
-//! crashes on an access to it, even one that never happens. Resolved generic pointers are such
-//! accesses: in a function that asks an integer for its address space, one way leads to private
-//! memory. So each function that makes a private pointer of an integer gets a variable. For the
-//! compiler to keep it, its address has to matter: the highest bit, which is never set, is added to
-//! the integer.
+//! If a kernel has no private variable, Mesa's llvmpipe gives it no private memory. Its compiler
+//! then crashes on an access to private memory, even one that never happens. Resolved generic
+//! pointers are such accesses: in a function that asks an integer for its address space, one way
+//! leads to private memory. So each function that makes a private pointer of an integer gets a
+//! variable. For the compiler to keep it, its address has to matter: the highest bit, which is
+//! never set, is added to the integer.
 
 use std::collections::BTreeSet;
 

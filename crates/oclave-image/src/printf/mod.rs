@@ -1,5 +1,5 @@
-//! `printf` of kernels, for programs that want the text themselves: a pass that writes what is
-//! printed to a buffer, and the way from there back to text.
+//! `printf` of kernels, for programs that want the text themselves. A pass makes kernels write what
+//! they print to a buffer. A decoder turns it back into text.
 //!
 //! ```text
 //! printf("%d\n", x);  --lower-->  at = reserve(words); buffer[at + 1 ..] = key, x; buffer[at] = header

@@ -13,11 +13,11 @@
 //! one.
 //!
 //! # What a dispatcher answers
-//! A dispatcher must answer the codes of all slots that its key admits (`SlotKey::admits`), in all
-//! known images, whose function a linked set image provides with the same signature. A dispatcher
-//! without a slot also answers the codes of these functions themselves. Everything else is a fault.
-//! Several images may provide equal functions; one of them is called. Two different functions with
-//! one code are an error.
+//! A dispatcher must answer the codes of slots in all known images. These are the slots that its
+//! key admits (`SlotKey::admits`), and whose function a linked set image provides with the same
+//! signature. A dispatcher without a slot also answers the codes of these functions themselves.
+//! Everything else is a fault. Several images may provide equal functions; one of them is called.
+//! Two different functions with one code are an error.
 //!
 //! # Recursion
 //! Where the dispatchers that linked functions call form a cycle, the set images are linked once

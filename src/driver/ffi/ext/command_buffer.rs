@@ -88,8 +88,8 @@ pub(crate) enum Recorder {
 mod tests {
     use super::*;
 
-    /// `Record` and the common functions are compared with another author's declarations in
-    /// `signatures`; the old form is not declared anywhere else, so its one difference is spelled
+    /// The module `signatures` compares `Record` and the common functions with another author's
+    /// declarations. The old form is not declared anywhere else, so its one difference is spelled
     /// out here.
     #[test]
     fn the_old_interface_has_no_properties() {

@@ -31,7 +31,7 @@ pub(crate) fn query(
             .into_iter()
             .filter(|pointer| !pointer.is_null())
             // SAFETY: by the extension, each pointer is a NUL-terminated string that lives as long
-            // as the device; root devices live for the process, and the caller holds sub-devices.
+            // as the device. Root devices live for the process, and the caller holds sub-devices.
             .map(|pointer| unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned())
             .collect();
         names.sort();

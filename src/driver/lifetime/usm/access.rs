@@ -2,7 +2,7 @@
 //!
 //! Commands begin a use of the allocation before they are enqueued and end it when they are. In
 //! between, and while the queue is not idle, commands may read and write. Host access (a
-//! [`HostAccess`]) first refuses new uses, then waits for the queues that used the memory; both
+//! [`HostAccess`]) first refuses new uses, then waits for the queues that used the memory. Both
 //! sides meet in one atomic word, so none misses the other. Device memory has no host access.
 //!
 //! Where the driver maps memory for the host, the first of several that have access maps it, and

@@ -51,8 +51,8 @@ impl Profiling {
 /// A command of a queue: the driver's event, or its place in the queue when it was submitted
 /// without one. Clones share it, so that cloning makes no call.
 ///
-/// Without an event, and where one is needed after all, a marker behind everything that was
-/// submitted until then serves: it completes no earlier than the command.
+/// If a command has no event and one is needed after all, a marker behind everything that was
+/// submitted until then serves. It completes no earlier than the command.
 #[derive(Clone)]
 pub(crate) struct Event {
     one: Arc<Submitted>,

@@ -1,9 +1,9 @@
 //! Replay by command buffers of the driver.
 //!
-//! The sequence is cut into runs: what buffers can hold, at most so many commands as the driver
-//! handles well, and between them what they cannot hold, which is enqueued. A run waits for the one
-//! before it. Buffers are recorded when they are first needed, for each kind of queue that the
-//! graph is submitted to, as drivers demand that they match.
+//! The sequence is cut into runs. A run becomes a buffer, with at most as many commands as the
+//! driver handles well. Commands that buffers cannot hold are enqueued between the buffers. A run
+//! waits for the one before it. Buffers are recorded when they are first needed, for each kind of
+//! queue that the graph is submitted to, as drivers demand that they match.
 
 use std::ffi::c_void;
 use std::ops::Range;

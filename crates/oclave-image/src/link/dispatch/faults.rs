@@ -49,8 +49,8 @@ pub(super) fn global() -> DeviceGlobalInfo {
 /// Lets kernels write to [`VIRTUAL_FAULT`] when they return after a call of [`FAULT_FUNCTION`].
 ///
 /// Each function on the way there gets a private variable of the kernel as its last parameter. A
-/// write to visible memory would keep compilers from moving loads of objects out of loops (2.5
-/// times the time of a hot loop on PoCL 6.0).
+/// write to visible memory would keep compilers from moving loads of objects out of loops. A hot
+/// loop took 2.5 times as long on PoCL 6.0.
 pub(super) fn report(module: &Module, image: &str) -> Result<Module> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);

@@ -58,9 +58,9 @@ struct Target {
 /// What dispatchers switch over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Codes, always, and one more for each function, which is nobody's: PoCL 7.1 aborts where a
-    /// program with barriers has a switch over numbers, or one with a single case for each block
-    /// ("Could not find a dominating alternative variable").
+    /// Codes, always, and one more for each function, which is nobody's: PoCL 7.1 aborts on some
+    /// programs with barriers ("Could not find a dominating alternative variable"). They have a
+    /// switch over numbers, or one with a single case for each block.
     Codes,
     /// Numbers of functions, where there are few codes.
     Numbers,

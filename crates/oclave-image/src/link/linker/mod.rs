@@ -38,9 +38,10 @@ pub struct LinkInput<'m> {
 /// first is used.
 ///
 /// # Errors
-/// [`ImageError::Link`] with symbol and modules: two exports, an import without export, different
-/// types, two kernels of one name, a specialization constant with two defaults, different memory
-/// models. [`ImageError::Unsupported`] for instructions whose ids are not known.
+/// [`ImageError::Link`] with symbol and modules, for two exports, an import without export, and
+/// different types. The same for two kernels of one name, a specialization constant with two
+/// defaults, and different memory models. [`ImageError::Unsupported`] for instructions whose ids
+/// are not known.
 pub fn link_modules(inputs: &[LinkInput<'_>], merge: impl Fn(&str) -> bool) -> Result<Module> {
     let definitions: Vec<Definitions<'_>> =
         inputs.iter().map(|input| Definitions::new(input.module)).collect();
