@@ -146,7 +146,7 @@ impl Error {
         self
     }
 
-    /// Memory is accessed by a host task: the command can be held back until it no longer is.
+    /// Memory is accessed by a host task: the command can be deferred until it no longer is.
     #[cold]
     pub(crate) fn busy_in_task() -> Self {
         let mut error = Self::invalid("the memory is being accessed by a host task");

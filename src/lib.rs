@@ -50,10 +50,10 @@
 //! # What is trusted
 //! CPU drivers run kernels inside the process, and rustc cannot see what a kernel does. A launch is
 //! as unsafe as its kernel:
-//! - **Kernels of the build script** are launched by safe functions. Whoever puts a kernel into the
-//!   build vouches for it, as the author of a `safe fn` in an `unsafe extern` block does. The
-//!   kernel must stay within its memory for every range and argument that the program launches it
-//!   with. `None` is a null pointer. Nobody checks numbers that the kernel uses as addresses or
+//! - **Kernels of the build script** are launched by safe functions. The author who puts a kernel
+//!   into the build vouches for it, as the author of a `safe fn` in an `unsafe extern` block does.
+//!   The kernel must stay within its memory for every range and argument that the program launches
+//!   it with. `None` is a null pointer. Nobody checks numbers that the kernel uses as addresses or
 //!   indices. Kernels that run at the same time must not race. `SHARED` functions are vouched for
 //!   in the same way.
 //! - **Modules and images from elsewhere** are loaded by `unsafe` functions:

@@ -36,7 +36,7 @@ fn host_targets_are_free_while_they_are_looked_at() {
             let clone = target.clone();
             let read = target
                 .with(|seen| {
-                    // A clone, a command that writes it, at once and held back, and waits for
+                    // A clone, a command that writes it, at once and deferred, and waits for
                     // these.
                     assert_eq!(clone.to_vec().unwrap(), [1; 4]);
                     let read = queue.submit(Command::read(&memory, &clone)).unwrap();

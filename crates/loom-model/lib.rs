@@ -43,7 +43,7 @@ use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
 
-/// Whoever waits sees the outcome, and each callback is called once, whenever it is set.
+/// Each waiting thread sees the outcome, and each callback is called once, whenever it is set.
 #[test]
 fn a_wait_ends_and_callbacks_are_called_once() {
     loom::model(|| {

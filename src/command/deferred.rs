@@ -1,9 +1,9 @@
 //! Deferred commands. They are host tasks, or depend on something that no driver knows yet: a host
 //! task, an event of another context or from outside, or another deferred command.
 //!
-//! Whoever completes the last missing dependency puts the command on its queue, or gives it to the
-//! threads of host tasks. So drivers only ever wait for what they have, and their queues move on
-//! whatever the host does.
+//! The thread that completes the last missing dependency puts the command on its queue, or gives it
+//! to the threads of host tasks. So drivers only ever wait for what they have, and their queues
+//! move on whatever the host does.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -82,7 +82,8 @@ pub(super) fn defer<'a>(
     let rank = prepared.rank(after.clone().next().is_none());
     prepared.hold(queue.driver())?;
     let promise = Promise::new(queue.driver().properties().profiling);
-    // Before others see the promise: whoever looks for a circle must find all that it waits for.
+    // Before others see the promise: a thread that looks for a circle must find all that it waits
+    // for.
     after.clone().for_each(|event| promise.comes_after_event(event));
     behind.iter().for_each(|event| promise.comes_after_event(event));
     let (ticket, before) = queue.order().enter(rank, &promise);
@@ -118,7 +119,7 @@ pub(super) fn defer<'a>(
 }
 
 /// An event after which everything has ended that the driver has got and that a task on this queue
-/// must come after. What is held back on an in-order queue comes after it anyway.
+/// must come after. Deferred commands of an in-order queue come after it anyway.
 fn native_order(queue: &Queue, is_first: bool) -> Result<Option<Event>> {
     if queue.is_out_of_order() {
         return Ok(queue.order().barrier());
@@ -202,7 +203,7 @@ impl DeferredCommand {
     }
 
     /// Ends a command that did not get to the driver, once everything has ended that it comes
-    /// after. Whoever waits for it takes its end for the end of all that.
+    /// after. A thread that waits for it takes its end for the end of all that.
     fn fail(self: Arc<Self>, mut work: Work, failure: Error) {
         let mut before = std::mem::take(&mut work.natives);
         before.append(&mut work.ahead);

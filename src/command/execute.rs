@@ -10,7 +10,7 @@ use crate::{Error, Result};
 
 impl Prepared {
     /// Puts the command on a queue of the context and device that it was prepared for, after events
-    /// of the same context. `held`: the use of its memory has begun already, as it was held back.
+    /// of the same context. `held`: the use of its memory has begun already, as it was deferred.
     ///
     /// # Errors
     /// When the host accesses the memory, or the driver refuses. Host tasks are not for the driver.

@@ -1,4 +1,4 @@
-//! The memory of a prepared command while it is held back: busy for the host from its submission
+//! The memory of a prepared command while it is deferred: busy for the host from its submission
 //! on.
 
 use std::sync::Arc;

@@ -4,7 +4,7 @@
 //! ```text
 //! Command --submit--> recorded by a graph, if the queue is recording       recording.rs
 //!         --prepare-> Prepared: kernel found, arguments, ranges and sizes checked, places looked up
-//!         --order---> the driver's events to wait for, or held back          submit.rs, deferred.rs
+//!         --order---> the driver's events to wait for, or deferred          submit.rs, deferred.rs
 //!         --execute-> the driver's event                                     execute.rs
 //! ```
 //! A graph prepares its commands once, and executes them many times.

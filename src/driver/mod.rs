@@ -9,8 +9,8 @@
 //! facts     platforms, devices, capabilities, faults of drivers
 //! ```
 //!
-//! Handles are raw pointers here. Whoever stores one owns one reference and releases it; nothing in
-//! this layer panics.
+//! Handles are raw pointers here. A type that stores one owns one reference and releases it;
+//! nothing in this layer panics.
 #![allow(unsafe_code)]
 
 #[macro_use]

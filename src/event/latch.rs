@@ -34,7 +34,7 @@ impl<T: 'static> Latch<T> {
         })
     }
 
-    /// Sets the outcome; a second one is dropped. Whoever waits is told of it by [`Latch::tell`].
+    /// Sets the outcome; a second one is dropped. [`Latch::tell`] then wakes the waiting threads.
     pub(crate) fn settle(&self, outcome: T) {
         let _ = self.outcome.set(outcome);
         self.before().clear();

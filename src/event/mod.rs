@@ -196,7 +196,7 @@ impl Event {
     /// # Errors
     /// [`ErrorKind::Kernel`] when the command, or one that it depends on, failed;
     /// [`ErrorKind::HostTask`] when that is a host task, and any other when the driver refused a
-    /// command that had to be held back. [`ErrorKind::Invalid`] inside a host task, when the
+    /// command that had to be deferred. [`ErrorKind::Invalid`] inside a host task, when the
     /// command waits for the task.
     pub fn wait(&self) -> Result<()> {
         match &self.0 {

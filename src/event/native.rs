@@ -39,7 +39,7 @@ impl Event {
     /// An event of OpenCL that raw commands of a context can wait for. It belongs to the caller.
     ///
     /// It is the command's own where the driver has the command, in this context. Otherwise (host
-    /// tasks, commands that are held back, other contexts) it is a user event, which is completed
+    /// tasks, deferred commands, other contexts) it is a user event, which is completed
     /// when the command ends. When that fails, the user event is set to the code of the first
     /// failure, or to `CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST` where that has none. Of a
     /// queue that discards events it stands for everything that was put on the queue until now.

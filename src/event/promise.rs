@@ -1,4 +1,4 @@
-//! Promises: events of what no driver knows yet, or ever will: commands that are held back, host
+//! Promises: events of what no driver knows yet, or ever will: deferred commands, host
 //! tasks, events from outside.
 //!
 //! A promise is *known* when the driver has the command, or when it has ended; *complete* when it
@@ -79,9 +79,9 @@ impl Promise {
         self.running.store(true, Ordering::Relaxed);
     }
 
-    /// Enters the outcome. Whoever waits is told of it by [`Promise::notify`].
+    /// Enters the outcome. [`Promise::notify`] then wakes the waiting threads.
     pub(crate) fn resolve(&self, outcome: Outcome) {
-        // Only whoever made the promise settles it, once.
+        // Only the promise's maker settles it, once.
         self.latch.settle(outcome);
     }
 

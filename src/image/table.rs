@@ -86,7 +86,7 @@ impl ImageTable {
             error
                 .clone()
                 .at(format!("images of `{}`", self.name))
-                .remedy("build the program anew with the oclave-build of the same version")
+                .remedy("build the program again with the oclave-build of the same version")
         };
         let entries = self.entries.get_or_init(|| self.glance()).as_ref().map_err(place)?;
         let images = entries.iter().filter(|entry| wanted(entry)).map(|entry| {

@@ -60,7 +60,7 @@ impl Region {
         self.allocation.span(self.offset_bytes, self.size_bytes)
     }
 
-    /// As the driver takes it from a command; `held`: one that was held back.
+    /// As the driver takes it from a command; `held`: a deferred one.
     pub(crate) fn held_span(&self, held: bool) -> Result<Span<'_>> {
         self.span().map(|span| span.held(held))
     }

@@ -72,7 +72,7 @@ impl VirtualFaults {
         if caller.is_some_and(|caller| caller.image.virtual_functions().is_empty()) {
             return (
                 format!("`{function}` was not linked ahead of time"),
-                "make the images anew from all that the program calls",
+                "make the images again from all that the program calls",
             );
         }
         let calls = caller.map(|caller| &caller.image.virtual_functions().calls);

@@ -1,4 +1,4 @@
-//! The order of a queue, as far as the driver does not know it: commands that are held back, and
+//! The order of a queue, as far as the driver does not know it: deferred commands, and
 //! what must stay behind them.
 
 use std::collections::BTreeMap;
@@ -20,10 +20,10 @@ pub(crate) enum Rank {
     Barrier { after_all: bool },
 }
 
-/// What is held back on one queue.
+/// Deferred commands on one queue.
 pub(crate) struct Order {
     in_order: bool,
-    /// How many commands are held back that others must stay behind: all on an in-order queue, else
+    /// How many commands are deferred that others must stay behind: all on an in-order queue, else
     /// barriers.
     in_the_way: AtomicUsize,
     state: Mutex<State>,
@@ -44,7 +44,7 @@ struct DeferredCommand {
     in_the_way: bool,
 }
 
-/// The place of a command that is held back.
+/// The place of a deferred command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ticket(u64);
 
@@ -65,7 +65,7 @@ impl Order {
             && (self.in_order || rank == Rank::Plain || self.lock().held.is_empty())
     }
 
-    /// Enters a command that is held back, and gives what it must come after, which its promise
+    /// Enters a deferred command, and gives what it must come after, which its promise
     /// notes before others see it.
     pub(crate) fn enter(&self, rank: Rank, promise: &Arc<Promise>) -> (Ticket, Vec<Arc<Promise>>) {
         let mut state = self.lock();
@@ -110,7 +110,7 @@ impl Order {
         in_the_way.take(count).map(|held| Arc::clone(&held.promise)).collect()
     }
 
-    /// All that is held back now.
+    /// All commands that are deferred now.
     pub(crate) fn held(&self) -> Vec<Arc<Promise>> {
         self.lock().held.values().map(|held| Arc::clone(&held.promise)).collect()
     }
@@ -126,7 +126,7 @@ impl Order {
         self.lock().barrier.clone()
     }
 
-    /// Notes a failure of a command that was held back.
+    /// Notes a failure of a deferred command.
     pub(crate) fn failed(&self, error: &Error) {
         self.lock().failure.get_or_insert_with(|| error.clone());
     }

@@ -272,7 +272,7 @@ impl Queue {
         &self.inner.driver
     }
 
-    /// What is held back.
+    /// Deferred commands.
     pub(crate) fn order(&self) -> &Order {
         &self.inner.order
     }

@@ -14,13 +14,13 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// and do not stop.
 const BUILD_PATIENCE: Duration = Duration::from_secs(60);
 
-/// Commands that are held back while nothing runs wait for something that does not come any more.
+/// If commands are deferred while nothing runs, they wait for something that will never happen.
 const QUIET: Duration = Duration::from_millis(100);
 
 const PAUSE: Duration = Duration::from_millis(1);
 
 static EXITING: AtomicBool = AtomicBool::new(false);
-/// Commands that are held back, host tasks included.
+/// Deferred commands, host tasks included.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 /// Threads of the library that do something.
 static ACTIVE: AtomicUsize = AtomicUsize::new(0);
@@ -42,7 +42,7 @@ impl Counted {
         Self(counter)
     }
 
-    /// A command that is held back.
+    /// A deferred command.
     pub(crate) fn held() -> Self {
         Self::new(&HELD)
     }

@@ -288,7 +288,8 @@ fn replays_on_their_way_and_queues_of_every_kind_keep_their_order() {
     assert_eq!(value.read().unwrap()[0], 4_i32.pow(12));
 }
 
-/// What fits is written into the list; else the lists are made anew, when the graph is submitted.
+/// Commands that fit are written into the list. Otherwise the lists are made again when the graph
+/// is submitted.
 #[test]
 fn updated_nodes_stay_in_their_lists_or_these_are_made_anew() {
     let Some(context) = undecided() else { return };

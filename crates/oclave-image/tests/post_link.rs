@@ -1,6 +1,6 @@
 //! Post-link on compiled kernels: golden dumps, what it refuses, and modules that are damaged.
 //!
-//! `OCLAVE_BLESS=1 cargo test` writes the golden files anew.
+//! `OCLAVE_BLESS=1 cargo test` writes the golden files again.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -46,7 +46,11 @@ fn golden(name: &str, text: &str) {
         std::fs::write(&path, text).unwrap();
     }
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(expected == text, "{} differs; OCLAVE_BLESS=1 writes it anew. New text:\n{text}", path.display());
+    assert!(
+        expected == text,
+        "{} differs; OCLAVE_BLESS=1 writes it again. New text:\n{text}",
+        path.display()
+    );
 }
 
 #[test]

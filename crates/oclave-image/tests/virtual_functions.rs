@@ -1,7 +1,7 @@
 //! The lowering of virtual functions on compiled kernels: golden dumps and code, validity, damaged
 //! modules.
 //!
-//! `OCLAVE_BLESS=1 cargo test` writes the golden files anew.
+//! `OCLAVE_BLESS=1 cargo test` writes the golden files again.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 #[path = "support/mod.rs"]
@@ -49,7 +49,11 @@ fn golden(name: &str, text: &str) {
         std::fs::write(&path, text).unwrap();
     }
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(expected == text, "{} differs; OCLAVE_BLESS=1 writes it anew. New text:\n{text}", path.display());
+    assert!(
+        expected == text,
+        "{} differs; OCLAVE_BLESS=1 writes it again. New text:\n{text}",
+        path.display()
+    );
 }
 
 /// LLVM 19 has one type of pointers, and its translator guesses the others: `this` is a pointer to

@@ -2,8 +2,8 @@
 //!
 //! # Ownership
 //! - Functions that *show* a handle (`Context::native`, `Queue::native`, …) give no reference: the
-//!   handle is good while the object, or a clone, lives. Whoever wants to keep it longer retains
-//!   it.
+//!   handle is good while the object, or a clone, lives. A caller that wants to keep it longer
+//!   retains it.
 //! - Types of this module *own* one reference, and release it when they are dropped. Those that the
 //!   library makes ([`Event::to_native`](crate::Event::to_native)) belong to the caller;
 //!   [`into_raw`](EventHandle::into_raw) gives the reference away.
@@ -140,7 +140,7 @@ impl KernelHandle {
             |sizes: &Option<[usize; 3]>| sizes.as_ref().map_or(std::ptr::null(), |list| list.as_ptr());
         let mut event = std::ptr::null_mut();
         // SAFETY: kernel, queue and events are alive; OpenCL has at most three dimensions, and
-        // refuses others before it reads the sizes. Whoever made the command has promised the rest.
+        // refuses others before it reads the sizes. The command's author has promised the rest.
         unsafe {
             let (offset, global, local) = (sizes(&offset), sizes(&global), sizes(&local));
             let dimensions = dimensions as u32;

@@ -14,7 +14,7 @@ macro_rules! handles {
 
             fn try_from(theirs: &$theirs) -> Result<Self> {
                 // SAFETY: an object of opencl3 owns a reference, so its handle is alive. Root
-                // devices always are; parts of them are kept by whoever made the object.
+                // devices always are; parts of them are kept by the object's owner.
                 unsafe { Self::retain(theirs.$get()) }
             }
         }

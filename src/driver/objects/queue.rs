@@ -244,8 +244,8 @@ impl Queue {
         self.check_faults_after(outcome)
     }
 
-    /// For whoever has waited: hands over what kernels of the device printed, and gives the error
-    /// that they left.
+    /// For a caller that has waited: hands over what kernels of the device printed, and gives the
+    /// error that they left.
     pub(crate) fn check_faults(&self) -> Result<()> {
         if self.properties.internal {
             return Ok(());

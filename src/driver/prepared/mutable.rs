@@ -100,7 +100,7 @@ impl CommandBuffer {
     ///
     /// # Errors
     /// When the device or the driver cannot; what it holds is not known then, and it must be
-    /// recorded anew.
+    /// recorded again.
     pub(crate) fn update(&self, device: &Device, sequence: &Sequence, patches: &mut Patches) -> Result<()> {
         let support = device.capabilities().mutable_dispatch.filter(MutableDispatchSupport::updates_as_array);
         let support = support.ok_or_else(impossible)?;

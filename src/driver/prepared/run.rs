@@ -22,7 +22,7 @@ const FEW_LEAVES: usize = 64;
 pub(crate) struct Mode {
     /// With an event for each step that is a command.
     pub(crate) measure: bool,
-    /// The use of its memory has begun already, as it was held back.
+    /// The use of its memory has begun already, as it was deferred.
     pub(crate) held: bool,
 }
 

@@ -23,7 +23,7 @@ pub struct GraphSupport {
     /// [`ExecutableGraph::not_interpreted`](crate::ExecutableGraph::not_interpreted).
     pub interpreter: bool,
     /// Whether the driver changes recorded commands in place. Elsewhere an update prepares or
-    /// records them anew.
+    /// records them again.
     pub updates_in_place: bool,
 }
 

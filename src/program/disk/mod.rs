@@ -27,7 +27,7 @@ const DEFAULT_LIMIT_BYTES: u64 = 512 << 20;
 ///
 /// A binary is code that the driver runs in this process. The cache trusts the user that the
 /// process runs as, and root. It does not use a directory or a file that others own or may write,
-/// and logs a warning. It does not protect against whoever can write files as that user, or the
+/// and logs a warning. It does not protect against anyone who can write files as that user, or the
 /// directories above.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]

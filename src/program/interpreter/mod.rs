@@ -211,7 +211,7 @@ impl Builder<'_> {
             let what = format!("the interpreter can run no kernel ({})", reasons.join("; "));
             return Err(Error::new(ErrorKind::KernelNotSupported, what));
         }
-        // A binary in the cache is of these very words: whoever changes how they are written gets
+        // A binary in the cache is of these very words. A change in how they are written gives
         // another one.
         let form = format!("interpreter {}", blake3::hash(bytemuck::cast_slice(&words)));
         let program = self.program_of(image, device, &specs, &form, || Ok(words))?;

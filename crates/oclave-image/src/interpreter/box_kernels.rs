@@ -1,4 +1,4 @@
-//! Copies and fills of boxes as kernels of their own, for whoever launches a single one.
+//! Copies and fills of boxes as kernels of their own, for callers that launch a single one.
 
 use super::emit::{Body, builtin_variable};
 use super::own_tasks::{ALL, ByteBox, copy_of, fill_of, items};

@@ -1,8 +1,8 @@
 //! The interpreter module: many small launches of a module's kernels in one.
 //!
-//! A launch costs 3 to 10 µs on a CPU, whoever makes it. An interpreter module holds the kernels of
-//! a module as functions. Two kernels of its own walk a list of [`TaskRecord`]s in memory and call
-//! these functions. A task then costs tens of nanoseconds.
+//! Any launch costs 3 to 10 µs on a CPU. An interpreter module holds the kernels of a module as
+//! functions. Two kernels of its own walk a list of [`TaskRecord`]s in memory and call these
+//! functions. A task then costs tens of nanoseconds.
 //!
 //! ```text
 //! kernel void __oclave_interpreter_seq(global ulong *tasks, ulong first, ulong count)                      // groups of 1

@@ -1,8 +1,8 @@
 //! `printf`: the driver's `vprintf`, which takes arguments as C has them behind each other in
 //! memory.
 //!
-//! It knows no vectors and no OpenCL lengths, so the format string is written anew: `%v4hld`
-//! becomes `%d,%d,%d,%d`.
+//! It knows no vectors and no OpenCL lengths, so the format string is rewritten: `%v4hld` becomes
+//! `%d,%d,%d,%d`.
 
 use oclave_image::spirv::{Instruction, Op};
 

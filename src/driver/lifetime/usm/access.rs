@@ -8,10 +8,10 @@
 //! Where the driver maps memory for the host, the first of several that have access maps it, and
 //! the last unmaps it.
 //!
-//! A command that is held back holds its memory from its submission on, when it is refused under
-//! host access as others are. Host access waits for it. Host tasks are the exception: they do not
-//! wait for deferred commands, which may wait for them. While a host task has access, commands are
-//! not refused but deferred until it ends.
+//! A deferred command reserves its memory at submission. If the host is accessing that memory, the
+//! submission is rejected. Host access waits for it. Host tasks are the exception: they do not wait
+//! for deferred commands, which may wait for them. While a host task has access, commands are not
+//! refused but deferred until it ends.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -30,7 +30,7 @@ mod word {
     /// One use being enqueued.
     pub(super) const USE: u64 = 1;
     pub(super) const USES: u64 = HELD - 1;
-    /// One command held back.
+    /// One deferred command.
     pub(super) const HELD: u64 = 1 << 14;
     pub(super) const ALL_HELD: u64 = READ - HELD;
     /// One reader on the host.
@@ -70,7 +70,7 @@ impl Allocation {
         }
     }
 
-    /// Holds the memory for a command that is held back.
+    /// Holds the memory for a deferred command.
     ///
     /// # Errors
     /// As [`Span::begin_use`].
@@ -233,7 +233,7 @@ impl Allocation {
 
 impl HostAccess {
     /// Begins host access and waits for the commands that use the memory; `in_task`: but not for
-    /// those that are held back. Several readers, or one writer.
+    /// deferred commands. Several readers, or one writer.
     pub(crate) fn begin(allocation: &Arc<Allocation>, write: bool, in_task: bool) -> Result<Self> {
         allocation.context.check()?;
         let allowed = |word: u64| if write { word & word::HOST == 0 } else { word & word::WRITERS == 0 };

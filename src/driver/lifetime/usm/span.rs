@@ -39,7 +39,7 @@ pub(crate) struct Span<'a> {
 }
 
 impl<'a> Span<'a> {
-    /// The same bytes, for a command that was held back if `held`: its use has begun already.
+    /// The same bytes, for a deferred command if `held`: its use has begun already.
     pub(crate) fn held(mut self, held: bool) -> Self {
         self.held = held;
         self

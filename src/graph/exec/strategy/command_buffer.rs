@@ -202,7 +202,8 @@ impl Replay for CommandBuffers {
             for (run, place) in runs.iter().zip(&mut lane.buffers) {
                 let touched = patches.steps().any(|step| run.steps.contains(&step));
                 let Some(buffer) = place.as_ref().filter(|_| touched) else { continue };
-                // What cannot be changed in place is recorded anew, when it is next needed.
+                // A buffer that cannot be changed in place is recorded again when it is next
+                // needed.
                 if buffer.update(&self.device, sequence, patches).is_err() {
                     *place = None;
                 }

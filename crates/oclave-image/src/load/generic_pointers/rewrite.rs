@@ -193,7 +193,7 @@ impl<'a, 'm> Rewrite<'a, 'm> {
             Some(Op::TypeForwardPointer) => {
                 instruction.operand(0).is_some_and(|id| self.aliases.contains_key(&id))
             }
-            // That of each function is made anew, as equal ones must be one.
+            // Each function gets its own again, as equal types must be one.
             Some(Op::TypeFunction) => names_another,
             _ => self.aliases.contains_key(&id),
         };

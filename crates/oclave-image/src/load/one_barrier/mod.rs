@@ -44,7 +44,7 @@ pub(super) fn candidates<'f, 'm>(
     plans.filter_map(|flow| Some((flow.function, Plan::new(definitions, uniformity, flow)?))).collect()
 }
 
-/// The module with these functions written anew.
+/// The module with these functions rewritten.
 pub(super) fn gather(definitions: &Definitions<'_>, plans: &BTreeMap<u32, Plan<'_, '_>>) -> Result<Module> {
     let mut new = Rewriter::new(definitions);
     let mut instructions = definitions.module().instructions();
