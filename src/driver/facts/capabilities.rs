@@ -242,7 +242,7 @@ impl MutableDispatchSupport {
 
 impl Capabilities {
     /// Whether SPIR-V modules can be loaded.
-    pub fn takes_spirv(&self) -> bool {
+    pub(crate) fn takes_spirv(&self) -> bool {
         !self.spirv_versions.is_empty()
     }
 
@@ -257,7 +257,7 @@ impl Capabilities {
     }
 
     /// Whether the device advertises an extension.
-    pub fn has_extension(&self, name: &str) -> bool {
+    pub(crate) fn has_extension(&self, name: &str) -> bool {
         self.extensions.contains_key(name)
     }
 

@@ -39,7 +39,7 @@ impl Version {
     }
 
     /// Whether the version is not known.
-    pub fn is_unknown(self) -> bool {
+    pub(crate) fn is_unknown(self) -> bool {
         self == Self::default()
     }
 }

@@ -99,9 +99,7 @@ impl HostSource {
             Self::Lent(loan) => return loan.enqueue(queue, &mut |start| enqueue(start.cast_const())),
         };
         let submitted = enqueue(bytes.bytes().as_ptr().cast());
-        let until = submitted.as_ref().ok().cloned().or_else(|| queue.abandoned());
-        let keep = || RetiredResource::Host(Box::new(bytes.clone()));
-        until.iter().for_each(|event| keep_until(queue.context(), event, keep()));
+        keep_while_used(queue, &submitted, || RetiredResource::Host(Box::new(bytes.clone())));
         submitted
     }
 }
@@ -109,6 +107,14 @@ impl HostSource {
 impl fmt::Debug for HostSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "host memory of {} bytes", self.size_bytes())
+    }
+}
+
+/// Keeps host memory until the command that uses it has ended. If the command was refused, until
+/// what the driver still has of it has.
+fn keep_while_used(queue: &Arc<Queue>, submitted: &Result<Event>, keep: impl FnOnce() -> RetiredResource) {
+    if let Some(event) = submitted.as_ref().ok().cloned().or_else(|| queue.abandoned()) {
+        keep_until(queue.context(), &event, keep());
     }
 }
 
@@ -302,9 +308,7 @@ impl HostSink {
         if self.state.is_lent() {
             return submitted;
         }
-        let until = submitted.as_ref().ok().cloned().or_else(|| queue.abandoned());
-        let keep = || RetiredResource::Host(Box::new(Arc::clone(&self.state)));
-        until.iter().for_each(|event| keep_until(queue.context(), event, keep()));
+        keep_while_used(queue, &submitted, || RetiredResource::Host(Box::new(Arc::clone(&self.state))));
         submitted
     }
 }

@@ -38,25 +38,19 @@ pub(crate) struct VariableFacts {
 impl VariableFacts {
     pub(crate) fn new(definitions: &Definitions<'_>) -> Self {
         let module = definitions.module();
-        let mut facts = Self::default();
+        let mut facts = Self { names: module.names().collect(), ..Self::default() };
         for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
-            match (instruction.op(), instruction.operands()) {
-                (Some(Op::Name), &[id, ..]) => {
-                    facts.names.extend(instruction.string(1).map(|name| (id, name.into_owned())));
+            if let (Some(Op::Decorate), &[id, decoration, ..]) = (instruction.op(), instruction.operands()) {
+                if decoration == Decoration::Constant as u32 {
+                    facts.constant.insert(id);
+                } else if decoration == Decoration::BuiltIn as u32 {
+                    facts.builtin.insert(id);
+                } else if decoration == Decoration::LinkageAttributes as u32
+                    && let (Some(name), Some(&[kind, ..])) =
+                        (instruction.string(2), instruction.after_string(2))
+                {
+                    facts.linkage.insert(id, (name.into_owned(), kind));
                 }
-                (Some(Op::Decorate), &[id, decoration, ..]) => {
-                    if decoration == Decoration::Constant as u32 {
-                        facts.constant.insert(id);
-                    } else if decoration == Decoration::BuiltIn as u32 {
-                        facts.builtin.insert(id);
-                    } else if decoration == Decoration::LinkageAttributes as u32
-                        && let (Some(name), Some(&[kind, ..])) =
-                            (instruction.string(2), instruction.after_string(2))
-                    {
-                        facts.linkage.insert(id, (name.into_owned(), kind));
-                    }
-                }
-                _ => {}
             }
         }
         facts

@@ -68,12 +68,9 @@ struct Facts<'m> {
 
 impl<'m> Facts<'m> {
     fn new(module: &'m Module) -> Self {
-        let mut facts = Self::default();
+        let mut facts = Self { names: module.names().collect(), ..Self::default() };
         for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
             match (instruction.op(), instruction.operands()) {
-                (Some(Op::Name), &[id, ..]) => {
-                    facts.names.extend(instruction.string(1).map(|name| (id, name.into_owned())));
-                }
                 (Some(Op::Decorate), &[id, decoration, attribute, ..])
                     if decoration == Decoration::FuncParamAttr as u32 =>
                 {

@@ -27,6 +27,14 @@ pub(crate) fn is_access_chain(op: Op) -> bool {
     matches!(op, Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain)
 }
 
+/// Whether an opcode decorates one id, or a member of it.
+pub(crate) fn is_decoration(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Decorate | Op::MemberDecorate | Op::DecorateId | Op::DecorateString | Op::MemberDecorateString
+    )
+}
+
 /// Whether an opcode accesses memory atomically.
 pub(crate) fn is_atomic(op: Op) -> bool {
     (Op::AtomicLoad as u32..=Op::AtomicXor as u32).contains(&(op as u32))

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use crate::Result;
 use crate::spirv::{
-    Decoration, Definitions, IdMap, Instruction, LinkageType, Module, Op, Rewriter, Role, string_words,
+    Decoration, Definitions, IdMap, Instruction, LinkageType, Module, Op, Rewriter, Role, is_decoration,
+    string_words,
 };
 use crate::transform::capabilities;
 
@@ -91,16 +92,8 @@ pub fn eliminate(module: &Module, mut keep: impl FnMut(Root<'_>) -> bool) -> Res
                 group(&mut new, &instruction, &live);
                 false
             }
-            Some(
-                Op::Name
-                | Op::MemberName
-                | Op::Decorate
-                | Op::MemberDecorate
-                | Op::DecorateId
-                | Op::DecorateString
-                | Op::MemberDecorateString
-                | Op::TypeForwardPointer,
-            ) => first_operand_live(),
+            Some(Op::Name | Op::MemberName | Op::TypeForwardPointer) => first_operand_live(),
+            Some(op) if is_decoration(op) => first_operand_live(),
             Some(op) if is_continuation(op) => continues,
             Some(Op::Line | Op::NoLine) => false,
             Some(Op::ExtInstImport) => true,

@@ -4,7 +4,9 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::Result;
-use crate::spirv::{Decoration, Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass};
+use crate::spirv::{
+    Decoration, Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass, is_decoration,
+};
 use crate::transform::hints::{
     EXPECT_ASSUME, FAST_MATH_INTEL, FPGA_LOOP_CONTROLS, HINTS, Hint, LOOP_CONTROL_CORE, LOOP_CONTROLS,
     MEMORY_ALIASING, OPT_NONE, trim_loop_control,
@@ -64,7 +66,7 @@ pub fn strip(module: &Module, takes: impl Fn(u32) -> bool) -> Result<Module> {
         in_function |= instruction.is(Op::Function);
         if in_function {
             plan.in_function(&mut new, &instruction, &expected);
-        } else if is_decoration(&instruction)
+        } else if instruction.op().is_some_and(is_decoration)
             && !decorations.insert((instruction.opcode, instruction.operands()))
         {
             // A repetition.
@@ -82,19 +84,6 @@ pub fn strip(module: &Module, takes: impl Fn(u32) -> bool) -> Result<Module> {
         in_function &= !instruction.is(Op::FunctionEnd);
     }
     new.finish()
-}
-
-fn is_decoration(instruction: &Instruction<'_>) -> bool {
-    matches!(
-        instruction.op(),
-        Some(
-            Op::Decorate
-                | Op::DecorateId
-                | Op::DecorateString
-                | Op::MemberDecorate
-                | Op::MemberDecorateString
-        )
-    )
 }
 
 /// Whether an attribute of pointers (`NoCapture` …) is on a parameter that is an image, a sampler or

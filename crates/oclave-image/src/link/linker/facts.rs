@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::LinkInput;
-use crate::spirv::{Decoration, Instruction, LinkageType, Op};
+use crate::spirv::{Decoration, Instruction, LinkageType, Op, is_decoration};
 use crate::{ImageError, Result};
 
 /// How a symbol is linked.
@@ -150,11 +150,4 @@ impl Facts {
         }
         all
     }
-}
-
-fn is_decoration(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Decorate | Op::MemberDecorate | Op::DecorateId | Op::DecorateString | Op::MemberDecorateString
-    )
 }

@@ -14,7 +14,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use facts::Facts;
 use share::Shared;
 
-use crate::spirv::{Definitions, IdMap, Instruction, Module, Op, Rewriter, Role, Version, string_words};
+use crate::spirv::{
+    Definitions, IdMap, Instruction, Module, Op, Rewriter, Role, Version, is_decoration, string_words,
+};
 use crate::{ImageError, Result};
 
 /// A module to link, and what messages call it.
@@ -219,17 +221,15 @@ impl Writer<'_> {
                     !self.once.insert(instruction.words.to_vec())
                 }
                 Some(Op::MemoryModel) => self.part > 0,
-                Some(
-                    Op::Name
-                    | Op::MemberName
-                    | Op::Decorate
-                    | Op::MemberDecorate
-                    | Op::DecorateId
-                    | Op::DecorateString
-                    | Op::MemberDecorateString
-                    | Op::ExecutionMode
-                    | Op::ExecutionModeId,
-                ) => first_dropped() || instruction.operand(0).is_some_and(|id| part.facts.is_group(id)),
+                Some(op)
+                    if is_decoration(op)
+                        || matches!(
+                            op,
+                            Op::Name | Op::MemberName | Op::ExecutionMode | Op::ExecutionModeId
+                        ) =>
+                {
+                    first_dropped() || instruction.operand(0).is_some_and(|id| part.facts.is_group(id))
+                }
                 Some(Op::EntryPoint) => instruction.operand(1).is_some_and(|id| part.dropped.contains(&id)),
                 Some(Op::DecorationGroup) => true,
                 Some(Op::GroupDecorate | Op::GroupMemberDecorate) => {
