@@ -98,7 +98,9 @@ fn selection_takes_names_and_indices() {
 
     let error = Device::select_by("no such device").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
-    assert!(format!("{error:#}").contains(best.name()), "{error}");
+    let text = format!("{error:#}");
+    assert!(text.contains(&format!("device {index} is `{}`", best.name())), "{text}");
+    assert!(!text.contains("OCLAVE_DEVICE"), "the argument was wrong, not the environment: {text}");
     assert_eq!(Device::select_by("4096").unwrap_err().kind(), ErrorKind::Invalid);
 
     let _scope = mask::scope(Mask::SPIRV);

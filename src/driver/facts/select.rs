@@ -1,7 +1,6 @@
 //! Choosing a device: `OCLAVE_DEVICE`, else the best that takes kernels.
 
 use std::cmp::Reverse;
-use std::fmt::Write as _;
 
 use super::device::{Device, DeviceKind};
 use crate::error::{Error, ErrorKind, Result};
@@ -59,7 +58,10 @@ impl Device {
     /// PTX. The messages list what there is.
     pub fn select() -> Result<Self> {
         let wish = std::env::var_os(VARIABLE).unwrap_or_default();
-        Self::select_by(&wish.to_string_lossy())
+        Self::choose(&Self::all()?, &wish.to_string_lossy()).map_err(|error| match error.kind() {
+            ErrorKind::Invalid => error.at(VARIABLE),
+            _ => error,
+        })
     }
 
     /// As [`Device::select`], with the wish as an argument instead of `OCLAVE_DEVICE`; empty for
@@ -68,7 +70,10 @@ impl Device {
     /// # Errors
     /// As [`Device::select`].
     pub fn select_by(wish: &str) -> Result<Self> {
-        let devices = Self::all()?;
+        Self::choose(&Self::all()?, wish)
+    }
+
+    fn choose(devices: &[Self], wish: &str) -> Result<Self> {
         let parsed = DeviceFilter::parse(wish);
         let mut fitting: Vec<&Self> = devices
             .iter()
@@ -87,10 +92,10 @@ impl Device {
                 }))
             }
             Some(_) => Err(Error::new(ErrorKind::FeatureNotSupported, "no device takes SPIR-V")
-                .remedy(format!("{}; {}", there_are(&devices), crate::driver::loader::INSTALL_HINT))),
-            None => Err(Error::invalid(format!("no device fits `{}`", wish.trim()))
-                .at(VARIABLE)
-                .remedy(there_are(&devices))),
+                .remedy(format!("{}; {}", names_of(devices), crate::driver::loader::INSTALL_HINT))),
+            None => {
+                Err(Error::invalid(format!("no device fits `{}`", wish.trim())).remedy(names_of(devices)))
+            }
         }
     }
 }
@@ -114,14 +119,13 @@ fn rank(device: &Device) -> impl Ord + use<> {
     )
 }
 
-fn there_are(devices: &[Device]) -> String {
-    let mut text = "there are".to_owned();
-    for (index, device) in devices.iter().enumerate() {
-        let comma = if index == 0 { "" } else { "," };
+/// "device 0 is `NAME` (PLATFORM), device 1 is …".
+fn names_of(devices: &[Device]) -> String {
+    let name = |(index, device): (usize, &Device)| {
         let spirv = if device.capabilities().takes_kernels() { "" } else { ", without SPIR-V" };
-        let _ = write!(text, "{comma} {index}: {} ({}{spirv})", device.name(), device.platform().name());
-    }
-    text
+        format!("device {index} is `{}` ({}{spirv})", device.name(), device.platform().name())
+    };
+    devices.iter().enumerate().map(name).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
