@@ -290,6 +290,7 @@ impl KernelCall {
 
     /// Changes an argument to a value of the same kind.
     pub(crate) fn set_argument(&mut self, index: usize, to: &Argument) {
+        debug_assert!(index < self.arguments.len(), "argument {index} of {}", self.arguments.len());
         if let Some(argument) = self.arguments.get_mut(index) {
             argument.set(to);
         }
@@ -299,6 +300,7 @@ impl KernelCall {
     pub(super) fn follow(&mut self) {
         let Some(more) = &self.more else { return };
         for Binding { argument, parameter } in newest_of(&more.bindings) {
+            debug_assert!(*argument < self.arguments.len(), "argument {argument} of a kernel");
             if let Some(argument) = self.arguments.get_mut(*argument) {
                 argument.set(&parameter.current());
             }

@@ -26,7 +26,8 @@ pub(crate) struct LoadedImage {
     /// Whether it cannot be built without linking; asked once.
     needs_dispatchers: OnceLock<bool>,
     /// The kernels that follow pointers which are not their arguments; asked once.
-    indirect: OnceLock<BTreeSet<String>>,
+    /// `None` where the module cannot be read.
+    indirect: OnceLock<Option<BTreeSet<String>>>,
     source: Source,
     hash: OnceLock<[u8; 32]>,
     /// The table that the image is embedded in; `None` for bundles that were loaded at run time.
@@ -130,9 +131,9 @@ impl LoadedImage {
         }
         let found = self.indirect.get_or_init(|| {
             let module = Module::from_words(self.image.spirv.clone());
-            module.map(|module| passes::kernels_that_follow_pointers(&module)).unwrap_or_default()
+            module.ok().map(|module| passes::kernels_that_follow_pointers(&module))
         });
-        found.contains(kernel)
+        found.as_ref().is_none_or(|kernels| kernels.contains(kernel))
     }
 
     /// What the module as a whole needs of a device.

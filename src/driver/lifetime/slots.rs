@@ -51,8 +51,9 @@ impl Slots {
         let fewest = slots.iter().enumerate().min_by_key(|(_, entries)| entries.len());
         let slot = fewest.map_or(0, |(slot, _)| slot);
         let core = core(slot as u32);
-        if let Some(entries) = slots.get_mut(slot) {
-            entries.push(Entry::Open(Arc::clone(&core)));
+        match slots.get_mut(slot) {
+            Some(entries) => entries.push(Entry::Open(Arc::clone(&core))),
+            None => debug_assert!(false, "a slot is added if there is none"),
         }
         core
     }
@@ -61,7 +62,10 @@ impl Slots {
     /// lock, so that no allocation that is dropped meanwhile misses them.
     pub(in crate::driver) fn close(&self, core: &Arc<QueueCore>, leave: impl FnOnce() -> Left) {
         let mut slots = self.lock();
-        let Some(entries) = slots.get_mut(core.slot() as usize) else { return };
+        let Some(entries) = slots.get_mut(core.slot() as usize) else {
+            debug_assert!(false, "slot {} is not there", core.slot());
+            return;
+        };
         entries.retain(|entry| match entry {
             Entry::Open(open) => !Arc::ptr_eq(open, core),
             Entry::Closed(event) => !event.has_ended(),

@@ -105,14 +105,16 @@ impl CommandBuffer {
             if ordered {
                 let waits = sequence.waits(index).iter();
                 let waits = waits.filter_map(|wait| (*wait as usize).checked_sub(steps.start));
-                wait.extend(waits.filter_map(|at| points.get(at)));
+                for at in waits {
+                    wait.push(*points.get(at).ok_or_else(|| no_step(index))?);
+                }
             }
             let mut point = 0;
             let place = if ordered { &mut point } else { std::ptr::null_mut() };
-            let step = sequence.step(index).map(|step| &step.work);
-            let recorded = step.map_or(Ok(()), |work| buffer.add(recorder, work, &wait, place, fields));
+            let work = &sequence.step(index).ok_or_else(|| no_step(index))?.work;
+            let recorded = buffer.add(recorder, work, &wait, place, fields);
             recorded.map_err(|error| sequence.named(index, error))?;
-            buffer.is_empty &= step.is_none_or(|work| !ordered && matches!(work, Work::Join));
+            buffer.is_empty &= !ordered && matches!(work, Work::Join);
             points.push(point);
         }
         // SAFETY: the buffer is alive, and not finalized yet.
@@ -286,4 +288,8 @@ impl fmt::Debug for CommandBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "CommandBuffer of {} steps", self.steps.len())
     }
+}
+
+fn no_step(index: usize) -> Error {
+    Error::bug(format!("step {index} of a command buffer, or one that it waits for, is missing"))
 }

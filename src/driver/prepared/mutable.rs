@@ -110,7 +110,7 @@ impl CommandBuffer {
         let mut start = 0;
         for patch in patches.iter() {
             let end = patch.arguments_end as usize;
-            let changed = arguments.get(start..end).unwrap_or_default();
+            let changed = arguments.get(start..end).ok_or_else(impossible)?;
             start = end;
             let step = patch.step as usize;
             if !self.steps().contains(&step) {

@@ -127,23 +127,25 @@ impl Queue {
         for index in steps.clone() {
             let named = |error| sequence.named(index, error);
             let waits = sequence.waits(index).iter();
-            let own = waits
-                .filter_map(|wait| (*wait as usize).checked_sub(steps.start))
-                .filter_map(|at| events.get(at));
-            let event = match sequence.step(index).map(|step| &step.work) {
-                None => continue,
-                Some(Work::Other(enqueue)) => {
+            let own = waits.filter_map(|wait| (*wait as usize).checked_sub(steps.start)).map(|at| {
+                events.get(at).ok_or_else(|| Error::bug(format!("step {index} waits for a later one")))
+            });
+            let step = sequence.step(index).ok_or_else(|| Error::bug(format!("there is no step {index}")))?;
+            let event = match &step.work {
+                Work::Other(enqueue) => {
                     let own: Vec<Event> =
-                        own.map(|event| Ok(self.uncounted(event.try_clone()?))).collect::<Result<_>>()?;
+                        own.map(|event| Ok(self.uncounted(event?.try_clone()?))).collect::<Result<_>>()?;
                     let own: Vec<&Event> = own.iter().collect();
                     let after = if own.is_empty() { after } else { &own };
                     enqueue(self, after, mode.held)
                         .and_then(|event| event.raw()?.try_clone())
                         .map_err(named)?
                 }
-                Some(work) => {
+                work => {
                     wait.clear();
-                    wait.extend(own.map(RawEvent::raw));
+                    for event in own {
+                        wait.push(event?.raw());
+                    }
                     let wait = if wait.is_empty() { given.events() } else { &wait };
                     let mut event: cl_event = std::ptr::null_mut();
                     self.enqueue(work, self.raw(), wait, &mut event).map_err(named)?;

@@ -120,7 +120,7 @@ impl ExecutableGraph {
         }
         let queue = Queue::builder(context).device(device).build()?;
         let flat = Flat::new(&frozen)?;
-        let partitions = partition(&flat);
+        let partitions = partition(&flat)?;
         let mut places = vec![None; flat.len()];
         let mut parts = Vec::with_capacity(partitions.len());
         for (index, partition) in (0..).zip(&partitions) {

@@ -250,9 +250,7 @@ impl Tasks {
             },
         };
         self.write(task as usize, &entry, &draft)?;
-        if let Some(place) = self.entries.get_mut(task as usize) {
-            *place = entry;
-        }
+        *self.entries.get_mut(task as usize).ok_or_else(lost)? = entry;
         Ok(())
     }
 

@@ -8,7 +8,6 @@ use super::prepare::{Place, PreparedPart, Source, prepare};
 use super::race::{CandidatePlan, PlanRace};
 use super::strategy::{self, Replay, ReplayStrategy};
 use super::survey::{Survey, Surveyed};
-use crate::Result;
 use crate::command::CommandKind;
 use crate::driver::event::Event;
 use crate::driver::mutable::Patches;
@@ -18,6 +17,7 @@ use crate::driver::{Capabilities, DeviceKind};
 use crate::graph::plan::flatten::Flat;
 use crate::graph::plan::planner::plans;
 use crate::graph::plan::unit::PartitionPlan;
+use crate::{Error, Result};
 
 /// Kernels that are small by their range, from which on they are interpreted at once.
 const MANY_NODES: usize = 32;
@@ -284,11 +284,12 @@ fn policy(Source { queue, options, .. }: Source<'_>) -> InterpreterPolicy {
 
 fn survey(Source { flat, nodes, queue, .. }: Source<'_>) -> Result<Surveyed> {
     let command = |node: &u32| {
-        let command = flat.command(*node as usize);
-        debug_assert!(command.is_some(), "node {node} of {}", flat.len());
-        Some((flat.origin(*node as usize), &**command?))
+        let missing = || Error::bug(format!("node {node} of {} is not there", flat.len()));
+        let command = flat.command(*node as usize).ok_or_else(missing)?;
+        Ok((flat.origin(*node as usize), &**command))
     };
-    Survey::of(queue, nodes.iter().filter_map(command))
+    let commands: Vec<(u32, &CommandKind)> = nodes.iter().map(command).collect::<Result<_>>()?;
+    Survey::of(queue, commands.into_iter())
 }
 
 /// How many kernels are small by their range, as far as that matters.

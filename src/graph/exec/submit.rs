@@ -14,7 +14,7 @@ use crate::driver::event as driver;
 use crate::driver::queue as driver_queue;
 use crate::driver::usm::Allocation;
 use crate::event::{Outcome, Promise};
-use crate::{Event, Queue, Result};
+use crate::{Error, Event, Queue, Result};
 
 /// A partition for the device.
 pub(crate) struct GraphPart {
@@ -122,9 +122,7 @@ impl ExecutableGraph {
         }
         let mut is_leaf = vec![true; events.len()];
         for wait in self.inner().partitions.iter().flat_map(|partition| &partition.waits) {
-            if let Some(leaf) = is_leaf.get_mut(*wait as usize) {
-                *leaf = false;
-            }
+            *is_leaf.get_mut(*wait as usize).ok_or_else(|| no_partition(*wait))? = false;
         }
         let leaves = events.iter().zip(is_leaf).filter(|(_, leaf)| *leaf).map(|(event, _)| event);
         let end = submit_prepared(queue, Prepared::GraphEnd, leaves, None)?;
@@ -152,14 +150,22 @@ impl ExecutableGraph {
                 Some(CommandKind::HostTask(task)) => Prepared::HostTask(task.clone()),
                 _ => Prepared::Part(GraphPart::new(self, index)?),
             };
-            let waits = partition.waits.iter().filter_map(|wait| events.get(*wait as usize));
+            let waits: Vec<&Event> = partition
+                .waits
+                .iter()
+                .map(|wait| events.get(*wait as usize).ok_or_else(|| no_partition(*wait)))
+                .collect::<Result<_>>()?;
             let submitted = partition.host.then_some(&submitted);
             let event = match partition.waits.is_empty() {
                 true => submit_prepared(lane, part, begin.iter().chain(submitted), behind),
-                false => submit_prepared(lane, part, waits.chain(submitted), None),
+                false => submit_prepared(lane, part, waits.into_iter().chain(submitted), None),
             }?;
             events.push(event);
         }
         Ok(())
     }
+}
+
+fn no_partition(index: u32) -> Error {
+    Error::bug(format!("partition {index} of a graph is not submitted before one that waits for it"))
 }

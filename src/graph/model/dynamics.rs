@@ -168,6 +168,7 @@ impl Dynamics {
 
     /// Notes that a node has its command from a group.
     pub(in crate::graph) fn join(&mut self, id: GroupId, node: NodeId) {
+        debug_assert!(self.group(id).is_some(), "group {} of a graph", id.0);
         if let Some(group) = self.groups.get_mut(id.0 as usize) {
             group.nodes.push(node);
         }
@@ -206,11 +207,13 @@ impl State {
     pub(in crate::graph) fn change(&mut self, owner: Owner, change: impl FnOnce(&mut CommandKind)) {
         match owner {
             Owner::Node(node) => {
+                debug_assert!(self.structure.payload(node).is_some(), "{node:?} is of another graph");
                 if let Some(data) = self.structure.payload_mut(node) {
                     change(Arc::make_mut(&mut data.command));
                 }
             }
             Owner::Alternative(id, index) => {
+                debug_assert!(self.dynamics.group(id).is_some(), "group {} of a graph", id.0);
                 let Some(group) = self.dynamics.groups.get_mut(id.0 as usize) else { return };
                 if let Some(alternative) = group.alternatives.get_mut(index) {
                     change(Arc::make_mut(&mut alternative.command));
@@ -259,9 +262,11 @@ impl State {
     }
 
     fn distribute(&mut self, id: GroupId) {
-        let Some(group) = self.dynamics.groups.get(id.0 as usize) else { return };
-        let Some(command) = group.command() else { return };
+        let group = self.dynamics.group(id);
+        debug_assert!(group.is_some(), "group {} of a graph", id.0);
+        let Some((group, command)) = group.and_then(|group| Some((group, group.command()?))) else { return };
         for node in &group.nodes {
+            debug_assert!(self.structure.payload(*node).is_some(), "node {} of a group", node.index());
             if let Some(data) = self.structure.payload_mut(*node) {
                 data.command = Arc::clone(command);
             }

@@ -38,6 +38,7 @@ impl Edges {
 
     fn of(&self, node: NodeId) -> &[NodeId] {
         let index = node.index();
+        debug_assert!(index < self.ends.len(), "node {index} of {}", self.ends.len());
         let start = index.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
         self.ends.get(index).and_then(|end| self.nodes.get(start..*end)).unwrap_or(&[])
     }

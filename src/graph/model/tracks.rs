@@ -121,6 +121,7 @@ impl Tracks {
         structure: &Structure<NodeData>,
         predecessors: &mut Vec<NodeId>,
     ) {
+        debug_assert!(self.track(id).is_some(), "queue {} of a graph", id.0);
         let Some(track) = self.track(id) else { return };
         if track.in_order {
             predecessors.extend(track.last);
@@ -136,6 +137,7 @@ impl Tracks {
 
     /// Notes a node that was added for a command from this queue.
     pub(in crate::graph) fn note(&mut self, id: TrackId, role: Role, named: bool, node: NodeId) {
+        debug_assert!(self.track(id).is_some(), "queue {} of a graph", id.0);
         let Some(track) = self.tracks.get_mut(id.0 as usize) else { return };
         if track.in_order {
             track.last = Some(node);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::command::{CommandKind, Follows};
 use crate::graph::model::snapshot::Frozen;
+use crate::graph::model::structure::NodeId;
 use crate::graph::plan::reduction::Reduction;
 use crate::{Error, Result};
 
@@ -48,9 +49,8 @@ impl Flat {
             let missing = || Error::bug(format!("node {} of a snapshot has no command", node.index()));
             let command = frozen.command(*node).ok_or_else(missing)?;
             let origin = node.index() as u32;
-            let predecessors = frozen.predecessors(*node).iter();
-            let mut waits: Vec<u32> =
-                predecessors.filter_map(|node| flat.exits.get(node.index()).copied()).collect();
+            let exit = |before: &NodeId| flat.exits.get(before.index()).copied().ok_or_else(missing);
+            let mut waits: Vec<u32> = frozen.predecessors(*node).iter().map(exit).collect::<Result<_>>()?;
             reduction.reduce(flat.nodes.len() as u32, &mut waits, |node| flat.waits(node as usize));
             let exit = match &**command {
                 CommandKind::Graph(sub) => {
@@ -96,9 +96,9 @@ impl Flat {
         for (index, node) in sub.nodes.iter().enumerate() {
             let own = sub.waits(index);
             for wait in own {
-                if let Some(leaf) = is_leaf.get_mut(*wait as usize) {
-                    *leaf = false;
-                }
+                let leaf = is_leaf.get_mut(*wait as usize);
+                *leaf.ok_or_else(|| Error::bug(format!("node {index} of a sub-graph waits for none")))? =
+                    false;
             }
             let moved: Vec<u32> = own.iter().map(|wait| wait + offset).collect();
             let command = Arc::clone(&node.command);

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 
 use super::flatten::Flat;
 use crate::command::CommandKind;
+use crate::{Error, Result};
 
 /// Some nodes of a flat graph, each behind those that it waits for; one if it is a host task.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,27 +22,34 @@ pub(crate) struct Partition {
 }
 
 /// The partitions, each behind those that it waits for.
-pub(crate) fn partition(flat: &Flat) -> Vec<Partition> {
+///
+/// # Errors
+/// When an edge leads out of the graph, or nodes form a cycle: never, by construction.
+pub(crate) fn partition(flat: &Flat) -> Result<Vec<Partition>> {
     let is_host: Vec<bool> = (0..flat.len())
         .map(|node| matches!(flat.command(node).map(|command| &**command), Some(CommandKind::HostTask(_))))
         .collect();
     if flat.len() == 0 {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     if !is_host.contains(&true) {
         let nodes = (0..flat.len() as u32).collect();
-        return vec![Partition { host: false, nodes, waits: Vec::new() }];
+        return Ok(vec![Partition { host: false, nodes, waits: Vec::new() }]);
     }
-    let of = groups(flat, &is_host);
+    let of = groups(flat, &is_host)?;
     let count = of.iter().map(|group| *group as usize + 1).max().unwrap_or(0);
     let mut partitions: Vec<Partition> =
         (0..count).map(|_| Partition { host: false, nodes: Vec::new(), waits: Vec::new() }).collect();
-    for (node, group) in of.iter().enumerate() {
-        let Some(partition) = partitions.get_mut(*group as usize) else { continue };
-        partition.host = is_host.get(node).copied().unwrap_or(false);
+    for (node, (group, host)) in of.iter().zip(&is_host).enumerate() {
+        let partition = partitions.get_mut(*group as usize).ok_or_else(|| missing(*group))?;
+        partition.host = *host;
         partition.nodes.push(node as u32);
-        let waits = flat.waits(node).iter().filter_map(|wait| of.get(*wait as usize).copied());
-        partition.waits.extend(waits.filter(|wait| wait != group));
+        for wait in flat.waits(node) {
+            let before = *of.get(*wait as usize).ok_or_else(|| missing(*wait))?;
+            if before != *group {
+                partition.waits.push(before);
+            }
+        }
     }
     for partition in &mut partitions {
         partition.waits.sort_unstable();
@@ -50,27 +58,29 @@ pub(crate) fn partition(flat: &Flat) -> Vec<Partition> {
     in_order(partitions)
 }
 
+fn missing(number: u32) -> Error {
+    Error::bug(format!("node or partition {number} of a graph is not there"))
+}
+
 /// The number of each node's partition.
-fn groups(flat: &Flat, is_host: &[bool]) -> Vec<u32> {
-    let before = host_tasks(is_host, 0..flat.len(), |node| flat.waits(node).to_vec());
+fn groups(flat: &Flat, is_host: &[bool]) -> Result<Vec<u32>> {
+    let before = host_tasks(is_host, 0..flat.len(), |node| flat.waits(node).to_vec())?;
     let mut successors: Vec<Vec<u32>> = vec![Vec::new(); flat.len()];
     for node in 0..flat.len() {
         for wait in flat.waits(node) {
-            if let Some(successors) = successors.get_mut(*wait as usize) {
-                successors.push(node as u32);
-            }
+            successors.get_mut(*wait as usize).ok_or_else(|| missing(*wait))?.push(node as u32);
         }
     }
     let behind = host_tasks(is_host, (0..flat.len()).rev(), |node| {
         successors.get_mut(node).map(std::mem::take).unwrap_or_default()
-    });
+    })?;
     let mut numbers: HashMap<(u32, u32, Option<usize>), u32> = HashMap::new();
     let keys = before.into_iter().zip(behind).zip(is_host).enumerate();
-    keys.map(|(node, ((before, behind), host))| {
+    let of = keys.map(|(node, ((before, behind), host))| {
         let next = numbers.len() as u32;
         *numbers.entry((before, behind, host.then_some(node))).or_insert(next)
-    })
-    .collect()
+    });
+    Ok(of.collect())
 }
 
 /// For each node a number of the set of host tasks that are reached from it by `next`; equal sets
@@ -79,7 +89,7 @@ fn host_tasks(
     is_host: &[bool],
     nodes: impl Iterator<Item = usize>,
     mut next: impl FnMut(usize) -> Vec<u32>,
-) -> Vec<u32> {
+) -> Result<Vec<u32>> {
     let mut tasks = HashMap::new();
     for (node, _) in is_host.iter().enumerate().filter(|(_, host)| **host) {
         tasks.insert(node, tasks.len());
@@ -90,20 +100,20 @@ fn host_tasks(
     let mut of = vec![0_u32; is_host.len()];
     for node in nodes {
         let next = next(node);
-        let set_of = |node: &u32| of.get(*node as usize).copied().unwrap_or(0);
+        let set_of = |node: &u32| of.get(*node as usize).copied().ok_or_else(|| missing(*node));
+        let next_sets = next.iter().map(set_of).collect::<Result<Vec<u32>>>()?;
         let task = |node: &u32| tasks.get(&(*node as usize)).copied();
-        let first = next.first().map_or(0, set_of);
-        let number = if next.iter().all(|node| set_of(node) == first && task(node).is_none()) {
+        let first = next_sets.first().copied().unwrap_or(0);
+        let is_first = next_sets.iter().all(|set| *set == first);
+        let number = if is_first && next.iter().all(|node| task(node).is_none()) {
             first
         } else {
             let mut union: Box<[u64]> = vec![0; words].into();
-            for node in &next {
-                let set = sets.get(set_of(node) as usize).map_or(&[] as &[u64], |set| set);
+            for (node, set) in next.iter().zip(next_sets) {
+                let set = sets.get(set as usize).ok_or_else(|| missing(*node))?;
                 union.iter_mut().zip(set).for_each(|(all, one)| *all |= one);
-                if let Some(task) = task(node)
-                    && let Some(word) = union.get_mut(task / 64)
-                {
-                    *word |= 1 << (task % 64);
+                if let Some(task) = task(node) {
+                    *union.get_mut(task / 64).ok_or_else(|| missing(*node))? |= 1 << (task % 64);
                 }
             }
             *numbers.entry(union).or_insert_with_key(|union| {
@@ -111,52 +121,48 @@ fn host_tasks(
                 (sets.len() - 1) as u32
             })
         };
-        if let Some(place) = of.get_mut(node) {
-            *place = number;
-        }
+        *of.get_mut(node).ok_or_else(|| missing(node as u32))? = number;
     }
-    of
+    Ok(of)
 }
 
 /// Brings partitions into topological order.
-fn in_order(partitions: Vec<Partition>) -> Vec<Partition> {
-    let mut missing: Vec<usize> = partitions.iter().map(|partition| partition.waits.len()).collect();
+fn in_order(partitions: Vec<Partition>) -> Result<Vec<Partition>> {
+    let mut open: Vec<usize> = partitions.iter().map(|partition| partition.waits.len()).collect();
     let mut successors: Vec<Vec<u32>> = vec![Vec::new(); partitions.len()];
     for (index, partition) in partitions.iter().enumerate() {
         for wait in &partition.waits {
-            if let Some(successors) = successors.get_mut(*wait as usize) {
-                successors.push(index as u32);
-            }
+            successors.get_mut(*wait as usize).ok_or_else(|| missing(*wait))?.push(index as u32);
         }
     }
     let mut order: Vec<u32> =
-        (0..).zip(&missing).filter(|(_, missing)| **missing == 0).map(|(index, _)| index).collect();
+        (0..).zip(&open).filter(|(_, open)| **open == 0).map(|(index, _)| index).collect();
     let mut at = 0;
     while let Some(index) = order.get(at).copied() {
         at += 1;
         for successor in successors.get(index as usize).into_iter().flatten() {
-            if let Some(missing) = missing.get_mut(*successor as usize) {
-                *missing -= 1;
-                if *missing == 0 {
-                    order.push(*successor);
-                }
+            let open = open.get_mut(*successor as usize).ok_or_else(|| missing(*successor))?;
+            *open -= 1;
+            if *open == 0 {
+                order.push(*successor);
             }
         }
     }
+    if order.len() != partitions.len() {
+        return Err(Error::bug("the partitions of a graph form a cycle"));
+    }
     let mut places = vec![0_u32; partitions.len()];
     for (place, index) in (0..).zip(&order) {
-        if let Some(at) = places.get_mut(*index as usize) {
-            *at = place;
-        }
+        *places.get_mut(*index as usize).ok_or_else(|| missing(*index))? = place;
     }
     let mut sorted: Vec<(u32, Partition)> = places.iter().copied().zip(partitions).collect();
     sorted.sort_unstable_by_key(|(place, _)| *place);
     let renumber = |mut partition: Partition| {
         for wait in &mut partition.waits {
-            *wait = places.get(*wait as usize).copied().unwrap_or(*wait);
+            *wait = *places.get(*wait as usize).ok_or_else(|| missing(*wait))?;
         }
         partition.waits.sort_unstable();
-        partition
+        Ok(partition)
     };
     sorted.into_iter().map(|(_, partition)| renumber(partition)).collect()
 }
@@ -185,7 +191,7 @@ mod tests {
         let chain: Vec<_> =
             (0..8_u32).map(|i| (i == 3, i.checked_sub(1).into_iter().collect::<Vec<_>>())).collect();
         assert_eq!(
-            nodes(&partition(&flat(&chain))),
+            nodes(&partition(&flat(&chain)).unwrap()),
             [(false, vec![0, 1, 2], vec![]), (true, vec![3], vec![0]), (false, vec![4, 5, 6, 7], vec![1]),]
         );
     }
@@ -194,7 +200,7 @@ mod tests {
     fn what_does_not_depend_on_a_host_task_does_not_wait_for_it() {
         // 0 → 1 (host) → 2, and 3 → 4 beside them.
         let graph = [(false, vec![]), (true, vec![0]), (false, vec![1]), (false, vec![]), (false, vec![3])];
-        let partitions = partition(&flat(&graph));
+        let partitions = partition(&flat(&graph)).unwrap();
         let beside = partitions.iter().find(|p| p.nodes.contains(&3)).unwrap();
         assert_eq!((beside.nodes.as_slice(), beside.waits.as_slice()), (&[3, 4][..], &[][..]));
         assert_eq!(partitions.len(), 4);
@@ -203,8 +209,8 @@ mod tests {
     #[test]
     fn without_host_tasks_there_is_one_partition() {
         let graph = [(false, vec![]), (false, vec![]), (false, vec![0, 1])];
-        assert_eq!(nodes(&partition(&flat(&graph))), [(false, vec![0, 1, 2], vec![])]);
-        assert!(partition(&flat(&[])).is_empty());
+        assert_eq!(nodes(&partition(&flat(&graph)).unwrap()), [(false, vec![0, 1, 2], vec![])]);
+        assert!(partition(&flat(&[])).unwrap().is_empty());
     }
 
     proptest! {
@@ -234,7 +240,7 @@ mod tests {
                 reach
             };
             let before = reach(&graph.iter().map(|(_, waits)| waits.clone()).collect::<Vec<_>>());
-            let partitions = partition(&flat(&graph));
+            let partitions = partition(&flat(&graph)).unwrap();
             let part_before = reach(&partitions.iter().map(|p| p.waits.clone()).collect::<Vec<_>>());
             let mut of = vec![usize::MAX; graph.len()];
             for (index, partition) in partitions.iter().enumerate() {

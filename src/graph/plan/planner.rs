@@ -148,6 +148,7 @@ impl Local {
         let mut local = Self { ends: Vec::with_capacity(nodes.len()), waits: Vec::new() };
         for (place, node) in (0_u32..).zip(nodes) {
             let waits = flat.waits(*node as usize).iter();
+            debug_assert!((*node as usize) < places.len(), "node {node} of {}", places.len());
             let inside = waits.filter_map(|wait| places.get(*wait as usize).copied());
             local.waits.extend(inside.filter(|place| *place != u32::MAX));
             local.ends.push(local.waits.len() as u32);

@@ -210,6 +210,7 @@ impl<'p, P: Fn(u32) -> &'p [u32]> Cutter<'_, P> {
         // In the midst of a level, too.
         levels.push(run.nodes.len());
         for (place, node) in (0_u32..).zip(&run.nodes) {
+            debug_assert!((*node as usize) < self.places.len(), "node {node} of {}", self.places.len());
             if let Some(entry) = self.places.get_mut(*node as usize) {
                 *entry = place;
             }

@@ -16,6 +16,10 @@ impl Waiting {
         let mut missing = Vec::with_capacity(count);
         for node in all.clone() {
             let before = predecessors(node);
+            debug_assert!(
+                before.iter().all(|wait| (*wait as usize) < count),
+                "an edge leads out of the graph"
+            );
             missing.push(before.len() as u32);
             for wait in before {
                 if let Some(start) = starts.get_mut(*wait as usize + 1) {

@@ -98,11 +98,11 @@ impl PreparedPart {
             let place = places.get(*node as usize).and_then(Option::as_ref);
             let command = flat.command(*node as usize);
             let (place, command) = place.zip(command).ok_or_else(|| nothing_prepared(*node))?;
-            found.push((&place.step, command.bindings()));
+            found.push((*node, &place.step, command.bindings()));
         }
         let mut reader = Reader::default();
         let mut tasks = self.tasks.as_ref().map(|tasks| tasks.values());
-        for (step, bindings) in found {
+        for (node, step, bindings) in found {
             for Binding { argument, parameter } in newest_of(bindings) {
                 let Some(value) = reader.value(parameter) else { continue };
                 match (step, &mut tasks) {
@@ -110,7 +110,8 @@ impl PreparedPart {
                         self.sequence.set_value(*step as usize, *argument, value, patches)?
                     }
                     (Steps::Task { task, .. }, Some(tasks)) => tasks.set(*task, *argument, value)?,
-                    _ => {}
+                    (Steps::Task { .. }, None) => return Err(nothing_prepared(node)),
+                    (Steps::Left(_), _) => {}
                 }
             }
             if let Steps::One(step) = step {

@@ -137,10 +137,8 @@ impl TaskList {
         }
         let half = self.halves.get_mut(self.current).ok_or_else(not_prepared)?;
         let stale = std::mem::take(&mut half.stale);
-        if let Some(new) = bytes.get(stale.clone()) {
-            half.memory.write(stale.start, new).inspect_err(|_| half.stale = stale.clone())?;
-        }
-        Ok(())
+        let new = bytes.get(stale.clone()).ok_or_else(not_prepared)?;
+        half.memory.write(stale.start, new).inspect_err(|_| half.stale = stale)
     }
 
     /// Runs tasks of the list as it was last prepared. `memory` is what they use through their

@@ -103,11 +103,10 @@ impl Rewriting<'_, '_> {
         let &[_, returns, id, control, ty] = instruction.words else {
             return Err(bad(instruction, "a function without a type"));
         };
-        let facts = self.survey.functions.get(&id);
-        let needs = facts.map(|facts| facts.needs).unwrap_or_default();
+        let facts = self.survey.functions.get(&id).ok_or_else(|| bad(instruction, "an unknown function"))?;
+        let needs = facts.needs;
         let parameters = needs.iter().map(|component| (component, self.new.fresh_id())).collect();
-        let indexed = facts.map(|facts| facts.indexed.iter()).into_iter().flatten();
-        let copies = indexed.map(|variable| (*variable, self.new.fresh_id())).collect();
+        let copies = facts.indexed.iter().map(|variable| (*variable, self.new.fresh_id())).collect();
         let ty = self.function_type(instruction, ty, needs)?;
         // Inline stays. Pure and Const were said of functions that read built-ins, and functions
         // that are not inlined make PoCL 6.0 fail ("undefined symbol: _group_id_x").

@@ -226,8 +226,10 @@ fn write(
     let mut cases = Vec::new();
     let mut modes = modes::FloatModes::default();
     for kernel in survey.kernels(&types) {
-        let facts = survey.functions.get(&kernel.function);
-        let needs = facts.map(|facts| facts.needs).unwrap_or_default();
+        let unknown =
+            || ImageError::Unsupported(format!("kernel `{}`: its function is missing", kernel.name));
+        let facts = survey.functions.get(&kernel.function).ok_or_else(unknown)?;
+        let needs = facts.needs;
         let (parameters, block) = kernel
             .parameters
             .map_err(|reason| ImageError::Unsupported(format!("kernel `{}`: {reason}", kernel.name)))?;
@@ -238,7 +240,7 @@ fn write(
         };
         let (block_bytes, block_align) = block.finish();
         layout.by_name.insert(kernel.name.clone(), cases.len() as u32);
-        let is_straight = kernel.cost.steps <= ABREAST_STEPS && facts.is_some_and(|facts| facts.blocks == 1);
+        let is_straight = kernel.cost.steps <= ABREAST_STEPS && facts.blocks == 1;
         layout.kernels.push(InterpreterKernel {
             name: kernel.name,
             arguments: parameters.iter().map(|parameter| parameter.argument).collect(),

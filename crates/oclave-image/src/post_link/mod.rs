@@ -286,7 +286,8 @@ impl Program<'_> {
                 None => all.of_kernels(part.kernels.iter(), self.depth),
             };
             image.set_virtual_functions(&told);
-            if let Some(facts) = part.set.as_ref().and_then(|set| all.sets.get(set)) {
+            if let Some(set) = &part.set {
+                let facts = all.sets.get(set).ok_or_else(|| unknown_set(set))?;
                 image.set_requirements(&Requirements { aspects: facts.aspects });
             }
         }
@@ -297,9 +298,10 @@ impl Program<'_> {
     /// The dummy of a set's image, for devices that lack what the image needs.
     fn dummy(&self, image: &DeviceImage, part: &Part) -> Result<Option<DeviceImage>> {
         let (Some(all), Some(set)) = (&self.virtual_functions, &part.set) else { return Ok(None) };
-        let Some(facts) = all.sets.get(set).filter(|facts| facts.aspects.intersects(PARTING)) else {
+        let facts = all.sets.get(set).ok_or_else(|| unknown_set(set))?;
+        if !facts.aspects.intersects(PARTING) {
             return Ok(None);
-        };
+        }
         let callables: Vec<&Callable> = facts.callables.iter().filter(|c| is_plain(c)).copied().collect();
         let module = dummy::empty(&Module::from_words(image.spirv.clone())?, &callables)?;
         let mut dummy = DeviceImage {
@@ -320,6 +322,10 @@ impl Program<'_> {
         let mut kernels = self.kernels.iter().filter(|kernel| part.kernels.contains(&kernel.name));
         kernels.any(|kernel| kernel.device_globals.contains(&global.info.id)) || by_set() == Some(true)
     }
+}
+
+fn unknown_set(set: &str) -> ImageError {
+    ImageError::Link(format!("nothing is known of the set of virtual functions `{set}`"))
 }
 
 /// Which device globals each image lists: those that its kernels use, also through the initial

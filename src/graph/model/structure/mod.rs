@@ -89,13 +89,20 @@ impl<T> Structure<T> {
         self.entries.get_mut(node.index()).map(|entry| &mut entry.payload)
     }
 
+    /// Whether the node is one of these. Ids are given by [`add`](Self::add) only, so it is.
+    fn has(&self, node: NodeId) -> bool {
+        node.index() < self.entries.len()
+    }
+
     /// In the order in which the edges were added.
     pub(crate) fn predecessors(&self, node: NodeId) -> &[NodeId] {
+        debug_assert!(self.has(node), "{node:?} is of another graph");
         self.entries.get(node.index()).map_or(&[], |entry| &entry.predecessors)
     }
 
     /// In the order in which the edges were added.
     pub(crate) fn successors(&self, node: NodeId) -> &[NodeId] {
+        debug_assert!(self.has(node), "{node:?} is of another graph");
         self.entries.get(node.index()).map_or(&[], |entry| &entry.successors)
     }
 
@@ -168,6 +175,7 @@ impl<T> Structure<T> {
     }
 
     fn link(&mut self, from: NodeId, to: NodeId) {
+        debug_assert!(self.has(from) && self.has(to), "an edge from {from:?} to {to:?} of another graph");
         if let Some(entry) = self.entries.get_mut(from.index()) {
             entry.successors.push(to);
             if let Some(leaf) = entry.leaf.take() {
@@ -186,6 +194,7 @@ impl<T> Structure<T> {
 
     /// Whether the node was not marked so before.
     fn mark(&mut self, node: NodeId, seen: u64) -> bool {
+        debug_assert!(self.has(node), "{node:?} is of another graph");
         self.entries
             .get_mut(node.index())
             .is_some_and(|entry| std::mem::replace(&mut entry.seen, seen) != seen)

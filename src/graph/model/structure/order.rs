@@ -73,6 +73,7 @@ impl Order {
     }
 
     fn set(&mut self, entry: u32, change: impl FnOnce(&mut Place)) {
+        debug_assert!((entry as usize) < self.places.len(), "entry {entry} of {}", self.places.len());
         if let Some(place) = self.places.get_mut(entry as usize) {
             change(place);
         }

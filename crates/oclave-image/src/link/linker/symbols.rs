@@ -75,13 +75,17 @@ pub(super) fn resolve(
         return Err(ImageError::Link(format!("no module defines {}", missing.join(", "))));
     }
     for link in &links {
-        let Some(id) = parts.get_mut(link.to.part).map(|part| part.mapped(link.to.id, new)) else { continue };
-        if let Some(part) = parts.get_mut(link.from.part) {
-            part.map.insert(link.from.id, id);
-            part.drop_definition(link.from.id);
-        }
+        let to = parts.get_mut(link.to.part).ok_or_else(|| no_module(link.to.part))?;
+        let id = to.mapped(link.to.id, new);
+        let from = parts.get_mut(link.from.part).ok_or_else(|| no_module(link.from.part))?;
+        from.map.insert(link.from.id, id);
+        from.drop_definition(link.from.id);
     }
     Ok(links)
+}
+
+fn no_module(part: usize) -> ImageError {
+    ImageError::Link(format!("there is no module {part}, which a link leads to"))
 }
 
 /// Checks that symbols which were linked by name have one type. Equal types have one id by now.
@@ -90,7 +94,8 @@ pub(super) fn resolve(
 /// [`ImageError::Link`] with the name and both types.
 pub(super) fn check_types(parts: &[Part<'_>], links: &[Link]) -> Result<()> {
     for link in links {
-        let (Some(from), Some(to)) = (parts.get(link.from.part), parts.get(link.to.part)) else { continue };
+        let of = |part: usize| parts.get(part).ok_or_else(|| no_module(part));
+        let (from, to) = (of(link.from.part)?, of(link.to.part)?);
         let (here, there) = (type_of(from, link.from.id), type_of(to, link.to.id));
         if here.map(|ty| (ty.is_function, from.map.value(ty.id)))
             != there.map(|ty| (ty.is_function, to.map.value(ty.id)))

@@ -53,7 +53,7 @@ pub(super) fn gather(definitions: &Definitions<'_>, plans: &BTreeMap<u32, Plan<'
             instruction.result_id().filter(|_| instruction.is(Op::Function)).and_then(|id| plans.get(&id));
         new.copy(&instruction);
         if let Some(plan) = plan {
-            Writer::new(&mut new, plan).write(&mut instructions);
+            Writer::new(&mut new, plan).write(&mut instructions)?;
         }
     }
     new.finish()

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{BOTH_FENCES, END, Plan, WORKGROUP, body};
 use crate::spirv::{Instruction, Op, Rewriter, StorageClass, is_terminator};
+use crate::{ImageError, Result};
 
 /// Writes one function.
 pub(super) struct Writer<'w, 'r, 'p, 'f, 'm> {
@@ -42,7 +43,10 @@ impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
         Self { new, plan, variables, state, head, latch, labels, at_end, passed, inlets }
     }
 
-    pub(super) fn write<'i>(mut self, instructions: &mut impl Iterator<Item = Instruction<'i>>) {
+    pub(super) fn write<'i>(
+        mut self,
+        instructions: &mut impl Iterator<Item = Instruction<'i>>,
+    ) -> Result<()> {
         let mut part = 0;
         let mut phis = BTreeSet::new();
         // Variables of the old function, and then all that the new one begins with, come before the
@@ -84,11 +88,12 @@ impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
                 Some(Op::FunctionEnd) => {
                     self.end();
                     self.new.copy(&instruction);
-                    return;
+                    break;
                 }
-                _ => self.copy(&instruction, part),
+                _ => self.copy(&instruction, part)?,
             }
         }
+        Ok(())
     }
 
     /// What the new function begins with, and the loop.
@@ -187,7 +192,7 @@ impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
         self.new.replace(phi, Op::Phi, &operands);
     }
 
-    fn copy(&mut self, instruction: &Instruction<'_>, part: usize) {
+    fn copy(&mut self, instruction: &Instruction<'_>, part: usize) -> Result<()> {
         let definitions = self.new.definitions();
         let mut loaded = BTreeMap::new();
         for (id, at) in self.plan.uses(definitions, instruction, part) {
@@ -208,10 +213,14 @@ impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
         });
         instruction.result_id().into_iter().for_each(|id| self.keep(id));
         if let Some((header, by)) = around {
-            let state = self.plan.parts.iter().position(|part| part.label == Some(header)).unwrap_or(0);
+            let state = self.plan.parts.iter().position(|part| part.label == Some(header));
+            let no_part =
+                || ImageError::Spirv { word: instruction.at, what: "a loop without a header".to_owned() };
+            let state = state.ok_or_else(no_part)?;
             self.new.push(Op::Label, &[by]);
             self.go_on_at(state as u64);
         }
+        Ok(())
     }
 }
 
