@@ -34,9 +34,20 @@ pub(crate) fn ordered(
     submit: impl FnOnce(&[&Event]) -> Result<Event>,
 ) -> Result<Event> {
     match parts {
-        [part] => among(queue, parts, &mut [(part.object(), part.object().lock())], submit),
+        [part] => among(queue, parts, &mut [locked(part.object())], submit),
+        // A copy between images, for one.
+        [a, b] if a.object().id() < b.object().id() => {
+            among(queue, parts, &mut [locked(a.object()), locked(b.object())], submit)
+        }
+        [a, b] if a.object().id() > b.object().id() => {
+            among(queue, parts, &mut [locked(b.object()), locked(a.object())], submit)
+        }
         _ => among(queue, parts, &mut lock(parts), submit),
     }
+}
+
+fn locked(object: &Arc<Object>) -> (&Arc<Object>, MutexGuard<'_, State>) {
+    (object, object.lock())
 }
 
 /// Runs a blocking use of a part of an image, while no other command can use the image. Returns
@@ -77,13 +88,13 @@ fn among(
     Ok(event)
 }
 
-/// The buffers of some parts, each locked once, in the order of their ids, so that no two threads
-/// wait for each other.
+/// The buffers of some parts, each locked once. They are locked in the order of their ids, so that
+/// no two threads wait for each other; [`ordered`] does the same for two.
 fn lock(parts: &[Arc<Requirement>]) -> Vec<(&Arc<Object>, MutexGuard<'_, State>)> {
     let mut objects: Vec<&Arc<Object>> = parts.iter().map(|part| part.object()).collect();
     objects.sort_unstable_by_key(|object| object.id());
     objects.dedup_by_key(|object| object.id());
-    objects.into_iter().map(|object| (object, object.lock())).collect()
+    objects.into_iter().map(locked).collect()
 }
 
 /// The parts that are of a buffer.
