@@ -4,14 +4,16 @@
 //! ci/random-kernels DEVICE [SEED [COUNT]]
 //! ```
 //! The crate `random-kernels` writes the folder. Each launch runs on a queue, and by the graph
-//! interpreter where it takes the kernel. With `launches` as the third argument it only runs on a
-//! queue, which takes a fraction of the time. The number of each launch is printed before it runs,
-//! so that `ci/random-kernels` can continue after a launch that ends the process.
+//! interpreter where it takes the kernel and the fourth argument is not `no`. The number of each
+//! launch is printed before it runs, so that `ci/random-kernels` can continue after a launch that
+//! ends the process. A launch that takes longer than the limit ends it with a line that begins with `HANG`.
 
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
-use std::{env, fs};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+use std::{env, fs, process, thread};
 
 use oclave::{
     Command, Context, Device, Graph, KernelBundle, KernelCall, NdRange, Queue, ReplayStrategy, UsmSlice,
@@ -119,8 +121,28 @@ fn difference(seen: &[u32], expected: &[u32]) -> Option<String> {
     Some(format!("{wrong} of {} words differ; word {at} is {seen} instead of {wanted}", expected.len()))
 }
 
+/// Ends the process where a launch takes longer than the limit. No queue can be asked to give up.
+fn watch(limit: Duration) -> Sender<String> {
+    let (started, launches) = channel();
+    thread::spawn(move || {
+        let mut launch = String::from("before the first launch");
+        loop {
+            match launches.recv_timeout(limit) {
+                Ok(next) => launch = next,
+                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => {
+                    eprintln!("HANG {launch}: no end after {} s", limit.as_secs());
+                    process::abort();
+                }
+            }
+        }
+    });
+    started
+}
+
 /// Runs the launches from number `from` on, and returns how many were wrong.
-fn run(folder: &Path, from: usize, interpret: bool) -> Result<usize, Box<dyn Error>> {
+fn run(folder: &Path, from: usize, limit: Duration, interpret: bool) -> Result<usize, Box<dyn Error>> {
+    let watcher = watch(limit);
     let runner = Runner::new(folder, interpret)?;
     let expected = read_words(&folder.join("expected.bin"))?;
     let lines = fs::read_to_string(folder.join("launches.txt"))?;
@@ -133,6 +155,7 @@ fn run(folder: &Path, from: usize, interpret: bool) -> Result<usize, Box<dyn Err
             continue;
         }
         eprintln!("launch {number}: {line}");
+        watcher.send(line.to_owned())?;
         match runner.results(&launch) {
             Err(error) => {
                 wrong += 1;
@@ -159,20 +182,15 @@ fn run(folder: &Path, from: usize, interpret: bool) -> Result<usize, Box<dyn Err
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let (folder, from, interpret) = match arguments.as_slice() {
-        [folder] => (folder, Ok(0), true),
-        [folder, from] => (folder, from.parse(), true),
-        [folder, from, "launches"] => (folder, from.parse(), false),
-        _ => {
-            eprintln!("usage: random_kernels FOLDER [FIRST-LAUNCH [launches]]");
-            return ExitCode::from(2);
-        }
-    };
-    let Ok(from) = from else {
-        eprintln!("error: FIRST-LAUNCH is a whole number");
+    let &[folder, from, limit, interpret @ ("yes" | "no")] = arguments.as_slice() else {
+        eprintln!("usage: random_kernels FOLDER FIRST-LAUNCH SECONDS yes|no");
         return ExitCode::from(2);
     };
-    match run(Path::new(folder), from, interpret) {
+    let (Ok(from), Ok(limit)) = (from.parse(), limit.parse().map(Duration::from_secs)) else {
+        eprintln!("error: FIRST-LAUNCH and SECONDS are whole numbers");
+        return ExitCode::from(2);
+    };
+    match run(Path::new(folder), from, limit, interpret == "yes") {
         Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {

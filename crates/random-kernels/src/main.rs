@@ -1,7 +1,7 @@
 //! Writes random kernels, their device images, their launches and the expected results to files.
 //!
 //! ```text
-//! random-kernels SEED FIRST COUNT FOLDER
+//! random-kernels [--once] SEED FIRST COUNT FOLDER
 //! ```
 //! | file | contents |
 //! |---|---|
@@ -13,10 +13,12 @@
 //!
 //! Each kernel has the parameters `global uint *out, global const uint *in, int a, int b`. The
 //! output starts as zeros. Launches that take the interpreter too many steps are left out.
+//! With `--once` each kernel has one launch: the next work-group size of its list for each next kernel.
 //! `ci/random-kernels` runs the rest on a device.
 
 use std::error::Error;
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::path::Path;
 use std::process::ExitCode;
 use std::{env, fs};
@@ -29,15 +31,16 @@ const STEPS: u64 = 2_000_000;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let [seed, first, count, folder] = arguments.as_slice() else {
-        eprintln!("usage: random-kernels SEED FIRST COUNT FOLDER");
+    let once = arguments.first().is_some_and(|argument| argument == "--once");
+    let [seed, first, count, folder] = arguments.get(usize::from(once)..).unwrap_or_default() else {
+        eprintln!("usage: random-kernels [--once] SEED FIRST COUNT FOLDER");
         return ExitCode::from(2);
     };
     let (Ok(seed), Ok(first), Ok(count)) = (seed.parse(), first.parse(), count.parse()) else {
         eprintln!("error: SEED, FIRST and COUNT are whole numbers");
         return ExitCode::from(2);
     };
-    match write(seed, first, count, Path::new(folder)) {
+    match write(seed, first..first.saturating_add(count), once, Path::new(folder)) {
         Ok(summary) => {
             println!("{summary}");
             ExitCode::SUCCESS
@@ -49,15 +52,22 @@ fn main() -> ExitCode {
     }
 }
 
-fn write(seed: u64, first: u64, count: u64, folder: &Path) -> Result<String, Box<dyn Error>> {
+fn write(seed: u64, numbers: Range<u64>, once: bool, folder: &Path) -> Result<String, Box<dyn Error>> {
     let input = input();
     let (mut source, mut launches, mut expected) = (String::new(), String::new(), Vec::new());
     let (mut launched, mut left_out) = (0, 0);
-    for number in first..first.saturating_add(count) {
+    let count = numbers.end - numbers.start;
+    for number in numbers {
         let kernel =
             generate::kernel(&format!("k{number}"), seed.wrapping_mul(1_000_003).wrapping_add(number));
         let mut used = false;
-        for &[x, y] in group_sizes(&kernel) {
+        let sizes = group_sizes(&kernel);
+        let turn = usize::try_from(number)? % sizes.len();
+        // Where the first one takes too long, the next one is tried.
+        for &[x, y] in sizes.iter().cycle().skip(if once { turn } else { 0 }).take(sizes.len()) {
+            if once && used {
+                break;
+            }
             let groups = if x * y < 8 { 5 } else { 3 };
             let Ok(words) = evaluate(&kernel, &input, [x, y], groups, STEPS) else {
                 left_out += 1;
