@@ -206,3 +206,50 @@ fn values_that_a_way_past_a_condition_uses() {
     };
     assert_eq!(queue.read(&out).unwrap(), (0..24).flat_map(divided).collect::<Vec<_>>());
 }
+
+/// Intel's vectoriser takes these values for the same in all work-items (Q32), unless the pass helps.
+#[test]
+fn values_of_different_ways_stay_apart() {
+    let Some(queue) = queue() else { return };
+    let summed = |by: u32, b: u32| (0..b).fold(1_u32, |sum, i| sum.wrapping_mul(by).wrapping_add(i));
+    for group in [1, 8, 16, 24, 32_usize] {
+        let items = 2 * group as u32;
+        for b in [1_u32, 3, 6] {
+            let ones = vec![1_u32; items as usize];
+            let (out, sums) = (upload(&queue, &vec![0_u32; 8 * ones.len()]), upload(&queue, &ones));
+            let run = |call: oclave::KernelCall| {
+                queue.write(&sums, &ones).unwrap();
+                queue.fill(&out, 0).unwrap();
+                queue.parallel_for(NdRange::new(2 * group, group), call).unwrap();
+                (queue.read(&out).unwrap(), queue.read(&sums).unwrap())
+            };
+            let what = format!("{b} rounds in groups of {group}");
+
+            let rows = |id: u32| match id % 2 {
+                1 => [99, 0, 1, 5, 7, 11, 77, 0],
+                _ => [0, 99, 10, 41, 70, 110, 0, 77],
+            };
+            let all_sums: Vec<u32> =
+                (0..items).map(|id| summed(if id % 2 == 1 { 3 } else { 5 }, b)).collect();
+            let expected: Vec<u32> = (0..items).flat_map(rows).collect();
+            assert_eq!(run(kernel::ways(&out, &sums, b).into()), (expected, all_sums), "ways: {what}");
+
+            let row = |id: u32| {
+                let counted = if id % 3 == 1 { 2 * b } else { 0 };
+                [u32::from(id % 32 == 0), if id % 32 > 7 { b } else { 4 }, counted]
+            };
+            let mut expected: Vec<u32> = (0..items).flat_map(row).collect();
+            expected.resize(8 * ones.len(), 0);
+            let all_sums = vec![summed(3, b); ones.len()];
+            assert_eq!(
+                run(kernel::carried(&out, &sums, 7, b).into()),
+                (expected, all_sums),
+                "carried: {what}"
+            );
+
+            let mut expected: Vec<u32> = (0..items).map(|id| [0, 2, 0, 1][id as usize % 4]).collect();
+            expected.resize(8 * ones.len(), 0);
+            assert_eq!(run(kernel::one_way(&out, &sums, b).into()).0, expected, "one way: {what}");
+        }
+    }
+}

@@ -190,3 +190,70 @@ kernel void divided(global float *out, global const float *in, uint a, float b)
         w = (float4)(pown(v, 2), 1, 2, 3);
     vstore4(w, id, out);
 }
+
+/// Work-items go different ways with a loop each. On each way the values are the same for all of them.
+kernel void ways(global uint *out, global uint *sums, uint b)
+{
+    uint id = get_global_id(0), i = 0, v;
+    float f;
+    uint4 w;
+    global uint *p;
+    if (id & 1) {
+        v = 1;
+        f = 2.5f;
+        w = (uint4)(3, 4, 5, 6);
+        p = out;
+        do
+            sums[id] = sums[id] * 3 + i;
+        while (++i < b);
+    } else {
+        v = 10;
+        f = 20.5f;
+        w = (uint4)(30, 40, 50, 60);
+        p = out + 1;
+        do
+            sums[id] = sums[id] * 5 + i;
+        while (++i < b);
+    }
+    out += 8 * id;
+    out[v & 1 ? 6 : 7] = 77;
+    out[2] = v;
+    out[3] = (uint)(2 * f);
+    out[4] = w.x + w.y;
+    out[5] = w.z + w.w;
+    p[8 * id] = 99;
+}
+
+/// As above. The compiler makes such loops of conditions that a loop does not change.
+kernel void carried(global uint *out, global uint *sums, uint a, uint b)
+{
+    uint id = get_global_id(0), v = 0, w = 4, c = 0;
+    for (uint i = 0; i < b; i++) {
+        if (id % 32 == 0)
+            v = 1;
+        w = id % 32 > a ? b : w;
+        if (id % 3 == 1)
+            c += 2;
+        sums[id] = sums[id] * 3 + i;
+    }
+    out[3 * id] = v;
+    out[3 * id + 1] = w;
+    out[3 * id + 2] = c;
+}
+
+/// As above, with a loop on one way of several.
+kernel void one_way(global uint *out, global uint *sums, uint b)
+{
+    uint id = get_global_id(0), v = 0;
+    if (id & 1) {
+        if (id & 2) {
+            uint i = 0;
+            v = 1;
+            do
+                sums[id] = sums[id] * 3 + i;
+            while (++i < b);
+        } else
+            v = 2;
+    }
+    out[id] = v;
+}

@@ -778,3 +778,33 @@ fn values_that_one_way_uses_are_used_before_it() {
     check::check(&legal).unwrap();
     assert_eq!(functions_of(&legal, |i| i.is(Op::LogicalAnd)), ["rotated", "divided"]);
 }
+
+/// What Intel's CPU runtime would take for the same in all work-items depends on the work-item.
+#[test]
+fn values_of_ways_with_loops_depend_on_the_work_item() {
+    let path = format!("{}/tests/fixtures/joined_values.O2.spv", env!("CARGO_MANIFEST_DIR"));
+    let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+    let target = DeviceTarget { joined_values_collapse: true, ..rich() };
+    let legal = Module::from_words(legalize(&image(&module), &target).unwrap()).unwrap();
+    check::check(&legal).unwrap();
+    let before = selects(&Module::from_words(legalize(&image(&module), &rich()).unwrap()).unwrap());
+    let mut added = selects(&legal);
+    added.retain(|name, count| *count > before.get(name).copied().unwrap_or(0));
+    let names: Vec<&str> = added.keys().map(String::as_str).collect();
+    assert_eq!(names, ["carried", "selected", "two_loops"]);
+}
+
+/// The number of selects of functions, by name.
+fn selects(module: &Module) -> BTreeMap<String, usize> {
+    let names: BTreeMap<u32, String> = module.names().collect();
+    let (mut function, mut found) = (0, BTreeMap::new());
+    for instruction in module.instructions() {
+        if instruction.is(Op::Function) {
+            function = instruction.result_id().unwrap();
+        }
+        if instruction.is(Op::Select) {
+            *found.entry(names[&function].clone()).or_default() += 1;
+        }
+    }
+    found
+}

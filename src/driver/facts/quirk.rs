@@ -229,6 +229,17 @@ pub(crate) struct Quirks {
     /// without it, 17.8 with one allocation, 22 with 8, 40 with 32 and 79 with 64. In a context
     /// with one device, kernels reach all SVM without being told. So the driver is not told there.
     pub(crate) telling_pointers_is_slow: bool,
+    /// **Q32. Intel's CPU runtime 2026.2.** Its vectoriser of work-items takes a value for the same
+    /// in all work-items where ways meet that work-items take differently, if one has a loop and
+    /// the value is the same for all on each way. From source, `if (id & 1) { v = 1; do p[id] *= 3;
+    /// while (++i < b); } else { v = 0; do p[id] *= 5; while (++i < b); } out[id] = v;` writes 0
+    /// everywhere, in groups of 16 and more. So do pointers, floats and vectors, and `for (…) { if
+    /// (id == 0) v = 1; p[id] *= 3; }`, whose condition the compiler takes out of the loop. Such
+    /// values are made to depend on the work-item (`joined_values` of `oclave_image`). Right with
+    /// `-cl-opt-disable`, and with `CL_CONFIG_USE_VECTORIZER=False` in the environment.
+    ///
+    /// Left as it is: code of clang's `-O0`, which has variables instead of such values.
+    pub(crate) joined_values_collapse: bool,
 }
 
 impl Quirks {
@@ -267,6 +278,7 @@ impl Quirks {
             slow_blocking_writes: is_intel_cpu_runtime(device),
             sunk_loads_abort: is_pocl_on_cpu && is_pocl_before_7(device),
             telling_pointers_is_slow: is_nvidia(device),
+            joined_values_collapse: is_intel_cpu_runtime(device),
             image_buffers_crash: is_pocl_before_7(device),
             recorded_samplers_crash: is_pocl(device),
             generic_atomics_are_cpp: is_intel_cpu_runtime(device),

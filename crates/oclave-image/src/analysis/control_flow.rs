@@ -128,6 +128,12 @@ impl<'m> Flow<'m> {
         self.dominators.is_ancestor(a, b)
     }
 
+    /// The last block before a block that all ways from the entry lead through.
+    pub(crate) fn dominator(&self, block: usize) -> Option<usize> {
+        let parent = self.dominators.parent(block);
+        (parent != NONE && parent != block).then_some(parent)
+    }
+
     /// Whether all ways from `b` to the end lead through `a`.
     pub(crate) fn postdominates(&self, a: usize, b: usize) -> bool {
         self.postdominators.is_ancestor(a, b)

@@ -55,7 +55,7 @@ impl<'a, 'm> Uniformity<'a, 'm> {
     }
 
     /// Whether these values are the same for all work-items of a group.
-    fn is_uniform(&self, flow: &Flow<'_>, values: Vec<u32>) -> bool {
+    pub(crate) fn is_uniform(&self, flow: &Flow<'_>, values: Vec<u32>) -> bool {
         let mut seen = BTreeSet::new();
         let mut open = values;
         while let Some(id) = open.pop() {
@@ -223,7 +223,7 @@ fn kernel_bodies(definitions: &Definitions<'_>, flows: &[Flow<'_>]) -> BTreeSet<
 }
 
 /// What a block's end depends on.
-fn condition(flow: &Flow<'_>, block: usize) -> Option<u32> {
+pub(crate) fn condition(flow: &Flow<'_>, block: usize) -> Option<u32> {
     let terminator = flow.blocks.get(block)?.terminator?;
     match terminator.op() {
         Some(Op::BranchConditional | Op::Switch) => terminator.operand(0),
@@ -232,7 +232,7 @@ fn condition(flow: &Flow<'_>, block: usize) -> Option<u32> {
 }
 
 /// Composites, conversions, arithmetic, comparisons.
-fn is_arithmetic(op: Op) -> bool {
+pub(crate) fn is_arithmetic(op: Op) -> bool {
     let within = |from: Op, to: Op| (from as u32..=to as u32).contains(&(op as u32));
     within(Op::VectorExtractDynamic, Op::CopyObject)
         || within(Op::ConvertFToU, Op::Bitcast)

@@ -11,6 +11,7 @@ use crate::load::generic_pointers;
 use crate::load::global_decorations;
 use crate::load::inline_hints;
 use crate::load::integer_pointers;
+use crate::load::joined_values;
 use crate::load::multiply_add;
 use crate::load::private_addresses;
 use crate::load::scalar_loops;
@@ -93,6 +94,9 @@ pub struct DeviceTarget {
     pub sunk_loads_abort: bool,
     /// Whether the device's compiler crashes when it vectorises certain loops with built-in functions.
     pub vectorised_loops_crash: bool,
+    /// Whether the device's compiler takes a value for the same in all work-items where ways meet that
+    /// work-items take differently, and that have loops.
+    pub joined_values_collapse: bool,
 }
 
 impl Default for DeviceTarget {
@@ -122,6 +126,7 @@ impl Default for DeviceTarget {
             casts_from_generic_crash: false,
             sunk_loads_abort: false,
             vectorised_loops_crash: false,
+            joined_values_collapse: false,
         }
     }
 }
@@ -203,6 +208,9 @@ pub fn legalize_with(
     let module = changed(target.unnamed_functions_crash, module, function_names::complete)?;
     let module = changed(target.generic_atomics_are_cpp, module, generic_atomics::as_cpp)?;
     let module = changed(target.vectorised_loops_crash, module, scalar_loops::keep)?;
+    let module = changed(target.joined_values_collapse, module, |module| {
+        joined_values::keep(module, target.address_bits)
+    })?;
     let module =
         changed(target.sunk_loads_abort, module, |module| sunk_loads::keep(module, target.address_bits))?;
     // Lowering reads operands by their places: what it gets must be sound.

@@ -14,6 +14,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::built_in_vector::BuiltInVector;
+use super::never::{emit, first_lane, select};
 use crate::Result;
 use crate::analysis::control_flow::Flow;
 use crate::analysis::references::kernel_entry;
@@ -282,29 +283,6 @@ impl Use {
             };
             never = emit(new, Op::LogicalAnd, bool_type, &[never, is_zero]);
         }
-        let (lane, lane_type) = first_lane(new, types, self.taken, self.ty);
-        let zero = new.null_constant(lane_type);
-        if lane_type == self.ty {
-            new.push(Op::Select, &[self.ty, result, never, zero, lane]);
-        } else {
-            let lane = emit(new, Op::Select, lane_type, &[never, zero, lane]);
-            new.push(Op::CompositeInsert, &[self.ty, result, lane, self.taken, 0]);
-        }
+        select(new, types, never, [self.taken, self.ty, result]);
     }
-}
-
-/// The first lane of a vector and its type; another value as it is.
-fn first_lane(new: &mut Rewriter<'_>, types: &TypeTable<'_>, value: u32, ty: u32) -> (u32, u32) {
-    match types.ty(ty) {
-        Some(Type::Vector { component, .. }) => {
-            (emit(new, Op::CompositeExtract, component, &[value, 0]), component)
-        }
-        _ => (value, ty),
-    }
-}
-
-fn emit(new: &mut Rewriter<'_>, op: Op, ty: u32, operands: &[u32]) -> u32 {
-    let id = new.fresh_id();
-    new.push(op, &[&[ty, id], operands].concat());
-    id
 }

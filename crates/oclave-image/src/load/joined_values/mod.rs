@@ -1,0 +1,285 @@
+//! Values that Intel's CPU runtime takes for the same in all work-items, though they are not.
+//!
+//! Its vectoriser of work-items is wrong where ways meet that work-items take differently, if one
+//! of the ways has a loop. A value that is the same for all work-items on each way counts as the
+//! same for all behind them: `if (id & 1) { v = 1; do … while (++i < b); } else { v = 0; do … while
+//! (++i < b); } out[id] = v;` writes 0 everywhere, in work-groups of 16 or more. So does `for (…) {
+//! if (id == 0) v = 1; … }`: the compiler takes the condition out of the loop, and makes two loops.
+//!
+//! So all but one of such values are made to depend on the work-item: they are 0 in a work-item
+//! whose number is the largest one, which no group has.
+
+mod writer;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use crate::Result;
+use crate::analysis::control_flow::{Flow, Loop};
+use crate::analysis::uniformity::{Uniformity, condition, is_arithmetic};
+use crate::spirv::{BuiltIn, Decoration, Definitions, Instruction, Module, Op, Role, Type, TypeTable};
+
+/// How many parts of a condition are looked at.
+const PARTS: usize = 64;
+
+/// The module with these values; `None` where it needs none.
+///
+/// # Errors
+/// As [`Rewriter::finish`](crate::spirv::Rewriter::finish).
+pub(crate) fn keep(module: &Module, address_bits: u32) -> Result<Option<Module>> {
+    let definitions = Definitions::new(module);
+    let flows = Flow::of_functions(module);
+    let uniformity = Uniformity::new(&definitions, &flows);
+    let values = Values::new(&definitions);
+    let found: HashMap<u32, Changes> = flows
+        .iter()
+        .map(|flow| (flow.function, Search { flow, uniformity: &uniformity, values: &values }.changes()))
+        .filter(|(_, changes)| !changes.phis.is_empty() || !changes.selects.is_empty())
+        .collect();
+    if found.is_empty() {
+        Ok(None)
+    } else {
+        writer::write(&definitions, &values, &found, address_bits).map(Some)
+    }
+}
+
+/// What is written differently in a function.
+#[derive(Default)]
+struct Changes {
+    /// Phi, and the label from which it takes a value → the value.
+    phis: BTreeMap<(u32, u32), u32>,
+    /// Selects whose first value is changed → the value.
+    selects: BTreeMap<u32, u32>,
+}
+
+/// What is known of the values of a module.
+struct Values<'d, 'm> {
+    definitions: &'d Definitions<'m>,
+    types: TypeTable<'m>,
+    /// Values of functions → the labels of the blocks that define them; 0 for parameters.
+    defined_in: HashMap<u32, u32>,
+    /// Values that depend on the number of the work-item by what they are computed of.
+    differ: HashSet<u32>,
+    /// The instructions of blocks that matter: phis and selects, by label.
+    choices: HashMap<u32, Vec<Instruction<'m>>>,
+}
+
+impl<'d, 'm> Values<'d, 'm> {
+    fn new(definitions: &'d Definitions<'m>) -> Self {
+        let (mut defined_in, mut choices) = (HashMap::new(), HashMap::new());
+        let (mut code, mut label, mut is_inside) = (Vec::new(), 0, false);
+        for instruction in definitions.module().instructions() {
+            match instruction.op() {
+                Some(Op::Function) => (label, is_inside) = (0, true),
+                Some(Op::Label) => label = instruction.result_id().unwrap_or(0),
+                Some(Op::Phi | Op::Select) => {
+                    choices.entry(label).or_insert_with(Vec::new).push(instruction);
+                }
+                _ => {}
+            }
+            if is_inside {
+                defined_in.extend(instruction.result_id().map(|id| (id, label)));
+                code.push(instruction);
+            }
+        }
+        let types = TypeTable::new(definitions);
+        let mut values = Self { definitions, types, defined_in, differ: HashSet::new(), choices };
+        values.differ = values.differing(&code);
+        values
+    }
+
+    fn differing(&self, code: &[Instruction<'m>]) -> HashSet<u32> {
+        let before = self.definitions.module().instructions().take_while(|i| !i.is(Op::Function));
+        let numbers: HashSet<u32> = before.filter_map(|i| work_item_variable(&i)).collect();
+        let mut differ: HashSet<u32> = HashSet::new();
+        loop {
+            let count = differ.len();
+            for instruction in code {
+                let Some(id) = instruction.result_id().filter(|id| !differ.contains(id)) else { continue };
+                let of_work_item = instruction.is(Op::Load)
+                    && instruction.operand(0).is_some_and(|from| numbers.contains(&from));
+                let differs = |id: &u32| differ.contains(id);
+                let passed = match instruction.op() {
+                    // Compilers may take the condition away: see `leaves_loops`.
+                    Some(Op::Select) => instruction.operands().iter().skip(1).any(differs),
+                    _ => passes_on(instruction) && self.uses(instruction, |id| differs(&id)),
+                };
+                if of_work_item || passed {
+                    differ.insert(id);
+                }
+            }
+            if differ.len() == count {
+                return differ;
+            }
+        }
+    }
+
+    /// Whether an operand is such a value.
+    fn uses(&self, instruction: &Instruction<'_>, is: impl Fn(u32) -> bool) -> bool {
+        let mut found = false;
+        instruction.visit_ids(self.definitions, |at, role| {
+            found |= role == Role::Id && instruction.word(at).is_some_and(&is);
+        });
+        found
+    }
+
+    /// Whether a value stays the same in a loop, so that compilers can compute it before the loop.
+    fn is_invariant(&self, value: u32, labels: &HashSet<u32>) -> bool {
+        let (mut open, mut seen) = (vec![value], HashSet::new());
+        while let Some(id) = open.pop() {
+            if !self.defined_in.get(&id).is_some_and(|label| labels.contains(label)) || !seen.insert(id) {
+                continue;
+            }
+            let instruction = self.definitions.instruction(id).filter(|i| passes_on(i) && !i.is(Op::Phi));
+            let Some(instruction) = instruction.filter(|_| seen.len() < PARTS) else { return false };
+            instruction.visit_ids(self.definitions, |at, role| {
+                if role == Role::Id {
+                    open.extend(instruction.word(at));
+                }
+            });
+        }
+        true
+    }
+
+    /// Whether there is a 0 of the type that a select can give.
+    fn is_plain(&self, ty: u32) -> bool {
+        let is_scalar =
+            |ty: u32| matches!(self.types.ty(ty), Some(Type::Bool | Type::Int { .. } | Type::Float { .. }));
+        match self.types.ty(ty) {
+            Some(Type::Pointer { .. }) => true,
+            Some(Type::Vector { component, .. }) => is_scalar(component),
+            _ => is_scalar(ty),
+        }
+    }
+
+    /// Whether a value can be changed where the function begins.
+    fn is_early(&self, value: u32) -> bool {
+        self.defined_in.get(&value).is_none_or(|label| *label == 0)
+    }
+}
+
+/// A variable that holds the number of the work-item.
+fn work_item_variable(instruction: &Instruction<'_>) -> Option<u32> {
+    use BuiltIn as B;
+    let &[id, decoration, number, ..] = instruction.operands() else { return None };
+    let is = instruction.is(Op::Decorate)
+        && decoration == Decoration::BuiltIn as u32
+        && matches!(
+            BuiltIn::from_u32(number),
+            Some(B::LocalInvocationId | B::GlobalInvocationId | B::LocalInvocationIndex | B::GlobalLinearId)
+        );
+    is.then_some(id)
+}
+
+/// Whether the result differs where an operand does.
+fn passes_on(instruction: &Instruction<'_>) -> bool {
+    instruction.op().is_some_and(|op| {
+        is_arithmetic(op)
+            || matches!(
+                op,
+                Op::Load
+                    | Op::AccessChain
+                    | Op::InBoundsAccessChain
+                    | Op::PtrAccessChain
+                    | Op::InBoundsPtrAccessChain
+                    | Op::Phi
+                    | Op::ExtInst
+            )
+    })
+}
+
+/// The search in a function.
+struct Search<'a, 'd, 'm> {
+    flow: &'a Flow<'m>,
+    uniformity: &'a Uniformity<'d, 'm>,
+    values: &'a Values<'d, 'm>,
+}
+
+impl Search<'_, '_, '_> {
+    fn changes(&self) -> Changes {
+        let mut changes = Changes::default();
+        if self.flow.loops.is_empty() {
+            return changes;
+        }
+        for (at, block) in self.flow.blocks.iter().enumerate() {
+            let Some(choices) = self.values.choices.get(&block.label) else { continue };
+            if choices.iter().any(|choice| choice.is(Op::Phi)) && self.joins_after_loops(at) {
+                choices.iter().filter(|i| i.is(Op::Phi)).for_each(|phi| self.add_phi(at, phi, &mut changes));
+            }
+            for choice in choices.iter().filter(|choice| choice.is(Op::Select)) {
+                let &[condition, a, b] = choice.operands() else { continue };
+                let are_same = [a, b].iter().all(|id| !self.values.differ.contains(id));
+                if are_same
+                    && a != b
+                    && choice.result_type().is_some_and(|ty| self.values.is_plain(ty))
+                    && self.leaves_loops(at, condition)
+                {
+                    changes.selects.extend(choice.result_id().map(|id| (id, a)));
+                }
+            }
+        }
+        changes
+    }
+
+    /// The blocks that lead to a block from elsewhere than behind it.
+    fn before(&self, at: usize) -> Vec<usize> {
+        let all = self.flow.blocks.get(at).map(|block| block.predecessors.as_slice()).unwrap_or_default();
+        all.iter().copied().filter(|from| !self.flow.dominates(at, *from)).collect()
+    }
+
+    fn add_phi(&self, at: usize, phi: &Instruction<'_>, changes: &mut Changes) {
+        let Some((id, ty)) = phi.result_id().zip(phi.result_type()) else { return };
+        if !self.values.is_plain(ty) {
+            return;
+        }
+        let depth = |block: usize| self.flow.loops_around(block).count();
+        let mut same: Vec<(usize, u32, u32)> = Vec::new();
+        for from in self.before(at) {
+            let Some(label) = self.flow.blocks.get(from).map(|block| block.label) else { continue };
+            let pair = phi.operands().chunks_exact(2).find(|pair| pair.get(1) == Some(&label));
+            let Some(value) = pair.and_then(|pair| pair.first().copied()) else { continue };
+            if !self.values.differ.contains(&value) {
+                let cost = if self.values.is_early(value) { 0 } else { depth(from) + 1 };
+                same.push((cost, label, value));
+            }
+        }
+        same.sort_unstable();
+        // The one that would cost most may stay.
+        same.pop();
+        changes.phis.extend(same.into_iter().map(|(_, label, value)| ((id, label), value)));
+    }
+
+    /// Whether work-items come to a block in different ways, one of which has a loop, or which compilers
+    /// give a loop each.
+    fn joins_after_loops(&self, at: usize) -> bool {
+        let before = self.before(at);
+        let Some(top) = self.flow.dominator(at).filter(|_| before.len() > 1) else { return false };
+        let (mut between, mut open) = (BTreeSet::new(), before);
+        while let Some(block) = open.pop() {
+            if block != top && block != at && between.insert(block) {
+                let predecessors = self.flow.blocks.get(block).map(|block| block.predecessors.as_slice());
+                open.extend(predecessors.into_iter().flatten());
+            }
+        }
+        let conditions: Vec<u32> = between
+            .iter()
+            .chain([&top])
+            .filter_map(|block| condition(self.flow, *block))
+            .filter(|value| !self.uniformity.is_uniform(self.flow, vec![*value]))
+            .collect();
+        let has_loop = |of: &Loop| !of.blocks.contains(&at) && !between.is_disjoint(&of.blocks);
+        !conditions.is_empty()
+            && (self.flow.loops.iter().any(has_loop)
+                || conditions.iter().any(|value| self.leaves_loops(at, *value)))
+    }
+
+    /// Whether compilers can take a condition, which work-items may see differently, out of a loop around
+    /// a block.
+    fn leaves_loops(&self, at: usize, condition: u32) -> bool {
+        let leaves = |of: &Loop| {
+            let labels: HashSet<u32> =
+                of.blocks.iter().filter_map(|block| Some(self.flow.blocks.get(*block)?.label)).collect();
+            self.values.is_invariant(condition, &labels)
+        };
+        self.flow.loops_around(at).any(leaves) && !self.uniformity.is_uniform(self.flow, vec![condition])
+    }
+}
