@@ -253,3 +253,36 @@ fn values_of_different_ways_stay_apart() {
         }
     }
 }
+
+/// PoCL 7.1 loads what is used behind a barrier again there (Q33), unless the pass helps.
+#[test]
+fn what_was_read_before_a_barrier_stays() {
+    let Some(queue) = queue() else { return };
+    for group in [1, 2, 7, 16, 32, 64_u32] {
+        let (range, items) = (NdRange::new(3 * group as usize, group as usize), 3 * group);
+        let values: Vec<u32> = (0..4 * items).map(|i| 1000 + i).collect();
+        let (out, words) = (upload(&queue, &vec![0_u32; values.len()]), upload(&queue, &values));
+
+        queue.parallel_for(range, kernel::kept(&out, &words, 4)).unwrap();
+        let row = |id: u32| {
+            let (item, word) = (id % group, 1000 + id);
+            let own = item % 4 + 1;
+            let second = if item % 4 == 1 { 9 } else { 2 };
+            [item, word, (item + 1) % group * 2 + word, own + 10 * second]
+        };
+        let expected: Vec<u32> = (0..items).flat_map(row).collect();
+        assert_eq!(queue.read(&out).unwrap(), expected, "kept in groups of {group}");
+
+        queue.write(&words, &values).unwrap();
+        queue.parallel_for(range, kernel::kept_vectors(&out, &words)).unwrap();
+        assert_eq!(queue.read(&out).unwrap(), values, "vectors in groups of {group}");
+
+        queue.parallel_for(range, kernel::circle(&out, 5)).unwrap();
+        let mut sums: Vec<u32> = (1..=group).collect();
+        for step in [1, 2, 4] {
+            let place = |item: u32| ((item + group - step % group) % group) as usize;
+            sums = (0..group).map(|item| sums[item as usize] + sums[place(item)]).collect();
+        }
+        assert_eq!(queue.read(&out).unwrap()[..items as usize], sums.repeat(3), "circle of {group}");
+    }
+}

@@ -257,3 +257,50 @@ kernel void one_way(global uint *out, global uint *sums, uint b)
     }
     out[id] = v;
 }
+
+/// What was read before a barrier is used behind it, and the memory holds something else then.
+kernel void kept(global uint *out, global uint *words, uint a)
+{
+    local uint shared[64];
+    uint item = get_local_id(0), items = get_local_size(0), id = get_global_id(0);
+    uint own[4] = {1, 2, 3, a};
+    shared[item] = item;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint v = shared[item], w = words[id], next = shared[(item + 1) % items] * 2 + w, p = own[item & 3];
+    own[item & 3] = 9;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    shared[item] = 100;
+    words[id] = 200;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    out[4 * id] = v;
+    out[4 * id + 1] = w;
+    out[4 * id + 2] = next;
+    out[4 * id + 3] = p + 10 * own[1];
+}
+
+/// Adds up what the work-items before a work-item in the circle have, in steps of 1, 2, 4, …
+kernel void circle(global uint *out, uint steps)
+{
+    local uint shared[64];
+    uint item = get_local_id(0), items = get_local_size(0);
+    shared[item] = item + 1;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint step = 1; step < steps; step *= 2) {
+        uint other = shared[(item + items - step % items) % items];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        shared[item] += other;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    out[get_global_id(0)] = shared[item];
+}
+
+/// As `kept`, with a vector that a built-in function loads.
+kernel void kept_vectors(global uint *out, global uint *words)
+{
+    uint id = get_global_id(0);
+    uint4 v = vload4(id, words);
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    vstore4((uint4)(7), id, words);
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    vstore4(v, id, out);
+}

@@ -808,3 +808,24 @@ fn selects(module: &Module) -> BTreeMap<String, usize> {
     }
     found
 }
+
+/// What PoCL 7.1 would load again behind a barrier is volatile.
+#[test]
+fn loads_that_others_would_repeat_are_volatile() {
+    let path = format!("{}/tests/fixtures/kept_loads.O2.spv", env!("CARGO_MANIFEST_DIR"));
+    let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+    let target = DeviceTarget { repeats_loads: true, ..rich() };
+    let legal = Module::from_words(legalize(&image(&module), &target).unwrap()).unwrap();
+    check::check(&legal).unwrap();
+    let names: BTreeMap<u32, String> = legal.names().collect();
+    let (mut function, mut found) = (0, Vec::new());
+    for instruction in legal.instructions() {
+        if instruction.is(Op::Function) {
+            function = instruction.result_id().unwrap();
+        }
+        if instruction.is(Op::Load) && instruction.operand(1).is_some_and(|access| access & 1 != 0) {
+            found.push(names[&function].as_str());
+        }
+    }
+    assert_eq!(found, ["overwritten", "may_alias", "rounds"]);
+}

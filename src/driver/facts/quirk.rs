@@ -240,6 +240,13 @@ pub(crate) struct Quirks {
     ///
     /// Left as it is: code of clang's `-O0`, which has variables instead of such values.
     pub(crate) joined_values_collapse: bool,
+    /// **Q33. PoCL 7.1 on CPUs.** A value from memory that a work-item needs behind a barrier is
+    /// loaded again there, when the memory may hold something else. From source, `v = l[id]; l[id]
+    /// = 9; barrier(CLK_LOCAL_MEM_FENCE); out[id] = v;` writes 9, in local, global and private
+    /// memory. pocl#2269 mends it. PoCL does not repeat volatile loads, so such loads become
+    /// volatile (`kept_loads` of `oclave_image`). `POCL_PREGION_VALUE_REMAT=0` in the environment
+    /// helps, too.
+    pub(crate) repeats_loads: bool,
 }
 
 impl Quirks {
@@ -279,6 +286,7 @@ impl Quirks {
             sunk_loads_abort: is_pocl_on_cpu && is_pocl_before_7(device),
             telling_pointers_is_slow: is_nvidia(device),
             joined_values_collapse: is_intel_cpu_runtime(device),
+            repeats_loads: is_pocl_on_cpu && !is_pocl_before_7(device),
             image_buffers_crash: is_pocl_before_7(device),
             recorded_samplers_crash: is_pocl(device),
             generic_atomics_are_cpp: is_intel_cpu_runtime(device),

@@ -157,15 +157,15 @@ impl Stretch {
 }
 
 /// Where pointers lead.
-struct Addresses<'d, 'm> {
-    definitions: &'d Definitions<'m>,
+pub(super) struct Addresses<'d, 'm> {
+    pub(super) definitions: &'d Definitions<'m>,
     types: TypeTable<'m>,
     /// Parameters that nothing else leads to.
     restrict: BTreeSet<u32>,
 }
 
 impl<'d, 'm> Addresses<'d, 'm> {
-    fn new(definitions: &'d Definitions<'m>) -> Self {
+    pub(super) fn new(definitions: &'d Definitions<'m>) -> Self {
         const NO_ALIAS: u32 = 4;
         let is_restrict = |i: &Instruction<'_>| {
             i.is(Op::Decorate)
@@ -176,11 +176,33 @@ impl<'d, 'm> Addresses<'d, 'm> {
         Self { definitions, types: TypeTable::new(definitions), restrict }
     }
 
+    pub(super) fn is_pointer(&self, value: u32) -> bool {
+        self.pointee(value).is_some()
+    }
+
+    /// The storage class of what a pointer leads to.
+    pub(super) fn class(&self, pointer: u32) -> Option<u32> {
+        self.way(pointer).class
+    }
+
+    /// Whether some work-items may reach the same memory by two pointers.
+    pub(super) fn may_share_memory(&self, a: u32, b: u32) -> bool {
+        let (a, b) = (self.way(a), self.way(b));
+        a.root == b.root || self.may_be_one(&a, &b)
+    }
+
+    /// Where a pointer leads, with no size.
+    fn way(&self, pointer: u32) -> Access {
+        let (class, terms) = (None, BTreeMap::new());
+        let mut way =
+            Access { is_store: false, root: pointer, class, is_loose: false, terms, offset: 0, size: 0 };
+        self.follow(pointer, &mut way);
+        way
+    }
+
     fn access(&self, pointer: u32, ty: u32, is_store: bool) -> Option<Access> {
         let size = self.types.size_bytes(ty)?;
-        let (class, terms) = (None, BTreeMap::new());
-        let mut access = Access { is_store, root: pointer, class, is_loose: false, terms, offset: 0, size };
-        self.follow(pointer, &mut access);
+        let mut access = Access { is_store, size, ..self.way(pointer) };
         access.terms.retain(|_, bytes| *bytes != 0);
         Some(access)
     }

@@ -12,6 +12,7 @@ use crate::load::global_decorations;
 use crate::load::inline_hints;
 use crate::load::integer_pointers;
 use crate::load::joined_values;
+use crate::load::kept_loads;
 use crate::load::multiply_add;
 use crate::load::private_addresses;
 use crate::load::scalar_loops;
@@ -97,6 +98,9 @@ pub struct DeviceTarget {
     /// Whether the device's compiler takes a value for the same in all work-items where ways meet that
     /// work-items take differently, and that have loops.
     pub joined_values_collapse: bool,
+    /// Whether the device's compiler repeats loads behind barriers, where the memory may hold something
+    /// else.
+    pub repeats_loads: bool,
 }
 
 impl Default for DeviceTarget {
@@ -127,6 +131,7 @@ impl Default for DeviceTarget {
             sunk_loads_abort: false,
             vectorised_loops_crash: false,
             joined_values_collapse: false,
+            repeats_loads: false,
         }
     }
 }
@@ -208,6 +213,7 @@ pub fn legalize_with(
     let module = changed(target.unnamed_functions_crash, module, function_names::complete)?;
     let module = changed(target.generic_atomics_are_cpp, module, generic_atomics::as_cpp)?;
     let module = changed(target.vectorised_loops_crash, module, scalar_loops::keep)?;
+    let module = changed(target.repeats_loads, module, kept_loads::keep)?;
     let module = changed(target.joined_values_collapse, module, |module| {
         joined_values::keep(module, target.address_bits)
     })?;

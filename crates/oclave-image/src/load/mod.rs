@@ -15,6 +15,7 @@ mod inline_hints;
 mod integer_pointers;
 mod interleaved;
 mod joined_values;
+mod kept_loads;
 pub(crate) mod legalize;
 pub(crate) mod multiply_add;
 mod never;
