@@ -10,6 +10,7 @@ mod freeze;
 mod function;
 mod inline;
 mod intrinsics;
+mod lanes;
 mod language;
 mod layout;
 pub(crate) mod places;

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::function::Function;
-use super::{Ir, freeze, intrinsics, virtual_calls, widths};
+use super::{Ir, freeze, intrinsics, lanes, virtual_calls, widths};
 
 /// What an edit could not express.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +36,7 @@ pub(super) fn replace(ir: &mut Ir) -> Vec<Leftover> {
             freeze::is_freeze(line)
                 || intrinsics::is_unknown(line)
                 || widths::has_odd_width(line)
+                || lanes::has_narrow_lanes(line)
                 || virtual_calls::is_test(line)
         });
         if !needs_edit {
@@ -49,6 +50,7 @@ pub(super) fn replace(ir: &mut Ir) -> Vec<Leftover> {
         markers.extend(virtual_calls::mark(&mut function));
         freeze::remove(&mut function);
         intrinsics::lower(&mut function);
+        lanes::shift(&mut function);
         leftovers.extend(widths::widen(&mut function));
         ir.lines.append(&mut function.into_lines());
     }
