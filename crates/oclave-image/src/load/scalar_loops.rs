@@ -14,8 +14,9 @@
 //!
 //! Its vectoriser of work-items is wrong in loops that have loops inside. Work-items that do not fill
 //! a vector get wrong values: `for (i < b) { v = id + i; for (j < a) if (i & 1) v = 9 + j; }` takes
-//! the `i` of the next round. A volatile access in the outer loop keeps it right, and costs nothing that
-//! could be measured.
+//! the `i` of the next round. A volatile access in the outer loop keeps it right. It costs little where
+//! the inner loop has many rounds: 4.2 and 4.6 ms of CPU time with 40. With two rounds it costs much:
+//! 0.37 and 0.94 to 1.1 ms.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
