@@ -63,6 +63,13 @@ fn small_kernels_are_as_they_were() {
 }
 
 #[test]
+fn unsigned_conversions_saturate() {
+    // convert_uchar_sat of a uint, as `saturated.cl` has it.
+    let text = translate(&fixture("saturated.spv"), &"sm_70".parse().unwrap()).unwrap();
+    assert!(entry(&text, "saturated").contains("min.u64"), "{text}");
+}
+
+#[test]
 fn pointers_are_declared_for_the_driver() {
     let text = translate(&stand_in(&fixture("small.spv")), &"sm_70".parse().unwrap()).unwrap();
     let total = entry(&text, "total");

@@ -74,6 +74,7 @@ impl<'m> Body<'_, '_, 'm> {
         let from = self.kind_of(ids[0])?;
         self.lanes(instruction, ids, |body, to, [a]| {
             Ok(match op {
+                Op::UConvert if of_id.saturated => body.clamped(from, to, a, false, false)?,
                 Op::UConvert | Op::ConvertPtrToU | Op::ConvertUToPtr => body.resize(from, to, a, false),
                 Op::SConvert if of_id.saturated => body.clamped(from, to, a, true, true)?,
                 Op::SConvert => body.resize(from, to, a, true),
