@@ -3,12 +3,14 @@
 
 use crate::common::{call, replay_kernels, undecided};
 use crate::finalize;
-use oclave::{Command, Graph, Node, Queue, ReplayStrategy};
+use oclave::{Command, DeviceKind, Graph, Node, Queue, ReplayStrategy};
 
 const LAYERS: usize = 40;
 /// Nodes of a layer: all layers together are several blocks, and a layer is no multiple of what runs
 /// side by side.
 const WIDTH: usize = 7;
+/// Work-items that one launch of a list may not run on one core.
+const LONG: usize = 1 << 24;
 
 /// The numbers after all layers: each node reads an array that another node of the layer before
 /// wrote.
@@ -49,4 +51,36 @@ fn layers_wait_for_all_nodes_of_the_layer_before() {
         assert_eq!(nodes, LAYERS * WIDTH);
         assert!(launched == interpreted, "{items} items:\n{interpreted:?}\nnot\n{launched:?}");
     }
+}
+
+/// As when the graph is finalized. The form for GPUs counts work-items in 32 bits.
+#[test]
+fn nodes_that_become_too_long_for_a_list_leave_it() {
+    let Some(context) = undecided() else { return };
+    if context.device().kind() == DeviceKind::Gpu {
+        println!("skipped: on a GPU, nodes that are too long for a list need gigabytes of memory");
+        return;
+    }
+    let bundle = replay_kernels(&context);
+    let queue = Queue::new(&context).unwrap();
+    let memory = context.alloc_device::<i32>(LONG).unwrap();
+    queue.submit(Command::fill(&memory, 0)).unwrap().wait().unwrap();
+    let add = |items: usize| {
+        let chained = call(&bundle, "chained").pointer_mut::<i32>(&memory).value(1_i32);
+        Command::parallel_for(items, chained)
+    };
+    let graph = Graph::from_queue(&queue);
+    let nodes: Vec<Node> = (0..3).map(|_| graph.after_all_leaves().add(add(10)).unwrap()).collect();
+    let finalizer = graph.finalizer().updatable().strategy(ReplayStrategy::Interpreter);
+    let executable = finalizer.wait_for_interpreter().finalize().unwrap();
+    for (items, segments) in [(100, &[3][..]), (LONG, &[1, 1])] {
+        nodes[1].update_command(add(items)).unwrap();
+        executable.update(&nodes[1]).unwrap();
+        queue.submit_graph(&executable).unwrap().wait().unwrap();
+        let counts: Vec<usize> = executable.segments().iter().map(|segment| segment.nodes.len()).collect();
+        assert_eq!(counts, segments, "{items} work-items: {:?}", executable.not_interpreted());
+    }
+    let values = queue.read(&memory).unwrap();
+    // Each node adds its number to a value.
+    assert_eq!([5, 50, LONG - 1].map(|at| values[at]), [30, 100, LONG as i32 - 1]);
 }

@@ -61,9 +61,16 @@ impl Machine {
 
     /// Whether a node may be in a list.
     pub(in crate::graph) fn is_small(&self, candidate: &Candidate) -> bool {
-        let cost_ns = candidate.cost_ns();
-        !matches!(candidate.kind, Kind::Standalone(_)) && cost_ns < LONGEST_NS && cost_ns <= self.cap_ns
+        is_small(candidate, self.cap_ns)
     }
+}
+
+/// Whether a node may be in a list of nodes up to a cost.
+///
+/// No list has a task of 2^32 work-items, however short: the interpreter for GPUs counts in 32 bits.
+pub(in crate::graph) fn is_small(candidate: &Candidate, cap_ns: f64) -> bool {
+    let cost_ns = candidate.cost_ns();
+    !matches!(candidate.kind, Kind::Standalone(_)) && cost_ns < LONGEST_NS && cost_ns <= cap_ns
 }
 
 /// Cuts a graph. `predecessors(i)` gives the nodes that `i` waits for, all of them before it.

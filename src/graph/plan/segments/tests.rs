@@ -71,6 +71,15 @@ fn nodes_above_the_cap_are_launched() {
 }
 
 #[test]
+fn no_list_has_a_task_of_4_billion_work_items() {
+    let candidate =
+        Candidate { kind: Kind::Of(0, None), steps: (u64::from(u32::MAX) + 1) as f64, has_loops: false };
+    for candidate in [candidate, candidate.on_gpu()] {
+        assert!(!is_small(&candidate, f64::INFINITY), "{} ns", candidate.cost_ns());
+    }
+}
+
+#[test]
 fn long_runs_are_cut() {
     let segments = cut_graph(&[node(10_000.0); 2500], &chain(2500));
     let sizes: Vec<usize> = segments.iter().map(|segment| segment.nodes().len()).collect();
