@@ -61,7 +61,7 @@ pub use image::{
 pub use library::{LIBRARY_VARIABLE, Library, link, needs_library};
 pub use target::PtxTarget;
 
-use oclave_image::passes::{check, inline_calls, strip};
+use oclave_image::passes::{check, inline_calls, strip, unroll};
 use oclave_image::spirv::Module;
 
 /// Hash of the sources of this crate: part of the key of cached programs.
@@ -82,7 +82,7 @@ pub type Result<T, E = PtxError> = std::result::Result<T, E>;
 pub fn translate(module: &Module, target: &PtxTarget) -> Result<String> {
     let module = strip::strip(module, |_| true)?;
     check::check(&module)?;
-    module::translate(&inline_calls(module)?, *target)
+    module::translate(&unroll(inline_calls(module)?)?, *target)
 }
 
 /// The PTX of a module's kernels, with what they need of the library; it is looked for only if they

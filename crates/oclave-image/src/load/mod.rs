@@ -2,6 +2,7 @@
 
 pub(crate) mod block_order;
 mod built_in_vector;
+mod counted_loops;
 mod dead_ends;
 mod function_names;
 mod generic_atomics;
@@ -25,6 +26,7 @@ mod scalar_loops;
 mod select;
 pub(crate) mod specialize;
 mod sunk_loads;
+pub(crate) mod unroll;
 pub(crate) mod vector_components;
 pub mod version;
 pub(crate) mod work_item_loops;

@@ -28,7 +28,7 @@ mod types;
 
 pub use ::spirv::{
     AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, FunctionControl,
-    FunctionParameterAttribute, LinkageType, MemoryModel, Op, StorageClass,
+    FunctionParameterAttribute, LinkageType, LoopControl, MemoryModel, Op, StorageClass,
 };
 pub use code::{Code, string_words};
 pub use definitions::Definitions;

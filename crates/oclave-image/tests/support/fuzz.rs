@@ -2,7 +2,7 @@
 //! runs without it.
 
 use oclave_image::passes::{
-    LinkInput, capabilities, check, dce, interpreter, link_modules, signatures, strip, version,
+    LinkInput, capabilities, check, dce, interpreter, link_modules, signatures, strip, unroll, version,
 };
 use oclave_image::spirv::{Definitions, Module, Op, Rewriter, Type, TypeTable, Version};
 use oclave_image::{
@@ -36,6 +36,7 @@ pub(crate) fn everything(bytes: &[u8]) {
     still_sound("dce of kernels", dce::eliminate(&module, |root| matches!(root, dce::Root::EntryPoint(_))));
     still_sound("pruning", capabilities::prune(&module));
     still_sound("stripping", strip::strip(&module, |_| false));
+    still_sound("unrolling", unroll(module.clone()));
     still_sound("lowering to 1.0", version::lower(&module, Version::V1_0));
     still_sound("lowering to 1.2", version::lower(&module, Version::V1_2));
 
