@@ -99,6 +99,9 @@ impl NativeKernel {
 
     /// A reference to the program of the caller's own: other kernels can be made from it.
     ///
+    /// On NVIDIA's driver, in a context with one device, pointers to global memory are arguments of
+    /// eight bytes: `clSetKernelArg` takes the address, and `clSetKernelArgSVMPointer` refuses it.
+    ///
     /// # Errors
     /// When the driver refuses.
     pub fn program(&self) -> Result<ProgramHandle> {

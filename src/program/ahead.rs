@@ -37,8 +37,8 @@ pub fn build_ahead_of_time(
     device.require_kernels()?;
     let images: Vec<DeviceImage> =
         images.iter().map(|bytes| DeviceImage::from_bytes(bytes.as_ref())).collect::<Result<_, _>>()?;
-    let state = DeviceState::new(device);
     let context = Context::new(std::slice::from_ref(device))?;
+    let state = DeviceState::new(&context, device);
     let checks = virtual_call_checks && context.can_watch(device);
     let linked = passes::ahead_of_time(&images, state.profile(), checks).map_err(|error| match error {
         error @ ImageError::Link(_) => {

@@ -150,7 +150,11 @@ impl Builder<'_> {
     }
 
     fn program_of_ptx(&self, device: &DeviceState, text: &str) -> Result<Program> {
-        let mut bytes = text.as_bytes().to_vec();
+        let mut bytes = match device.pointers_are_numbers() {
+            true => oclave_ptx::with_addresses_as_numbers(text),
+            false => text.to_owned(),
+        }
+        .into_bytes();
         bytes.push(0);
         self.program_of_binary(device, &bytes)
     }

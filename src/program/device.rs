@@ -30,13 +30,15 @@ pub(crate) struct DeviceState {
     target: DeviceTarget,
     ptx: Option<PtxTarget>,
     variable_access: DeviceGlobalAccess,
+    pointers_are_numbers: bool,
     fingerprint: Vec<u8>,
     queue: Flight<Arc<Queue>>,
 }
 
 impl DeviceState {
-    pub(crate) fn new(device: &Device) -> Self {
+    pub(crate) fn new(context: &Context, device: &Device) -> Self {
         let capabilities = device.capabilities();
+        let pointers_are_numbers = context.pointers_are_numbers();
         let variable_access = device.device_global_access();
         let target = target(device);
         Self {
@@ -52,7 +54,8 @@ impl DeviceState {
                 sub_group_sizes: capabilities.limits.sub_group_sizes.clone(),
             },
             variable_access,
-            fingerprint: fingerprint(device, variable_access, &target),
+            pointers_are_numbers,
+            fingerprint: fingerprint(device, variable_access, &target, pointers_are_numbers),
             target,
             ptx: capabilities
                 .ptx
@@ -77,6 +80,11 @@ impl DeviceState {
     /// What PTX is made for, where the device takes it instead of SPIR-V.
     pub(crate) fn ptx(&self) -> Option<&PtxTarget> {
         self.ptx.as_ref()
+    }
+
+    /// Whether pointers to global memory are numbers in PTX, as the context sets them so.
+    pub(crate) fn pointers_are_numbers(&self) -> bool {
+        self.pointers_are_numbers
     }
 
     /// How the kernels of an image come to know where device globals lie.
@@ -113,7 +121,12 @@ impl DeviceState {
 
 /// All that a binary depends on besides the module: who compiled it and for what, and how and by
 /// which passes the module was adapted.
-fn fingerprint(device: &Device, variable_access: DeviceGlobalAccess, target: &DeviceTarget) -> Vec<u8> {
+fn fingerprint(
+    device: &Device,
+    variable_access: DeviceGlobalAccess,
+    target: &DeviceTarget,
+    pointers_are_numbers: bool,
+) -> Vec<u8> {
     let capabilities = device.capabilities();
     let adapted = format!("{variable_access:?} {target:?}");
     [
@@ -126,6 +139,7 @@ fn fingerprint(device: &Device, variable_access: DeviceGlobalAccess, target: &De
         capabilities.driver_version.as_str(),
         capabilities.version_text.as_str(),
         adapted.as_str(),
+        if pointers_are_numbers { "numbers" } else { "" },
     ]
     .into_iter()
     .fold(CacheKeyBuilder::new(), |key, part| key.part(part.as_bytes()))
@@ -164,7 +178,7 @@ fn target(device: &Device) -> DeviceTarget {
     target.generic_atomics_are_cpp = quirks.generic_atomics_are_cpp; // Q24
     target.casts_from_generic_crash = quirks.casts_from_generic_crash; // Q25
     target.vectorised_loops_crash = quirks.vectorised_loops_crash; // Q26
-    target.joined_values_collapse = quirks.joined_values_collapse; // Q32
+    target.joined_values_collapse = quirks.joined_values_collapse; // Q34
     target.repeats_loads = quirks.repeats_loads; // Q33
     target.sunk_loads_abort = quirks.sunk_loads_abort; // Q30
     if let Some(queries) = &capabilities.spirv_queries {

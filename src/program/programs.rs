@@ -65,7 +65,7 @@ impl Programs {
         Self {
             context: Arc::clone(context),
             disk: DiskCache::open(cache).map(Arc::new),
-            devices: context.devices().iter().map(DeviceState::new).collect(),
+            devices: context.devices().iter().map(|device| DeviceState::new(context, device)).collect(),
             map: ProgramMap::default(),
             globals: Globals::default(),
             known: Known::default(),

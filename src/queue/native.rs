@@ -37,6 +37,8 @@ impl Queue {
     /// of their first element is set; the contents are only there for commands that [name
     /// them](crate::Command::native).
     ///
+    /// How pointers are set on NVIDIA's driver: [`NativeKernel::program`].
+    ///
     /// # Errors
     /// As [`Queue::parallel_for`].
     pub fn native_kernel(&self, call: &KernelCall) -> Result<NativeKernel> {

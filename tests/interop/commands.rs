@@ -45,8 +45,14 @@ fn kernels_for_raw_commands() {
     // SAFETY: the program is alive.
     let ids = unsafe { (raw.cl.clCreateKernel)(program.raw(), c"ids".as_ptr(), &mut code) };
     check(code);
-    // SAFETY: kernel and memory are alive.
-    check(unsafe { (raw.cl.clSetKernelArgMemPointerINTEL)(ids, 0, value.native()) });
+    let address = value.native();
+    // SAFETY: kernel and memory are alive. `NativeKernel::program` says where pointers are numbers.
+    check(unsafe {
+        match context.device().platform().name() {
+            "NVIDIA CUDA" => (raw.cl.clSetKernelArg)(ids, 0, 8, (&raw const address).cast()),
+            _ => (raw.cl.clSetKernelArgMemPointerINTEL)(ids, 0, address),
+        }
+    });
     drop(own(launch(&raw, queue.native(), ids, &[])));
     queue.wait().unwrap();
     // SAFETY: the reference is this function's.

@@ -49,6 +49,7 @@ mod image;
 mod library;
 mod module;
 mod operand;
+mod parameters;
 mod target;
 mod types;
 mod variables;
@@ -59,6 +60,7 @@ pub use image::{
     translate_image,
 };
 pub use library::{LIBRARY_VARIABLE, Library, link, needs_library};
+pub use parameters::with_addresses_as_numbers;
 pub use target::PtxTarget;
 
 use oclave_image::passes::{check, inline_calls, strip, unroll};

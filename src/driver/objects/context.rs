@@ -145,6 +145,11 @@ impl Context {
         self.pointers.as_ref().ok_or_else(|| pointers::lacking(&self.devices))
     }
 
+    /// Whether kernels must be built so that their pointers are numbers of 64 bits (Q34).
+    pub(crate) fn pointers_are_numbers(&self) -> bool {
+        self.pointers.as_ref().is_some_and(Pointers::are_numbers)
+    }
+
     /// A queue for commands by which the host accesses memory, and for which it waits at once.
     fn host_queue(&self) -> Result<cl_command_queue> {
         if let Some(queue) = self.host_queue.get() {

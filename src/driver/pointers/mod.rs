@@ -38,6 +38,8 @@ pub(crate) struct Pointers {
     live: Live,
     /// Whether kernels reach all memory of the context, though the driver is not told.
     reached_untold: bool,
+    /// Whether kernels take addresses as numbers.
+    are_numbers: bool,
     slabs: Slabs,
 }
 
@@ -71,8 +73,15 @@ impl Pointers {
             MemoryKind::BufferAddress => Way::Buffers(device.api(), &device.tables().device_address),
         };
         // On a second device, the memory might be elsewhere.
-        let reached_untold = devices.len() == 1 && Quirks::of(device).telling_pointers_is_slow; // Q31
-        Some(Self { way, support, live: Live::new(), reached_untold, slabs: Slabs::default() })
+        let (is_one, quirks) = (devices.len() == 1, Quirks::of(device));
+        let reached_untold = is_one && quirks.telling_pointers_is_slow; // Q31
+        let are_numbers = reached_untold && quirks.pointer_arguments_are_slow && matches!(way, Way::Svm(_)); // Q34
+        Some(Self { way, support, live: Live::new(), reached_untold, are_numbers, slabs: Slabs::default() })
+    }
+
+    /// Whether kernels take addresses as numbers of 64 bits.
+    pub(in crate::driver) fn are_numbers(&self) -> bool {
+        self.are_numbers
     }
 
     /// What all devices of the context have.
@@ -324,9 +333,14 @@ impl Pointers {
         address: *mut c_void,
     ) -> Result<()> {
         // SAFETY: the caller's promise; an address is only a value until the kernel runs. A null
-        // value of the size of a handle is how the core sets a null pointer.
+        // value of the size of a handle is how the core sets a null pointer. A number lives through
+        // the call, which copies it.
         unsafe {
             match self.way {
+                Way::Svm(api) if self.are_numbers => {
+                    let number = address.addr() as u64;
+                    api.clSetKernelArg(kernel, index, size_of::<u64>(), (&raw const number).cast())
+                }
                 Way::Usm(usm) => usm.clSetKernelArgMemPointerINTEL(kernel, index, address),
                 Way::Svm(api) | Way::Buffers(api, _) if address.is_null() => {
                     api.clSetKernelArg(kernel, index, size_of::<cl_mem>(), std::ptr::null())

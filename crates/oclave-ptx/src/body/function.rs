@@ -9,6 +9,7 @@ use super::{Body, ptx};
 use crate::error::{Step, Stop, need};
 use crate::facts::{Kernel, MOST_ITEMS};
 use crate::operand::{Class, Kind, Operand, Space};
+use crate::parameters::GLOBAL_POINTER;
 
 /// What local memory that is an argument is aligned to: the largest type of OpenCL C. Drivers place it
 /// where the alignment allows, and kernels use it for any type.
@@ -204,9 +205,9 @@ impl<'m> Body<'_, '_, 'm> {
             if space == Space::Shared {
                 align = align.max(LOCAL_ALIGN);
             }
-            let class = match space {
-                Space::Shared => ".shared",
-                Space::Global | Space::Constant => ".global",
+            let declared = match space {
+                Space::Shared => ".param .u64 .ptr .shared .align ",
+                Space::Global | Space::Constant => GLOBAL_POINTER,
                 _ => {
                     return Err(Stop::unsupported(
                         "a kernel's pointers point to global, constant or local memory",
@@ -216,7 +217,7 @@ impl<'m> Body<'_, '_, 'm> {
             let d = self.register(Class::B64);
             ptx!(self, "ld.param.u64 {d}, [{name}]");
             self.bind(id, &[d])?;
-            return Ok(format!(".param .u64 .ptr {class} .align {align} {name}"));
+            return Ok(format!("{declared}{align} {name}"));
         }
         let (size, align) = (table.size_bytes(ty).unwrap_or(0), u64::from(table.align_bytes(ty)));
         let d = self.register(Class::B64);
