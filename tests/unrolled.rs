@@ -1,7 +1,6 @@
 //! Loops that are unrolled, as they are for NVIDIA's devices, compute the same on every device.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-#[allow(dead_code, reason = "not all of it is needed here")]
 mod common;
 
 use common::{call, context, load};

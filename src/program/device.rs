@@ -178,7 +178,7 @@ fn target(device: &Device) -> DeviceTarget {
     target.generic_atomics_are_cpp = quirks.generic_atomics_are_cpp; // Q24
     target.casts_from_generic_crash = quirks.casts_from_generic_crash; // Q25
     target.vectorised_loops_crash = quirks.vectorised_loops_crash; // Q26
-    target.joined_values_collapse = quirks.joined_values_collapse; // Q34
+    target.joined_values_collapse = quirks.joined_values_collapse; // Q32
     target.repeats_loads = quirks.repeats_loads; // Q33
     target.sunk_loads_abort = quirks.sunk_loads_abort; // Q30
     if let Some(queries) = &capabilities.spirv_queries {
