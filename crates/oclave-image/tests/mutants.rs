@@ -126,7 +126,6 @@ fn bases(validator: &mut Validator) -> Vec<Vec<u32>> {
 
 /// What the passes of the runtime make of a module, where they make something.
 fn passes(module: &Module) -> Vec<(&'static str, Module)> {
-    let target = DeviceTarget::default();
     let interpreted = |turns| {
         let target = DeviceTarget { serial_work_items: turns, ..DeviceTarget::default() };
         interpreter_module(module, &target, 1 << 20).map(|made| made.module)
@@ -140,9 +139,10 @@ fn passes(module: &Module) -> Vec<(&'static str, Module)> {
         ("prune", capabilities::prune(module)),
         ("lower", version::lower(module, Version::V1_0)),
         ("link", link_modules(&[input], |_| true)),
-        ("legalize", legalize(&image, &target).and_then(Module::from_words)),
     ];
-    made.into_iter().filter_map(|(pass, made)| Some((pass, made.ok()?))).collect()
+    let legal = support::fuzz::targets()
+        .map(|(name, target)| (name, legalize(&image, &target).and_then(Module::from_words)));
+    made.into_iter().chain(legal).filter_map(|(pass, made)| Some((pass, made.ok()?))).collect()
 }
 
 /// Writes a module into the folder `MUTANTS_OUT`, where there is one.

@@ -194,8 +194,12 @@ impl Checker {
                     5 => has(Capability::SampledBuffer) || has(Capability::ImageBuffer),
                     _ => false,
                 };
-                if !declared || use_ > 2 {
-                    return fail(format!("dimension {dim} or use {use_} is none that the module declares"));
+                if !declared {
+                    return fail(format!("dimension {dim} is none that the module declares"));
+                }
+                // OpenCL's environment leaves it to the driver whether an image has a sampler.
+                if use_ != 0 {
+                    return fail(format!("an image of use {use_}, where kernels have 0"));
                 }
                 let wide = context.ty(sampled) == Some(Type::Int { width: 64 });
                 let known = scalar(sampled) || context.ty(sampled) == Some(Type::Void);

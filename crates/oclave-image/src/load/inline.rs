@@ -312,7 +312,8 @@ impl<'a, 'm> Inliner<'a, 'm> {
                 } else {
                     new = argument;
                 }
-            } else if !self.is_debug(defined) {
+            } else if !self.is_debug(defined) && !defined.is(Op::Label) {
+                // The first label is not written.
                 self.decorate(new, id, |_| true);
             }
             ids.insert(id, new);

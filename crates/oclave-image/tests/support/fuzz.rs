@@ -2,7 +2,8 @@
 //! runs without it.
 
 use oclave_image::passes::{
-    LinkInput, capabilities, check, dce, interpreter, link_modules, signatures, strip, unroll, version,
+    ImplicitBarriers, LinkInput, capabilities, check, dce, interpreter, link_modules, signatures, strip,
+    unroll, version,
 };
 use oclave_image::spirv::{Definitions, Module, Op, Rewriter, Type, TypeTable, Version};
 use oclave_image::{
@@ -52,13 +53,56 @@ pub(crate) fn everything(bytes: &[u8]) {
 
     let _ = signatures(&module);
     let image = DeviceImage { spirv: module.words().to_vec(), ..DeviceImage::default() };
-    let target = DeviceTarget { aspects: Aspects::all(), ..DeviceTarget::default() };
-    if let Ok(words) = legalize(&image, &target) {
-        let legal = Module::from_words(words).unwrap();
-        assert!(check::check(&legal).is_ok() && legal.version() <= target.spirv_version);
+    for (name, target) in targets() {
+        if let Ok(words) = legalize(&image, &target) {
+            let legal = Module::from_words(words).unwrap();
+            check::check(&legal).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert!(legal.version() <= target.spirv_version, "{name}");
+        }
     }
     let unit = TranslationUnit::new("fuzz", module);
     let _ = post_link(&[unit], &PostLinkOptions::default());
+}
+
+/// A device without faults, and devices with the faults of each driver that the passes work around.
+pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
+    let plain = DeviceTarget { aspects: Aspects::all(), ..DeviceTarget::default() };
+    let intel = DeviceTarget {
+        generic_atomics_are_cpp: true,
+        vectorised_loops_crash: true,
+        joined_values_collapse: true,
+        ..plain.clone()
+    };
+    let pocl = DeviceTarget {
+        serial_work_items: true,
+        implicit_barriers: ImplicitBarriers::BesideOthers,
+        joins_accesses: true,
+        ..plain.clone()
+    };
+    let pocl6 =
+        DeviceTarget { mad_is_called: true, one_barrier: true, sunk_loads_abort: true, ..pocl.clone() };
+    let pocl7 = DeviceTarget {
+        implicit_barriers: ImplicitBarriers::Everywhere,
+        continuations_for_several_ends: true,
+        casts_from_generic_crash: true,
+        repeats_loads: true,
+        ..pocl
+    };
+    let rusticl = DeviceTarget {
+        lanes_of_arguments_crash: true,
+        barriers_in_calls_crash: true,
+        private_memory_may_lack: true,
+        unnamed_functions_crash: true,
+        integer_pointer_constants_fail: true,
+        ..plain.clone()
+    };
+    [
+        ("legalizing", plain),
+        ("legalizing for Intel", intel),
+        ("legalizing for PoCL 6", pocl6),
+        ("legalizing for PoCL 7", pocl7),
+        ("legalizing for rusticl", rusticl),
+    ]
 }
 
 /// Reads `bytes` as a device image: as they are, and with the size and the checksum that belong to
