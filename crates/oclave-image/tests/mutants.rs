@@ -45,6 +45,7 @@ const TAKEN: &[(&str, &str)] = &[
     ("is already a merge block for another header", "kernels are not structured, and drivers drop merges"),
     ("Duplicate non-aggregate type declarations", "translators write them; equal types are taken as one"),
     ("expected Format data type", "translators from opaque pointers give the array of the format"),
+    ("FPGAInvocationPipeliningAttributesINTEL", "decorations for FPGAs, which other drivers do not read"),
     ("must be a constant for WorkgroupSize", "a rule of shaders; in kernels it is get_local_size"),
 ];
 

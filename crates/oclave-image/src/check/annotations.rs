@@ -37,6 +37,9 @@ pub(super) fn check(context: &Context<'_, '_>, layout: &Layout<'_>) -> Result<()
             (Some(Op::ExtInst), &[set, ..]) if !is_a(context, set, Op::ExtInstImport) => {
                 return Err(broken(&instruction, format!("%{set} is no instruction set")));
             }
+            (Some(Op::ExtInst), &[set, ..]) if context.definitions.opencl_std() == Some(set) => {
+                return Err(broken(&instruction, "computes outside of a function"));
+            }
             (Some(Op::ExtInstImport), _) => {
                 let set = instruction.string(0).unwrap_or_default();
                 if !SETS.contains(&&*set) && !set.starts_with("NonSemantic.") {

@@ -101,7 +101,8 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
 /// bits of the FPGA extension, one of which may have any number of literals.
 fn is_loop_control(control: Option<&[u32]>) -> bool {
     let Some((&mask, literals)) = control.and_then(|c| c.split_first()) else { return false };
-    let needed = (mask & 0x1f8).count_ones() as usize;
+    // Of the kinds of extensions, one takes no literal, and one takes several.
+    let needed = (mask & 0x37f_01f8).count_ones() as usize;
     match mask & !0x1ff {
         0 => literals.len() == needed,
         extension => extension & !0x3ff_0000 == 0 && literals.len() >= needed,

@@ -19,6 +19,8 @@ const WORKGROUP: u64 = 2;
 const BOTH_FENCES: u64 = 0x308;
 /// The most elements that LLVM joins (`MaxInterleaveGroupFactor`).
 const MOST: u64 = 8;
+/// Longer ways from a pointer to its root are followed in part.
+const LONGEST_WAY: usize = 1000;
 /// More accesses than this between two barriers are looked at in part.
 const WINDOW: usize = 256;
 
@@ -207,40 +209,45 @@ impl<'d, 'm> Addresses<'d, 'm> {
         Some(access)
     }
 
-    /// Adds the way from a pointer's root.
+    /// Adds the way from a pointer's root. In code that never runs, a pointer may lead to itself.
     fn follow(&self, pointer: u32, access: &mut Access) {
+        let mut next = Some(pointer);
+        for _ in 0..LONGEST_WAY {
+            let Some(pointer) = next else { return };
+            next = self.step_back(pointer, access);
+        }
+    }
+
+    /// Adds the last step to a pointer; returns the pointer before it, if there is one.
+    fn step_back(&self, pointer: u32, access: &mut Access) -> Option<u32> {
         access.root = self.named(pointer, access);
         access.class = match self.definitions.type_of(pointer).and_then(|ty| self.types.ty(ty)) {
             Some(Type::Pointer { class, .. }) => Some(class),
             _ => None,
         };
-        let Some(instruction) = self.definitions.instruction(pointer) else { return };
+        let instruction = self.definitions.instruction(pointer)?;
         let operands = instruction.operands();
-        match instruction.op() {
-            Some(Op::Bitcast | Op::CopyObject) => {
-                let is_pointer = operands.first().is_some_and(|from| self.pointee(*from).is_some());
-                if let (true, Some(from)) = (is_pointer, operands.first()) {
-                    self.follow(*from, access);
-                }
+        match instruction.op()? {
+            Op::Bitcast | Op::CopyObject => {
+                operands.first().copied().filter(|from| self.pointee(*from).is_some())
             }
-            Some(op) if is_access_chain(op) => {
-                let Some((&base, mut indices)) = operands.split_first() else { return };
-                let Some(mut ty) = self.pointee(base) else { return };
+            op if is_access_chain(op) => {
+                let (&base, mut indices) = operands.split_first()?;
+                let mut ty = self.pointee(base)?;
                 let mut way = access.clone();
                 if matches!(op, Op::PtrAccessChain | Op::InBoundsPtrAccessChain) {
-                    let Some((&element, rest)) = indices.split_first() else { return };
-                    let Some(size) = self.types.size_bytes(ty) else { return };
+                    let (&element, rest) = indices.split_first()?;
+                    let size = self.types.size_bytes(ty)?;
                     self.add(element, size as i64, &mut way, 0);
                     indices = rest;
                 }
                 for &index in indices {
-                    let Some(inner) = self.step(ty, index, &mut way) else { return };
-                    ty = inner;
+                    ty = self.step(ty, index, &mut way)?;
                 }
                 *access = way;
-                self.follow(base, access);
+                Some(base)
             }
-            _ => {}
+            _ => None,
         }
     }
 
@@ -267,7 +274,8 @@ impl<'d, 'm> Addresses<'d, 'm> {
         let of = self.definitions.instruction(ty)?;
         if of.is(Op::TypeStruct) {
             let member = usize::try_from(self.definitions.int_constant(index)?).ok()?;
-            access.offset += *self.types.member_offsets(ty)?.get(member)? as i64;
+            let offset = *self.types.member_offsets(ty)?.get(member)?;
+            access.offset = access.offset.wrapping_add(offset as i64);
             return of.operand(member);
         }
         let inner = of.operand(0)?;
