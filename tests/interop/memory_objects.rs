@@ -3,7 +3,7 @@
 use std::ptr::{null, null_mut};
 use std::time::Duration;
 
-use crate::commands::raw_bump_with;
+use crate::commands::{context_with_spirv, raw_bump_with};
 use crate::common::{bundle, call, context, queues_and_eventless};
 use crate::opencl::{launch, own};
 use crate::raw::{Raw, check};
@@ -155,7 +155,7 @@ fn memory_objects_that_are_no_buffers_of_the_context() {
 
 #[test]
 fn contents_go_out_as_memory_objects() {
-    let Some(context) = context() else { return };
+    let Some(context) = context_with_spirv() else { return };
     let bundle = bundle(&context);
     let other = Context::new(context.device()).unwrap();
     for queue in queues_and_eventless(&context) {
