@@ -749,20 +749,27 @@ fn functions_of(module: &Module, is_wanted: impl Fn(&Instruction<'_>) -> bool) -
     found
 }
 
+/// A fixture, and what is handed to a device of it.
+fn legal_fixture(name: &str, target: &DeviceTarget) -> (Module, Module) {
+    let path = format!("{}/tests/fixtures/{name}.spv", env!("CARGO_MANIFEST_DIR"));
+    let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+    let legal = Module::from_words(legalize(&image(&module), target).unwrap()).unwrap();
+    check::check(&legal).unwrap();
+    (module, legal)
+}
+
+fn is_volatile_load(instruction: &Instruction<'_>) -> bool {
+    instruction.is(Op::Load) && instruction.operand(1).is_some_and(|access| access & 1 != 0)
+}
+
 /// Loops that crash Intel's compiler get a volatile access in kernels whose work-items it does not
 /// vectorise. The others keep their speed.
 #[test]
 fn loops_that_would_crash_are_not_vectorised() {
     for level in ["O0", "O2"] {
-        let path = format!("{}/tests/fixtures/item_loops.{level}.spv", env!("CARGO_MANIFEST_DIR"));
-        let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
         let target = DeviceTarget { vectorised_loops_crash: true, ..rich() };
-        let legal = Module::from_words(legalize(&image(&module), &target).unwrap()).unwrap();
-        check::check(&legal).unwrap();
-        let scalar: BTreeSet<String> =
-            functions_of(&legal, |i| i.is(Op::Load) && i.operand(1).is_some_and(|access| access & 1 != 0))
-                .into_iter()
-                .collect();
+        let (_, legal) = legal_fixture(&format!("item_loops.{level}"), &target);
+        let scalar: BTreeSet<String> = functions_of(&legal, is_volatile_load).into_iter().collect();
         let expected = ["in_corner", "in_first", "in_second", "in_some"].map(str::to_owned);
         assert_eq!(scalar, BTreeSet::from(expected), "{level}");
     }
@@ -771,22 +778,15 @@ fn loops_that_would_crash_are_not_vectorised() {
 /// What PoCL 6.0 would load behind a condition only gets a use before it.
 #[test]
 fn values_that_one_way_uses_are_used_before_it() {
-    let path = format!("{}/tests/fixtures/sunk_loads.O2.spv", env!("CARGO_MANIFEST_DIR"));
-    let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
-    let target = DeviceTarget { sunk_loads_abort: true, ..rich() };
-    let legal = Module::from_words(legalize(&image(&module), &target).unwrap()).unwrap();
-    check::check(&legal).unwrap();
+    let (_, legal) = legal_fixture("sunk_loads.O2", &DeviceTarget { sunk_loads_abort: true, ..rich() });
     assert_eq!(functions_of(&legal, |i| i.is(Op::LogicalAnd)), ["rotated", "divided"]);
 }
 
 /// What Intel's CPU runtime would take for the same in all work-items depends on the work-item.
 #[test]
 fn values_of_ways_with_loops_depend_on_the_work_item() {
-    let path = format!("{}/tests/fixtures/joined_values.O2.spv", env!("CARGO_MANIFEST_DIR"));
-    let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
-    let target = DeviceTarget { joined_values_collapse: true, ..rich() };
-    let legal = Module::from_words(legalize(&image(&module), &target).unwrap()).unwrap();
-    check::check(&legal).unwrap();
+    let (module, legal) =
+        legal_fixture("joined_values.O2", &DeviceTarget { joined_values_collapse: true, ..rich() });
     let before = selects(&Module::from_words(legalize(&image(&module), &rich()).unwrap()).unwrap());
     let mut added = selects(&legal);
     added.retain(|name, count| *count > before.get(name).copied().unwrap_or(0));
@@ -796,15 +796,9 @@ fn values_of_ways_with_loops_depend_on_the_work_item() {
 
 /// The number of selects of functions, by name.
 fn selects(module: &Module) -> BTreeMap<String, usize> {
-    let names: BTreeMap<u32, String> = module.names().collect();
-    let (mut function, mut found) = (0, BTreeMap::new());
-    for instruction in module.instructions() {
-        if instruction.is(Op::Function) {
-            function = instruction.result_id().unwrap();
-        }
-        if instruction.is(Op::Select) {
-            *found.entry(names[&function].clone()).or_default() += 1;
-        }
+    let mut found = BTreeMap::new();
+    for function in functions_of(module, |i| i.is(Op::Select)) {
+        *found.entry(function).or_default() += 1;
     }
     found
 }
@@ -812,20 +806,6 @@ fn selects(module: &Module) -> BTreeMap<String, usize> {
 /// What PoCL 7.1 would load again behind a barrier is volatile.
 #[test]
 fn loads_that_others_would_repeat_are_volatile() {
-    let path = format!("{}/tests/fixtures/kept_loads.O2.spv", env!("CARGO_MANIFEST_DIR"));
-    let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
-    let target = DeviceTarget { repeats_loads: true, ..rich() };
-    let legal = Module::from_words(legalize(&image(&module), &target).unwrap()).unwrap();
-    check::check(&legal).unwrap();
-    let names: BTreeMap<u32, String> = legal.names().collect();
-    let (mut function, mut found) = (0, Vec::new());
-    for instruction in legal.instructions() {
-        if instruction.is(Op::Function) {
-            function = instruction.result_id().unwrap();
-        }
-        if instruction.is(Op::Load) && instruction.operand(1).is_some_and(|access| access & 1 != 0) {
-            found.push(names[&function].as_str());
-        }
-    }
-    assert_eq!(found, ["overwritten", "may_alias", "rounds"]);
+    let (_, legal) = legal_fixture("kept_loads.O2", &DeviceTarget { repeats_loads: true, ..rich() });
+    assert_eq!(functions_of(&legal, is_volatile_load), ["overwritten", "may_alias", "rounds"]);
 }

@@ -36,11 +36,9 @@ pub(crate) fn ordered(
     match parts {
         [part] => among(queue, parts, &mut [locked(part.object())], submit),
         // A copy between images, for one.
-        [a, b] if a.object().id() < b.object().id() => {
-            among(queue, parts, &mut [locked(a.object()), locked(b.object())], submit)
-        }
-        [a, b] if a.object().id() > b.object().id() => {
-            among(queue, parts, &mut [locked(b.object()), locked(a.object())], submit)
+        [a, b] if a.object().id() != b.object().id() => {
+            let (first, second) = if a.object().id() < b.object().id() { (a, b) } else { (b, a) };
+            among(queue, parts, &mut [locked(first.object()), locked(second.object())], submit)
         }
         _ => among(queue, parts, &mut lock(parts), submit),
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::control_flow::{Flow, Loop};
 use super::references::kernel_entry;
-use crate::spirv::{BuiltIn, Definitions, Op};
+use crate::spirv::{BuiltIn, Definitions, Op, is_access_chain};
 
 /// Answers questions about the functions of a module. What is not known counts as different for
 /// each work-item.
@@ -231,8 +231,14 @@ pub(crate) fn condition(flow: &Flow<'_>, block: usize) -> Option<u32> {
     }
 }
 
+/// Whether an instruction makes a value of its operands, or of what they point to, and does nothing
+/// else. Built-in functions count as such.
+pub(crate) fn makes_value(op: Op) -> bool {
+    is_arithmetic(op) || is_access_chain(op) || matches!(op, Op::Load | Op::Phi | Op::ExtInst)
+}
+
 /// Composites, conversions, arithmetic, comparisons.
-pub(crate) fn is_arithmetic(op: Op) -> bool {
+fn is_arithmetic(op: Op) -> bool {
     let within = |from: Op, to: Op| (from as u32..=to as u32).contains(&(op as u32));
     within(Op::VectorExtractDynamic, Op::CopyObject)
         || within(Op::ConvertFToU, Op::Bitcast)

@@ -56,7 +56,7 @@ impl<'a, 'm> WorkItems<'a, 'm> {
                 _ => {}
             }
         }
-        Self { definitions, types: TypeTable::new(definitions), bodies, numbers: numbers(definitions) }
+        Self { definitions, types: TypeTable::new(definitions), bodies, numbers: id_variables(definitions) }
     }
 
     /// A kernel's function and all that it calls.
@@ -277,13 +277,13 @@ fn writes_or_exchanges(op: Op) -> bool {
 }
 
 /// The variables that tell a work-item which one it is.
-fn numbers(definitions: &Definitions<'_>) -> HashSet<u32> {
-    let numbers = [
+pub(crate) fn id_variables(definitions: &Definitions<'_>) -> HashSet<u32> {
+    let ids = [
         BuiltIn::GlobalInvocationId as u32,
         BuiltIn::LocalInvocationId as u32,
         BuiltIn::GlobalLinearId as u32,
         BuiltIn::LocalInvocationIndex as u32,
     ];
     let built_ins = definitions.module().built_ins();
-    built_ins.filter(|(_, number)| numbers.contains(number)).map(|(id, _)| id).collect()
+    built_ins.filter(|(_, number)| ids.contains(number)).map(|(id, _)| id).collect()
 }

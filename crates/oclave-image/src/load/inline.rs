@@ -7,12 +7,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::decorations::Decorations;
 use crate::Result;
 use crate::analysis::control_flow::Flow;
 use crate::analysis::uniformity::Uniformity;
 use crate::load::work_item_loops::with_callers;
 use crate::spirv::{
-    Decoration, Definitions, Instruction, Module, Op, Rewriter, Section, StorageClass, Type, TypeTable,
+    Decoration, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable,
 };
 
 /// Calls that become part of a kernel may call in turn. Deeper ones stay calls.
@@ -173,7 +174,7 @@ impl Call {
 struct Inliner<'a, 'm> {
     new: Rewriter<'m>,
     bodies: &'a Bodies<'m>,
-    decorations: HashMap<u32, Vec<Vec<u32>>>,
+    decorations: Decorations,
     by_value: BTreeSet<u32>,
     /// Instruction sets that describe the source.
     debug: BTreeSet<u32>,
@@ -183,23 +184,16 @@ struct Inliner<'a, 'm> {
 
 impl<'a, 'm> Inliner<'a, 'm> {
     fn new(definitions: &'m Definitions<'m>, bodies: &'a Bodies<'m>, abreast: &'a mut BTreeSet<u32>) -> Self {
-        let (mut decorations, mut by_value): (HashMap<u32, Vec<Vec<u32>>>, _) =
-            (HashMap::new(), BTreeSet::new());
-        let mut debug = BTreeSet::new();
+        let is_by_value = |decoration: &[u32]| *decoration == [Decoration::FuncParamAttr as u32, BY_VALUE];
+        let is_linkage =
+            |decoration: &[u32]| decoration.first() == Some(&(Decoration::LinkageAttributes as u32));
+        let decorations =
+            Decorations::of(definitions, |decoration| !is_by_value(decoration) && !is_linkage(decoration));
+        let (mut by_value, mut debug) = (BTreeSet::new(), BTreeSet::new());
         for instruction in definitions.module().instructions().take_while(|i| !i.is(Op::Function)) {
             match (instruction.op(), instruction.operands()) {
-                (Some(Op::Decorate), &[id, ref decoration @ ..]) => match *decoration {
-                    [kind, BY_VALUE] if kind == Decoration::FuncParamAttr as u32 => {
-                        by_value.insert(id);
-                    }
-                    [kind, ..] if kind == Decoration::LinkageAttributes as u32 => {}
-                    _ => decorations.entry(id).or_default().push(decoration.to_vec()),
-                },
-                (Some(Op::GroupDecorate), &[group, ref targets @ ..]) => {
-                    let of_group = decorations.get(&group).cloned().unwrap_or_default();
-                    for target in targets {
-                        decorations.entry(*target).or_default().extend(of_group.iter().cloned());
-                    }
+                (Some(Op::Decorate), &[id, ref decoration @ ..]) if is_by_value(decoration) => {
+                    by_value.insert(id);
                 }
                 _ if instruction.imports_description() => debug.extend(instruction.result_id()),
                 _ => {}
@@ -308,13 +302,14 @@ impl<'a, 'm> Inliner<'a, 'm> {
                 if self.by_value.contains(&id) && is_private(&types, defined) {
                     copies.push((new, defined.result_type()?, argument));
                     // A struct may be aligned to more than its members are.
-                    self.decorate(new, id, |kind| kind == Decoration::Alignment as u32);
+                    let is_alignment = |kind| kind == Decoration::Alignment as u32;
+                    self.decorations.copy(&mut self.new, new, id, is_alignment);
                 } else {
                     new = argument;
                 }
             } else if !self.is_debug(defined) && !defined.is(Op::Label) {
                 // The first label is not written.
-                self.decorate(new, id, |_| true);
+                self.decorations.copy(&mut self.new, new, id, |_| true);
             }
             ids.insert(id, new);
         }
@@ -324,16 +319,6 @@ impl<'a, 'm> Inliner<'a, 'm> {
     /// Whether an instruction describes the source. These are not copied.
     fn is_debug(&self, instruction: &Instruction<'_>) -> bool {
         instruction.is(Op::ExtInst) && instruction.operand(0).is_some_and(|set| self.debug.contains(&set))
-    }
-
-    /// Gives an id the decorations of another of some kinds.
-    fn decorate(&mut self, id: u32, other: u32, is_wanted: impl Fn(u32) -> bool) {
-        for decoration in self.decorations.get(&other).into_iter().flatten() {
-            if decoration.first().is_some_and(|kind| is_wanted(*kind)) {
-                let operands = [&[id], decoration.as_slice()].concat();
-                self.new.push_in(Section::Annotations, Op::Decorate, &operands);
-            }
-        }
     }
 
     /// The private variables of a call.

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::interleaved::Addresses;
 use crate::Result;
 use crate::analysis::control_flow::Flow;
-use crate::analysis::uniformity::{Uniformity, is_arithmetic};
+use crate::analysis::uniformity::{Uniformity, makes_value};
 use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass, is_terminator};
 
 /// Operand of memory accesses (`MemoryAccess::VOLATILE`).
@@ -162,7 +162,7 @@ impl<'m> Search<'_, '_, 'm> {
                 }
             });
             if let Some(from) = instruction.operand(0).filter(|_| instruction.is(Op::Load))
-                && self.is_variable(from)
+                && definitions.is_private_variable(from)
             {
                 facts.reads.entry(from).or_default().push(*instruction);
             }
@@ -173,13 +173,8 @@ impl<'m> Search<'_, '_, 'm> {
     /// Whether a pointer leads to memory that may change, and not to a private variable as a whole.
     fn is_memory(&self, pointer: u32) -> bool {
         let never = [StorageClass::UniformConstant as u32, StorageClass::Input as u32];
-        !self.is_variable(pointer)
+        !self.addresses.definitions.is_private_variable(pointer)
             && self.addresses.class(pointer).is_some_and(|class| !never.contains(&class))
-    }
-
-    fn is_variable(&self, pointer: u32) -> bool {
-        let variable = self.addresses.definitions.instruction(pointer).filter(|i| i.is(Op::Variable));
-        variable.and_then(|i| i.operand(0)) == Some(StorageClass::Function as u32)
     }
 
     fn block(&self, at: usize) -> usize {
@@ -264,20 +259,7 @@ impl<'m> Search<'_, '_, 'm> {
     }
 }
 
-/// Whether an instruction computes a value of others, and does nothing else.
+/// Whether an instruction only makes a value, or ends a block.
 fn computes(instruction: &Instruction<'_>) -> bool {
-    instruction.op().is_some_and(|op| {
-        is_arithmetic(op)
-            || is_terminator(op)
-            || matches!(
-                op,
-                Op::Load
-                    | Op::AccessChain
-                    | Op::InBoundsAccessChain
-                    | Op::PtrAccessChain
-                    | Op::InBoundsPtrAccessChain
-                    | Op::Phi
-                    | Op::ExtInst
-            )
-    })
+    instruction.op().is_some_and(|op| makes_value(op) || is_terminator(op))
 }

@@ -4,6 +4,7 @@ pub(crate) mod block_order;
 mod built_in_vector;
 mod counted_loops;
 mod dead_ends;
+mod decorations;
 mod function_names;
 mod generic_atomics;
 pub(crate) mod generic_pointers;

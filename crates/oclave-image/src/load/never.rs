@@ -1,6 +1,15 @@
-//! Values that compilers take for different ones: `never ? 0 : value`, under a condition that is never true.
+//! Values that compilers take for different ones: `never ? 0 : value`, under a condition that is
+//! never true.
 
-use crate::spirv::{Op, Rewriter, Type, TypeTable};
+use super::built_in_vector::BuiltInVector;
+use crate::spirv::{Instruction, Op, Rewriter, Type, TypeTable};
+
+/// Writes whether the id of dimension 0 is the largest number, which no id is.
+pub(super) fn is_largest(new: &mut Rewriter<'_>, of: &BuiltInVector) -> u32 {
+    let (bool_type, id) = (new.bool_type(), of.load(new, 0));
+    let largest = new.int_constant(of.width, u64::MAX >> (64 - of.width.clamp(1, 64)));
+    emit(new, Op::IEqual, bool_type, &[id, largest])
+}
 
 /// Writes `never ? 0 : value`; of a vector, in its first lane.
 pub(super) fn select(
@@ -27,6 +36,22 @@ pub(super) fn first_lane(new: &mut Rewriter<'_>, types: &TypeTable<'_>, value: u
         }
         _ => (value, ty),
     }
+}
+
+/// Copies a phi; `other` gives what it takes from a block instead, if that changes.
+pub(super) fn copy_phi(
+    new: &mut Rewriter<'_>,
+    phi: &Instruction<'_>,
+    mut other: impl FnMut(u32) -> Option<u32>,
+) {
+    // Behind the opcode come the type and the result.
+    let mut words = phi.words.get(1..).unwrap_or_default().to_vec();
+    for pair in words.get_mut(2..).unwrap_or_default().chunks_exact_mut(2) {
+        if let [value, from] = pair {
+            *value = other(*from).unwrap_or(*value);
+        }
+    }
+    new.replace(phi, Op::Phi, &words);
 }
 
 pub(super) fn emit(new: &mut Rewriter<'_>, op: Op, ty: u32, operands: &[u32]) -> u32 {

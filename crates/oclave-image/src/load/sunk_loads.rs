@@ -14,7 +14,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::built_in_vector::BuiltInVector;
-use super::never::{emit, first_lane, select};
+use super::never::{copy_phi, emit, first_lane, is_largest, select};
 use crate::Result;
 use crate::analysis::control_flow::Flow;
 use crate::analysis::references::kernel_entry;
@@ -59,16 +59,7 @@ pub(crate) fn keep(module: &Module, address_bits: u32) -> Result<Option<Module>>
             }
             Some(Op::Phi) => {
                 let phi = instruction.result_id().unwrap_or(0);
-                // Behind the opcode, the type and the result.
-                let mut words = instruction.words.get(1..).unwrap_or_default().to_vec();
-                for pair in words.get_mut(2..).unwrap_or_default().chunks_exact_mut(2) {
-                    if let [value, from] = pair
-                        && let Some(id) = ids.get(&(phi, *from))
-                    {
-                        *value = *id;
-                    }
-                }
-                new.replace(&instruction, Op::Phi, &words);
+                copy_phi(&mut new, &instruction, |from| ids.get(&(phi, from)).copied());
             }
             Some(Op::EntryPoint) if !added.is_empty() => {
                 new.replace(&instruction, Op::EntryPoint, &[instruction.operands(), &added].concat());
@@ -265,9 +256,7 @@ impl Use {
     /// Writes what the phi takes.
     fn write(&self, new: &mut Rewriter<'_>, types: &TypeTable<'_>, group: &BuiltInVector, result: u32) {
         let bool_type = new.bool_type();
-        let number = group.load(new, 0);
-        let last = new.int_constant(group.width, u64::MAX >> (64 - group.width.clamp(1, 64)));
-        let mut never = emit(new, Op::IEqual, bool_type, &[number, last]);
+        let mut never = is_largest(new, group);
         for (value, ty) in &self.values {
             let (lane, ty) = first_lane(new, types, *value, *ty);
             let is_zero = match types.ty(ty) {

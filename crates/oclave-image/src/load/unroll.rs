@@ -15,9 +15,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::counted_loops::{Count, Loop, Phi, found};
+use super::decorations::Decorations;
 use super::inline::bodies;
 use crate::Result;
-use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Section};
+use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter};
 
 /// Rounds that become one. A power of two.
 const ROUNDS: u32 = 4;
@@ -36,32 +37,13 @@ pub fn unroll(module: Module) -> Result<Module> {
     if found.is_empty() {
         return Ok(module);
     }
-    Unroller { new: Rewriter::new(&definitions), decorations: decorations(&definitions) }.write(&found)
-}
-
-/// The decorations of each id, without the id.
-fn decorations(definitions: &Definitions<'_>) -> HashMap<u32, Vec<Vec<u32>>> {
-    let mut decorations: HashMap<u32, Vec<Vec<u32>>> = HashMap::new();
-    for instruction in definitions.module().instructions().take_while(|i| !i.is(Op::Function)) {
-        match (instruction.op(), instruction.operands()) {
-            (Some(Op::Decorate), &[id, ref decoration @ ..]) => {
-                decorations.entry(id).or_default().push(decoration.to_vec());
-            }
-            (Some(Op::GroupDecorate), &[group, ref targets @ ..]) => {
-                let of_group = decorations.get(&group).cloned().unwrap_or_default();
-                for target in targets {
-                    decorations.entry(*target).or_default().extend(of_group.iter().cloned());
-                }
-            }
-            _ => {}
-        }
-    }
-    decorations
+    let decorations = Decorations::of(&definitions, |_| true);
+    Unroller { new: Rewriter::new(&definitions), decorations }.write(&found)
 }
 
 struct Unroller<'m> {
     new: Rewriter<'m>,
-    decorations: HashMap<u32, Vec<Vec<u32>>>,
+    decorations: Decorations,
 }
 
 /// The blocks of an unrolled loop, and what is used of it behind.
@@ -183,7 +165,7 @@ impl<'m> Unroller<'m> {
             }
             for result in unrolled.round.iter().filter_map(Instruction::result_id) {
                 let copy = self.new.fresh_id();
-                self.decorate(copy, result);
+                self.decorations.copy(&mut self.new, copy, result, |_| true);
                 ids.insert(result, copy);
             }
             copies.push(ids.clone());
@@ -253,16 +235,8 @@ impl<'m> Unroller<'m> {
     /// A condition, which is as uniform as that of the loop.
     fn decide(&mut self, unrolled: &Loop<'m>, op: Op, ty: u32, operands: &[u32]) -> u32 {
         let id = self.calculate(op, ty, operands);
-        self.decorate(id, unrolled.condition);
+        self.decorations.copy(&mut self.new, id, unrolled.condition, |_| true);
         id
-    }
-
-    /// Gives an id the decorations of another.
-    fn decorate(&mut self, id: u32, other: u32) {
-        for decoration in self.decorations.get(&other).into_iter().flatten() {
-            let operands = [&[id], decoration.as_slice()].concat();
-            self.new.push_in(Section::Annotations, Op::Decorate, &operands);
-        }
     }
 }
 

@@ -15,8 +15,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::Result;
 use crate::analysis::control_flow::{Flow, Loop};
-use crate::analysis::uniformity::{Uniformity, condition, is_arithmetic};
-use crate::spirv::{BuiltIn, Decoration, Definitions, Instruction, Module, Op, Role, Type, TypeTable};
+use crate::analysis::uniformity::{Uniformity, condition, makes_value};
+use crate::analysis::work_items::id_variables;
+use crate::spirv::{Definitions, Instruction, Module, Op, Role, Type, TypeTable};
 
 /// How many parts of a condition are looked at.
 const PARTS: usize = 64;
@@ -88,15 +89,14 @@ impl<'d, 'm> Values<'d, 'm> {
     }
 
     fn differing(&self, code: &[Instruction<'m>]) -> HashSet<u32> {
-        let before = self.definitions.module().instructions().take_while(|i| !i.is(Op::Function));
-        let numbers: HashSet<u32> = before.filter_map(|i| work_item_variable(&i)).collect();
+        let ids = id_variables(self.definitions);
         let mut differ: HashSet<u32> = HashSet::new();
         loop {
             let count = differ.len();
             for instruction in code {
                 let Some(id) = instruction.result_id().filter(|id| !differ.contains(id)) else { continue };
                 let of_work_item = instruction.is(Op::Load)
-                    && instruction.operand(0).is_some_and(|from| numbers.contains(&from));
+                    && instruction.operand(0).is_some_and(|from| ids.contains(&from));
                 let differs = |id: &u32| differ.contains(id);
                 let passed = match instruction.op() {
                     // Compilers may take the condition away: see `leaves_loops`.
@@ -157,34 +157,9 @@ impl<'d, 'm> Values<'d, 'm> {
     }
 }
 
-/// A variable that holds the number of the work-item.
-fn work_item_variable(instruction: &Instruction<'_>) -> Option<u32> {
-    use BuiltIn as B;
-    let &[id, decoration, number, ..] = instruction.operands() else { return None };
-    let is = instruction.is(Op::Decorate)
-        && decoration == Decoration::BuiltIn as u32
-        && matches!(
-            BuiltIn::from_u32(number),
-            Some(B::LocalInvocationId | B::GlobalInvocationId | B::LocalInvocationIndex | B::GlobalLinearId)
-        );
-    is.then_some(id)
-}
-
 /// Whether the result differs where an operand does.
 fn passes_on(instruction: &Instruction<'_>) -> bool {
-    instruction.op().is_some_and(|op| {
-        is_arithmetic(op)
-            || matches!(
-                op,
-                Op::Load
-                    | Op::AccessChain
-                    | Op::InBoundsAccessChain
-                    | Op::PtrAccessChain
-                    | Op::InBoundsPtrAccessChain
-                    | Op::Phi
-                    | Op::ExtInst
-            )
-    })
+    instruction.op().is_some_and(makes_value)
 }
 
 /// The search in a function.

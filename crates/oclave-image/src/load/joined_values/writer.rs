@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use super::super::built_in_vector::BuiltInVector;
-use super::super::never::{emit, select};
+use super::super::never::{copy_phi, is_largest, select};
 use super::{Changes, Values};
 use crate::Result;
-use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, is_terminator};
+use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, is_block_end};
 
 /// The module with these changes.
 ///
@@ -35,24 +35,14 @@ pub(super) fn write(
             _ if writer.changes.is_some() && writer.label != 0 => writer.begin(&mut new),
             _ => {}
         }
-        let is_end = instruction.op().is_some_and(is_terminator)
-            || matches!(instruction.op(), Some(Op::LoopMerge | Op::SelectionMerge));
-        if is_end && !is_done {
+        if instruction.op().is_some_and(is_block_end) && !is_done {
             is_done = true;
             writer.end(&mut new);
         }
         match instruction.op() {
             Some(Op::Phi) => {
                 let id = instruction.result_id().unwrap_or(0);
-                let mut words = instruction.words.get(1..).unwrap_or_default().to_vec();
-                for pair in words.get_mut(2..).unwrap_or_default().chunks_exact_mut(2) {
-                    if let [value, from] = pair
-                        && let Some(other) = writer.of_phi(id, *from)
-                    {
-                        *value = other;
-                    }
-                }
-                new.replace(&instruction, Op::Phi, &words);
+                copy_phi(&mut new, &instruction, |from| writer.of_phi(id, from));
             }
             Some(Op::Select) => writer.select(&mut new, &instruction),
             Some(Op::EntryPoint) if !added.is_empty() => {
@@ -103,11 +93,7 @@ impl Writer<'_, '_, '_> {
         if self.never.is_some() {
             return;
         }
-        let bool_type = new.bool_type();
-        let number = self.local.load(new, 0);
-        let width = self.local.width;
-        let last = new.int_constant(width, u64::MAX >> (64 - width.clamp(1, 64)));
-        self.never = Some(emit(new, Op::IEqual, bool_type, &[number, last]));
+        self.never = Some(is_largest(new, &self.local));
         self.write_all(new, 0);
     }
 
