@@ -9,8 +9,8 @@ use crate::driver::queue::Queue;
 use crate::{Error, Result};
 
 impl Prepared {
-    /// Puts the command on a queue of the context and device that it was prepared for, after events
-    /// of the same context. `held`: the use of its memory has begun already, as it was deferred.
+    /// Puts the command on a queue, after events of the queue's context. The command was prepared
+    /// for this context and device. A deferred command has begun to use its memory (`held`).
     ///
     /// # Errors
     /// When the host accesses the memory, or the driver refuses. Host tasks are not for the driver.

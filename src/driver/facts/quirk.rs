@@ -229,13 +229,13 @@ pub(crate) struct Quirks {
     /// without it, 17.8 with one allocation, 22 with 8, 40 with 32 and 79 with 64. In a context
     /// with one device, kernels reach all SVM without being told. So the driver is not told there.
     pub(crate) telling_pointers_is_slow: bool,
-    /// **Q32. Intel's CPU runtime 2026.2.** Its vectoriser of work-items takes a value for the same
-    /// in all work-items where ways meet that work-items take differently, if one has a loop and
-    /// the value is the same for all on each way. From source, `if (id & 1) { v = 1; do p[id] *= 3;
+    /// **Q32. Intel's CPU runtime 2026.2.** Its vectoriser is wrong behind branches that work-items
+    /// take differently, if one of them has a loop. It takes a value for the same in all work-items
+    /// if it is the same for all on each branch. From source, `if (id & 1) { v = 1; do p[id] *= 3;
     /// while (++i < b); } else { v = 0; do p[id] *= 5; while (++i < b); } out[id] = v;` writes 0
-    /// everywhere, in groups of 16 and more. So do pointers, floats and vectors, and `for (…) { if
-    /// (id == 0) v = 1; p[id] *= 3; }`, whose condition the compiler takes out of the loop. Such
-    /// values are made to depend on the work-item (`joined_values` of `oclave_image`). Right with
+    /// everywhere, in groups of 16 and more. Pointers, floats and vectors are wrong, too. So is
+    /// `for (…) { if (id == 0) v = 1; p[id] *= 3; }`, whose condition the compiler takes out of the
+    /// loop. Such values are made to depend on the work-item (`joined_values` of `oclave_image`). Right with
     /// `-cl-opt-disable`, and with `CL_CONFIG_USE_VECTORIZER=False` in the environment.
     ///
     /// Left as it is: code of clang's `-O0`, which has variables instead of such values.

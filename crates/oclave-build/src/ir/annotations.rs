@@ -4,7 +4,7 @@
 //! From LLVM 18 on, an annotation with arguments has another type of entry in
 //! `llvm.global.annotations`: its last member has another address space. The tool llvm-link refuses
 //! to append arrays of different types. Clang also writes modules with both kinds of entries, which
-//! LLVM's own tools refuse to read. oclave needs no arguments here: it finds those of the SHARED
+//! LLVM's own tools refuse to read. The build needs no arguments here: it finds those of the SHARED
 //! marker in clang's syntax tree.
 
 use std::collections::BTreeSet;

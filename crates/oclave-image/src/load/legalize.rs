@@ -95,8 +95,8 @@ pub struct DeviceTarget {
     pub sunk_loads_abort: bool,
     /// Whether the device's compiler crashes when it vectorises certain loops with built-in functions.
     pub vectorised_loops_crash: bool,
-    /// Whether the device's compiler takes a value for the same in all work-items where ways meet that
-    /// work-items take differently, and that have loops.
+    /// Whether the device's compiler takes values for the same in all work-items that differ by the
+    /// branch, behind branches with loops that work-items take differently.
     pub joined_values_collapse: bool,
     /// Whether the device's compiler repeats loads behind barriers, where the memory may hold something
     /// else.

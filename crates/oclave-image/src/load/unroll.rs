@@ -25,8 +25,8 @@ const ROUNDS: u32 = 4;
 /// Instructions of a round, at most.
 const MOST_INSTRUCTIONS: usize = 32;
 
-/// The module with such loops unrolled: those of one block that count by one up or down to a value
-/// that the loop does not change, and calculate without memory.
+/// The module with small counted loops unrolled. These have one block and use no memory. They count
+/// up or down by one, to a value that the loop does not change.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].

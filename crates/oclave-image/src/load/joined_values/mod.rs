@@ -1,13 +1,19 @@
 //! Values that Intel's CPU runtime takes for the same in all work-items, though they are not.
 //!
-//! Its vectoriser of work-items is wrong where ways meet that work-items take differently, if one
-//! of the ways has a loop. A value that is the same for all work-items on each way counts as the
-//! same for all behind them: `if (id & 1) { v = 1; do … while (++i < b); } else { v = 0; do … while
-//! (++i < b); } out[id] = v;` writes 0 everywhere, in work-groups of 16 or more. So does `for (…) {
-//! if (id == 0) v = 1; … }`: the compiler takes the condition out of the loop, and makes two loops.
+//! Its vectoriser is wrong behind branches that work-items take differently, if one of them has a
+//! loop. If a value is the same for all work-items on each branch, it counts as the same for all
+//! behind them. This kernel writes 0 everywhere, in work-groups of 16 or more:
 //!
-//! So all but one of such values are made to depend on the work-item: they are 0 in a work-item
-//! whose number is the largest one, which no group has.
+//! ```text
+//! if (id & 1) { v = 1; do … while (++i < b); } else { v = 0; do … while (++i < b); }
+//! out[id] = v;
+//! ```
+//!
+//! So does `for (…) { if (id == 0) v = 1; … }`: the compiler takes the condition out of the loop,
+//! and makes two loops.
+//!
+//! All but one of such values are made to depend on the work-item. They become 0 in a work-item
+//! whose local id is the largest number. No work-item has that id.
 
 mod writer;
 
@@ -223,8 +229,8 @@ impl Search<'_, '_, '_> {
         changes.phis.extend(same.into_iter().map(|(_, label, value)| ((id, label), value)));
     }
 
-    /// Whether work-items come to a block in different ways, one of which has a loop, or which compilers
-    /// give a loop each.
+    /// Whether work-items come to a block by different branches. One of these has a loop, or compilers
+    /// can give each a loop.
     fn joins_after_loops(&self, at: usize) -> bool {
         let before = self.before(at);
         let Some(top) = self.flow.dominator(at).filter(|_| before.len() > 1) else { return false };
