@@ -182,25 +182,35 @@ impl<T> fmt::Debug for Local<T> {
 
 impl KernelCall {
     /// A call of `kernel` without arguments yet. Generated code begins with this.
+    #[inline]
     pub fn new(kernel: &'static Kernel) -> Self {
         Self::of(CallTarget::Image(kernel))
     }
 
+    #[inline]
     pub(crate) fn of(target: CallTarget) -> Self {
         Self { target, arguments: Vec::with_capacity(8), more: None }
     }
 
+    #[inline]
     fn push(mut self, argument: Argument, parameters: Vec<Arc<Parameter>>) -> Self {
-        for parameter in parameters {
-            let argument = self.arguments.len();
-            self.more.get_or_insert_default().bindings.push(Binding { argument, parameter });
+        if !parameters.is_empty() {
+            self.bind(self.arguments.len(), parameters);
         }
         self.arguments.push(argument);
         self
     }
 
+    /// Lets an argument follow parameters of a graph.
+    #[cold]
+    fn bind(&mut self, argument: usize, parameters: Vec<Arc<Parameter>>) {
+        let bindings = parameters.into_iter().map(|parameter| Binding { argument, parameter });
+        self.more.get_or_insert_default().bindings.extend(bindings);
+    }
+
     /// The next argument, by value: a scalar, a vector, or a `repr(C)` struct; or a
     /// [`DynamicParameter`](crate::DynamicParameter) of one.
+    #[inline]
     pub fn value<T>(self, value: impl KernelValue<T>) -> Self {
         let Given { argument, parameters } = value.given();
         self.push(argument, parameters)
@@ -214,12 +224,14 @@ impl KernelCall {
     /// The next argument: memory that the kernel reads.
     ///
     /// Bytes fit `char *` and `uchar *`. Name the kernel's type: `.pointer::<i8>(&text)`.
+    #[inline]
     pub fn pointer<T: 'static>(self, memory: impl KernelPointer<T>) -> Self {
         let parameters = memory.parameters();
         self.push(Argument::Pointer(memory.pointer().typed::<T>(Access::Read)), parameters)
     }
 
     /// The next argument: memory that the kernel may write. For bytes, see [`pointer`](Self::pointer).
+    #[inline]
     pub fn pointer_mut<T: 'static>(self, memory: impl KernelPointerMut<T>) -> Self {
         let parameters = memory.parameters();
         self.push(Argument::Pointer(memory.pointer().typed::<T>(Access::ReadWrite)), parameters)

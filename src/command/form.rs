@@ -52,7 +52,7 @@ impl CommandKind {
             Self::Kernel { range, call } => {
                 let (kernel, size) = launch::find(queue.context(), queue.device(), range, call)?;
                 match size {
-                    Some(size) => Form::Kernel(KernelForm { kernel, size, call }),
+                    Some(size) => Form::Kernel(KernelForm { kernel: kernel.into_owned(), size, call }),
                     None => Form::Nothing,
                 }
             }

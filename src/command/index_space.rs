@@ -15,6 +15,7 @@ struct Demands {
 }
 
 /// The index space as the driver takes it; `None` when it is empty.
+#[inline(always)]
 pub(super) fn check(range: &NdRange, kernel: &ReadyKernel) -> Result<Option<WorkSize>> {
     let required = kernel.signature().required_work_group_size;
     // The driver is asked only where a group size can be wrong.
@@ -26,6 +27,7 @@ pub(super) fn check(range: &NdRange, kernel: &ReadyKernel) -> Result<Option<Work
 }
 
 /// The check that needs no kernel: dimensions, and groups that have work-items.
+#[inline]
 pub(super) fn check_form(range: &NdRange) -> Result<()> {
     let dimensions = range.global().dimensions();
     for (what, sizes) in [("work-group", range.local()), ("offset", range.offset())] {
@@ -40,6 +42,7 @@ pub(super) fn check_form(range: &NdRange) -> Result<()> {
     }
 }
 
+#[inline(always)]
 fn check_against(range: &NdRange, demands: Demands, limits: &Limits) -> Result<Option<WorkSize>> {
     check_form(range)?;
     let global = range.global();

@@ -1,5 +1,6 @@
 //! Preparing launches: the kernel object, the check of arguments and index space.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::index_space;
@@ -25,21 +26,23 @@ pub(super) fn named(error: Error, kernel: &str) -> Error {
 }
 
 /// As [`prepare`], without looking at memory.
-pub(super) fn find(
-    context: &Context,
+#[inline(always)]
+pub(super) fn find<'a>(
+    context: &'a Context,
     device: &Device,
     range: &NdRange,
-    call: &KernelCall,
-) -> Result<(Arc<ReadyKernel>, Option<WorkSize>)> {
+    call: &'a KernelCall,
+) -> Result<(Cow<'a, Arc<ReadyKernel>>, Option<WorkSize>)> {
     try_find(context, device, range, call).map_err(|error| named(error, call.kernel_name()))
 }
 
-fn try_find(
-    context: &Context,
+#[inline(always)]
+fn try_find<'a>(
+    context: &'a Context,
     device: &Device,
     range: &NdRange,
-    call: &KernelCall,
-) -> Result<(Arc<ReadyKernel>, Option<WorkSize>)> {
+    call: &'a KernelCall,
+) -> Result<(Cow<'a, Arc<ReadyKernel>>, Option<WorkSize>)> {
     let kernel = kernel_of(context, device, call)?;
     let size = index_space::check(range, &kernel)?;
     Ok((kernel, size))
@@ -52,22 +55,31 @@ pub(crate) fn prepare_kernel(queue: &Queue, call: &KernelCall) -> Result<()> {
 }
 
 /// The kernel of a call, whose arguments it takes.
-fn kernel_of(context: &Context, device: &Device, call: &KernelCall) -> Result<Arc<ReadyKernel>> {
+#[inline(always)]
+fn kernel_of<'a>(
+    context: &'a Context,
+    device: &Device,
+    call: &'a KernelCall,
+) -> Result<Cow<'a, Arc<ReadyKernel>>> {
     let kernel = context.programs().kernel(device, call.target(), call.specs())?;
     crate::program::check_arguments(kernel.signature(), call.arguments())?;
-    check_objects(context, call)?;
-    check_local_memory(device, call)?;
+    let is_simple = |argument: &Argument| matches!(argument, Argument::Value(_) | Argument::Pointer(_));
+    if !call.arguments().iter().all(is_simple) {
+        check_objects(context, call)?;
+        check_local_memory(device, call)?;
+    }
     Ok(kernel)
 }
 
 fn try_prepare(queue: &Queue, range: &NdRange, call: &mut KernelCall) -> Result<PreparedKernel> {
     let (kernel, size) = try_find(queue.context(), queue.device(), range, call)?;
+    let kernel = kernel.into_owned();
     Ok(PreparedKernel { kernel, arguments: resolved(call, queue)?, size })
 }
 
 /// The kernel of a call, with arguments that fit it, for no range in particular.
 pub(super) fn bind(queue: &Queue, mut call: KernelCall) -> Result<(Arc<ReadyKernel>, Vec<Argument>)> {
-    let kernel = kernel_of(queue.context(), queue.device(), &call)?;
+    let kernel = kernel_of(queue.context(), queue.device(), &call)?.into_owned();
     Ok((kernel, resolved(&mut call, queue)?))
 }
 
@@ -90,6 +102,7 @@ pub(super) fn resolve(arguments: &mut [Argument], queue: &Queue) -> Result<()> {
 
 /// Puts a kernel on a queue, with arguments that fit it and whose places are resolved. No size:
 /// nothing runs.
+#[inline(always)]
 pub(super) fn execute(
     queue: &Arc<driver::queue::Queue>,
     kernel: &ReadyKernel,
@@ -107,6 +120,7 @@ pub(super) fn execute(
 }
 
 /// An argument whose place is resolved, as the driver takes it.
+#[inline]
 pub(super) fn argument(argument: &Argument, held: bool) -> Arg<'_> {
     match argument {
         Argument::Value(value) => Arg::Value(value.bytes()),

@@ -49,7 +49,7 @@ pub(crate) use place::{HostData, Place, Placed};
 pub(crate) use prepare::Prepared;
 pub use range::{LaunchRange, NdRange, Range};
 pub(crate) use recording::{Recorder, Recording};
-pub(crate) use submit::{settled, submit, submit_prepared, with_slice};
+pub(crate) use submit::{is_direct, settled, submit, submit_direct, submit_prepared, with_slice};
 pub(crate) use task::HostTask;
 pub use task::TaskResult;
 pub use values::{KernelLocal, KernelValue, RawArgument};

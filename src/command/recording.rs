@@ -75,10 +75,16 @@ impl Recording {
         ours
     }
 
+    /// Whether the queue may record.
+    #[inline]
+    pub(crate) fn is_active(&self) -> bool {
+        self.active.load(Ordering::Acquire)
+    }
+
     /// What the queue records into; costs one load while it does not record.
     #[inline]
     pub(crate) fn recorder(&self) -> Option<Arc<dyn Recorder>> {
-        if self.active.load(Ordering::Acquire) { self.active_recorder() } else { None }
+        if self.is_active() { self.active_recorder() } else { None }
     }
 
     #[cold]

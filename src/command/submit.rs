@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::deferred::defer;
 use super::step::is_plain;
-use super::{Command, CommandKind, Prepared, Recorder, launch};
+use super::{Command, CommandKind, KernelCall, NdRange, Prepared, Recorder, launch};
 use crate::driver::event as driver;
 use crate::event::{Known, Promise};
 use crate::memory::buffer;
@@ -16,6 +16,27 @@ pub(crate) fn submit(queue: &Queue, command: Command) -> Result<Event> {
     submit_after(queue, command, queue.dependencies())
 }
 
+/// Whether [`submit_direct`] takes a kernel: nothing records or defers it, nothing waits for it, and its
+/// arguments can be given to the driver as they are. This is the common case.
+#[inline]
+pub(crate) fn is_direct(queue: &Queue, call: &KernelCall) -> bool {
+    let after = queue.dependencies();
+    !queue.recording().is_active()
+        && !queue.context().blocking_submissions()
+        && call.bindings().is_empty()
+        && goes_at_once(queue, call, after.iter())
+}
+
+/// Puts a kernel on the queue for which [`is_direct`] holds. No command is made, as nothing must be
+/// kept. What this calls for each launch is inlined: a result that goes from function to function
+/// in memory costs as much as an atomic operation.
+pub(crate) fn submit_direct(queue: &Queue, range: &NdRange, call: &KernelCall) -> Result<Event> {
+    match launch_at_once(queue, range, call, queue.dependencies().iter()) {
+        Err(error) if error.is_busy_in_task() => submit(queue, Command::parallel_for(*range, call.clone())),
+        outcome => outcome,
+    }
+}
+
 /// As [`submit`]; the command waits for `after` instead of what the queue's handle waits for.
 fn submit_after(queue: &Queue, command: Command, after: &[Event]) -> Result<Event> {
     if let Some(recorder) = recorder(queue, &command, after) {
@@ -25,8 +46,14 @@ fn submit_after(queue: &Queue, command: Command, after: &[Event]) -> Result<Even
         };
     }
     command.kind.check_bindings(None)?;
-    if let Some(outcome) = launch_at_once(queue, &command.kind, command.after.iter().chain(after)) {
-        return outcome;
+    if let CommandKind::Kernel { range, call } = &command.kind {
+        let after = command.after.iter().chain(after);
+        if goes_at_once(queue, call, after.clone()) {
+            match launch_at_once(queue, range, call, after) {
+                Err(error) if error.is_busy_in_task() => {}
+                outcome => return outcome,
+            }
+        }
     }
     let Command { kind, after: own } = command;
     let requirements = kind.requirements();
@@ -41,30 +68,27 @@ fn submit_after(queue: &Queue, command: Command, after: &[Event]) -> Result<Even
     if requirements.is_empty() { run(&[]) } else { buffer::ordered(queue, &requirements, run) }
 }
 
-/// Puts a kernel on the queue if its arguments can be given to the driver as they are and nothing
-/// defers it. This is the common case, in which nothing of the command needs to be kept.
+/// Whether a kernel's arguments can be given to the driver as they are, and nothing defers it.
+#[inline]
+fn goes_at_once<'a>(queue: &Queue, call: &KernelCall, mut after: impl Iterator<Item = &'a Event>) -> bool {
+    call.arguments().iter().all(is_plain)
+        && queue.order().lets_pass(Rank::Plain)
+        && after.all(|event| is_for_driver(queue, event))
+}
+
+/// Puts a kernel on the queue for which [`goes_at_once`] holds.
+#[inline(always)]
 fn launch_at_once<'a>(
     queue: &Queue,
-    kind: &CommandKind,
-    after: impl Iterator<Item = &'a Event> + Clone,
-) -> Option<Result<Event>> {
-    let CommandKind::Kernel { range, call } = kind else { return None };
-    let passes = call.arguments().iter().all(is_plain)
-        && queue.order().lets_pass(Rank::Plain)
-        && after.clone().all(|event| is_for_driver(queue, event));
-    if !passes {
-        return None;
-    }
-    let launch = || {
-        let (kernel, size) = launch::find(queue.context(), queue.device(), range, call)?;
-        with_slice(after.filter_map(Event::native_event), |after| {
-            launch::execute(queue.driver(), &kernel, call.arguments(), size.as_ref(), after, false)
-        })
-    };
-    match launch() {
-        Err(error) if error.is_busy_in_task() => None,
-        outcome => Some(outcome.map(Event::native)),
-    }
+    range: &NdRange,
+    call: &KernelCall,
+    after: impl Iterator<Item = &'a Event>,
+) -> Result<Event> {
+    let (kernel, size) = launch::find(queue.context(), queue.device(), range, call)?;
+    let event = with_slice(after.filter_map(Event::native_event), |after| {
+        launch::execute(queue.driver(), &kernel, call.arguments(), size.as_ref(), after, false)
+    });
+    event.map(Event::native)
 }
 
 /// Puts a command that was prepared for the queue's context and device on the queue. It comes

@@ -60,7 +60,8 @@ enum State {
     Native(driver::Event),
     Promised(Arc<Promise>),
     Graph(Arc<GraphRun>),
-    Recorded(Recorded),
+    /// In a box, so that events are two words.
+    Recorded(Box<Recorded>),
 }
 
 /// A submission of a graph of several partitions.
@@ -103,7 +104,7 @@ impl Event {
 
     /// The event of a node.
     pub(crate) fn of_node(node: Recorded) -> Self {
-        Self(State::Recorded(node))
+        Self(State::Recorded(Box::new(node)))
     }
 
     /// The event of what no driver has yet.

@@ -54,27 +54,14 @@ impl Pointer {
         Self { place, ty: TypeId::of::<()>(), access: Access::ReadWrite }
     }
 
-    pub(crate) fn typed<T: 'static>(mut self, access: Access) -> Self {
-        self.ty = TypeId::of::<T>();
-        self.access = access;
-        let place = std::mem::replace(&mut self.place, Place::Null);
-        self.set_place(place);
-        self
+    #[inline]
+    pub(crate) fn typed<T: 'static>(self, access: Access) -> Self {
+        Self { place: accessed(self.place, access), ty: TypeId::of::<T>(), access }
     }
 
     /// Points to another place.
     pub(crate) fn set_place(&mut self, place: Place) {
-        self.place = match place {
-            Place::Accessor(requirement) if self.access == Access::Read && !requirement.reads() => {
-                Place::Refused(
-                    Error::invalid(format!(
-                        "the kernel reads what the accessor only writes: {requirement:?}"
-                    ))
-                    .remedy("give it an accessor made by `read` or `read_write`"),
-                )
-            }
-            place => place,
-        };
+        self.place = accessed(place, self.access);
     }
 
     pub(crate) fn place(&self) -> &Place {
@@ -93,6 +80,18 @@ impl Pointer {
     /// What the call says that the kernel does with it.
     pub(crate) fn access(&self) -> Access {
         self.access
+    }
+}
+
+/// A place for a kernel that accesses it in this way.
+#[inline]
+fn accessed(place: Place, access: Access) -> Place {
+    match place {
+        Place::Accessor(requirement) if access == Access::Read && !requirement.reads() => Place::Refused(
+            Error::invalid(format!("the kernel reads what the accessor only writes: {requirement:?}"))
+                .remedy("give it an accessor made by `read` or `read_write`"),
+        ),
+        place => place,
     }
 }
 

@@ -16,6 +16,7 @@ use crate::{Error, ErrorKind, Result};
 ///
 /// # Errors
 /// [`ErrorKind::KernelArgument`] naming kernel, index and parameter.
+#[inline]
 pub(crate) fn check(kernel: &KernelSignature, arguments: &[Argument]) -> Result<()> {
     for (index, (parameter, argument)) in kernel.parameters.iter().zip(arguments).enumerate() {
         mismatch(&parameter.kind, argument).map_or(Ok(()), |what| {

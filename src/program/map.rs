@@ -1,10 +1,11 @@
 //! The memory cache: programs by image, device and specialization; kernels by what launches name.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::flight::{Flight, lock};
+use super::kernel_table::KernelTable;
 use super::ready::{BuiltProgram, ReadyKernel};
 use super::spec::SpecValue;
 use crate::Result;
@@ -19,18 +20,21 @@ pub(crate) struct ProgramMap {
     linked: Mutex<HashMap<[u8; 32], Arc<LoadedImage>>>,
     /// Where device globals lie: by the image's declaration and the device. Only what never moves.
     globals: RwLock<HashMap<GlobalKey, Region>>,
-    /// The launch path: by kernel and device, then the few specializations in use.
-    kernels: RwLock<HashMap<KernelKey, Vec<Specialized>, BuildHasherDefault<KeyHasher>>>,
+    /// The launch path: kernels that stay as they are.
+    kernels: KernelTable<ReadyKernel>,
+    /// Kernels with virtual calls, which are linked again when further images become known: by
+    /// kernel and device, then the few specializations in use.
+    linked_kernels: RwLock<HashMap<KernelKey, Vec<LinkedKernel>>>,
 }
 
 type ProgramVariant = (Box<[SpecValue]>, Arc<Flight<Arc<BuiltProgram>>>);
 
-/// A kernel with what it was specialized to.
+/// A kernel with virtual calls, and what it was specialized to.
 #[derive(Debug)]
-struct Specialized {
+struct LinkedKernel {
     specs: Box<[SpecValue]>,
-    /// For kernels with virtual calls: which images were known when they were linked.
-    generation: Option<u64>,
+    /// Which images were known when it was linked.
+    generation: u64,
     kernel: Arc<ReadyKernel>,
 }
 
@@ -56,26 +60,6 @@ pub(crate) struct GlobalKey {
 pub(crate) struct KernelKey {
     pub(crate) kernel: usize,
     pub(crate) device: usize,
-}
-
-/// Hashes a [`KernelKey`]: an address and a small number, which nobody chooses to collide. Launches
-/// ask often.
-#[derive(Default)]
-pub(crate) struct KeyHasher(u64);
-
-impl Hasher for KeyHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_usize(usize::from(*byte)));
-    }
-
-    fn write_usize(&mut self, value: usize) {
-        // Multiplication by an odd number carries low bits up; the map looks at the high bits too.
-        self.0 = (self.0.rotate_left(5) ^ value as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 32)
-    }
 }
 
 impl ProgramMap {
@@ -144,23 +128,32 @@ impl ProgramMap {
         self.globals.write().unwrap_or_else(PoisonError::into_inner).insert(key, memory.clone());
     }
 
-    pub(crate) fn kernel(&self, key: KernelKey, specs: &[SpecValue]) -> Option<Arc<ReadyKernel>> {
-        let kernels = self.kernels.read().unwrap_or_else(PoisonError::into_inner);
-        let found = kernels.get(&key)?.iter().find(|found| *found.specs == *specs)?;
-        let is_current = found.generation.is_none_or(|linked| linked == generation());
-        is_current.then(|| Arc::clone(&found.kernel))
+    #[inline]
+    pub(super) fn kernel(&self, key: KernelKey, specs: &[SpecValue]) -> Option<Cow<'_, Arc<ReadyKernel>>> {
+        match self.kernels.get(key, specs) {
+            Some(kernel) => Some(Cow::Borrowed(kernel)),
+            None => self.linked_kernel(key, specs).map(Cow::Owned),
+        }
     }
 
-    pub(crate) fn insert_kernel(
+    fn linked_kernel(&self, key: KernelKey, specs: &[SpecValue]) -> Option<Arc<ReadyKernel>> {
+        let kernels = self.linked_kernels.read().unwrap_or_else(PoisonError::into_inner);
+        let found = kernels.get(&key)?.iter().find(|found| *found.specs == *specs)?;
+        (found.generation == generation()).then(|| Arc::clone(&found.kernel))
+    }
+
+    /// Adds a kernel; one with virtual calls with the images that were known when it was linked.
+    pub(super) fn insert_kernel(
         &self,
         key: KernelKey,
         specs: &[SpecValue],
         generation: Option<u64>,
         kernel: &Arc<ReadyKernel>,
     ) {
-        let mut kernels = self.kernels.write().unwrap_or_else(PoisonError::into_inner);
+        let Some(generation) = generation else { return self.kernels.insert(key, specs, kernel) };
+        let mut kernels = self.linked_kernels.write().unwrap_or_else(PoisonError::into_inner);
         let variants = kernels.entry(key).or_default();
-        let new = Specialized { specs: specs.into(), generation, kernel: Arc::clone(kernel) };
+        let new = LinkedKernel { specs: specs.into(), generation, kernel: Arc::clone(kernel) };
         match variants.iter_mut().find(|there| *there.specs == *specs) {
             // Of two threads that made it, the one that knew more counts.
             Some(there) if there.generation < generation => *there = new,

@@ -10,6 +10,7 @@ mod disk;
 mod flight;
 mod globals;
 mod interpreter;
+mod kernel_table;
 mod map;
 mod prints;
 mod programs;

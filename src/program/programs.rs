@@ -1,5 +1,6 @@
 //! The programs of a context: from what a launch names to a kernel that is ready.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::sync::Arc;
@@ -84,12 +85,12 @@ impl Programs {
 
     /// The kernel of a call, ready to be launched on a device of the context. Builds its program if
     /// nobody did.
-    pub(crate) fn kernel(
-        &self,
+    pub(crate) fn kernel<'a>(
+        &'a self,
         device: &Device,
-        target: &CallTarget,
+        target: &'a CallTarget,
         specs: &[SpecValue],
-    ) -> Result<Arc<ReadyKernel>> {
+    ) -> Result<Cow<'a, Arc<ReadyKernel>>> {
         let (index, state) = self.device(device)?;
         match target {
             CallTarget::Image(kernel) => {
@@ -109,7 +110,23 @@ impl Programs {
         }
     }
 
-    fn kernel_of(
+    #[inline]
+    fn kernel_of<'a>(
+        &self,
+        map: &'a ProgramMap,
+        key: KernelKey,
+        target: &CallTarget,
+        specs: &[SpecValue],
+        state: &DeviceState,
+    ) -> Result<Cow<'a, Arc<ReadyKernel>>> {
+        match map.kernel(key, specs) {
+            Some(ready) => Ok(ready),
+            None => self.build_kernel(map, key, target, specs, state).map(Cow::Owned),
+        }
+    }
+
+    #[cold]
+    fn build_kernel(
         &self,
         map: &ProgramMap,
         key: KernelKey,
@@ -117,9 +134,6 @@ impl Programs {
         specs: &[SpecValue],
         state: &DeviceState,
     ) -> Result<Arc<ReadyKernel>> {
-        if let Some(ready) = map.kernel(key, specs) {
-            return Ok(ready);
-        }
         let source = Source::of(target, specs)?;
         // Before the images are looked at: what becomes known meanwhile is seen at the next launch.
         let generation = image::generation();
@@ -128,7 +142,6 @@ impl Programs {
         Ok(ready)
     }
 
-    #[cold]
     fn make(
         &self,
         map: &ProgramMap,

@@ -42,8 +42,26 @@ use crate::{
 #[derive(Clone)]
 pub struct Queue {
     inner: Arc<Inner>,
-    /// What every command waits for.
-    dependencies: Option<Arc<[Event]>>,
+    dependencies: Dependencies,
+}
+
+/// What every command waits for. One event is the common case, and needs no allocation.
+#[derive(Clone)]
+enum Dependencies {
+    None,
+    One(Event),
+    Many(Arc<[Event]>),
+}
+
+impl FromIterator<Event> for Dependencies {
+    fn from_iter<I: IntoIterator<Item = Event>>(events: I) -> Self {
+        let mut events = events.into_iter();
+        match (events.next(), events.next()) {
+            (None, _) => Self::None,
+            (Some(one), None) => Self::One(one),
+            (Some(first), Some(second)) => Self::Many([first, second].into_iter().chain(events).collect()),
+        }
+    }
 }
 
 struct Inner {
@@ -101,12 +119,16 @@ impl Queue {
     pub fn after<'a>(&self, events: impl Handles<'a, Event>) -> Self {
         let earlier = self.dependencies().iter().cloned();
         let dependencies = earlier.chain(events.handles().cloned()).collect();
-        Self { inner: Arc::clone(&self.inner), dependencies: Some(dependencies) }
+        Self { inner: Arc::clone(&self.inner), dependencies }
     }
 
     /// What every command waits for.
     pub(crate) fn dependencies(&self) -> &[Event] {
-        self.dependencies.as_deref().unwrap_or_default()
+        match &self.dependencies {
+            Dependencies::None => &[],
+            Dependencies::One(event) => std::slice::from_ref(event),
+            Dependencies::Many(events) => events,
+        }
     }
 
     /// Puts a command on the queue. All other functions that return an [`Event`] are short for
@@ -184,6 +206,10 @@ impl Queue {
     /// - [`Build`](crate::ErrorKind::Build) and others when the kernel's program is built for the
     ///   first time.
     pub fn parallel_for(&self, range: impl LaunchRange, call: KernelCall) -> Result<Event> {
+        let range = range.nd_range();
+        if command::is_direct(self, &call) {
+            return command::submit_direct(self, &range, &call);
+        }
         self.submit(Command::parallel_for(range, call))
     }
 
@@ -202,7 +228,7 @@ impl Queue {
     /// # Errors
     /// As [`Queue::parallel_for`].
     pub fn single_task(&self, call: KernelCall) -> Result<Event> {
-        self.submit(Command::single_task(call))
+        self.parallel_for(1, call)
     }
 
     /// Runs an executable graph as one command (`sycl_ext_oneapi_graph`, section 7.6.4,
@@ -265,7 +291,7 @@ impl Queue {
     pub(super) fn around(context: Context, driver: Arc<driver::Queue>) -> Self {
         let order = Order::new(!driver.properties().out_of_order);
         let inner = Inner { order, recording: Arc::default(), driver, context };
-        Self { inner: Arc::new(inner), dependencies: None }
+        Self { inner: Arc::new(inner), dependencies: Dependencies::None }
     }
 
     pub(crate) fn driver(&self) -> &Arc<driver::Queue> {

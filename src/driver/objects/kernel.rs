@@ -98,6 +98,7 @@ impl Kernel {
     }
 
     /// Sets an argument, unless it is set to the same already.
+    #[inline]
     fn set(&mut self, index: u32, to: Set, set: impl FnOnce(&Self) -> Result<()>) -> Result<()> {
         let place = index as usize;
         if to != Set::Unknown && self.set.get(place) == Some(&to) {
@@ -139,6 +140,7 @@ impl Kernel {
     }
 
     /// Gives a pointer argument the start of a span of USM, or null.
+    #[inline]
     pub(in crate::driver) fn set_pointer(&mut self, index: u32, to: Option<Span<'_>>) -> Result<()> {
         let address = to.map_or(std::ptr::null_mut(), |span| span.address());
         let to = to.map_or(Set::Null, |span| Set::Memory(span.allocation().id(), address.addr()));
@@ -182,6 +184,7 @@ impl Kernel {
     }
 
     /// Enqueues or records the kernel. The driver knows before which memory it may reach.
+    #[inline]
     pub(in crate::driver) fn with_memory<R>(
         &mut self,
         enqueue: impl FnOnce(&Self) -> Result<R>,

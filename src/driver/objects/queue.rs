@@ -265,6 +265,7 @@ impl Queue {
     /// returns.
     ///
     /// The event is there when `want_event`, or else unless the queue discards events.
+    #[inline(always)]
     pub(in crate::driver) fn submit(
         self: &Arc<Self>,
         after: &[&Event],
@@ -283,7 +284,7 @@ impl Queue {
         self.submit_with(after, false, enqueue)
     }
 
-    #[inline]
+    #[inline(always)]
     fn submit_with(
         self: &Arc<Self>,
         after: &[&Event],
@@ -361,6 +362,7 @@ impl Queue {
     }
 
     /// Begins the use of memory by commands of this queue, for as long as `during` runs.
+    #[inline(always)]
     pub(in crate::driver) fn using<'a, R>(
         &self,
         spans: impl Iterator<Item = Span<'a>> + Clone,

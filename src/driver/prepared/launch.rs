@@ -164,6 +164,7 @@ impl Kernel {
     }
 
     /// Sets an argument, which is of the kind and size that the kernel has there.
+    #[inline]
     pub(in crate::driver) fn set_argument(&mut self, index: u32, argument: Arg<'_>) -> Result<()> {
         match argument {
             Arg::Value(bytes) => self.set_value(index, bytes),
@@ -182,6 +183,7 @@ impl Kernel {
     /// The queue and the events are alive and of the kernel's context; all arguments are set, and
     /// the memory among them is in use (see [`Span::begin_use`]). `event` is null or lives through
     /// the call.
+    #[inline(always)]
     pub(in crate::driver) unsafe fn enqueue(
         &mut self,
         size: &WorkSize,
@@ -208,6 +210,7 @@ impl Kernel {
 
 impl Queue {
     /// Runs a kernel. The arguments are as many as the kernel has, and of its kinds and sizes.
+    #[inline(always)]
     pub(crate) fn launch<'a>(
         self: &Arc<Self>,
         kernel: &mut Kernel,
@@ -234,7 +237,7 @@ impl Queue {
     }
 
     /// The same, of a kernel that uses this memory and no other.
-    #[inline]
+    #[inline(always)]
     fn launch_in_use<'a, 'm>(
         self: &Arc<Self>,
         kernel: &mut Kernel,

@@ -50,8 +50,8 @@ impl Queue {
             // Steps that were put on the queue are not counted, so nobody else would wait for them.
             let (event, first) = outcome.inspect_err(|_| self.abandon())?;
             let several = match measured {
-                Some(events) => Several::measured(Measured { sequence: sequence.id(), events }),
-                None => Several::unmeasured(first),
+                Some(events) => Several::Measured(Measured { sequence: sequence.id(), events }),
+                None => Several::Unmeasured(first),
             };
             Ok(event.of_several(several))
         })

@@ -140,7 +140,7 @@ impl PlanRace {
             let event = own.run(sequence, 0..sequence.len(), &[&begin], mode)?;
             let end = own.marker(&[&event])?;
             let last = queue.marker(&[&end])?;
-            Ok((last.of_several(Several::unmeasured(Some(event))), Running { begin, end }))
+            Ok((last.of_several(Several::Unmeasured(Some(event))), Running { begin, end }))
         };
         // Nobody else would wait for what is there already.
         let (end, running) = put().inspect_err(|_| own.abandon())?;

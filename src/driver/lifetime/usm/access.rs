@@ -60,10 +60,12 @@ static ACCESS_CHANGED: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
 
 impl Allocation {
     /// Notes that a command uses the memory. Until [`Self::end_use`], no host access begins.
+    #[inline]
     pub(super) fn begin_use(&self) -> Result<()> {
         if self.kind == Kind::Device { Ok(()) } else { self.enter(word::USE, word::USES, word::HOST) }
     }
 
+    #[inline]
     pub(super) fn end_use(&self) {
         if self.kind != Kind::Device {
             self.leave(word::USE);

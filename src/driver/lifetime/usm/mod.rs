@@ -175,6 +175,7 @@ impl Allocation {
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] when it is of another context or device.
+    #[inline]
     pub(crate) fn check(&self, context: &Arc<Context>, device: &Device) -> Result<()> {
         if !Arc::ptr_eq(&self.context, context) {
             return Err(Error::invalid(format!(

@@ -89,6 +89,7 @@ impl<'a> Span<'a> {
     /// # Errors
     /// [`ErrorKind::Invalid`] when the memory is of another context or device, or when the host
     /// accesses it.
+    #[inline]
     pub(in crate::driver) fn begin_use(&self, queue: &Queue) -> Result<()> {
         let allocation = self.allocation;
         allocation.check(queue.context(), queue.device())?;
@@ -103,6 +104,7 @@ impl<'a> Span<'a> {
         Ok(())
     }
 
+    #[inline]
     pub(in crate::driver) fn end_use(&self) {
         if !self.held {
             self.allocation.end_use();

@@ -54,10 +54,20 @@ impl Profiling {
 /// If a command has no event and one is needed after all, a marker behind everything that was
 /// submitted until then serves. It completes no earlier than the command.
 #[derive(Clone)]
-pub(crate) struct Event {
-    one: Arc<Submitted>,
-    /// Of an event that stands for several commands. Not shared: one of those may be `one` itself.
-    several: Option<Several>,
+pub(crate) struct Event(Form);
+
+/// Two words: events are returned by value from function to function, in registers.
+#[derive(Clone)]
+enum Form {
+    One(Arc<Submitted>),
+    Several(Arc<Joint>),
+}
+
+/// An event that stands for several commands.
+struct Joint {
+    /// The last one. It does not know the others: one of them may be itself.
+    last: Arc<Submitted>,
+    several: Several,
 }
 
 struct Submitted {
@@ -91,28 +101,18 @@ fn status_of_all(events: &[RawEvent]) -> Result<Status> {
 }
 
 /// The commands of an event that stands for more than one.
-#[derive(Clone)]
 pub(crate) enum Several {
     /// Nobody asked for their times. The event of the first one, where it has one.
-    Unmeasured(Option<Arc<Event>>),
+    Unmeasured(Option<Event>),
     /// An event for each.
-    Measured(Arc<Measured>),
+    Measured(Measured),
 }
 
 impl Several {
-    pub(crate) fn measured(events: Measured) -> Self {
-        Self::Measured(Arc::new(events))
-    }
-
-    /// With the event of the first one, where it is not that of the last.
-    pub(crate) fn unmeasured(first: Option<Event>) -> Self {
-        Self::Unmeasured(first.map(Arc::new))
-    }
-
     /// Whether the first one runs, or has run.
     fn has_begun(&self) -> bool {
         let first = match self {
-            Self::Unmeasured(first) => first.as_deref(),
+            Self::Unmeasured(first) => first.as_ref(),
             Self::Measured(measured) => measured.events.first(),
         };
         first.is_some_and(|first| matches!(first.status(), Ok(Status::Running | Status::Complete)))
@@ -128,6 +128,7 @@ pub(crate) struct Measured {
 
 impl Event {
     /// The event of a command that is counted `count`, and that covers `covers` (see [`Queue`]).
+    #[inline]
     pub(crate) fn new(queue: Arc<Queue>, raw: Option<RawEvent>, count: u64, covers: u64) -> Self {
         Self::make(queue, (covers, count), raw, Vec::new())
     }
@@ -137,6 +138,7 @@ impl Event {
         Self::make(queue, (0, count), None, events)
     }
 
+    #[inline]
     fn make(
         queue: Arc<Queue>,
         (covers, count): (u64, u64),
@@ -144,36 +146,50 @@ impl Event {
         joined: Vec<RawEvent>,
     ) -> Self {
         let (marker, seen) = (OnceLock::new(), AtomicBool::new(false));
-        let one = Submitted { queue, covers, count, own, marker, joined, seen };
-        Self { one: Arc::new(one), several: None }
+        Self(Form::One(Arc::new(Submitted { queue, covers, count, own, marker, joined, seen })))
+    }
+
+    #[inline]
+    fn one(&self) -> &Arc<Submitted> {
+        match &self.0 {
+            Form::One(one) => one,
+            Form::Several(joint) => &joint.last,
+        }
+    }
+
+    fn several(&self) -> Option<&Several> {
+        match &self.0 {
+            Form::One(_) => None,
+            Form::Several(joint) => Some(&joint.several),
+        }
     }
 
     /// Whether a wait has proven that it has ended, so that nothing must be asked.
     pub(crate) fn is_behind(&self) -> bool {
-        let Submitted { queue, count, own, seen, .. } = &*self.one;
+        let Submitted { queue, count, own, seen, .. } = &**self.one();
         seen.load(Ordering::Acquire) || own.is_none() && queue.is_complete(*count)
     }
 
     /// The event of several commands, the last of which it was.
-    pub(crate) fn of_several(mut self, several: Several) -> Self {
-        self.several = Some(several);
-        self
+    pub(crate) fn of_several(self, several: Several) -> Self {
+        let last = Arc::clone(self.one());
+        Self(Form::Several(Arc::new(Joint { last, several })))
     }
 
     /// The events of the commands that it stands for, when they are measured.
     pub(crate) fn measured(&self) -> Option<&Measured> {
-        match &self.several {
+        match self.several() {
             Some(Several::Measured(measured)) => Some(measured),
             _ => None,
         }
     }
 
     fn known(&self) -> Option<&RawEvent> {
-        self.one.own.as_ref().or_else(|| self.one.marker.get())
+        self.one().own.as_ref().or_else(|| self.one().marker.get())
     }
 
     pub(crate) fn queue(&self) -> &Arc<Queue> {
-        &self.one.queue
+        &self.one().queue
     }
 
     /// The driver's event; made when there is none.
@@ -181,12 +197,12 @@ impl Event {
         if let Some(raw) = self.known() {
             return Ok(raw);
         }
-        let marker = self.one.queue.marker_event(&self.one.joined)?;
-        Ok(self.one.marker.get_or_init(|| marker))
+        let marker = self.one().queue.marker_event(&self.one().joined)?;
+        Ok(self.one().marker.get_or_init(|| marker))
     }
 
     pub(crate) fn wait(&self) -> Result<()> {
-        let Submitted { queue, count, covers, joined, seen, .. } = &*self.one;
+        let Submitted { queue, count, covers, joined, seen, .. } = &**self.one();
         let events = match (joined.as_slice(), self.known()) {
             ([], Some(raw)) => std::slice::from_ref(raw),
             ([], None) if queue.is_complete(*count) => return Ok(()),
@@ -223,7 +239,7 @@ impl Event {
         if self.is_behind() || has_ended().is_ok() {
             return;
         }
-        self.one.queue.end_borrowed();
+        self.one().queue.end_borrowed();
     }
 
     /// Calls `then` when the command has ended; see [`RawEvent::when_ended`].
@@ -233,8 +249,8 @@ impl Event {
             Err(_) => return Err(then),
         }
         // What was never flushed may stay queued for ever.
-        if let Err(error) = self.one.queue.flush_once() {
-            self.one.queue.context().keep_error(error);
+        if let Err(error) = self.one().queue.flush_once() {
+            self.one().queue.context().keep_error(error);
         }
         Ok(())
     }
@@ -245,17 +261,17 @@ impl Event {
     }
 
     pub(crate) fn status(&self) -> Result<Status> {
-        if self.known().is_none() && self.one.queue.is_complete(self.one.count) {
+        if self.known().is_none() && self.one().queue.is_complete(self.one().count) {
             return Ok(Status::Complete);
         }
-        let status = match self.one.joined.as_slice() {
+        let status = match self.one().joined.as_slice() {
             [] => self.raw()?.status()?,
             events => status_of_all(events)?,
         };
         match status {
-            Status::Complete => self.one.queue.completed(self.one.covers),
+            Status::Complete => self.one().queue.completed(self.one().covers),
             // What was never flushed may stay queued for ever.
-            Status::Queued => self.one.queue.flush()?,
+            Status::Queued => self.one().queue.flush()?,
             _ => {}
         }
         Ok(match status {
@@ -270,15 +286,15 @@ impl Event {
     }
 
     fn has_begun(&self) -> bool {
-        self.several.as_ref().is_some_and(Several::has_begun)
+        self.several().is_some_and(Several::has_begun)
     }
 
     pub(crate) fn profiling(&self) -> Result<Profiling> {
-        if !self.one.queue.properties().profiling {
+        if !self.one().queue.properties().profiling {
             return Err(Error::new(ErrorKind::Profiling, "the queue was built without profiling")
                 .remedy("build it with `Queue::builder(&context).profiling()`"));
         }
-        match &self.several {
+        match self.several() {
             None => self.own_profiling(),
             Some(Several::Unmeasured(_)) => Err(Self::unmeasured()),
             // There was nothing to do: of the marker in its place.
@@ -311,7 +327,7 @@ impl Event {
     }
 
     fn own_profiling(&self) -> Result<Profiling> {
-        let Some(raw) = &self.one.own else {
+        let Some(raw) = &self.one().own else {
             return Err(Error::new(ErrorKind::Profiling, "the queue discards events")
                 .remedy("build it without `discard_events()`"));
         };

@@ -174,13 +174,13 @@ impl Replay for CommandBuffers {
             (Some(begin), true) => {
                 let end = queue.marker(&[&event])?;
                 let measured = Measured { sequence: sequence.id(), events: vec![begin, end.clone()] };
-                Ok(end.of_several(Several::measured(measured)))
+                Ok(end.of_several(Several::Measured(measured)))
             }
             (Some(_), false) => {
                 let end = queue.marker(&[&event])?;
-                Ok(end.of_several(Several::unmeasured(Some(first.unwrap_or(event)))))
+                Ok(end.of_several(Several::Unmeasured(Some(first.unwrap_or(event)))))
             }
-            (None, _) => Ok(event.of_several(Several::unmeasured(first))),
+            (None, _) => Ok(event.of_several(Several::Unmeasured(first))),
         }
     }
 
