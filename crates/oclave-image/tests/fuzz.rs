@@ -1,7 +1,8 @@
 //! The fuzz target's body on the corpus and on what is made of it: words flipped, cut, copied,
 //! swapped.
 //!
-//! `PROPTEST_CASES` sets how many modules are made.
+//! `PROPTEST_CASES` sets how many modules the tests of proptest make, `FUZZ_SECONDS` how long the
+//! others run, `SEED` where they begin. `FUZZ_LAST` names a folder that keeps the last input of each.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod support;
@@ -152,6 +153,7 @@ fn run(name: &str, most: u64, bases: &[Vec<u8>], change: fn(&mut Mutator, &mut V
     while executions < most && begin.elapsed() < limit {
         let mut bytes = bases[mutator.below(bases.len())].clone();
         change(&mut mutator, &mut bytes);
+        keep_last(name, &bytes);
         if let Err(panic) = std::panic::catch_unwind(|| body(&bytes)) {
             let path = std::env::temp_dir().join(format!("oclave-fuzz-{name}-{}", std::process::id()));
             std::fs::write(&path, &bytes).unwrap();
@@ -161,6 +163,15 @@ fn run(name: &str, most: u64, bases: &[Vec<u8>], change: fn(&mut Mutator, &mut V
         executions += 1;
     }
     println!("{name}: {executions} executions in {:?}", begin.elapsed());
+}
+
+/// Writes an input into the folder `FUZZ_LAST`, where there is one. A stack that overflows ends the
+/// process, and leaves nothing else to look at.
+fn keep_last(name: &str, bytes: &[u8]) {
+    if let Some(folder) = std::env::var_os("FUZZ_LAST") {
+        let path = std::path::Path::new(&folder).join(format!("last-{name}-{}", std::process::id()));
+        std::fs::write(&path, bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    }
 }
 
 fn change_words(mutator: &mut Mutator, bytes: &mut Vec<u8>) {
@@ -194,6 +205,11 @@ fn changed_modules_in_links() {
 }
 
 #[test]
+fn changed_modules_in_every_pass() {
+    run("modules", 500, &bytes_of(corpus()), change_words, everything);
+}
+
+#[test]
 fn changed_modules_in_the_interpreter() {
     run("interpreter", 500, &bytes_of(corpus()), change_words, support::fuzz::interpreted);
 }
@@ -210,6 +226,7 @@ proptest! {
         changes.iter().for_each(|change| apply(&mut words, change));
         let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
         let begin = std::time::Instant::now();
+        keep_last("changed_modules", &bytes);
         everything(&bytes);
         prop_assert!(begin.elapsed().as_secs() < 5, "took {:?}", begin.elapsed());
     }

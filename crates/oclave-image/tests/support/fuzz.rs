@@ -17,12 +17,6 @@ pub(crate) fn everything(bytes: &[u8]) {
         let _ = image.dump();
     }
     let Ok(module) = Module::from_bytes(bytes) else { return };
-    // A stack that overflows ends the process, and leaves nothing else to look at.
-    if let Some(folder) = std::env::var_os("FUZZ_LAST") {
-        let name = format!("last-{}", std::process::id());
-        let path = std::path::Path::new(&folder).join(name);
-        std::fs::write(&path, bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    }
     assert_eq!(module.to_bytes(), bytes, "the round trip is exact");
     look_at_everything(&module);
 
