@@ -30,7 +30,7 @@ pub enum ObjectKind {
 }
 
 #[cfg(feature = "record")]
-pub(crate) use super::record::hooks::{before, created, event_created, released, retained};
+pub(crate) use super::record::hooks::{before, created, event_created, released, retained, waited};
 #[cfg(feature = "record")]
 pub(crate) use super::record::{Handle as Session, current as session};
 
@@ -71,6 +71,9 @@ mod off {
 
     #[inline(always)]
     pub(crate) fn event_created(_: *mut crate::driver::sys::cl_event) {}
+
+    #[inline(always)]
+    pub(crate) fn waited(_: usize) {}
 }
 #[cfg(not(feature = "record"))]
-pub(crate) use off::{Session, before, created, event_created, released, retained, session};
+pub(crate) use off::{Session, before, created, event_created, released, retained, session, waited};

@@ -49,6 +49,7 @@ struct Data {
     faults: Vec<Fault>,
     injected: u64,
     live: BTreeMap<ObjectKind, usize>,
+    waits: u64,
 }
 
 struct Fault {
@@ -102,10 +103,17 @@ impl Session {
         lock(&self.state.data).counts.values().sum()
     }
 
+    /// How many events and synchronisation points were in the wait lists of calls that succeeded:
+    /// the edges that the driver was given.
+    pub fn waits(&self) -> u64 {
+        lock(&self.state.data).waits
+    }
+
     /// Sets the counts and the log back; live objects and faults stay.
     pub fn reset(&self) {
         let mut data = lock(&self.state.data);
         data.counts.clear();
+        data.waits = 0;
         if let Some(log) = &mut data.log {
             log.clear();
         }
@@ -305,6 +313,15 @@ pub(crate) mod hooks {
                 *live = live.saturating_sub(1);
             }
             objects.remove(&(kind, object.addr()));
+        }
+    }
+
+    #[inline]
+    pub(crate) fn waited(events: usize) {
+        if events > 0
+            && let Some(state) = innermost()
+        {
+            lock(&state.data).waits += events as u64;
         }
     }
 

@@ -13,6 +13,7 @@
 //! | parameter | in Rust | in C |
 //! |---|---|---|
 //! | `name: [T]` | `&[T]` | `cl_uint count, const T*` (NULL when empty) |
+//! | `wait: [T]` | the same | the same; the length is recorded |
 //! | `name: new_event` | `*mut cl_event` (null: none wanted) | the same; the event is recorded |
 //! | `name: T` | `T` | `T` |
 //!
@@ -163,6 +164,10 @@ macro_rules! method {
             let code = unsafe { function($object) };
             table::check(stringify!($name), code).inspect_err(|_| hook::retained(hook::ObjectKind::$kind, $object))
         }
+    };
+    (@ $name:ident [$($rust:tt)*] [$($call:tt)*] [$($post:tt)*] (wait : [$t:ty] $(, $($rest:tt)*)?) $($out:tt)*) => {
+        method! { @ $name [$($rust)* wait: &[$t],] [$($call)* table::count(wait), table::list(wait),]
+            [$($post)* hook::waited(wait.len());] ($($($rest)*)?) $($out)* }
     };
     (@ $name:ident [$($rust:tt)*] [$($call:tt)*] [$($post:tt)*] ($arg:ident : [$t:ty] $(, $($rest:tt)*)?) $($out:tt)*) => {
         method! { @ $name [$($rust)* $arg: &[$t],] [$($call)* table::count($arg), table::list($arg),] [$($post)*]
