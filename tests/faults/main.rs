@@ -3,6 +3,7 @@
 //! Whatever fails, there is no panic, no hang and no wrong data. No object is left that the failed
 //! call does not explain. The error names the call. `cargo test` fails the first calls of a quarter
 //! of the names, once and from then on. `ci/sweep faults` fails every call (`OCLAVE_SWEEP=all`).
+//! `OCLAVE_SWEEP_PROGRAM` and `OCLAVE_SWEEP_CALL` choose programs and calls by a part of their names.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -29,8 +30,9 @@ pub(crate) struct Program {
 /// Whether all calls fail from one on, so that nothing can be tried again.
 pub(crate) static FAULT_LASTS: AtomicBool = AtomicBool::new(false);
 
-/// Programs that hang are ended, with the fault that made them hang.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Programs that hang are ended, with the fault that made them hang. On a busy machine a program
+/// whose kernels are compiled may take a minute.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// One call of a name, or all from it on.
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +80,8 @@ fn programs_survive_the_failure_of_each_call() {
             figures.not_reached,
             figures.left,
         );
-        assert!(figures.errors > 0, "{}: no failure became an error", program.name);
+        let few = std::env::var_os("OCLAVE_SWEEP_CALL").is_some();
+        assert!(few || figures.errors > 0, "{}: no failure became an error", program.name);
         wrong.extend(figures.wrong);
     }
     assert!(programs > 0, "there is no program `{wanted}`");
@@ -94,9 +97,10 @@ fn sweep(device: &Device, program: &Program, all: bool) -> Figures {
         session.counts()
     };
     let mut figures = Figures::default();
+    let wanted = std::env::var("OCLAVE_SWEEP_CALL").unwrap_or_default();
     let quarter = program.name.len();
     for (index, (call, count)) in counts.into_iter().enumerate() {
-        if !all && !(index + quarter).is_multiple_of(4) {
+        if !call.contains(&wanted) || !all && !(index + quarter).is_multiple_of(4) {
             continue;
         }
         for fault in faults(count, all) {
