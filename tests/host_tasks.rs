@@ -408,6 +408,27 @@ fn nothing_is_left_behind() {
     assert!(session.live().is_empty(), "{:?}", session.live());
 }
 
+/// The marker that a task on an in-order queue comes after fails, so the task never runs.
+#[test]
+fn a_wait_for_the_queue_tells_of_a_task_that_could_not_be_ordered() {
+    let Some(context) = context() else { return };
+    let queue = Queue::new(&context).unwrap();
+    let value = context.alloc_device::<i32>(8).unwrap();
+    queue.fill(&value, 1).unwrap();
+    let session = Session::start();
+    session.fail("clEnqueueMarkerWithWaitList", 1, -6);
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&runs);
+    let task = queue.host_task(move || drop(counted.fetch_add(1, Ordering::Relaxed))).unwrap();
+    assert_eq!(session.injected(), 1);
+    let error = queue.wait().unwrap_err();
+    assert!(format!("{error:#}").contains("clEnqueueMarkerWithWaitList"), "{error:#}");
+    assert_eq!(runs.load(Ordering::Relaxed), 0);
+    assert!(task.wait().is_err());
+    queue.wait().unwrap();
+    assert_eq!(queue.read(&value).unwrap(), [1; 8]);
+}
+
 #[test]
 fn command_groups_have_one_action() {
     let Some(context) = context() else { return };

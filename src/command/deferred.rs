@@ -113,7 +113,11 @@ pub(super) fn defer<'a>(
             native_order.iter().for_each(|event| held.depend_on(event, Tie::SameQueue));
             held.met(None);
         }
-        Err(error) => held.met(Some(&error)),
+        Err(error) => {
+            // It is of this command, not of one that another wait tells of.
+            queue.order().failed(&error);
+            held.met(Some(&error));
+        }
     }
     Ok(Event::promised(promise))
 }
