@@ -419,7 +419,10 @@ fn a_wait_for_the_queue_tells_of_a_task_that_could_not_be_ordered() {
     session.fail("clEnqueueMarkerWithWaitList", 1, -6);
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&runs);
-    let task = queue.host_task(move || drop(counted.fetch_add(1, Ordering::Relaxed))).unwrap();
+    let task = queue.host_task(move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+    });
+    let task = task.unwrap();
     assert_eq!(session.injected(), 1);
     let error = queue.wait().unwrap_err();
     assert!(format!("{error:#}").contains("clEnqueueMarkerWithWaitList"), "{error:#}");
@@ -427,6 +430,37 @@ fn a_wait_for_the_queue_tells_of_a_task_that_could_not_be_ordered() {
     assert!(task.wait().is_err());
     queue.wait().unwrap();
     assert_eq!(queue.read(&value).unwrap(), [1; 8]);
+}
+
+/// Drivers may begin with nothing that was not flushed, so nobody is told of its end.
+#[test]
+fn flushes_that_fail_do_not_hang_tasks() {
+    let Some(context) = context() else { return };
+    for nth in 1..4 {
+        let context = context.clone();
+        let (done, ended) = mpsc::channel();
+        std::thread::spawn(move || {
+            let bundle = bundle(&context);
+            let value = context.alloc_device::<i32>(1).unwrap();
+            let session = Session::start();
+            session.fail_from("clFlush", nth, -6);
+            let queue = Queue::new(&context).unwrap();
+            let submit = || {
+                queue.fill(&value, 1)?;
+                queue.host_task(|| ())?;
+                queue.parallel_for(1, bump(&bundle, &value, 1))?;
+                queue.host_task(|| ())?;
+                queue.wait()
+            };
+            let outcome = submit();
+            done.send(outcome.map_err(|error| format!("{error:#}"))).unwrap();
+        });
+        let outcome = ended.recv_timeout(Duration::from_secs(60)).expect("it hangs");
+        assert!(
+            outcome.is_ok() || outcome.clone().is_err_and(|text| text.contains("clFlush")),
+            "{outcome:?}"
+        );
+    }
 }
 
 #[test]

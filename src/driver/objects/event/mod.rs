@@ -242,17 +242,15 @@ impl Event {
         self.one().queue.end_borrowed();
     }
 
-    /// Calls `then` when the command has ended; see [`RawEvent::when_ended`].
+    /// Calls `then` when the command has ended; see [`RawEvent::when_ended`]. What cannot be flushed
+    /// may stay queued for ever, and nobody would be called.
     pub(crate) fn when_ended(&self, then: Then) -> Result<(), Then> {
-        match self.raw() {
-            Ok(raw) => raw.when_ended(then)?,
-            Err(_) => return Err(then),
-        }
-        // What was never flushed may stay queued for ever.
+        let Ok(raw) = self.raw() else { return Err(then) };
         if let Err(error) = self.one().queue.flush_once() {
             self.one().queue.context().keep_error(error);
+            return Err(then);
         }
-        Ok(())
+        raw.when_ended(then)
     }
 
     /// How it has ended; `None` while it has not.
