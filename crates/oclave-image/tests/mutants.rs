@@ -46,6 +46,15 @@ const TAKEN: &[(&str, &str)] = &[
     ("Duplicate non-aggregate type declarations", "translators write them; equal types are taken as one"),
     ("expected Format data type", "translators from opaque pointers give the array of the format"),
     ("FPGAInvocationPipeliningAttributesINTEL", "decorations for FPGAs, which other drivers do not read"),
+    ("FPGAMemoryAttributesINTEL", "decorations for FPGAs, which other drivers do not read"),
+    (
+        "two memory access operands requires SPIR-V",
+        "drivers take newer operands in modules of older versions",
+    ),
+    (
+        "OpTypeVector Component Type",
+        "translators write vectors of pointers without Intel's extension for them",
+    ),
     ("must be a constant for WorkgroupSize", "a rule of shaders; in kernels it is get_local_size"),
 ];
 

@@ -49,6 +49,7 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
             at.ensure(at.shape_of(texel).is_some_and(|s| s.kind != Kind::Bool), "the texel is no number")?;
             image_operands(at, op, if op == Op::ImageWrite { 3 } else { 2 })
         }
+        Op::ImageTexelPointer => Err("no OpenCL device has pointers to texels".to_owned()),
         Op::ImageQueryLod => at.ensure(sampled_image(at, 0).is_some(), "operand 0 is no sampled image"),
         Op::ImageQuerySizeLod => {
             at.ensure(image(at, 0).is_some(), "operand 0 is no image")?;
