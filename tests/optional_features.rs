@@ -7,8 +7,6 @@
 
 mod common;
 
-use std::path::Path;
-
 use common::{device, queue};
 use oclave::mask::Mask;
 use oclave::record::Session;
@@ -147,8 +145,8 @@ fn images_of_a_build_become_binaries_for_a_device() {
     queue.single_task(kernel("make_meters").pointer_mut::<i8>(&memory)).unwrap();
     queue.parallel_for(2, kernel("use_whole").pointer_mut::<i8>(&memory).pointer_mut(&out)).unwrap();
     assert_eq!(queue.read(&out).unwrap(), [3, 30]);
-    assert_eq!(session.count("clCreateProgramWithIL"), 0, "nothing is linked, nothing compiled");
-    assert_eq!(session.count("clCreateProgramWithBinary"), 1);
+    assert_eq!(common::compiled(&session), 0, "nothing is linked, nothing compiled");
+    assert_eq!(common::from_binaries(&session), 1);
     // A device without fp64 loses the set whole, with the kernel that calls it.
     let masked = device.masked(Mask::FP64);
     let kernels = |device: &Device| -> Vec<String> {
@@ -164,7 +162,7 @@ fn images_of_a_build_become_binaries_for_a_device() {
 
 /// The images that the build wrote for a program.
 fn images(program: &str) -> Vec<DeviceImage> {
-    let mut paths: Vec<_> = std::fs::read_dir(Path::new(env!("OUT_DIR")))
+    let mut paths: Vec<_> = std::fs::read_dir(common::built())
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| {

@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use common::{bundle, call, context, gate, graph_devices, memory_call, queues, queues_with, strategies};
+use common::{
+    bundle, call, context, gate, graph_devices, host_copy_calls, memory_call, queues, queues_with, strategies,
+};
 use oclave::record::Session;
 use oclave::{
     Buffer, Command, Context, DynamicCommandGroup, DynamicParameter, ErrorKind, Event, EventStatus,
@@ -237,7 +239,7 @@ fn host_memory_of_copies_that_may_run_on_is_kept() {
         let part = x.rect([6, 10]).unwrap().part([0, 3], [6, 4]).unwrap();
         let target = HostTarget::<u32>::new(24).unwrap();
         let session = Session::start();
-        session.fail(memory_call("clEnqueueMemcpyINTEL"), 4, -5);
+        session.fail(host_copy_calls()[0], 4, -5);
         (1..=20).for_each(|nth| session.fail("clFinish", nth, -5));
         assert_eq!(queue.submit(Command::read(&part, &target)).unwrap_err().code(), Some(-5));
         assert_eq!(session.pending_faults(), 0);
@@ -249,7 +251,7 @@ fn host_memory_of_copies_that_may_run_on_is_kept() {
         session.reset();
         assert!(queue.marker().is_err());
         // Where not even that can be, the target is lost, aloud.
-        session.fail(memory_call("clEnqueueMemcpyINTEL"), 4, -5);
+        session.fail(host_copy_calls()[0], 4, -5);
         (1..=20).for_each(|nth| session.fail("clFinish", nth, -5));
         (1..=2).for_each(|nth| session.fail("clEnqueueMarkerWithWaitList", nth, -5));
         assert!(queue.submit(Command::read(&part, &target)).is_err());
@@ -267,14 +269,14 @@ fn blocking_copies_return_when_they_have_ended() {
     let x = context.alloc_device::<u32>(4).unwrap();
     queue.fill(&x, 3).unwrap();
     let session = Session::start();
-    session.fail(memory_call("clEnqueueMemcpyINTEL"), 1, -5);
+    session.fail(host_copy_calls()[0], 1, -5);
     (1..=30).for_each(|nth| session.fail("clFinish", nth, -5));
     assert_eq!(queue.read(&x).unwrap_err().code(), Some(-5));
     assert_eq!(session.count("clFinish"), 31);
     assert_eq!(session.pending_faults(), 0);
     // Arguments that are refused begin nothing.
     session.reset();
-    session.fail(memory_call("clEnqueueMemcpyINTEL"), 1, -30);
+    session.fail(host_copy_calls()[0], 1, -30);
     assert_eq!(queue.read(&x).unwrap_err().code(), Some(-30));
     assert_eq!(session.count("clFinish"), 0);
     assert_eq!(queue.read(&x).unwrap(), [3; 4]);
@@ -506,7 +508,10 @@ fn times_of_graphs_include_host_tasks_at_their_ends() {
             let event = queue.submit_graph(&graph).unwrap();
             event.wait().unwrap();
             let times = event.profiling().unwrap();
-            assert!(times.duration() >= 2 * PAUSE, "{strategy:?}: {times:?}");
+            // NVIDIA's driver has no `clGetDeviceAndHostTimer`, so host tasks are left out.
+            if !context.device().platform().name().contains("NVIDIA") {
+                assert!(times.duration() >= 2 * PAUSE, "{strategy:?}: {times:?}");
+            }
             assert!(times.queued_ns > 0 && times.queued_ns <= times.submitted_ns, "{strategy:?}: {times:?}");
             assert!(times.submitted_ns <= times.started_ns, "{strategy:?}: {times:?}");
         }

@@ -15,7 +15,7 @@ mod kernels {
 /// The images of `libplugged.so` (`tests/fixtures/plugged.rs`), which is closed again.
 fn images_of_library() -> Vec<Vec<u8>> {
     type Image = unsafe extern "C" fn(usize, &mut usize) -> *const u8;
-    let path = concat!(env!("OUT_DIR"), "/libplugged.so");
+    let path = common::built().join("libplugged.so");
     // SAFETY: the library is ours, and has nothing that runs when it is loaded; the function has
     // this type.
     unsafe {

@@ -5,8 +5,12 @@ use oclave_image::spirv::Module;
 use oclave_ptx::{PtxError, PtxTarget, ptx_of, translate_for};
 
 use super::spec::SpecValue;
+use crate::driver::hook;
 use crate::image::LoadedImage;
 use crate::{Error, ErrorKind, Result};
+
+/// What a recording of calls names the translation, which is no call of OpenCL.
+const TRANSLATION: &str = "translation to PTX";
 
 /// The PTX of the module that was made of an image for a device.
 ///
@@ -21,6 +25,7 @@ pub(super) fn text_of(
     specs: &[SpecValue],
     target: &PtxTarget,
 ) -> Result<String> {
+    hook::before(TRANSLATION)?;
     let module = Module::from_words(words)?;
     let values: Vec<(u32, &[u8])> = specs.iter().map(|spec| (spec.id(), spec.bytes())).collect();
     let module = if values.is_empty() { module } else { passes::specialize(&module, &values)? };

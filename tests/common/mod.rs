@@ -6,6 +6,7 @@
 pub(crate) mod load;
 pub(crate) mod prints;
 
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -16,6 +17,13 @@ use oclave::{
     Aspects, Command, Context, Device, Event, Graph, KernelBundle, KernelCall, MemoryKind, ProgramCache,
     Queue, QueueBuilder, ReplayStrategy,
 };
+
+/// The folder of what the build made. `ci/gpu` packs such files beside the programs, for a machine
+/// that has no folders of the build.
+pub(crate) fn built() -> PathBuf {
+    let built = PathBuf::from(env!("OUT_DIR"));
+    if built.exists() { built } else { std::env::current_exe().unwrap().with_file_name("built") }
+}
 
 /// Waits until threads of the library and of the driver have released what they still held, or for
 /// ten seconds.
@@ -75,16 +83,24 @@ pub(crate) fn queue(device: &Device) -> Queue {
 /// How often memory of the context was freed: given back to the driver, or kept until that may have
 /// it back.
 pub(crate) fn freed(session: &Session, context: &Context) -> u64 {
-    let calls = ["clMemFreeINTEL", "clSVMFree", "clReleaseMemObject"];
-    calls.iter().map(|call| session.count(call)).sum::<u64>() + context.spare_memory().blocks as u64
+    session.count(memory_of(context).1) + context.spare_memory().blocks as u64
 }
 
 /// How many allocations there are besides those that were freed.
 pub(crate) fn allocated(session: &Session, context: &Context) -> usize {
-    let live = session.live();
-    let kinds = [ObjectKind::Usm, ObjectKind::Svm, ObjectKind::Memory];
+    let live = session.live().get(&memory_of(context).0).copied().unwrap_or_default();
     let spare = context.spare_memory();
-    kinds.iter().filter_map(|kind| live.get(kind)).sum::<usize>() + spare.pieces - spare.slabs - spare.blocks
+    live + spare.pieces - spare.slabs - spare.blocks
+}
+
+/// What an allocation of a context is for the driver, and the call that frees it. SVM that is
+/// mapped has a buffer over each allocation, which is none of its own.
+fn memory_of(context: &Context) -> (ObjectKind, &'static str) {
+    match context.device().capabilities().memory().map(|memory| memory.kind) {
+        Some(MemoryKind::Svm) => (ObjectKind::Svm, "clSVMFree"),
+        Some(MemoryKind::BufferAddress) => (ObjectKind::Memory, "clReleaseMemObject"),
+        _ => (ObjectKind::Usm, "clMemFreeINTEL"),
+    }
 }
 
 /// The call of the selected device's kind of memory that does what one of USM does. Copies of
@@ -105,10 +121,14 @@ pub(crate) fn memory_call(of_usm: &'static str) -> &'static str {
     }
 }
 
-/// The calls of the selected device's kind of memory that copy to the host, and from it.
+/// The calls of the selected device's kind of memory that copy to the host, and from it. SVM that
+/// is mapped is read by the buffers over it.
 pub(crate) fn host_copy_calls() -> [&'static str; 2] {
+    let memory = Device::select().ok().and_then(|device| device.capabilities().memory());
+    let is_mapped = memory.is_some_and(|memory| memory.mapped);
     match memory_call("clEnqueueMemcpyINTEL") {
         "clEnqueueCopyBuffer" => ["clEnqueueReadBuffer", "clEnqueueWriteBuffer"],
+        "clEnqueueSVMMemcpy" if is_mapped => ["clEnqueueReadBuffer", "clEnqueueSVMMemcpy"],
         call => [call; 2],
     }
 }
@@ -118,6 +138,16 @@ pub(crate) fn host_copy_calls() -> [&'static str; 2] {
 pub(crate) fn creation_call() -> &'static str {
     let takes_ptx = Device::select().is_ok_and(|device| device.capabilities().ptx.is_some());
     if takes_ptx { "clCreateProgramWithBinary" } else { "clCreateProgramWithIL" }
+}
+
+/// How many programs were compiled: from SPIR-V, or from PTX that was translated for it.
+pub(crate) fn compiled(session: &Session) -> u64 {
+    session.count("clCreateProgramWithIL") + session.count("translation to PTX")
+}
+
+/// How many programs came from binaries: of a cache, or of images that were built ahead of time.
+pub(crate) fn from_binaries(session: &Session) -> u64 {
+    session.count("clCreateProgramWithBinary").saturating_sub(session.count("translation to PTX"))
 }
 
 /// Resident memory of this process, where the system tells it.
