@@ -1,8 +1,8 @@
 //! A thousand small nodes on a GPU: replays by the interpreter, against a CUDA graph of the same
 //! nodes.
 //!
-//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes. Times are medians of 31 replays,
-//! from the submission to the end of the wait. Neither side has events: one waits for its queue,
+//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes. Times are medians of 31 replays, or
+//! of as many as 31 ms have, from the submission to the end of the wait. Neither side has events: one waits for its queue,
 //! the other for its stream. `OCLAVE_CUDA_REFERENCE` names the program of
 //! `benches/cuda/graph_nodes.cu`, which instantiates its graphs once; `ci/gpu bench` builds it.
 //! Without it, the reference are the library's own prepared launches.
@@ -12,12 +12,14 @@
 //! | `chain` | each waits for the one before |
 //! | `independent` | on an array of their own each |
 //! | `layers` | a hundred layers of ten; each node waits for all ten before it |
+//! | `wide_layers` | ten layers of a hundred, in the same way |
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a benchmark fails by panicking")]
 
 mod measure;
 
 use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 use oclave::{
     Command, Context, Device, ExecutableGraph, Graph, KernelBundle, Node, Queue, ReplayStrategy, UsmSlice,
@@ -26,16 +28,21 @@ use oclave::{
 
 const NODES: usize = 1000;
 const LAYER: usize = 10;
+const WIDE_LAYER: usize = 100;
 /// Floats of an array.
 const FLOATS: usize = 1024;
 const ROUNDS: usize = 31;
+/// What the reference takes for as many. A row of 31 replays of 11 µs is over before what disturbs the
+/// machine for a millisecond is.
+const REFERENCE: Duration = Duration::from_millis(31);
 const KERNELS: &[u8] = include_bytes!("kernels/small_nodes.spv");
 
 #[derive(Clone, Copy)]
 enum Shape {
     Chain,
     Independent,
-    Layers,
+    /// Of so many nodes.
+    Layers(usize),
 }
 
 impl Shape {
@@ -44,7 +51,7 @@ impl Shape {
         match self {
             Self::Chain => 0,
             Self::Independent => node,
-            Self::Layers => node % LAYER,
+            Self::Layers(nodes) => node % nodes,
         }
     }
 
@@ -53,9 +60,9 @@ impl Shape {
         match self {
             Self::Chain => node.saturating_sub(1)..node,
             Self::Independent => 0..0,
-            Self::Layers => {
-                let layer = node / LAYER * LAYER;
-                layer.saturating_sub(LAYER)..layer
+            Self::Layers(nodes) => {
+                let layer = node / nodes * nodes;
+                layer.saturating_sub(nodes)..layer
             }
         }
     }
@@ -121,9 +128,13 @@ fn main() {
     let Some(device) = measure::device() else { return };
     let reference = cuda();
     let ours = Ours::new(&device);
-    for (name, shape) in
-        [("chain", Shape::Chain), ("independent", Shape::Independent), ("layers", Shape::Layers)]
-    {
+    let shapes = [
+        ("chain", Shape::Chain),
+        ("independent", Shape::Independent),
+        ("layers", Shape::Layers(LAYER)),
+        ("wide_layers", Shape::Layers(WIDE_LAYER)),
+    ];
+    for (name, shape) in shapes {
         for items in [1, 64, 256, 1024] {
             let row = format!("{name}_{items}");
             let graph = ours.graph(shape, items, ReplayStrategy::Interpreter);
@@ -151,9 +162,16 @@ fn main() {
 }
 
 fn median_of_replays(ours: &Ours, graph: &ExecutableGraph) -> f64 {
-    (0..10).for_each(|_| ours.replay(graph));
-    let mut times: Vec<f64> = (0..ROUNDS).map(|_| measure::time(1, &mut || ours.replay(graph))).collect();
-    measure::median(&mut times)
+    let replays = |least: usize| {
+        let start = Instant::now();
+        let mut times = Vec::new();
+        while times.len() < least || start.elapsed() < REFERENCE {
+            times.push(measure::time(1, &mut || ours.replay(graph)));
+        }
+        times
+    };
+    replays(10);
+    measure::median(&mut replays(ROUNDS))
 }
 
 /// The reference's medians by row, in microseconds; lines of `row,us`.

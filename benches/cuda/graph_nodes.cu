@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-constexpr int NODES = 1000, LAYER = 10, FLOATS = 1024, ROUNDS = 31;
+constexpr int NODES = 1000, LAYER = 10, WIDE_LAYER = 100, FLOATS = 1024, ROUNDS = 31;
 
 static void need(cudaError_t code) {
     if (code == cudaSuccess)
@@ -34,9 +34,10 @@ static void measure(const std::string &shape, int items, float *memory, cudaStre
         } else if (shape == "independent") {
             array = node;
         } else {
-            array = node % LAYER;
-            first = node / LAYER * LAYER - LAYER;
-            count = first >= 0 ? LAYER : 0;
+            int layer = shape == "layers" ? LAYER : WIDE_LAYER;
+            array = node % layer;
+            first = node / layer * layer - layer;
+            count = first >= 0 ? layer : 0;
         }
         float *x = memory + (size_t)array * FLOATS;
         void *arguments[] = {&x, &items};
@@ -72,7 +73,7 @@ int main() {
     need(cudaMalloc(&memory, (size_t)NODES * FLOATS * sizeof(float)));
     need(cudaMemset(memory, 0, (size_t)NODES * FLOATS * sizeof(float)));
     need(cudaStreamCreate(&stream));
-    for (const char *shape : {"chain", "independent", "layers"})
+    for (const char *shape : {"chain", "independent", "layers", "wide_layers"})
         for (int items : {1, 64, 256, 1024})
             measure(shape, items, memory, stream);
     return 0;
