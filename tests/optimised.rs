@@ -282,3 +282,34 @@ fn what_was_read_before_a_barrier_stays() {
         assert_eq!(queue.read(&out).unwrap()[..items as usize], sums.repeat(3), "circle of {group}");
     }
 }
+
+/// Intel's CPU runtime takes the largest of an id and a number for a bound of the group (Q35).
+#[test]
+fn maxima_of_ids_are_no_bounds() {
+    let Some(queue) = queue() else { return };
+    for group in [1, 2, 8, 16, 64] {
+        let out = upload(&queue, &vec![0_u32; 4 * group]);
+        queue.parallel_for(NdRange::new(2 * group, group), kernel::maxima(&out, 2)).unwrap();
+        assert_eq!(queue.read(&out).unwrap(), [1, 2].repeat(2 * group), "groups of {group}");
+    }
+}
+
+/// PoCL 6.0 runs what is before a loop twice, where it puts a barrier into the loop (Q13).
+#[test]
+fn code_before_a_loop_runs_once() {
+    let Some(queue) = queue() else { return };
+    let words = [100, 200_u32];
+    let given = upload(&queue, &words);
+    for [x, y] in [[1, 1], [2, 1], [1, 2], [1, 8], [8, 1], [2, 4]] {
+        let items = u32::try_from(x * y).unwrap();
+        let out = upload(&queue, &vec![0_u32; 4 * x * y]);
+        let range = NdRange::new([2 * x, y], [x, y]);
+        queue.parallel_for(range, kernel::before_a_loop(&out, &given, 5)).unwrap();
+        let row = |item: u32| {
+            let shared = |item: u32| words[1] ^ (item * 5);
+            [1, item * 25 + 1 + shared((item + 1) % items)]
+        };
+        let expected: Vec<u32> = (0..2 * items).flat_map(|id| row(id % items)).collect();
+        assert_eq!(queue.read(&out).unwrap(), expected, "groups of {x} x {y}");
+    }
+}

@@ -304,3 +304,28 @@ kernel void kept_vectors(global uint *out, global uint *words)
     barrier(CLK_GLOBAL_MEM_FENCE);
     vstore4(v, id, out);
 }
+
+/// The largest of an id and a number, in dimensions that the kernel uses for nothing else.
+kernel void maxima(global uint *out, int least)
+{
+    size_t id = get_global_id(0);
+    out[2 * id] = max((uint)get_local_id(1), 1u);
+    out[2 * id + 1] = max((int)get_local_id(2), least);
+}
+
+/// Code before a loop that all work-items of a group run as often, and a barrier behind it.
+kernel void before_a_loop(global uint *out, global const uint *words, uint rounds)
+{
+    local uint shared[64];
+    uint items = get_local_size(0) * get_local_size(1);
+    uint item = get_local_id(1) * get_local_size(0) + get_local_id(0);
+    uint id = get_group_id(0) * items + item;
+    uint v = item;
+    out[2 * id] = out[2 * id] * 3 + 1;
+    for (uint i = 0; i < rounds % 3; i++) {
+        shared[item] = words[i] ^ v;
+        v = v * 5 + i;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[2 * id + 1] = v + shared[(item + 1) % items];
+}

@@ -180,6 +180,8 @@ fn target(device: &Device) -> DeviceTarget {
     target.vectorised_loops_crash = quirks.vectorised_loops_crash; // Q26
     target.joined_values_collapse = quirks.joined_values_collapse; // Q32
     target.repeats_loads = quirks.repeats_loads; // Q33
+    target.maxima_are_bounds = quirks.maxima_are_bounds; // Q35
+    target.repeated_pairs_fail = quirks.repeated_pairs_fail; // Q36
     target.sunk_loads_abort = quirks.sunk_loads_abort; // Q30
     if let Some(queries) = &capabilities.spirv_queries {
         target.capabilities = Some(queries.capabilities.iter().copied().collect());

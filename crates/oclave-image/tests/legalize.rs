@@ -402,6 +402,62 @@ fn blocks_stand_behind_what_dominates_them() {
     }
 }
 
+/// A kernel of SPIR-V 1.4 that reads a constant table. Its interface may lack the table, and the
+/// negative of a parameter may stand before its variable: llvm-spirv writes both.
+fn table_and_variable(interface: &[u32], is_variable_first: bool) -> Module {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let mut all = vec![
+        o(Op::Capability, &[Capability::Addresses as u32]),
+        o(Op::Capability, &[Capability::Kernel as u32]),
+        o(Op::MemoryModel, &[2, 2]),
+        (Op::EntryPoint, with_string(&[6, 20], "k", interface)),
+        o(Op::TypeVoid, &[1]),
+        o(Op::TypeInt, &[3, 32, 0]),
+        o(Op::TypePointer, &[7, 7, 3]),
+        o(Op::TypePointer, &[8, 0, 3]),
+        o(Op::TypeFunction, &[9, 1, 3]),
+        o(Op::Constant, &[3, 10, 0]),
+        o(Op::Constant, &[3, 12, 7]),
+        o(Op::Variable, &[8, 11, 0, 12]),
+        o(Op::Function, &[1, 20, 0, 9]),
+        o(Op::FunctionParameter, &[3, 21]),
+        o(Op::Label, &[30]),
+    ];
+    let mut start = [o(Op::ISub, &[3, 31, 10, 21]), o(Op::Variable, &[7, 32, 7])];
+    start.rotate_left(usize::from(is_variable_first));
+    all.extend(start);
+    all.extend([
+        o(Op::Load, &[3, 33, 11]),
+        o(Op::IAdd, &[3, 34, 33, 31]),
+        o(Op::Store, &[32, 34]),
+        o(Op::Return, &[]),
+        o(Op::FunctionEnd, &[]),
+    ]);
+    assemble(Version::V1_4, &all)
+}
+
+/// rusticl refuses kernels of SPIR-V 1.4 whose interface lacks a variable that they use.
+#[test]
+fn interfaces_list_all_variables_from_1_4_on() {
+    let target = DeviceTarget { spirv_version: Version::V1_4, ..rich() };
+    let complete = table_and_variable(&[11], true);
+    support::assert_valid("a whole interface", &complete);
+    assert_eq!(legalize(&image(&complete), &target).unwrap(), complete.words(), "nothing to do");
+    let lacks = table_and_variable(&[], true);
+    assert_eq!(legalize(&image(&lacks), &target).unwrap(), complete.words());
+    let lowered = Module::from_words(legalize(&image(&lacks), &rich()).unwrap()).unwrap();
+    support::assert_valid("no interface before 1.4", &lowered);
+}
+
+/// Passes look for the variables of a function at its start.
+#[test]
+fn variables_stand_before_all_else() {
+    let target = DeviceTarget { spirv_version: Version::V1_4, ..rich() };
+    let sorted = table_and_variable(&[11], true);
+    let legal = legalize(&image(&table_and_variable(&[11], false)), &target).unwrap();
+    assert_eq!(legal, sorted.words());
+}
+
 /// A kernel with a struct by value: `{ uint, uint4[2] }`.
 fn lanes_of_an_argument() -> Module {
     let o = |op, operands: &[u32]| (op, operands.to_vec());
@@ -808,4 +864,82 @@ fn selects(module: &Module) -> BTreeMap<String, usize> {
 fn loads_that_others_would_repeat_are_volatile() {
     let (_, legal) = legal_fixture("kept_loads.O2", &DeviceTarget { repeats_loads: true, ..rich() });
     assert_eq!(functions_of(&legal, is_volatile_load), ["overwritten", "may_alias", "rounds"]);
+}
+
+/// What Intel's CPU runtime would take for a bound of the group is compared and selected.
+#[test]
+fn maxima_of_integers_are_selected() {
+    let module = |number: u32| {
+        let o = |op, operands: &[u32]| (op, operands.to_vec());
+        assemble(
+            Version::V1_0,
+            &[
+                o(Op::Capability, &[Capability::Addresses as u32]),
+                o(Op::Capability, &[Capability::Kernel as u32]),
+                (Op::ExtInstImport, with_string(&[2], "OpenCL.std", &[])),
+                o(Op::MemoryModel, &[2, 2]),
+                (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+                o(Op::TypeVoid, &[1]),
+                o(Op::TypeInt, &[3, 32, 0]),
+                o(Op::TypeFunction, &[9, 1, 3, 3]),
+                o(Op::Function, &[1, 20, 0, 9]),
+                o(Op::FunctionParameter, &[3, 21]),
+                o(Op::FunctionParameter, &[3, 22]),
+                o(Op::Label, &[30]),
+                o(Op::ExtInst, &[3, 31, 2, number, 21, 22]),
+                o(Op::Return, &[]),
+                o(Op::FunctionEnd, &[]),
+            ],
+        )
+    };
+    let target = DeviceTarget { maxima_are_bounds: true, ..rich() };
+    // `s_max`, `u_max`, `u_min`.
+    for (number, compare) in [(156, Some(Op::SGreaterThan)), (157, Some(Op::UGreaterThan)), (159, None)] {
+        let before = module(number);
+        let legal = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();
+        support::assert_valid("maxima", &legal);
+        let Some(compare) = compare else {
+            assert_eq!(legal, before);
+            continue;
+        };
+        assert!(
+            legal.instructions().any(|i| i.is(compare)) && legal.instructions().any(|i| i.is(Op::Select))
+        );
+        assert!(!legal.instructions().any(|i| i.is(Op::ExtInst)));
+    }
+}
+
+/// Mesa's drivers refuse phis with two values for one block.
+#[test]
+fn phis_have_one_value_for_each_block() {
+    let module = |phi: &[u32]| {
+        let o = |op, operands: &[u32]| (op, operands.to_vec());
+        assemble(
+            Version::V1_0,
+            &[
+                o(Op::Capability, &[Capability::Addresses as u32]),
+                o(Op::Capability, &[Capability::Kernel as u32]),
+                o(Op::MemoryModel, &[2, 2]),
+                (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+                o(Op::TypeVoid, &[1]),
+                o(Op::TypeInt, &[3, 32, 0]),
+                o(Op::TypeFunction, &[9, 1, 3]),
+                o(Op::Function, &[1, 20, 0, 9]),
+                o(Op::FunctionParameter, &[3, 21]),
+                o(Op::Label, &[30]),
+                o(Op::Switch, &[21, 31, 1, 32, 2, 32]),
+                o(Op::Label, &[31]),
+                o(Op::Branch, &[32]),
+                o(Op::Label, &[32]),
+                o(Op::Phi, &[&[3, 33], phi].concat()),
+                o(Op::Return, &[]),
+                o(Op::FunctionEnd, &[]),
+            ],
+        )
+    };
+    let (repeated, single) = (module(&[21, 30, 21, 30, 21, 31]), module(&[21, 30, 21, 31]));
+    let target = DeviceTarget { repeated_pairs_fail: true, ..rich() };
+    assert_eq!(legalize(&image(&repeated), &target).unwrap(), single.words());
+    assert_eq!(legalize(&image(&single), &target).unwrap(), single.words());
+    assert_eq!(legalize(&image(&repeated), &rich()).unwrap(), repeated.words(), "LLVM wants them");
 }

@@ -102,6 +102,9 @@ pub(crate) struct Quirks {
     /// first work-item needs. `oclave_image::legalize` writes such loops in another form. Beside
     /// other barriers `POCL_WORK_GROUP_METHOD=cbs` in the environment helps, too.
     ///
+    /// 6.0 also runs the code before such a loop twice for the first work-item of a group of 1 × n.
+    /// So the loop gets a barrier before it and one behind (decision 91).
+    ///
     /// `collect` of `tests/work_items.rs` had 864 of 1024 elements wrong on 7.1, from source and
     /// from SPIR-V. PoCL's `ImplicitLoopBarriers.cc` and `VariableUniformityAnalysis.cc` explain
     /// it. pocl#340 says what these barriers are for. pocl#2235 mends a relative, barriers that are
@@ -253,6 +256,16 @@ pub(crate) struct Quirks {
     /// with numbers. In a context with one device, kernels reach all SVM without being told. So
     /// pointers are numbers there.
     pub(crate) pointer_arguments_are_slow: bool,
+    /// **Q35. Intel's CPU runtime 2026.2.** `max` with an id of a work-item counts as a bound of the
+    /// group, where the kernel uses that dimension for nothing else. From source, `out[get_global_id(0)]
+    /// = max((uint)get_local_id(1), 1u);` writes nothing in groups of 8 × 1. So `max` of integers
+    /// becomes a comparison and a selection (`integer_maximum` of `oclave_image`). `min` was right.
+    pub(crate) maxima_are_bounds: bool,
+    /// **Q36. Mesa's rusticl 26.1.6.** `clBuildProgram` refuses phis with two values for one block
+    /// ("OpPhi's number of incoming blocks does not match"). llvm-spirv 15 writes such phis where
+    /// several cases of a switch lead to one block. SPIR-V does not allow them, and the drivers that
+    /// use LLVM need them. So the repeated values go (`phi_pairs` of `oclave_image`).
+    pub(crate) repeated_pairs_fail: bool,
 }
 
 impl Quirks {
@@ -292,6 +305,8 @@ impl Quirks {
             sunk_loads_abort: is_pocl_on_cpu && is_pocl_before_7(device),
             telling_pointers_is_slow: is_nvidia(device),
             joined_values_collapse: is_intel_cpu_runtime(device),
+            repeated_pairs_fail: is_rusticl(device),
+            maxima_are_bounds: is_intel_cpu_runtime(device),
             repeats_loads: is_pocl_on_cpu && !is_pocl_before_7(device),
             pointer_arguments_are_slow: is_nvidia(device),
             image_buffers_crash: is_pocl_before_7(device),

@@ -10,13 +10,16 @@ use crate::load::generic_atomics;
 use crate::load::generic_pointers;
 use crate::load::global_decorations;
 use crate::load::inline_hints;
+use crate::load::integer_maximum;
 use crate::load::integer_pointers;
 use crate::load::joined_values;
 use crate::load::kept_loads;
 use crate::load::multiply_add;
+use crate::load::phi_pairs;
 use crate::load::private_addresses;
 use crate::load::scalar_loops;
 use crate::load::sunk_loads;
+use crate::load::variables_first;
 use crate::load::vector_components;
 use crate::load::version;
 use crate::load::work_item_loops::{ImplicitBarriers, keep_apart, kernels_with_tangled_barriers, steer};
@@ -24,6 +27,7 @@ use crate::spirv::{
     AddressingModel, Capability, Definitions, Module, Op, StorageClass, Type, TypeTable, Version,
 };
 use crate::transform::capabilities;
+use crate::transform::interfaces;
 use crate::transform::merge_types::merge_types;
 use crate::transform::strip;
 use crate::{Aspects, DeviceImage, ImageError, Result};
@@ -101,6 +105,11 @@ pub struct DeviceTarget {
     /// Whether the device's compiler repeats loads behind barriers, where the memory may hold something
     /// else.
     pub repeats_loads: bool,
+    /// Whether the device's compiler takes `max` of an id of a work-item for a bound of the group.
+    pub maxima_are_bounds: bool,
+    /// Whether the device refuses phis with several values for a block that leads to them by several
+    /// cases of a switch.
+    pub repeated_pairs_fail: bool,
 }
 
 impl Default for DeviceTarget {
@@ -132,6 +141,8 @@ impl Default for DeviceTarget {
             vectorised_loops_crash: false,
             joined_values_collapse: false,
             repeats_loads: false,
+            maxima_are_bounds: false,
+            repeated_pairs_fail: false,
         }
     }
 }
@@ -177,6 +188,7 @@ pub fn legalize_with(
     let takes = |c: u32| target.capabilities.as_ref().is_some_and(|all| all.contains(&c));
     let renumbered = global_decorations::for_device(&module, takes)?;
     let stripped = strip::strip(renumbered.as_ref().unwrap_or(&module), takes)?;
+    let stripped = changed(true, stripped, variables_first::sort)?;
     let expanded = changed(target.mad_is_called, stripped, multiply_add::expand)?;
     // What passes add needs no fences: the interpreter's own accesses meet nothing.
     let apart = keep_apart(expanded, target)?;
@@ -212,6 +224,8 @@ pub fn legalize_with(
     let module = changed(target.private_memory_may_lack, module, private_addresses::add_variables)?;
     let module = changed(target.unnamed_functions_crash, module, function_names::complete)?;
     let module = changed(target.generic_atomics_are_cpp, module, generic_atomics::as_cpp)?;
+    let module = changed(target.repeated_pairs_fail, module, phi_pairs::join)?;
+    let module = changed(target.maxima_are_bounds, module, integer_maximum::expand)?;
     let module = changed(target.vectorised_loops_crash, module, scalar_loops::keep)?;
     let module = changed(target.repeats_loads, module, kept_loads::keep)?;
     let module = changed(target.joined_values_collapse, module, |module| {
@@ -219,6 +233,7 @@ pub fn legalize_with(
     })?;
     let module =
         changed(target.sunk_loads_abort, module, |module| sunk_loads::keep(module, target.address_bits))?;
+    let module = changed(target.spirv_version >= Version::V1_4, module, interfaces::complete)?;
     // Lowering reads operands by their places: what it gets must be sound.
     check::check(&module)?;
     let lowered = version::lower(&module, target.spirv_version).map_err(|error| match error {

@@ -1,4 +1,4 @@
-//! The interfaces of entry points: kernels now reach the variables of what was linked to them.
+//! The interfaces of entry points: the module-scope variables that kernels reach.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -7,10 +7,15 @@ use crate::analysis::references::References;
 use crate::spirv::{Definitions, Module, Op, Rewriter, StorageClass, Version};
 
 /// Lists the module-scope variables that each entry point reaches (specification, `OpEntryPoint`).
+/// `None` where all of them are listed, once each.
 ///
 /// From SPIR-V 1.4 on these are all variables, before that only those of storage classes Input and
-/// Output.
-pub(super) fn complete(module: &Module) -> Result<Module> {
+/// Output. llvm-spirv leaves out variables that only constants use, and those that a kernel reaches
+/// through functions. rusticl refuses such modules.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn complete(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let references = References::new(&definitions);
     let belongs = |id: &u32| {
@@ -21,29 +26,29 @@ pub(super) fn complete(module: &Module) -> Result<Module> {
                 || class == StorageClass::Output as u32
         })
     };
-    let mut missing: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    let mut reached: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for entry in references.entry_points() {
-        let reached = references.reachable(entry.function);
         // Variables of functions are not among what is outside of them.
-        let outside = reached.into_iter().filter(belongs);
-        missing.insert(entry.function, outside.collect());
+        let outside = references.reachable(entry.function).into_iter().filter(belongs);
+        reached.insert(entry.function, outside.collect());
     }
-    let mut new = Rewriter::new(&definitions);
+    let (mut new, mut is_changed) = (Rewriter::new(&definitions), false);
     for instruction in module.instructions() {
         let reached = instruction
             .operand(1)
             .filter(|_| instruction.is(Op::EntryPoint))
-            .and_then(|function| missing.get(&function));
+            .and_then(|function| reached.get(&function));
         let (Some(reached), Some(listed)) = (reached, instruction.after_string(2)) else {
             new.copy(&instruction);
             continue;
         };
         let mut operands = instruction.operands().to_vec();
         operands.truncate(operands.len() - listed.len());
-        // Two variables of one name have become one.
+        // The linker makes one variable of two with one name.
         let mut seen = HashSet::new();
         operands.extend(listed.iter().chain(reached).filter(|id| seen.insert(**id)));
+        is_changed |= operands != instruction.operands();
         new.replace(&instruction, Op::EntryPoint, &operands);
     }
-    new.finish()
+    is_changed.then(|| new.finish()).transpose()
 }

@@ -3,6 +3,7 @@
 pub mod capabilities;
 pub mod dce;
 pub(crate) mod hints;
+pub(crate) mod interfaces;
 pub(crate) mod localize;
 pub(crate) mod merge_types;
 pub mod strip;

@@ -71,6 +71,7 @@ pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
         generic_atomics_are_cpp: true,
         vectorised_loops_crash: true,
         joined_values_collapse: true,
+        maxima_are_bounds: true,
         ..plain.clone()
     };
     let pocl = DeviceTarget {
@@ -90,6 +91,7 @@ pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
     };
     let rusticl = DeviceTarget {
         lanes_of_arguments_crash: true,
+        repeated_pairs_fail: true,
         barriers_in_calls_crash: true,
         private_memory_may_lack: true,
         unnamed_functions_crash: true,

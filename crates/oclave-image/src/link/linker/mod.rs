@@ -5,7 +5,6 @@
 //! and the passes behind.
 
 mod facts;
-mod interfaces;
 mod share;
 mod symbols;
 
@@ -17,6 +16,7 @@ use share::Shared;
 use crate::spirv::{
     Definitions, IdMap, Instruction, Module, Op, Rewriter, Role, Version, is_decoration, string_words,
 };
+use crate::transform::interfaces;
 use crate::{ImageError, Result};
 
 /// A module to link, and what messages call it.
@@ -73,7 +73,9 @@ pub fn link_modules(inputs: &[LinkInput<'_>], merge: impl Fn(&str) -> bool) -> R
         writer.part = index;
         writer.write(part)?;
     }
-    interfaces::complete(&writer.new.finish()?)
+    let linked = writer.new.finish()?;
+    // Kernels now reach the variables of what was linked to them.
+    Ok(interfaces::complete(&linked)?.unwrap_or(linked))
 }
 
 /// A module on its way into the linked one.
