@@ -16,8 +16,8 @@ pub(crate) fn submit(queue: &Queue, command: Command) -> Result<Event> {
     submit_after(queue, command, queue.dependencies())
 }
 
-/// Whether [`submit_direct`] takes a kernel: nothing records or defers it, nothing waits for it, and its
-/// arguments can be given to the driver as they are. This is the common case.
+/// Whether [`submit_direct`] takes a kernel: nothing records or defers it, submissions do not block,
+/// and its arguments can be given to the driver as they are. This is the common case.
 #[inline]
 pub(crate) fn is_direct(queue: &Queue, call: &KernelCall) -> bool {
     let after = queue.dependencies();

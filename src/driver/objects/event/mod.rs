@@ -56,7 +56,7 @@ impl Profiling {
 #[derive(Clone)]
 pub(crate) struct Event(Form);
 
-/// Two words: events are returned by value from function to function, in registers.
+/// Two words, as events are moved often.
 #[derive(Clone)]
 enum Form {
     One(Arc<Submitted>),
