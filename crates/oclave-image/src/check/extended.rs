@@ -159,7 +159,8 @@ fn shuffle(at: &At<'_, '_, '_>, number: u32) -> Verdict {
     let (Some(result), Some(operand)) = shapes else { return Err("is of no vectors".to_owned()) };
     let mask = at.shape(FIRST + if number == 182 { 1 } else { 2 }, Kind::Int)?;
     let same = number == 182 || at.operand_type(FIRST) == at.operand_type(FIRST + 1);
-    let parts =
-        (result.kind, result.width) == (operand.kind, operand.width) && result.lanes > 1 && operand.lanes > 1;
-    at.ensure(same && parts && same_layout(result, mask), "vectors of different lanes")
+    let parts = (result.kind, result.width) == (operand.kind, operand.width);
+    // The specification leaves out 3 for both.
+    let powers = [result, operand].iter().all(|vector| [2, 4, 8, 16].contains(&vector.lanes));
+    at.ensure(same && parts && powers && same_layout(result, mask), "vectors of different or 3 lanes")
 }
