@@ -23,6 +23,7 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
             && op != Op::ImageFetch =>
         {
             let image = sampled_image(at, 0).ok_or("operand 0 is no sampled image")?;
+            at.ensure(image.operand(4) != Some(1), "the image has several samples a pixel")?;
             let projective = matches!(
                 op,
                 Op::ImageSampleProjImplicitLod
