@@ -2,14 +2,15 @@
 //!
 //! SPIR-V wants them first in the first block. llvm-spirv 15 writes `OpISub` before them where the
 //! code has the negative of a parameter. Passes that look for a function's variables at its start
-//! would take such code for the rest.
+//! would take such code for the rest. Variables of later blocks stay where they are: such a block
+//! may begin with phis.
 
 use std::collections::HashMap;
 
 use crate::Result;
 use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter};
 
-/// The module with variables first; `None` where they are.
+/// The module with the variables of first blocks first; `None` where they are.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].
@@ -33,13 +34,17 @@ pub(crate) fn sort(module: &Module) -> Result<Option<Module>> {
     new.finish().map(Some)
 }
 
-/// The variables that stand behind other instructions, by the label of their block.
+/// The variables of first blocks that stand behind other instructions, by the block's label.
 fn late_variables(module: &Module) -> HashMap<u32, Vec<Instruction<'_>>> {
     let mut late: HashMap<u32, Vec<Instruction<'_>>> = HashMap::new();
-    let (mut label, mut is_behind) = (None, false);
+    let (mut label, mut is_behind, mut is_first) = (None, false, false);
     for instruction in module.instructions() {
         match instruction.op() {
-            Some(Op::Label) => (label, is_behind) = (instruction.result_id(), false),
+            Some(Op::Function) => is_first = true,
+            Some(Op::Label) => {
+                label = instruction.result_id().filter(|_| is_first);
+                (is_behind, is_first) = (false, false);
+            }
             Some(Op::FunctionEnd) => label = None,
             Some(Op::Variable) if is_behind => {
                 if let Some(label) = label {
