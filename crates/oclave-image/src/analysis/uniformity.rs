@@ -174,30 +174,11 @@ impl<'a, 'm> Uniformity<'a, 'm> {
         if successors(block).len() > 2 { None } else { successors(block).iter().find_map(|to| past(*to)) }
     }
 
-    /// Whether a barrier in a loop's header would be tangled.
-    pub(crate) fn would_be_tangled(&self, flow: &Flow<'_>, of: &Loop) -> bool {
-        flow.irreducible || self.is_tangled(flow, of.header)
-    }
-
-    /// Whether all work-items of a group come to a loop and leave it together.
-    pub(crate) fn is_run_together(&self, flow: &Flow<'_>, of: &Loop) -> bool {
-        self.is_reached_together(flow, of) && self.keeps_together(flow, of)
-    }
-
     /// Blocks before loops with barriers, and blocks behind them. At the end of the former and at
-    /// the start of the latter, all work-items of a group are together. Loops into which the device's
-    /// compiler puts barriers are `given`; all work-items run them together.
-    pub(crate) fn around_barrier_loops(
-        &self,
-        flow: &Flow<'_>,
-        given: &[&Loop],
-    ) -> (BTreeSet<usize>, BTreeSet<usize>) {
+    /// the start of the latter, all work-items of a group are together.
+    pub(crate) fn around_barrier_loops(&self, flow: &Flow<'_>) -> (BTreeSet<usize>, BTreeSet<usize>) {
         let (mut before, mut behind) = (BTreeSet::new(), BTreeSet::new());
-        let has_barrier = |of: &&Loop| {
-            of.blocks.iter().any(|block| self.is_barrier(flow, *block))
-                || given.iter().any(|given| of.blocks.contains(&given.header))
-        };
-        for of in flow.loops.iter().filter(has_barrier) {
+        for of in flow.loops.iter().filter(|of| of.blocks.iter().any(|block| self.is_barrier(flow, *block))) {
             let &[exit] = flow.exiting(of).as_slice() else { continue };
             let mut guards = BTreeSet::new();
             let all = self.is_entered(

@@ -16,7 +16,7 @@
 //!
 //! 6.0 has one more fault: the first work-item of a group of 1 × n runs twice what is before and
 //! behind a loop with barriers, since its condition is tried with that work-item alone. So such
-//! loops get a barrier before them and one behind. The barriers may be PoCL's own.
+//! loops get a barrier before them and one behind.
 //!
 //! 6.0 takes the other way only if the environment says `POCL_WORK_GROUP_METHOD=cbs`. There kernels
 //! with such barriers are written with one barrier (`one_barrier.rs`). The end of a loop into which
@@ -142,38 +142,18 @@ pub(super) fn with_callers(flows: &[Flow<'_>], is_so: impl Fn(&Flow<'_>) -> bool
     }
 }
 
-/// Innermost loops without barriers and with one end, into which the device's compiler may put one,
-/// and the blocks that end them.
-fn innermost_loops<'f>(uniformity: &Uniformity<'_, '_>, flow: &'f Flow<'_>) -> Vec<(&'f Loop, usize)> {
-    let is_meant = |(number, of): (usize, &'f Loop)| {
+/// The blocks that end innermost loops into which the device's compiler may put a barrier although
+/// work-items may come to them one by one.
+fn lone_loops<'f>(uniformity: &Uniformity<'_, '_>, flow: &'f Flow<'_>) -> Vec<(&'f Loop, usize)> {
+    let is_lone = |(number, of): (usize, &'f Loop)| {
         // Inner loops come first.
         let has_inner = flow.loops.iter().take(number).any(|inner| of.blocks.contains(&inner.header));
         let has_barrier = of.blocks.iter().any(|block| uniformity.is_barrier(flow, *block));
         let &[exit] = flow.exiting(of).as_slice() else { return None };
-        (!has_inner && !has_barrier).then_some((of, exit))
+        let is_left_alone = has_inner || has_barrier || uniformity.is_reached_together(flow, of);
+        (!is_left_alone).then_some((of, exit))
     };
-    flow.loops.iter().enumerate().filter_map(is_meant).collect()
-}
-
-/// Those of these loops to which work-items may come one by one.
-fn lone_loops<'f>(uniformity: &Uniformity<'_, '_>, flow: &'f Flow<'_>) -> Vec<(&'f Loop, usize)> {
-    let mut loops = innermost_loops(uniformity, flow);
-    loops.retain(|(of, _)| !uniformity.is_reached_together(flow, of));
-    loops
-}
-
-/// Those of these loops that all work-items run together: there the device's compiler puts a
-/// barrier. `tangled` are those in which it would go wrong with barriers.
-fn common_loops<'f>(
-    uniformity: &Uniformity<'_, '_>,
-    flow: &'f Flow<'_>,
-    tangled: bool,
-) -> Vec<(&'f Loop, usize)> {
-    let mut loops = innermost_loops(uniformity, flow);
-    loops.retain(|(of, _)| {
-        uniformity.is_run_together(flow, of) && uniformity.would_be_tangled(flow, of) == tangled
-    });
-    loops
+    flow.loops.iter().enumerate().filter_map(is_lone).collect()
 }
 
 /// What is written differently.
@@ -224,20 +204,19 @@ impl Changes {
                 ImplicitBarriers::Everywhere => true,
             };
             if target.one_barrier && uniformity.kernels().contains(&flow.function) {
-                changes.add_barriers(uniformity, flow, adds && !single.contains(&flow.function));
+                changes.add_barriers(uniformity, flow);
             }
             // 6.0 does not find what stands for the work-item in functions that it does not inline.
             let is_kernel = uniformity.kernels().contains(&flow.function);
             if adds && is_kernel && !single.contains(&flow.function) {
-                changes.add_ends(flow, lone_loops(uniformity, flow));
-                changes.add_ends(flow, common_loops(uniformity, flow, true));
+                changes.add_ends(uniformity, flow);
             }
         }
         changes
     }
 
-    fn add_ends(&mut self, flow: &Flow<'_>, loops: Vec<(&Loop, usize)>) {
-        for (of, exit) in loops {
+    fn add_ends(&mut self, uniformity: &Uniformity<'_, '_>, flow: &Flow<'_>) {
+        for (of, exit) in lone_loops(uniformity, flow) {
             let Some(block) = flow.blocks.get(exit) else { continue };
             if block.terminator.is_some_and(|t| t.is(Op::BranchConditional)) {
                 let stays = block.successors.first().is_some_and(|to| of.blocks.contains(to));
@@ -246,13 +225,11 @@ impl Changes {
         }
     }
 
-    fn add_barriers(&mut self, uniformity: &Uniformity<'_, '_>, flow: &Flow<'_>, adds: bool) {
+    fn add_barriers(&mut self, uniformity: &Uniformity<'_, '_>, flow: &Flow<'_>) {
         let labels = |blocks: BTreeSet<usize>| {
             blocks.into_iter().filter_map(|at| flow.blocks.get(at)).map(|block| block.label)
         };
-        let common = if adds { common_loops(uniformity, flow, false) } else { Vec::new() };
-        let given: Vec<&Loop> = common.into_iter().map(|(of, _)| of).collect();
-        let (before, behind) = uniformity.around_barrier_loops(flow, &given);
+        let (before, behind) = uniformity.around_barrier_loops(flow);
         self.before.extend(labels(before));
         self.behind.extend(labels(behind));
     }
