@@ -46,6 +46,12 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
         Op::ImageRead | Op::ImageWrite | Op::ImageFetch => {
             let image = image(at, 0).ok_or("operand 0 is no image")?;
             coordinate(at, &image, &[Kind::Int], 0)?;
+            let mask = at.instruction.operands().get(if op == Op::ImageWrite { 3 } else { 2 });
+            let names_sample = mask.is_some_and(|mask| mask & SAMPLE != 0);
+            at.ensure(
+                (image.operand(4) == Some(1)) == names_sample,
+                "only images of several samples have a sample's number",
+            )?;
             let texel = if op == Op::ImageWrite { at.operand_type(2) } else { at.result_id() };
             at.ensure(at.shape_of(texel).is_some_and(|s| s.kind != Kind::Bool), "the texel is no number")?;
             image_operands(at, op, if op == Op::ImageWrite { 3 } else { 2 })
