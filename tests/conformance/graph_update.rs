@@ -441,7 +441,7 @@ fn sizes_of_local_memory() {
             crate::common::load::spirv(&bench.context, include_bytes!("../fixtures/launch.spv")).unwrap();
         let data = bench.context.alloc_device::<i32>(LEN).unwrap();
         let sums = || bench.context.alloc_device::<i32>(LEN).unwrap();
-        let (a, b) = (sums(), sums());
+        let (a, b, c) = (sums(), sums(), sums());
         bench.queue.fill(&data, 1).unwrap();
         let scratch = DynamicParameter::new(&bench.graph, Local::<i32>::new(8));
         let of_bundle =
@@ -449,7 +449,7 @@ fn sizes_of_local_memory() {
         let first = bench.add(Command::parallel_for(NdRange::new(LEN, 8), group_sum(&data, &a, &scratch)));
         let second = bench.add(Command::parallel_for(NdRange::new(LEN, 8), of_bundle));
         let fixed =
-            bench.add(Command::parallel_for(NdRange::new(LEN, 8), group_sum(&data, &data, Local::new(8))));
+            bench.add(Command::parallel_for(NdRange::new(LEN, 8), group_sum(&data, &c, Local::new(8))));
         let executable = bench.updatable();
         scratch.update(Local::new(32)).unwrap();
         for node in [&first, &second] {
@@ -458,7 +458,7 @@ fn sizes_of_local_memory() {
         executable.update(&[&first, &second, &fixed]).unwrap();
         bench.run(&executable);
         assert_eq!((&bench.read(&a)[..2], &bench.read(&b)[..2]), (&[32, 32][..], &[32, 32][..]));
-        assert_eq!(bench.read(&data)[0], 8, "what follows no parameter stays");
+        assert_eq!(bench.read(&c)[0], 8, "what follows no parameter stays");
         assert_eq!(scratch.update(Local::new(1 << 40)).unwrap_err().kind(), ErrorKind::KernelArgument);
     }
 }
