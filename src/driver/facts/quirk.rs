@@ -103,7 +103,7 @@ pub(crate) struct Quirks {
     /// other barriers `POCL_WORK_GROUP_METHOD=cbs` in the environment helps, too.
     ///
     /// 6.0 also runs the code before such a loop twice for the first work-item of a group of 1 × n.
-    /// So the loop gets a barrier before it and one behind (decision 91).
+    /// That is not mended: barriers around the loop made other kernels wrong.
     ///
     /// `collect` of `tests/work_items.rs` had 864 of 1024 elements wrong on 7.1, from source and
     /// from SPIR-V. PoCL's `ImplicitLoopBarriers.cc` and `VariableUniformityAnalysis.cc` explain

@@ -46,7 +46,8 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
         Op::ImageRead | Op::ImageWrite | Op::ImageFetch => {
             let image = image(at, 0).ok_or("operand 0 is no image")?;
             coordinate(at, &image, &[Kind::Int], 0)?;
-            let mask = at.instruction.operands().get(if op == Op::ImageWrite { 3 } else { 2 });
+            let first = if op == Op::ImageWrite { 3 } else { 2 };
+            let mask = at.instruction.operands().get(first);
             let names_sample = mask.is_some_and(|mask| mask & SAMPLE != 0);
             at.ensure(
                 (image.operand(4) == Some(1)) == names_sample,
@@ -54,7 +55,7 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
             )?;
             let texel = if op == Op::ImageWrite { at.operand_type(2) } else { at.result_id() };
             at.ensure(at.shape_of(texel).is_some_and(|s| s.kind != Kind::Bool), "the texel is no number")?;
-            image_operands(at, op, if op == Op::ImageWrite { 3 } else { 2 })
+            image_operands(at, op, first)
         }
         Op::ImageTexelPointer => Err("no OpenCL device has pointers to texels".to_owned()),
         Op::ImageQueryLod => at.ensure(sampled_image(at, 0).is_some(), "operand 0 is no sampled image"),
