@@ -1,10 +1,12 @@
 //! A chain of 400 tiny kernels, each after all before it, replayed as launches on an out-of-order
 //! queue.
 //!
-//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes, times are medians of whole
-//! replays, from the submission to the end of the wait. `redundant_edges_given` compares with raw
-//! OpenCL that is given all 79,800 edges, `redundant_edges_left_out` with a graph that has 399
-//! edges, one from each node to the next.
+//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes. Times are medians of whole replays,
+//! from the submission to the end of the wait.
+//!
+//! - `redundant_edges_given` compares with raw OpenCL that is given all 79,800 edges.
+//! - `redundant_edges_left_out` compares with a graph that has 399 edges, one from each node to the
+//!   next.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![allow(unsafe_code, reason = "the reference calls OpenCL")]
