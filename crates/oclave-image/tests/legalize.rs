@@ -831,6 +831,15 @@ fn loops_that_would_crash_are_not_vectorised() {
     }
 }
 
+/// Intel's compiler vectorises loops wrongly whose inner loop gives a value. The others keep their
+/// speed, as do the loops of interpreter modules.
+#[test]
+fn loops_with_loops_inside_that_give_values_are_kept_right() {
+    let target = DeviceTarget { vectorised_loops_crash: true, ..rich() };
+    let (_, legal) = legal_fixture("loops_inside.O2", &target);
+    assert_eq!(functions_of(&legal, is_volatile_load), ["given", "given_to_a_store"]);
+}
+
 /// What PoCL 6.0 would load behind a condition only gets a use before it.
 #[test]
 fn values_that_one_way_uses_are_used_before_it() {

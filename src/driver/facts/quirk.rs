@@ -194,7 +194,8 @@ pub(crate) struct Quirks {
     /// Its vectoriser of work-items is wrong in loops with loops inside. The work-items of a group
     /// that do not fill a vector of 16 get wrong values:
     /// `for (i < b) { v = id + i; for (j < a) if (i & 1) v = 9 + j; }` takes the `i` of the next
-    /// round. From source, only `-cl-opt-disable` is right. The same pass puts a volatile access into such outer loops.
+    /// round. From source, only `-cl-opt-disable` is right. The inner loop gives a value to code
+    /// behind it in all that are wrong. The same pass puts a volatile access into such outer loops.
     pub(crate) vectorised_loops_crash: bool,
     /// **Q27. Mesa's rusticl 26.1.6.** A constant pointer that is made of an integer
     /// (`OpSpecConstantOp ConvertUToPtr`) is refused: "No NIR equivalent", which only
