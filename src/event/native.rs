@@ -41,8 +41,10 @@ impl Event {
     /// It is the command's own where the driver has the command, in this context. Otherwise (host
     /// tasks, deferred commands, other contexts) it is a user event, which is completed
     /// when the command ends. When that fails, the user event is set to the code of the first
-    /// failure, or to `CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST` where that has none. Of a
-    /// queue that discards events it stands for everything that was put on the queue until now.
+    /// failure, or to `CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST` where that has none. While the
+    /// context lives, [`Event::from_native`] of it gives the error again. The library keeps those
+    /// of the last 64 user events that failed. Of a queue that discards events it stands for
+    /// everything that was put on the queue until now.
     ///
     /// A deferred command still has to reach its own queue. So raw commands that wait for it must
     /// not be put on that queue: they would come before it.

@@ -59,7 +59,7 @@ pub(crate) fn when_ended(event: &Event, then: impl FnOnce(Result<()>) + Send + '
     let then = Box::new(move |ended: Ended| post(move || then(ended.outcome())));
     if let Err(then) = event.when_ended(then) {
         let event = event.clone();
-        watch(move || event.outcome(), move |outcome| then(Ended::seen(outcome)));
+        watch(move || event.outcome(), move |outcome| then(Ended::Seen(outcome)));
     }
 }
 
@@ -67,6 +67,6 @@ pub(crate) fn when_ended(event: &Event, then: impl FnOnce(Result<()>) + Send + '
 pub(crate) fn when_raw_ended(event: RawEvent, then: impl FnOnce(Result<()>) + Send + 'static) {
     let then = Box::new(move |ended: Ended| post(move || then(ended.outcome())));
     if let Err(then) = event.when_ended(then) {
-        watch(move || event.outcome(), move |outcome| then(Ended::seen(outcome)));
+        watch(move || event.outcome(), move |outcome| then(Ended::Seen(outcome)));
     }
 }

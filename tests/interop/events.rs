@@ -147,6 +147,60 @@ fn raw_commands_wait_for_events_of_every_kind() {
     assert_eq!(recorded.to_native(&context).unwrap_err().kind(), ErrorKind::Invalid);
 }
 
+/// The event that crosses has a code only.
+#[test]
+fn failures_keep_their_cause_when_native_events_cross_contexts() {
+    let Some(context) = context() else { return };
+    let raw = Raw::new(context.device().name(), false);
+    let other = Context::new(context.device()).unwrap();
+    for queue in queues_and_eventless(&context) {
+        let failed = queue.host_task(|| Err::<(), _>("the disk is full")).unwrap();
+        // Once as a handle, once as the caller's own reference.
+        let handle = failed.to_native(&other).unwrap();
+        let again = failed.to_native(&other).unwrap().into_raw();
+        // SAFETY: the event is alive, and the reference is this function's.
+        let again = unsafe { EventHandle::from_raw(again) }.unwrap();
+        let last = handle.try_clone().unwrap();
+        let there = Queue::new(&other).unwrap();
+        let value = other.alloc_device::<i32>(1).unwrap();
+        for handle in [handle, again] {
+            let far = Event::from_native(handle).unwrap();
+            // Refused at once where the failure is known by then.
+            let behind = there.after(&far).fill(&value, 1).and_then(|behind| behind.wait());
+            for error in [behind, far.wait()] {
+                let error = error.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Kernel, "{error:#}");
+                assert!(format!("{error:#}").contains("the disk is full"), "{error:#}");
+            }
+        }
+        // It has failed by now, and gives its cause at once.
+        let far = Event::from_native(last.try_clone().unwrap()).unwrap();
+        assert!(format!("{:#}", far.wait().unwrap_err()).contains("the disk is full"));
+        assert!(queue.wait().is_err());
+        drop((far, there, value));
+        assert!(status(&raw, last.raw()) < 0);
+    }
+}
+
+/// An event that failed is kept for its cause, but no longer than its context.
+#[test]
+fn failed_events_are_released_with_their_context() {
+    let Some(context) = context() else { return };
+    let raw = Raw::new(context.device().name(), false);
+    let queue = Queue::new(&context).unwrap();
+    let failed = queue.host_task(|| Err::<(), _>("no")).unwrap();
+    assert!(failed.wait().is_err());
+    assert!(queue.wait().is_err());
+    let other = Context::new(context.device()).unwrap();
+    let handles: Vec<EventHandle> = (0..70).map(|_| failed.to_native(&other).unwrap()).collect();
+    let references = |event: &EventHandle| event_info::<cl_uint>(&raw, event.raw(), CL_EVENT_REFERENCE_COUNT);
+    let last = handles.last().unwrap();
+    let kept = references(last);
+    assert!(references(&handles[0]) < kept, "more are kept than the last 64");
+    drop(other);
+    assert_eq!(references(last), kept - 1);
+}
+
 #[test]
 fn each_handle_is_one_reference() {
     let Some(context) = context() else { return };

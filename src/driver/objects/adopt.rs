@@ -14,17 +14,13 @@ use super::queue::{Properties, Queue};
 use super::wait_list::WaitList;
 use crate::driver::quirk::Quirks;
 use crate::driver::sys::{
-    CL_COMPLETE, CL_CONTEXT_DEVICES, CL_EVENT_COMMAND_QUEUE, CL_EVENT_CONTEXT, CL_QUEUE_CONTEXT,
-    CL_QUEUE_DEVICE, CL_QUEUE_ON_DEVICE, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROFILING_ENABLE,
-    CL_QUEUE_PROPERTIES, cl_command_queue, cl_context, cl_device_id, cl_int,
+    CL_CONTEXT_DEVICES, CL_EVENT_COMMAND_QUEUE, CL_EVENT_CONTEXT, CL_QUEUE_CONTEXT, CL_QUEUE_DEVICE,
+    CL_QUEUE_ON_DEVICE, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROFILING_ENABLE,
+    CL_QUEUE_PROPERTIES, cl_command_queue, cl_context, cl_device_id,
 };
 use crate::driver::usm::{Allocation, Kind, Span};
 use crate::driver::{Device, api, info};
 use crate::error::{Error, Result};
-
-/// `CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST`: what user events end with whose command failed
-/// without a code of OpenCL.
-const FAILED: cl_int = -14;
 
 impl Context {
     /// A context from outside. Its reference is released with the result.
@@ -157,34 +153,6 @@ impl RawEvent {
         })?;
         let devices = devices_of(context)?;
         Ok(devices.first().is_some_and(|device| Quirks::of(device).failures_are_silent)) // Q8
-    }
-}
-
-/// An event for raw commands that depend on what the driver does not know.
-pub(crate) struct UserEvent(EventHandle);
-
-impl UserEvent {
-    pub(crate) fn new(context: &Context) -> Result<Self> {
-        // SAFETY: the context is alive; the call gives a reference.
-        unsafe { EventHandle::from_raw(context.api().clCreateUserEvent(context.raw())?) }.map(Self)
-    }
-
-    /// Another reference.
-    pub(crate) fn handle(&self) -> Result<EventHandle> {
-        self.0.try_clone()
-    }
-
-    /// It ends in this way.
-    pub(crate) fn end(self, outcome: &Result<()>) {
-        let status = match outcome {
-            Ok(()) => CL_COMPLETE,
-            Err(error) => error.root_code().filter(|code| *code < 0).unwrap_or(FAILED),
-        };
-        // SAFETY: the event is alive, and its status was not set before.
-        let set = api().and_then(|api| unsafe { api.clSetUserEventStatus(self.0.raw(), status) });
-        if let Err(error) = set {
-            log::error!("a user event stays as it is: {error:#}");
-        }
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::native::{ContextHandle, QueueHandle};
+use super::user_event;
 use crate::driver::fault::Faults;
 use crate::driver::pointers::{self, Pointers};
 use crate::driver::prints::Prints;
@@ -344,6 +345,7 @@ impl Drop for Context {
         self.stop_printing();
         self.stop_watching();
         self.slots.clear();
+        user_event::forget();
         drop(self.host_queue.take());
         // SAFETY: the allocations and queues of this context are gone, and their commands complete.
         if let Some(Err(error)) = self.pointers.as_ref().map(|all| unsafe { all.free_all(self.raw) }) {

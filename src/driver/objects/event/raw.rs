@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::time::Duration;
 
+use crate::driver::objects::user_event;
 use crate::driver::sys::{
     CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, CL_QUEUED, CL_RUNNING, CL_SUBMITTED, cl_event, cl_int,
     cl_profiling_info,
@@ -86,7 +87,19 @@ impl RawEvent {
 
     /// How it has ended; `None` while it has not.
     pub(crate) fn outcome(&self) -> Result<Option<Result<()>>> {
-        self.status().map(Status::outcome)
+        self.status().map(|status| match status {
+            Status::Failed(code) => Some(Err(self.failed(code))),
+            status => status.outcome(),
+        })
+    }
+
+    /// The error of its code, with the cause where the library knows it.
+    fn failed(&self, code: i32) -> Error {
+        let error = failed(code);
+        match user_event::cause_of(self.raw) {
+            Some(cause) => error.with_source(cause),
+            None => error,
+        }
     }
 
     /// Whether it has ended, however it did, as far as the driver says.
@@ -100,7 +113,7 @@ impl RawEvent {
         let Err(error) = (unsafe { self.api.clWaitForEvents(&[self.raw]) }) else { return Ok(()) };
         // The wait only says that something failed; the event says how, but on Intel's CPU runtime.
         match self.status() {
-            Ok(Status::Failed(code)) => Err(failed(code)),
+            Ok(Status::Failed(code)) => Err(self.failed(code)),
             _ => Err(error),
         }
     }
@@ -142,25 +155,26 @@ impl Drop for RawEvent {
     }
 }
 
-/// How a command ended, with the event: it is released when this is dropped, and not inside the
-/// driver's callback.
-pub(crate) struct Ended {
-    outcome: Result<()>,
-    event: Option<RawEvent>,
+/// How a command ended.
+pub(crate) enum Ended {
+    /// For who found out without the driver's callback.
+    Seen(Result<()>),
+    /// The status that the callback was told, with the event. That is released when this is
+    /// dropped, and not inside the driver's callback.
+    Told(cl_int, RawEvent),
 }
 
 impl Ended {
-    /// For who found out without the driver's callback.
-    pub(crate) fn seen(outcome: Result<()>) -> Self {
-        Self { outcome, event: None }
-    }
-
     /// How it ended. Asks the event itself, too: PoCL (6.0, 7.1) tells callbacks that all is well
     /// of user events that failed.
     pub(crate) fn outcome(self) -> Result<()> {
-        match self.event.as_ref().map(RawEvent::status) {
-            Some(Ok(Status::Failed(code))) if self.outcome.is_ok() => Err(failed(code)),
-            _ => self.outcome,
+        match self {
+            Self::Seen(outcome) => outcome,
+            Self::Told(code, event) if code < 0 => Err(event.failed(code)),
+            Self::Told(_, event) => match event.status() {
+                Ok(Status::Failed(code)) => Err(event.failed(code)),
+                _ => Ok(()),
+            },
         }
     }
 }
@@ -199,8 +213,7 @@ unsafe extern "C" fn ended(_: cl_event, status: cl_int, data: *mut c_void) {
     // SAFETY: `data` is the box that `RawEvent::when_ended` gave away; drivers call once for each
     // registration (specification of clSetEventCallback).
     let callback = unsafe { Box::from_raw(data.cast::<Callback>()) };
-    let outcome = if status < 0 { Err(failed(status)) } else { Ok(()) };
-    (callback.then)(Ended { outcome, event: Some(callback.event) });
+    (callback.then)(Ended::Told(status, callback.event));
 }
 
 fn failed(code: i32) -> Error {
