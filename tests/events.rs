@@ -316,3 +316,20 @@ fn events_go_anywhere() {
     open.send(()).unwrap();
     waiting.into_iter().for_each(|thread| thread.join().unwrap().unwrap());
 }
+
+/// A driver that keeps the events of a wait list would keep a chain of them for ever (quirk Q37).
+#[test]
+fn events_that_have_ended_are_not_given_to_drivers_that_keep_them() {
+    let Some(context) = context() else { return };
+    let keeps = context.device().platform().name().contains("rusticl");
+    let (queue, side) = (Queue::new(&context).unwrap(), Queue::new(&context).unwrap());
+    let value = queue.upload(&[1]).unwrap();
+    let first = queue.fill(&value, 5).unwrap();
+    first.wait().unwrap();
+    let session = Session::start();
+    let second = side.after(&first).fill(&value, 6).unwrap();
+    assert_eq!(session.waits(), u64::from(!keeps));
+    drop(session);
+    // One that runs on is waited for by everyone.
+    assert_eq!(queue.after(&second).read(&value).unwrap(), [6]);
+}

@@ -267,6 +267,15 @@ pub(crate) struct Quirks {
     /// several cases of a switch lead to one block. SPIR-V does not allow them, and the drivers that
     /// use LLVM need them. So the repeated values go (`phi_pairs` of `oclave_image`).
     pub(crate) repeated_pairs_fail: bool,
+    /// **Q37. Mesa's rusticl 26.1.6.** An event keeps the events of its wait list, also when all have
+    /// ended. So a chain of events, each of which waited for the one before, stays as long as its
+    /// last one. In raw OpenCL in C, a marker of such a chain left 288 bytes, and none when the last
+    /// was released. Replays of a graph are such a chain. So events that have ended do not go into
+    /// wait lists.
+    ///
+    /// If each command is put on a queue while the one before still runs, the chain grows all the
+    /// same.
+    pub(crate) ended_events_are_kept: bool,
 }
 
 impl Quirks {
@@ -307,6 +316,7 @@ impl Quirks {
             telling_pointers_is_slow: is_nvidia(device),
             joined_values_collapse: is_intel_cpu_runtime(device),
             repeated_pairs_fail: is_rusticl(device),
+            ended_events_are_kept: is_rusticl(device),
             maxima_are_bounds: is_intel_cpu_runtime(device),
             repeats_loads: is_pocl_on_cpu && !is_pocl_before_7(device),
             pointer_arguments_are_slow: is_nvidia(device),

@@ -40,7 +40,12 @@ impl WaitList {
         } else {
             return Err(Error::invalid("a command cannot wait for an event of another context"));
         }
-        let raw = event.raw()?.raw();
+        let raw = event.raw()?;
+        // Q37. One that failed stays, as it makes this command fail.
+        if queue.context().quirks().ended_events_are_kept && raw.has_succeeded() {
+            return Ok(());
+        }
+        let raw = raw.raw();
         match self.few.get_mut(self.length).filter(|_| self.many.is_empty()) {
             Some(place) => *place = raw,
             None => {

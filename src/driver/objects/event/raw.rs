@@ -107,6 +107,11 @@ impl RawEvent {
         self.status().is_ok_and(Status::is_over)
     }
 
+    /// Whether it has ended without a failure, as far as the driver says.
+    pub(crate) fn has_succeeded(&self) -> bool {
+        self.status().is_ok_and(|status| status == Status::Complete)
+    }
+
     /// Blocks until the command has ended.
     pub(crate) fn wait(&self) -> Result<()> {
         // SAFETY: the event is alive.
