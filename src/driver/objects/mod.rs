@@ -7,6 +7,7 @@ mod blocking;
 pub(crate) mod context;
 pub(crate) mod event;
 pub(crate) mod image;
+mod kept_queues;
 pub(crate) mod kernel;
 pub(crate) mod mem;
 pub mod native;

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::context::Context;
 use super::event::{Event, RawEvent};
+use super::kept_queues;
 use super::wait_list::WaitList;
 use crate::driver::slots::Left;
 use crate::driver::sys::{
@@ -152,6 +153,7 @@ impl Queue {
         let api = context.api();
         // SAFETY: context and device are alive; the list is null or ends in 0.
         let raw = unsafe { api.clCreateCommandQueueWithProperties(context.raw(), device.id(), list) }?;
+        kept_queues::count(context, device);
         Ok(Self::own(context, device, properties, in_order, raw))
     }
 
