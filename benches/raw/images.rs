@@ -5,8 +5,8 @@ use std::mem::zeroed;
 use std::ptr::{null, null_mut};
 
 use opencl_sys::{
-    CL_MEM_OBJECT_IMAGE2D, CL_MEM_READ_WRITE, CL_RGBA, CL_UNORM_INT8, cl_command_queue, cl_image_desc,
-    cl_image_format, cl_int, cl_kernel, cl_mem,
+    CL_MEM_OBJECT_IMAGE2D, CL_MEM_READ_WRITE, CL_RGBA, CL_UNORM_INT8, cl_command_queue, cl_event,
+    cl_image_desc, cl_image_format, cl_int, cl_kernel, cl_mem,
 };
 
 use super::{Raw, check};
@@ -67,34 +67,27 @@ impl<'a> RawImage<'a> {
         check(copy(self.raw.queue, self.memory, ORIGIN.as_ptr(), self.region.as_ptr()));
     }
 
-    /// Copies all pixels to an image of the same size.
+    /// Copies all pixels to an image of the same size, and waits.
     pub(crate) fn copy_to(&self, other: &Self) {
         assert_eq!(self.region, other.region);
         let (origin, region) = (ORIGIN.as_ptr(), self.region.as_ptr());
         let (queue, from, to) = (self.raw.queue, self.memory, other.memory);
+        let mut event = null_mut();
+        let copy = self.raw.cl.clEnqueueCopyImage;
         // SAFETY: both images are alive and of this size.
-        check(unsafe {
-            (self.raw.cl.clEnqueueCopyImage)(queue, from, to, origin, origin, region, 0, null(), null_mut())
-        });
+        check(unsafe { copy(queue, from, to, origin, origin, region, 0, null(), &mut event) });
+        self.raw.finish_and_release(event);
     }
 
-    /// Sets all pixels.
+    /// Sets all pixels, and waits.
     pub(crate) fn fill(&self, colour: [f32; 4]) {
         let (origin, region) = (ORIGIN.as_ptr(), self.region.as_ptr());
-        let colour = colour.as_ptr().cast::<c_void>();
+        let (queue, colour) = (self.raw.queue, colour.as_ptr().cast::<c_void>());
+        let mut event = null_mut();
+        let fill = self.raw.cl.clEnqueueFillImage;
         // SAFETY: the image is alive and of this size; a colour has four channels.
-        check(unsafe {
-            (self.raw.cl.clEnqueueFillImage)(
-                self.raw.queue,
-                self.memory,
-                colour,
-                origin,
-                region,
-                0,
-                null(),
-                null_mut(),
-            )
-        });
+        check(unsafe { fill(queue, self.memory, colour, origin, region, 0, null(), &mut event) });
+        self.raw.finish_and_release(event);
     }
 
     /// Makes it an argument of a kernel.
@@ -106,20 +99,20 @@ impl<'a> RawImage<'a> {
 
     /// Launches a kernel with a work-item for each pixel.
     pub(crate) fn launch(&self, kernel: cl_kernel) {
-        let range = self.region.as_ptr();
+        self.raw.release(self.enqueue(kernel));
+    }
+
+    /// As [`RawImage::launch`], and waits.
+    pub(crate) fn run(&self, kernel: cl_kernel) {
+        self.raw.finish_and_release(self.enqueue(kernel));
+    }
+
+    fn enqueue(&self, kernel: cl_kernel) -> cl_event {
+        let (queue, range) = (self.raw.queue, self.region.as_ptr());
+        let mut event = null_mut();
+        let launch = self.raw.cl.clEnqueueNDRangeKernel;
         // SAFETY: the kernel is alive and has its arguments.
-        check(unsafe {
-            (self.raw.cl.clEnqueueNDRangeKernel)(
-                self.raw.queue,
-                kernel,
-                2,
-                null(),
-                range,
-                null(),
-                0,
-                null(),
-                null_mut(),
-            )
-        });
+        check(unsafe { launch(queue, kernel, 2, null(), range, null(), 0, null(), &mut event) });
+        event
     }
 }

@@ -320,6 +320,13 @@ impl Raw {
         new
     }
 
+    /// Waits for a command, which is the queue's last, by its queue: that is as fast as by its
+    /// event, or faster. The event stays until then, as the library's does.
+    pub(crate) fn finish_and_release(&self, event: cl_event) {
+        self.finish();
+        self.release(event);
+    }
+
     pub(crate) fn release(&self, event: cl_event) {
         // SAFETY: the reference is the caller's.
         check(unsafe { (self.cl.clReleaseEvent)(event) });

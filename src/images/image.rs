@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::object::{ImageObject, ImagePart};
+use super::object::{ImageObject, ImagePart, Whole};
 use super::{Any, ImageDimension, PixelFormat};
 use crate::command::{Contents, CopyFrom, CopyTo, Place, Placed};
 use crate::driver::native::cl_mem;
@@ -118,7 +118,15 @@ impl<F: PixelFormat, D: ImageDimension> Image<F, D> {
             driver::Image::new(context.driver(), D::KIND, &support, [width, height, depth]).map_err(named)?;
         let uses = Arc::new(Object::of_image(shape, format!("{} {format}", D::TYPE_NAME)));
         let (context, type_name) = (context.clone(), D::TYPE_NAME);
-        let object = Arc::new(ImageObject { driver, context, uses, support, type_name, shape });
+        let object = Arc::new(ImageObject {
+            driver,
+            context,
+            whole: Whole::new(&uses),
+            uses,
+            support,
+            type_name,
+            shape,
+        });
         Ok(Self { object, ty: PhantomData })
     }
 

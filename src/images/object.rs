@@ -20,7 +20,30 @@ pub(crate) struct ImageObject {
     /// The type in OpenCL C.
     pub(super) type_name: &'static str,
     pub(super) shape: Shape,
+    /// Each use of all pixels, so that commands need not make theirs.
+    pub(super) whole: Whole,
 }
+
+/// What commands do with all pixels of an image.
+pub(super) struct Whole([Arc<Requirement>; 3]);
+
+impl Whole {
+    pub(super) fn new(uses: &Arc<Object>) -> Self {
+        let area = Area::whole(uses.shape());
+        Self(MODES.map(|mode| Arc::new(Requirement::of_image(uses, area, mode))))
+    }
+
+    fn get(&self, mode: AccessMode) -> &Arc<Requirement> {
+        let Self([read, write, read_write]) = self;
+        match mode {
+            AccessMode::Read => read,
+            AccessMode::Write => write,
+            AccessMode::ReadWrite => read_write,
+        }
+    }
+}
+
+const MODES: [AccessMode; 3] = [AccessMode::Read, AccessMode::Write, AccessMode::ReadWrite];
 
 impl ImageObject {
     pub(crate) fn format(&self) -> ImageFormat {
@@ -43,7 +66,7 @@ impl ImagePart {
 
     /// All of an image.
     pub(super) fn whole(image: &Arc<ImageObject>, mode: AccessMode) -> Self {
-        Self::new(image, Area::whole(image.uses.shape()), mode)
+        Self { image: Arc::clone(image), requirement: Arc::clone(image.whole.get(mode)) }
     }
 
     /// The same pixels, with what a kernel does that has them as an argument.
@@ -53,7 +76,11 @@ impl ImagePart {
             Access::Write => AccessMode::Write,
             Access::ReadWrite => AccessMode::ReadWrite,
         };
-        Arc::make_mut(&mut self.requirement).set_access(mode);
+        if self.requirement.is_whole() {
+            self.requirement = Arc::clone(self.image.whole.get(mode));
+        } else {
+            Arc::make_mut(&mut self.requirement).set_access(mode);
+        }
         self
     }
 

@@ -56,7 +56,12 @@ impl Requirement {
 
     /// Whether the command replaces all of the buffer.
     pub(crate) fn replaces_all(&self) -> bool {
-        self.no_init && self.writes() && self.area == Area::whole(self.object.shape())
+        self.no_init && self.writes() && self.is_whole()
+    }
+
+    /// Whether it is of all elements.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.area == Area::whole(self.object.shape())
     }
 
     /// Whether the command needs what was in the buffer before: always, unless it replaces all of
