@@ -38,6 +38,7 @@ const TAKEN: &[(&str, &str)] = &[
         "must immediately precede either an OpBranch",
         "translators put OpLoopMerge where LLVM has its metadata",
     ),
+    ("must be the second-to-last instruction", "the same rule"),
     ("requires SPIR-V version", "drivers take newer capabilities in modules of older versions"),
     ("Target of NonWritable decoration is invalid", "a rule for the storage classes of shaders"),
     ("OpEntryPoint interfaces must be", "drivers do not read the interfaces of kernels"),
@@ -57,7 +58,12 @@ const TAKEN: &[(&str, &str)] = &[
         "OpTypeVector Component Type",
         "translators write vectors of pointers without Intel's extension for them",
     ),
-    // Seven capabilities without their extensions were built on each device.
+    // Modules with these were built on each device. rusticl refuses them with a log.
+    ("Merge Block may not be the block containing", "kernels are not structured, and drivers drop merges"),
+    ("Merge Block and Continue Target must be different", "the same reason"),
+    ("loop controls must not both be specified", "hints that contradict each other are no danger"),
+    ("IterationMultiple loop control operand must be", "a hint"),
+    // So were seven capabilities without their extensions.
     ("requires one of these extensions", "Intel's runtime and PoCL do not ask; rusticl refuses with a log"),
     ("one of the following extensions", "the same rule for instructions, whose capabilities are checked"),
     ("must be a constant for WorkgroupSize", "a rule of shaders; in kernels it is get_local_size"),
