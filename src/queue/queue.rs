@@ -53,13 +53,26 @@ enum Dependencies {
     Many(Arc<[Event]>),
 }
 
-impl FromIterator<Event> for Dependencies {
-    fn from_iter<I: IntoIterator<Item = Event>>(events: I) -> Self {
-        let mut events = events.into_iter();
-        match (events.next(), events.next()) {
+impl Dependencies {
+    /// These, and further ones.
+    #[inline]
+    fn and<'s, 'a: 's>(&'s self, more: impl Iterator<Item = &'a Event>) -> Self {
+        let mut all = self.events().iter().chain(more.map(|event| -> &'s Event { event }));
+        match (all.next(), all.next()) {
             (None, _) => Self::None,
-            (Some(one), None) => Self::One(one),
-            (Some(first), Some(second)) => Self::Many([first, second].into_iter().chain(events).collect()),
+            (Some(one), None) => Self::One(one.clone()),
+            (Some(first), Some(second)) => {
+                Self::Many([first, second].into_iter().chain(all).cloned().collect())
+            }
+        }
+    }
+
+    #[inline]
+    fn events(&self) -> &[Event] {
+        match self {
+            Self::None => &[],
+            Self::One(event) => std::slice::from_ref(event),
+            Self::Many(events) => events,
         }
     }
 }
@@ -117,18 +130,12 @@ impl Queue {
     /// ```
     #[must_use = "dependencies do nothing until a command is put on the queue"]
     pub fn after<'a>(&self, events: impl Handles<'a, Event>) -> Self {
-        let earlier = self.dependencies().iter().cloned();
-        let dependencies = earlier.chain(events.handles().cloned()).collect();
-        Self { inner: Arc::clone(&self.inner), dependencies }
+        Self { inner: Arc::clone(&self.inner), dependencies: self.dependencies.and(events.handles()) }
     }
 
     /// What every command waits for.
     pub(crate) fn dependencies(&self) -> &[Event] {
-        match &self.dependencies {
-            Dependencies::None => &[],
-            Dependencies::One(event) => std::slice::from_ref(event),
-            Dependencies::Many(events) => events,
-        }
+        self.dependencies.events()
     }
 
     /// Puts a command on the queue. All other functions that return an [`Event`] are short for

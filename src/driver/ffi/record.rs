@@ -204,7 +204,8 @@ impl std::fmt::Debug for Handle {
 /// The session that this thread takes part in: what a library thread started on behalf of a caller
 /// enters.
 pub fn current() -> Option<Handle> {
-    innermost().map(|state| Handle { state })
+    let state = if is_on() { innermost() } else { None };
+    state.map(|state| Handle { state })
 }
 
 /// Guard of [`Handle::enter`].
@@ -241,10 +242,16 @@ fn pop(state: &Arc<State>) {
     });
 }
 
+/// Whether there is a session. Every call asks this, and benchmarks are built with this module: so
+/// what follows where there is one stands apart from the calls.
+#[inline(always)]
+fn is_on() -> bool {
+    SESSIONS.load(Ordering::Relaxed) != 0
+}
+
+#[cold]
+#[inline(never)]
 fn innermost() -> Option<Arc<State>> {
-    if SESSIONS.load(Ordering::Relaxed) == 0 {
-        return None;
-    }
     CURRENT.try_with(|current| current.borrow().last().cloned()).ok().flatten()
 }
 
@@ -254,11 +261,13 @@ pub(crate) mod hooks {
     use crate::driver::sys::cl_event;
     use crate::error::{Error, Result};
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn before(call: &'static str) -> Result<()> {
-        if SESSIONS.load(Ordering::Relaxed) == 0 { Ok(()) } else { count(call) }
+        if is_on() { count(call) } else { Ok(()) }
     }
 
+    #[cold]
+    #[inline(never)]
     fn count(call: &'static str) -> Result<()> {
         let Some(state) = innermost() else { return Ok(()) };
         let mut data = lock(&state.data);
@@ -281,44 +290,66 @@ pub(crate) mod hooks {
         code.map_or(Ok(()), |code| Err(Error::cl(call, code)))
     }
 
+    #[inline(always)]
     pub(crate) fn created<T>(kind: ObjectKind, object: *mut T) {
+        if is_on() {
+            add(kind, object.addr());
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add(kind: ObjectKind, object: usize) {
         let Some(state) = innermost() else { return };
         *lock(&state.data).live.entry(kind).or_default() += 1;
         lock(&OBJECTS)
             .get_or_insert_default()
-            .insert((kind, object.addr()), Owned { session: state, references: 1 });
+            .insert((kind, object), Owned { session: state, references: 1 });
     }
 
     /// Also undoes a release that failed. If it was the last reference, the object is missing in
     /// the balance. Only tests of that very failure could see this.
+    #[inline(always)]
     pub(crate) fn retained<T>(kind: ObjectKind, object: *mut T) {
-        if SESSIONS.load(Ordering::Relaxed) == 0 {
-            return;
+        if is_on() {
+            retain(kind, object.addr());
         }
-        if let Some(owned) = lock(&OBJECTS).as_mut().and_then(|o| o.get_mut(&(kind, object.addr()))) {
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn retain(kind: ObjectKind, object: usize) {
+        if let Some(owned) = lock(&OBJECTS).as_mut().and_then(|o| o.get_mut(&(kind, object))) {
             owned.references += 1;
         }
     }
 
+    #[inline(always)]
     pub(crate) fn released<T>(kind: ObjectKind, object: *mut T) {
-        if SESSIONS.load(Ordering::Relaxed) == 0 {
-            return;
+        if is_on() {
+            release(kind, object.addr());
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn release(kind: ObjectKind, object: usize) {
         let mut objects = lock(&OBJECTS);
         let Some(objects) = objects.as_mut() else { return };
-        let Some(owned) = objects.get_mut(&(kind, object.addr())) else { return };
+        let Some(owned) = objects.get_mut(&(kind, object)) else { return };
         owned.references -= 1;
         if owned.references == 0 {
             if let Some(live) = lock(&owned.session.data).live.get_mut(&kind) {
                 *live = live.saturating_sub(1);
             }
-            objects.remove(&(kind, object.addr()));
+            objects.remove(&(kind, object));
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn waited(events: usize) {
         if events > 0
+            && is_on()
             && let Some(state) = innermost()
         {
             lock(&state.data).waits += events as u64;
@@ -326,8 +357,9 @@ pub(crate) mod hooks {
     }
 
     /// `event` is the out-parameter of a call that succeeded: null, or it holds a new event.
+    #[inline(always)]
     pub(crate) fn event_created(event: *mut cl_event) {
-        if event.is_null() || SESSIONS.load(Ordering::Relaxed) == 0 {
+        if !is_on() || event.is_null() {
             return;
         }
         // SAFETY: not null, so the caller passed a place for the event, and the driver has just

@@ -145,6 +145,7 @@ macro_rules! method {
         }
     };
     (@ $name:ident [] [] [] ($object:ident : $t:ty) retain $kind:ident) => {
+        #[inline]
         pub(crate) unsafe fn $name(&self, $object: $t) -> $crate::error::Result<()> {
             let function = table::required(self.$name, stringify!($name), Self::ORIGIN)?;
             hook::before(stringify!($name))?;
@@ -156,6 +157,7 @@ macro_rules! method {
         }
     };
     (@ $name:ident [] [] [] ($object:ident : $t:ty) release $kind:ident) => {
+        #[inline]
         pub(crate) unsafe fn $name(&self, $object: $t) -> $crate::error::Result<()> {
             let function = table::required(self.$name, stringify!($name), Self::ORIGIN)?;
             hook::before(stringify!($name))?;
