@@ -63,6 +63,10 @@ const TAKEN: &[(&str, &str)] = &[
     ("Merge Block and Continue Target must be different", "the same reason"),
     ("loop controls must not both be specified", "hints that contradict each other are no danger"),
     ("IterationMultiple loop control operand must be", "a hint"),
+    (
+        "Expected Image 'Sampled Type' to be the same as",
+        "kernels' images have none, and the drivers that do not refuse it do not read it",
+    ),
     // So were seven capabilities without their extensions.
     ("requires one of these extensions", "Intel's runtime and PoCL do not ask; rusticl refuses with a log"),
     ("one of the following extensions", "the same rule for instructions, whose capabilities are checked"),
