@@ -10,7 +10,7 @@ use oclave_image::passes::{
     GLOBAL_ACCESS_KERNEL, add_global_access_kernel, image_scope_initial_values,
     lower_globals_to_hidden_argument, signatures, strip,
 };
-use oclave_image::spirv::{Module, Op, Version};
+use oclave_image::spirv::{Instruction, Module, Op, StorageClass, Version};
 use oclave_image::{
     Aspects, DeviceImage, DeviceTarget, ImageError, InitialValue, PostLinkOptions, SplitMode,
     TranslationUnit, disassemble, legalize, post_link,
@@ -123,6 +123,7 @@ fn results_are_valid() {
         "classes.O0",
         "classes.O2",
         "class_globals.O2",
+        "literal_members.O0",
     ] {
         for split in [SplitMode::PerSource, SplitMode::PerKernel, SplitMode::Off] {
             for image in link(name, split).unwrap() {
@@ -145,6 +146,23 @@ fn results_are_valid() {
         }
     }
     assert!(validated > 50, "{validated} modules");
+}
+
+/// Modules have no private variables, so that of a vector literal becomes one of each function.
+#[test]
+fn private_variables_of_a_module_move_into_functions() {
+    let is_private =
+        |i: &Instruction<'_>| i.is(Op::Variable) && i.operand(0) == Some(StorageClass::Function as u32);
+    let before_code = |module: &Module| -> usize {
+        module.instructions().take_while(|i| !i.is(Op::Function)).filter(is_private).count()
+    };
+    assert_eq!(before_code(&fixture("literal_members.O0")), 1, "the fixture has one");
+    let image = link("literal_members.O0", SplitMode::PerKernel).unwrap().remove(0);
+    let module = module_of(&image);
+    assert_eq!(before_code(&module), 0);
+    let initialised = module.instructions().filter(is_private).filter(|i| i.operands().len() == 2);
+    assert_eq!(initialised.count(), 1);
+    legalize(&image, &DeviceTarget { aspects: Aspects::all(), ..DeviceTarget::default() }).unwrap();
 }
 
 /// The numbers of SPV_INTEL_global_variable_host_access and _fpga_decorations, or of the extension

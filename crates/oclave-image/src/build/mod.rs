@@ -6,6 +6,7 @@ pub(crate) mod if_device;
 pub(crate) mod markers;
 pub(crate) mod passthrough;
 pub(crate) mod pointer_constants;
+pub(crate) mod private_variables;
 pub(crate) mod signatures;
 pub(crate) mod spec_constants;
 pub(crate) mod split;

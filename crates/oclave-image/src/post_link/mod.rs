@@ -15,6 +15,7 @@ use crate::build::if_device;
 use crate::build::markers::Markers;
 use crate::build::passthrough::remove_calls;
 use crate::build::pointer_constants::plain_constants;
+use crate::build::private_variables;
 use crate::build::signatures::signatures_with;
 use crate::build::spec_constants::{SpecNames, spec_constants, spec_names};
 use crate::build::split::{PARTING, Part, split};
@@ -264,6 +265,8 @@ impl Program<'_> {
 
     fn image(&self, module: &Module, part: &Part) -> Result<DeviceImage> {
         let is_global = |name: &str| self.globals.iter().any(|g| g.info.id == name);
+        let own = private_variables::localize(module)?;
+        let module = own.as_ref().unwrap_or(module);
         let module = remove_exports(module, |name| is_global(name) || part.exports.contains(name))?;
         let kernels: Vec<KernelSignature> =
             self.kernels.iter().filter(|k| part.kernels.contains(&k.name)).cloned().collect();

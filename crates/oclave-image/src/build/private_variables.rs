@@ -1,0 +1,82 @@
+//! Private variables of modules, as variables of the functions that use them.
+//!
+//! clang keeps the value of a vector literal in a module variable where the literal initialises a
+//! member of a class (`float3 center = (float3)(1, 2, 3);`). The variable is in private memory,
+//! which SPIR-V has inside functions only. The optimiser removes it; code of `-O0` has it.
+
+use std::collections::BTreeSet;
+
+use crate::Result;
+use crate::analysis::declared_globals::VariableFacts;
+use crate::analysis::references::References;
+use crate::spirv::{Decoration, Definitions, Instruction, Module, Op, Rewriter, StorageClass};
+use crate::transform::localize::Localizer;
+
+/// The module with such variables inside of functions; `None` where there are none. They have their
+/// initial values whenever the function starts.
+///
+/// Passes before this one remove other private variables: strings of markers and vtables.
+///
+/// # Errors
+/// [`ImageError::Unsupported`](crate::ImageError::Unsupported) for constants that are computed from
+/// such an address by an operation that no instruction does.
+pub(crate) fn localize(module: &Module) -> Result<Option<Module>> {
+    let variables = private_variables(module);
+    if variables.is_empty() {
+        return Ok(None);
+    }
+    let definitions = Definitions::new(module);
+    let references = References::new(&definitions);
+    let facts = VariableFacts::new(&definitions);
+    let mut localizer = Localizer::new(&references, &facts, &variables, &variables)?;
+    let mut new = Rewriter::new(&definitions);
+    let mut in_function = false;
+    for instruction in module.instructions() {
+        in_function |= instruction.is(Op::Function);
+        if in_function {
+            localizer.advance(&mut new, &instruction, |new, variable| {
+                let old = definitions.instruction(variable)?;
+                let own = new.fresh_id();
+                new.push(Op::Variable, &[&[old.result_type()?, own], old.operands()].concat());
+                if let Some(bytes) = alignment(module, variable) {
+                    new.decorate(own, Decoration::Alignment, &[bytes]);
+                }
+                Some(own)
+            })?;
+            localizer.copy(&mut new, &instruction);
+            continue;
+        }
+        let goes = |id: u32| variables.contains(&id) || localizer.is_derived(id);
+        match instruction.op() {
+            Some(Op::EntryPoint) => {
+                let listed = instruction.after_string(2).map_or(0, <[u32]>::len);
+                let (before, listed) = instruction.operands().split_at(instruction.operands().len() - listed);
+                let left = listed.iter().filter(|id| !goes(**id));
+                let operands: Vec<u32> = before.iter().chain(left).copied().collect();
+                new.replace(&instruction, Op::EntryPoint, &operands);
+            }
+            _ if instruction.result_id().is_some_and(goes) => {}
+            _ => new.copy_unless_gone(&instruction, goes),
+        }
+    }
+    new.finish().map(Some)
+}
+
+/// The private variables outside of functions that have an initial value.
+fn private_variables(module: &Module) -> BTreeSet<u32> {
+    let at_module_scope = || module.instructions().take_while(|i| !i.is(Op::Function));
+    let is_private = |i: &Instruction<'_>| {
+        i.is(Op::Variable) && matches!(i.operands(), &[class, _] if class == StorageClass::Function as u32)
+    };
+    at_module_scope().filter(is_private).filter_map(|i| i.result_id()).collect()
+}
+
+fn alignment(module: &Module, variable: u32) -> Option<u32> {
+    let before_code = module.instructions().take_while(|i| !i.is(Op::Function));
+    before_code.filter(|i| i.is(Op::Decorate)).find_map(|i| match i.operands() {
+        &[id, decoration, bytes] if id == variable && decoration == Decoration::Alignment as u32 => {
+            Some(bytes)
+        }
+        _ => None,
+    })
+}
