@@ -250,6 +250,20 @@ at_both_levels! {
         let found = ints(&queue, &out, 2, kernels::features::use_precise(&memory, &out));
         assert_eq!(found[1], 333_333_338);
     }
+
+    /// Piles of piles, three levels above the leaves. PoCL 7.1 crashed on such recursion once.
+    fn trees_of_objects_of_several_alignments(context, queue, kernels) {
+        let memory = context.alloc_device::<i8>(1024).unwrap();
+        let out = context.alloc_shared::<i32>(N).unwrap();
+        single(&queue, kernels::trees::make_scene(&memory));
+        let ball = |x: i32| x + 5 + 2;
+        let crate_of = |x: i32| x * 2 + 7 + 4;
+        let first = |x: i32| ball(x) + crate_of(x + 1);
+        let second = |x: i32| first(x) + crate_of(x + 1);
+        let third = |x: i32| second(x) + ball(x + 1) + second(x + 2);
+        let expected: Vec<i32> = (0..N as i32).map(third).collect();
+        assert_eq!(ints(&queue, &out, N, kernels::trees::hit_scene(&memory, &out)), expected);
+    }
 }
 
 /// The report finds its way out of every kind of replay.
