@@ -1,8 +1,8 @@
 //! Values that compilers take for different ones: `never ? 0 : value`, under a condition that is
-//! never true.
+//! never true. For a value of 0 it is `never ? 1 : 0`, which compilers do not simplify.
 
 use super::built_in_vector::BuiltInVector;
-use crate::spirv::{Instruction, Op, Rewriter, Type, TypeTable};
+use crate::spirv::{Definitions, Instruction, Op, Rewriter, Type, TypeTable};
 
 /// Writes whether the id of dimension 0 is the largest number, which no id is.
 pub(super) fn is_largest(new: &mut Rewriter<'_>, of: &BuiltInVector) -> u32 {
@@ -11,7 +11,7 @@ pub(super) fn is_largest(new: &mut Rewriter<'_>, of: &BuiltInVector) -> u32 {
     emit(new, Op::IEqual, bool_type, &[id, largest])
 }
 
-/// Writes `never ? 0 : value`; of a vector, in its first lane.
+/// Writes `never ? 0 : value`, or `never ? 1 : 0`; of a vector, in its first lane.
 pub(super) fn select(
     new: &mut Rewriter<'_>,
     types: &TypeTable<'_>,
@@ -19,12 +19,33 @@ pub(super) fn select(
     [value, ty, result]: [u32; 3],
 ) {
     let (lane, lane_type) = first_lane(new, types, value, ty);
-    let zero = new.null_constant(lane_type);
+    let other = if is_zero(new.definitions(), lane) { one(new, types, lane_type) } else { None };
+    let other = other.unwrap_or_else(|| new.null_constant(lane_type));
     if lane_type == ty {
-        new.push(Op::Select, &[ty, result, never, zero, lane]);
+        new.push(Op::Select, &[ty, result, never, other, lane]);
     } else {
-        let lane = emit(new, Op::Select, lane_type, &[never, zero, lane]);
+        let lane = emit(new, Op::Select, lane_type, &[never, other, lane]);
         new.push(Op::CompositeInsert, &[ty, result, lane, value, 0]);
+    }
+}
+
+fn is_zero(definitions: &Definitions<'_>, value: u32) -> bool {
+    definitions.instruction(value).is_some_and(|constant| match constant.op() {
+        Some(Op::ConstantNull | Op::ConstantFalse) => true,
+        Some(Op::Constant) => constant.operands().iter().all(|word| *word == 0),
+        _ => false,
+    })
+}
+
+/// The constant 1 of a type, or the number whose words are 1; `None` for other types.
+fn one(new: &mut Rewriter<'_>, types: &TypeTable<'_>, ty: u32) -> Option<u32> {
+    match types.ty(ty)? {
+        Type::Bool => Some(new.intern(Op::ConstantTrue, &[ty])),
+        Type::Int { width } | Type::Float { width } => {
+            let words = if width > 32 { &[1, 0][..] } else { &[1] };
+            Some(new.intern(Op::Constant, &[&[ty], words].concat()))
+        }
+        _ => None,
     }
 }
 

@@ -12,8 +12,9 @@
 //! So does `for (…) { if (id == 0) v = 1; … }`: the compiler takes the condition out of the loop,
 //! and makes two loops.
 //!
-//! All but one of such values are made to depend on the work-item. They become 0 in a work-item
-//! whose local id is the largest number. No work-item has that id.
+//! Such values are made to depend on the work-item. They become another value in a work-item whose
+//! local id is the largest number. No work-item has that id. None of them may stay: loops may be
+//! split by several conditions, and then what stayed meets a constant.
 
 mod writer;
 
@@ -212,21 +213,19 @@ impl Search<'_, '_, '_> {
         if !self.values.is_plain(ty) {
             return;
         }
-        let depth = |block: usize| self.flow.loops_around(block).count();
-        let mut same: Vec<(usize, u32, u32)> = Vec::new();
+        let mut same: Vec<(u32, u32)> = Vec::new();
         for from in self.before(at) {
             let Some(label) = self.flow.blocks.get(from).map(|block| block.label) else { continue };
             let pair = phi.operands().chunks_exact(2).find(|pair| pair.get(1) == Some(&label));
             let Some(value) = pair.and_then(|pair| pair.first().copied()) else { continue };
             if !self.values.differ.contains(&value) {
-                let cost = if self.values.is_early(value) { 0 } else { depth(from) + 1 };
-                same.push((cost, label, value));
+                same.push((label, value));
             }
         }
-        same.sort_unstable();
-        // The one that would cost most may stay.
-        same.pop();
-        changes.phis.extend(same.into_iter().map(|(_, label, value)| ((id, label), value)));
+        // One such value beside others that differ is right.
+        if same.len() > 1 {
+            changes.phis.extend(same.into_iter().map(|(label, value)| ((id, label), value)));
+        }
     }
 
     /// Whether work-items come to a block by different branches. One of these has a loop, or compilers
