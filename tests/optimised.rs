@@ -320,3 +320,64 @@ fn code_before_a_loop_runs_once() {
         assert_eq!(queue.read(&out).unwrap(), expected, "groups of {x} x {y}");
     }
 }
+
+/// Intel's vectoriser runs these loops too often in groups that do not fill a vector (Q40), unless the
+/// pass helps.
+#[test]
+fn quotients_say_how_often_loops_run() {
+    let Some(queue) = queue() else { return };
+    for group in [1, 4, 8, 12, 16, 24] {
+        let out = upload(&queue, &vec![0_u32; 6 * group]);
+        for (a, b) in [(40, 40), (31, 10), (40, 50), (31, 16), (100, 7)] {
+            let range = NdRange::new(2 * group, group);
+            queue.parallel_for(range, kernel::quotient_rounds(&out, a, b)).unwrap();
+            let row = |id: u32| {
+                let (rounds, own) = (a / b, (a + id) % (b + 1));
+                let last = |is_taken: bool, rounds: u32| if is_taken { rounds.saturating_sub(1) } else { 0 };
+                [last(id % 8 == 0, rounds), rounds, last(id % 3 == 0, own)]
+            };
+            let expected: Vec<u32> = (0..2 * group as u32).flat_map(row).collect();
+            assert_eq!(queue.read(&out).unwrap(), expected, "{a} and {b} in groups of {group}");
+        }
+    }
+}
+
+/// Intel's vectoriser takes one of these values for the same in all work-items (Q32), unless the pass
+/// changes all of them.
+#[test]
+fn ways_behind_a_condition_in_a_loop_stay_apart() {
+    let Some(queue) = queue() else { return };
+    for group in [1, 8, 16, 32_u32] {
+        let out = upload(&queue, &vec![0_u32; 4 * group as usize]);
+        for (a, step) in [(13, 3), (7, 0), (0, 3)] {
+            let range = NdRange::new(2 * group as usize, group as usize);
+            queue.parallel_for(range, kernel::ways_in_a_loop(&out, a, step)).unwrap();
+            let rounds = if a == 0 { 0 } else { 16_u32.div_ceil(step % 6 + 1) };
+            let summed = |by: u32| (0..rounds).fold(0_u32, |sum, _| sum.wrapping_mul(31).wrapping_add(by));
+            let row = |id: u32| if id % 3 == 0 { [summed(3), 0] } else { [0, summed(a)] };
+            let expected: Vec<u32> = (0..2 * group).flat_map(row).collect();
+            assert_eq!(queue.read(&out).unwrap(), expected, "{a} and {step} in groups of {group}");
+        }
+    }
+}
+
+/// PoCL 7.1 takes lanes of such products for undefined (Q39), unless the pass helps.
+#[test]
+fn lanes_that_are_zero_stay_so() {
+    let Some(queue) = queue() else { return };
+    for group in [1, 2, 4, 8_u32] {
+        let out = upload(&queue, &vec![0_u32; 5 * group as usize]);
+        let range = NdRange::new(5 * group as usize, group as usize);
+        queue.parallel_for(range, kernel::zero_lanes(&out, 22, 1)).unwrap();
+        let row = |id: u32| match id {
+            _ if id % group < id => 3,
+            0 => 0,
+            _ => 22,
+        };
+        assert_eq!(
+            queue.read(&out).unwrap(),
+            (0..5 * group).map(row).collect::<Vec<_>>(),
+            "groups of {group}"
+        );
+    }
+}

@@ -329,3 +329,46 @@ kernel void before_a_loop(global uint *out, global const uint *words, uint round
     barrier(CLK_LOCAL_MEM_FENCE);
     out[2 * id + 1] = v + shared[(item + 1) % items];
 }
+
+/// What a quotient, and a remainder, say how often.
+kernel void quotient_rounds(global uint *out, uint a, uint b)
+{
+    uint id = get_global_id(0), last = 0, rounds = 0, own = 0;
+    for (uint i = 0; i < a / b; i++) {
+        rounds++;
+        if (id % 8 == 0)
+            last = i;
+    }
+    for (uint i = 0; i < (a + id) % (b + 1); i++)
+        if (id % 3 == 0)
+            own = i;
+    out[3 * id] = last;
+    out[3 * id + 1] = rounds;
+    out[3 * id + 2] = own;
+}
+
+/// Two ways in a loop, behind a condition that is the same for all work-items.
+kernel void ways_in_a_loop(global uint *out, uint a, uint step)
+{
+    uint id = get_global_id(0), v = 0, w = 0;
+    for (uint i = 0; i < 16;) {
+        i += step % 6 + 1;
+        if (a != 0) {
+            if (id % 3 == 0)
+                v = v * 31 + 3;
+            else
+                w = w * 31 + a;
+        }
+    }
+    out[2 * id] = v;
+    out[2 * id + 1] = w;
+}
+
+/// Products of vectors with lanes that are zero.
+kernel void zero_lanes(global uint *out, uint a, uint b)
+{
+    uint item = get_local_id(0), id = get_global_id(0), zero = get_local_id(1);
+    uint4 v = (uint4)(item, zero, 0, 3) * (uint4)(zero, id, 0, 670219777) ^ (uint4)(0, id, 16, 0);
+    uint4 x = select((uint4)(0, a, 0, a), v, v < (uint4)(id, b, 3, 1676520105));
+    out[id] = select(x, (uint4)(3), (uint4)(0, item, 0, 0) < v).s1;
+}

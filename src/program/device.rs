@@ -183,6 +183,8 @@ fn target(device: &Device) -> DeviceTarget {
     target.maxima_are_bounds = quirks.maxima_are_bounds; // Q35
     target.repeated_pairs_fail = quirks.repeated_pairs_fail; // Q36
     target.sunk_loads_abort = quirks.sunk_loads_abort; // Q30
+    target.zero_lanes_are_lost = quirks.zero_lanes_are_lost; // Q39
+    target.quotients_are_bounds = quirks.quotients_are_bounds; // Q40
     if let Some(queries) = &capabilities.spirv_queries {
         target.capabilities = Some(queries.capabilities.iter().copied().collect());
         target.extensions = Some(queries.extensions.iter().cloned().collect());

@@ -952,3 +952,105 @@ fn phis_have_one_value_for_each_block() {
     assert_eq!(legalize(&image(&single), &target).unwrap(), single.words());
     assert_eq!(legalize(&image(&repeated), &rich()).unwrap(), repeated.words(), "LLVM wants them");
 }
+
+/// PoCL takes lanes of products for undefined where they are zero.
+#[test]
+fn products_of_built_vectors_are_computed_lane_by_lane() {
+    let module = |built: bool| {
+        let o = |op, operands: &[u32]| (op, operands.to_vec());
+        let factor = if built { 31 } else { 24 };
+        assemble(
+            Version::V1_0,
+            &[
+                o(Op::Capability, &[Capability::Addresses as u32]),
+                o(Op::Capability, &[Capability::Kernel as u32]),
+                o(Op::MemoryModel, &[2, 2]),
+                (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+                o(Op::TypeVoid, &[1]),
+                o(Op::TypeInt, &[3, 32, 0]),
+                o(Op::TypeVector, &[4, 3, 2]),
+                o(Op::TypeFunction, &[9, 1, 3, 3, 4, 4]),
+                o(Op::Function, &[1, 20, 0, 9]),
+                o(Op::FunctionParameter, &[3, 21]),
+                o(Op::FunctionParameter, &[3, 22]),
+                o(Op::FunctionParameter, &[4, 23]),
+                o(Op::FunctionParameter, &[4, 24]),
+                o(Op::Label, &[30]),
+                o(Op::CompositeConstruct, &[4, 31, 21, 22]),
+                o(Op::IMul, &[4, 32, 23, factor]),
+                o(Op::Return, &[]),
+                o(Op::FunctionEnd, &[]),
+            ],
+        )
+    };
+    let target = DeviceTarget { zero_lanes_are_lost: true, ..rich() };
+    for built in [true, false] {
+        let before = module(built);
+        let legal = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();
+        support::assert_valid("lanes", &legal);
+        let products: Vec<_> = legal.instructions().filter(|i| i.is(Op::IMul)).collect();
+        let types: Vec<_> = products.iter().map(|i| i.result_type()).collect();
+        assert_eq!(types, if built { vec![Some(3), Some(3)] } else { vec![Some(4)] });
+        assert_eq!(legal == before, !built);
+    }
+}
+
+/// Intel's compiler runs loops too often for work-items that do not fill a vector.
+#[test]
+fn quotients_that_bound_loops_go_through_memory() {
+    // A divisor that is a parameter, or a constant; a bound that is the quotient, or a parameter; a
+    // condition in the loop that depends on the work-item, or does not.
+    let module = |divisor: u32, bound: u32, choice: u32| {
+        let o = |op, operands: &[u32]| (op, operands.to_vec());
+        assemble(
+            Version::V1_0,
+            &[
+                o(Op::Capability, &[Capability::Addresses as u32]),
+                o(Op::Capability, &[Capability::Kernel as u32]),
+                o(Op::MemoryModel, &[2, 2]),
+                (Op::EntryPoint, with_string(&[6, 20], "k", &[15])),
+                o(Op::Decorate, &[15, 11, 27]),
+                o(Op::TypeVoid, &[1]),
+                o(Op::TypeBool, &[2]),
+                o(Op::TypeInt, &[3, 32, 0]),
+                o(Op::TypeFunction, &[9, 1, 3, 3]),
+                o(Op::TypeVector, &[4, 3, 3]),
+                o(Op::TypePointer, &[5, 1, 4]),
+                o(Op::Variable, &[5, 15, 1]),
+                o(Op::Constant, &[3, 10, 0]),
+                o(Op::Constant, &[3, 11, 7]),
+                o(Op::Function, &[1, 20, 0, 9]),
+                o(Op::FunctionParameter, &[3, 21]),
+                o(Op::FunctionParameter, &[3, 22]),
+                o(Op::Label, &[30]),
+                o(Op::Load, &[4, 32, 15]),
+                o(Op::CompositeExtract, &[3, 33, 32, 0]),
+                o(Op::UDiv, &[3, 31, 21, divisor]),
+                o(Op::Branch, &[40]),
+                o(Op::Label, &[40]),
+                o(Op::Phi, &[3, 41, 10, 30, 42, 40]),
+                o(Op::IAdd, &[3, 42, 41, 11]),
+                o(Op::IEqual, &[2, 44, choice, 11]),
+                o(Op::Select, &[3, 45, 44, 41, 11]),
+                o(Op::ULessThan, &[2, 43, 42, bound]),
+                o(Op::BranchConditional, &[43, 40, 50]),
+                o(Op::Label, &[50]),
+                o(Op::Return, &[]),
+                o(Op::FunctionEnd, &[]),
+            ],
+        )
+    };
+    let target = DeviceTarget { quotients_are_bounds: true, ..rich() };
+    for (divisor, bound, choice, goes) in
+        [(22, 31, 33, true), (11, 31, 33, false), (22, 22, 33, false), (22, 31, 22, false)]
+    {
+        let before = module(divisor, bound, choice);
+        let legal = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();
+        support::assert_valid("quotients", &legal);
+        let volatile = |i: &Instruction<'_>| {
+            (i.is(Op::Store) && i.operand(2) == Some(1)) || (i.is(Op::Load) && i.operand(1) == Some(1))
+        };
+        assert_eq!(legal.instructions().filter(volatile).count(), if goes { 2 } else { 0 });
+        assert_eq!(legal == before, !goes);
+    }
+}

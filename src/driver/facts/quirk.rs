@@ -239,8 +239,10 @@ pub(crate) struct Quirks {
     /// while (++i < b); } else { v = 0; do p[id] *= 5; while (++i < b); } out[id] = v;` writes 0
     /// everywhere, in groups of 16 and more. Pointers, floats and vectors are wrong, too. So is
     /// `for (…) { if (id == 0) v = 1; p[id] *= 3; }`, whose condition the compiler takes out of the
-    /// loop. Such values are made to depend on the work-item (`joined_values` of `oclave_image`). Right with
-    /// `-cl-opt-disable`, and with `CL_CONFIG_USE_VECTORIZER=False` in the environment.
+    /// loop. So are two branches in a loop, behind a condition that is the same for all work-items:
+    /// both conditions leave the loop. Such values are made to depend on the work-item
+    /// (`joined_values` of `oclave_image`). Right with `-cl-opt-disable`, and with
+    /// `CL_CONFIG_USE_VECTORIZER=False` in the environment.
     ///
     /// Left as it is: code of clang's `-O0`, which has variables instead of such values.
     pub(crate) joined_values_collapse: bool,
@@ -283,6 +285,21 @@ pub(crate) struct Quirks {
     /// release, one with 12,000 had 172 MB. A process that makes many queues gets a warning in the
     /// log, once.
     pub(crate) queues_are_kept: bool,
+    /// **Q39. PoCL 7.1 (LLVM 21) on CPUs.** A lane of a product of vectors, or of a bitwise and, may be
+    /// taken for undefined where it is zero. `llvm-project#180727` mends it. From source,
+    /// `zero_lanes` of `kernels/tests/optimised.cl` is wrong, with each of PoCL's methods. It was right
+    /// with `-cl-opt-disable`. Seen in one of 10,000 random kernels. Lanes may become zero in PoCL, as
+    /// ids do in groups of n × 1. So products of vectors that are put together from scalars are
+    /// computed lane by lane (`zero_lanes` of `oclave_image`). Left as it is: code of clang's `-O0`.
+    /// PoCL 6.0 (LLVM 18) was right, but LLVM's fault is older.
+    pub(crate) zero_lanes_are_lost: bool,
+    /// **Q40. Intel's CPU runtime 2026.2.** Where a group does not fill a vector of 16, a loop runs
+    /// too often if an unsigned quotient or remainder with a variable divisor says how often. From
+    /// source, `uint n = 40u / a; for (uint i = 0; i < n; i++) if (id % 8 == 0) v = i;` takes the
+    /// `i` of a round that is not to be. In groups of 16, 32 and 64 it was right, and with
+    /// `-cl-opt-disable`. Constant divisors and signed quotients were right, and loops without such
+    /// an `if`. So such quotients go through a volatile variable (`quotients` of `oclave_image`).
+    pub(crate) quotients_are_bounds: bool,
 }
 
 impl Quirks {
@@ -320,6 +337,8 @@ impl Quirks {
             slow_event_waits: is_rusticl(device),
             slow_blocking_writes: is_intel_cpu_runtime(device),
             sunk_loads_abort: is_pocl_on_cpu && is_pocl_before_7(device),
+            zero_lanes_are_lost: is_pocl_on_cpu,
+            quotients_are_bounds: is_intel_cpu_runtime(device),
             telling_pointers_is_slow: is_nvidia(device),
             joined_values_collapse: is_intel_cpu_runtime(device),
             repeated_pairs_fail: is_rusticl(device),

@@ -17,12 +17,14 @@ use crate::load::kept_loads;
 use crate::load::multiply_add;
 use crate::load::phi_pairs;
 use crate::load::private_addresses;
+use crate::load::quotients;
 use crate::load::scalar_loops;
 use crate::load::sunk_loads;
 use crate::load::variables_first;
 use crate::load::vector_components;
 use crate::load::version;
 use crate::load::work_item_loops::{ImplicitBarriers, keep_apart, kernels_with_tangled_barriers, steer};
+use crate::load::zero_lanes;
 use crate::spirv::{
     AddressingModel, Capability, Definitions, Module, Op, StorageClass, Type, TypeTable, Version,
 };
@@ -110,6 +112,11 @@ pub struct DeviceTarget {
     /// Whether the device refuses phis with several values for a block that leads to them by several
     /// cases of a switch.
     pub repeated_pairs_fail: bool,
+    /// Whether the device's compiler takes lanes of products of vectors for undefined that are zero.
+    pub zero_lanes_are_lost: bool,
+    /// Whether the device's compiler runs loops too often for work-items that do not fill a vector, if
+    /// a quotient says how often.
+    pub quotients_are_bounds: bool,
 }
 
 impl Default for DeviceTarget {
@@ -143,6 +150,8 @@ impl Default for DeviceTarget {
             repeats_loads: false,
             maxima_are_bounds: false,
             repeated_pairs_fail: false,
+            zero_lanes_are_lost: false,
+            quotients_are_bounds: false,
         }
     }
 }
@@ -226,6 +235,8 @@ pub fn legalize_with(
     let module = changed(target.generic_atomics_are_cpp, module, generic_atomics::as_cpp)?;
     let module = changed(target.repeated_pairs_fail, module, phi_pairs::join)?;
     let module = changed(target.maxima_are_bounds, module, integer_maximum::expand)?;
+    let module = changed(target.zero_lanes_are_lost, module, zero_lanes::split)?;
+    let module = changed(target.quotients_are_bounds, module, quotients::keep)?;
     let module = changed(target.vectorised_loops_crash, module, scalar_loops::keep)?;
     let module = changed(target.repeats_loads, module, kept_loads::keep)?;
     let module = changed(target.joined_values_collapse, module, |module| {

@@ -72,12 +72,14 @@ pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
         vectorised_loops_crash: true,
         joined_values_collapse: true,
         maxima_are_bounds: true,
+        quotients_are_bounds: true,
         ..plain.clone()
     };
     let pocl = DeviceTarget {
         serial_work_items: true,
         implicit_barriers: ImplicitBarriers::BesideOthers,
         joins_accesses: true,
+        zero_lanes_are_lost: true,
         ..plain.clone()
     };
     let pocl6 =

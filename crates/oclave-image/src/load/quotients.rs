@@ -1,0 +1,180 @@
+//! Unsigned quotients that decide how often a loop runs, kept from Intel's vectoriser.
+//!
+//! Where the work-items of a group do not fill a vector, what is left of the last vector has other
+//! quotients. If a loop runs as often as a quotient says, it goes on for these. If it also has a
+//! condition that work-items see differently, they take values of rounds that they do not have:
+//!
+//! ```text
+//! uint n = a / b;
+//! for (uint i = 0; i < n; i++) if (id & 1) v = i;
+//! ```
+//!
+//! Such quotients and remainders go through a volatile variable. Constant divisors are right, and so
+//! are loops without such a condition. These would become three to five times slower.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use crate::Result;
+use crate::analysis::control_flow::{Flow, Loop};
+use crate::analysis::uniformity::{Uniformity, condition, makes_value};
+use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass};
+
+/// Operand of memory accesses (`MemoryAccess::VOLATILE`).
+const VOLATILE: u32 = 1;
+
+/// The module with these variables; `None` where it needs none.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
+    let is_quotient = |i: &Instruction<'_>| matches!(i.op(), Some(Op::UDiv | Op::UMod));
+    if !module.instructions().any(|i| is_quotient(&i)) {
+        return Ok(None);
+    }
+    let definitions = Definitions::new(module);
+    let is_variable = |i: &Instruction<'_>| {
+        let divisor = i.operand(1).and_then(|divisor| definitions.instruction(divisor));
+        is_quotient(i) && !divisor.is_some_and(|d| d.is(Op::Constant) || d.is(Op::ConstantComposite))
+    };
+    let reached = Sources::new(&definitions).of_exits(&Flow::of_functions(module));
+    // Function → the types of such quotients.
+    let mut types: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    let mut function = 0;
+    for instruction in module.instructions() {
+        if instruction.is(Op::Function) {
+            function = instruction.result_id().unwrap_or(0);
+        }
+        if is_variable(&instruction) && instruction.result_id().is_some_and(|id| reached.contains(&id)) {
+            types.entry(function).or_default().extend(instruction.result_type());
+        }
+    }
+    if types.is_empty() {
+        return Ok(None);
+    }
+    let mut new = Rewriter::new(&definitions);
+    let mut waits: Option<&BTreeSet<u32>> = None;
+    let mut variables: HashMap<u32, u32> = HashMap::new();
+    for instruction in module.instructions() {
+        match (instruction.op(), instruction.result_id(), instruction.result_type()) {
+            (Some(Op::Function), Some(id), _) => {
+                (waits, variables) = (types.get(&id), HashMap::new());
+            }
+            (Some(Op::Label), ..) => {
+                new.copy(&instruction);
+                for ty in waits.take().into_iter().flatten() {
+                    let pointer = new.pointer_type(StorageClass::Function, *ty);
+                    let variable = new.fresh_id();
+                    new.push(Op::Variable, &[pointer, variable, StorageClass::Function as u32]);
+                    variables.insert(*ty, variable);
+                }
+                continue;
+            }
+            (Some(op), Some(id), Some(ty)) if is_variable(&instruction) && reached.contains(&id) => {
+                if let Some(&variable) = variables.get(&ty) {
+                    let quotient = new.fresh_id();
+                    new.push(op, &[&[ty, quotient], instruction.operands()].concat());
+                    new.push(Op::Store, &[variable, quotient, VOLATILE]);
+                    new.push(Op::Load, &[ty, id, variable, VOLATILE]);
+                    continue;
+                }
+            }
+            _ => {}
+        }
+        new.copy(&instruction);
+    }
+    new.finish().map(Some)
+}
+
+/// What values are computed of, also through private variables and calls.
+struct Sources<'a, 'm> {
+    definitions: &'a Definitions<'m>,
+    /// Parameter → the arguments for it.
+    arguments: HashMap<u32, Vec<u32>>,
+    /// Function → what it returns.
+    returned: HashMap<u32, Vec<u32>>,
+    /// Private variable → what is stored there.
+    stored: HashMap<u32, Vec<u32>>,
+    /// Block → the conditions of its selections.
+    selects: HashMap<u32, Vec<u32>>,
+}
+
+impl<'a, 'm> Sources<'a, 'm> {
+    fn new(definitions: &'a Definitions<'m>) -> Self {
+        let mut parameters: HashMap<u32, Vec<u32>> = HashMap::new();
+        let mut calls: Vec<Instruction<'m>> = Vec::new();
+        let (mut returned, mut stored) = (HashMap::new(), HashMap::new());
+        let mut selects: HashMap<u32, Vec<u32>> = HashMap::new();
+        let (mut function, mut label) = (0, 0);
+        for instruction in definitions.module().instructions() {
+            match (instruction.op(), instruction.operands()) {
+                (Some(Op::Function), _) => function = instruction.result_id().unwrap_or(0),
+                (Some(Op::Label), _) => label = instruction.result_id().unwrap_or(0),
+                (Some(Op::Select), &[condition, ..]) => selects.entry(label).or_default().push(condition),
+                (Some(Op::FunctionParameter), _) => {
+                    parameters.entry(function).or_default().extend(instruction.result_id());
+                }
+                (Some(Op::FunctionCall), _) => calls.push(instruction),
+                (Some(Op::ReturnValue), &[value]) => {
+                    returned.entry(function).or_insert_with(Vec::new).push(value);
+                }
+                (Some(Op::Store), &[to, value, ..]) if definitions.is_private_variable(to) => {
+                    stored.entry(to).or_insert_with(Vec::new).push(value);
+                }
+                _ => {}
+            }
+        }
+        let mut arguments: HashMap<u32, Vec<u32>> = HashMap::new();
+        for call in calls {
+            let Some((function, given)) = call.operands().split_first() else { continue };
+            let parameters = parameters.get(function).map(Vec::as_slice).unwrap_or_default();
+            for (parameter, argument) in parameters.iter().zip(given) {
+                arguments.entry(*parameter).or_default().push(*argument);
+            }
+        }
+        Self { definitions, arguments, returned, stored, selects }
+    }
+
+    /// Whether a loop has a condition that work-items may see differently, besides those by which it
+    /// ends. In code of `-O0` all of them count.
+    fn has_choices(&self, flow: &Flow<'_>, of: &Loop, uniformity: &Uniformity<'_, '_>) -> bool {
+        let ends = flow.exiting(of);
+        of.blocks.iter().any(|block| {
+            let branch = condition(flow, *block).filter(|_| !ends.contains(block));
+            let label = flow.blocks.get(*block).map(|block| block.label);
+            let selects = label.and_then(|label| self.selects.get(&label)).into_iter().flatten();
+            branch.iter().chain(selects).any(|value| !uniformity.is_uniform(flow, vec![*value]))
+        })
+    }
+
+    /// All that the conditions are computed of by which loops end that have such a condition.
+    fn of_exits(&self, flows: &[Flow<'_>]) -> HashSet<u32> {
+        let uniformity = Uniformity::new(self.definitions, flows);
+        let exits = flows.iter().flat_map(|flow| {
+            let loops = flow.loops.iter().filter(|of| self.has_choices(flow, of, &uniformity));
+            loops.flat_map(|of| flow.exiting(of)).filter_map(|block| condition(flow, block))
+        });
+        let (mut open, mut seen): (Vec<u32>, HashSet<u32>) = (exits.collect(), HashSet::new());
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            open.extend(self.arguments.get(&id).into_iter().flatten());
+            let Some(instruction) = self.definitions.instruction(id) else { continue };
+            match (instruction.op(), instruction.operand(0)) {
+                (Some(Op::Load), Some(from)) => open.extend(self.stored.get(&from).into_iter().flatten()),
+                (Some(Op::FunctionCall), Some(to)) => {
+                    open.extend(self.returned.get(&to).into_iter().flatten());
+                }
+                (Some(op), _) if makes_value(op) => {
+                    instruction.visit_ids(self.definitions, |at, role| {
+                        if role == Role::Id {
+                            open.extend(instruction.word(at));
+                        }
+                    });
+                }
+                _ => {}
+            }
+        }
+        seen
+    }
+}
