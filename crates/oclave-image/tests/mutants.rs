@@ -48,6 +48,7 @@ const TAKEN: &[(&str, &str)] = &[
     ("expected Format data type", "translators from opaque pointers give the array of the format"),
     ("FPGAInvocationPipeliningAttributesINTEL", "decorations for FPGAs, which other drivers do not read"),
     ("FPGAMemoryAttributesINTEL", "decorations for FPGAs, which other drivers do not read"),
+    ("FPGALoopControlsINTEL", "loop controls for FPGAs, which other drivers do not read"),
     ("FPGAMemoryAccessesINTEL", "decorations for FPGAs, which other drivers do not read"),
     ("IOPipesINTEL", "decorations for FPGAs, which other drivers do not read"),
     (
