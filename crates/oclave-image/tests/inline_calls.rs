@@ -28,11 +28,17 @@ fn o(op: Op, operands: &[u32]) -> (Op, Vec<u32>) {
 
 /// A module of kernels, by name and function, and functions.
 fn module(kernels: &[(&str, u32)], functions: &[Instructions]) -> Module {
+    module_with(kernels, &[], functions)
+}
+
+/// The same with more types.
+fn module_with(kernels: &[(&str, u32)], types: &[(Op, Vec<u32>)], functions: &[Instructions]) -> Module {
     let mut all = vec![
         o(Op::Capability, &[Capability::Addresses as u32]),
         o(Op::Capability, &[Capability::Kernel as u32]),
         o(Op::Capability, &[Capability::Linkage as u32]),
         o(Op::Capability, &[Capability::Int8 as u32]),
+        o(Op::Capability, &[Capability::ImageBasic as u32]),
         o(Op::MemoryModel, &[2, 2]),
     ];
     all.extend(kernels.iter().map(|(name, id)| (Op::EntryPoint, with_string(&[6, *id], name, &[]))));
@@ -47,6 +53,7 @@ fn module(kernels: &[(&str, u32)], functions: &[Instructions]) -> Module {
         o(Op::TypeFunction, &[TO_VOID, VOID]),
         o(Op::TypeFunction, &[TO_UINT, UINT, UINT]),
     ]);
+    all.extend_from_slice(types);
     all.extend(functions.iter().flatten().cloned());
     assemble(Version::V1_2, &all)
 }
@@ -193,4 +200,36 @@ fn modules_stay_sound() {
         }
     }
     assert!(changed.len() >= 3, "calls go in {changed:?} only");
+}
+
+/// PTX names images in its instructions, which only kernels can.
+#[test]
+fn functions_with_images_go_whatever_they_are_marked_and_however_large_they_are() {
+    const IMAGE: u32 = 10;
+    const TO_IMAGE: u32 = 11;
+    const TO_IMAGE_VOID: u32 = 12;
+    let mut asks = vec![
+        o(Op::Function, &[UINT, 200, DONT_INLINE, TO_IMAGE]),
+        o(Op::FunctionParameter, &[IMAGE, 201]),
+        o(Op::Label, &[202]),
+    ];
+    asks.extend((210..990).map(|at| o(Op::IAdd, &[UINT, at, SEVEN, SEVEN])));
+    asks.extend([o(Op::ReturnValue, &[SEVEN]), o(Op::FunctionEnd, &[])]);
+    let kernel = vec![
+        o(Op::Function, &[VOID, 100, 0, TO_IMAGE_VOID]),
+        o(Op::FunctionParameter, &[IMAGE, 101]),
+        o(Op::Label, &[102]),
+        o(Op::FunctionCall, &[UINT, 103, 200, 101]),
+        o(Op::FunctionCall, &[UINT, 104, 200, 101]),
+        o(Op::Return, &[]),
+        o(Op::FunctionEnd, &[]),
+    ];
+    let types = [
+        // Of two dimensions, to be read.
+        o(Op::TypeImage, &[IMAGE, VOID, 1, 0, 0, 0, 0, 0, 0]),
+        o(Op::TypeFunction, &[TO_IMAGE, UINT, IMAGE]),
+        o(Op::TypeFunction, &[TO_IMAGE_VOID, VOID, IMAGE]),
+    ];
+    let module = module_with(&[("k", 100)], &types, &[kernel, asks]);
+    assert_eq!(calls_of(&inlined(module), 100), BTreeSet::new());
 }

@@ -25,7 +25,9 @@ pub fn nvidia_profile() -> DeviceProfile {
             | Aspects::GENERIC_POINTER
             | Aspects::PROGRAM_SCOPE_VARIABLES
             | Aspects::WORK_GROUP_COLLECTIVES
-            | Aspects::ATOMIC_FLOAT,
+            | Aspects::ATOMIC_FLOAT
+            | Aspects::IMAGE
+            | Aspects::IMAGE_3D_WRITE,
         max_work_group_size: 1024,
         max_work_item_sizes: [1024, 1024, 64],
         sub_group_sizes: vec![32],

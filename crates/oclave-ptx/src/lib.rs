@@ -29,15 +29,17 @@
 //! | calls | the function's blocks, where it is small or called once; else `.func` with `.param` |
 //! | sub-groups | warps of 32 |
 //! | `OpenCL.std` | PTX where it has the function, else the [`Library`] |
+//! | images | `.texref` where kernels read them, `.surfref` where they write them |
+//! | samplers | `.samplerref`: parameters, and variables for literal ones |
 //! | `printf` | the driver's `vprintf` |
 //!
 //! # Limits
-//! Addresses have 64 bits. Images, samplers, pipes, device queues and pointers to functions have no
-//! PTX; a kernel that uses one is refused with its name. Kernels that require sub-groups of another
-//! size than 32 are left out, and a comment in the PTX names them. Atomic operations on private
-//! variables are loads and stores; through a generic pointer they reach global and local memory
-//! only. Specialization constants count with their defaults: freeze others before. Functions that
-//! no kernel reaches are left out, and so are their faults.
+//! Addresses have 64 bits. Pipes, device queues, pointers to functions, and images that a kernel both
+//! reads and writes have no PTX; a kernel that uses one is refused with its name. Kernels that require
+//! sub-groups of another size than 32 are left out, and a comment in the PTX names them. Atomic
+//! operations on private variables are loads and stores; through a generic pointer they reach global
+//! and local memory only. Specialization constants count with their defaults: freeze others before.
+//! Functions that no kernel reaches are left out, and so are their faults.
 #![forbid(unsafe_code)]
 
 mod body;
@@ -50,6 +52,7 @@ mod library;
 mod module;
 mod operand;
 mod parameters;
+mod sampler;
 mod target;
 mod types;
 mod variables;

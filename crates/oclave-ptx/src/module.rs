@@ -9,6 +9,7 @@ use crate::body::Body;
 use crate::error::Stop;
 use crate::facts::Facts;
 use crate::operand::Operand;
+use crate::sampler::Sampler;
 use crate::types::Shapes;
 use crate::{PtxError, PtxTarget, Result, variables};
 
@@ -33,6 +34,8 @@ pub(crate) struct Context<'a, 'm> {
     pub(crate) wanted: Vec<u32>,
     pub(crate) seen: HashSet<u32>,
     pub(crate) names: Names,
+    /// Literal samplers: their state, and their name.
+    pub(crate) samplers: Vec<(Sampler, String)>,
     /// Format strings of `printf`, with their vectors taken apart: name and bytes.
     pub(crate) strings: Vec<(String, Vec<u8>)>,
     pub(crate) uses_printf: bool,
@@ -116,6 +119,7 @@ pub(crate) fn translate(module: &Module, target: PtxTarget) -> Result<String> {
         wanted: Vec::new(),
         seen: HashSet::new(),
         names: Names::default(),
+        samplers: Vec::new(),
         strings: Vec::new(),
         uses_printf: false,
         uses_group_scratch: false,

@@ -49,7 +49,8 @@ impl<'a, 'm> Shapes<'a, 'm> {
         Ok(shape)
     }
 
-    /// Bytes of a type in memory. Events have 8: private variables may hold them.
+    /// Bytes of a type in memory. Events, images and samplers have 8: private variables may hold
+    /// them.
     pub(crate) fn size_bytes(&self, id: u32) -> Option<u64> {
         if let Some(bytes) = self.table.size_bytes(id) {
             return Some(bytes);
@@ -58,6 +59,7 @@ impl<'a, 'm> Shapes<'a, 'm> {
             Some(Type::Array { element, length: Some(length) }) if self.is(element, Op::TypeEvent) => {
                 length.checked_mul(8)
             }
+            Some(Type::Image | Type::Sampler) => Some(8),
             _ => self.is(id, Op::TypeEvent).then_some(8),
         }
     }
@@ -115,6 +117,12 @@ impl<'a, 'm> Shapes<'a, 'm> {
                     self.add(member, at.saturating_add(offset), shape)?;
                 }
             }
+            // The number of the kernel's image or sampler (`body/image.rs`).
+            Some(Type::Image | Type::Sampler) => one(Kind::I64),
+            Some(Type::SampledImage) => {
+                one(Kind::I64);
+                one(Kind::I64);
+            }
             _ if self.is(id, Op::TypeEvent) => one(Kind::I64),
             _ => return Err(self.refused(id)),
         }
@@ -128,9 +136,6 @@ impl<'a, 'm> Shapes<'a, 'm> {
     /// Why there is no such value in PTX.
     fn refused(&self, id: u32) -> Stop {
         let what = match self.table.ty(id) {
-            Some(Type::Image | Type::Sampler | Type::SampledImage) => {
-                "images and samplers cannot be said in PTX for OpenCL; use buffers"
-            }
             Some(Type::Int { .. } | Type::Float { .. }) => {
                 "there are registers for 8, 16, 32 and 64 bits only"
             }

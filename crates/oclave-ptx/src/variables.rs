@@ -37,6 +37,9 @@ pub(crate) fn write(context: &mut Context<'_, '_>, text: &mut String) -> Result<
     if context.uses_group_scratch {
         text.push_str(".shared .align 8 .b8 $group_scratch[264];\n");
     }
+    for (sampler, name) in &context.samplers {
+        let _ = writeln!(text, ".global .samplerref {name} = {sampler};");
+    }
     for (name, bytes) in std::mem::take(&mut context.strings) {
         let _ = write!(text, ".global .align 1 .b8 {name}[{}] = {{", bytes.len());
         list(text, bytes.iter());

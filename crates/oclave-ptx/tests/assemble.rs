@@ -10,8 +10,8 @@ use assembler::{Assembler, Text};
 use oclave_image::spirv::Module;
 use oclave_ptx::{Library, PtxTarget, link, translate};
 
-/// How many fixtures must have PTX: the others have images, 32-bit addresses, or functions that
-/// other modules define.
+/// How many fixtures must have PTX: the others have 32-bit addresses, or functions that other
+/// modules define.
 const AT_LEAST: usize = 60;
 
 #[test]

@@ -24,6 +24,9 @@ const GROWTH: (usize, usize) = (3, 1 << 16);
 /// The module with what its kernels call inlined, where that is small or called once. The functions
 /// stay, without calls from kernels.
 ///
+/// Functions with images or samplers as parameters are inlined whatever their size: only kernels can
+/// name images in PTX.
+///
 /// These stay calls: functions that call themselves, those marked so (`DontInline`), and the
 /// function of a kernel that does nothing but call it.
 ///
@@ -61,8 +64,12 @@ fn wanted(module: &Module, budget: usize) -> BTreeMap<u32, BTreeSet<u32>> {
     let types = TypeTable::new(&definitions);
     let stay: BTreeSet<u32> =
         kernels().chain(kernels().filter_map(|kernel| only_call(&bodies, kernel))).collect();
+    let must_go = |id: &u32| bodies.get(id).is_some_and(|body| has_images(&types, body));
     let may_go = |id: u32, sites: usize| {
         let Some(body) = bodies.get(&id).filter(|_| !stay.contains(&id)) else { return false };
+        if must_go(&id) {
+            return true;
+        }
         let control = body.first().and_then(|function| function.operand(0)).unwrap_or(0);
         let is_small = || words(body) <= SMALL_WORDS && private_bytes(&types, body) <= MOST_PRIVATE_BYTES;
         control & FunctionControl::DONT_INLINE.bits() == 0
@@ -80,10 +87,10 @@ fn wanted(module: &Module, budget: usize) -> BTreeMap<u32, BTreeSet<u32>> {
     let mut left = budget;
     let chosen: BTreeSet<u32> = leaves
         .into_iter()
-        .take_while(|(growth, _)| {
+        .filter(|(growth, id)| {
             let fits = *growth <= left;
             left = left.saturating_sub(*growth);
-            fits
+            fits || must_go(id)
         })
         .map(|(_, id)| id)
         .collect();
@@ -96,6 +103,14 @@ fn only_call(bodies: &Bodies<'_>, kernel: u32) -> Option<u32> {
     let call = does.next().filter(|i| i.is(Op::FunctionCall))?;
     does.next().filter(|i| i.is(Op::Return))?;
     call.operand(0)
+}
+
+/// Whether a parameter of the function is an image or a sampler.
+fn has_images(types: &TypeTable<'_>, body: &[Instruction<'_>]) -> bool {
+    let parameters = body.iter().skip(1).take_while(|i| i.is(Op::FunctionParameter));
+    parameters
+        .filter_map(|parameter| types.ty(parameter.result_type()?))
+        .any(|ty| matches!(ty, Type::Image | Type::Sampler | Type::SampledImage))
 }
 
 /// Bytes of a function's private variables.

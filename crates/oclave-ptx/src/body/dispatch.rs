@@ -139,6 +139,13 @@ impl<'m> Body<'_, '_, 'm> {
             O::GroupAsyncCopy => self.async_copy(instruction),
             O::GroupWaitEvents => self.wait_events(instruction),
 
+            O::SampledImage | O::Image => self.sampled_image(instruction, op),
+            O::ImageSampleExplicitLod | O::ImageRead | O::ImageFetch => self.read_image(instruction, op),
+            O::ImageWrite => self.write_image(instruction),
+            O::ImageQuerySizeLod | O::ImageQuerySize | O::ImageQueryFormat | O::ImageQueryOrder => {
+                self.query_image(instruction, op)
+            }
+
             O::FunctionCall => self.call(instruction),
             O::ExtInst => self.extended(instruction),
             _ => match self.group_operation(instruction, op)? {
@@ -196,7 +203,7 @@ impl<'m> Body<'_, '_, 'm> {
 fn refusal(op: Op) -> String {
     let name = format!("{op:?}");
     if name.contains("Image") || name.contains("Sampler") {
-        "images and samplers cannot be said in PTX for OpenCL; use buffers".to_owned()
+        "NVIDIA's driver has no images with levels of detail or several samples".to_owned()
     } else if name.contains("Pipe") {
         "pipes are not supported; use buffers and atomics".to_owned()
     } else if name.contains("Enqueue")

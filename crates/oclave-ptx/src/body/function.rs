@@ -194,6 +194,9 @@ impl<'m> Body<'_, '_, 'm> {
         {
             return self.by_value(id, pointee, name);
         }
+        if let Some(declared) = self.image_parameter(id, ty, name)? {
+            return Ok(declared);
+        }
         let shape = self.cx.shapes.shape(ty)?;
         let table = self.cx.shapes.table;
         if let &[Kind::Pointer(space)] = shape.kinds.as_slice() {

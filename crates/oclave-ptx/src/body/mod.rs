@@ -21,6 +21,8 @@ mod float;
 mod flow;
 mod function;
 mod group;
+mod image;
+mod image_access;
 mod memory;
 mod promote;
 mod reduce;
@@ -80,6 +82,8 @@ pub(crate) struct Body<'c, 'a, 'm> {
     is_kernel: bool,
     /// Whether the instruction in hand works on lanes of a vector.
     pub(crate) in_vector: bool,
+    /// What the kernel's images and samplers are numbered by.
+    images: image::Images,
     /// The kernel that does nothing but call this function: decorations of its parameters, by those
     /// of the function.
     outer: HashMap<u32, u32>,
@@ -111,6 +115,7 @@ impl<'c, 'a, 'm> Body<'c, 'a, 'm> {
             returns: None,
             is_kernel: false,
             in_vector: false,
+            images: image::Images::default(),
             outer: HashMap::new(),
         }
     }

@@ -114,6 +114,11 @@ impl<'m> Body<'_, '_, 'm> {
                 }
                 self.store_parts(id, &parts);
             }
+            Some(Op::ConstantSampler) => {
+                let number = self.literal_sampler(definition)?;
+                self.borrowed.push(id);
+                self.store_parts(id, &[Operand::Immediate(number)]);
+            }
             Some(Op::Variable) => {
                 let class = need(definition.operand(0))?;
                 let address = if class == spirv::StorageClass::Function as u32 {
