@@ -237,10 +237,11 @@ fn take_ptx(capabilities: &mut Capabilities, version: Version) {
     let profile = oclave_ptx::nvidia_profile();
     capabilities.ptx = Some(version);
     capabilities.aspects = profile.aspects;
-    // `oclave-ptx` translates no images, so kernels could not use them. Copies work (an H100, driver
-    // 580.159): from host memory, from buffers, and from buffers over SVM. A pointer to SVM that is
-    // not mapped gives zeroes as host memory, as the host may not use it then.
-    capabilities.images = None;
+    match &mut capabilities.images {
+        // `oclave-ptx` has no images that a kernel both reads and writes, and the driver states none.
+        Some(images) => images.read_write_arguments = 0,
+        None => capabilities.aspects.remove(Aspects::IMAGE | Aspects::IMAGE_3D_WRITE),
+    }
     let limits = &mut capabilities.limits;
     let narrowest = profile.sub_group_sizes.iter().copied().min().unwrap_or(1);
     limits.max_sub_groups = (limits.max_work_group_size / narrowest) as u32;

@@ -124,6 +124,18 @@ impl Pointers {
         (!block.buffer.is_null()).then_some((block.buffer, offset))
     }
 
+    /// The buffer that the memory at an address is in, and where: what OpenCL copies to images and
+    /// back. `None` for memory that is in none.
+    pub(in crate::driver) fn buffer_around(&self, address: *const c_void) -> Option<(cl_mem, usize)> {
+        match self.way {
+            Way::Usm(_) => None,
+            Way::Svm(_) => self.buffer_at(address),
+            Way::Buffers(..) => {
+                self.live.find(address.addr()).ok().map(|(block, offset)| (block.buffer, offset))
+            }
+        }
+    }
+
     /// Fills with a pattern of 1, 2, 4, … 128 bytes that divides the size, and to which the address
     /// is aligned.
     ///

@@ -1,8 +1,11 @@
 //! Copies and fills of images.
 //!
 //! OpenCL copies images from and to host memory, buffers and other images, not USM. Where the host
-//! can address the USM, the copy uses it as host memory. Elsewhere the bytes go through host memory
-//! of their own.
+//! can address the USM, the copy uses it as host memory. SVM that must be mapped has a buffer over it,
+//! which is copied. Elsewhere the bytes go through host memory of their own.
+//!
+//! NVIDIA's driver reads host memory when a copy to an image is enqueued, before the events that the
+//! copy waits for. So nothing goes through host memory there.
 //!
 //! A small copy from or to the caller's own memory is one call that blocks, where the caller waits
 //! and nothing has to end before. This saves an event and the calls that wait for it.
@@ -15,7 +18,7 @@ use crate::driver::host::{HostBuffer, HostSink, HostSource};
 use crate::driver::image::Image;
 use crate::driver::queue::Queue;
 use crate::driver::sys::{CL_FALSE, CL_TRUE, cl_command_queue};
-use crate::driver::usm::{Kind, Span};
+use crate::driver::usm::{Allocation, Kind, Span};
 use crate::driver::{Api, DeviceKind};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -123,6 +126,23 @@ impl Queue {
                 return self
                     .using([from].into_iter(), || unsafe { self.write_pixels(from.address(), to, after) });
             }
+            let pointers = self.context().pointers()?;
+            if let Some((buffer, offset)) = pointers.buffer_around(from.address()) {
+                return self.using([from].into_iter(), || {
+                    let (image, origin, extent) = (to.image.used(), to.origin.as_ptr(), to.extent.as_ptr());
+                    // SAFETY: queue, events, buffer and image are alive, the box is within the image,
+                    // and the span, which is in use, has as many bytes.
+                    self.submit(after, false, |api, queue, wait, event| unsafe {
+                        api.clEnqueueCopyBufferToImage(
+                            queue, buffer, image, offset, origin, extent, wait, event,
+                        )
+                    })
+                });
+            }
+            if let Some(between) = self.between(&from)? {
+                let copied = self.copy(from, between.tail(0), after)?;
+                return self.copy_to_image(between.tail(0), to, &[&copied]);
+            }
             let staging = staging(from.size_bytes())?;
             let read = self.read_later(from, &staging, after)?;
             // SAFETY: the memory has as many bytes as the pixels, and lives until the event is
@@ -146,11 +166,34 @@ impl Queue {
                 return self
                     .using([to].into_iter(), || unsafe { self.read_pixels(from, to.address(), after) });
             }
+            let pointers = self.context().pointers()?;
+            if let Some((buffer, offset)) = pointers.buffer_around(to.address()) {
+                return self.using([to].into_iter(), || {
+                    let (image, origin) = (from.image.used(), from.origin.as_ptr());
+                    // SAFETY: queue, events, buffer and image are alive, the box is within the image,
+                    // and the span, which is in use, has as many bytes.
+                    self.submit(after, false, |api, queue, wait, event| unsafe {
+                        api.clEnqueueCopyImageToBuffer(
+                            queue,
+                            image,
+                            buffer,
+                            origin,
+                            from.extent.as_ptr(),
+                            offset,
+                            wait,
+                            event,
+                        )
+                    })
+                });
+            }
+            if let Some(between) = self.between(&to)? {
+                let copied = self.copy_from_image(from, between.tail(0), after)?;
+                return self.copy(between.tail(0), to, &[&copied]);
+            }
             let staging = staging(to.size_bytes())?;
             // SAFETY: the memory has as many bytes as the pixels, and lives until the event is
             // complete (`HostSink::write`).
             let read = staging.write(self, |target| unsafe { self.read_pixels(from, target, after) })?;
-            let pointers = self.context().pointers()?;
             staging.write(self, |source| {
                 self.using([to].into_iter(), || {
                     // SAFETY: queue and event are alive, both ends have `size_bytes` bytes; the
@@ -280,6 +323,17 @@ impl Queue {
         self.submit(after, true, |api, queue, wait, event| unsafe {
             api.clEnqueueReadImage(queue, image, CL_FALSE, origin, extent, 0, 0, to, wait, event)
         })
+    }
+
+    /// Memory as large as mapped memory from outside, which is in no buffer; itself is in one.
+    fn between(&self, span: &Span<'_>) -> Result<Option<Arc<Allocation>>> {
+        let pointers = self.context().pointers()?;
+        if !pointers.support().mapped {
+            return Ok(None);
+        }
+        let size_bytes = span.size_bytes();
+        let memory = Allocation::new(self.context(), Some(self.device()), Kind::Device, size_bytes, 1)?;
+        Ok(pointers.buffer_around(memory.tail(0).address()).is_some().then_some(memory))
     }
 
     /// Whether an address of the memory is one of the host's, too.
