@@ -334,7 +334,7 @@ fn quotients_say_how_often_loops_run() {
             let row = |id: u32| {
                 let (rounds, own) = (a / b, (a + id) % (b + 1));
                 let last = |is_taken: bool, rounds: u32| if is_taken { rounds.saturating_sub(1) } else { 0 };
-                [last(id % 8 == 0, rounds), rounds, last(id % 3 == 0, own)]
+                [last(id.is_multiple_of(8), rounds), rounds, last(id.is_multiple_of(3), own)]
             };
             let expected: Vec<u32> = (0..2 * group as u32).flat_map(row).collect();
             assert_eq!(queue.read(&out).unwrap(), expected, "{a} and {b} in groups of {group}");
@@ -354,7 +354,7 @@ fn ways_behind_a_condition_in_a_loop_stay_apart() {
             queue.parallel_for(range, kernel::ways_in_a_loop(&out, a, step)).unwrap();
             let rounds = if a == 0 { 0 } else { 16_u32.div_ceil(step % 6 + 1) };
             let summed = |by: u32| (0..rounds).fold(0_u32, |sum, _| sum.wrapping_mul(31).wrapping_add(by));
-            let row = |id: u32| if id % 3 == 0 { [summed(3), 0] } else { [0, summed(a)] };
+            let row = |id: u32| if id.is_multiple_of(3) { [summed(3), 0] } else { [0, summed(a)] };
             let expected: Vec<u32> = (0..2 * group).flat_map(row).collect();
             assert_eq!(queue.read(&out).unwrap(), expected, "{a} and {step} in groups of {group}");
         }
