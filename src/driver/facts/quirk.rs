@@ -300,6 +300,11 @@ pub(crate) struct Quirks {
     /// `-cl-opt-disable`. Constant divisors and signed quotients were right, and loops without such
     /// an `if`. So such quotients go through a volatile variable (`quotients` of `oclave_image`).
     pub(crate) quotients_are_bounds: bool,
+    /// **Q41. NVIDIA 580.159.** `clEnqueueWriteImage` reads host memory when it is enqueued, before the
+    /// events that it waits for. Where a read into the same host memory came before, it wrote zeroes
+    /// to the image. So SVM is copied to images and back by buffers over it. On Mesa's rusticl 26.1,
+    /// two tests of copies fail by such buffers, so other drivers get none.
+    pub(crate) image_writes_read_early: bool,
 }
 
 impl Quirks {
@@ -347,6 +352,7 @@ impl Quirks {
             maxima_are_bounds: is_intel_cpu_runtime(device),
             repeats_loads: is_pocl_on_cpu && !is_pocl_before_7(device),
             pointer_arguments_are_slow: is_nvidia(device),
+            image_writes_read_early: is_nvidia(device),
             image_buffers_crash: is_pocl_before_7(device),
             recorded_samplers_crash: is_pocl(device),
             generic_atomics_are_cpp: is_intel_cpu_runtime(device),

@@ -40,6 +40,8 @@ pub(crate) struct Pointers {
     reached_untold: bool,
     /// Whether kernels take addresses as numbers.
     are_numbers: bool,
+    /// Whether SVM is copied to images and back by the buffers over it.
+    images_by_buffers: bool,
     slabs: Slabs,
 }
 
@@ -76,12 +78,19 @@ impl Pointers {
         let (is_one, quirks) = (devices.len() == 1, Quirks::of(device));
         let reached_untold = is_one && quirks.telling_pointers_is_slow; // Q31
         let are_numbers = reached_untold && quirks.pointer_arguments_are_slow && matches!(way, Way::Svm(_)); // Q34
-        Some(Self { way, support, live: Live::new(), reached_untold, are_numbers, slabs: Slabs::default() })
+        let images_by_buffers = quirks.image_writes_read_early; // Q41
+        let (live, slabs) = (Live::new(), Slabs::default());
+        Some(Self { way, support, live, reached_untold, are_numbers, images_by_buffers, slabs })
     }
 
     /// Whether kernels take addresses as numbers of 64 bits.
     pub(in crate::driver) fn are_numbers(&self) -> bool {
         self.are_numbers
+    }
+
+    /// Whether copies between images and SVM may not go through host memory.
+    pub(in crate::driver) fn images_by_buffers(&self) -> bool {
+        self.images_by_buffers
     }
 
     /// What all devices of the context have.

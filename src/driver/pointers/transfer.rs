@@ -125,11 +125,11 @@ impl Pointers {
     }
 
     /// The buffer that the memory at an address is in, and where: what OpenCL copies to images and
-    /// back. `None` for memory that is in none.
+    /// back. `None` for memory that is in none, and where the driver is wrong about buffers over SVM.
     pub(in crate::driver) fn buffer_around(&self, address: *const c_void) -> Option<(cl_mem, usize)> {
         match self.way {
             Way::Usm(_) => None,
-            Way::Svm(_) => self.buffer_at(address),
+            Way::Svm(_) => self.images_by_buffers.then(|| self.buffer_at(address)).flatten(),
             Way::Buffers(..) => {
                 self.live.find(address.addr()).ok().map(|(block, offset)| (block.buffer, offset))
             }

@@ -1,11 +1,9 @@
 //! Copies and fills of images.
 //!
 //! OpenCL copies images from and to host memory, buffers and other images, not USM. Where the host
-//! can address the USM, the copy uses it as host memory. SVM that must be mapped has a buffer over it,
-//! which is copied. Elsewhere the bytes go through host memory of their own.
-//!
-//! NVIDIA's driver reads host memory when a copy to an image is enqueued, before the events that the
-//! copy waits for. So nothing goes through host memory there.
+//! can address the USM, the copy uses it as host memory. Memory in a buffer is copied as that. Elsewhere
+//! the bytes go through host memory of their own, which is wrong on NVIDIA's driver (Q41). There, SVM
+//! has buffers over it.
 //!
 //! A small copy from or to the caller's own memory is one call that blocks, where the caller waits
 //! and nothing has to end before. This saves an event and the calls that wait for it.
@@ -325,10 +323,10 @@ impl Queue {
         })
     }
 
-    /// Memory as large as mapped memory from outside, which is in no buffer; itself is in one.
+    /// Memory as large as SVM from outside, which is in no buffer; itself is in one.
     fn between(&self, span: &Span<'_>) -> Result<Option<Arc<Allocation>>> {
         let pointers = self.context().pointers()?;
-        if !pointers.support().mapped {
+        if !pointers.images_by_buffers() {
             return Ok(None);
         }
         let size_bytes = span.size_bytes();
