@@ -260,8 +260,9 @@ mod tests {
         let config = DeviceConfig::parse(text).unwrap();
         let (desk, nvidia) = (config.target("desk").unwrap(), config.target("nvidia").unwrap());
         assert_eq!(desk.profile.aspects, nvidia.profile.aspects);
+        let aspects = desk.profile.aspects;
         assert!(
-            desk.profile.aspects.contains(Aspects::FP64) && !desk.profile.aspects.contains(Aspects::IMAGE)
+            aspects.contains(Aspects::FP64 | Aspects::IMAGE) && !aspects.contains(Aspects::IMAGE_READ_WRITE)
         );
         assert_eq!((&desk.profile.sub_group_sizes[..], desk.profile.max_work_group_size), (&[32][..], 256));
         let names = |of: &Of| of.ptx.iter().map(ToString::to_string).collect::<Vec<_>>();
