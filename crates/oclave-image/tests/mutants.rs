@@ -43,6 +43,7 @@ const TAKEN: &[(&str, &str)] = &[
     ("Target of NonWritable decoration is invalid", "a rule for the storage classes of shaders"),
     ("OpEntryPoint interfaces must be", "drivers do not read the interfaces of kernels"),
     ("Invalid decoration operand", "decorations that are newer than Debian 12's spirv-val"),
+    ("Invalid capability operand", "capabilities that are newer than Debian 12's spirv-val"),
     ("is already a merge block for another header", "kernels are not structured, and drivers drop merges"),
     ("Duplicate non-aggregate type declarations", "translators write them; equal types are taken as one"),
     ("expected Format data type", "translators from opaque pointers give the array of the format"),
