@@ -47,16 +47,8 @@ pub(crate) fn localize(module: &Module) -> Result<Option<Module>> {
             continue;
         }
         let goes = |id: u32| variables.contains(&id) || localizer.is_derived(id);
-        match instruction.op() {
-            Some(Op::EntryPoint) => {
-                let listed = instruction.after_string(2).map_or(0, <[u32]>::len);
-                let (before, listed) = instruction.operands().split_at(instruction.operands().len() - listed);
-                let left = listed.iter().filter(|id| !goes(**id));
-                let operands: Vec<u32> = before.iter().chain(left).copied().collect();
-                new.replace(&instruction, Op::EntryPoint, &operands);
-            }
-            _ if instruction.result_id().is_some_and(goes) => {}
-            _ => new.copy_unless_gone(&instruction, goes),
+        if !instruction.result_id().is_some_and(goes) {
+            new.copy_unless_gone(&instruction, goes);
         }
     }
     new.finish().map(Some)

@@ -9,7 +9,7 @@ use crate::analysis::references::References;
 use crate::build::device_globals::ALIGNED;
 use crate::load::global_access::exported_variables;
 use crate::spirv::{
-    Capability, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable, string_words,
+    Capability, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable,
 };
 use crate::transform::localize::Localizer;
 use crate::{DeviceGlobalInfo, ImageError, InitialAddress, InitialValue, Result};
@@ -186,23 +186,12 @@ impl Lowering<'_, '_> {
         let goes = |id: u32| self.slots.contains_key(&id) || self.localizer.is_derived(id);
         match (instruction.op(), instruction.operands()) {
             (Some(Op::Name | Op::Decorate), &[id, ..]) if goes(id) => {}
-            (Some(Op::EntryPoint), _) => self.entry_point(instruction),
+            (Some(Op::EntryPoint), _) => {
+                self.new.copy_unless_gone(instruction, |id| self.slots.contains_key(&id));
+            }
             _ if instruction.result_id().is_some_and(goes) => {}
             _ => self.new.copy(instruction),
         }
-    }
-
-    /// The interface loses the variables.
-    fn entry_point(&mut self, instruction: &Instruction<'_>) {
-        let (&[model, function, ..], Some(name), Some(interface)) =
-            (instruction.operands(), instruction.string(2), instruction.after_string(2))
-        else {
-            return self.new.copy(instruction);
-        };
-        let mut operands = vec![model, function];
-        operands.extend(string_words(&name));
-        operands.extend(interface.iter().filter(|id| !self.slots.contains_key(id)));
-        self.new.replace(instruction, Op::EntryPoint, &operands);
     }
 
     fn table_type(&mut self) -> u32 {

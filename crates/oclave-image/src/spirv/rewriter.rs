@@ -101,7 +101,7 @@ impl<'m> Rewriter<'m> {
     }
 
     /// Copies an instruction, unless it names or decorates an id that is gone. Decorations of
-    /// groups lose such targets.
+    /// groups lose such targets, and the interfaces of entry points lose such variables.
     pub fn copy_unless_gone(&mut self, instruction: &Instruction<'_>, is_gone: impl Fn(u32) -> bool) {
         match (instruction.op(), instruction.operands()) {
             (Some(Op::Name | Op::Decorate | Op::DecorateId | Op::DecorateString), &[id, ..])
@@ -110,6 +110,13 @@ impl<'m> Rewriter<'m> {
                 let mut operands = vec![group];
                 operands.extend(targets.iter().filter(|id| !is_gone(**id)));
                 self.replace(instruction, Op::GroupDecorate, &operands);
+            }
+            (Some(Op::EntryPoint), all) => {
+                let listed = instruction.after_string(2).map_or(0, <[u32]>::len);
+                let (head, interface) = all.split_at(all.len() - listed);
+                let left = interface.iter().filter(|id| !is_gone(**id));
+                let operands: Vec<u32> = head.iter().chain(left).copied().collect();
+                self.replace(instruction, Op::EntryPoint, &operands);
             }
             _ => self.copy(instruction),
         }

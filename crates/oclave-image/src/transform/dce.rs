@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use crate::Result;
 use crate::spirv::{
     Decoration, Definitions, IdMap, Instruction, LinkageType, Module, Op, Rewriter, Role, is_decoration,
-    string_words,
 };
 use crate::transform::capabilities;
 
@@ -81,7 +80,7 @@ pub fn eliminate(module: &Module, mut keep: impl FnMut(Root<'_>) -> bool) -> Res
             None => true,
             Some(Op::EntryPoint) => {
                 if kept_entries.contains(&instruction.at) {
-                    entry_point(&mut new, &instruction, &live);
+                    new.copy_unless_gone(&instruction, |id| !live.contains(id));
                 }
                 false
             }
@@ -246,22 +245,6 @@ fn export<'m>(instruction: &Instruction<'m>) -> Option<(u32, std::borrow::Cow<'m
     }
     let linkage = instruction.after_string(2)?.first()?;
     (*linkage == LinkageType::Export as u32).then_some((id, instruction.string(2)?))
-}
-
-/// Copies an entry point with those variables of its interface that live.
-fn entry_point(new: &mut Rewriter<'_>, instruction: &Instruction<'_>, live: &Live<'_, '_>) {
-    let (&[model, function, ..], Some(name), Some(interface)) =
-        (instruction.operands(), instruction.string(2), instruction.after_string(2))
-    else {
-        return;
-    };
-    if interface.iter().all(|&id| live.contains(id)) {
-        return new.copy(instruction);
-    }
-    let mut operands = vec![model, function];
-    operands.extend(string_words(&name));
-    operands.extend(interface.iter().filter(|&&id| live.contains(id)));
-    new.replace(instruction, Op::EntryPoint, &operands);
 }
 
 /// Copies the decoration of those members of a group that live.

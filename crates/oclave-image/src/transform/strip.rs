@@ -75,8 +75,8 @@ pub fn strip(module: &Module, takes: impl Fn(u32) -> bool) -> Result<Module> {
         } else if plan.keeps(&instruction) {
             if let Some(operands) = fast_math(&instruction).filter(|_| plan.lacks(FAST_MATH_INTEL)) {
                 new.replace(&instruction, Op::Decorate, &operands);
-            } else if let Some(operands) = plan.interface(&instruction) {
-                new.replace(&instruction, Op::EntryPoint, &operands);
+            } else if instruction.is(Op::EntryPoint) {
+                new.copy_unless_gone(&instruction, |id| plan.leftovers.contains(&id));
             } else {
                 new.copy(&instruction);
             }
@@ -142,20 +142,6 @@ impl Plan {
             Op::Variable => !instruction.result_id().is_some_and(|id| self.leftovers.contains(&id)),
             _ => !(self.lacks(MEMORY_ALIASING) && OP_ALIAS.contains(&u32::from(instruction.opcode))),
         }
-    }
-
-    /// The operands of an entry point without the variables that go from its interface, where there
-    /// are such.
-    fn interface(&self, instruction: &Instruction<'_>) -> Option<Vec<u32>> {
-        let goes = |id: &u32| self.leftovers.contains(id);
-        let interface = instruction.after_string(2).filter(|_| instruction.is(Op::EntryPoint))?;
-        if !interface.iter().any(goes) {
-            return None;
-        }
-        let head = instruction.operands().len() - interface.len();
-        let mut operands = instruction.operands().get(..head)?.to_vec();
-        operands.extend(interface.iter().filter(|id| !goes(id)));
-        Some(operands)
     }
 
     fn in_function(
