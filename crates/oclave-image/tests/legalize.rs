@@ -998,8 +998,8 @@ fn products_of_built_vectors_are_computed_lane_by_lane() {
 /// Intel's compiler runs loops too often for work-items that do not fill a vector.
 #[test]
 fn quotients_that_bound_loops_go_through_memory() {
-    // A divisor that is a parameter, or a constant; a bound that is the quotient, or a parameter; a
-    // condition in the loop that depends on the work-item, or does not.
+    // The divisor is a parameter or a constant. The bound is the quotient or a parameter. The
+    // condition in the loop depends on the work-item or does not.
     let module = |divisor: u32, bound: u32, choice: u32| {
         let o = |op, operands: &[u32]| (op, operands.to_vec());
         assemble(

@@ -285,17 +285,17 @@ pub(crate) struct Quirks {
     /// release, one with 12,000 had 172 MB. A process that makes many queues gets a warning in the
     /// log, once.
     pub(crate) queues_are_kept: bool,
-    /// **Q39. PoCL 7.1 (LLVM 21) on CPUs.** A lane of a product of vectors, or of a bitwise and, may be
-    /// taken for undefined where it is zero. `llvm-project#180727` mends it. From source,
+    /// **Q39. PoCL 7.1 (LLVM 21) on CPUs.** LLVM may take a zero lane of a product of vectors for
+    /// undefined. So it does with bitwise `and`. `llvm-project#180727` mends it. From source,
     /// `zero_lanes` of `kernels/tests/optimised.cl` is wrong, with each of PoCL's methods. It was right
     /// with `-cl-opt-disable`. Seen in one of 10,000 random kernels. Lanes may become zero in PoCL, as
     /// ids do in groups of n × 1. So products of vectors that are put together from scalars are
     /// computed lane by lane (`zero_lanes` of `oclave_image`). Left as it is: code of clang's `-O0`.
     /// PoCL 6.0 (LLVM 18) was right, but LLVM's fault is older.
     pub(crate) zero_lanes_are_lost: bool,
-    /// **Q40. Intel's CPU runtime 2026.2.** Where a group does not fill a vector of 16, a loop runs
-    /// too often if an unsigned quotient or remainder with a variable divisor says how often. From
-    /// source, `uint n = 40u / a; for (uint i = 0; i < n; i++) if (id % 8 == 0) v = i;` takes the
+    /// **Q40. Intel's CPU runtime 2026.2.** A loop runs too often where its bound is an unsigned
+    /// quotient or remainder with a variable divisor. Groups that do not fill a vector of 16 show it.
+    /// From source, `uint n = 40u / a; for (uint i = 0; i < n; i++) if (id % 8 == 0) v = i;` takes the
     /// `i` of a round that is not to be. In groups of 16, 32 and 64 it was right, and with
     /// `-cl-opt-disable`. Constant divisors and signed quotients were right, and loops without such
     /// an `if`. So such quotients go through a volatile variable (`quotients` of `oclave_image`).

@@ -1,7 +1,7 @@
 //! User events for outside, and why those failed that did.
 //!
 //! OpenCL's events carry a code only. So the library keeps the error of each user event that it
-//! ends with one. Whoever gives it such an event again gets this error as the cause.
+//! ends with one. A program that gives it such an event again gets this error as the cause.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

@@ -124,8 +124,9 @@ impl Pointers {
         (!block.buffer.is_null()).then_some((block.buffer, offset))
     }
 
-    /// The buffer that the memory at an address is in, and where: what OpenCL copies to images and
-    /// back. `None` for memory that is in none, and where the driver is wrong about buffers over SVM.
+    /// The buffer that has the memory at an address, and the address's offset in bytes. OpenCL copies
+    /// buffers to images and back. `None` for memory that is in no buffer, and for SVM on drivers that
+    /// are wrong about buffers over it.
     pub(in crate::driver) fn buffer_around(&self, address: *const c_void) -> Option<(cl_mem, usize)> {
         match self.way {
             Way::Usm(_) => None,

@@ -14,8 +14,8 @@
 //! way where an outermost loop with a barrier has several ends. So kernels that would go wrong get
 //! such a loop, which is left at once.
 //!
-//! 6.0 has one more fault: the first work-item of a group of 1 × n runs twice what is before and
-//! behind a loop with barriers, since its condition is tried with that work-item alone. So such
+//! 6.0 has one more fault. In groups of 1 × n, the first work-item runs twice what is before and
+//! behind a loop with barriers. PoCL tries the loop's condition with that work-item alone. So such
 //! loops get a barrier before them and one behind.
 //!
 //! 6.0 takes the other way only if the environment says `POCL_WORK_GROUP_METHOD=cbs`. There kernels
