@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use common::{Built, Folder, assert_has, toolchain_is_here};
 use oclave_build::{Config, ErrorKind};
+use oclave_image::passes::VirtualProgram;
+use oclave_image::spirv::{Module, Op};
 use oclave_image::{Aspects, DEFAULT_SET, DeviceImage, VirtualFunctions, VirtualSlot};
 
 const HEADER: &str = "#include <oclave/virtual.hpp>\n";
@@ -234,13 +236,63 @@ fn recursion_needs_a_depth() {
     let plain = format!("{DECORATOR}CALLS_INDIRECTLY(nodes) {kernel}");
     refused(&plain, &["`twice::value`", "use", "depth=N"]);
     let (_folder, built) = build(2, &format!("{DECORATOR}CALLS_INDIRECTLY(nodes, depth=5) {kernel}"));
-    assert_eq!(images(&built)["shapes"].1.depth, Some(5));
+    assert_eq!(images(&built)["shapes.depth-5"].1.depth, Some(5));
     let folder = Folder::new();
     folder.write("a.clcpp", &format!("{HEADER}{plain}"));
     let built = folder.build(Config::new().virtual_call_depth(3), &["a.clcpp"]);
-    assert_eq!(images(&built)["a"].1.depth, Some(3));
+    assert_eq!(images(&built)["a.depth-3"].1.depth, Some(3));
     let error = folder.build(Config::new().virtual_call_depth(0), &["a.clcpp"]).error(ErrorKind::Config);
     assert_has(&error, &["virtual_call_depth is 1 to 64"]);
+}
+
+/// The functions and words of an image of kernels, linked with the sets that it calls.
+fn linked(all: &BTreeMap<String, (DeviceImage, VirtualFunctions)>, name: &str) -> [usize; 2] {
+    let (kernels, told) = &all[name];
+    let called = |(_, set): &&(DeviceImage, VirtualFunctions)| {
+        set.provides.as_ref().is_some_and(|set| told.calls.contains(set))
+    };
+    let sets: Vec<&DeviceImage> = all.values().filter(called).map(|(image, _)| image).collect();
+    let known: Vec<&VirtualFunctions> = all.values().map(|(_, told)| told).collect();
+    let (sets, known) = (&sets[..], &known[..]);
+    let program = VirtualProgram { kernels, sets, own_sets: sets.len(), known, report_faults: true };
+    let linked = program.link().unwrap();
+    let module = Module::from_words(linked.spirv.clone()).unwrap();
+    [module.instructions().filter(|i| i.is(Op::Function)).count(), linked.spirv.len()]
+}
+
+/// Each level is a copy of the set. Drivers compile a module as a whole, so kernels whose calls do
+/// not nest must not get the copies.
+#[test]
+fn a_depth_makes_no_neighbour_larger() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let flat = format!(
+        "{DECORATOR}struct leaf {{ INDIRECTLY_CALLABLE(leaves) virtual int size(int x) {{ return x + 1; }} }};
+kernel void make_leaf(global char *m) {{ new (m) leaf; }}
+CALLS_INDIRECTLY(leaves) kernel void flat(global char *m, global int *out) {{ *out = ((leaf *)m)->size(*out); }}
+"
+    );
+    let deep = "kernel void deep(global char *m, global int *out) { *out = ((node *)m)->value(*out); }
+";
+    for level in [0, 2] {
+        let (_folder, alone) = build(level, &flat);
+        let (_folder, beside) = build(level, &format!("{flat}CALLS_INDIRECTLY(nodes, depth=16) {deep}"));
+        let (_folder, shallow) = build(level, &format!("{flat}CALLS_INDIRECTLY(nodes, depth=2) {deep}"));
+        let [alone, beside, shallow] = [&alone, &beside, &shallow].map(images);
+        assert_eq!(linked(&alone, "shapes"), linked(&beside, "shapes"), "-O{level}");
+        let [many, few] = [linked(&beside, "shapes.depth-16"), linked(&shallow, "shapes.depth-2")];
+        assert!(many[0] >= few[0] + 28, "-O{level}: {many:?} and {few:?}: two functions a level");
+        assert_eq!(beside["shapes"].1.depth, None);
+    }
+    // Each image would have a counter of its own.
+    let counted = flat.replace("new (m) leaf;", "new (m) leaf; counter++;");
+    let source = format!(
+        "global int counter;\n{counted}CALLS_INDIRECTLY(nodes, depth=3) {}",
+        deep.replace("*out = ", "*out = counter + ")
+    );
+    let (_folder, built) = build(2, &source);
+    assert_eq!(images(&built)["shapes"].1.depth, Some(3));
 }
 
 fn keys(image: &VirtualFunctions) -> Vec<Option<&str>> {

@@ -31,14 +31,18 @@ pub(crate) struct Part {
 /// `stem.fp64-image`, `stem.sub_groups-8`, …. Required work-group sizes do not split images,
 /// because drivers build kernels that they cannot launch. Intel's driver rejects a whole module
 /// because of one kernel with an unknown sub-group size.
+///
+/// Kernels whose virtual calls nest (`depths`) are apart from those whose calls do not, in
+/// `stem.depth-4`. Each level is a copy of the functions, and drivers compile a module as a whole.
 pub(crate) fn split(
     unit: &str,
     kernels: &[KernelSignature],
     sources: &BTreeMap<String, String>,
+    depths: &BTreeMap<String, u32>,
     mode: SplitMode,
 ) -> Vec<Part> {
     /// What kernels of one image have in common.
-    type Key = (String, Aspects, Option<u32>);
+    type Key = (String, Aspects, Option<u32>, Option<u32>);
     let mut stems: BTreeMap<String, BTreeMap<Key, BTreeSet<String>>> = BTreeMap::new();
     for kernel in kernels {
         let source = sources.get(&kernel.name).map_or(unit, String::as_str);
@@ -48,18 +52,20 @@ pub(crate) fn split(
             SplitMode::PerKernel => (source, kernel.name.clone()),
         };
         let parts = stems.entry(stem.to_owned()).or_default();
-        let key = (part, kernel.aspects & PARTING, kernel.required_sub_group_size);
+        let depth = depths.get(&kernel.name).copied();
+        let key = (part, kernel.aspects & PARTING, kernel.required_sub_group_size, depth);
         parts.entry(key).or_default().insert(kernel.name.clone());
     }
     let mut images = Vec::new();
     for (stem, parts) in stems {
         let several = parts.len() > 1;
-        for ((part, aspects, sub_group_size), kernels) in parts {
+        for ((part, aspects, sub_group_size, depth), kernels) in parts {
             let suffix = if mode == SplitMode::PerKernel {
                 part
             } else if several {
                 let size = sub_group_size.map(|size| size.to_string());
-                aspects.names().map(str::to_owned).chain(size).collect::<Vec<_>>().join("-")
+                let depth = depth.map(|depth| format!("depth-{depth}"));
+                aspects.names().map(str::to_owned).chain(size).chain(depth).collect::<Vec<_>>().join("-")
             } else {
                 String::new()
             };
@@ -88,7 +94,8 @@ mod tests {
 
     fn names(mode: SplitMode, kernels: &[KernelSignature]) -> Vec<(String, Vec<String>)> {
         let sources = BTreeMap::from([("b1".to_owned(), "b".to_owned()), ("b2".to_owned(), "b".to_owned())]);
-        split("a", kernels, &sources, mode)
+        let depths = BTreeMap::from([("deep".to_owned(), 4), ("deeper".to_owned(), 8)]);
+        split("a", kernels, &sources, &depths, mode)
             .into_iter()
             .map(|p| (p.name, p.kernels.into_iter().collect()))
             .collect()
@@ -118,6 +125,24 @@ mod tests {
             [part("a", &["a1"]), part("a.fp64", &["b1", "b2"]), part("a.fp64-image", &["a2"])]
         );
         assert_eq!(names(SplitMode::PerSource, &[]), []);
+    }
+
+    #[test]
+    fn depths_part() {
+        let kernels = [
+            kernel("a1", Aspects::empty()),
+            kernel("deep", Aspects::empty()),
+            kernel("deeper", Aspects::FP64),
+            kernel("a2", Aspects::empty()),
+        ];
+        let part = |name: &str, kernels: &[&str]| {
+            (name.to_owned(), kernels.iter().map(|k| (*k).to_owned()).collect())
+        };
+        assert_eq!(
+            names(SplitMode::Off, &kernels),
+            [part("a", &["a1", "a2"]), part("a.depth-4", &["deep"]), part("a.fp64-depth-8", &["deeper"])]
+        );
+        assert_eq!(names(SplitMode::Off, &kernels[1..2]), [part("a", &["deep"])]);
     }
 
     #[test]

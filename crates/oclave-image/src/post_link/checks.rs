@@ -12,11 +12,11 @@ use crate::{
 };
 
 /// Checks that what has one instance for each program is used by one image only.
-pub(super) fn check_scopes<'p>(
+pub(super) fn check_scopes(
     program: &Program<'_>,
     references: &References<'_>,
     parts: &[Part],
-    plain: impl Iterator<Item = (u32, &'p str)>,
+    plain: &[(u32, &str)],
 ) -> Result<()> {
     if parts.len() < 2 {
         return Ok(());
@@ -32,7 +32,6 @@ pub(super) fn check_scopes<'p>(
             )));
         }
     }
-    let plain: Vec<(u32, &str)> = plain.collect();
     if plain.is_empty() {
         return Ok(());
     }
@@ -42,7 +41,7 @@ pub(super) fn check_scopes<'p>(
         .map(|entry| (entry.name.as_str(), references.reachable(entry.function)))
         .collect();
     let set = |part: &Part| program.virtual_functions.as_ref()?.sets.get(part.set.as_ref()?);
-    for (variable, name) in plain {
+    for &(variable, name) in plain {
         let users = users_of(parts, |part| {
             let kernel_does =
                 |kernel: &String| reached.get(kernel.as_str()).is_some_and(|ids| ids.contains(&variable));

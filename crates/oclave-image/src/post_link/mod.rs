@@ -178,25 +178,31 @@ fn link_unit(
     if let Some(all) = &virtual_functions {
         all.complete_kernels(&mut kernels, &references)?;
     }
-    let mut parts = split(&unit.name, &kernels, &unit.kernel_sources, options.split);
-    parts.extend(virtual_functions.iter().flat_map(|all| set_parts(&unit.name, all)));
-    let tables = tables(&globals, &kernels, &parts, virtual_functions.as_ref());
     let wanted = virtual_functions.iter().flat_map(Virtual::wanted);
     let wanted = wanted.map(|(kernel, set)| (kernel.clone(), set.clone())).collect();
-    let program = Program {
+    let mut program = Program {
         spec_names: spec_names(&markers)?,
         rewritten: device_globals::rewrite(&references, &types, &facts, &globals)?,
-        tables,
+        tables: BTreeMap::new(),
         globals,
         kernels,
         virtual_functions,
         depth: options.virtual_call_depth,
     };
+    let variables = program.globals.iter().map(|global| global.variable).collect();
+    let plain: Vec<_> = plain_variables(definitions.module(), &facts, &variables).collect();
+    let depths = program.virtual_functions.as_ref().map(|all| all.depths(options.virtual_call_depth));
+    let mut parts = program.parts(unit, &depths.unwrap_or_default(), options.split);
+    let mut fits = check_scopes(&program, &references, &parts, &plain);
+    if fits.is_err() {
+        // A variable that kernels with and without a depth share keeps them together.
+        parts = program.parts(unit, &BTreeMap::new(), options.split);
+        fits = check_scopes(&program, &references, &parts, &plain);
+    }
+    program.tables = tables(&program.globals, &program.kernels, &parts, program.virtual_functions.as_ref());
     let mut images = Vec::new();
     program.images(&program.rewritten, &parts, &mut images)?;
-    let variables = program.globals.iter().map(|global| global.variable).collect();
-    let plain = plain_variables(definitions.module(), &facts, &variables);
-    check_scopes(&program, &references, &parts, plain)?;
+    fits?;
     Ok((images, wanted))
 }
 
@@ -226,6 +232,13 @@ struct Program<'l> {
 }
 
 impl Program<'_> {
+    /// The images to be, of kernels and of sets.
+    fn parts(&self, unit: &TranslationUnit, depths: &BTreeMap<String, u32>, mode: SplitMode) -> Vec<Part> {
+        let mut parts = split(&unit.name, &self.kernels, &unit.kernel_sources, depths, mode);
+        parts.extend(self.virtual_functions.iter().flat_map(|all| set_parts(&unit.name, all)));
+        parts
+    }
+
     /// Makes the images of `parts` from a module that holds at least them. Halving the module with
     /// the parts keeps the cost of many parts near that of the module's size.
     fn images(&self, module: &Module, parts: &[Part], images: &mut Vec<DeviceImage>) -> Result<()> {

@@ -8,7 +8,7 @@ use super::wrappers::Callable;
 use crate::analysis::aspects::FunctionAspects;
 use crate::analysis::references::References;
 use crate::virtual_functions::{
-    CallType, Dispatcher, Sets, VirtualFunction, VirtualFunctions, VirtualOffset, VirtualSlot,
+    CallType, Dispatcher, Sets, VirtualFunction, VirtualFunctions, VirtualOffset, VirtualSlot, find_cycle,
 };
 use crate::{Aspects, ImageError, KernelSignature, Result};
 
@@ -160,6 +160,29 @@ impl<'l> Virtual<'l> {
             image.depth = image.depth.or(default_depth);
         }
         image
+    }
+
+    /// How deep the virtual calls of kernels nest that say so, or that may come back to where they
+    /// were.
+    pub(crate) fn depths(&self, default_depth: Option<u32>) -> BTreeMap<String, u32> {
+        let said: Vec<(&String, Option<u32>)> =
+            self.lowered.calls.iter().map(|(kernel, marker)| (kernel, marker.depth)).collect();
+        let Some(most) = said.iter().filter_map(|(_, depth)| *depth).max().or(default_depth) else {
+            return BTreeMap::new();
+        };
+        let sets: BTreeMap<&String, VirtualFunctions> =
+            self.sets.keys().map(|set| (set, self.of_set(set, false))).collect();
+        let slots: Vec<VirtualSlot> = sets.values().flat_map(|set| set.slots.iter().cloned()).collect();
+        let nests = |kernel: &String| {
+            let told = self.of_kernels(std::iter::once(kernel), None);
+            let called: Vec<&VirtualFunctions> = told.calls.iter().filter_map(|set| sets.get(set)).collect();
+            find_cycle(&told, &called, &slots).is_some()
+        };
+        let depth = |(kernel, depth): (&String, Option<u32>)| {
+            let depth = depth.or_else(|| nests(kernel).then(|| default_depth.unwrap_or(most)));
+            depth.map(|depth| (kernel.clone(), depth))
+        };
+        said.into_iter().filter_map(depth).collect()
     }
 
     /// What the image of a set tells; of a dummy if `dummy`.
