@@ -95,11 +95,14 @@ impl Modules {
             [] => module.clone(),
             globals => passes::lower_globals_to_hidden_argument(&module, globals).unwrap().module,
         };
-        let gpu = DeviceTarget { wide_groups: true, says_uniform: true, ..target };
-        if let Ok(made) = interpreter::interpreter_module(&lowered, &gpu, 1 << 20)
-            && made.layout.module_kernels() > 0
-        {
-            self.one(format!("{name} (interpreter)"), made.module);
+        // Its form for processors is no form for GPUs, but must have PTX as well.
+        let gpu = DeviceTarget { wide_groups: true, says_uniform: true, ..target.clone() };
+        for (form, target) in [("interpreter", gpu), ("interpreter for CPUs", target)] {
+            if let Ok(made) = interpreter::interpreter_module(&lowered, &target, 1 << 20)
+                && made.layout.module_kernels() > 0
+            {
+                self.one(format!("{name} ({form})"), made.module);
+            }
         }
         self.one(format!("{name} (hidden argument)"), lowered);
         self.one(name, module);
@@ -135,10 +138,11 @@ fn every_module_translates_and_assembles() {
         for target in targets {
             match oclave_ptx::translate(&module, &target.parse::<PtxTarget>().unwrap()) {
                 Ok(ptx) => texts.push(Text { name: name.clone(), target, ptx }),
-                // Kernels with images are refused, and only they.
+                // Kernels that read and write one image are refused, and only they.
                 Err(PtxError::Unsupported { kernel, what, .. })
-                    if has_images(&module) && what.contains("images") && !kernel.is_empty() =>
+                    if has_images(&module) && what.contains("reads and writes") && !kernel.is_empty() =>
                 {
+                    println!("{name} for {target} is refused: kernel `{kernel}`: {what}");
                     refused += 1;
                 }
                 Err(error) => failures.push(format!("{name}: {error}")),
@@ -159,7 +163,7 @@ fn every_module_translates_and_assembles() {
     let (assembled, refusals) = assembler.assemble(&texts);
     failures.extend(refusals);
     println!(
-        "{} modules, {} texts, {assembled} of them assembled now; {refused} refused for their images",
+        "{} modules, {} texts, {assembled} of them assembled now; {refused} refused, as they read and write one image",
         modules.len(),
         texts.len()
     );
