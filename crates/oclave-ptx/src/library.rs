@@ -127,16 +127,7 @@ impl Library {
     /// # Errors
     /// [`PtxError::Library`] where there is none, saying what to install.
     pub fn installed() -> Result<Self> {
-        let named = std::env::var_os(LIBRARY_VARIABLE).map(PathBuf::from);
-        let mut places = FOLDERS.iter().map(|folder| Path::new(folder).join(FILE));
-        let Some(path) = named.or_else(|| places.find(|path| path.is_file())) else {
-            return Err(PtxError::Library(format!(
-                "the library of OpenCL C's built-in functions is not installed: {FILE} is in none of {}. Install \
-                 libclc-15, 17, 18 or 19 (Debian, Ubuntu; later versions have no SPIR-V), or name the file in {LIBRARY_VARIABLE}",
-                FOLDERS.join(", ")
-            )));
-        };
-        Self::read(&path)
+        Self::read(&place(std::env::var_os(LIBRARY_VARIABLE).map(PathBuf::from), &FOLDERS)?)
     }
 
     /// The library in a file.
@@ -192,6 +183,18 @@ impl Library {
             wanted.extend(more);
         }
     }
+}
+
+/// The library's file: the named one, else the first that the folders have.
+fn place(named: Option<PathBuf>, folders: &[&str]) -> Result<PathBuf> {
+    let mut places = folders.iter().map(|folder| Path::new(folder).join(FILE));
+    named.or_else(|| places.find(|path| path.is_file())).ok_or_else(|| {
+        PtxError::Library(format!(
+            "the library of OpenCL C's built-in functions is not installed: {FILE} is in none of {}. Install \
+             libclc-15, 17, 18 or 19 (Debian, Ubuntu; later versions have no SPIR-V), or name the file in {LIBRARY_VARIABLE}",
+            folders.join(", ")
+        ))
+    })
 }
 
 /// The library asks two functions whether there are subnormal numbers. There are.
@@ -315,4 +318,25 @@ fn needed(module: &Module) -> Result<BTreeSet<String>> {
 /// None today; a later version may look at more than instructions.
 pub fn needs_library(module: &Module) -> Result<bool> {
     Ok(!needed(module)?.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn the_library_is_looked_for_where_packages_put_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let here = folder.path().to_str().unwrap();
+        let text = place(None, &["/nonexistent", here]).unwrap_err().to_string();
+        for part in ["not installed", FILE, "/nonexistent", "libclc-15", LIBRARY_VARIABLE] {
+            assert!(text.contains(part), "`{part}` is not in: {text}");
+        }
+        let file = folder.path().join(FILE);
+        std::fs::write(&file, "").unwrap();
+        assert_eq!(place(None, &["/nonexistent", here]), Ok(file));
+        assert_eq!(place(Some(PathBuf::from("named")), &[here]), Ok(PathBuf::from("named")));
+    }
 }
