@@ -49,7 +49,39 @@ OF_TWO(pow)
 OF_TWO(powr)
 OF_TWO(remainder)
 
+KERNEL(divide, a[i] / b[i])
+KERNEL(recip, 1 / a[i])
+OF_TWO(fdim)
+OF_TWO(nextafter)
+OF_ONE(logb)
+// Integers of -2000 to 2000. What ilogb and the exponents of numbers without one are, is not a matter of accuracy.
+#define INTEGER(value) (isnan(value) ? 0 : (int)clamp(value, (T)-2000, (T)2000))
+#define IF_FINITE(value) (isfinite(a[i]) && a[i] != 0 ? (T)(value) : 0)
+KERNEL(ilogb, IF_FINITE(ilogb(a[i])))
+KERNEL(ldexp, ldexp(a[i], INTEGER(b[i])))
+KERNEL(pown, pown(a[i], INTEGER(b[i])))
+KERNEL(rootn, rootn(a[i], INTEGER(b[i])))
+// Functions with a second result.
+#define SECOND(name, first, R, call, value)                                                     \
+    T of_##name(T x, T y) {                                                                     \
+        R second;                                                                               \
+        T result = call;                                                                        \
+        return first ? result : (T)(value);                                                     \
+    }                                                                                           \
+    KERNEL(name, of_##name(a[i], b[i]))
+SECOND(sincos, 1, T, sincos(x, &second), 0)
+SECOND(cos_of_sincos, 0, T, sincos(x, &second), second)
+SECOND(fract, 1, T, fract(x, &second), 0)
+SECOND(floor_of_fract, 0, T, fract(x, &second), second)
+SECOND(modf, 1, T, modf(x, &second), 0)
+SECOND(whole_of_modf, 0, T, modf(x, &second), second)
+SECOND(frexp, 1, int, frexp(x, &second), 0)
+SECOND(exponent_of_frexp, 0, int, frexp(x, &second), isfinite(x) ? second : 0)
+SECOND(remquo, 1, int, remquo(x, y, &second), 0)
+
 #ifdef HALF_FUNCTIONS
+OF_TWO(half_divide)
+OF_TWO(half_powr)
 OF_ONE(half_cos)
 OF_ONE(half_exp)
 OF_ONE(half_exp2)
