@@ -15,9 +15,11 @@ const BYTES: usize = 3_000_000;
 
 fn main() {
     let target: PtxTarget = "sm_90".parse().unwrap();
+    // A copy of the folder with this crate (`ci/ptx-pack`), or the folder itself.
+    let crates = std::env::var("OCLAVE_CRATES").unwrap_or(format!("{}/..", env!("CARGO_MANIFEST_DIR")));
     println!("name,device,n,ours_us,reference_us,ratio");
     for name in ["arith8.O2", "conv.O2", "loops.O0", "vls.O2", "geo.O2", "calls.O2"] {
-        let path = format!("{}/tests/fixtures/{name}.spv", env!("CARGO_MANIFEST_DIR"));
+        let path = format!("{crates}/oclave-ptx/tests/fixtures/{name}.spv");
         let small = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
         let module = grow(&small);
         let bytes = module.words().len() * 4;

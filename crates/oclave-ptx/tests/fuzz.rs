@@ -1,8 +1,8 @@
 //! The fuzz target's body on the fixtures and on what is made of them: words and instructions
 //! changed, moved, removed.
 //!
-//! The run is short. `FUZZ_SECONDS` sets how long it takes, `SEED` its first number; with `cargo
-//! test --release -p oclave-ptx --test fuzz` it makes some ten million modules an hour on one core.
+//! The run is short. `FUZZ_SECONDS` sets how long it takes, `SEED` its first number. `ci/sweep fuzz`
+//! and `ci/ptx-pack` run more.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 #[path = "support/fuzz.rs"]
