@@ -34,11 +34,15 @@ fn small_kernels_are_as_they_were() {
     let target = "sm_90".parse().unwrap();
     let small = translate(&stand_in(&fixture("small.spv")), &target).unwrap();
     let pictures = translate(&fixture("pictures.O2.spv"), &target).unwrap();
+    let orders = translate(&fixture("orders.O2.spv"), &target).unwrap();
+    let modes = translate(&fixture("rounds.spv"), &target).unwrap();
     for (text, kernel) in [
         (&small, "saxpy"),
         (&small, "total"),
         (&small, "places"),
         (&small, "says"),
+        (&orders, "orders"),
+        (&modes, "rounds"),
         (&pictures, "halves"),
         (&pictures, "reads_1d_array"),
         (&pictures, "writes_1d_buffer"),
