@@ -6,7 +6,7 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 
 use oclave_image::passes::{check, dce, specialize, strip, version};
-use oclave_image::spirv::{Capability, Instruction, Module, Op, Version};
+use oclave_image::spirv::{Capability, Decoration, Instruction, Module, Op, Version};
 use oclave_image::{Aspects, DeviceImage, DeviceTarget, ImageError, legalize, legalize_with};
 use support::{assemble, golden, module, with_string};
 
@@ -960,12 +960,13 @@ fn products_of_built_vectors_are_computed_lane_by_lane() {
         let o = |op, operands: &[u32]| (op, operands.to_vec());
         let factor = if built { 31 } else { 24 };
         assemble(
-            Version::V1_0,
+            Version::V1_4,
             &[
                 o(Op::Capability, &[Capability::Addresses as u32]),
                 o(Op::Capability, &[Capability::Kernel as u32]),
                 o(Op::MemoryModel, &[2, 2]),
                 (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+                o(Op::Decorate, &[32, Decoration::NoUnsignedWrap as u32]),
                 o(Op::TypeVoid, &[1]),
                 o(Op::TypeInt, &[3, 32, 0]),
                 o(Op::TypeVector, &[4, 3, 2]),
@@ -983,7 +984,7 @@ fn products_of_built_vectors_are_computed_lane_by_lane() {
             ],
         )
     };
-    let target = DeviceTarget { zero_lanes_are_lost: true, ..rich() };
+    let target = DeviceTarget { zero_lanes_are_lost: true, spirv_version: Version::V1_4, ..rich() };
     for built in [true, false] {
         let before = module(built);
         let legal = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();

@@ -5,7 +5,7 @@
 //! takes the result for undefined, which should be zero (llvm-project#180727). What PoCL makes of ids
 //! may be such a zero: `(uint4)(a, get_local_id(1), 0, 3) * v` has two of them in groups of n × 1.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::Result;
 use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
@@ -23,19 +23,24 @@ const MUL_HI: [u32; 2] = [160, 203];
 pub(crate) fn split(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
-    let mut new = Rewriter::new(&definitions);
     let mut known = HashMap::new();
-    let mut any = false;
+    let mut is_lost = |product: &Product<'_>| {
+        product.factors.iter().any(|factor| is_built(&definitions, *factor, &mut known))
+    };
+    let products = module.instructions().filter_map(|i| product(&i, &definitions, &types));
+    let lost: HashSet<u32> = products.filter(|p| is_lost(p)).map(|product| product.result).collect();
+    if lost.is_empty() {
+        return Ok(None);
+    }
+    let mut new = Rewriter::new(&definitions);
     for instruction in module.instructions() {
         match product(&instruction, &definitions, &types) {
-            Some(product) if product.factors.iter().any(|id| is_built(&definitions, *id, &mut known)) => {
-                any = true;
-                product.write(&mut new);
-            }
-            _ => new.copy(&instruction),
+            Some(product) if lost.contains(&product.result) => product.write(&mut new),
+            // Such a result may be said not to wrap, which cannot be said of what is put together.
+            _ => new.copy_unless_gone(&instruction, |id| lost.contains(&id)),
         }
     }
-    if any { new.finish().map(Some) } else { Ok(None) }
+    new.finish().map(Some)
 }
 
 /// A product, or bitwise and, of vectors.
