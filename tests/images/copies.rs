@@ -30,6 +30,28 @@ fn a_small_copy_that_nothing_precedes_is_one_call() {
     assert_eq!(session.count("clEnqueueReadImage"), 1);
 }
 
+/// 256 KiB. On PoCL such a copy is not polled for either, as each poll keeps PoCL's thread from a
+/// lock that it needs.
+#[test]
+fn waits_for_large_copies_block_at_once() {
+    let Some(queue) = queue() else { return };
+    let image = || queue.context().alloc_image::<Rgba<Unorm8>, D2>([256, 256]).unwrap();
+    let [a, b]: [Picture; 2] = [image(), image()];
+    let data = pixels(256 * 256);
+    queue.write(&a, &data).unwrap();
+    queue.wait().unwrap();
+    let session = Session::start();
+    assert_eq!(queue.read(&a).unwrap(), data);
+    assert_eq!(session.total(), 1, "{:?}", session.counts());
+    session.reset();
+    queue.copy(&a, &b).unwrap().wait().unwrap();
+    // rusticl is asked how the command ended, after its wait.
+    assert!(session.count("clGetEventInfo") <= 1, "{:?}", session.counts());
+    let waits = session.count("clWaitForEvents") + session.count("clFinish");
+    assert_eq!(waits, 1, "{:?}", session.counts());
+    assert_eq!(queue.read(&b).unwrap(), data);
+}
+
 #[test]
 fn copies_of_every_size_come_behind_what_precedes_them() {
     let Some(queue) = queue() else { return };

@@ -11,7 +11,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use crate::driver::event::Event;
+use crate::driver::event::{Event, LONG_COPY_BYTES};
 use crate::driver::host::{HostBuffer, HostSink, HostSource};
 use crate::driver::image::Image;
 use crate::driver::queue::Queue;
@@ -227,6 +227,7 @@ impl Queue {
                     event,
                 )
             })
+            .map(|event| event.of_copy(to.size_bytes()))
         })
     }
 
@@ -282,9 +283,9 @@ impl Queue {
         host_bytes: usize,
         enqueue: impl FnOnce(&Api, cl_command_queue) -> Result<()>,
     ) -> Result<bool> {
-        let spins = self.context().quirks().spin_before_block.is_some(); // Q10
+        let polls = self.context().quirks().spin_before_block.is_some() && host_bytes < LONG_COPY_BYTES; // Q10
         let fits = (1..=largest).contains(&host_bytes) && pixels.size_bytes() == host_bytes;
-        if spins || !fits || !self.is_idle() || !Arc::ptr_eq(pixels.image.context(), self.context()) {
+        if polls || !fits || !self.is_idle() || !Arc::ptr_eq(pixels.image.context(), self.context()) {
             return Ok(false);
         }
         self.using(std::iter::empty(), || self.submit_at_once(enqueue)).map(|()| true)
@@ -304,6 +305,7 @@ impl Queue {
         self.submit(after, true, |api, queue, wait, event| unsafe {
             api.clEnqueueWriteImage(queue, image, CL_FALSE, origin, extent, 0, 0, from, wait, event)
         })
+        .map(|event| event.of_copy(to.size_bytes()))
     }
 
     /// # Safety
@@ -321,6 +323,7 @@ impl Queue {
         self.submit(after, true, |api, queue, wait, event| unsafe {
             api.clEnqueueReadImage(queue, image, CL_FALSE, origin, extent, 0, 0, to, wait, event)
         })
+        .map(|event| event.of_copy(from.size_bytes()))
     }
 
     /// Memory as large as SVM from outside, which is in no buffer; itself is in one.

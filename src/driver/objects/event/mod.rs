@@ -84,7 +84,12 @@ struct Submitted {
     joined: Vec<RawEvent>,
     /// Whether a wait has seen it end.
     seen: AtomicBool,
+    /// Whether waits block at once where they would poll first (Q10).
+    is_long_copy: bool,
 }
+
+/// Waits for copies of so many bytes block at once (Q10).
+pub(in crate::driver) const LONG_COPY_BYTES: usize = 128 << 10;
 
 /// The least that can be said of all of them.
 fn status_of_all(events: &[RawEvent]) -> Result<Status> {
@@ -146,7 +151,18 @@ impl Event {
         joined: Vec<RawEvent>,
     ) -> Self {
         let (marker, seen) = (OnceLock::new(), AtomicBool::new(false));
-        Self(Form::One(Arc::new(Submitted { queue, covers, count, own, marker, joined, seen })))
+        let is_long_copy = false;
+        Self(Form::One(Arc::new(Submitted { queue, covers, count, own, marker, joined, seen, is_long_copy })))
+    }
+
+    /// The event of a copy of so many bytes, which nobody else has yet.
+    pub(in crate::driver) fn of_copy(mut self, size_bytes: usize) -> Self {
+        if let Form::One(one) = &mut self.0
+            && let Some(one) = Arc::get_mut(one)
+        {
+            one.is_long_copy = size_bytes >= LONG_COPY_BYTES;
+        }
+        self
     }
 
     #[inline]
@@ -202,14 +218,14 @@ impl Event {
     }
 
     pub(crate) fn wait(&self) -> Result<()> {
-        let Submitted { queue, count, covers, joined, seen, .. } = &**self.one();
+        let Submitted { queue, count, covers, joined, seen, is_long_copy, .. } = &**self.one();
         let events = match (joined.as_slice(), self.known()) {
             ([], Some(raw)) => std::slice::from_ref(raw),
             ([], None) if queue.is_complete(*count) => return Ok(()),
             ([], None) => return queue.finish(),
             (joined, _) => joined,
         };
-        let limit = queue.context().quirks().spin_before_block; // Q10
+        let limit = queue.context().quirks().spin_before_block.filter(|_| !is_long_copy); // Q10
         if limit.is_some() {
             queue.flush_once()?;
         }
