@@ -61,6 +61,27 @@ fn what_falls_back_does_so_alone_and_names_the_place() {
     assert!((3..=8).contains(&line), "{warning}");
 }
 
+/// Translators from LLVM 18 on refuse the private variable that holds the literal.
+#[test]
+fn a_literal_that_initialises_a_member_builds_without_optimisation() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write(
+        "ball.clcpp",
+        "struct ball { float3 center = (float3)(1, 2, 3); };\n\
+         kernel void y(global float *out) { ball b; out[0] = b.center.y; }\n",
+    );
+    let built = folder.build(Config::new().opt_level(0), &["ball.clcpp"]);
+    built.result.as_ref().unwrap();
+    match built.warnings()[..] {
+        [] => {}
+        [warning] => assert_has(warning, &["ball.clcpp: llvm-spirv refuses", "compiled at -O1 instead"]),
+        ref warnings => panic!("{warnings:?}"),
+    }
+}
+
 /// 128 bits are more than any device has, at every level: the source and its cause are named.
 #[test]
 fn integers_of_128_bits_are_refused() {

@@ -1,4 +1,4 @@
-//! Less optimisation for the sources that the translator refuses, and for no others.
+//! Another level of optimisation for the sources that the translator refuses, and for no others.
 
 use std::path::Path;
 
@@ -10,8 +10,12 @@ use crate::compile::{Compiler, Effort, Unit};
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
 
+/// What translators from LLVM 18 on say of a private variable outside of functions. clang makes one
+/// of a vector literal that initialises a member of a class, and the optimiser removes it.
+const PRIVATE_VARIABLE: &str = "Global variable cannot have Function storage class";
+
 /// Compiles each source that the translator refuses by itself with less and less optimisation,
-/// until it does not. Gives whether there was one.
+/// until it does not; at -O0, with more where that helps. Gives whether there was one.
 pub(super) fn replace_refused(
     compiler: &Compiler<'_>,
     sources: &[Source],
@@ -26,15 +30,20 @@ pub(super) fn replace_refused(
             continue;
         }
         let words = cause(&refused.stderr);
-        if effort.level == 0 || is_about_options(&refused.stderr) {
+        let needs_more = effort.level == 0 && refused.stderr.contains(PRIVATE_VARIABLE);
+        if (effort.level == 0 && !needs_more) || is_about_options(&refused.stderr) {
             return Err(module_error(compiler, source, &refused));
         }
-        let place = place::find(compiler, source, effort, &refused);
-        let (better, found) = match less(compiler, source, unit, effort)? {
+        // A variable is in no function.
+        let place =
+            if needs_more { Place::default() } else { place::find(compiler, source, effort, &refused) };
+        let others = if needs_more { vec![Effort::level(1)] } else { less(unit, effort) };
+        let last = others.last().copied().unwrap_or(effort);
+        let (better, found) = match first_translated(compiler, source, others)? {
             Ok(found) => found,
             Err(unoptimised) => {
                 let what = format!(
-                    "llvm-spirv refuses {} at {effort}:\n{}\n\nand it does not work at -O0 either",
+                    "llvm-spirv refuses {} at {effort}:\n{}\n\nand it does not work at {last} either",
                     describe(source, &place),
                     module_error(compiler, source, &refused)
                 );
@@ -52,25 +61,29 @@ pub(super) fn replace_refused(
     Ok(replaced)
 }
 
-/// The first of the lower efforts that the translator takes, or the error of the last.
-fn less(
-    compiler: &Compiler<'_>,
-    source: &Source,
-    unit: &Unit,
-    effort: Effort,
-) -> Result<std::result::Result<(Effort, Unit), Error>> {
+/// The lower efforts, the highest first.
+fn less(unit: &Unit, effort: Effort) -> Vec<Effort> {
     let too_wide = unit.leftovers.iter().any(|leftover| leftover.cause.starts_with("an integer of"));
     let without = too_wide.then_some(Effort { closed_forms: false, ..effort });
+    without.into_iter().chain((0..effort.level).rev().map(Effort::level)).collect()
+}
+
+/// The first of the efforts that the translator takes, or the error of the last.
+fn first_translated(
+    compiler: &Compiler<'_>,
+    source: &Source,
+    efforts: Vec<Effort>,
+) -> Result<std::result::Result<(Effort, Unit), Error>> {
     let mut last = None;
-    for lower in without.into_iter().chain((0..effort.level).rev().map(Effort::level)) {
-        let unit = compiler.compile_one(source, lower)?;
+    for effort in efforts {
+        let unit = compiler.compile_one(source, effort)?;
         let run = translated_alone(compiler, &unit.bitcode)?;
         if run.success {
-            return Ok(Ok((lower, unit)));
+            return Ok(Ok((effort, unit)));
         }
         last = Some(module_error(compiler, source, &run));
     }
-    Ok(Err(last.unwrap_or_else(|| Error::config("there is no lower optimisation level"))))
+    Ok(Err(last.unwrap_or_else(|| Error::config("there is no other optimisation level"))))
 }
 
 pub(super) fn translated_alone(compiler: &Compiler<'_>, bitcode: &Path) -> Result<Run> {
