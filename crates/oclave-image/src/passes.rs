@@ -21,7 +21,9 @@ pub use crate::load::legalize::{DeviceTarget, Legal, legalize, legalize_with};
 pub use crate::load::specialize::specialize;
 pub use crate::load::unroll::unroll;
 pub use crate::load::version;
-pub use crate::load::work_item_loops::{ImplicitBarriers, keep_apart, kernels_with_tangled_barriers, steer};
+pub use crate::load::work_item_loops::{
+    ImplicitBarriers, Steered, keep_apart, kernels_with_tangled_barriers, steer,
+};
 pub use crate::transform::{capabilities, dce, strip};
 
 /// The rules whose breach makes drivers crash.

@@ -37,7 +37,7 @@ fn barriers(module: &Module) -> usize {
 #[test]
 fn devices_without_the_faults_get_the_module_as_it_is() {
     for (name, module) in modules() {
-        assert_eq!(steer(module.clone(), &DeviceTarget::default()).unwrap(), module, "{name}");
+        assert_eq!(steer(module.clone(), &DeviceTarget::default()).unwrap().module, module, "{name}");
     }
 }
 
@@ -82,7 +82,8 @@ fn barriers_on_some_ways_become_one() {
     for (name, module) in modules() {
         let before = kernels_with_tangled_barriers(&module);
         let steered = steer(module, &pocl6()).unwrap();
-        assert_eq!(kernels_with_tangled_barriers(&steered), [""; 0], "{name}");
+        assert_eq!(steered.doubtful, [""; 0], "{name}");
+        assert_eq!(kernels_with_tangled_barriers(&steered.module), [""; 0], "{name}");
         gathered.extend(before);
     }
     for kernel in ["some_rounds", "some_ways", "shortest", "sum_in_branches"] {
@@ -106,7 +107,7 @@ fn what_is_written_passes_the_checks() {
             continue;
         }
         for target in [&pocl6, &pocl7, &everywhere] {
-            let steered = steer(module.clone(), target).unwrap();
+            let steered = steer(module.clone(), target).unwrap().module;
             check::check(&steered).unwrap_or_else(|error| panic!("{name}: {error}"));
             looped += barriers(&steered).saturating_sub(barriers(&module));
             let ors = |m: &Module| {
@@ -137,7 +138,7 @@ fn structs_by_value_keep_their_alignment() {
         module.instructions().filter(|i| i.is(Op::CopyMemory)).filter_map(|i| i.operand(0)).collect()
     };
     assert!(copied(&module).is_empty());
-    let steered = steer(module, &pocl6()).unwrap();
+    let steered = steer(module, &pocl6()).unwrap().module;
     check::check(&steered).unwrap();
     let copied = copied(&steered);
     assert!(!copied.is_empty(), "nothing was taken in");
@@ -156,9 +157,31 @@ fn kernels_of_interpreter_modules_are_written_like_launched_ones() {
         let made = interpreter_module(&module, &target, 1 << 20).unwrap();
         assert!(!made.layout.kernels().is_empty(), "{name}");
         gathered += usize::from(!kernels_with_tangled_barriers(&made.module).is_empty());
-        let steered = steer(made.module, &target).unwrap();
+        let steered = steer(made.module, &target).unwrap().module;
         check::check(&steered).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(kernels_with_tangled_barriers(&steered), [""; 0], "{name}");
     }
     assert_eq!(gathered, 3);
+}
+
+/// The interpreter's own choice of a kernel is the same for all work-items of a group: where no kernel
+/// has barriers under conditions, none of them become one, and no other way to compile is asked for.
+#[test]
+fn interpreter_modules_of_kernels_with_plain_barriers_keep_them() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/kernels/small_groups.spv");
+    let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+    let pocl7 = DeviceTarget {
+        implicit_barriers: ImplicitBarriers::Everywhere,
+        continuations_for_several_ends: true,
+        ..DeviceTarget::default()
+    };
+    for target in [pocl6(), pocl7] {
+        let target = DeviceTarget { serial_work_items: true, ..target };
+        let made = interpreter_module(&module, &target, 1 << 20).unwrap();
+        assert_eq!(kernels_with_tangled_barriers(&made.module), ["__oclave_interpreter_wi"]);
+        let steered = steer(made.module.clone(), &target).unwrap();
+        check::check(&steered.module).unwrap();
+        assert_eq!(steered.doubtful, [""; 0]);
+        assert!(barriers(&steered.module) >= barriers(&made.module));
+    }
 }

@@ -138,3 +138,13 @@ pub(crate) fn kernel_entry(instruction: &Instruction<'_>) -> Option<EntryPoint> 
     }
     Some(EntryPoint { name: instruction.string(2)?.into_owned(), function: instruction.operand(1)? })
 }
+
+/// Name of the interpreter's kernel that runs the work-items of a task in turn.
+pub const INTERPRETER_SEQ: &str = "__oclave_interpreter_seq";
+/// Name of the interpreter's kernel whose work-items share those of a task.
+pub const INTERPRETER_WI: &str = "__oclave_interpreter_wi";
+
+/// Whether a kernel is one of the interpreter's.
+pub(crate) fn is_interpreter(kernel: &str) -> bool {
+    [INTERPRETER_SEQ, INTERPRETER_WI].contains(&kernel)
+}

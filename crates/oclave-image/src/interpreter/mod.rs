@@ -56,6 +56,7 @@ mod survey;
 
 use std::collections::BTreeSet;
 
+pub use crate::analysis::references::{INTERPRETER_SEQ, INTERPRETER_WI};
 pub use box_kernels::{BoxLaunch, box_kernels};
 pub use layout::{
     ExcludedKernel, InterpreterArgument, InterpreterArgumentKind, InterpreterCost, InterpreterKernel,
@@ -71,11 +72,6 @@ use crate::spirv::{
 };
 use crate::transform::dce::{self, Root};
 use crate::{DeviceTarget, ImageError, Result};
-
-/// Name of the kernel that runs the work-items of a task in turn.
-pub const INTERPRETER_SEQ: &str = "__oclave_interpreter_seq";
-/// Name of the kernel whose work-items share those of a task.
-pub const INTERPRETER_WI: &str = "__oclave_interpreter_wi";
 
 /// Kernels of more steps are not written several times.
 const PARTED_STEPS: u32 = 200;

@@ -23,7 +23,7 @@ use crate::load::sunk_loads;
 use crate::load::variables_first;
 use crate::load::vector_components;
 use crate::load::version;
-use crate::load::work_item_loops::{ImplicitBarriers, keep_apart, kernels_with_tangled_barriers, steer};
+use crate::load::work_item_loops::{ImplicitBarriers, Steered, keep_apart, steer};
 use crate::load::zero_lanes;
 use crate::spirv::{
     AddressingModel, Capability, Definitions, Module, Op, StorageClass, Type, TypeTable, Version,
@@ -201,8 +201,7 @@ pub fn legalize_with(
     let expanded = changed(target.mad_is_called, stripped, multiply_add::expand)?;
     // What passes add needs no fences: the interpreter's own accesses meet nothing.
     let apart = keep_apart(expanded, target)?;
-    let module = steer(pass(apart)?, target)?;
-    let doubtful = if target.one_barrier { kernels_with_tangled_barriers(&module) } else { Vec::new() };
+    let Steered { module, doubtful } = steer(pass(apart)?, target)?;
     // llvm-spirv declares the type of samplers twice where a kernel has both a literal sampler and
     // one as an argument. Mesa's drivers refuse that.
     let module = match has_two_sampler_types(&module) {

@@ -24,13 +24,17 @@
 //! then leaves the loop alone. Both need the loops and barriers in the kernel itself, so
 //! functions with them are inlined first.
 //!
+//! The interpreter's kernels choose by a condition which barriers come next. It is the same for
+//! all work-items of a group, and both versions are right there. So these kernels get neither form
+//! for that condition alone. One barrier made lists of kernels with barriers 17 times slower.
+//!
 //! A group of one work-item has none of these faults but the ones at barriers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Result;
 use crate::analysis::control_flow::{Flow, Loop};
-use crate::analysis::references::kernel_entry;
+use crate::analysis::references::{is_interpreter, kernel_entry};
 use crate::analysis::uniformity::Uniformity;
 use crate::load::built_in_vector::BuiltInVector;
 use crate::load::dead_ends;
@@ -64,27 +68,58 @@ pub fn keep_apart(module: Module, target: &DeviceTarget) -> Result<Module> {
     if target.joins_accesses { interleaved::separate(module) } else { Ok(module) }
 }
 
+/// What [`steer`] makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Steered {
+    /// The module.
+    pub module: Module,
+    /// Kernels that the device's compiler may still get wrong, by name: those whose barriers should
+    /// have become one and could not.
+    pub doubtful: Vec<String>,
+}
+
 /// The module with loops and barriers in a form that the device's compiler makes right code of.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].
-pub fn steer(module: Module, target: &DeviceTarget) -> Result<Module> {
+pub fn steer(module: Module, target: &DeviceTarget) -> Result<Steered> {
+    let mut doubtful = Vec::new();
     if target.implicit_barriers == ImplicitBarriers::None && !target.continuations_for_several_ends {
-        return Ok(module);
+        return Ok(Steered { module, doubtful });
     }
-    let module = dead_ends::cut(module)?;
-    let module = if target.one_barrier {
-        with_one_barrier(inline::into_kernels_with_barriers(module)?)?
-    } else {
-        module
-    };
+    let mut module = dead_ends::cut(module)?;
+    let choosing = kernels_that_only_choose(&module);
+    if target.one_barrier || !choosing.is_empty() {
+        module = inline::into_kernels_with_barriers(module)?;
+    }
+    if target.one_barrier {
+        module = with_one_barrier(module, &choosing)?;
+        doubtful = tangled_kernels(&module, &choosing);
+    }
     let changed = {
         let flows = Flow::of_functions(&module);
         let definitions = Definitions::new(&module);
-        let changes = Changes::new(&module, &Uniformity::new(&definitions, &flows), &flows, target);
+        let uniformity = Uniformity::new(&definitions, &flows);
+        let changes = Changes::new(&module, &uniformity, &flows, &choosing, target);
         if changes.is_empty() { None } else { Some(changes.apply(&definitions, target)?) }
     };
-    Ok(changed.unwrap_or(module))
+    Ok(Steered { module: changed.unwrap_or(module), doubtful })
+}
+
+/// The interpreter's kernels, if what they call has no barriers under conditions and in loops with
+/// several ends.
+fn kernels_that_only_choose(module: &Module) -> BTreeSet<u32> {
+    let entries = module.instructions().filter_map(|i| kernel_entry(&i));
+    let interpreter: BTreeSet<u32> =
+        entries.filter(|entry| is_interpreter(&entry.name)).map(|entry| entry.function).collect();
+    if interpreter.is_empty() {
+        return interpreter;
+    }
+    let flows = Flow::of_functions(module);
+    let definitions = Definitions::new(module);
+    let uniformity = Uniformity::new(&definitions, &flows);
+    let mut called = flows.iter().filter(|flow| !interpreter.contains(&flow.function));
+    if called.any(|flow| uniformity.has_tangled_barriers(flow)) { BTreeSet::new() } else { interpreter }
 }
 
 /// Kernels whose groups have one work-item.
@@ -100,12 +135,13 @@ fn single_kernels(module: &Module) -> BTreeSet<u32> {
 }
 
 /// The module with one barrier in kernels whose barriers are under conditions or in loops with
-/// several ends.
-fn with_one_barrier(module: Module) -> Result<Module> {
+/// several ends, but for those that only choose.
+fn with_one_barrier(module: Module, choosing: &BTreeSet<u32>) -> Result<Module> {
     let changed = {
         let flows = Flow::of_functions(&module);
         let definitions = Definitions::new(&module);
-        let plans = one_barrier::candidates(&definitions, &Uniformity::new(&definitions, &flows), &flows);
+        let uniformity = Uniformity::new(&definitions, &flows);
+        let plans = one_barrier::candidates(&definitions, &uniformity, &flows, choosing);
         if plans.is_empty() { None } else { Some(one_barrier::gather(&definitions, &plans)?) }
     };
     Ok(changed.unwrap_or(module))
@@ -113,9 +149,14 @@ fn with_one_barrier(module: Module) -> Result<Module> {
 
 /// Kernels with barriers under conditions or in loops with several ends, by name.
 pub fn kernels_with_tangled_barriers(module: &Module) -> Vec<String> {
+    tangled_kernels(module, &BTreeSet::new())
+}
+
+/// As [`kernels_with_tangled_barriers`], without those that only choose.
+fn tangled_kernels(module: &Module, choosing: &BTreeSet<u32>) -> Vec<String> {
     let flows = Flow::of_functions(module);
     let definitions = Definitions::new(module);
-    let tangled = tangled_functions(&Uniformity::new(&definitions, &flows), &flows);
+    let tangled = &tangled_functions(&Uniformity::new(&definitions, &flows), &flows) - choosing;
     let entries = module.instructions().filter_map(|i| kernel_entry(&i));
     entries.filter(|entry| tangled.contains(&entry.function)).map(|entry| entry.name).collect()
 }
@@ -175,6 +216,7 @@ impl Changes {
         module: &Module,
         uniformity: &Uniformity<'_, '_>,
         flows: &[Flow<'_>],
+        choosing: &BTreeSet<u32>,
         target: &DeviceTarget,
     ) -> Self {
         let mut changes = Self::default();
@@ -188,13 +230,17 @@ impl Changes {
             let is_wrong_kernel = |flow: &&Flow<'_>| {
                 let id = flow.function;
                 let is_wrong = tangled.contains(&id) || (lone.contains(&id) && !single.contains(&id));
-                uniformity.kernels().contains(&id) && is_wrong
+                uniformity.kernels().contains(&id) && is_wrong && !choosing.contains(&id)
             };
             changes.entries = flows
                 .iter()
                 .filter(is_wrong_kernel)
                 .filter_map(|flow| flow.blocks.first().map(|block| block.label))
                 .collect();
+            let choose = flows.iter().filter(|flow| choosing.contains(&flow.function));
+            choose
+                .filter(|flow| !single.contains(&flow.function))
+                .for_each(|flow| changes.add_ends(uniformity, flow));
             return changes;
         }
         for flow in flows {

@@ -16,7 +16,7 @@
 
 mod writer;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Result;
 use crate::analysis::control_flow::{Flow, Tree};
@@ -31,15 +31,16 @@ const BOTH_FENCES: u64 = 0x310;
 const END: u64 = 0xffff_ffff;
 
 /// The functions that kernels consist of, with barriers that not all compilers follow, and that can
-/// be written with one barrier.
+/// be written with one barrier. Those of `choosing` stay.
 pub(super) fn candidates<'f, 'm>(
     definitions: &Definitions<'_>,
     uniformity: &Uniformity<'_, '_>,
     flows: &'f [Flow<'m>],
+    choosing: &BTreeSet<u32>,
 ) -> BTreeMap<u32, Plan<'f, 'm>> {
-    let is_meant = |flow: &&Flow<'_>| {
-        uniformity.kernels().contains(&flow.function) && uniformity.has_tangled_barriers(flow)
-    };
+    let kernels = uniformity.kernels() - choosing;
+    let is_meant =
+        |flow: &&Flow<'_>| kernels.contains(&flow.function) && uniformity.has_tangled_barriers(flow);
     let plans = flows.iter().filter(is_meant);
     plans.filter_map(|flow| Some((flow.function, Plan::new(definitions, uniformity, flow)?))).collect()
 }
