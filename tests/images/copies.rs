@@ -30,11 +30,14 @@ fn a_small_copy_that_nothing_precedes_is_one_call() {
     assert_eq!(session.count("clEnqueueReadImage"), 1);
 }
 
-/// 256 KiB. On PoCL such a copy is not polled for either, as each poll keeps PoCL's thread from a
-/// lock that it needs.
+/// 256 KiB. On PoCL 6.0 such a copy is not polled for either: PoCL's threads would sleep for locks.
 #[test]
 fn waits_for_large_copies_block_at_once() {
     let Some(queue) = queue() else { return };
+    if queue.device().platform().version().contains("PoCL 7") {
+        println!("skipped: on PoCL 7 the library polls for copies of every size");
+        return;
+    }
     let image = || queue.context().alloc_image::<Rgba<Unorm8>, D2>([256, 256]).unwrap();
     let [a, b]: [Picture; 2] = [image(), image()];
     let data = pixels(256 * 256);

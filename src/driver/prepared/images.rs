@@ -11,7 +11,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use crate::driver::event::{Event, LONG_COPY_BYTES};
+use crate::driver::event::Event;
 use crate::driver::host::{HostBuffer, HostSink, HostSource};
 use crate::driver::image::Image;
 use crate::driver::queue::Queue;
@@ -283,7 +283,9 @@ impl Queue {
         host_bytes: usize,
         enqueue: impl FnOnce(&Api, cl_command_queue) -> Result<()>,
     ) -> Result<bool> {
-        let polls = self.context().quirks().spin_before_block.is_some() && host_bytes < LONG_COPY_BYTES; // Q10
+        let quirks = self.context().quirks();
+        let is_long = quirks.unpolled_copy_bytes.is_some_and(|least| host_bytes >= least);
+        let polls = quirks.spin_before_block.is_some() && !is_long; // Q10
         let fits = (1..=largest).contains(&host_bytes) && pixels.size_bytes() == host_bytes;
         if polls || !fits || !self.is_idle() || !Arc::ptr_eq(pixels.image.context(), self.context()) {
             return Ok(false);

@@ -88,9 +88,6 @@ struct Submitted {
     is_long_copy: bool,
 }
 
-/// Waits for copies of so many bytes block at once (Q10).
-pub(in crate::driver) const LONG_COPY_BYTES: usize = 128 << 10;
-
 /// The least that can be said of all of them.
 fn status_of_all(events: &[RawEvent]) -> Result<Status> {
     let all = events.iter().map(RawEvent::status).collect::<Result<Vec<_>>>()?;
@@ -160,7 +157,8 @@ impl Event {
         if let Form::One(one) = &mut self.0
             && let Some(one) = Arc::get_mut(one)
         {
-            one.is_long_copy = size_bytes >= LONG_COPY_BYTES;
+            let least = one.queue.context().quirks().unpolled_copy_bytes; // Q10
+            one.is_long_copy = least.is_some_and(|least| size_bytes >= least);
         }
         self
     }
