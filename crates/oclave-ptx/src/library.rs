@@ -63,7 +63,6 @@ pub(crate) fn plain_name(cl: Cl) -> Option<&'static str> {
         Cl::frexp => "frexp",
         Cl::hypot => "hypot",
         Cl::ilogb => "ilogb",
-        Cl::ldexp => "ldexp",
         Cl::lgamma => "lgamma",
         Cl::lgamma_r => "lgamma_r",
         Cl::log | Cl::half_log | Cl::native_log => "log",
@@ -281,11 +280,12 @@ fn needed(module: &Module) -> Result<BTreeSet<String>> {
         // Done in double precision, whatever the operands have.
         let in_double: &[Kind] = match cl {
             Cl::erfc => &[Kind::F64],
-            Cl::fmod | Cl::remainder => &[Kind::F64, Kind::F64],
+            Cl::fmod | Cl::remainder | Cl::remquo => &[Kind::F64, Kind::F64],
             _ => &[],
         };
         if !in_double.is_empty() {
-            names.extend(mangled(name, in_double, &[]));
+            let second: &[Kind] = if cl == Cl::remquo { &[Kind::I32] } else { &[] };
+            names.extend(mangled(name, in_double, second));
             continue;
         }
         let mut kinds: Vec<Kind> = Vec::new();
@@ -294,8 +294,7 @@ fn needed(module: &Module) -> Result<BTreeSet<String>> {
             match kind_of(operand) {
                 Some(Kind::Pointer(_)) => {
                     let first = kinds.first().copied().unwrap_or(Kind::F32);
-                    let second =
-                        if matches!(cl, Cl::frexp | Cl::lgamma_r | Cl::remquo) { Kind::I32 } else { first };
+                    let second = if matches!(cl, Cl::frexp | Cl::lgamma_r) { Kind::I32 } else { first };
                     pointees.push(second);
                 }
                 Some(kind) => kinds.push(kind),

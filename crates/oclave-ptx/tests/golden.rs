@@ -36,6 +36,7 @@ fn small_kernels_are_as_they_were() {
     let pictures = translate(&fixture("pictures.O2.spv"), &target).unwrap();
     let orders = translate(&fixture("orders.O2.spv"), &target).unwrap();
     let modes = translate(&fixture("rounds.spv"), &target).unwrap();
+    let scales = translate(&fixture("scales.spv"), &target).unwrap();
     for (text, kernel) in [
         (&small, "saxpy"),
         (&small, "total"),
@@ -43,6 +44,7 @@ fn small_kernels_are_as_they_were() {
         (&small, "says"),
         (&orders, "orders"),
         (&modes, "rounds"),
+        (&scales, "scales"),
         (&pictures, "halves"),
         (&pictures, "reads_1d_array"),
         (&pictures, "writes_1d_buffer"),
@@ -277,6 +279,9 @@ fn functions_of_the_library_must_be_linked() {
     for part in ["kernel `waves`", "OpenCL.std sin", "`_Z3sinf`", "libclc"] {
         assert!(text.contains(part), "`{part}` is not in: {text}");
     }
+    // That of `float` takes subnormal numbers for zeros.
+    let text = translate(&fixture("quotient.spv"), &"sm_80".parse().unwrap()).unwrap_err().to_string();
+    assert!(text.contains("kernel `quotient`") && text.contains("`_Z6remquoddPi`"), "{text}");
     let missing = std::path::Path::new("/nonexistent/libclc.spv");
     let text = Library::read(missing).unwrap_err().to_string();
     assert!(text.contains("/nonexistent/libclc.spv"), "{text}");

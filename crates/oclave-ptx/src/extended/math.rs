@@ -60,7 +60,7 @@ impl Body<'_, '_, '_> {
             Cl::sqrt => self.square_root(kind, a),
             Cl::rsqrt => self.reciprocal_root(kind, a),
             Cl::nextafter => self.next_after(kind, a, two()?),
-            Cl::ldexp => return Ok(None),
+            Cl::ldexp => self.scaled(kind, a, two()?),
             Cl::bitselect => {
                 let [a, b, c] = [a, two()?, three()?];
                 match kind {

@@ -12,6 +12,7 @@ mod math;
 mod native;
 mod pointers;
 mod printf;
+mod scale;
 mod vectors;
 
 use oclave_image::spirv::Instruction;

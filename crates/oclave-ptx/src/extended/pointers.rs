@@ -18,7 +18,13 @@ impl<'m> Body<'_, '_, 'm> {
         let kind = need(shape.kinds.first().copied())?;
         let name = need(crate::library::plain_name(cl))?;
         let second = if matches!(cl, Cl::frexp | Cl::lgamma_r | Cl::remquo) { Kind::I32 } else { kind };
-        let single = |kind| if kind == Kind::F16 { Kind::F32 } else { kind };
+        // The library's `remquo` of single precision takes subnormal numbers for zeros. In double
+        // precision they are none, and the remainder is exact.
+        let wider = |kind| match kind {
+            Kind::F16 | Kind::F32 if cl == Cl::remquo => Kind::F64,
+            Kind::F16 => Kind::F32,
+            kind => kind,
+        };
         let space = self.space_of(pointer)?;
         if space == Space::Param {
             return Err(Stop::unsupported("arguments of kernels cannot be written here"));
@@ -31,13 +37,13 @@ impl<'m> Body<'_, '_, 'm> {
             let mut values = Vec::new();
             for &number in numbers {
                 let value = self.part(number, lane)?;
-                values.push((single(*kind), self.float_if_half(*kind, value)));
+                values.push((wider(*kind), self.in_precision(*kind, wider(*kind), value)));
             }
-            let pointers = [(single(second), scratch)];
-            let result = self.call_library(name, single(*kind), &values, &pointers, single(*kind))?;
-            parts.push(self.narrowed(*kind, result));
-            let other = self.load_one(Space::Local, scratch, 0, single(second), 8, Default::default());
-            let other = if second == Kind::I32 { other } else { self.narrowed(second, other) };
+            let pointers = [(wider(second), scratch)];
+            let result = self.call_library(name, wider(*kind), &values, &pointers, wider(*kind))?;
+            parts.push(self.in_precision(wider(*kind), *kind, result));
+            let other = self.load_one(Space::Local, scratch, 0, wider(second), 8, Default::default());
+            let other = self.in_precision(wider(second), second, other);
             let place = match lane {
                 0 => to,
                 _ => {
@@ -50,7 +56,8 @@ impl<'m> Body<'_, '_, 'm> {
         self.bind(id, &parts)
     }
 
-    fn narrowed(&mut self, kind: Kind, value: Operand) -> Operand {
-        if kind == Kind::F16 { self.float_to_float(Kind::F32, kind, value, None) } else { value }
+    /// A number in another precision; integers stay as they are.
+    fn in_precision(&mut self, from: Kind, to: Kind, value: Operand) -> Operand {
+        if from == to { value } else { self.float_to_float(from, to, value, None) }
     }
 }
