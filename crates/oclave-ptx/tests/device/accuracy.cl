@@ -78,6 +78,7 @@ SECOND(whole_of_modf, 0, T, modf(x, &second), second)
 SECOND(frexp, 1, int, frexp(x, &second), 0)
 SECOND(exponent_of_frexp, 0, int, frexp(x, &second), isfinite(x) ? second : 0)
 SECOND(remquo, 1, int, remquo(x, y, &second), 0)
+SECOND(quotient_of_remquo, 0, int, remquo(x, y, &second), isfinite(x) && !isnan(y) && y != 0 ? second % 8 : 0)
 
 #ifdef HALF_FUNCTIONS
 OF_TWO(half_divide)

@@ -73,7 +73,7 @@ static uint64_t multiplied(unsigned x, unsigned y) {
 // The fixtures' MIX.
 static unsigned mix(unsigned hash, uint64_t value) { return hash * 31 + (unsigned)value + (unsigned)(value >> 32) * 7; }
 
-// widths: numbers of 24 bits, upsample, mad_sat and sub_sat. Items with an odd number have smaller numbers.
+// widths: numbers of 24 bits, upsample, mad_sat, sub_sat and rotate. Items with an odd number have smaller numbers.
 static unsigned last_of_widths(unsigned x, unsigned y, int is_odd) {
     uint64_t p = is_odd ? x : (uint64_t)x << 32 | y, q = is_odd ? y : (uint64_t)y << 32 | x * 2654435761u;
     int s = (int)x, t = (int)y;
@@ -90,7 +90,8 @@ static unsigned last_of_widths(unsigned x, unsigned y, int is_odd) {
     hash = mix(hash, (uint64_t)as_signed((wide)(short)s * (short)t + 7, 16));
     hash = mix(hash, (uint64_t)as_unsigned((wide)(uint8_t)x * (uint8_t)y + 7, 8));
     hash = mix(hash, (unsigned)as_signed((wide)s - t, 32) ^ (unsigned)as_unsigned((wide)x + y, 32));
-    return mix(hash, (uint64_t)as_signed((wide)(int64_t)p - (int64_t)q, 64));
+    hash = mix(hash, (uint64_t)as_signed((wide)(int64_t)p - (int64_t)q, 64));
+    return mix(hash, q % 64 ? p << q % 64 | p >> (64 - q % 64) : p);
 }
 
 // modes: integers as floating-point numbers, by all roundings; and `number`, which is one already.
