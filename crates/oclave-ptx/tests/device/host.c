@@ -6,6 +6,7 @@
 //   host busy OURS.ptx OTHER.ptx  times the ten kernels of busy.cl in both, in turns
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -267,11 +268,17 @@ static int busy(const char *ours, const char *other) {
             qsort(times[side], ROUNDS, sizeof(double), by_size);
             need(clEnqueueReadBuffer(queue, out[side], 1, 0, busy->bytes, results[side], 0, NULL, NULL), "read");
         }
-        for (size_t i = 0; i < busy->bytes / 4; i++)
-            differ += memcmp(&results[0][i], &results[1][i], 4) != 0;
+        double most = 0;
+        for (size_t i = 0; i < busy->bytes / 4; i++) {
+            double x = results[0][i], y = results[1][i];
+            if (memcmp(&results[0][i], &results[1][i], 4) == 0)
+                continue;
+            differ++;
+            most = fmax(most, fabs(x - y) / fmax(fabs(x), fabs(y)));
+        }
         ratios[k] = times[0][ROUNDS / 2] / times[1][ROUNDS / 2];
-        printf("ptx_%s,gpu,%zu,%.1f,%.1f,%.3f\n# %zu words differ\n", busy->name, busy->bytes, times[0][ROUNDS / 2],
-               times[1][ROUNDS / 2], ratios[k], differ);
+        printf("ptx_%s,gpu,%zu,%.1f,%.1f,%.3f\n# %zu words differ, as floats by %.2g of their value at most\n", busy->name, busy->bytes,
+               times[0][ROUNDS / 2], times[1][ROUNDS / 2], ratios[k], differ, most);
     }
     qsort(ratios, 10, sizeof(double), by_size);
     printf("# median ratio %.3f, worst %.3f\n", (ratios[4] + ratios[5]) / 2, ratios[9]);
