@@ -1,7 +1,5 @@
 //! A photograph turned, scaled and sharpened, by images and samplers.
 
-use std::path::Path;
-
 use image::RgbaImage;
 use oclave::images::{Addressing, D2, Filter, Rgba, Unorm8};
 use oclave::{Image, Queue, Sampler, UsmSlice};
@@ -13,7 +11,8 @@ type Picture = Image<Rgba<Unorm8>, D2>;
 /// A pixel of the reference, from 0 to 1.
 type Colour = [f32; 4];
 
-const PHOTOGRAPH: &str = "examples/filters/data/grace_hopper.png";
+/// In the program, which may run where the repository is not.
+const PHOTOGRAPH: &[u8] = include_bytes!("../filters/data/grace_hopper.png");
 /// A sixth of a right angle.
 const ANGLE: f32 = 0.2618;
 /// Weights that sharpen; they add up to one.
@@ -37,8 +36,7 @@ pub(crate) fn run(setting: &Setting) -> Outcome {
         println!("pictures   left out: the device has no images");
         return Ok(());
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PHOTOGRAPH);
-    let photograph = image::open(&path)?.to_rgba8();
+    let photograph = image::load_from_memory(PHOTOGRAPH)?.to_rgba8();
     let (width, height) = photograph.dimensions();
     let (rows, columns) = (height as usize, width as usize);
     let pictures = Pictures {
