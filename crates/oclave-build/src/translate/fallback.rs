@@ -10,8 +10,10 @@ use crate::compile::{Compiler, Effort, Unit};
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::Source;
 
-/// What translators from LLVM 18 on say of a private variable outside of functions. clang makes one
-/// of a vector literal that initialises a member of a class, and the optimiser removes it.
+/// What translators from LLVM 18 on say of a private variable outside of functions.
+///
+/// clang makes one of a vector literal that initialises a member of a class. The optimiser removes
+/// it.
 const PRIVATE_VARIABLE: &str = "Global variable cannot have Function storage class";
 
 /// Compiles each source that the translator refuses by itself with less and less optimisation,
@@ -30,15 +32,15 @@ pub(super) fn replace_refused(
             continue;
         }
         let words = cause(&refused.stderr);
-        let needs_more = effort.level == 0 && refused.stderr.contains(PRIVATE_VARIABLE);
-        if (effort.level == 0 && !needs_more) || is_about_options(&refused.stderr) {
+        let others = others(unit, effort, &refused.stderr);
+        let Some(&last) = others.last().filter(|_| !is_about_options(&refused.stderr)) else {
             return Err(module_error(compiler, source, &refused));
-        }
-        // A variable is in no function.
-        let place =
-            if needs_more { Place::default() } else { place::find(compiler, source, effort, &refused) };
-        let others = if needs_more { vec![Effort::level(1)] } else { less(unit, effort) };
-        let last = others.last().copied().unwrap_or(effort);
+        };
+        // What is refused at -O0 is a variable, which is in no function.
+        let place = match effort.level {
+            0 => Place::default(),
+            _ => place::find(compiler, source, effort, &refused),
+        };
         let (better, found) = match first_translated(compiler, source, others)? {
             Ok(found) => found,
             Err(unoptimised) => {
@@ -61,8 +63,12 @@ pub(super) fn replace_refused(
     Ok(replaced)
 }
 
-/// The lower efforts, the highest first.
-fn less(unit: &Unit, effort: Effort) -> Vec<Effort> {
+/// The lower efforts, the highest first. At -O0, the next higher one where the optimiser removes what
+/// is refused.
+fn others(unit: &Unit, effort: Effort, refusal: &str) -> Vec<Effort> {
+    if effort.level == 0 {
+        return refusal.contains(PRIVATE_VARIABLE).then_some(Effort::level(1)).into_iter().collect();
+    }
     let too_wide = unit.leftovers.iter().any(|leftover| leftover.cause.starts_with("an integer of"));
     let without = too_wide.then_some(Effort { closed_forms: false, ..effort });
     without.into_iter().chain((0..effort.level).rev().map(Effort::level)).collect()
