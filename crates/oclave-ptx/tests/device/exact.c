@@ -97,25 +97,16 @@ static unsigned last_of_widths(unsigned x, unsigned y, int is_odd) {
 // modes: integers as floating-point numbers, by all roundings; and `number`, which is one already.
 static const int ROUNDINGS[4] = {FE_TONEAREST, FE_TOWARDZERO, FE_UPWARD, FE_DOWNWARD};
 
-static unsigned as_floats(unsigned hash, wide value) {
+static unsigned by_all_roundings(unsigned hash, wide value, int is_double) {
     for (int i = 0; i < 4; i++) {
         fesetround(ROUNDINGS[i]);
         // Read when the rounding is set.
         volatile int64_t negative = (int64_t)value;
         volatile uint64_t positive = (uint64_t)value;
-        hash = mix(hash, bits_of(value < 0 ? (float)negative : (float)positive));
-    }
-    fesetround(FE_TONEAREST);
-    return hash;
-}
-
-static unsigned as_doubles(unsigned hash, wide value) {
-    for (int i = 0; i < 4; i++) {
-        fesetround(ROUNDINGS[i]);
-        // Read when the rounding is set.
-        volatile int64_t negative = (int64_t)value;
-        volatile uint64_t positive = (uint64_t)value;
-        hash = mix(hash, bits_of_double(value < 0 ? (double)negative : (double)positive));
+        if (is_double)
+            hash = mix(hash, bits_of_double(value < 0 ? (double)negative : (double)positive));
+        else
+            hash = mix(hash, bits_of(value < 0 ? (float)negative : (float)positive));
     }
     fesetround(FE_TONEAREST);
     return hash;
@@ -127,12 +118,12 @@ static unsigned rounded(unsigned result, unsigned x, unsigned y) {
     if (result == 4) {
         const wide values[6] = {(int)x, x, (int64_t)p, p, (short)x, (uint8_t)y};
         for (int i = 0; i < 6; i++)
-            hash = as_floats(hash, values[i]);
+            hash = by_all_roundings(hash, values[i], 0);
         return hash;
     }
     const wide values[4] = {(int)x, x, (int64_t)p, p};
     for (int i = 0; i < 4; i++)
-        hash = as_doubles(hash, values[i]);
+        hash = by_all_roundings(hash, values[i], 1);
     float number = isnan(as_float(x)) ? 2.5f : as_float(x);
     for (int i = 0; i < 4; i++)
         hash = mix(hash, bits_of_double(number));
