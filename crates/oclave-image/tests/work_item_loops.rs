@@ -164,8 +164,8 @@ fn kernels_of_interpreter_modules_are_written_like_launched_ones() {
     assert_eq!(gathered, 3);
 }
 
-/// The interpreter's own choice of a kernel is the same for all work-items of a group: where no kernel
-/// has barriers under conditions, none of them become one, and no other way to compile is asked for.
+/// The interpreter's own choice of a kernel is the same for all work-items of a group. Where no kernel
+/// has barriers under conditions, that choice changes no barriers.
 #[test]
 fn interpreter_modules_of_kernels_with_plain_barriers_keep_them() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/kernels/small_groups.spv");

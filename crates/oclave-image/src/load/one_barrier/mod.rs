@@ -31,7 +31,7 @@ const BOTH_FENCES: u64 = 0x310;
 const END: u64 = 0xffff_ffff;
 
 /// The functions that kernels consist of, with barriers that not all compilers follow, and that can
-/// be written with one barrier. Those of `choosing` stay.
+/// be written with one barrier. Kernels of `choosing` stay as they are.
 pub(super) fn candidates<'f, 'm>(
     definitions: &Definitions<'_>,
     uniformity: &Uniformity<'_, '_>,
