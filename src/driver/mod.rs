@@ -43,7 +43,7 @@ pub(crate) use ffi::{ext, hook, info, loader, table};
 pub(crate) use lifetime::{exit, fault, host, loan, prints, retired, slots, spare, task_memory, usm};
 pub use objects::native;
 pub(crate) use objects::user_event::UserEvent;
-pub(crate) use objects::{context, event, image, kernel, mem, program, queue, spin, wait_list};
+pub(crate) use objects::{context, event, image, kernel, mem, program, queue, wait_list};
 pub(crate) use prepared::{command_buffer, copy, images, launch, mutable, rows, run, sequence, step};
 
 /// OpenCL's types and constants, extensions included. Only declarations: nothing of that crate

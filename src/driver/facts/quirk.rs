@@ -76,26 +76,6 @@ pub(crate) struct Quirks {
     /// `a * b + c` are vectorised. In task lists of 1024 work-items each `mad` took 2.7 and 0.7 ns.
     /// As a product and a sum, which the function computes as well, it took less than 0.1 ns.
     pub(crate) mad_is_called: bool,
-    /// **Q10. PoCL.** How long `event.wait()` polls before it blocks. `None` means not at all.
-    ///
-    /// PoCL's threads and the waiting thread wake each other for each command, which takes 5 to
-    /// 50 µs. Polling avoids one of the two. Launch and wait of a kernel of 2 µs took 16 to 76 µs
-    /// with `clFinish` or `clWaitForEvents`. With polling it took 5 to 8 µs in nine of twelve runs,
-    /// and 20 to 38 µs in three. A kernel of 16 µs took 31 to 97 µs, and 20 to 42 µs with polling.
-    ///
-    /// In Intel's runtime the waiting thread runs kernels itself. Polling takes a core away from
-    /// it: eight groups of 16 µs took 140 µs instead of 78 µs on two cores.
-    pub(crate) spin_before_block: Option<Duration>,
-    /// **Q10. PoCL 6.0.** Waits for copies of so many bytes and more do not poll.
-    ///
-    /// A thread that polls keeps its core. So PoCL's threads run beside it, and meet the locks that
-    /// it holds while it enqueues. They went to sleep for locks three times in a command, and never
-    /// without polling (`futex` calls on a busy machine). On an idle machine, copies of 256 KiB
-    /// between images took 25 to 31 µs with polling, and 20 to 25 µs with `clFinish`, in five of six
-    /// runs. In the sixth they took 35 and 75 µs. Copies of 4 KiB took 30 to 33 µs, and 67 to 73 µs
-    /// with `clFinish`. On PoCL 7.1, copies of 256 KiB took as long with polling as without, or half
-    /// as long. On a busy machine they take 15 and 11 µs there.
-    pub(crate) unpolled_copy_bytes: Option<usize>,
     /// **Q11. PoCL on CPUs.** The work-items of a group run one after the other, from barrier to
     /// barrier. Kernels with loops and barriers keep a context for each work-item. So one work-item
     /// alone runs the tasks of a list that need no group. A list of 1000 tasks of 64 items took 255
@@ -332,8 +312,6 @@ impl Quirks {
             variables_move: is_pocl(device),
             failures_are_silent: is_pocl_before_7(device),
             mad_is_called: is_pocl_before_7(device),
-            spin_before_block: is_pocl(device).then_some(Duration::from_micros(100)),
-            unpolled_copy_bytes: is_pocl_before_7(device).then_some(128 << 10),
             serial_work_items: is_pocl_on_cpu,
             first_item_runs_twice: is_pocl_on_cpu,
             implicit_barriers: match is_pocl_on_cpu {

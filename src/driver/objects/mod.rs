@@ -15,7 +15,6 @@ pub mod native;
 mod opencl3;
 pub(crate) mod program;
 pub(crate) mod queue;
-pub(crate) mod spin;
 pub(crate) mod user_event;
 pub(crate) mod variable;
 pub(crate) mod wait_list;

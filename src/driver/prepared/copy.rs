@@ -103,7 +103,6 @@ impl Queue {
                 self.submit(after, true, |_, queue, wait, event| unsafe {
                     pointers.write(queue, CL_FALSE, to.address(), source, to.size_bytes(), wait, event)
                 })
-                .map(|event| event.of_copy(to.size_bytes()))
             })
         })
     }
@@ -127,7 +126,6 @@ impl Queue {
                 self.submit(after, true, |_, queue, wait, event| unsafe {
                     pointers.read(queue, CL_FALSE, target, from.address(), from.size_bytes(), wait, event)
                 })
-                .map(|event| event.of_copy(from.size_bytes()))
             })
         })
     }
@@ -145,7 +143,6 @@ impl Queue {
             self.submit(after, false, |_, queue, wait, event| unsafe {
                 pointers.copy(queue, to.address(), from.address(), to.size_bytes(), wait, event)
             })
-            .map(|event| event.of_copy(to.size_bytes()))
         })
     }
 

@@ -227,7 +227,6 @@ impl Queue {
                     event,
                 )
             })
-            .map(|event| event.of_copy(to.size_bytes()))
         })
     }
 
@@ -283,11 +282,8 @@ impl Queue {
         host_bytes: usize,
         enqueue: impl FnOnce(&Api, cl_command_queue) -> Result<()>,
     ) -> Result<bool> {
-        let quirks = self.context().quirks();
-        let is_long = quirks.unpolled_copy_bytes.is_some_and(|least| host_bytes >= least);
-        let polls = quirks.spin_before_block.is_some() && !is_long; // Q10
         let fits = (1..=largest).contains(&host_bytes) && pixels.size_bytes() == host_bytes;
-        if polls || !fits || !self.is_idle() || !Arc::ptr_eq(pixels.image.context(), self.context()) {
+        if !fits || !self.is_idle() || !Arc::ptr_eq(pixels.image.context(), self.context()) {
             return Ok(false);
         }
         self.using(std::iter::empty(), || self.submit_at_once(enqueue)).map(|()| true)
@@ -307,7 +303,6 @@ impl Queue {
         self.submit(after, true, |api, queue, wait, event| unsafe {
             api.clEnqueueWriteImage(queue, image, CL_FALSE, origin, extent, 0, 0, from, wait, event)
         })
-        .map(|event| event.of_copy(to.size_bytes()))
     }
 
     /// # Safety
@@ -325,7 +320,6 @@ impl Queue {
         self.submit(after, true, |api, queue, wait, event| unsafe {
             api.clEnqueueReadImage(queue, image, CL_FALSE, origin, extent, 0, 0, to, wait, event)
         })
-        .map(|event| event.of_copy(from.size_bytes()))
     }
 
     /// Memory as large as SVM from outside, which is in no buffer; itself is in one.

@@ -9,7 +9,6 @@ use std::sync::{Arc, OnceLock};
 pub(crate) use self::clock::device_now;
 pub(crate) use self::raw::{Ended, RawEvent, Status, Then};
 use crate::driver::queue::Queue;
-use crate::driver::spin;
 use crate::driver::sys::{
     CL_PROFILING_COMMAND_END, CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_START,
     CL_PROFILING_COMMAND_SUBMIT,
@@ -84,8 +83,6 @@ struct Submitted {
     joined: Vec<RawEvent>,
     /// Whether a wait has seen it end.
     seen: AtomicBool,
-    /// Whether waits block at once where they would poll first (Q10).
-    is_long_copy: bool,
 }
 
 /// The least that can be said of all of them.
@@ -148,19 +145,7 @@ impl Event {
         joined: Vec<RawEvent>,
     ) -> Self {
         let (marker, seen) = (OnceLock::new(), AtomicBool::new(false));
-        let is_long_copy = false;
-        Self(Form::One(Arc::new(Submitted { queue, covers, count, own, marker, joined, seen, is_long_copy })))
-    }
-
-    /// The event of a copy of so many bytes, which nobody else has yet.
-    pub(in crate::driver) fn of_copy(mut self, size_bytes: usize) -> Self {
-        if let Form::One(one) = &mut self.0
-            && let Some(one) = Arc::get_mut(one)
-        {
-            let least = one.queue.context().quirks().unpolled_copy_bytes; // Q10
-            one.is_long_copy = least.is_some_and(|least| size_bytes >= least);
-        }
-        self
+        Self(Form::One(Arc::new(Submitted { queue, covers, count, own, marker, joined, seen })))
     }
 
     #[inline]
@@ -216,31 +201,21 @@ impl Event {
     }
 
     pub(crate) fn wait(&self) -> Result<()> {
-        let Submitted { queue, count, covers, joined, seen, is_long_copy, .. } = &**self.one();
+        let Submitted { queue, count, covers, joined, seen, .. } = &**self.one();
         let events = match (joined.as_slice(), self.known()) {
             ([], Some(raw)) => std::slice::from_ref(raw),
             ([], None) if queue.is_complete(*count) => return Ok(()),
             ([], None) => return queue.finish(),
             (joined, _) => joined,
         };
-        let limit = queue.context().quirks().spin_before_block.filter(|_| !is_long_copy); // Q10
-        if limit.is_some() {
-            queue.flush_once()?;
-        }
-        // `None` while one of them has not, or the driver does not say.
-        let both = |all: Result<()>, event: &RawEvent| Some(all.and(event.outcome().ok()??));
-        let ended = || events.iter().try_fold(Ok(()), both);
-        let sleep = || {
-            if queue.context().quirks().slow_event_waits && joined.is_empty() && queue.is_last(*count) {
-                queue.core.finish()?; // Q29
-                if let Some(outcome) = ended() {
-                    return outcome;
-                }
-            }
-            events.iter().map(RawEvent::wait).fold(Ok(()), Result::and)
+        let by_queue =
+            joined.is_empty() && queue.is_last(*count) && queue.context().quirks().slow_event_waits;
+        let outcome = match events {
+            [last] if by_queue => queue.core.finish().and_then(|()| last.outcome_or_wait()), // Q29
+            events => events.iter().map(RawEvent::wait).fold(Ok(()), Result::and),
         };
-        if let Err(error) = spin::wait(limit, ended, sleep) {
-            return queue.check_faults_after(Err(error));
+        if outcome.is_err() {
+            return queue.check_faults_after(outcome);
         }
         seen.store(true, Ordering::Release);
         queue.completed(*covers);

@@ -123,6 +123,15 @@ impl RawEvent {
         }
     }
 
+    /// How the command has ended, which a wait for its queue has seen. Blocks if the driver does not
+    /// say.
+    pub(super) fn outcome_or_wait(&self) -> Result<()> {
+        match self.outcome() {
+            Ok(Some(outcome)) => outcome,
+            _ => self.wait(),
+        }
+    }
+
     /// Blocks until the command has ended, however it ended.
     ///
     /// # Errors
