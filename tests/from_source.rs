@@ -77,7 +77,8 @@ fn program_scope_variables_hold_their_values_or_are_refused() {
     let Some(device) = setting() else { return };
     let text = "global int seven = 7; global int none; global int table[3] = { 4, 5, 6 };
         kernel void look(global int *out) { out[0] = seven; out[1] = none; out[2] = table[1]; }
-        kernel void change(int by) { seven += by; none -= by; table[1] *= by; }";
+        kernel void change(int by) { seven += by; none -= by; table[1] *= by; }
+        kernel void alone(global int *out) { out[0] = 3; }";
     let queue = with_cache(&device, &ProgramCache::Off);
     let run = || -> oclave::Result<[Vec<i32>; 2]> {
         let bundle = load::source(queue.context(), &KernelSource::new("variables.cl", text))?;
@@ -89,7 +90,13 @@ fn program_scope_variables_hold_their_values_or_are_refused() {
         look()?;
         Ok([first, queue.read(&out)?])
     };
-    match run() {
+    let seen = run();
+    // A kernel without them runs all the same.
+    let bundle = load::source(queue.context(), &KernelSource::new("variables.cl", text)).unwrap();
+    let out = queue.upload(&[-1_i32]).unwrap();
+    queue.single_task(bundle.kernel("alone").unwrap().call().pointer_mut(&out)).unwrap();
+    assert_eq!(queue.read(&out).unwrap(), [3]);
+    match seen {
         Ok(seen) => assert_eq!(seen, [vec![7, 0, 5], vec![17, -10, 50]]),
         Err(error) => {
             println!("refused: {error}");

@@ -97,6 +97,31 @@ fn splits() {
     assert_has(&built.rust(), &["pub mod a {", "pub fn one(", "pub mod b {", "pub fn wide("]);
 }
 
+/// Devices without program-scope variables run the kernels beside those that use some.
+#[test]
+fn variables_of_the_program_leave_their_neighbours_alone() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    let kernel =
+        |name: &str, value: &str| format!("kernel void {name}(global int *x) {{ x[0] = {value}; }}\n");
+    let users = format!("global int tally = 7;\n{}{}", kernel("one", "tally++"), kernel("two", "tally"));
+    folder.write("k.cl", &format!("{users}{}", kernel("alone", "3")));
+    let built = images(&folder.build(&mut Config::new(), &["k.cl"]));
+    let found: Vec<(&str, usize, Aspects)> =
+        built.iter().map(|image| (&*image.name, image.kernels.len(), image.kernels[0].aspects)).collect();
+    let variables = Aspects::PROGRAM_SCOPE_VARIABLES;
+    assert_eq!(found, [("k", 1, Aspects::empty()), ("k.program_scope_variables", 2, variables)]);
+    // A variable of which each image would have its own keeps them together.
+    let shared = "#include <oclave/oclave.h>\nDEVICE_GLOBAL(device_image_scope) global int own;\n";
+    folder.write(
+        "k.cl",
+        &format!("{shared}{users}{}{}", kernel("both", "own + tally"), kernel("third", "own")),
+    );
+    assert_eq!(image_names(&folder.build(&mut Config::new(), &["k.cl"])), ["k"]);
+}
+
 #[test]
 fn sources_of_one_program_use_each_others_functions() {
     if !toolchain_is_here() {

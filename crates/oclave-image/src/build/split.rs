@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Aspects, KernelSignature, SplitMode};
 
-/// The aspects that split images: a device may lack them.
-///
-/// Two aspects are left out. The compiler introduces generic pointers where the source has none.
-/// Splitting by program-scope variables would separate kernels that share image-scope variables.
-pub(crate) const PARTING: Aspects =
-    Aspects::all().difference(Aspects::GENERIC_POINTER).difference(Aspects::PROGRAM_SCOPE_VARIABLES);
+/// The aspects that split images: a device may lack them. The compiler introduces generic pointers
+/// where the source has none, so these do not.
+pub(crate) const PARTING: Aspects = Aspects::all().difference(Aspects::GENERIC_POINTER);
+
+/// The same where kernels with and without program-scope variables share an image-scope variable,
+/// and so stay together.
+pub(crate) const PARTING_WITHOUT_VARIABLES: Aspects = PARTING.difference(Aspects::PROGRAM_SCOPE_VARIABLES);
 
 /// One image to be: its name and its kernels.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,11 +35,13 @@ pub(crate) struct Part {
 ///
 /// Kernels whose virtual calls nest (`depths`) are apart from those whose calls do not, in
 /// `stem.depth-4`. Each level is a copy of the functions, and drivers compile a module as a whole.
+/// Of the aspects, only those of `parting` count.
 pub(crate) fn split(
     unit: &str,
     kernels: &[KernelSignature],
     sources: &BTreeMap<String, String>,
     depths: &BTreeMap<String, u32>,
+    parting: Aspects,
     mode: SplitMode,
 ) -> Vec<Part> {
     /// What kernels of one image have in common.
@@ -53,7 +56,7 @@ pub(crate) fn split(
         };
         let parts = stems.entry(stem.to_owned()).or_default();
         let depth = depths.get(&kernel.name).copied();
-        let key = (part, kernel.aspects & PARTING, kernel.required_sub_group_size, depth);
+        let key = (part, kernel.aspects & parting, kernel.required_sub_group_size, depth);
         parts.entry(key).or_default().insert(kernel.name.clone());
     }
     let mut images = Vec::new();
@@ -95,7 +98,7 @@ mod tests {
     fn names(mode: SplitMode, kernels: &[KernelSignature]) -> Vec<(String, Vec<String>)> {
         let sources = BTreeMap::from([("b1".to_owned(), "b".to_owned()), ("b2".to_owned(), "b".to_owned())]);
         let depths = BTreeMap::from([("deep".to_owned(), 4), ("deeper".to_owned(), 8)]);
-        split("a", kernels, &sources, &depths, mode)
+        split("a", kernels, &sources, &depths, PARTING, mode)
             .into_iter()
             .map(|p| (p.name, p.kernels.into_iter().collect()))
             .collect()
@@ -125,6 +128,22 @@ mod tests {
             [part("a", &["a1"]), part("a.fp64", &["b1", "b2"]), part("a.fp64-image", &["a2"])]
         );
         assert_eq!(names(SplitMode::PerSource, &[]), []);
+    }
+
+    #[test]
+    fn program_scope_variables_part_unless_they_must_not() {
+        let kernels = [
+            kernel("alone", Aspects::empty()),
+            kernel("user", Aspects::PROGRAM_SCOPE_VARIABLES),
+            kernel("other", Aspects::PROGRAM_SCOPE_VARIABLES),
+        ];
+        let parts = |parting| {
+            let parts =
+                split("a", &kernels, &BTreeMap::new(), &BTreeMap::new(), parting, SplitMode::PerSource);
+            parts.into_iter().map(|part| (part.name, part.kernels.len())).collect::<Vec<_>>()
+        };
+        assert_eq!(parts(PARTING), [("a".to_owned(), 1), ("a.program_scope_variables".to_owned(), 2)]);
+        assert_eq!(parts(PARTING_WITHOUT_VARIABLES), [("a".to_owned(), 3)]);
     }
 
     #[test]

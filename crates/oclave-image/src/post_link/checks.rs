@@ -4,15 +4,43 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Program, WantedSet};
 use crate::analysis::references::References;
-use crate::build::split::Part;
+use crate::build::split::{PARTING, PARTING_WITHOUT_VARIABLES, Part};
 use crate::link::virtual_functions::demangle::readable;
 use crate::virtual_functions::Sets;
 use crate::{
-    DEFAULT_SET, DeviceGlobalInfo, DeviceImage, ImageError, Result, VirtualFunctions, VirtualSlot, find_cycle,
+    DEFAULT_SET, DeviceGlobalInfo, DeviceImage, ImageError, PostLinkOptions, Result, TranslationUnit,
+    VirtualFunctions, VirtualSlot, find_cycle,
 };
 
+/// The images to be, of kernels and of sets, and whether [`check_scopes`] passes. A variable that
+/// kernels share keeps them together: with and without a depth, and with and without variables of
+/// the program.
+pub(super) fn parts_that_fit(
+    program: &Program<'_>,
+    unit: &TranslationUnit,
+    options: &PostLinkOptions,
+    references: &References<'_>,
+    plain: &[(u32, &str)],
+) -> (Vec<Part>, Result<()>) {
+    let split_by = |depths, parting| {
+        let parts = program.parts(unit, depths, parting, options.split);
+        let fits = check_scopes(program, references, &parts, plain);
+        (parts, fits)
+    };
+    let depths = program.virtual_functions.as_ref().map(|all| all.depths(options.virtual_call_depth));
+    let (depths, none) = (depths.unwrap_or_default(), BTreeMap::new());
+    let mut found = split_by(&depths, PARTING);
+    let others = [(&none, PARTING), (&depths, PARTING_WITHOUT_VARIABLES), (&none, PARTING_WITHOUT_VARIABLES)];
+    for (depths, parting) in others {
+        if found.1.is_err() {
+            found = split_by(depths, parting);
+        }
+    }
+    found
+}
+
 /// Checks that what has one instance for each program is used by one image only.
-pub(super) fn check_scopes(
+fn check_scopes(
     program: &Program<'_>,
     references: &References<'_>,
     parts: &[Part],

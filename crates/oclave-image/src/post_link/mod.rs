@@ -4,7 +4,7 @@ mod checks;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use checks::{check_agreement, check_scopes, check_virtual_calls};
+use checks::{check_agreement, check_virtual_calls, parts_that_fit};
 
 use crate::analysis::aspects::FunctionAspects;
 use crate::analysis::declared_globals::{DeclaredGlobal, VariableFacts, declared_globals};
@@ -18,7 +18,7 @@ use crate::build::pointer_constants::plain_constants;
 use crate::build::private_variables;
 use crate::build::signatures::signatures_with;
 use crate::build::spec_constants::{SpecNames, spec_constants, spec_names};
-use crate::build::split::{PARTING, Part, split};
+use crate::build::split::{PARTING_WITHOUT_VARIABLES, Part, split};
 use crate::link::linkage::{check_imports, plain_variables, remove_exports};
 use crate::link::virtual_functions::images::{SetFacts, Virtual, is_plain};
 use crate::link::virtual_functions::wrappers::Callable;
@@ -191,14 +191,7 @@ fn link_unit(
     };
     let variables = program.globals.iter().map(|global| global.variable).collect();
     let plain: Vec<_> = plain_variables(definitions.module(), &facts, &variables).collect();
-    let depths = program.virtual_functions.as_ref().map(|all| all.depths(options.virtual_call_depth));
-    let mut parts = program.parts(unit, &depths.unwrap_or_default(), options.split);
-    let mut fits = check_scopes(&program, &references, &parts, &plain);
-    if fits.is_err() {
-        // A variable that kernels with and without a depth share keeps them together.
-        parts = program.parts(unit, &BTreeMap::new(), options.split);
-        fits = check_scopes(&program, &references, &parts, &plain);
-    }
+    let (parts, fits) = parts_that_fit(&program, unit, options, &references, &plain);
     program.tables = tables(&program.globals, &program.kernels, &parts, program.virtual_functions.as_ref());
     let mut images = Vec::new();
     program.images(&program.rewritten, &parts, &mut images)?;
@@ -233,8 +226,14 @@ struct Program<'l> {
 
 impl Program<'_> {
     /// The images to be, of kernels and of sets.
-    fn parts(&self, unit: &TranslationUnit, depths: &BTreeMap<String, u32>, mode: SplitMode) -> Vec<Part> {
-        let mut parts = split(&unit.name, &self.kernels, &unit.kernel_sources, depths, mode);
+    fn parts(
+        &self,
+        unit: &TranslationUnit,
+        depths: &BTreeMap<String, u32>,
+        parting: Aspects,
+        mode: SplitMode,
+    ) -> Vec<Part> {
+        let mut parts = split(&unit.name, &self.kernels, &unit.kernel_sources, depths, parting, mode);
         parts.extend(self.virtual_functions.iter().flat_map(|all| set_parts(&unit.name, all)));
         parts
     }
@@ -315,7 +314,7 @@ impl Program<'_> {
     fn dummy(&self, image: &DeviceImage, part: &Part) -> Result<Option<DeviceImage>> {
         let (Some(all), Some(set)) = (&self.virtual_functions, &part.set) else { return Ok(None) };
         let facts = all.sets.get(set).ok_or_else(|| unknown_set(set))?;
-        if !facts.aspects.intersects(PARTING) {
+        if !facts.aspects.intersects(PARTING_WITHOUT_VARIABLES) {
             return Ok(None);
         }
         let callables: Vec<&Callable> = facts.callables.iter().filter(|c| is_plain(c)).copied().collect();
