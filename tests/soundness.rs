@@ -86,6 +86,31 @@ fn too_many_guards_are_an_error() {
 }
 
 #[test]
+fn too_many_guards_in_a_task_are_an_error() {
+    let Some(context) = context() else { return };
+    for queue in queues_and_eventless(&context) {
+        let memory = context.alloc_shared::<u32>(1).unwrap();
+        memory.write().unwrap().fill(5);
+        let inner = memory.clone();
+        let task = queue.host_task(move || {
+            let mut guards = Vec::new();
+            while let Ok(guard) = inner.read() {
+                guards.push(guard);
+                assert!(guards.len() < 1 << 20, "guards without end");
+            }
+            let error = inner.read().map(drop).unwrap_err();
+            assert!(error.to_string().contains("too many"), "{error}");
+            assert!(guards.len() > 1000 && guards.iter().all(|guard| **guard == [5]));
+            // Readers are no writers.
+            assert_eq!(inner.write().map(drop).unwrap_err().kind(), ErrorKind::Invalid);
+        });
+        task.unwrap().wait().unwrap();
+        queue.fill(&memory, 8).unwrap().wait().unwrap();
+        assert_eq!(*memory.read().unwrap(), [8]);
+    }
+}
+
+#[test]
 fn contents_go_back_when_the_last_host_writer_closes() {
     let Some(context) = context() else { return };
     for queue in queues_and_eventless(&context) {

@@ -312,3 +312,40 @@ impl Drop for HostAccess {
         self.allocation.leave(self.step);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::word;
+
+    const FIELDS: [(u64, u64); 6] = [
+        (word::USE, word::USES),
+        (word::HELD, word::ALL_HELD),
+        (word::READ, word::READS),
+        (word::TASK_READ, word::TASK_READS),
+        (word::TASK_WRITE, word::TASK_WRITE),
+        (word::WRITE, word::WRITE),
+    ];
+
+    #[test]
+    fn counts_have_bits_of_their_own() {
+        assert_eq!(FIELDS.iter().map(|(_, all)| all.count_ones()).sum::<u32>(), u64::BITS);
+        assert_eq!(FIELDS.iter().fold(0, |bits, (_, all)| bits | all), u64::MAX);
+        assert!(FIELDS.iter().all(|(step, all)| all & step == *step && (all & (step - 1)) == 0));
+    }
+
+    #[test]
+    fn no_count_carries_into_the_next() {
+        for (step, all) in FIELDS {
+            // A second writer is refused before its count is looked at.
+            if step == word::WRITE {
+                continue;
+            }
+            let others = !all;
+            let full = (0..=all / step).find(|count| !word::has_room(count * step | others, step, all));
+            let full = full.expect("a count without a limit") * step;
+            assert!(full > 0 && full & others == 0, "{step:#x} counts to {full:#x}");
+        }
+        // Uses that turn into holds again find room, whatever is held.
+        assert!(word::ALL_HELD / word::HELD / 2 >= word::USES);
+    }
+}
