@@ -125,6 +125,38 @@ fn buffers_of_memory_objects() {
     }
 }
 
+/// A copy that failed may still run: the host's memory is borrowed until the queue has ended.
+#[test]
+fn copies_of_memory_objects_that_fail_return_when_they_have_ended() {
+    let Some(context) = context() else { return };
+    let raw = Raw::new(context.device().name(), false);
+    let memory = mem(&raw, context.native(), &mut [1, 2, 3, 4], 0);
+    // SAFETY: the memory is alive.
+    let handle = || unsafe { MemHandle::retain(memory) }.unwrap();
+    let failing = |call: &str| {
+        let session = Session::start();
+        session.fail(call, 1, -5);
+        (1..=30).for_each(|nth| session.fail("clFinish", nth, -5));
+        session
+    };
+    let session = failing("clEnqueueReadBuffer");
+    assert_eq!(Buffer::<i32>::from_native(&context, handle(), 4).unwrap_err().code(), Some(-5));
+    assert_eq!((session.count("clFinish"), session.pending_faults()), (31, 0));
+    drop(session);
+    let buffer = Buffer::<i32>::from_native(&context, handle(), 4).unwrap();
+    buffer.write().host().unwrap().fill(9);
+    let session = failing("clEnqueueWriteBuffer");
+    assert_eq!(buffer.write_back().unwrap_err().code(), Some(-5));
+    assert_eq!((session.count("clFinish"), session.pending_faults()), (31, 0));
+    drop(session);
+    buffer.write_back().unwrap();
+    let side = Queue::new(&context).unwrap();
+    assert_eq!(elements(&raw, side.native(), memory), [9; 4]);
+    drop(buffer);
+    // SAFETY: the reference is this function's.
+    check(unsafe { (raw.cl.clReleaseMemObject)(memory) });
+}
+
 #[test]
 fn memory_objects_that_are_no_buffers_of_the_context() {
     let Some(context) = context() else { return };
