@@ -5,12 +5,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use crate::common::{bundle, context, queues_and_eventless};
+use crate::common::{bundle, call, context, queues_and_eventless, single};
 use crate::opencl::{bump, event_info, own, set_status, status, user_event};
 use crate::raw::{Raw, check};
-use oclave::native::EventHandle;
-use oclave::{Context, ErrorKind, Event, EventStatus, Graph, Queue};
+use oclave::native::{ContextHandle, EventHandle, UsmHandle};
+use oclave::{Context, ErrorKind, Event, EventStatus, Graph, Queue, UsmSlice};
 use opencl_sys::{CL_EVENT_REFERENCE_COUNT, cl_uint};
+
+mod kernels {
+    oclave::include_kernels!("virtual_functions");
+}
+use kernels::nesting::{make_leaves, use_leaves};
 
 #[test]
 fn user_events_hold_what_depends_on_them_and_nothing_else() {
@@ -199,6 +204,39 @@ fn failed_events_are_released_with_their_context() {
     assert!(references(&handles[0]) < kept, "more are kept than the last 64");
     drop(other);
     assert_eq!(references(last), kept - 1);
+}
+
+/// Kernels with virtual calls know two words where they leave faults, and no driver knows that they
+/// do. So these words stay until such kernels have ended.
+#[test]
+fn contexts_go_after_kernels_that_may_leave_faults() {
+    let Some(context) = context() else { return };
+    if context.device().capabilities().usm.is_none() {
+        println!("skipped: the raw calls of this test need USM");
+        return;
+    }
+    let mut raw = Raw::new(context.device().name(), false);
+    (raw.context, raw.device) = (context.native(), context.device().native());
+    // SAFETY: the context is alive.
+    let _alive = unsafe { ContextHandle::retain(context.native()) }.unwrap();
+    // The library waits for commands that use its own memory. This is not such memory.
+    let bytes = |size_bytes: usize| {
+        // SAFETY: it is never freed.
+        let memory = unsafe { UsmHandle::borrow(raw.alloc(size_bytes), size_bytes) };
+        UsmSlice::<i8>::from_native(&context, memory, size_bytes).unwrap()
+    };
+    let (objects, out) = (bytes(32), bytes(8).cast::<i32>().unwrap());
+    let value = bytes(4).cast::<u32>().unwrap();
+    let queue = Queue::new(&context).unwrap();
+    queue.fill(&value, 0_u32).unwrap();
+    single(&queue, make_leaves(&objects));
+    let bundle = bundle(&context);
+    let slow = call(&bundle, "slow").pointer_mut::<u32>(&value).value(20_000_000_u32);
+    queue.single_task(slow).unwrap();
+    let last = queue.parallel_for(2, use_leaves(&objects, &out)).unwrap().to_native(&context).unwrap();
+    assert_ne!(status(&raw, last.raw()), 0, "the kernel before was too quick");
+    drop((objects, out, value, bundle, queue, context));
+    assert_eq!(status(&raw, last.raw()), 0);
 }
 
 #[test]
