@@ -177,15 +177,28 @@ at_both_levels! {
     }
 
     fn state_outside_of_objects(context, queue, kernels) {
-        use kernels::state::{BONUS, CALLS, make_counters, use_counters};
+        use kernels::state::{BONUS, BONUSES, CALLS, make_counters, use_counters};
+        // A variable of the program that the functions are linked into.
+        let refused = |what: &str| {
+            let error = queue.read(&BONUSES).unwrap_err();
+            assert_eq!(error.kind(), oclave::ErrorKind::Invalid, "{error:#}");
+            assert!(format!("{error:#}").contains(what), "{error:#}");
+        };
+        refused("no program with them was built yet");
         let memory = context.alloc_device::<i8>(16).unwrap();
         single(&queue, make_counters(&memory));
+        assert_eq!(queue.read(&BONUSES).unwrap(), 50);
         let out = context.alloc_shared::<i32>(4).unwrap();
         assert_eq!(ints(&queue, &out, 4, use_counters(&memory, &out)), [0, 1 + 5, 2, 9 + 5]);
         // The kernel and the functions have one variable.
         assert_eq!(queue.read(&CALLS).unwrap(), 402);
+        assert_eq!(queue.read(&BONUSES).unwrap(), 52);
+        queue.write(&BONUSES, &10).unwrap();
+        ints(&queue, &out, 4, use_counters(&memory, &out));
+        assert_eq!(queue.read(&BONUSES).unwrap(), 12);
         let found = ints(&queue, &out, 4, use_counters(&memory, &out).spec(&BONUS, 50));
         assert_eq!(found, [0, 51, 2, 59]);
+        refused("2 programs have an instance each");
     }
 
     fn inheritance_of_every_kind(context, queue, kernels) {
