@@ -1,4 +1,5 @@
-//! A model of the locks of promises (`src/event/latch.rs`), run by loom in every order.
+//! A model of the locks of promises (`src/event/latch.rs`) and queues (`src/queue/order.rs`), run by
+//! loom in every order.
 //!
 //! Each test is a small program that went wrong once, or would without one of the locks. A hang is a
 //! failure: loom reports threads that wait forever.
@@ -8,11 +9,39 @@
 
 #[path = "../../src/event/latch.rs"]
 mod latch;
+#[path = "../../src/queue/order.rs"]
+mod order;
 
-/// What `latch` uses, of loom.
+/// What `order` uses of promises.
+mod event {
+    use crate::latch::Latch;
+    use crate::sync::Arc;
+
+    pub(crate) struct Promise(pub(crate) Arc<Latch<()>>);
+
+    impl Promise {
+        pub(crate) fn new() -> Arc<Self> {
+            Arc::new(Self(Latch::new()))
+        }
+
+        pub(crate) fn comes_after(&self, other: &Self) {
+            self.0.comes_after(&other.0);
+        }
+    }
+}
+
+/// Of no interest to the locks.
+#[derive(Clone)]
+struct Event;
+
+#[derive(Clone)]
+struct Error;
+
+/// What `latch` and `order` use, of loom.
 mod sync {
     pub(crate) use std::sync::PoisonError;
 
+    pub(crate) use loom::sync::atomic::{AtomicUsize, Ordering};
     pub(crate) use loom::sync::{Arc, Condvar, Mutex, MutexGuard};
 
     /// A value that is set once. It is leaked, as loom has no such type.
@@ -38,10 +67,19 @@ mod sync {
     }
 }
 
+use event::Promise;
 use latch::Latch;
 use loom::sync::atomic::{AtomicUsize, Ordering};
-use loom::sync::{Arc, Mutex};
+use loom::sync::Arc;
 use loom::thread;
+use order::{Order, Rank, Ticket};
+
+/// Ends a command as `DeferredCommand::finish` does.
+fn finish(order: &Order, promise: &Promise, ticket: Ticket) {
+    promise.0.settle(());
+    order.leave(ticket);
+    promise.0.tell();
+}
 
 /// Each waiting thread sees the outcome, and each callback is called once, whenever it is set.
 #[test]
@@ -98,36 +136,77 @@ fn tasks_that_wait_for_each_other_are_told() {
     });
 }
 
-/// A task waits for its own queue, while a thread puts a command there that waits for the task. The
-/// task sees the command together with what it waits for, or not at all.
+/// A task waits for a queue, while a thread puts a command there that waits for the task. The task
+/// sees the command together with what it waits for, or not at all.
 #[test]
 fn a_command_is_seen_with_all_that_it_waits_for() {
-    loom::model(|| {
-        let task = Latch::<()>::new();
-        let queue: Arc<Mutex<Option<Arc<Latch<()>>>>> = Arc::new(Mutex::new(None));
-        let runs = thread::spawn({
-            let (task, queue) = (Arc::clone(&task), Arc::clone(&queue));
-            move || {
-                let held = queue.lock().unwrap().clone();
-                if let Some(held) = held {
-                    assert!(Latch::wait_in(&held, &task, Latch::wait).is_err());
+    for in_order in [true, false] {
+        loom::model(move || {
+            let task = Promise::new();
+            let order = Arc::new(Order::new(in_order));
+            let runs = thread::spawn({
+                let (task, order) = (Arc::clone(&task), Arc::clone(&order));
+                move || {
+                    for held in order.held() {
+                        assert!(Latch::wait_in(&held.0, &task.0, Latch::wait).is_err());
+                    }
+                    task.0.settle(());
+                    task.0.tell();
                 }
-                task.settle(());
-                task.tell();
+            });
+            // As `defer` does: noted first, and then published.
+            let behind = Promise::new();
+            if task.0.outcome().is_none() {
+                behind.comes_after(&task);
+            }
+            let (ticket, before) = order.enter(Rank::Plain, &behind);
+            assert!(before.is_empty());
+            let (ends, of) = (Arc::clone(&behind), Arc::clone(&order));
+            task.0.when_known(move |()| finish(&of, &ends, ticket));
+            behind.0.wait();
+            runs.join().unwrap();
+            assert!(order.lets_pass(Rank::AfterAll) && order.held().is_empty());
+        });
+    }
+}
+
+/// A thread that puts a command on an in-order queue finds those before it, or they have ended. A
+/// task on the queue that waits for it is told.
+#[test]
+fn commands_of_an_in_order_queue_stay_behind_those_before() {
+    loom::model(|| {
+        let order = Arc::new(Order::new(true));
+        let task = Promise::new();
+        let (first, _) = order.enter(Rank::Plain, &task);
+        let runs = thread::spawn({
+            let (task, order) = (Arc::clone(&task), Arc::clone(&order));
+            move || {
+                for held in order.held() {
+                    assert!(Latch::wait_in(&held.0, &task.0, Latch::wait).is_err());
+                }
+                finish(&order, &task, first);
             }
         });
-        // As `hold_back` does: noted first, and then published.
-        let behind = Latch::<()>::new();
-        if task.outcome().is_none() {
-            behind.comes_after(&task);
+        if order.lets_pass(Rank::Plain) {
+            assert!(task.0.outcome().is_some());
+        } else {
+            let behind = Promise::new();
+            let (ticket, before) = order.enter(Rank::Plain, &behind);
+            let (ends, of) = (Arc::clone(&behind), Arc::clone(&order));
+            match before.first() {
+                Some(before) => before.0.when_known(move |()| finish(&of, &ends, ticket)),
+                None => {
+                    assert!(task.0.outcome().is_some());
+                    finish(&of, &ends, ticket);
+                }
+            }
+            // As a wait for the queue.
+            for held in order.held() {
+                held.0.wait();
+            }
+            assert!(behind.0.outcome().is_some() && task.0.outcome().is_some());
         }
-        *queue.lock().unwrap() = Some(Arc::clone(&behind));
-        let ends = Arc::clone(&behind);
-        task.when_known(move |()| {
-            ends.settle(());
-            ends.tell();
-        });
-        behind.wait();
         runs.join().unwrap();
+        assert!(order.lets_pass(Rank::Plain) && order.held().is_empty());
     });
 }

@@ -3,8 +3,16 @@
 mod copies;
 mod native;
 mod order;
+#[cfg(test)]
+mod order_tests;
 #[allow(clippy::module_inception, reason = "the queue of the queues")]
 mod queue;
+
+/// What `order` uses of the standard library.
+mod sync {
+    pub(super) use std::sync::atomic::{AtomicUsize, Ordering};
+    pub(super) use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+}
 
 pub(crate) use order::{Order, Rank, Ticket};
 pub use queue::{Queue, QueueBuilder};
