@@ -185,6 +185,7 @@ fn target(device: &Device) -> DeviceTarget {
     target.sunk_loads_abort = quirks.sunk_loads_abort; // Q30
     target.zero_lanes_are_lost = quirks.zero_lanes_are_lost; // Q39
     target.quotients_are_bounds = quirks.quotients_are_bounds; // Q40
+    target.deep_conditions_are_lost = quirks.deep_conditions_are_lost; // Q42
     if let Some(queries) = &capabilities.spirv_queries {
         target.capabilities = Some(queries.capabilities.iter().copied().collect());
         target.extensions = Some(queries.extensions.iter().cloned().collect());

@@ -295,6 +295,14 @@ pub(crate) struct Quirks {
     /// to the image. So SVM is copied to images and back by buffers over it. On Mesa's rusticl 26.1,
     /// two tests of copies fail by such buffers, so other drivers get none.
     pub(crate) image_writes_read_early: bool,
+    /// **Q42. Mesa's rusticl 25.0.7 and 26.1.6 on llvmpipe.** llvmpipe keeps 80 conditions that are one
+    /// inside the other (`LP_MAX_TGSI_NESTING`), and forgets what goes beyond that. Results are wrong,
+    /// without an error. From source, `switch (id)` with 79 cases was right, and with 80 cases from
+    /// case 79 on wrong. So were 80 of `else if`, and 80 of `if (…) return`. 80 loops were right, and
+    /// 81 were not. A loop with several ends counts as often as Mesa unrolls it, up to 32 times. So
+    /// switches are searched by halves (`wide_switches` of `oclave_image`). Functions with deep
+    /// conditions become loops around switches (`deep_conditions`), or the module is refused.
+    pub(crate) deep_conditions_are_lost: bool,
 }
 
 impl Quirks {
@@ -338,6 +346,7 @@ impl Quirks {
             repeated_pairs_fail: is_rusticl(device),
             ended_events_are_kept: is_rusticl(device),
             queues_are_kept: is_rusticl(device),
+            deep_conditions_are_lost: is_rusticl(device),
             maxima_are_bounds: is_intel_cpu_runtime(device),
             repeats_loads: is_pocl_on_cpu && !is_pocl_before_7(device),
             pointer_arguments_are_slow: is_nvidia(device),

@@ -130,8 +130,7 @@ impl<'m> Flow<'m> {
 
     /// The last block before a block that all ways from the entry lead through.
     pub(crate) fn dominator(&self, block: usize) -> Option<usize> {
-        let parent = self.dominators.parent(block);
-        (parent != NONE && parent != block).then_some(parent)
+        self.dominators.above(block)
     }
 
     /// Whether all ways from `b` to the end lead through `a`.
@@ -262,11 +261,16 @@ impl Tree {
         }
     }
 
-    fn position(&self, node: usize) -> usize {
+    /// The last node before a node that all ways lead through.
+    pub(super) fn above(&self, node: usize) -> Option<usize> {
+        Some(self.parent(node)).filter(|parent| *parent != NONE && *parent != node)
+    }
+
+    pub(super) fn position(&self, node: usize) -> usize {
         self.positions.get(node).copied().unwrap_or(NONE)
     }
 
-    fn is_reached(&self, node: usize) -> bool {
+    pub(super) fn is_reached(&self, node: usize) -> bool {
         self.position(node) != NONE
     }
 

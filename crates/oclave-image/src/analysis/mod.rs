@@ -5,6 +5,7 @@ pub(crate) mod control_flow;
 pub(crate) mod declared_globals;
 pub(crate) mod indirect;
 pub(crate) mod initializer;
+pub(crate) mod nesting;
 pub(crate) mod references;
 pub(crate) mod uniformity;
 pub(crate) mod value_types;

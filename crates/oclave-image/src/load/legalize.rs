@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::analysis::declared_globals::VariableFacts;
 use crate::check;
 use crate::load::block_order;
+use crate::load::deep_conditions;
 use crate::load::function_names;
 use crate::load::generic_atomics;
 use crate::load::generic_pointers;
@@ -117,6 +118,8 @@ pub struct DeviceTarget {
     /// Whether the device's compiler runs loops too often for work-items that do not fill a vector, if
     /// a quotient says how often.
     pub quotients_are_bounds: bool,
+    /// Whether the device's compiler forgets conditions that are too deep inside others.
+    pub deep_conditions_are_lost: bool,
 }
 
 impl Default for DeviceTarget {
@@ -152,6 +155,7 @@ impl Default for DeviceTarget {
             repeated_pairs_fail: false,
             zero_lanes_are_lost: false,
             quotients_are_bounds: false,
+            deep_conditions_are_lost: false,
         }
     }
 }
@@ -233,6 +237,8 @@ pub fn legalize_with(
     let module = changed(target.unnamed_functions_crash, module, function_names::complete)?;
     let module = changed(target.generic_atomics_are_cpp, module, generic_atomics::as_cpp)?;
     let module = changed(target.repeated_pairs_fail, module, phi_pairs::join)?;
+    let bound = |module: &Module| deep_conditions::bound(module, &image.name);
+    let module = changed(target.deep_conditions_are_lost, module, bound)?;
     let module = changed(target.maxima_are_bounds, module, integer_maximum::expand)?;
     let module = changed(target.zero_lanes_are_lost, module, zero_lanes::split)?;
     let module = changed(target.quotients_are_bounds, module, quotients::keep)?;

@@ -1,0 +1,138 @@
+//! How deep conditions nest in a function once a compiler has made structured code of it.
+//!
+//! Mesa's structurizer (`nir_lower_goto_ifs`) writes what a block dominates behind it. What does not
+//! always follow it is under a condition. Several such blocks are chosen among by more conditions.
+//! A switch is a chain of comparisons there, one for each block that it leads to.
+
+use std::collections::HashMap;
+
+use super::control_flow::{Block, Flow, Tree};
+use crate::spirv::{Definitions, Op};
+
+/// The most rounds of a loop that Mesa unrolls.
+const ROUNDS: usize = 32;
+/// A loop is unrolled if all its rounds together have no more instructions, about.
+const UNROLLED: usize = 1664;
+
+/// The nesting of a function.
+#[derive(Debug)]
+pub(crate) struct Nesting {
+    /// For each block, the conditions around it.
+    pub(crate) conditions: Vec<usize>,
+    /// For each block, the block before it that all ways lead through, and the conditions between.
+    pub(crate) steps: Vec<Option<(usize, usize)>>,
+    /// Blocks in an order in which each stands behind the one that dominates it.
+    pub(crate) order: Vec<usize>,
+}
+
+impl Nesting {
+    pub(crate) fn of(definitions: &Definitions<'_>, flow: &Flow<'_>) -> Self {
+        let graph = expanded(definitions, flow);
+        let count = graph.len();
+        let forward = Tree::new(&graph, 0);
+        // A node behind all that end the function is the root of the reversed graph.
+        let mut backward = vec![Vec::new(); count + 1];
+        for (at, successors) in graph.iter().enumerate() {
+            for to in successors {
+                if let Some(list) = backward.get_mut(*to) {
+                    list.push(at);
+                }
+            }
+        }
+        let ends = |at: &usize| graph.get(*at).is_some_and(Vec::is_empty);
+        if let Some(list) = backward.get_mut(count) {
+            list.extend((0..count).filter(ends));
+        }
+        let back = Tree::new(&backward, count);
+
+        let parent = |at: usize| forward.above(at);
+        let always = |at: usize| parent(at).is_some_and(|parent| back.is_ancestor(at, parent));
+        let mut under = vec![0_usize; count];
+        for at in (0..count).filter(|at| !always(*at)) {
+            if let Some(number) = parent(at).and_then(|parent| under.get_mut(parent)) {
+                *number += 1;
+            }
+        }
+        let mut order: Vec<usize> = (0..count).filter(|at| forward.is_reached(*at)).collect();
+        order.sort_by_key(|at| forward.position(*at));
+        let mut conditions = vec![0; count];
+        let mut steps = vec![None; count];
+        for at in order.iter().copied() {
+            let Some(parent) = parent(at) else { continue };
+            let step = if always(at) { 0 } else { choices(under.get(parent).copied().unwrap_or(0)) };
+            let above = conditions.get(parent).copied().unwrap_or(0);
+            if let (Some(here), Some(place)) = (conditions.get_mut(at), steps.get_mut(at)) {
+                *here = above + step;
+                *place = Some((parent, step));
+            }
+        }
+        Self { conditions, steps, order }
+    }
+}
+
+/// The conditions at the end of a block that chooses.
+pub(crate) fn own(block: &Block<'_>) -> usize {
+    usize::from(block.successors.len() > 1)
+}
+
+/// How many conditions choose among blocks.
+fn choices(blocks: usize) -> usize {
+    match blocks {
+        0..=2 => 1,
+        _ => 1 + blocks.next_power_of_two().ilog2() as usize,
+    }
+}
+
+/// How many conditions unrolled loops of a function may add. `sizes` are the instructions of each
+/// block. The rounds of a loop with several ends are one inside the other.
+pub(crate) fn by_unrolling(flow: &Flow<'_>, sizes: &[usize]) -> usize {
+    let rounds = flow.loops.iter().filter(|of| flow.exiting(of).len() > 1).map(|of| {
+        let size: usize = of.blocks.iter().filter_map(|block| sizes.get(*block)).sum();
+        ROUNDS.min(UNROLLED / size.max(1))
+    });
+    rounds.filter(|rounds| *rounds > 1).max().unwrap_or(0)
+}
+
+/// The successors of each block. A switch has a node for each comparison behind the first, behind
+/// the blocks.
+fn expanded(definitions: &Definitions<'_>, flow: &Flow<'_>) -> Vec<Vec<usize>> {
+    let places: HashMap<u32, usize> =
+        flow.blocks.iter().enumerate().map(|(at, block)| (block.label, at)).collect();
+    let mut graph: Vec<Vec<usize>> = vec![Vec::new(); flow.blocks.len()];
+    for (at, block) in flow.blocks.iter().enumerate() {
+        let mut targets: Vec<usize> = Vec::new();
+        for label in labels(definitions, block) {
+            targets.extend(places.get(&label).filter(|to| !targets.contains(to)));
+        }
+        let mut from = at;
+        let is_switch = block.terminator.is_some_and(|end| end.is(Op::Switch));
+        while is_switch && targets.len() > 2 {
+            let (first, rest) = (targets.first().copied(), targets.len() - 1);
+            let next = graph.len();
+            graph.push(Vec::new());
+            if let Some(list) = graph.get_mut(from) {
+                list.extend(first.into_iter().chain([next]));
+            }
+            targets.drain(..targets.len() - rest);
+            from = next;
+        }
+        if let Some(list) = graph.get_mut(from) {
+            list.extend(targets);
+        }
+    }
+    graph
+}
+
+/// The labels that a block leads to, each as often as it is named; the default of a switch last.
+pub(crate) fn labels(definitions: &Definitions<'_>, block: &Block<'_>) -> Vec<u32> {
+    let Some(end) = block.terminator else { return Vec::new() };
+    match (end.op(), end.operands()) {
+        (Some(Op::Branch), &[to]) => vec![to],
+        (Some(Op::BranchConditional), &[_, yes, no, ..]) => vec![yes, no],
+        (Some(Op::Switch), &[selector, default, ref cases @ ..]) => {
+            let case = definitions.literal_words(selector) + 1;
+            cases.chunks_exact(case).filter_map(|case| case.last()).copied().chain([default]).collect()
+        }
+        _ => Vec::new(),
+    }
+}
