@@ -3,7 +3,7 @@
 
 /// Programs, the folders of their sources, and the compiler's optimisation level.
 #[cfg(feature = "test-kernels")]
-const PROGRAMS: [(&str, &str, u32); 10] = [
+const PROGRAMS: [(&str, &str, u32); 11] = [
     ("guide", "kernels/guide", 2),
     ("tests", "kernels/tests", 2),
     ("filters", "kernels/examples/filters", 2),
@@ -14,6 +14,7 @@ const PROGRAMS: [(&str, &str, u32); 10] = [
     ("virtual_functions_o0", "kernels/virtual", 0),
     ("virtual_bases", "kernels/virtual_bases", 2),
     ("scenarios", "kernels/scenarios", 2),
+    ("nesting", "kernels/nesting", 2),
 ];
 
 /// Sources that are programs of their own, named like them, by folder.
