@@ -372,3 +372,58 @@ kernel void zero_lanes(global uint *out, uint a, uint b)
     uint4 x = select((uint4)(0, a, 0, a), v, v < (uint4)(id, b, 3, 1676520105));
     out[id] = select(x, (uint4)(3), (uint4)(0, item, 0, 0) < v).s1;
 }
+
+/// Two loops, one in the other, behind code that must run once.
+kernel void loops_in_loops(global uint *out, uint outer, uint inner)
+{
+    uint id = get_global_id(1) * get_global_size(0) + get_global_id(0), v = 1;
+    out[2 * id] = out[2 * id] * 3 + 1;
+    for (uint i = 0; i < outer; i++)
+        for (uint j = 0; j < inner; j++)
+            v = v * 5 + (id ^ j) + i;
+    out[2 * id + 1] = v;
+}
+
+/// A loop in one branch of a condition, code in the other, and code that must run once around both.
+kernel void loop_in_a_branch(global uint *out, uint limit, uint rounds)
+{
+    uint id = get_global_id(1) * get_global_size(0) + get_global_id(0), v = 1;
+    out[2 * id] = out[2 * id] * 3 + 1;
+    if (rounds > limit)
+        v = id;
+    else
+        for (uint i = 0; i < rounds; i++)
+            v = v * 5 + (id ^ i);
+    out[2 * id] = out[2 * id] * 5 + 2;
+    out[2 * id + 1] = v;
+}
+
+/// A loop with barriers behind a condition, and code behind both that must run once.
+kernel void behind_a_loop(global uint *out, global const uint *words, uint rounds, uint limit)
+{
+    local uint shared[64];
+    uint items = get_local_size(0) * get_local_size(1);
+    uint item = get_local_id(1) * get_local_size(0) + get_local_id(0);
+    uint id = get_group_id(0) * items + item, v = 1;
+    shared[item] = item;
+    if (rounds > limit)
+        for (uint i = 0; i < words[rounds % 2] % 5; i++) {
+            barrier(CLK_LOCAL_MEM_FENCE);
+            v = v * 31 + shared[items - 1 - item];
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+    out[2 * id] = out[2 * id] * 3 + 7;
+    shared[item] = v;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[2 * id + 1] = v + shared[items - 1 - item];
+}
+
+/// What was read before a loop, and written, is needed behind it.
+kernel void read_before_a_loop(global uint *out, global const uint *words, uint rounds)
+{
+    uint id = get_global_id(0), v = 0;
+    out[id] = out[id] * 3 + 1;
+    for (uint i = 0; i < rounds; i++)
+        v = v * 31 + (uint)get_local_id(0);
+    out[id] = out[id] * 3 + (v == rounds ? 7 : words[1]);
+}

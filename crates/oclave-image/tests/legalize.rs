@@ -873,6 +873,9 @@ fn selects(module: &Module) -> BTreeMap<String, usize> {
 fn loads_that_others_would_repeat_are_volatile() {
     let (_, legal) = legal_fixture("kept_loads.O2", &DeviceTarget { repeats_loads: true, ..rich() });
     assert_eq!(functions_of(&legal, is_volatile_load), ["overwritten", "may_alias", "rounds"]);
+    // Behind a barrier that PoCL itself puts into a loop.
+    let (_, legal) = legal_fixture("conditions.O2", &DeviceTarget { repeats_loads: true, ..rich() });
+    assert_eq!(functions_of(&legal, is_volatile_load), ["read_before_a_loop"]);
 }
 
 /// What Intel's CPU runtime would take for a bound of the group is compared and selected.

@@ -185,3 +185,41 @@ fn interpreter_modules_of_kernels_with_plain_barriers_keep_them() {
         assert!(barriers(&steered.module) >= barriers(&made.module));
     }
 }
+
+/// Conditions around loops into which the device's compiler puts barriers get one of ours. Loops whose
+/// ways meet elsewhere get an end that depends on the work-item, and so no such barrier.
+#[test]
+fn conditions_around_loops_are_isolated() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/conditions.O2.spv");
+    let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+    let names: Vec<(u32, String)> = module.names().collect();
+    let count = |module: &Module, kernel: &str, wanted: &[Op]| {
+        let mut is_inside = false;
+        let mut found = 0;
+        for instruction in module.instructions() {
+            if instruction.is(Op::Function) {
+                let is_it =
+                    |(id, name): &(u32, String)| Some(*id) == instruction.result_id() && name == kernel;
+                is_inside = names.iter().any(is_it);
+            }
+            found += usize::from(is_inside && wanted.iter().any(|op| instruction.is(*op)));
+        }
+        found
+    };
+    let pocl7 = DeviceTarget {
+        implicit_barriers: ImplicitBarriers::Everywhere,
+        continuations_for_several_ends: true,
+        ..DeviceTarget::default()
+    };
+    let [six, seven] = [pocl6(), pocl7].map(|target| steer(module.clone(), &target).unwrap().module);
+    let added =
+        |of: &Module, kernel: &str, wanted: &[Op]| count(of, kernel, wanted) - count(&module, kernel, wanted);
+    let barriers = |of: &Module, kernel: &str| added(of, kernel, &[Op::ControlBarrier]);
+    let ends = |of: &Module, kernel: &str| added(of, kernel, &[Op::LogicalOr, Op::LogicalAnd]);
+    // Before the outer condition and where its ways meet. 6.0 puts barriers only beside others.
+    assert_eq!((barriers(&seven, "loops_in_loops"), barriers(&six, "loops_in_loops")), (2, 0));
+    assert_eq!((barriers(&seven, "one_loop"), barriers(&six, "one_loop")), (0, 0));
+    assert_eq!((barriers(&seven, "before_a_loop"), barriers(&six, "before_a_loop")), (0, 1));
+    assert_eq!((barriers(&seven, "shared_way"), ends(&seven, "shared_way")), (0, 1));
+    assert_eq!(ends(&seven, "loops_in_loops"), 0);
+}

@@ -92,8 +92,8 @@ pub(crate) struct Quirks {
     /// first work-item needs. `oclave_image::legalize` writes such loops in another form. Beside
     /// other barriers `POCL_WORK_GROUP_METHOD=cbs` in the environment helps, too.
     ///
-    /// 6.0 also runs the code before such a loop twice for the first work-item of a group of 1 × n.
-    /// That is not mended: barriers around the loop made other kernels wrong.
+    /// Such barriers behind conditions also make code run twice, for the first work-item of groups of
+    /// 1 × n, and on 7.1 of one. So these conditions get barriers of ours (decision 113).
     ///
     /// `collect` of `tests/work_items.rs` had 864 of 1024 elements wrong on 7.1, from source and
     /// from SPIR-V. PoCL's `ImplicitLoopBarriers.cc` and `VariableUniformityAnalysis.cc` explain

@@ -133,6 +133,41 @@ impl<'m> Flow<'m> {
         self.dominators.above(block)
     }
 
+    /// Blocks that may lead past a block, from the inside.
+    pub(crate) fn conditions_above(&self, mut block: usize) -> Vec<usize> {
+        let mut conditions = Vec::new();
+        while let Some(before) = self.dominator(block) {
+            if !self.postdominates(block, before) {
+                conditions.push(before);
+            }
+            block = before;
+        }
+        conditions
+    }
+
+    /// Whether a block may leave a loop around it.
+    pub(crate) fn ends_loop(&self, block: usize) -> bool {
+        self.loops_around(block).any(|of| self.exiting(of).contains(&block))
+    }
+
+    /// Where all ways behind a branch meet, if that is in the same loop and no loop begins there.
+    pub(crate) fn join(&self, branch: usize) -> Option<usize> {
+        let around = |at: usize| self.loops_around(at).map(|of| of.header).next();
+        let join = self.postdominators.parent(branch);
+        let is_block = join < self.blocks.len() && join != branch;
+        (is_block && around(join) == around(branch)).then_some(join)
+    }
+
+    /// Whether the ways behind a branch meet only where all of them do.
+    pub(crate) fn is_nested(&self, branch: usize) -> bool {
+        let is_only_way = |to: usize| match self.loops.iter().find(|of| of.header == to) {
+            Some(of) => self.preheader(of) == Some(branch),
+            None => self.predecessor(to) == Some(branch),
+        };
+        let mut behind = (0..self.blocks.len()).filter(|at| self.dominator(*at) == Some(branch));
+        behind.all(|at| is_only_way(at) || self.postdominates(at, branch))
+    }
+
     /// Whether all ways from `b` to the end lead through `a`.
     pub(crate) fn postdominates(&self, a: usize, b: usize) -> bool {
         self.postdominators.is_ancestor(a, b)

@@ -174,6 +174,19 @@ impl<'a, 'm> Uniformity<'a, 'm> {
         if successors(block).len() > 2 { None } else { successors(block).iter().find_map(|to| past(*to)) }
     }
 
+    /// Whether all work-items of a group come to a loop and leave it together.
+    pub(crate) fn is_run_together(&self, flow: &Flow<'_>, of: &Loop) -> bool {
+        self.keeps_together(flow, of) && self.common_conditions(flow, of).is_some()
+    }
+
+    /// The conditions on the way to a loop, from the inside. `None` if not all work-items of a group
+    /// are known to come to it together.
+    pub(crate) fn common_conditions(&self, flow: &Flow<'_>, of: &Loop) -> Option<Vec<usize>> {
+        let conditions = flow.conditions_above(of.header);
+        let values = conditions.iter().filter_map(|at| condition(flow, *at)).collect();
+        (self.is_reached_together(flow, of) && self.is_uniform(flow, values)).then_some(conditions)
+    }
+
     /// Blocks before loops with barriers, and blocks behind them. At the end of the former and at
     /// the start of the latter, all work-items of a group are together.
     pub(crate) fn around_barrier_loops(&self, flow: &Flow<'_>) -> (BTreeSet<usize>, BTreeSet<usize>) {

@@ -6,14 +6,17 @@
 //! memory may hold something else: `v = l[id]; l[id] = 9; barrier(…); out[id] = v;` writes 9, from
 //! source, too.
 //!
+//! Barriers that PoCL itself puts into loops count, too: `ImplicitBarriers::Everywhere`.
+//!
 //! PoCL does not repeat volatile loads. So loads become volatile where their value is needed behind
 //! a barrier, and something may have written the memory by then.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::interleaved::Addresses;
+use super::work_item_loops::innermost_loops;
 use crate::Result;
-use crate::analysis::control_flow::Flow;
+use crate::analysis::control_flow::{Flow, Loop};
 use crate::analysis::uniformity::{Uniformity, makes_value};
 use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass, is_terminator};
 
@@ -39,6 +42,11 @@ pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
         let search = Search { flow, body, uniformity: &uniformity, addresses: &addresses };
         if uniformity.has_barriers(flow.function) || below.contains(&flow.function) {
             found.extend(search.loads(below.contains(&flow.function)));
+        }
+        if uniformity.kernels().contains(&flow.function) {
+            let loops = innermost_loops(&uniformity, flow).into_iter();
+            let given = loops.filter(|(of, _)| uniformity.is_run_together(flow, of));
+            given.for_each(|(of, exit)| found.extend(search.crossing(of, exit)));
         }
     }
     if found.is_empty() {
@@ -138,6 +146,30 @@ impl<'m> Search<'_, '_, 'm> {
         found
     }
 
+    /// Loads whose value is needed behind a barrier of PoCL's own, at the start of this loop or at its
+    /// end, and whose memory this work-item may have written by then. The others may not write it
+    /// meanwhile: that barrier is none of OpenCL's.
+    fn crossing(&self, of: &Loop, exit: usize) -> Vec<usize> {
+        let facts = self.facts();
+        let start = self.body.iter().position(|(block, i)| *block == of.header && !i.is(Op::Phi));
+        let end = self.body.iter().rposition(|(block, _)| *block == exit);
+        let barriers: Vec<usize> = start.into_iter().chain(end).collect();
+        let is_repeated = |at: usize, load: &Instruction<'m>| {
+            let from = load.operand(0).filter(|from| load.is(Op::Load) && self.is_memory(*from));
+            let Some((from, value)) = from.zip(load.result_id()) else { return false };
+            let reached = self.reached(at, None);
+            let is_after = |place: &usize| self.is_behind(at, *place, &reached);
+            let may_change = |to: Option<u32>| to.is_none_or(|to| self.addresses.may_share_memory(from, to));
+            let writes = facts.writes.iter().filter(|(place, to)| is_after(place) && may_change(*to));
+            let writes: Vec<usize> = writes.map(|(place, _)| *place).collect();
+            let behind: Vec<usize> = barriers.iter().copied().filter(is_after).collect();
+            let is_needed = |places: &[usize]| self.is_needed_behind(at, value, places, &facts, false);
+            !writes.is_empty() && is_needed(&behind) && is_needed(&writes)
+        };
+        let loads = self.body.iter().enumerate().filter(|(at, (_, i))| is_repeated(*at, i));
+        loads.map(|(_, (_, load))| load.at).collect()
+    }
+
     fn facts(&self) -> Facts<'m> {
         let mut facts =
             Facts { barriers: Vec::new(), writes: Vec::new(), users: HashMap::new(), reads: HashMap::new() };
@@ -228,7 +260,9 @@ impl<'m> Search<'_, '_, 'm> {
                 if user.is(Op::Phi) {
                     let is_taken_behind = user.operands().chunks_exact(2).any(|pair| {
                         let from = self.flow.blocks.iter().position(|b| Some(&b.label) == pair.get(1));
-                        pair.first() == Some(&id) && from.is_some_and(|block| is_behind(block, usize::MAX))
+                        let end = |block: usize| self.body.iter().rposition(|(at, _)| *at == block);
+                        pair.first() == Some(&id)
+                            && from.is_some_and(|from| end(from).is_some_and(|at| is_behind(from, at)))
                     });
                     if is_taken_behind {
                         return true;

@@ -2,7 +2,9 @@
 #![deny(unsafe_code)]
 #![allow(clippy::unwrap_used)]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod once;
 
 use oclave::{Command, Graph, NdRange, Queue, ReplayStrategy, UsmSlice, bytemuck::Pod, usm};
 
@@ -291,33 +293,6 @@ fn maxima_of_ids_are_no_bounds() {
         let out = upload(&queue, &vec![0_u32; 4 * group]);
         queue.parallel_for(NdRange::new(2 * group, group), kernel::maxima(&out, 2)).unwrap();
         assert_eq!(queue.read(&out).unwrap(), [1, 2].repeat(2 * group), "groups of {group}");
-    }
-}
-
-/// PoCL 6.0 runs what is before a loop twice, in groups of 1 × n, where it puts a barrier into the
-/// loop. That is not mended: barriers of our own around such loops made other kernels wrong
-/// (`halves` of `tests/interpreter`).
-#[test]
-fn code_before_a_loop_runs_once() {
-    let Some(queue) = queue() else { return };
-    let is_pocl_6 = std::env::var("OCLAVE_CI_DEVICE").is_ok_and(|device| device == "pocl6");
-    if is_pocl_6 {
-        println!("skipped: PoCL 6.0 runs code before such loops twice");
-        return;
-    }
-    let words = [100, 200_u32];
-    let given = upload(&queue, &words);
-    for [x, y] in [[1, 1], [2, 1], [1, 2], [1, 8], [8, 1], [2, 4]] {
-        let items = u32::try_from(x * y).unwrap();
-        let out = upload(&queue, &vec![0_u32; 4 * x * y]);
-        let range = NdRange::new([2 * x, y], [x, y]);
-        queue.parallel_for(range, kernel::before_a_loop(&out, &given, 5)).unwrap();
-        let row = |item: u32| {
-            let shared = |item: u32| words[1] ^ (item * 5);
-            [1, item * 25 + 1 + shared((item + 1) % items)]
-        };
-        let expected: Vec<u32> = (0..2 * items).flat_map(|id| row(id % items)).collect();
-        assert_eq!(queue.read(&out).unwrap(), expected, "groups of {x} x {y}");
     }
 }
 

@@ -1,0 +1,192 @@
+//! Forms of kernels that PoCL's compiler makes right loops over work-items of.
+//!
+//! PoCL runs the work-items of a group one after the other, from barrier to barrier, each part in a
+//! loop of its own. Two of its passes go wrong (seen in 6.0 and 7.1, and read in their sources):
+//!
+//! - To vectorise, `ImplicitLoopBarriers` puts barriers into innermost loops whose bound is the
+//!   same for a group. It does so also where work-items come to the loop at different times: in a
+//!   loop around it that they leave one by one, or behind `uniform || divergent`. 6.0 does so in
+//!   kernels that have barriers anyway, 7.1 in all.
+//! - Barriers under conditions, and in loops with several ends, make both compute wrongly or abort
+//!   ("Could not find a dominating alternative variable").
+//!
+//! 7.1 has another way to compile, by continuations, which is right for all of these. It takes that
+//! way where an outermost loop with a barrier has several ends. So kernels that would go wrong get
+//! such a loop, which is left at once.
+//!
+//! Both have one more fault. Where a condition leads past a barrier, PoCL tries it with the first
+//! work-item alone. In groups of 1 × n (6.0) and of one (7.1, too), that work-item then runs twice
+//! what is between the last barrier and the condition, and what follows on the way past. The
+//! barrier may be PoCL's own. So such conditions get a barrier before them, and on 7.1 one where
+//! the ways meet (`isolate`). 7.1 does so itself at the innermost condition, if a loop is tested at
+//! its end. Where ways behind a condition meet elsewhere, loops get an end that depends on the
+//! work-item, and so no barrier of PoCL's.
+//!
+//! 6.0 takes the other way only if the environment says `POCL_WORK_GROUP_METHOD=cbs`. There kernels
+//! with such barriers are written with one barrier (`one_barrier.rs`). The end of a loop into which
+//! PoCL would put a barrier is made to depend on the work-item. This changes no result, and PoCL
+//! then leaves the loop alone. Both need the loops and barriers in the kernel itself, so
+//! functions with them are inlined first.
+//!
+//! The interpreter's kernels choose by a condition which barriers come next. It is the same for
+//! all work-items of a group, and both versions are right there. So these kernels get neither form
+//! for that condition alone. One barrier made lists of kernels with barriers 17 times slower.
+//!
+//! A group of one work-item has none of these faults but the ones at barriers and conditions.
+
+mod changes;
+
+use std::collections::BTreeSet;
+
+use changes::Changes;
+pub(crate) use changes::innermost_loops;
+
+use crate::Result;
+use crate::analysis::control_flow::Flow;
+use crate::analysis::references::{is_interpreter, kernel_entry};
+use crate::analysis::uniformity::Uniformity;
+use crate::load::dead_ends;
+use crate::load::inline;
+use crate::load::interleaved;
+use crate::load::legalize::DeviceTarget;
+use crate::load::one_barrier;
+use crate::spirv::{Definitions, ExecutionMode, Module, Op};
+
+/// Where the device's compiler adds barriers of its own to loops.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ImplicitBarriers {
+    /// Nowhere.
+    #[default]
+    None,
+    /// In kernels that have barriers.
+    BesideOthers,
+    /// In all kernels.
+    Everywhere,
+}
+
+/// The module with accesses apart that the device's compiler would join.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub fn keep_apart(module: Module, target: &DeviceTarget) -> Result<Module> {
+    if target.joins_accesses { interleaved::separate(module) } else { Ok(module) }
+}
+
+/// What [`steer`] makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Steered {
+    /// The module.
+    pub module: Module,
+    /// Kernels that the device's compiler may still get wrong, by name: those whose barriers should
+    /// have become one and could not.
+    pub doubtful: Vec<String>,
+}
+
+/// The module with loops and barriers in a form that the device's compiler makes right code of.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub fn steer(module: Module, target: &DeviceTarget) -> Result<Steered> {
+    let mut doubtful = Vec::new();
+    if target.implicit_barriers == ImplicitBarriers::None && !target.continuations_for_several_ends {
+        return Ok(Steered { module, doubtful });
+    }
+    let mut module = dead_ends::cut(module)?;
+    let choosing = kernels_that_only_choose(&module);
+    if target.one_barrier || !choosing.is_empty() {
+        module = inline::into_kernels_with_barriers(module)?;
+    }
+    if target.one_barrier {
+        module = with_one_barrier(module, &choosing)?;
+        doubtful = tangled_kernels(&module, &choosing);
+    }
+    let changed = {
+        let flows = Flow::of_functions(&module);
+        let definitions = Definitions::new(&module);
+        let uniformity = Uniformity::new(&definitions, &flows);
+        let changes = Changes::new(&definitions, &uniformity, &flows, &choosing, target);
+        if changes.is_empty() { None } else { Some(changes.apply(&definitions, target)?) }
+    };
+    Ok(Steered { module: changed.unwrap_or(module), doubtful })
+}
+
+/// The interpreter's kernels, if what they call has no barriers under conditions and in loops with
+/// several ends.
+fn kernels_that_only_choose(module: &Module) -> BTreeSet<u32> {
+    let interpreter = interpreters(module);
+    if interpreter.is_empty() {
+        return interpreter;
+    }
+    let flows = Flow::of_functions(module);
+    let definitions = Definitions::new(module);
+    let uniformity = Uniformity::new(&definitions, &flows);
+    let mut called = flows.iter().filter(|flow| !interpreter.contains(&flow.function));
+    if called.any(|flow| uniformity.has_tangled_barriers(flow)) { BTreeSet::new() } else { interpreter }
+}
+
+/// The interpreter's kernels.
+fn interpreters(module: &Module) -> BTreeSet<u32> {
+    let entries = module.instructions().filter_map(|i| kernel_entry(&i));
+    entries.filter(|entry| is_interpreter(&entry.name)).map(|entry| entry.function).collect()
+}
+
+/// Kernels whose groups have one work-item.
+fn single_kernels(module: &Module) -> BTreeSet<u32> {
+    let before = module.instructions().take_while(|i| !i.is(Op::Function));
+    let sizes = before.filter(|i| i.is(Op::ExecutionMode));
+    sizes
+        .filter_map(|i| match *i.operands() {
+            [kernel, mode, 1, 1, 1] if mode == ExecutionMode::LocalSize as u32 => Some(kernel),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The module with one barrier in kernels whose barriers are under conditions or in loops with
+/// several ends, but for those that only choose.
+fn with_one_barrier(module: Module, choosing: &BTreeSet<u32>) -> Result<Module> {
+    let changed = {
+        let flows = Flow::of_functions(&module);
+        let definitions = Definitions::new(&module);
+        let uniformity = Uniformity::new(&definitions, &flows);
+        let plans = one_barrier::candidates(&definitions, &uniformity, &flows, choosing);
+        if plans.is_empty() { None } else { Some(one_barrier::gather(&definitions, &plans)?) }
+    };
+    Ok(changed.unwrap_or(module))
+}
+
+/// Kernels with barriers under conditions or in loops with several ends, by name.
+pub fn kernels_with_tangled_barriers(module: &Module) -> Vec<String> {
+    tangled_kernels(module, &BTreeSet::new())
+}
+
+/// As [`kernels_with_tangled_barriers`], without those that only choose.
+fn tangled_kernels(module: &Module, choosing: &BTreeSet<u32>) -> Vec<String> {
+    let flows = Flow::of_functions(module);
+    let definitions = Definitions::new(module);
+    let tangled = &tangled_functions(&Uniformity::new(&definitions, &flows), &flows) - choosing;
+    let entries = module.instructions().filter_map(|i| kernel_entry(&i));
+    entries.filter(|entry| tangled.contains(&entry.function)).map(|entry| entry.name).collect()
+}
+
+/// Functions with such barriers, and those that call them.
+fn tangled_functions(uniformity: &Uniformity<'_, '_>, flows: &[Flow<'_>]) -> BTreeSet<u32> {
+    with_callers(flows, |flow| uniformity.has_tangled_barriers(flow))
+}
+
+/// The functions that are so, and those that call them.
+pub(super) fn with_callers(flows: &[Flow<'_>], is_so: impl Fn(&Flow<'_>) -> bool) -> BTreeSet<u32> {
+    let mut found: BTreeSet<u32> =
+        flows.iter().filter(|flow| is_so(flow)).map(|flow| flow.function).collect();
+    loop {
+        let calls = |flow: &&Flow<'_>| {
+            flow.blocks.iter().flat_map(|block| &block.calls).any(|callee| found.contains(callee))
+        };
+        let more: Vec<u32> =
+            flows.iter().filter(calls).map(|flow| flow.function).filter(|f| !found.contains(f)).collect();
+        if more.is_empty() {
+            return found;
+        }
+        found.extend(more);
+    }
+}
