@@ -347,6 +347,19 @@ kernel void quotient_rounds(global uint *out, uint a, uint b)
     out[3 * id + 2] = own;
 }
 
+/// A condition in a loop, of which a part stays the same.
+kernel void in_part(global uint *out, global const uint *steps, uint end)
+{
+    uint id = get_global_id(0), item = get_local_id(0), v = 0, i = 0;
+    while (i < end) {
+        i += steps[i] % 6 + 1;
+        if (i != 0)
+            if (item > 3)
+                v = 31;
+    }
+    out[id] = v * 1000 + i;
+}
+
 /// Two ways in a loop, behind a condition that is the same for all work-items.
 kernel void ways_in_a_loop(global uint *out, uint a, uint step)
 {

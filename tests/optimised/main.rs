@@ -336,6 +336,26 @@ fn ways_behind_a_condition_in_a_loop_stay_apart() {
     }
 }
 
+/// Intel's vectoriser takes this value for the same in all work-items (Q32), unless the pass looks at
+/// the parts of a condition.
+#[test]
+fn ways_behind_a_part_of_a_condition_stay_apart() {
+    let Some(queue) = queue() else { return };
+    let steps = upload(&queue, &(0..64).collect::<Vec<u32>>());
+    for group in [1, 8, 16, 32_u32] {
+        let out = upload(&queue, &vec![0_u32; 2 * group as usize]);
+        let range = NdRange::new(2 * group as usize, group as usize);
+        queue.parallel_for(range, kernel::in_part(&out, &steps, 26)).unwrap();
+        let end = (0..).scan(0, |i, _: u32| Some(std::mem::replace(i, *i + *i % 6 + 1))).find(|i| *i >= 26);
+        let row = |id: u32| if id % group > 3 { 31_000 } else { 0 } + end.unwrap();
+        assert_eq!(
+            queue.read(&out).unwrap(),
+            (0..2 * group).map(row).collect::<Vec<_>>(),
+            "groups of {group}"
+        );
+    }
+}
+
 /// PoCL 7.1 takes lanes of such products for undefined (Q39), unless the pass helps.
 #[test]
 fn lanes_that_are_zero_stay_so() {

@@ -856,7 +856,7 @@ fn values_of_ways_with_loops_depend_on_the_work_item() {
     let mut added = selects(&legal);
     added.retain(|name, count| *count > before.get(name).copied().unwrap_or(0));
     let names: Vec<&str> = added.keys().map(String::as_str).collect();
-    assert_eq!(names, ["carried", "selected", "two_loops"]);
+    assert_eq!(names, ["carried", "in_part", "selected", "two_loops"]);
 }
 
 /// The number of selects of functions, by name.

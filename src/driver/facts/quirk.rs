@@ -230,7 +230,8 @@ pub(crate) struct Quirks {
     /// everywhere, in groups of 16 and more. Pointers, floats and vectors are wrong, too. So is
     /// `for (…) { if (id == 0) v = 1; p[id] *= 3; }`, whose condition the compiler takes out of the
     /// loop. So are two branches in a loop, behind a condition that is the same for all work-items:
-    /// both conditions leave the loop. Such values are made to depend on the work-item
+    /// both conditions leave the loop. So is a condition of two parts, one of which is the same for
+    /// all and the other one leaves the loop. Such values are made to depend on the work-item
     /// (`joined_values` of `oclave_image`). Right with `-cl-opt-disable`, and with
     /// `CL_CONFIG_USE_VECTORIZER=False` in the environment.
     ///

@@ -147,6 +147,21 @@ impl<'d, 'm> Values<'d, 'm> {
         true
     }
 
+    /// A condition and the conditions that it is made of: `a` and `b` of `a && !b`.
+    fn parts(&self, condition: u32) -> BTreeSet<u32> {
+        let (mut open, mut parts) = (vec![condition], BTreeSet::new());
+        while let Some(part) = open.pop().filter(|_| parts.len() < PARTS) {
+            let instruction = self.definitions.instruction(part);
+            let is_made = |i: &&Instruction<'_>| {
+                matches!(i.op(), Some(Op::LogicalAnd | Op::LogicalOr | Op::LogicalNot | Op::Select))
+            };
+            if parts.insert(part) {
+                open.extend(instruction.as_ref().filter(is_made).into_iter().flat_map(|i| i.operands()));
+            }
+        }
+        parts
+    }
+
     /// Whether there is a 0 of the type that a select can give.
     fn is_plain(&self, ty: u32) -> bool {
         let is_scalar =
@@ -252,14 +267,16 @@ impl Search<'_, '_, '_> {
                 || conditions.iter().any(|value| self.leaves_loops(at, *value)))
     }
 
-    /// Whether compilers can take a condition, which work-items may see differently, out of a loop around
-    /// a block.
+    /// Whether compilers can take a condition, or a part of it, out of a loop around a block.
+    /// Work-items may see that part differently.
     fn leaves_loops(&self, at: usize, condition: u32) -> bool {
-        let leaves = |of: &Loop| {
-            let labels: HashSet<u32> =
-                of.blocks.iter().filter_map(|block| Some(self.flow.blocks.get(*block)?.label)).collect();
-            self.values.is_invariant(condition, &labels)
-        };
-        self.flow.loops_around(at).any(leaves) && !self.uniformity.is_uniform(self.flow, vec![condition])
+        let loops: Vec<HashSet<u32>> = self.flow.loops_around(at).map(|of| self.labels(of)).collect();
+        let leaves = |part: &u32| loops.iter().any(|labels| self.values.is_invariant(*part, labels));
+        let differs = |part: &u32| !self.uniformity.is_uniform(self.flow, vec![*part]);
+        !loops.is_empty() && self.values.parts(condition).iter().any(|part| leaves(part) && differs(part))
+    }
+
+    fn labels(&self, of: &Loop) -> HashSet<u32> {
+        of.blocks.iter().filter_map(|block| Some(self.flow.blocks.get(*block)?.label)).collect()
     }
 }
