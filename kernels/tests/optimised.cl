@@ -347,6 +347,16 @@ kernel void quotient_rounds(global uint *out, uint a, uint b)
     out[3 * id + 2] = own;
 }
 
+/// A quotient bounds a loop with a condition that is the same for all work-items.
+kernel void quotient_rounds_of_all(global uint *out, uint a, uint b, uint skip)
+{
+    uint last = 0;
+    for (uint i = 0; i < a / b; i++)
+        if (skip != 1)
+            last = i;
+    out[get_global_id(0)] = last;
+}
+
 /// A condition in a loop, of which a part stays the same.
 kernel void in_part(global uint *out, global const uint *steps, uint end)
 {

@@ -313,6 +313,9 @@ fn quotients_say_how_often_loops_run() {
             };
             let expected: Vec<u32> = (0..2 * group as u32).flat_map(row).collect();
             assert_eq!(queue.read(&out).unwrap(), expected, "{a} and {b} in groups of {group}");
+            queue.parallel_for(range, kernel::quotient_rounds_of_all(&out, a, b, 0)).unwrap();
+            let last = (a / b).saturating_sub(1);
+            assert_eq!(queue.read(&out).unwrap()[..2 * group], vec![last; 2 * group], "{a} and {b} for all");
         }
     }
 }

@@ -1002,10 +1002,14 @@ fn products_of_built_vectors_are_computed_lane_by_lane() {
 /// Intel's compiler runs loops too often for work-items that do not fill a vector.
 #[test]
 fn quotients_that_bound_loops_go_through_memory() {
-    // The divisor is a parameter or a constant. The bound is the quotient or a parameter. The
-    // condition in the loop depends on the work-item or does not.
-    let module = |divisor: u32, bound: u32, choice: u32| {
+    // The divisor is a parameter or a constant. The bound is the quotient or a parameter. A condition
+    // in the loop decides between two values, or there is none.
+    let module = |divisor: u32, bound: u32, has_choice: bool| {
         let o = |op, operands: &[u32]| (op, operands.to_vec());
+        let chosen = match has_choice {
+            true => o(Op::Select, &[3, 45, 44, 41, 11]),
+            false => o(Op::IAdd, &[3, 45, 41, 11]),
+        };
         assemble(
             Version::V1_0,
             &[
@@ -1027,15 +1031,13 @@ fn quotients_that_bound_loops_go_through_memory() {
                 o(Op::FunctionParameter, &[3, 21]),
                 o(Op::FunctionParameter, &[3, 22]),
                 o(Op::Label, &[30]),
-                o(Op::Load, &[4, 32, 15]),
-                o(Op::CompositeExtract, &[3, 33, 32, 0]),
                 o(Op::UDiv, &[3, 31, 21, divisor]),
                 o(Op::Branch, &[40]),
                 o(Op::Label, &[40]),
                 o(Op::Phi, &[3, 41, 10, 30, 42, 40]),
                 o(Op::IAdd, &[3, 42, 41, 11]),
-                o(Op::IEqual, &[2, 44, choice, 11]),
-                o(Op::Select, &[3, 45, 44, 41, 11]),
+                o(Op::IEqual, &[2, 44, 22, 11]),
+                chosen,
                 o(Op::ULessThan, &[2, 43, 42, bound]),
                 o(Op::BranchConditional, &[43, 40, 50]),
                 o(Op::Label, &[50]),
@@ -1045,10 +1047,10 @@ fn quotients_that_bound_loops_go_through_memory() {
         )
     };
     let target = DeviceTarget { quotients_are_bounds: true, ..rich() };
-    for (divisor, bound, choice, goes) in
-        [(22, 31, 33, true), (11, 31, 33, false), (22, 22, 33, false), (22, 31, 22, false)]
+    for (divisor, bound, has_choice, goes) in
+        [(22, 31, true, true), (11, 31, true, false), (22, 22, true, false), (22, 31, false, false)]
     {
-        let before = module(divisor, bound, choice);
+        let before = module(divisor, bound, has_choice);
         let legal = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();
         support::assert_valid("quotients", &legal);
         let volatile = |i: &Instruction<'_>| {

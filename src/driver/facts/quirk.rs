@@ -286,8 +286,8 @@ pub(crate) struct Quirks {
     pub(crate) zero_lanes_are_lost: bool,
     /// **Q40. Intel's CPU runtime 2026.2.** A loop runs too often where its bound is an unsigned
     /// quotient or remainder with a variable divisor. Groups that do not fill a vector of 16 show it.
-    /// From source, `uint n = 40u / a; for (uint i = 0; i < n; i++) if (id % 8 == 0) v = i;` takes the
-    /// `i` of a round that is not to be. In groups of 16, 32 and 64 it was right, and with
+    /// From source, `uint n = 40u / a; for (uint i = 0; i < n; i++) if (a != 1) v = i;` takes the `i`
+    /// of a round that is not to be. In groups of 16, 32 and 64 it was right, and with
     /// `-cl-opt-disable`. Constant divisors and signed quotients were right, and loops without such
     /// an `if`. So such quotients go through a volatile variable (`quotients` of `oclave_image`).
     pub(crate) quotients_are_bounds: bool,

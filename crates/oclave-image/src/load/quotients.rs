@@ -2,7 +2,7 @@
 //!
 //! Where the work-items of a group do not fill a vector, what is left of the last vector has other
 //! quotients. If a loop runs as often as a quotient says, it goes on for these. If it also has a
-//! condition that work-items see differently, they take values of rounds that they do not have:
+//! condition, work-items take values of rounds that they do not have:
 //!
 //! ```text
 //! uint n = a / b;
@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::Result;
 use crate::analysis::control_flow::{Flow, Loop};
-use crate::analysis::uniformity::{Uniformity, condition, makes_value};
+use crate::analysis::uniformity::{condition, makes_value};
 use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass};
 
 /// Operand of memory accesses (`MemoryAccess::VOLATILE`).
@@ -94,8 +94,8 @@ struct Sources<'a, 'm> {
     returned: HashMap<u32, Vec<u32>>,
     /// Private variable → what is stored there.
     stored: HashMap<u32, Vec<u32>>,
-    /// Block → the conditions of its selections.
-    selects: HashMap<u32, Vec<u32>>,
+    /// The labels of blocks with selections.
+    selects: HashSet<u32>,
 }
 
 impl<'a, 'm> Sources<'a, 'm> {
@@ -103,13 +103,15 @@ impl<'a, 'm> Sources<'a, 'm> {
         let mut parameters: HashMap<u32, Vec<u32>> = HashMap::new();
         let mut calls: Vec<Instruction<'m>> = Vec::new();
         let (mut returned, mut stored) = (HashMap::new(), HashMap::new());
-        let mut selects: HashMap<u32, Vec<u32>> = HashMap::new();
+        let mut selects = HashSet::new();
         let (mut function, mut label) = (0, 0);
         for instruction in definitions.module().instructions() {
             match (instruction.op(), instruction.operands()) {
                 (Some(Op::Function), _) => function = instruction.result_id().unwrap_or(0),
                 (Some(Op::Label), _) => label = instruction.result_id().unwrap_or(0),
-                (Some(Op::Select), &[condition, ..]) => selects.entry(label).or_default().push(condition),
+                (Some(Op::Select), _) => {
+                    selects.insert(label);
+                }
                 (Some(Op::FunctionParameter), _) => {
                     parameters.entry(function).or_default().extend(instruction.result_id());
                 }
@@ -134,23 +136,19 @@ impl<'a, 'm> Sources<'a, 'm> {
         Self { definitions, arguments, returned, stored, selects }
     }
 
-    /// Whether a loop has a condition that work-items may see differently, besides those by which it
-    /// ends. In code of `-O0` all of them count.
-    fn has_choices(&self, flow: &Flow<'_>, of: &Loop, uniformity: &Uniformity<'_, '_>) -> bool {
+    /// Whether a loop has a condition besides those by which it ends. In code of `-O0` all of them count.
+    fn has_choices(&self, flow: &Flow<'_>, of: &Loop) -> bool {
         let ends = flow.exiting(of);
         of.blocks.iter().any(|block| {
-            let branch = condition(flow, *block).filter(|_| !ends.contains(block));
-            let label = flow.blocks.get(*block).map(|block| block.label);
-            let selects = label.and_then(|label| self.selects.get(&label)).into_iter().flatten();
-            branch.iter().chain(selects).any(|value| !uniformity.is_uniform(flow, vec![*value]))
+            let selects = || flow.blocks.get(*block).is_some_and(|block| self.selects.contains(&block.label));
+            condition(flow, *block).is_some() && !ends.contains(block) || selects()
         })
     }
 
     /// All that the conditions are computed of by which loops end that have such a condition.
     fn of_exits(&self, flows: &[Flow<'_>]) -> HashSet<u32> {
-        let uniformity = Uniformity::new(self.definitions, flows);
         let exits = flows.iter().flat_map(|flow| {
-            let loops = flow.loops.iter().filter(|of| self.has_choices(flow, of, &uniformity));
+            let loops = flow.loops.iter().filter(|of| self.has_choices(flow, of));
             loops.flat_map(|of| flow.exiting(of)).filter_map(|block| condition(flow, block))
         });
         let (mut open, mut seen): (Vec<u32>, HashSet<u32>) = (exits.collect(), HashSet::new());
