@@ -347,6 +347,19 @@ kernel void quotient_rounds(global uint *out, uint a, uint b)
     out[3 * id + 2] = own;
 }
 
+/// Complements and negations beside minima and maxima, behind a barrier.
+kernel void complements(global uint *out, global const uint *in, uint b)
+{
+    uint id = get_global_id(0), x = in[id], y = in[id + 1];
+    uint least = ~min(x, b), most = max(x, ~b), narrow = min(~x >> 3, y);
+    float negative = fmax(-(float)(x >> 8), -(float)(y >> 8));
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    out[4 * id] = least;
+    out[4 * id + 1] = most;
+    out[4 * id + 2] = narrow;
+    out[4 * id + 3] = as_uint(negative);
+}
+
 /// A quotient bounds a loop with a condition that is the same for all work-items.
 kernel void quotient_rounds_of_all(global uint *out, uint a, uint b, uint skip)
 {

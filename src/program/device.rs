@@ -186,6 +186,7 @@ fn target(device: &Device) -> DeviceTarget {
     target.zero_lanes_are_lost = quirks.zero_lanes_are_lost; // Q39
     target.quotients_are_bounds = quirks.quotients_are_bounds; // Q40
     target.deep_conditions_are_lost = quirks.deep_conditions_are_lost; // Q42
+    target.inverted_choices_fail = quirks.inverted_choices_fail; // Q43
     if let Some(queries) = &capabilities.spirv_queries {
         target.capabilities = Some(queries.capabilities.iter().copied().collect());
         target.extensions = Some(queries.extensions.iter().cloned().collect());

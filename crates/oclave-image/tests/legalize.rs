@@ -921,6 +921,63 @@ fn maxima_of_integers_are_selected() {
     }
 }
 
+/// Intel's compiler takes wrong values of complements beside minima, in kernels with barriers.
+#[test]
+fn complements_beside_minima_depend_on_the_work_item() {
+    // `min` of a complement, of its half, or of a sum with it; a complement of `min`.
+    let forms: [(&[(Op, &[u32])], bool); 4] = [
+        (&[(Op::Not, &[3, 31, 21]), (Op::ExtInst, &[3, 32, 2, 159, 31, 22])], true),
+        (
+            &[
+                (Op::Not, &[3, 31, 21]),
+                (Op::ShiftRightLogical, &[3, 33, 31, 11]),
+                (Op::ExtInst, &[3, 32, 2, 159, 33, 22]),
+            ],
+            true,
+        ),
+        (
+            &[(Op::Not, &[3, 31, 21]), (Op::IAdd, &[3, 33, 31, 11]), (Op::ExtInst, &[3, 32, 2, 159, 33, 22])],
+            false,
+        ),
+        (&[(Op::ExtInst, &[3, 32, 2, 159, 21, 22]), (Op::BitwiseXor, &[3, 31, 32, 12])], true),
+    ];
+    let module = |form: &[(Op, &[u32])], has_barrier: bool| {
+        let o = |op, operands: &[u32]| (op, operands.to_vec());
+        let mut code = vec![
+            o(Op::Capability, &[Capability::Addresses as u32]),
+            o(Op::Capability, &[Capability::Kernel as u32]),
+            (Op::ExtInstImport, with_string(&[2], "OpenCL.std", &[])),
+            o(Op::MemoryModel, &[2, 2]),
+            (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+            o(Op::TypeVoid, &[1]),
+            o(Op::TypeInt, &[3, 32, 0]),
+            o(Op::TypeFunction, &[9, 1, 3, 3]),
+            o(Op::Constant, &[3, 11, 2]),
+            o(Op::Constant, &[3, 12, u32::MAX]),
+            o(Op::Constant, &[3, 13, 0x110]),
+            o(Op::Function, &[1, 20, 0, 9]),
+            o(Op::FunctionParameter, &[3, 21]),
+            o(Op::FunctionParameter, &[3, 22]),
+            o(Op::Label, &[30]),
+        ];
+        code.extend(form.iter().map(|(op, operands)| o(*op, operands)));
+        if has_barrier {
+            code.push(o(Op::ControlBarrier, &[11, 11, 13]));
+        }
+        code.extend([o(Op::Return, &[]), o(Op::FunctionEnd, &[])]);
+        assemble(Version::V1_0, &code)
+    };
+    let target = DeviceTarget { inverted_choices_fail: true, ..rich() };
+    for (form, goes) in forms {
+        let before = module(form, true);
+        let legal = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();
+        support::assert_valid("complements", &legal);
+        assert_eq!(legal.instructions().filter(|i| i.is(Op::Select)).count(), usize::from(goes), "{form:?}");
+        let without = module(form, false);
+        assert_eq!(legalize(&image(&without), &target).unwrap(), without.words());
+    }
+}
+
 /// Mesa's drivers refuse phis with two values for one block.
 #[test]
 fn phis_have_one_value_for_each_block() {

@@ -304,6 +304,12 @@ pub(crate) struct Quirks {
     /// switches are searched by halves (`wide_switches` of `oclave_image`). Functions with deep
     /// conditions become loops around switches (`deep_conditions`), or the module is refused.
     pub(crate) deep_conditions_are_lost: bool,
+    /// **Q43. Intel's CPU runtime 2026.2.** Minima, maxima and selections with complements or negations
+    /// beside them are wrong in kernels with barriers, in groups that do not fill a vector of 16. From
+    /// source, `uint v = ~min(in[id], b); barrier(CLK_GLOBAL_MEM_FENCE); out[id] = v;` is. So is
+    /// `fmax(-x, 2.0f)`. Right without the barrier, and with `-cl-opt-disable`. So such complements and
+    /// negations become `never ? 0 : ~x` (`inverted_choices` of `oclave_image`).
+    pub(crate) inverted_choices_fail: bool,
 }
 
 impl Quirks {
@@ -348,6 +354,7 @@ impl Quirks {
             ended_events_are_kept: is_rusticl(device),
             queues_are_kept: is_rusticl(device),
             deep_conditions_are_lost: is_rusticl(device),
+            inverted_choices_fail: is_intel_cpu_runtime(device),
             maxima_are_bounds: is_intel_cpu_runtime(device),
             repeats_loads: is_pocl_on_cpu && !is_pocl_before_7(device),
             pointer_arguments_are_slow: is_nvidia(device),

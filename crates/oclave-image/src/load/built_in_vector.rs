@@ -1,6 +1,6 @@
 //! Built-in variables with one number for each dimension, such as the id of the group.
 
-use crate::spirv::{BuiltIn, Decoration, Op, Rewriter, Section, StorageClass, Type, TypeTable};
+use crate::spirv::{BuiltIn, Capability, Decoration, Op, Rewriter, Section, StorageClass, Type, TypeTable};
 
 /// A built-in variable that holds one number for each dimension.
 pub(super) struct BuiltInVector {
@@ -25,6 +25,9 @@ impl BuiltInVector {
             Some(Self { variable, vector, component, width, is_new: false })
         });
         known.unwrap_or_else(|| {
+            if address_bits == 64 {
+                new.capability(Capability::Int64);
+            }
             let component = new.int_type(address_bits);
             let vector = new.vector_type(component, 3);
             let pointer = new.pointer_type(StorageClass::Input, vector);

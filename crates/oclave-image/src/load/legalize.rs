@@ -13,6 +13,7 @@ use crate::load::global_decorations;
 use crate::load::inline_hints;
 use crate::load::integer_maximum;
 use crate::load::integer_pointers;
+use crate::load::inverted_choices;
 use crate::load::joined_values;
 use crate::load::kept_loads;
 use crate::load::multiply_add;
@@ -120,6 +121,9 @@ pub struct DeviceTarget {
     pub quotients_are_bounds: bool,
     /// Whether the device's compiler forgets conditions that are too deep inside others.
     pub deep_conditions_are_lost: bool,
+    /// Whether the device's compiler takes wrong values where complements or negations stand beside
+    /// minima, maxima and selections, in kernels with barriers.
+    pub inverted_choices_fail: bool,
 }
 
 impl Default for DeviceTarget {
@@ -156,6 +160,7 @@ impl Default for DeviceTarget {
             zero_lanes_are_lost: false,
             quotients_are_bounds: false,
             deep_conditions_are_lost: false,
+            inverted_choices_fail: false,
         }
     }
 }
@@ -244,6 +249,9 @@ pub fn legalize_with(
     let module = changed(target.quotients_are_bounds, module, quotients::keep)?;
     let module = changed(target.vectorised_loops_crash, module, scalar_loops::keep)?;
     let module = changed(target.repeats_loads, module, kept_loads::keep)?;
+    let module = changed(target.inverted_choices_fail, module, |module| {
+        inverted_choices::separate(module, target.address_bits)
+    })?;
     let module = changed(target.joined_values_collapse, module, |module| {
         joined_values::keep(module, target.address_bits)
     })?;

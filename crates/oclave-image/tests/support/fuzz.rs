@@ -73,6 +73,7 @@ pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
         joined_values_collapse: true,
         maxima_are_bounds: true,
         quotients_are_bounds: true,
+        inverted_choices_fail: true,
         ..plain.clone()
     };
     let pocl = DeviceTarget {
