@@ -924,8 +924,9 @@ fn maxima_of_integers_are_selected() {
 /// Intel's compiler takes wrong values of complements beside minima, in kernels with barriers.
 #[test]
 fn complements_beside_minima_depend_on_the_work_item() {
+    type Code<'a> = &'a [(Op, &'a [u32])];
     // `min` of a complement, of its half, or of a sum with it; a complement of `min`.
-    let forms: [(&[(Op, &[u32])], bool); 4] = [
+    let forms: [(Code<'_>, bool); 4] = [
         (&[(Op::Not, &[3, 31, 21]), (Op::ExtInst, &[3, 32, 2, 159, 31, 22])], true),
         (
             &[
@@ -941,7 +942,7 @@ fn complements_beside_minima_depend_on_the_work_item() {
         ),
         (&[(Op::ExtInst, &[3, 32, 2, 159, 21, 22]), (Op::BitwiseXor, &[3, 31, 32, 12])], true),
     ];
-    let module = |form: &[(Op, &[u32])], has_barrier: bool| {
+    let module = |form: Code<'_>, has_barrier: bool| {
         let o = |op, operands: &[u32]| (op, operands.to_vec());
         let mut code = vec![
             o(Op::Capability, &[Capability::Addresses as u32]),
