@@ -304,11 +304,10 @@ pub(crate) struct Quirks {
     /// switches are searched by halves (`wide_switches` of `oclave_image`). Functions with deep
     /// conditions become loops around switches (`deep_conditions`), or the module is refused.
     pub(crate) deep_conditions_are_lost: bool,
-    /// **Q43. Intel's CPU runtime 2026.2.** Minima, maxima and selections with complements or negations
-    /// beside them are wrong in kernels with barriers, in groups that do not fill a vector of 16. From
-    /// source, `uint v = ~min(in[id], b); barrier(CLK_GLOBAL_MEM_FENCE); out[id] = v;` is. So is
-    /// `fmax(-x, 2.0f)`. Right without the barrier, and with `-cl-opt-disable`. So such complements and
-    /// negations become `never ? 0 : ~x` (`inverted_choices` of `oclave_image`).
+    /// **Q43. Intel's CPU runtime 2026.2.** In kernels with barriers, `~min(in[id], b)` is wrong in
+    /// groups that do not fill a vector of 16, and so is `fmax(-x, 2.0f)`. Right with
+    /// `-cl-opt-disable`. So such complements and negations become `never ? 0 : ~x`
+    /// (`inverted_choices` of `oclave_image`).
     pub(crate) inverted_choices_fail: bool,
 }
 
