@@ -292,7 +292,8 @@ CALLS_INDIRECTLY(leaves) kernel void flat(global char *m, global int *out) {{ *o
         deep.replace("*out = ", "*out = counter + ")
     );
     let (_folder, built) = build(2, &source);
-    assert_eq!(images(&built)["shapes"].1.depth, Some(3));
+    let images = images(&built);
+    assert_eq!(images["shapes.program_scope_variables"].1.depth, Some(3), "{:?}", images.keys());
 }
 
 fn keys(image: &VirtualFunctions) -> Vec<Option<&str>> {
