@@ -4,7 +4,9 @@
 
 mod common;
 
-use oclave::{Command, Graph, KernelCall, Queue, ReplayStrategy, UsmSlice, usm};
+use std::sync::OnceLock;
+
+use oclave::{Command, Context, Graph, KernelCall, Queue, ReplayStrategy, UsmSlice, usm};
 
 mod kernels {
     oclave::include_kernels!("nesting");
@@ -12,6 +14,8 @@ mod kernels {
 use kernels::nesting as kernel;
 
 const ITEMS: u32 = 512;
+/// The conditions of `DEEP`.
+const DEEP: u32 = 83;
 
 struct Run {
     queue: Queue,
@@ -21,8 +25,12 @@ struct Run {
 }
 
 impl Run {
+    /// All tests share a context: drivers that compile a program as a whole then do it once.
     fn new() -> Option<Self> {
-        let queue = Queue::new(&common::context()?).unwrap();
+        static CONTEXT: OnceLock<Option<Context>> = OnceLock::new();
+        // Without a device, each test says so.
+        let context = CONTEXT.get_or_init(common::context).clone().or_else(common::context)?;
+        let queue = Queue::new(&context).unwrap();
         let words: Vec<u32> = (0..64_u32).map(|i| i.wrapping_mul(0x9e37_79b9) | 1).collect();
         let input = queue.context().alloc_device::<u32>(words.len()).unwrap();
         queue.write(&input, &words).unwrap();
@@ -30,20 +38,25 @@ impl Run {
         Some(Self { queue, words, input, out })
     }
 
-    /// Launches a kernel, and runs it from a list of tasks. Both give what is expected of each
-    /// work-item.
-    fn check(&self, call: impl Fn() -> KernelCall, expected: impl Fn(u32) -> u32) {
-        let expected: Vec<u32> = (0..ITEMS).map(expected).collect();
+    /// Launches a kernel, which gives what is expected of each work-item.
+    fn check(&self, call: KernelCall, expected: impl Fn(u32) -> u32) {
         self.queue.fill(&self.out, 0).unwrap();
-        self.queue.parallel_for(ITEMS as usize, call()).unwrap();
-        assert_eq!(self.queue.read(&self.out).unwrap(), expected, "launched");
+        self.queue.parallel_for(ITEMS as usize, call).unwrap();
+        self.assert_that(expected);
+    }
 
+    /// As [`Run::check`], from a list of tasks.
+    fn check_in_list(&self, call: KernelCall, expected: impl Fn(u32) -> u32) {
         self.queue.fill(&self.out, 0).unwrap();
         let graph = Graph::from_queue(&self.queue);
-        graph.add(Command::parallel_for(ITEMS as usize, call())).unwrap();
+        graph.add(Command::parallel_for(ITEMS as usize, call)).unwrap();
         let finalizer = graph.finalizer().strategy(ReplayStrategy::Interpreter).wait_for_interpreter();
         self.queue.submit_graph(&finalizer.finalize().unwrap()).unwrap();
-        assert_eq!(self.queue.read(&self.out).unwrap(), expected, "from a list");
+        self.assert_that(expected);
+    }
+
+    fn assert_that(&self, expected: impl Fn(u32) -> u32) {
+        assert_eq!(self.queue.read(&self.out).unwrap(), (0..ITEMS).map(expected).collect::<Vec<_>>());
     }
 
     /// `STEP` of the kernels.
@@ -57,42 +70,52 @@ impl Run {
         r.wrapping_mul(5).wrapping_add(self.words[n as usize % 64]).wrapping_add(a)
     }
 
-    /// The first number below 100 that the conditions of `chain` and `returns` find.
+    /// The first number below `DEEP` that the conditions of `chain` and `returns` find.
     fn found(&self, id: u32) -> Option<u32> {
         let product = |n: u32, of: u32| self.words[of as usize % 64].wrapping_mul(n);
-        (0..100).find(|n| product(*n, *n) == product(id, id))
+        (0..DEEP).find(|n| product(*n, *n) == product(id, id))
+    }
+}
+
+/// `cases_100` and `cases_400` for one work-item.
+fn case(run: &Run, id: u32, a: u32, cases: u32) -> u32 {
+    let number = id + a;
+    if number < cases { run.step(number, a, id) } else { 12345 }
+}
+
+#[test]
+fn a_hundred_cases() {
+    let Some(run) = Run::new() else { return };
+    for a in [0, 3] {
+        run.check(kernel::cases_100(&run.out, &run.input, a), |id| case(&run, id, a, 100));
     }
 }
 
 #[test]
-fn a_hundred_and_four_hundred_cases() {
+fn four_hundred_cases() {
     let Some(run) = Run::new() else { return };
-    for a in [0, 3] {
-        let case = |id: u32, cases: u32| {
-            let number = id + a;
-            if number < cases { run.step(number, a, id) } else { 12345 }
-        };
-        run.check(|| kernel::cases_100(&run.out, &run.input, a), |id| case(id, 100));
-        run.check(|| kernel::cases_400(&run.out, &run.input, a), |id| case(id, 400));
-    }
+    run.check(kernel::cases_400(&run.out, &run.input, 3), |id| case(&run, id, 3, 400));
+}
+
+#[test]
+fn a_hundred_cases_in_a_list() {
+    let Some(run) = Run::new() else { return };
+    run.check_in_list(kernel::cases_100(&run.out, &run.input, 3), |id| case(&run, id, 3, 100));
 }
 
 #[test]
 fn cases_that_go_on_with_the_next() {
     let Some(run) = Run::new() else { return };
     for a in [0, 2] {
-        run.check(
-            || kernel::cases_that_go_on(&run.out, &run.input, a),
-            |id| {
-                let number = if id < 120 { id + a } else { 1120 - id + a };
-                let first = match number {
-                    0..100 => Some(number),
-                    901..=1000 => Some(1000 - number),
-                    _ => None,
-                };
-                first.map_or(id, |first| (first..100).fold(id, |r, n| run.step(n, a, r))) ^ 77
-            },
-        );
+        run.check(kernel::cases_that_go_on(&run.out, &run.input, a), |id| {
+            let number = if id < 120 { id + a } else { 1120 - id + a };
+            let first = match number {
+                0..100 => Some(number),
+                901..=1000 => Some(1000 - number),
+                _ => None,
+            };
+            first.map_or(id, |first| (first..100).fold(id, |r, n| run.step(n, a, r))) ^ 77
+        });
     }
 }
 
@@ -100,32 +123,33 @@ fn cases_that_go_on_with_the_next() {
 fn cases_of_64_and_8_bits() {
     let Some(run) = Run::new() else { return };
     let a = 1;
-    run.check(
-        || kernel::cases_of_other_widths(&run.out, &run.input, a),
-        |id| {
-            let number = id + a;
-            let r = if number < 50 { run.step(number, a, id) } else { 12345 };
-            let narrow = (number as i32 - 25) as i8;
-            let case = i32::from(narrow) + 25;
-            if (0..50).contains(&case) { run.step(case as u32, a, r) } else { r.wrapping_add(1) }
-        },
-    );
+    run.check(kernel::cases_of_other_widths(&run.out, &run.input, a), |id| {
+        let number = id + a;
+        let r = if number < 50 { run.step(number, a, id) } else { 12345 };
+        let narrow = (number as i32 - 25) as i8;
+        let case = i32::from(narrow) + 25;
+        if (0..50).contains(&case) { run.step(case as u32, a, r) } else { r.wrapping_add(1) }
+    });
+}
+
+/// `chain` and `returns` for one work-item.
+fn first_found(run: &Run, id: u32, a: u32) -> u32 {
+    run.found(id).map_or(12345, |n| run.plain(n, a, id))
 }
 
 #[test]
-fn a_hundred_conditions_one_behind_the_other() {
+fn conditions_one_behind_the_other() {
     let Some(run) = Run::new() else { return };
     let a = 1;
-    let value = |id: u32| run.found(id).map_or(12345, |n| run.plain(n, a, id));
-    run.check(|| kernel::chain(&run.out, &run.input, a), value);
-    run.check(|| kernel::returns(&run.out, &run.input, a), value);
+    run.check(kernel::chain(&run.out, &run.input, a), |id| first_found(&run, id, a));
+    run.check(kernel::returns(&run.out, &run.input, a), |id| first_found(&run, id, a));
 }
 
 #[test]
-fn a_hundred_conditions_one_inside_the_other() {
+fn conditions_one_inside_the_other() {
     let Some(run) = Run::new() else { return };
     for a in [0, 1] {
-        run.check(|| kernel::inside(&run.out, &run.input, a), |id| inside(&run, id, a));
+        run.check(kernel::inside(&run.out, &run.input, a), |id| inside(&run, id, a));
     }
 }
 
@@ -134,7 +158,7 @@ fn inside(run: &Run, id: u32, a: u32) -> u32 {
     let (mut r, mut rounds) = (id, 0_u32);
     'rounds: for round in 0..a + 3 {
         let mut depth = 0;
-        while depth < 100 && id + round >= depth {
+        while depth < DEEP && id + round >= depth {
             r = r.wrapping_mul(3).wrapping_add(run.words[depth as usize % 64]);
             if r % 251 == 7 {
                 break 'rounds;
@@ -142,7 +166,7 @@ fn inside(run: &Run, id: u32, a: u32) -> u32 {
             depth += 1;
         }
         // The innermost condition ends with the first of `OUT_OF`.
-        for n in 100 - depth..100 {
+        for n in DEEP - depth..DEEP {
             r = run.plain(n, a, r);
         }
         if r % 97 != 5 {

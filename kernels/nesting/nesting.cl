@@ -3,6 +3,8 @@
 #define TEN(M, n) M((n)) M((n) + 1) M((n) + 2) M((n) + 3) M((n) + 4) M((n) + 5) M((n) + 6) M((n) + 7) M((n) + 8) M((n) + 9)
 #define FIFTY(M, n) TEN(M, n) TEN(M, (n) + 10) TEN(M, (n) + 20) TEN(M, (n) + 30) TEN(M, (n) + 40)
 #define HUNDRED(M, n) FIFTY(M, n) FIFTY(M, (n) + 50)
+/// A few more than the 80 that llvmpipe keeps.
+#define DEEP(M) FIFTY(M, 0) TEN(M, 50) TEN(M, 60) TEN(M, 70) M(80) M(81) M(82)
 
 /// What the code of number `n` makes of a value. The loop keeps clang from making a table of cases.
 #define STEP(n) for (uint j = 0; j <= a + (n) % 3; j++) r = r * 5 + in[(n) % 64] + j;
@@ -68,7 +70,7 @@ kernel void chain(global uint *out, global const uint *in, uint a)
 {
     size_t id = get_global_id(0);
     uint r = (uint)id;
-    HUNDRED(OR_ELSE, 0) r = 12345;
+    DEEP(OR_ELSE) r = 12345;
     out[id] = r;
 }
 
@@ -77,20 +79,20 @@ kernel void returns(global uint *out, global const uint *in, uint a)
 {
     size_t id = get_global_id(0);
     uint r = (uint)id;
-    HUNDRED(OR_RETURN, 0)
+    DEEP(OR_RETURN)
     out[id] = 12345;
 }
 
 /// Conditions inside conditions, with code behind the inner ones, in a loop with several ends.
-#define INTO(n) if (id + round >= (n)) { r = r * 3 + in[(n) % 64]; out[id] = r; if (r % 251 == 7) break;
-#define OUT_OF(n) PLAIN(n) out[id] = r; }
+#define INTO(n) if (id + round >= (n)) { r = r * 3 + in[(n) % 64]; if (r % 251 == 7) break;
+#define OUT_OF(n) PLAIN(n) }
 kernel void inside(global uint *out, global const uint *in, uint a)
 {
     size_t id = get_global_id(0);
     uint r = (uint)id, rounds = 0;
     for (uint round = 0; round < a + 3; round++) {
-        HUNDRED(INTO, 0)
-        HUNDRED(OUT_OF, 0)
+        DEEP(INTO)
+        DEEP(OUT_OF)
         if (r % 97 == 5)
             continue;
         rounds += r % 7;
