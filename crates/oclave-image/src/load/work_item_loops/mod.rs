@@ -67,7 +67,7 @@ pub enum ImplicitBarriers {
 /// The module with accesses apart that the device's compiler would join.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Rewriter::finish`](crate::spirv::Rewriter::finish).
 pub fn keep_apart(module: Module, target: &DeviceTarget) -> Result<Module> {
     if target.joins_accesses { interleaved::separate(module) } else { Ok(module) }
 }
@@ -85,7 +85,7 @@ pub struct Steered {
 /// The module with loops and barriers in a form that the device's compiler makes right code of.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Rewriter::finish`](crate::spirv::Rewriter::finish).
 pub fn steer(module: Module, target: &DeviceTarget) -> Result<Steered> {
     let mut doubtful = Vec::new();
     if target.implicit_barriers == ImplicitBarriers::None && !target.continuations_for_several_ends {
