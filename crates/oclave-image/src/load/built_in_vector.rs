@@ -1,6 +1,8 @@
 //! Built-in variables with one number for each dimension, such as the id of the group.
 
-use crate::spirv::{BuiltIn, Capability, Decoration, Op, Rewriter, Section, StorageClass, Type, TypeTable};
+use crate::spirv::{
+    BuiltIn, Capability, Decoration, Instruction, Op, Rewriter, Section, StorageClass, Type, TypeTable,
+};
 
 /// A built-in variable that holds one number for each dimension.
 pub(super) struct BuiltInVector {
@@ -37,6 +39,15 @@ impl BuiltInVector {
             new.decorate(variable, Decoration::Constant, &[]);
             Self { variable, vector, component, width: address_bits, is_new: true }
         })
+    }
+
+    /// Copies an entry point; a variable that is new comes into its interface.
+    pub(super) fn copy_entry_point(&self, new: &mut Rewriter<'_>, entry: &Instruction<'_>) {
+        if self.is_new {
+            new.replace(entry, Op::EntryPoint, &[entry.operands(), &[self.variable]].concat());
+        } else {
+            new.copy(entry);
+        }
     }
 
     /// Loads the number of one dimension.

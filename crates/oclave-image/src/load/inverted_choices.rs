@@ -42,12 +42,11 @@ pub(crate) fn separate(module: &Module, address_bits: u32) -> Result<Option<Modu
     let types = TypeTable::new(&definitions);
     let mut new = Rewriter::new(&definitions);
     let id = BuiltInVector::of(&mut new, BuiltIn::GlobalInvocationId, address_bits);
-    let added: Vec<u32> = id.is_new.then_some(id.variable).into_iter().collect();
     let (mut never, mut is_open) = (None, false);
     for instruction in module.instructions() {
         match instruction.op() {
-            Some(Op::EntryPoint) if !added.is_empty() => {
-                new.replace(&instruction, Op::EntryPoint, &[instruction.operands(), &added].concat());
+            Some(Op::EntryPoint) => {
+                id.copy_entry_point(&mut new, &instruction);
                 continue;
             }
             Some(Op::Function) => {

@@ -38,7 +38,6 @@ pub(crate) fn keep(module: &Module, address_bits: u32) -> Result<Option<Module>>
     }
     let mut new = Rewriter::new(&definitions);
     let group = BuiltInVector::of(&mut new, BuiltIn::WorkgroupId, address_bits);
-    let added: Vec<u32> = group.is_new.then_some(group.variable).into_iter().collect();
     let ids: HashMap<(u32, u32), u32> =
         found.iter().map(|(block, use_)| ((use_.phi, *block), new.fresh_id())).collect();
     let (mut label, mut is_done) = (0, false);
@@ -61,9 +60,7 @@ pub(crate) fn keep(module: &Module, address_bits: u32) -> Result<Option<Module>>
                 let phi = instruction.result_id().unwrap_or(0);
                 copy_phi(&mut new, &instruction, |from| ids.get(&(phi, from)).copied());
             }
-            Some(Op::EntryPoint) if !added.is_empty() => {
-                new.replace(&instruction, Op::EntryPoint, &[instruction.operands(), &added].concat());
-            }
+            Some(Op::EntryPoint) => group.copy_entry_point(&mut new, &instruction),
             _ => new.copy(&instruction),
         }
     }

@@ -67,6 +67,28 @@ impl<'m> Definitions<'m> {
             .is_some_and(|i| i.is(Op::Variable) && i.operand(0) == Some(StorageClass::Function as u32))
     }
 
+    /// Whether a private variable can hold values of the type `ty`.
+    pub(crate) fn is_storable(&self, ty: u32) -> bool {
+        self.instruction(ty).and_then(|of| of.op()).is_some_and(|of| {
+            matches!(
+                of,
+                Op::TypeBool
+                    | Op::TypeInt
+                    | Op::TypeFloat
+                    | Op::TypeVector
+                    | Op::TypeArray
+                    | Op::TypeStruct
+                    | Op::TypePointer
+            )
+        })
+    }
+
+    /// The instructions of a function behind `OpFunction`, up to `OpFunctionEnd`.
+    pub(crate) fn body(&self, function: u32) -> impl Iterator<Item = Instruction<'m>> + use<'m> {
+        let start = self.word_index(function).unwrap_or(usize::MAX);
+        self.module.instructions_from(start).skip(1).take_while(|i| !i.is(Op::FunctionEnd))
+    }
+
     /// The id of the import of the `OpenCL.std` instruction set.
     #[inline]
     pub fn opencl_std(&self) -> Option<u32> {

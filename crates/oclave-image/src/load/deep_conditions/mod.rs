@@ -261,22 +261,26 @@ impl<'f, 'm> Plan<'f, 'm> {
     fn find_kept(&self) -> Option<BTreeMap<u32, u32>> {
         let mut kept = BTreeMap::new();
         let mut block = 0;
-        for instruction in body(self.definitions, self.flow.function) {
+        for instruction in self.definitions.body(self.flow.function) {
             if instruction.is(Op::Label) {
                 block = *self.places.get(&instruction.result_id()?)?;
             }
             if instruction.is(Op::Phi) && self.cuts.contains_key(&block) {
-                keepable(self.definitions, instruction.result_type()?)?;
+                self.keepable(instruction.result_type()?)?;
             }
             for (id, at) in self.uses(&instruction, block) {
                 if !self.is_there(id, at) {
-                    let ty = self.definitions.type_of(id)?;
-                    keepable(self.definitions, ty)?;
+                    let ty = self.keepable(self.definitions.type_of(id)?)?;
                     kept.insert(id, ty);
                 }
             }
         }
         Some(kept)
+    }
+
+    /// The type, if a private variable can hold its values.
+    fn keepable(&self, ty: u32) -> Option<u32> {
+        self.definitions.is_storable(ty).then_some(ty)
     }
 
     /// The values that an instruction uses, and the block in which, or at whose end, it does.
@@ -324,15 +328,9 @@ fn places_to_cut(facts: &Facts<'_, '_>, flow: &Flow<'_>) -> Option<BTreeSet<usiz
     (!cuts.is_empty()).then_some(cuts)
 }
 
-/// The instructions of a function behind `OpFunction`, up to `OpFunctionEnd`.
-fn body<'m>(definitions: &Definitions<'m>, function: u32) -> impl Iterator<Item = Instruction<'m>> {
-    let start = definitions.word_index(function).unwrap_or(usize::MAX);
-    definitions.module().instructions_from(start).skip(1).take_while(|i| !i.is(Op::FunctionEnd))
-}
-
 fn defined(definitions: &Definitions<'_>, function: u32) -> HashMap<u32, usize> {
     let (mut defined, mut blocks) = (HashMap::new(), 0_usize);
-    for instruction in body(definitions, function) {
+    for instruction in definitions.body(function) {
         match instruction.op() {
             Some(Op::Label) => blocks += 1,
             Some(Op::Variable | Op::FunctionParameter) => {}
@@ -340,20 +338,4 @@ fn defined(definitions: &Definitions<'_>, function: u32) -> HashMap<u32, usize> 
         }
     }
     defined
-}
-
-/// Whether a private variable can hold values of a type.
-fn keepable(definitions: &Definitions<'_>, ty: u32) -> Option<()> {
-    let of = definitions.instruction(ty)?.op()?;
-    let is_plain = matches!(
-        of,
-        Op::TypeBool
-            | Op::TypeInt
-            | Op::TypeFloat
-            | Op::TypeVector
-            | Op::TypeArray
-            | Op::TypeStruct
-            | Op::TypePointer
-    );
-    is_plain.then_some(())
 }

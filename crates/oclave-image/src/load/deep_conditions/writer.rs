@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Plan, body};
+use super::Plan;
 use crate::analysis::nesting::labels;
 use crate::spirv::{Instruction, Op, Rewriter, StorageClass, is_block_end, is_terminator};
 
@@ -54,7 +54,7 @@ impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
     fn plan_phis(&mut self) {
         let plan = self.plan;
         let mut block = 0;
-        for instruction in body(plan.definitions, plan.flow.function) {
+        for instruction in plan.definitions.body(plan.flow.function) {
             if instruction.is(Op::Label) {
                 let place = instruction.result_id().and_then(|label| plan.places.get(&label));
                 block = place.copied().unwrap_or(0);

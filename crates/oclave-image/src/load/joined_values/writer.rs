@@ -20,7 +20,6 @@ pub(super) fn write(
 ) -> Result<Module> {
     let mut new = Rewriter::new(definitions);
     let local = BuiltInVector::of(&mut new, BuiltIn::LocalInvocationId, address_bits);
-    let added: Vec<u32> = local.is_new.then_some(local.variable).into_iter().collect();
     let mut writer = Writer { values, local, changes: None, never: None, changed: HashMap::new(), label: 0 };
     let mut is_done = false;
     for instruction in definitions.module().instructions() {
@@ -45,9 +44,7 @@ pub(super) fn write(
                 copy_phi(&mut new, &instruction, |from| writer.of_phi(id, from));
             }
             Some(Op::Select) => writer.select(&mut new, &instruction),
-            Some(Op::EntryPoint) if !added.is_empty() => {
-                new.replace(&instruction, Op::EntryPoint, &[instruction.operands(), &added].concat());
-            }
+            Some(Op::EntryPoint) => writer.local.copy_entry_point(&mut new, &instruction),
             Some(Op::FunctionEnd) => {
                 (writer.changes, writer.label) = (None, 0);
                 new.copy(&instruction);

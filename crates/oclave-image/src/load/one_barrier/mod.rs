@@ -126,11 +126,12 @@ impl<'f, 'm> Plan<'f, 'm> {
     fn find_kept(&self, definitions: &Definitions<'_>) -> Option<BTreeMap<u32, u32>> {
         let mut kept = BTreeMap::new();
         let mut part = 0;
-        for instruction in body(definitions, self.flow.function) {
+        for instruction in definitions.body(self.flow.function) {
             part += usize::from(is_start(&instruction) && !self.is_first_label(&instruction));
             for (id, at) in self.uses(definitions, &instruction, part) {
                 if !self.is_there(id, at) {
-                    kept.insert(id, keepable_type(definitions, id)?);
+                    let ty = definitions.type_of(id)?;
+                    kept.insert(id, definitions.is_storable(ty).then_some(ty)?);
                 }
             }
         }
@@ -164,12 +165,6 @@ impl<'f, 'm> Plan<'f, 'm> {
     }
 }
 
-/// The instructions of a function behind `OpFunction`, up to `OpFunctionEnd`.
-fn body<'m>(definitions: &Definitions<'m>, function: u32) -> impl Iterator<Item = Instruction<'m>> {
-    let start = definitions.word_index(function).unwrap_or(usize::MAX);
-    definitions.module().instructions_from(start).skip(1).take_while(|i| !i.is(Op::FunctionEnd))
-}
-
 /// Whether an instruction begins a part: a label, or a barrier, which ends the one before.
 fn is_start(instruction: &Instruction<'_>) -> bool {
     instruction.is(Op::Label) || instruction.is(Op::ControlBarrier)
@@ -180,7 +175,7 @@ type Divided = (Vec<Part>, BTreeMap<u32, usize>, BTreeMap<u32, usize>);
 fn divide(definitions: &Definitions<'_>, flow: &Flow<'_>) -> Option<Divided> {
     let (mut parts, mut last, mut defined) = (Vec::<Part>::new(), BTreeMap::new(), BTreeMap::new());
     let mut block = 0;
-    for instruction in body(definitions, flow.function) {
+    for instruction in definitions.body(flow.function) {
         match instruction.op() {
             Some(Op::Label) => {
                 block = instruction.result_id()?;
@@ -253,21 +248,4 @@ fn dominators(
     successors.push(std::iter::once(0).chain(resumed).collect());
     successors.push(vec![head]);
     Tree::new(&successors, head)
-}
-
-/// The type of a value that a private variable can hold.
-fn keepable_type(definitions: &Definitions<'_>, id: u32) -> Option<u32> {
-    let ty = definitions.type_of(id)?;
-    let of = definitions.instruction(ty)?.op()?;
-    let is_plain = matches!(
-        of,
-        Op::TypeBool
-            | Op::TypeInt
-            | Op::TypeFloat
-            | Op::TypeVector
-            | Op::TypeArray
-            | Op::TypeStruct
-            | Op::TypePointer
-    );
-    is_plain.then_some(ty)
 }

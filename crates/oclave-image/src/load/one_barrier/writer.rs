@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{BOTH_FENCES, END, Plan, WORKGROUP, body};
+use super::{BOTH_FENCES, END, Plan, WORKGROUP};
 use crate::spirv::{Instruction, Op, Rewriter, StorageClass, is_terminator};
 use crate::{ImageError, Result};
 
@@ -29,7 +29,7 @@ impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
     pub(super) fn new(new: &'w mut Rewriter<'r>, plan: &'p Plan<'f, 'm>) -> Self {
         let definitions = new.definitions();
         let mut at_end: BTreeMap<usize, BTreeMap<u32, u32>> = BTreeMap::new();
-        for phi in body(definitions, plan.flow.function).filter(|i| i.is(Op::Phi)) {
+        for phi in definitions.body(plan.flow.function).filter(|i| i.is(Op::Phi)) {
             for (id, part) in plan.uses(definitions, &phi, 0) {
                 if !plan.is_there(id, part) {
                     at_end.entry(part).or_default().entry(id).or_insert_with(|| new.fresh_id());
@@ -230,7 +230,7 @@ type Passed = BTreeMap<usize, Vec<(u32, u32)>>;
 fn inlets(new: &mut Rewriter<'_>, plan: &Plan<'_, '_>) -> (Passed, BTreeMap<u32, (u32, u32)>) {
     let (mut passed, mut inlets): (Passed, _) = (BTreeMap::new(), BTreeMap::new());
     let mut block = 0;
-    for instruction in body(new.definitions(), plan.flow.function) {
+    for instruction in new.definitions().body(plan.flow.function) {
         if instruction.is(Op::Label) {
             block = instruction.result_id().unwrap_or(0);
         }
