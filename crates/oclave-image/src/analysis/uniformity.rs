@@ -179,8 +179,8 @@ impl<'a, 'm> Uniformity<'a, 'm> {
         self.keeps_together(flow, of) && self.common_conditions(flow, of).is_some()
     }
 
-    /// The conditions on the way to a loop, from the inside. `None` if not all work-items of a group
-    /// are known to come to it together.
+    /// The conditions on the way to a loop, from the inside. `None` where work-items of a group may
+    /// come to it at different times.
     pub(crate) fn common_conditions(&self, flow: &Flow<'_>, of: &Loop) -> Option<Vec<usize>> {
         let conditions = flow.conditions_above(of.header);
         let values = conditions.iter().filter_map(|at| condition(flow, *at)).collect();

@@ -146,9 +146,9 @@ impl<'m> Search<'_, '_, 'm> {
         found
     }
 
-    /// Loads whose value is needed behind a barrier of PoCL's own, at the start of this loop or at its
-    /// end, and whose memory this work-item may have written by then. The others may not write it
-    /// meanwhile: that barrier is none of OpenCL's.
+    /// Loads whose value is needed behind a barrier of PoCL's own. It stands at the start of this loop
+    /// or at its end. This work-item may have written the memory by then. The others may not write
+    /// it meanwhile: that barrier is none of OpenCL's.
     fn crossing(&self, of: &Loop, exit: usize) -> Vec<usize> {
         let facts = self.facts();
         let start = self.body.iter().position(|(block, i)| *block == of.header && !i.is(Op::Phi));

@@ -1,8 +1,8 @@
 //! Wide switches as searches by halves.
 //!
-//! Mesa makes one `if` of each block that a switch leads to, each in the `else` of the one before.
-//! llvmpipe keeps 80 conditions that are one inside the other, and forgets what goes beyond that. So
-//! a switch with 80 such blocks is wrong there. A search by halves nests as deep as a logarithm:
+//! Mesa makes an `if` of each block that a switch leads to. Each stands in the `else` of the one
+//! before. llvmpipe keeps 80 nested conditions, and forgets deeper ones. So a switch with 80 such
+//! blocks is wrong there. A search by halves nests as deep as a logarithm:
 //!
 //! ```text
 //! if (value < 8) { if (value < 4) switch (value) { 0 … 3 } else switch (value) { 4 … 7 } } else …

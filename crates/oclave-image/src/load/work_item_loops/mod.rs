@@ -4,8 +4,8 @@
 //! loop of its own. Two of its passes go wrong (seen in 6.0 and 7.1, and read in their sources):
 //!
 //! - To vectorise, `ImplicitLoopBarriers` puts barriers into innermost loops whose bound is the
-//!   same for a group. It does so also where work-items come to the loop at different times: in a
-//!   loop around it that they leave one by one, or behind `uniform || divergent`. 6.0 does so in
+//!   same for a group. But work-items may come to the loop at different times. They do in a loop
+//!   around it that they leave one by one, and behind `uniform || divergent`. 6.0 does so in
 //!   kernels that have barriers anyway, 7.1 in all.
 //! - Barriers under conditions, and in loops with several ends, make both compute wrongly or abort
 //!   ("Could not find a dominating alternative variable").
@@ -15,11 +15,13 @@
 //! such a loop, which is left at once.
 //!
 //! Both have one more fault. Where a condition leads past a barrier, PoCL tries it with the first
-//! work-item alone. In groups of 1 × n (6.0) and of one (7.1, too), that work-item then runs twice
-//! what is between the last barrier and the condition, and what follows on the way past. The
-//! barrier may be PoCL's own. So such conditions get a barrier before them, and on 7.1 one where
-//! the ways meet (`isolate`). 7.1 does so itself at the innermost condition, if a loop is tested at
-//! its end. Where ways behind a condition meet elsewhere, loops get an end that depends on the
+//! work-item alone. In groups of 1 × n, and on 7.1 of one, that work-item then runs some code
+//! twice. It is the code between the last barrier and the condition, and what follows on the way
+//! past. The barrier may be PoCL's own.
+//!
+//! So such conditions get a barrier before them. On 7.1 they also get one where the ways meet
+//! (`isolate`). There, PoCL does so itself at the innermost condition, if a loop is tested at its
+//! end. Where ways behind a condition meet elsewhere, loops get an end that depends on the
 //! work-item, and so no barrier of PoCL's.
 //!
 //! 6.0 takes the other way only if the environment says `POCL_WORK_GROUP_METHOD=cbs`. There kernels
