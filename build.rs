@@ -40,6 +40,8 @@ const APART: [(&str, &[&str]); 3] = [
             "levels_inner",
             "levels_use",
             "levels_outer",
+            "tally_first",
+            "tally_other",
         ],
     ),
 ];

@@ -105,6 +105,9 @@ at_both_levels! {
         assert_eq!(found, (0..N).map(expected).collect::<Vec<_>>());
         let found = ints(&queue, &out, N, kernels::basic::qualified_shapes(&out));
         assert_eq!(found, (0..N).map(|i| 11 + 9 + i as i32).collect::<Vec<_>>());
+        // Mesa's llvmpipe crashed.
+        let memory = context.alloc_device::<i8>(16).unwrap();
+        assert_eq!(ints(&queue, &out, 1, kernels::basic::make_and_use(&memory, &out))[0], 12 * 5);
     }
 
     fn barriers_in_virtual_functions(context, queue, kernels) {

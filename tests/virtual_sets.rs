@@ -23,6 +23,12 @@ mod levels_use {
 mod levels_outer {
     oclave::include_kernels!("levels_outer");
 }
+mod tally_first {
+    oclave::include_kernels!("tally_first");
+}
+mod tally_other {
+    oclave::include_kernels!("tally_other");
+}
 mod virtual_link {
     oclave::include_kernels!("virtual_link");
 }
@@ -30,6 +36,8 @@ use levels::levels::{make_prices, use_exact_prices, use_prices};
 use levels_inner::levels_inner::make_share_price;
 use levels_outer::levels_outer::use_outer_prices;
 use levels_use::levels_use::use_prices_elsewhere;
+use tally_first::tally_first::{count_first, make_first};
+use tally_other::tally_other::{count_other, make_other};
 use virtual_link::virtual_link::{call_steps, make_steps};
 
 /// Objects that a kernel makes.
@@ -124,4 +132,22 @@ fn eight_sets_of_fifty_functions_are_linked_once_for_all_kernels_of_the_image() 
         (x ^ (n * 37)) + (x >> (n % 7))
     };
     assert_eq!(found, (0..FUNCTIONS).map(step).collect::<Vec<_>>());
+}
+
+#[test]
+fn variables_of_one_name_are_those_of_their_own_program() {
+    let Some(device) = device() else { return };
+    let queue = queue(&device);
+    let other = objects(&queue, |memory| make_other(memory));
+    assert_eq!(totals(&queue, 1, |out| count_other(&other, out)).unwrap(), [201]);
+    assert_eq!(queue.read(&tally_other::tally_other::TALLY).unwrap(), 201);
+    // The only program with a variable of this name has the other one.
+    let error = queue.read(&tally_first::tally_first::TALLY).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid, "{error:#}");
+    assert!(format!("{error:#}").contains("no program with them was built yet"), "{error:#}");
+    let first = objects(&queue, |memory| make_first(memory));
+    assert_eq!(queue.read(&tally_first::tally_first::TALLY).unwrap(), 100);
+    assert_eq!(totals(&queue, 1, |out| count_first(&first, out)).unwrap(), [101]);
+    assert_eq!(queue.read(&tally_first::tally_first::TALLY).unwrap(), 101);
+    assert_eq!(queue.read(&tally_other::tally_other::TALLY).unwrap(), 201);
 }

@@ -148,6 +148,11 @@ impl LinkedImages {
         Ok(*hash.finalize().as_bytes())
     }
 
+    /// The hashes of the images with the virtual functions.
+    pub(super) fn set_hashes(&self) -> Vec<[u8; 32]> {
+        self.sets.iter().map(|image| *image.hash()).collect()
+    }
+
     /// The linked image without its module.
     pub(super) fn describe(&self) -> Result<DeviceImage> {
         self.with(|program| program.describe())

@@ -30,6 +30,9 @@ pub(crate) struct LoadedImage {
     indirect: OnceLock<Option<BTreeSet<String>>>,
     source: Source,
     hash: OnceLock<[u8; 32]>,
+    /// The hashes of the images with virtual functions that it was linked with, or that the image was
+    /// that it was made of.
+    sets: Vec<[u8; 32]>,
     /// The table that the image is embedded in; `None` for bundles that were loaded at run time.
     table: Option<&'static str>,
 }
@@ -60,16 +63,17 @@ impl LoadedImage {
 
     /// An image of several others, `hash` standing for what they are and how they are linked.
     pub(crate) fn linked(parts: LinkedImages, hash: [u8; 32]) -> Result<Self> {
+        let sets = parts.set_hashes();
         let loaded = Self::new(parts.describe()?, Source::Linked(parts))?;
         loaded.hash.get_or_init(|| hash);
-        Ok(loaded)
+        Ok(Self { sets, ..loaded })
     }
 
     /// An image that was made of another; `hash` stands for how.
     pub(crate) fn derived(image: DeviceImage, hash: [u8; 32], of: &Self) -> Result<Self> {
         let loaded = Self::new(image, Source::Memory)?;
         loaded.hash.get_or_init(|| hash);
-        Ok(Self { table: of.table, ..loaded })
+        Ok(Self { table: of.table, sets: of.sets.clone(), ..loaded })
     }
 
     fn new(image: DeviceImage, source: Source) -> Result<Self> {
@@ -85,6 +89,7 @@ impl LoadedImage {
             image,
             source,
             hash: OnceLock::new(),
+            sets: Vec::new(),
             table: None,
         })
     }
@@ -179,6 +184,11 @@ impl LoadedImage {
                 Ok(*self.needs_dispatchers.get_or_init(|| needs))
             }
         }
+    }
+
+    /// The hashes of the images with virtual functions that it is linked with.
+    pub(crate) fn sets(&self) -> &[[u8; 32]] {
+        &self.sets
     }
 
     /// Hash of the bytes that the image was read from, for cache keys.

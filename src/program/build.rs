@@ -47,7 +47,7 @@ impl Builder<'_> {
     ) -> Result<Arc<BuiltProgram>> {
         let program = self.built(image, device, specs)?;
         let attached = attach::attach(self, &program, image, device)?;
-        Ok(Arc::new(BuiltProgram::new(program, attached)))
+        Ok(Arc::new(BuiltProgram::new(image, program, attached)))
     }
 
     /// The binary of an image for a device.

@@ -306,7 +306,9 @@ impl Programs {
         (index, state): (usize, &DeviceState),
     ) -> Result<Region> {
         if image.virtual_functions().provides.is_some() {
-            return global_of_set(&map.programs_on(index), &global.id)
+            let mut programs = map.programs_on(index);
+            programs.retain(|program| program.is_linked_with(image));
+            return global_of_set(&programs, &global.id)
                 .map_err(|error| error.at(format!("image `{}`", image.name())));
         }
         if !image.image().kernels.iter().any(|kernel| kernel.device_globals.contains(&global.id)) {
@@ -379,8 +381,8 @@ impl<'a> Source<'a> {
     }
 }
 
-/// A variable with `device_image_scope` that virtual functions use: it lives in the program of the
-/// kernels that call them.
+/// A variable with `device_image_scope` that virtual functions use. It lives in the program of the
+/// kernels that call them, which is one of `programs`: those that are linked with the functions.
 fn global_of_set(programs: &[Arc<BuiltProgram>], id: &str) -> Result<Region> {
     let found: Vec<&Region> = programs.iter().filter_map(|program| program.own_global(id)).collect();
     match found.as_slice() {

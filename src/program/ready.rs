@@ -23,6 +23,8 @@ pub(crate) struct BuiltProgram {
     globals: Attached,
     kernels: Mutex<HashMap<String, Arc<ReadyKernel>>>,
     interpreters: Arc<InterpreterSlot>,
+    /// The hashes of the images with virtual functions that it is linked with.
+    sets: Vec<[u8; 32]>,
 }
 
 /// What launches do not name, and every object of a kernel gets.
@@ -35,8 +37,19 @@ struct Hidden {
 }
 
 impl BuiltProgram {
-    pub(super) fn new(program: Arc<driver::program::Program>, globals: Attached) -> Self {
-        Self { program, globals, kernels: Mutex::default(), interpreters: Arc::default() }
+    /// The program that was built of `image`.
+    pub(super) fn new(
+        image: &LoadedImage,
+        program: Arc<driver::program::Program>,
+        globals: Attached,
+    ) -> Self {
+        let sets = image.sets().to_vec();
+        Self { program, globals, kernels: Mutex::default(), interpreters: Arc::default(), sets }
+    }
+
+    /// Whether it is linked with the virtual functions of an image.
+    pub(super) fn is_linked_with(&self, image: &LoadedImage) -> bool {
+        self.sets.contains(image.hash())
     }
 
     /// The memory of a variable with `device_image_scope`.

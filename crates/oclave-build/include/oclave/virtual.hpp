@@ -54,12 +54,14 @@
 #define CALLS_INDIRECTLY(...) __attribute__((annotate("oclave:calls_indirectly," #__VA_ARGS__)))
 #endif
 
-// Makes an object in memory that is there: new (pointer) type(arguments).
-inline void *operator new(size_t, void *pointer) noexcept
+// Makes an object in memory that is there: new (pointer) type(arguments). The pointer is not null (C++17, expr.new).
+// These are not noexcept, as clang would then test for null. Mesa's llvmpipe crashes on such a test where a virtual call
+// of the object follows.
+inline void *operator new(size_t, void *pointer)
 {
     return pointer;
 }
-inline void *operator new[](size_t, void *pointer) noexcept
+inline void *operator new[](size_t, void *pointer)
 {
     return pointer;
 }
