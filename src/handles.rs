@@ -57,3 +57,11 @@ impl<'a, T: sealed::Sealed, const N: usize> Handles<'a, T> for &'a [&'a T; N] {
         self.iter().copied()
     }
 }
+
+/// Calls with items as a slice; on the stack while they are few.
+pub(crate) fn with_slice<T: Copy, R>(mut items: impl Iterator<Item = T>, run: impl FnOnce(&[T]) -> R) -> R {
+    let Some(a) = items.next() else { return run(&[]) };
+    let Some(b) = items.next() else { return run(&[a]) };
+    let Some(c) = items.next() else { return run(&[a, b]) };
+    run(&[a, b, c].into_iter().chain(items).collect::<Vec<_>>())
+}

@@ -126,6 +126,7 @@ mod memory;
 mod opencl3;
 mod program;
 mod queue;
+mod range;
 mod runtime;
 pub mod vector;
 
@@ -139,8 +140,8 @@ pub use bytemuck;
 pub use half;
 
 pub use command::{
-    Advice, Command, Contents, CopyFrom, CopyTo, Handler, KernelCall, KernelLocal, KernelValue, LaunchRange,
-    Local, Memory, NativeKernel, NdRange, Range, RawArgument, TaskResult,
+    Advice, Command, Contents, CopyFrom, CopyTo, Handler, KernelCall, KernelLocal, KernelPointer,
+    KernelPointerMut, KernelValue, Local, Memory, NativeKernel, RawArgument, TaskResult,
 };
 pub use context::{Context, ContextBuilder};
 pub use device_global::{
@@ -167,8 +168,8 @@ pub use image::{ImageTable, Kernel};
 pub use images::{Image, KernelImage, KernelSampler, Sampler, SamplerBuilder};
 pub use memory::{
     AccessKind, Accessor, AsyncSource, Buffer, HostAddressable, HostReader, HostTarget, HostWriter,
-    KernelPointer, KernelPointerMut, ReadGuard, Readback, Reads, Shape, TaskAccess, UsmKind, UsmRect,
-    UsmSlice, WriteBack, WriteGuard, Writes, access, kind as usm,
+    ReadGuard, Readback, Reads, Shape, TaskAccess, UsmKind, UsmRect, UsmSlice, WriteBack, WriteGuard, Writes,
+    access, kind as usm,
 };
 #[cfg(feature = "compiler")]
 pub use program::KernelSource;
@@ -176,3 +177,4 @@ pub use program::{
     BundleKernel, KernelBundle, Printed, ProgramCache, SpecConstant, SpecType, build_ahead_of_time,
 };
 pub use queue::{Queue, QueueBuilder};
+pub use range::{LaunchRange, NdRange, Range};

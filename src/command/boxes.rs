@@ -13,8 +13,8 @@ use oclave_image::{PostLinkOptions, SplitMode, TranslationUnit, post_link};
 use super::form::{box_of, box_of_copy};
 use super::prepare::Prepared;
 use super::rect_command::RectCommand;
-use super::{KernelCall, NdRange, RawArgument, launch};
-use crate::{ImageTable, Kernel, Queue};
+use super::{KernelCall, RawArgument, launch};
+use crate::{ImageTable, Kernel, NdRange, Queue};
 
 /// Rows from which on a kernel is faster than a command for each.
 const ROWS: u64 = 8;

@@ -10,12 +10,13 @@ use oclave_image::Access;
 
 use super::Place;
 use super::parameter::{Binding, Given, Parameter, newest_of};
+use super::pointer::{KernelPointer, KernelPointerMut, Pointer};
 use super::values::{KernelLocal, KernelValue, RawArgument};
 use crate::driver::launch::Bytes;
 use crate::images::{ImagePart, KernelImage, KernelSampler, Sampler};
+use crate::memory::Region;
 use crate::memory::buffer::Requirement;
-use crate::memory::{KernelPointer, KernelPointerMut, Pointer, Region};
-use crate::program::SpecValue;
+use crate::program::{CallTarget, SpecValue};
 use crate::{BundleKernel, Kernel, SpecConstant, SpecType};
 
 /// A kernel with its arguments and specialization values.
@@ -54,15 +55,6 @@ struct More {
     specs: Vec<SpecValue>,
     /// The arguments that follow a parameter of a graph.
     bindings: Vec<Binding>,
-}
-
-/// What a call runs.
-#[derive(Clone)]
-pub(crate) enum CallTarget {
-    /// A kernel of an image table.
-    Image(&'static Kernel),
-    /// A kernel of a bundle.
-    Bundle(BundleKernel),
 }
 
 /// One argument of a call.
@@ -281,10 +273,7 @@ impl KernelCall {
 
     /// The kernel's name.
     pub fn kernel_name(&self) -> &str {
-        match &self.target {
-            CallTarget::Image(kernel) => kernel.name(),
-            CallTarget::Bundle(kernel) => kernel.name(),
-        }
+        self.target.name()
     }
 
     pub(crate) fn target(&self) -> &CallTarget {
@@ -321,16 +310,7 @@ impl KernelCall {
 
     /// Whether both run the same kernel, specialized in the same way.
     pub(crate) fn same_kernel(&self, other: &Self) -> bool {
-        let same = match (&self.target, &other.target) {
-            (CallTarget::Image(a), CallTarget::Image(b)) => {
-                std::ptr::eq(*a, *b) || std::ptr::eq(a.images(), b.images()) && a.name() == b.name()
-            }
-            (CallTarget::Bundle(a), CallTarget::Bundle(b)) => {
-                std::ptr::eq(a.bundle(), b.bundle()) && a.index() == b.index()
-            }
-            _ => false,
-        };
-        same && self.specs() == other.specs()
+        self.target.is_same(&other.target) && self.specs() == other.specs()
     }
 
     /// Gives back the room for further arguments.
@@ -356,6 +336,14 @@ impl KernelCall {
     /// Sorted by id, one value an id.
     pub(crate) fn specs(&self) -> &[SpecValue] {
         self.more.as_ref().map_or(&[], |more| &more.specs)
+    }
+}
+
+impl BundleKernel {
+    /// A call without arguments yet. Count, kind and size of the arguments are checked against the
+    /// kernel's signature when the call is launched.
+    pub fn call(&self) -> KernelCall {
+        KernelCall::of(CallTarget::Bundle(self.clone()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The check of an index space against what a kernel and its device take.
 
-use super::NdRange;
+use crate::NdRange;
 use crate::driver::Limits;
 use crate::driver::launch::WorkSize;
 use crate::program::ReadyKernel;

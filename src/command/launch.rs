@@ -3,14 +3,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::index_space;
 use super::prepare::PreparedKernel;
-use super::{Argument, KernelCall, NdRange, Place};
+use super::{Argument, KernelCall, Place, arguments, index_space};
 use crate::driver::event::Event;
 use crate::driver::launch::{Arg, WorkSize};
 use crate::driver::{self, Device};
 use crate::program::ReadyKernel;
-use crate::{Context, Error, ErrorKind, Queue, Result};
+use crate::{Context, Error, ErrorKind, NdRange, Queue, Result};
 
 /// Finds the kernel of a call, builds its program if need be, and checks what it is given.
 pub(super) fn prepare(queue: &Queue, range: &NdRange, mut call: KernelCall) -> Result<PreparedKernel> {
@@ -62,7 +61,7 @@ fn kernel_of<'a>(
     call: &'a KernelCall,
 ) -> Result<Cow<'a, Arc<ReadyKernel>>> {
     let kernel = context.programs().kernel(device, call.target(), call.specs())?;
-    crate::program::check_arguments(kernel.signature(), call.arguments())?;
+    arguments::check(kernel.signature(), call.arguments())?;
     let is_simple = |argument: &Argument| matches!(argument, Argument::Value(_) | Argument::Pointer(_));
     if !call.arguments().iter().all(is_simple) {
         check_objects(context, call)?;

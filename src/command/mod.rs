@@ -9,6 +9,7 @@
 //! ```
 //! A graph prepares its commands once, and executes them many times.
 
+mod arguments;
 mod boxes;
 mod call;
 mod check;
@@ -25,8 +26,8 @@ mod native;
 mod parameter;
 mod patch;
 mod place;
+pub(crate) mod pointer;
 mod prepare;
-mod range;
 mod recording;
 mod rect_command;
 mod step;
@@ -36,7 +37,7 @@ mod values;
 
 use std::sync::Arc;
 
-pub(crate) use call::{Argument, CallTarget, Value};
+pub(crate) use call::{Argument, Value};
 pub use call::{KernelCall, Local};
 pub(crate) use form::{Form, KernelForm};
 pub use handler::Handler;
@@ -46,10 +47,11 @@ pub use native::NativeKernel;
 pub(crate) use parameter::{Binding, Follows, Given, Parameter, newest, newest_of};
 pub use place::{Contents, CopyFrom, CopyTo, Memory};
 pub(crate) use place::{HostData, Place, Placed};
+pub(crate) use pointer::Pointer;
+pub use pointer::{KernelPointer, KernelPointerMut};
 pub(crate) use prepare::Prepared;
-pub use range::{LaunchRange, NdRange, Range};
 pub(crate) use recording::{Recorder, Recording};
-pub(crate) use submit::{is_direct, settled, submit, submit_direct, submit_prepared, with_slice};
+pub(crate) use submit::{is_direct, settled, submit, submit_direct, submit_prepared};
 pub(crate) use task::HostTask;
 pub use task::TaskResult;
 pub use values::{KernelLocal, KernelValue, RawArgument};
@@ -58,7 +60,7 @@ use crate::driver::host::{HostSink, HostSource};
 use crate::driver::native::{EventHandle, KernelHandle, Submission};
 use crate::memory::buffer::Requirement;
 use crate::memory::{AsyncSource, HostTarget};
-use crate::{Event, ExecutableGraph, Handles, TaskAccess};
+use crate::{Event, ExecutableGraph, Handles, LaunchRange, NdRange, Range, TaskAccess};
 
 /// What a queue does, or a node of a graph: a kernel, a copy, a task on the host, with what it
 /// waits for.

@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::task::caught;
-use super::{Argument, KernelCall, NdRange, Place, index_space, launch};
+use super::{Argument, KernelCall, Place, index_space, launch};
 use crate::driver::kernel::Kernel;
 use crate::driver::native::{Enqueue, EventHandle, KernelHandle, ProgramHandle, Submission, cl_kernel};
 use crate::program::ReadyKernel;
-use crate::{Queue, Result};
+use crate::{NdRange, Queue, Result};
 
 /// Raw commands, with the memory that they use.
 #[derive(Clone)]

@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::patch::is_same;
-use super::{Argument, CommandKind, Place};
-use crate::memory::Pointer;
+use super::{Argument, CommandKind, Place, Pointer};
 use crate::{Error, Result};
 
 /// A value that arguments of kernels follow in one graph.

@@ -8,7 +8,9 @@ use crate::device_global::GlobalPlace;
 use crate::driver::rows::StridedRegion;
 use crate::images::ImagePart;
 use crate::memory::buffer::Requirement;
-use crate::memory::{Block, FromElements, Region, UsmKind, UsmSlice};
+use crate::memory::{
+    AccessKind, Accessor, Block, FromElements, Reads, Region, UsmKind, UsmRect, UsmSlice, Writes,
+};
 use crate::{Error, Queue, Result};
 
 /// Where bytes are. A plain value, small as commands are moved often: a place is looked up
@@ -206,3 +208,33 @@ impl<T: Pod, K: UsmKind> Contents for UsmSlice<T, K> {
 }
 impl<T: Pod, K: UsmKind> CopyFrom for UsmSlice<T, K> {}
 impl<T: Pod, K: UsmKind> CopyTo for UsmSlice<T, K> {}
+
+impl<T, K: UsmKind> Placed for UsmRect<T, K> {
+    fn place(&self, _: bool) -> Place {
+        match self.block() {
+            Ok(block) if block.rows.is_one() => Place::Usm(block.region),
+            Ok(block) => Place::Block(Box::new(block)),
+            Err(error) => Place::Refused(error),
+        }
+    }
+}
+impl<T: Pod, K: UsmKind> Contents for UsmRect<T, K> {
+    type Element = T;
+    type Data = [T];
+    type Owned = Vec<T>;
+}
+impl<T: Pod, K: UsmKind> CopyFrom for UsmRect<T, K> {}
+impl<T: Pod, K: UsmKind> CopyTo for UsmRect<T, K> {}
+
+impl<T, A> Placed for Accessor<T, A> {
+    fn place(&self, write: bool) -> Place {
+        Place::Accessor(self.use_by_copy(write))
+    }
+}
+impl<T: Pod, A: AccessKind> Contents for Accessor<T, A> {
+    type Element = T;
+    type Data = [T];
+    type Owned = Vec<T>;
+}
+impl<T: Pod, A: Reads> CopyFrom for Accessor<T, A> {}
+impl<T: Pod, A: Writes> CopyTo for Accessor<T, A> {}

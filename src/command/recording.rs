@@ -1,26 +1,26 @@
 //! The hook by which a graph takes the commands of a queue that records.
 
-use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::Command;
+use crate::event::NodeOwner;
 use crate::{Event, Queue, Result};
 
 /// What takes the commands of recording queues: a graph.
-pub(crate) trait Recorder: Send + Sync {
+pub(crate) trait Recorder: NodeOwner {
     /// Takes a command, with all its dependencies. The event stands for it in later commands
     /// ([`Event::recorded`]), and cannot be waited for.
     ///
     /// Called for a queue that records into this, and for any queue whose command depends on an
     /// event of this. Gives a command back that is neither: the recording has ended meanwhile.
     fn record(self: Arc<Self>, queue: &Queue, command: Command) -> Result<Result<Event, Command>>;
+}
 
-    /// Whether a queue records into it.
-    fn is_recording(&self) -> bool;
-
-    /// For who knows what kind of recorder it is.
-    fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+/// What recorded the command of an event, while it lives.
+pub(super) fn recorder_of(event: &Event) -> Option<Arc<dyn Recorder>> {
+    let owner = event.recorded()?.owner()?;
+    owner.recorder().downcast::<Arc<dyn Recorder>>().ok().map(|recorder| *recorder)
 }
 
 /// Whether a queue records, and into what. All clones of a queue share one.

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use super::deferred::defer;
+use super::recording::recorder_of;
 use super::step::is_plain;
-use super::{Command, CommandKind, KernelCall, NdRange, Prepared, Recorder, launch};
+use super::{Command, CommandKind, HostTask, KernelCall, Prepared, Recorder, Value, launch};
 use crate::driver::event as driver;
 use crate::event::{Known, Promise};
-use crate::memory::buffer;
+use crate::handles::with_slice;
+use crate::memory::buffer::{self, Transport};
 use crate::queue::Rank;
-use crate::{Event, Queue, Result, runtime};
+use crate::{Event, NdRange, Queue, Result, runtime};
 
 /// Gives a command to what records the queue, or puts it on the queue.
 pub(crate) fn submit(queue: &Queue, command: Command) -> Result<Event> {
@@ -65,7 +67,22 @@ fn submit_after(queue: &Queue, command: Command, after: &[Event]) -> Result<Even
             prepared => submit_prepared(queue, prepared, all.iter().copied(), None),
         })
     };
-    if requirements.is_empty() { run(&[]) } else { buffer::ordered(queue, &requirements, run) }
+    match requirements.is_empty() {
+        true => run(&[]),
+        false => {
+            buffer::ordered(queue.context(), &requirements, &|what, after| carry(queue, what, after), run)
+        }
+    }
+}
+
+/// Submits what brings the contents of a buffer to the context of a queue.
+fn carry(queue: &Queue, transport: Transport, after: &[Event]) -> Result<Event> {
+    let prepared = match transport {
+        Transport::Zeroes(to) => Prepared::Fill { to, pattern: Value::new(&0_u8) },
+        Transport::Write { from, to } => Prepared::Write { from: from.into(), to },
+        Transport::Task(task) => Prepared::HostTask(HostTask::of(task)),
+    };
+    submit_prepared(queue, prepared, after.iter(), None)
 }
 
 /// Whether a kernel's arguments can be given to the driver as they are, and nothing defers it.
@@ -148,12 +165,11 @@ fn is_for_driver(queue: &Queue, event: &Event) -> bool {
 /// waits for.
 #[inline]
 fn recorder(queue: &Queue, command: &Command, after: &[Event]) -> Option<Arc<dyn Recorder>> {
-    let recorded = |event: &Event| event.recorded().and_then(|recorded| recorded.recorder());
     queue
         .recording()
         .recorder()
-        .or_else(|| command.after.iter().find_map(recorded))
-        .or_else(|| after.iter().find_map(recorded))
+        .or_else(|| command.after.iter().find_map(recorder_of))
+        .or_else(|| after.iter().find_map(recorder_of))
 }
 
 /// For what the caller waits for anyway: waits for what the driver cannot wait for, and calls with
@@ -191,12 +207,4 @@ fn both<'s, 'a: 's>(
     behind: Option<&'s Event>,
 ) -> impl Iterator<Item = &'s Event> + Clone {
     after.map(|event| -> &'s Event { event }).chain(behind)
-}
-
-/// Calls with items as a slice; on the stack while they are few.
-pub(crate) fn with_slice<T: Copy, R>(mut items: impl Iterator<Item = T>, run: impl FnOnce(&[T]) -> R) -> R {
-    let Some(a) = items.next() else { return run(&[]) };
-    let Some(b) = items.next() else { return run(&[a]) };
-    let Some(c) = items.next() else { return run(&[a, b]) };
-    run(&[a, b, c].into_iter().chain(items).collect::<Vec<_>>())
 }

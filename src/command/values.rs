@@ -5,8 +5,9 @@ use std::any::TypeId;
 use bytemuck::NoUninit;
 
 use super::parameter::Given;
+use super::pointer::{self, KernelPointer, KernelPointerMut, Pointer};
 use super::{Argument, Local, Place, Value};
-use crate::memory::{KernelPointer, KernelPointerMut, Pointer, Region, UsmKind, UsmSlice, pointer};
+use crate::memory::{Region, UsmKind, UsmSlice};
 use crate::{Error, ErrorKind};
 
 /// What can be passed for a by-value parameter of type `T`: a `T`, a [`RawArgument`], or in graphs

@@ -14,7 +14,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub(crate) use self::promise::{Outcome, Promise, Times};
-pub(crate) use self::recorded::Recorded;
+pub(crate) use self::recorded::{NodeOwner, Recorded};
 pub use crate::driver::event::Profiling;
 use crate::driver::event::{self as driver, Status};
 use crate::driver::queue::Queue;

@@ -1,30 +1,41 @@
 //! Events of commands that were recorded: they stand for nodes of a graph.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-use crate::command::Recorder;
+/// What records commands, as far as their events know it.
+pub(crate) trait NodeOwner: Send + Sync {
+    /// Whether a queue records into it.
+    fn is_recording(&self) -> bool;
+
+    /// For a caller that knows the type of its owner.
+    fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+
+    /// The `Arc<dyn Recorder>` of the layer of commands, which this layer does not know.
+    fn recorder(self: Arc<Self>) -> Box<dyn Any>;
+}
 
 /// A node of what records. It has not run, and never will by itself.
 #[derive(Clone)]
 pub(crate) struct Recorded {
-    recorder: Weak<dyn Recorder>,
+    owner: Weak<dyn NodeOwner>,
     node: u32,
 }
 
 impl Recorded {
-    pub(crate) fn new(recorder: Weak<dyn Recorder>, node: u32) -> Self {
-        Self { recorder, node }
+    pub(crate) fn new(owner: Weak<dyn NodeOwner>, node: u32) -> Self {
+        Self { owner, node }
     }
 
     /// `None` when it is gone.
-    pub(crate) fn recorder(&self) -> Option<Arc<dyn Recorder>> {
-        self.recorder.upgrade()
+    pub(crate) fn owner(&self) -> Option<Arc<dyn NodeOwner>> {
+        self.owner.upgrade()
     }
 
     /// Whether it is a node of this.
-    pub(crate) fn is_of<R: Recorder>(&self, recorder: &R) -> bool {
-        std::ptr::addr_eq(self.recorder.as_ptr(), recorder)
+    pub(crate) fn is_of<O: NodeOwner>(&self, owner: &O) -> bool {
+        std::ptr::addr_eq(self.owner.as_ptr(), owner)
     }
 
     pub(crate) fn node(&self) -> u32 {

@@ -4,7 +4,6 @@ mod block;
 pub(crate) mod buffer;
 mod guard;
 mod host;
-pub(crate) mod pointer;
 mod rect;
 mod region;
 mod shape;
@@ -21,8 +20,6 @@ pub use buffer::{
 pub use guard::{ReadGuard, WriteGuard};
 pub(crate) use host::FromElements;
 pub use host::{AsyncSource, HostTarget, Readback};
-pub(crate) use pointer::Pointer;
-pub use pointer::{KernelPointer, KernelPointerMut};
 pub use rect::UsmRect;
 pub(crate) use region::Region;
 pub use shape::Shape;

@@ -7,7 +7,6 @@ use bytemuck::Pod;
 
 use super::usm::{UsmKind, UsmSlice, kind};
 use super::{Block, Region};
-use crate::command::{Contents, CopyFrom, CopyTo, Place, Placed};
 use crate::driver::rows::StridedRegion;
 use crate::{Error, Result, Shape};
 
@@ -94,7 +93,7 @@ impl<T, K> UsmRect<T, K> {
         self.range
     }
 
-    fn block(&self) -> Result<Block> {
+    pub(crate) fn block(&self) -> Result<Block> {
         let rows = StridedRegion::of_box(self.shape, self.range.triple(1), size_of::<T>());
         Ok(Block { region: self.region.part(0, rows.end())?, rows })
     }
@@ -111,20 +110,3 @@ impl<T, K> fmt::Debug for UsmRect<T, K> {
         write!(f, "UsmRect<{}>({:?} of {:?})", std::any::type_name::<T>(), self.range, self.region)
     }
 }
-
-impl<T, K: UsmKind> Placed for UsmRect<T, K> {
-    fn place(&self, _: bool) -> Place {
-        match self.block() {
-            Ok(block) if block.rows.is_one() => Place::Usm(block.region),
-            Ok(block) => Place::Block(Box::new(block)),
-            Err(error) => Place::Refused(error),
-        }
-    }
-}
-impl<T: Pod, K: UsmKind> Contents for UsmRect<T, K> {
-    type Element = T;
-    type Data = [T];
-    type Owned = Vec<T>;
-}
-impl<T: Pod, K: UsmKind> CopyFrom for UsmRect<T, K> {}
-impl<T: Pod, K: UsmKind> CopyTo for UsmRect<T, K> {}

@@ -8,11 +8,10 @@ use oclave_image::{
     DeviceImage, KernelSignature, PostLinkOptions, SplitMode, TranslationUnit, passes, post_link,
 };
 
-use super::arguments::declaration;
 use super::map::ProgramMap;
-use crate::command::CallTarget;
+use super::signature::declaration;
 use crate::image::LoadedImage;
-use crate::{BundleGlobal, Context, Error, KernelCall, Result};
+use crate::{BundleGlobal, Context, Error, Result};
 
 /// The name of a bundle's images in messages.
 pub(super) const NAME: &str = "kernel bundle";
@@ -224,12 +223,6 @@ pub struct BundleKernel {
 }
 
 impl BundleKernel {
-    /// A call without arguments yet. Count, kind and size of the arguments are checked against the
-    /// kernel's signature when the call is launched.
-    pub fn call(&self) -> KernelCall {
-        KernelCall::of(CallTarget::Bundle(self.clone()))
-    }
-
     /// The kernel's name.
     pub fn name(&self) -> &str {
         self.signature().map_or("", |kernel| kernel.name.as_str())

@@ -1,7 +1,6 @@
 //! Programs: from the images of a kernel to a driver kernel that can be launched.
 
 mod ahead;
-mod arguments;
 mod attach;
 mod build;
 mod bundle;
@@ -16,13 +15,14 @@ mod prints;
 mod programs;
 mod ptx;
 mod ready;
+mod signature;
 #[cfg(feature = "compiler")]
 mod source;
 mod spec;
+mod target;
 mod virtual_faults;
 
 pub use ahead::build_ahead_of_time;
-pub(crate) use arguments::check as check_arguments;
 pub use bundle::{BundleKernel, KernelBundle};
 pub use disk::ProgramCache;
 pub(crate) use interpreter::{
@@ -32,7 +32,9 @@ pub(crate) use prints::PrintSink;
 pub use prints::Printed;
 pub(crate) use programs::Programs;
 pub(crate) use ready::ReadyKernel;
+pub(crate) use signature::declaration;
 #[cfg(feature = "compiler")]
 pub use source::KernelSource;
 pub use spec::{SpecConstant, SpecType};
 pub(crate) use spec::{SpecValue, set_spec};
+pub(crate) use target::CallTarget;

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use oclave_image::DeviceGlobalInfo;
 
-use super::arguments;
 use super::build::Builder;
 use super::bundle;
 use super::device::DeviceState;
@@ -17,9 +16,10 @@ use super::interpreter::InterpreterProgram;
 use super::map::{GlobalKey, KernelKey, ProgramKey, ProgramMap};
 use super::prints::{PrintSink, Prints};
 use super::ready::{BuiltProgram, ReadyKernel};
+use super::signature;
 use super::spec::{self, SpecValue};
+use super::target::CallTarget;
 use super::virtual_faults::VirtualFaults;
-use crate::command::CallTarget;
 use crate::driver::Device;
 use crate::driver::context::Context;
 use crate::image::{self, Known, LoadedImage, candidates};
@@ -155,7 +155,7 @@ impl Programs {
         let mut refusal = None;
         for image in candidates(source.name, &source.images, kernel, state.profile())? {
             if let Some(kernel) = image.image().kernels.iter().find(|each| each.name == kernel) {
-                arguments::check_counts(kernel, state.device()).map_err(place)?;
+                signature::check_counts(kernel, state.device()).map_err(place)?;
             }
             match self.program(map, image, (index, state), specs) {
                 Ok((program, built)) => {

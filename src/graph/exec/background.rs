@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use crate::command::CallTarget;
 use crate::driver::hook;
-use crate::program::{InterpreterSlot, SpecValue};
+use crate::program::{CallTarget, InterpreterSlot, SpecValue};
 use crate::runtime;
 use crate::{Context, Device};
 

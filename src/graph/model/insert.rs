@@ -64,7 +64,7 @@ impl GraphInner {
             }
         };
         if matches!(origin, Origin::Recorded(_)) {
-            parts.iter().for_each(|part| part.object().recorders().add(&self.recorder()));
+            parts.iter().for_each(|part| part.object().recorders().add(self.weak_recorder()));
         }
         Ok(Ok(Node::new(Arc::clone(self), id)))
     }

@@ -135,7 +135,7 @@ impl Node {
     /// [`Invalid`](crate::ErrorKind::Invalid) when the event's command was not recorded.
     pub fn from_event(event: &Event) -> Result<Self> {
         let of_graph = |recorded: &Recorded| {
-            let graph = recorded.recorder()?.any().downcast::<GraphInner>().ok()?;
+            let graph = recorded.owner()?.any().downcast::<GraphInner>().ok()?;
             Some(Self::new(graph, NodeId::new(recorded.node())))
         };
         event.recorded().and_then(of_graph).ok_or_else(|| {

@@ -9,7 +9,7 @@ use super::insert::Origin;
 use super::tracks::{OtherGraph, TrackId};
 use crate::Handles;
 use crate::command::{Command, Recorder};
-use crate::event::Recorded;
+use crate::event::{NodeOwner, Recorded};
 use crate::{Error, Event, Queue, Result};
 
 /// What a queue does with commands (`sycl_ext_oneapi_graph`, section 7.6.1).
@@ -101,7 +101,7 @@ impl Graph {
 }
 
 impl GraphInner {
-    pub(in crate::graph) fn recorder(self: &Arc<Self>) -> Weak<dyn Recorder> {
+    pub(in crate::graph) fn weak_recorder(self: &Arc<Self>) -> Weak<dyn Recorder> {
         let weak: Weak<Self> = Arc::downgrade(self);
         weak
     }
@@ -118,12 +118,12 @@ impl GraphInner {
             )));
         }
         let in_order = !queue.is_out_of_order();
-        let begun = self.state().tracks.begin(&self.recorder(), queue.recording(), in_order, root);
+        let begun = self.state().tracks.begin(&self.weak_recorder(), queue.recording(), in_order, root);
         begun.map_err(|OtherGraph| refuse("the queue already records to another graph".to_owned()))
     }
 
     fn end_recording(self: &Arc<Self>, which: impl Fn(TrackId, TrackId) -> bool) -> bool {
-        self.state().tracks.end(&self.recorder(), which)
+        self.state().tracks.end(&self.weak_recorder(), which)
     }
 
     pub(in crate::graph) fn end_all_recording(self: &Arc<Self>) -> bool {
@@ -171,15 +171,22 @@ impl Recorder for GraphInner {
                 return Err(error);
             }
         };
-        Ok(Ok(Event::of_node(Recorded::new(self.recorder(), node.id().number()))))
+        Ok(Ok(Event::of_node(Recorded::new(self.weak_recorder(), node.id().number()))))
     }
+}
 
+impl NodeOwner for GraphInner {
     fn is_recording(&self) -> bool {
         self.state().tracks.any_recording()
     }
 
     fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
         self
+    }
+
+    fn recorder(self: Arc<Self>) -> Box<dyn Any> {
+        let recorder: Arc<dyn Recorder> = self;
+        Box::new(recorder)
     }
 }
 

@@ -8,12 +8,15 @@ use std::sync::Arc;
 
 use bytemuck::NoUninit;
 
-use crate::command::{Argument, CommandKind, Given, Parameter, Place, Value, newest};
+use crate::command::{
+    Argument, CommandKind, Given, KernelPointer, KernelPointerMut, Parameter, Place, Pointer, Value, newest,
+    pointer,
+};
 use crate::graph::model::dynamics::Changed;
 use crate::graph::model::graph::GraphInner;
 use crate::graph::model::insert::check_part;
 use crate::images::{Image, ImageDimension, KernelImage, KernelSampler, PixelFormat, Sampler};
-use crate::memory::{KernelPointer, KernelPointerMut, Pointer, UsmKind, pointer};
+use crate::memory::UsmKind;
 use crate::{
     AccessKind, Accessor, Error, ExecutableGraph, Graph, KernelLocal, KernelValue, Local, RawArgument,
     Result, UsmSlice,

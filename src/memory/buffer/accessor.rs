@@ -9,9 +9,7 @@ use bytemuck::Pod;
 
 use super::host_accessor::{HostReader, HostWriter};
 use super::requirement::{AccessMode, Requirement};
-use crate::command::{Contents, CopyFrom, CopyTo, Place, Placed};
 use crate::memory::bounds;
-use crate::memory::pointer::{KernelPointer, KernelPointerMut, Pointer, sealed};
 use crate::{Error, Result, Shape};
 
 /// What is done through an accessor, as types.
@@ -202,6 +200,22 @@ impl<T: Pod, A: AccessKind> Accessor<T, A> {
     }
 }
 
+impl<T, A> Accessor<T, A> {
+    /// What a kernel does with the part.
+    pub(crate) fn use_by_kernel(&self) -> &Arc<Requirement> {
+        &self.requirement
+    }
+
+    /// What a copy or a fill does with it: one that writes replaces every element.
+    pub(crate) fn use_by_copy(&self, write: bool) -> Arc<Requirement> {
+        if write && !self.requirement.no_init {
+            Arc::new(Requirement::clone(&self.requirement).replaced())
+        } else {
+            Arc::clone(&self.requirement)
+        }
+    }
+}
+
 impl<T: Pod, A: Writes> Accessor<T, A> {
     /// The same accessor without the old contents.
     ///
@@ -241,37 +255,3 @@ impl<T, A> fmt::Debug for Accessor<T, A> {
         fmt::Debug::fmt(&self.requirement, f)
     }
 }
-
-impl<T, A> Placed for Accessor<T, A> {
-    fn place(&self, write: bool) -> Place {
-        // Copies and fills replace every element.
-        Place::Accessor(if write && !self.requirement.no_init {
-            Arc::new(Requirement::clone(&self.requirement).replaced())
-        } else {
-            Arc::clone(&self.requirement)
-        })
-    }
-}
-impl<T: Pod, A: AccessKind> Contents for Accessor<T, A> {
-    type Element = T;
-    type Data = [T];
-    type Owned = Vec<T>;
-}
-impl<T: Pod, A: Reads> CopyFrom for Accessor<T, A> {}
-impl<T: Pod, A: Writes> CopyTo for Accessor<T, A> {}
-
-impl<T, A> sealed::Sealed for &Accessor<T, A> {}
-impl<T, A: AccessKind> KernelPointer<T> for &Accessor<T, A> {
-    fn pointer(self) -> Pointer {
-        Pointer::new(Place::Accessor(Arc::clone(&self.requirement)))
-    }
-}
-impl<T, A: Writes> KernelPointerMut<T> for &Accessor<T, A> {}
-
-impl<T, A> sealed::Sealed for Accessor<T, A> {}
-impl<T, A: AccessKind> KernelPointer<T> for Accessor<T, A> {
-    fn pointer(self) -> Pointer {
-        Pointer::new(Place::Accessor(self.requirement))
-    }
-}
-impl<T, A: Writes> KernelPointerMut<T> for Accessor<T, A> {}

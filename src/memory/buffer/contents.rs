@@ -6,10 +6,24 @@ use super::area::Area;
 use super::object::{Contents, Move, Object, State, Storage};
 use super::requirement::Requirement;
 use super::transfer::replaced;
-use crate::command::{HostTask, Prepared, Value, submit_prepared};
 use crate::driver::host::HostBytes;
 use crate::memory::Region;
-use crate::{Context, Error, Event, EventStatus, Queue, Result};
+use crate::{Context, Error, Event, EventStatus, Result};
+
+/// A command that brings contents to a context.
+pub(crate) enum Transport {
+    /// Fills memory with zeroes.
+    Zeroes(Region),
+    Write {
+        from: HostBytes,
+        to: Region,
+    },
+    /// Runs this on the host.
+    Task(Box<dyn Fn() -> Result<()> + Send + Sync>),
+}
+
+/// Submits a [`Transport`] behind events.
+pub(crate) type Carrier<'a> = &'a dyn Fn(Transport, &[Event]) -> Result<Event>;
 
 impl State {
     /// Notes that the newest contents are in a context only.
@@ -37,10 +51,13 @@ impl State {
         }
     }
 
-    /// Brings the contents to the context of a queue, by a command of this queue where they are not
-    /// there yet.
-    pub(super) fn bring(&mut self, object: &Arc<Object>, queue: &Queue) -> Result<()> {
-        let context = queue.context();
+    /// Brings the contents to a context, by a command where they are not there yet.
+    pub(super) fn bring(
+        &mut self,
+        object: &Arc<Object>,
+        context: &Context,
+        carry: Carrier<'_>,
+    ) -> Result<()> {
         if let Contents::In(storages) = &self.contents
             && storages.iter().any(|storage| storage.context == *context)
         {
@@ -49,16 +66,16 @@ impl State {
         let whole = Area::whole(object.shape());
         let storage = object.storage(context)?;
         let after: Vec<Event> = self.pending(&whole, true).cloned().collect();
-        let command = if after.iter().all(Event::has_ended) {
+        let transport = if after.iter().all(Event::has_ended) {
             let to = Region::whole(storage.memory.clone());
             match &self.contents {
-                Contents::Zeroes => Prepared::Fill { to, pattern: Value::new(&0_u8) },
-                contents => Prepared::Write { from: contents.bytes(object)?.into(), to },
+                Contents::Zeroes => Transport::Zeroes(to),
+                contents => Transport::Write { from: contents.bytes(object)?, to },
             }
         } else {
-            Prepared::HostTask(self.bring_later(object, storage.clone()))
+            Transport::Task(self.bring_later(object, storage.clone()))
         };
-        let event = submit_prepared(queue, command, after.iter(), None)?;
+        let event = carry(transport, &after)?;
         self.tracker.record(&whole, true, event.clone());
         self.moves.push(Move { from: self.contents.clone(), event });
         match &mut self.contents {
@@ -70,16 +87,16 @@ impl State {
 
     /// The same by a task on the host, when the commands have ended that are in the way, and the
     /// host writes no part.
-    fn bring_later(&self, object: &Arc<Object>, to: Storage) -> HostTask {
+    fn bring_later(&self, object: &Arc<Object>, to: Storage) -> Box<dyn Fn() -> Result<()> + Send + Sync> {
         let object = Arc::clone(object);
         match &self.contents {
             Contents::In(storages) => {
                 let from = Contents::In(storages.clone());
-                HostTask::of(move || to.write_all(from.bytes(&object)?.bytes()))
+                Box::new(move || to.write_all(from.bytes(&object)?.bytes()))
             }
             // From the host contents move once, before all other moves; the host may write parts of
             // them until then.
-            Contents::Zeroes | Contents::Host(_) => HostTask::of(move || {
+            Contents::Zeroes | Contents::Host(_) => Box::new(move || {
                 let first = object.lock().moves.first().map(|first| first.from.bytes(&object)).transpose()?;
                 first.map_or(Ok(()), |source| to.write_all(source.bytes()))
             }),

@@ -37,14 +37,11 @@ pub(crate) fn joined<'a>(requirements: impl Iterator<Item = &'a Arc<Requirement>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Accessor;
     use crate::Buffer;
-    use crate::command::{Place, Placed};
 
-    fn of(placed: &impl Placed) -> Arc<Requirement> {
-        match placed.place(false) {
-            Place::Accessor(requirement) => requirement,
-            other => panic!("{other:?}"),
-        }
+    fn of<A>(accessor: &Accessor<u32, A>) -> Arc<Requirement> {
+        accessor.use_by_copy(false)
     }
 
     #[test]

@@ -33,6 +33,7 @@ mod write_back;
 pub use accessor::{AccessKind, Accessor, Reads, Writes, access};
 pub(crate) use area::Area;
 pub use buffer::Buffer;
+pub(crate) use contents::Transport;
 pub(crate) use hazards::{Dependency, Tracker};
 pub use host_accessor::{HostReader, HostWriter};
 pub(crate) use joined::joined;

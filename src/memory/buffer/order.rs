@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, MutexGuard};
 
+use super::contents::Carrier;
 use super::hazards::Dependency;
 use super::object::{Object, State};
 use super::requirement::Requirement;
-use crate::command::with_slice;
-use crate::{Event, Queue, Result};
+use crate::handles::with_slice;
+use crate::{Context, Event, Result};
 
 impl Dependency for Event {
     fn is_over(&self) -> bool {
@@ -23,24 +24,26 @@ impl Dependency for Event {
     }
 }
 
-/// Submits a command that uses parts of buffers. `submit` gets what it must wait for besides what
-/// its user named. No other command that uses one of the buffers comes in between.
+/// Submits a command that uses parts of buffers. `carry` submits what brings their contents to the
+/// context. `submit` gets what the command must wait for besides what its user named. No other
+/// command that uses one of the buffers comes in between.
 ///
 /// # Errors
-/// Those of `submit`; when the contents cannot be brought to the queue's context.
+/// Those of `submit` and `carry`; when the context has no memory for the contents.
 pub(crate) fn ordered(
-    queue: &Queue,
+    context: &Context,
     parts: &[Arc<Requirement>],
+    carry: Carrier<'_>,
     submit: impl FnOnce(&[&Event]) -> Result<Event>,
 ) -> Result<Event> {
     match parts {
-        [part] => among(queue, parts, &mut [locked(part.object())], submit),
+        [part] => among(context, parts, &mut [locked(part.object())], carry, submit),
         // A copy between images, for one.
         [a, b] if a.object().id() != b.object().id() => {
             let (first, second) = if a.object().id() < b.object().id() { (a, b) } else { (b, a) };
-            among(queue, parts, &mut [locked(first.object()), locked(second.object())], submit)
+            among(context, parts, &mut [locked(first.object()), locked(second.object())], carry, submit)
         }
-        _ => among(queue, parts, &mut lock(parts), submit),
+        _ => among(context, parts, &mut lock(parts), carry, submit),
     }
 }
 
@@ -58,16 +61,17 @@ pub(crate) fn at_once<R>(part: &Requirement, run: impl FnOnce() -> R) -> Option<
 
 /// As [`ordered`], with the buffers of the parts, each once.
 fn among(
-    queue: &Queue,
+    context: &Context,
     parts: &[Arc<Requirement>],
     buffers: &mut [(&Arc<Object>, MutexGuard<'_, State>)],
+    carry: Carrier<'_>,
     submit: impl FnOnce(&[&Event]) -> Result<Event>,
 ) -> Result<Event> {
     for (object, state) in &mut *buffers {
         state.end_moves();
         for part in of(object, parts) {
             if part.needs_contents() && !object.is_image() {
-                state.bring(object, queue).map_err(|error| error.at(object.to_string()))?;
+                state.bring(object, context, carry).map_err(|error| error.at(object.to_string()))?;
             }
         }
     }
@@ -79,7 +83,7 @@ fn among(
         for part in of(object, parts) {
             state.tracker.record(part.area(), part.writes(), event.clone());
             if part.writes() && !part.area().is_empty() && !object.is_image() {
-                state.written_in(object, queue.context())?;
+                state.written_in(object, context)?;
             }
         }
     }

@@ -3,23 +3,23 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 
-use crate::command::Recorder;
+use crate::event::NodeOwner;
 use crate::{Error, Result};
 
 /// What took commands of queues that use the buffer.
 #[derive(Default)]
-pub(crate) struct Recorders(Mutex<Vec<Weak<dyn Recorder>>>);
+pub(crate) struct Recorders(Mutex<Vec<Weak<dyn NodeOwner>>>);
 
 impl Recorders {
-    fn lock(&self) -> MutexGuard<'_, Vec<Weak<dyn Recorder>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<dyn NodeOwner>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn add(&self, recorder: &Weak<dyn Recorder>) {
+    pub(crate) fn add(&self, recorder: Weak<dyn NodeOwner>) {
         let mut recorders = self.lock();
-        if !recorders.iter().any(|known| known.ptr_eq(recorder)) {
+        if !recorders.iter().any(|known| known.ptr_eq(&recorder)) {
             recorders.retain(|known| known.strong_count() > 0);
-            recorders.push(Weak::clone(recorder));
+            recorders.push(recorder);
         }
     }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use oclave_image::Access;
 
-use super::{AccessKind, Accessor, UsmKind, UsmSlice, Writes};
+use super::{Parameter, Place};
 use crate::Error;
-use crate::command::{Parameter, Place};
+use crate::memory::{AccessKind, Accessor, UsmKind, UsmSlice, Writes};
 
 pub(crate) mod sealed {
     pub trait Sealed {}
@@ -110,6 +110,22 @@ impl<T, K: UsmKind> KernelPointer<T> for &UsmSlice<T, K> {
     }
 }
 impl<T, K: UsmKind> KernelPointerMut<T> for &UsmSlice<T, K> {}
+
+impl<T, A> sealed::Sealed for Accessor<T, A> {}
+impl<T, A: AccessKind> KernelPointer<T> for Accessor<T, A> {
+    fn pointer(self) -> Pointer {
+        KernelPointer::<T>::pointer(&self)
+    }
+}
+impl<T, A: Writes> KernelPointerMut<T> for Accessor<T, A> {}
+
+impl<T, A> sealed::Sealed for &Accessor<T, A> {}
+impl<T, A: AccessKind> KernelPointer<T> for &Accessor<T, A> {
+    fn pointer(self) -> Pointer {
+        Pointer::new(Place::Accessor(Arc::clone(self.use_by_kernel())))
+    }
+}
+impl<T, A: Writes> KernelPointerMut<T> for &Accessor<T, A> {}
 
 /// `char *` takes text, which Rust has in `u8`, and `uchar *` takes `i8`.
 macro_rules! bytes_of_either_sign {
