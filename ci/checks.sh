@@ -31,7 +31,7 @@ run_checks() {
     if cargo clippy --version >/dev/null 2>&1; then
         check clippy cargo clippy --workspace --all-targets -- -D warnings
         # The library as its users build it: without the features that its own tests switch on.
-        check clippy-library cargo clippy -p oclave --lib --no-default-features -- -D warnings
+        check clippy-library cargo clippy -p oclave -p oclave-driver --lib --no-default-features -- -D warnings
     else
         skip_check clippy "clippy is not installed"
     fi

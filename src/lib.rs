@@ -109,9 +109,7 @@
 mod command;
 mod context;
 mod device_global;
-mod driver;
 mod environment;
-mod error;
 mod event;
 mod graph;
 #[cfg(doctest)]
@@ -130,6 +128,10 @@ mod range;
 mod runtime;
 pub mod vector;
 
+/// The layer that calls OpenCL.
+use oclave_driver as driver;
+#[doc(hidden)]
+pub use oclave_driver::{shared_call, shared_function, shared_library};
 pub use oclave_image::{Aspects, HostAccess, Side};
 
 /// The crate whose [`Pod`](bytemuck::Pod) elements of memory must implement. Generated code uses
@@ -155,7 +157,6 @@ pub use driver::{
     MemorySupport, MutableDispatchSupport, Platform, SpirvQueries, SvmSupport, UsmSupport, Version,
     loader_name, mask, native,
 };
-pub use error::{Error, ErrorKind, Result};
 pub use event::{Event, EventStatus, Profiling};
 pub use graph::{
     Detail, DynamicCommandGroup, DynamicParameter, DynamicParameters, DynamicValue, ExecutableGraph,
@@ -171,6 +172,7 @@ pub use memory::{
     ReadGuard, Readback, Reads, Shape, TaskAccess, UsmKind, UsmRect, UsmSlice, WriteBack, WriteGuard, Writes,
     access, kind as usm,
 };
+pub use oclave_driver::{Error, ErrorKind, Result};
 #[cfg(feature = "compiler")]
 pub use program::KernelSource;
 pub use program::{

@@ -6,24 +6,8 @@ use bytemuck::Pod;
 use opencl3::command_queue::CommandQueue;
 use opencl3::memory::ClMem;
 
-use crate::driver::native::{ContextHandle, DeviceHandle, EventHandle, KernelHandle, MemHandle, QueueHandle};
+use crate::driver::native::{ContextHandle, EventHandle, MemHandle, QueueHandle};
 use crate::{Buffer, Context, Device, Error, Event, Queue, Result};
-
-impl TryFrom<&opencl3::device::Device> for Device {
-    type Error = Error;
-
-    /// As [`Device::from_native`].
-    fn try_from(theirs: &opencl3::device::Device) -> Result<Self> {
-        Self::from_native(DeviceHandle::try_from(theirs)?)
-    }
-}
-
-impl From<&Device> for opencl3::device::Device {
-    /// Valid as long as the device or a clone lives: devices of `opencl3` own no reference.
-    fn from(ours: &Device) -> Self {
-        Self::new(ours.native())
-    }
-}
 
 impl TryFrom<&opencl3::context::Context> for Context {
     type Error = Error;
@@ -73,21 +57,6 @@ impl TryFrom<&opencl3::event::Event> for Event {
     }
 }
 
-impl From<EventHandle> for opencl3::event::Event {
-    /// Of what [`Event::to_native`] returns.
-    fn from(ours: EventHandle) -> Self {
-        Self::new(ours.into_raw())
-    }
-}
-
-impl From<KernelHandle> for opencl3::kernel::Kernel {
-    /// Of what [`NativeKernel::handle`](crate::NativeKernel::handle) returns. Keep the
-    /// `NativeKernel` until commands with it have ended.
-    fn from(ours: KernelHandle) -> Self {
-        Self::new(ours.into_raw())
-    }
-}
-
 impl<T: Pod> TryFrom<(&Context, &opencl3::memory::Buffer<T>)> for Buffer<T> {
     type Error = Error;
 
@@ -97,12 +66,5 @@ impl<T: Pod> TryFrom<(&Context, &opencl3::memory::Buffer<T>)> for Buffer<T> {
         let size_bytes = theirs.size().map_err(|error| Error::cl("clGetMemObjectInfo", error.0))?;
         let len = size_bytes.checked_div(size_of::<T>()).unwrap_or(0);
         Self::from_native(context, MemHandle::try_from(theirs)?, len)
-    }
-}
-
-impl<T> From<MemHandle> for opencl3::memory::Buffer<T> {
-    /// Of what [`Buffer::to_native`] returns: a copy of the contents.
-    fn from(ours: MemHandle) -> Self {
-        Self::new(ours.into_raw())
     }
 }

@@ -128,12 +128,11 @@ mod tests {
     use super::*;
 
     fn limits(non_uniform: bool) -> Limits {
-        Limits {
-            max_work_group_size: 256,
-            max_work_item_sizes: [256, 256, 64],
-            non_uniform_work_groups: non_uniform,
-            ..Limits::default()
-        }
+        let mut limits = Limits::default();
+        limits.max_work_group_size = 256;
+        limits.max_work_item_sizes = [256, 256, 64];
+        limits.non_uniform_work_groups = non_uniform;
+        limits
     }
 
     fn run(range: impl Into<NdRange>, required: Option<[u32; 3]>) -> Result<Option<WorkSize>> {

@@ -168,12 +168,9 @@ impl Promise {
                 Err(Error::new(ErrorKind::Profiling, "the queue was built without profiling")
                     .remedy("build it with `Queue::builder(&context).profiling()`"))
             }
-            Some(Outcome::Done(times)) => Ok(Profiling {
-                queued_ns: nanoseconds(self.created),
-                submitted_ns: nanoseconds(times.submitted),
-                started_ns: nanoseconds(times.started),
-                ended_ns: nanoseconds(times.ended),
-            }),
+            Some(Outcome::Done(times)) => Ok(Profiling::new(
+                [self.created, times.submitted, times.started, times.ended].map(nanoseconds),
+            )),
             Some(Outcome::Failed(_)) => bad("the command failed"),
             None => bad("the command has not ended"),
         }

@@ -42,6 +42,7 @@ fn channel(ty: ChannelType, bytes: &[u8]) -> Option<u32> {
         ChannelType::U16 => read::<u16>(bytes).map(u32::from),
         ChannelType::F16 => float(read::<f16>(bytes)?.to_f32()),
         ChannelType::F32 => float(read::<f32>(bytes)?),
+        _ => None,
     }
 }
 

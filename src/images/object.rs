@@ -116,7 +116,7 @@ impl ImagePart {
 
     /// Why no kernel can use it like that, if so.
     pub(crate) fn refusal(&self) -> Option<String> {
-        let FormatSupport { format, read, write, read_write } = self.image.support;
+        let FormatSupport { format, read, write, read_write, .. } = self.image.support;
         let (can, what) = match self.access() {
             Access::Read => (read, "reads"),
             Access::Write => (write, "writes"),

@@ -63,6 +63,7 @@ pub(super) fn attach(
         DeviceGlobalAccess::Functions => attaching.by_functions(),
         DeviceGlobalAccess::Kernel => attaching.by_kernel(),
         DeviceGlobalAccess::Argument => attaching.by_argument(),
+        other => Err(Error::bug(format!("device globals that are accessed by {other:?}"))),
     }
 }
 

@@ -191,9 +191,7 @@ fn legal_words(image: &LoadedImage, device: &DeviceState) -> Result<Vec<u32>> {
             _ if globals.is_empty() => module,
             DeviceGlobalAccess::Functions => module,
             DeviceGlobalAccess::Kernel => passes::add_global_access_kernel(&module, globals)?,
-            DeviceGlobalAccess::Argument => {
-                passes::lower_globals_to_hidden_argument(&module, globals)?.module
-            }
+            _ => passes::lower_globals_to_hidden_argument(&module, globals)?.module,
         })
     };
     let legal = passes::legalize_with(&*image.whole()?, device.target(), pass)

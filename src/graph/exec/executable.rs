@@ -116,7 +116,7 @@ impl ExecutableGraph {
         let (context, device) = (frozen.context().clone(), frozen.device().clone());
         let (context, device, graph) = (&context, &device, frozen.graph());
         if options.strategy == ReplayStrategy::CommandBuffer {
-            device.command_buffer()?;
+            device.require_command_buffers()?;
         }
         let queue = Queue::builder(context).device(device).build()?;
         let flat = Flat::new(&frozen)?;

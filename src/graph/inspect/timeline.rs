@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     fn node(partition: usize, on_host: bool, started_ns: u64, ended_ns: u64) -> NodeTimes {
-        let times = Profiling { queued_ns: 0, submitted_ns: 0, started_ns, ended_ns };
+        let times = Profiling::new([0, 0, started_ns, ended_ns]);
         NodeTimes { nodes: vec![partition], name: String::new(), partition, on_host, times }
     }
 

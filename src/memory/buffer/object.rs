@@ -259,7 +259,7 @@ impl Object {
 /// Nothing is then copied between devices. On a device that shares the host's memory it is as fast
 /// as any other.
 fn allocate(context: &Context, size_bytes: usize, align_bytes: usize) -> Result<Arc<Allocation>> {
-    let support = *context.driver().pointers()?.support();
+    let support = context.driver().memory_support()?;
     let (kind, device) = match context.devices() {
         // Nothing is gained by memory that the host must map.
         [device] if support.mapped => (Kind::Device, Some(device)),

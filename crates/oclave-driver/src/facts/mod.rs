@@ -1,0 +1,13 @@
+//! What platforms and devices are and can do, and which faults of their drivers the library works
+//! around.
+
+pub(crate) mod capabilities;
+pub(crate) mod device;
+pub(crate) mod global_access;
+pub(crate) mod images;
+pub mod mask;
+pub(crate) mod platform;
+pub(crate) mod query;
+pub mod quirk;
+pub(crate) mod select;
+pub(crate) mod version;

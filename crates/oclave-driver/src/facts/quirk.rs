@@ -1,0 +1,401 @@
+//! Known faults of drivers, and how this layer works around them. Each has a number, a field, and
+//! the versions and measurements that show it. A device has a fault by its platform and version.
+//! Reports upstream are named (`pocl#1430` is issue 1430 of PoCL). Where none is named, none was
+//! found in November 2026.
+
+use std::time::Duration;
+
+use oclave_image::passes::ImplicitBarriers;
+
+use crate::{Device, DeviceKind};
+
+/// Which work-arounds a context needs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Quirks {
+    /// **Q1. Intel's CPU runtime (all versions seen, 2026.2 last).** A process with threads cannot
+    /// use out-of-order queues.
+    /// - `clFinish` and `clWaitForEvents` hang while another thread waits for any queue. Two
+    ///   threads ran 20 dependent kernels, a marker and a wait, 1000 times, on a queue each.
+    ///   `clFinish` hung in every run, `clWaitForEvents` in every second.
+    /// - Without a thread inside a wait nothing hangs, but the release of a queue then hangs or
+    ///   crashes, in 11 of 12 runs. The last task of a queue destroys the queue's task list, which
+    ///   waits for that task.
+    /// - Enqueueing from two threads crashed in a quarter of the runs.
+    ///
+    /// In-order queues did none of this in any run. So an out-of-order queue is an in-order one
+    /// underneath, which is a valid order. It costs nothing on two cores: 1000 independent kernels
+    /// of one group took 4971 µs in order and 6311 µs out of order. With more cores, small
+    /// independent kernels only run side by side on several queues.
+    ///
+    /// `tests/threads.rs` shows the first fault (`ci/sweep threads`).
+    pub(crate) in_order_only: bool,
+    /// **Q2. PoCL 6.0 and 7.1.** `clCreateProgramWithIL` parses the list of specialization
+    /// constants with `strtok`, which has one state for the process. Two threads lose or mix up
+    /// constants: CL_INVALID_SPEC_ID in one of 20 runs of sixteen programs by eight threads.
+    ///
+    /// So one thread of the process creates programs at a time.
+    pub(crate) one_module_at_a_time: bool,
+    /// **Q3. PoCL 6.0 and 7.1.** How long freed USM is kept, to be allocated again, before the
+    /// driver gets it back (`spare.rs`). `None` means not at all.
+    ///
+    /// PoCL keeps two records of an allocation. `clMemFreeINTEL` removes one of them. 7.1 removes
+    /// the other some time after the event of the last command that used the memory. Memory that
+    /// is allocated in between may overlap the old record, and PoCL aborts ("Overlapping BDA
+    /// pointer!"). The same happens when another thread allocates during `clMemFreeINTEL`. Threads
+    /// that free memory behind its last command and allocate as much see it within a second.
+    ///
+    /// 6.0 never removes the second record. Each allocation leaves 0.6 KiB, and later ones get
+    /// slower. One of 256 bytes takes 38 µs at first and 641 µs after 30,000 times. PoCL 7.1 takes
+    /// 0.2 µs, since pocl#1942.
+    pub(crate) usm_free_delay: Option<Duration>,
+    /// **Q4. PoCL 6.0.** The order of program-scope variables in memory differs between builds of
+    /// one module. PoCL keeps compiled kernels on disk under a key that does not contain the
+    /// order. Kernels of different builds then disagree where a variable is.
+    ///
+    /// All programs with more than one variable lost writes, in every run, once several threads
+    /// had built the same program. So the library puts nothing into program-scope variables there.
+    pub(crate) variables_move: bool,
+    /// **Q5. Intel's CPU runtime and PoCL.** Command buffers are slower than the same commands on a
+    /// queue. They take 1.1 to 2.4 times as long on Intel's runtime, 1.0 to 1.9 times on PoCL.
+    pub slow_command_buffers: bool,
+    /// **Q6. Intel's CPU runtime 2026.2.** Each replay of a command buffer of 8 kernels leaks
+    /// 16 KiB, each command buffer 8 KiB. Raw OpenCL in C leaks as much. The log has a warning, and
+    /// `tests/leaks.rs` measures the leak.
+    pub(crate) command_buffers_leak: bool,
+    /// **Q7. PoCL.** The most commands in a command buffer. PoCL walks its list of commands to
+    /// append one: 1.1 to 1.7 µs a command in a thousand, 12 µs in ten thousand. An enqueued buffer
+    /// also takes 16 bytes of the caller's stack for each command.
+    pub commands_per_buffer: usize,
+    /// **Q7** for buffers that updates record again, which are smaller. Replays of a thousand
+    /// commands take up to 1.3 times as long in four buffers as in one.
+    pub commands_per_updatable_buffer: usize,
+    /// **Q8. PoCL 6.0.** No callback is called when a user event gets an error as its status
+    /// (pocl#1430). So the library polls events from outside.
+    pub(crate) failures_are_silent: bool,
+    /// **Q9. PoCL 6.0.** `mad` is a function that is not inlined. Neither loops nor work-items with
+    /// `a * b + c` are vectorised. In task lists of 1024 work-items each `mad` took 2.7 and 0.7 ns.
+    /// As a product and a sum, which the function computes as well, it took less than 0.1 ns.
+    pub mad_is_called: bool,
+    /// **Q11. PoCL on CPUs.** The work-items of a group run one after the other, from barrier to
+    /// barrier. Kernels with loops and barriers keep a context for each work-item. So one work-item
+    /// alone runs the tasks of a list that need no group. A list of 1000 tasks of 64 items took 255
+    /// µs on 6.0 and 234 µs on 7.1 when all work-items shared them. This way it took 110 µs and 120
+    /// µs.
+    pub serial_work_items: bool,
+    /// **Q12. PoCL 6.0 and 7.1 on CPUs.** Code that only the first work-item of a group reaches may
+    /// run twice. It does if some paths of the kernel have barriers and the group has one work-item
+    /// in dimension 0. In lists, 6.0 showed it with three work-items or more, 7.1 with one, too.
+    pub first_item_runs_twice: bool,
+    /// **Q13. PoCL 6.0 and 7.1 on CPUs.** PoCL adds barriers to innermost loops whose bound is the
+    /// same for a group. 6.0 does so in kernels with barriers, 7.1 in all kernels. It does so even
+    /// where work-items reach the loop at different times, and then runs the loop as often as the
+    /// first work-item needs. `oclave_image::legalize` writes such loops in another form. Beside
+    /// other barriers `POCL_WORK_GROUP_METHOD=cbs` in the environment helps, too.
+    ///
+    /// Such barriers behind conditions also make code run twice, for the first work-item of groups of
+    /// 1 × n, and on 7.1 of one. So these conditions get barriers of ours (decision 113).
+    ///
+    /// `collect` of `tests/work_items.rs` had 864 of 1024 elements wrong on 7.1, from source and
+    /// from SPIR-V. PoCL's `ImplicitLoopBarriers.cc` and `VariableUniformityAnalysis.cc` explain
+    /// it. pocl#340 says what these barriers are for. pocl#2235 mends a relative, barriers that are
+    /// added to conditions.
+    pub implicit_barriers: ImplicitBarriers,
+    /// **Q14. PoCL 7.1 on CPUs.** Barriers under conditions go wrong in PoCL's usual method: of 168
+    /// random kernels 2 were wrong and 4 aborted the process. Continuations got these six right.
+    /// PoCL takes continuations for kernels in which an outermost loop with barriers has several
+    /// ends (`WorkitemLoops::canHandleKernel`). So such kernels get a second end.
+    pub continuations_for_several_ends: bool,
+    /// **Q15. PoCL 6.0 on CPUs.** It takes continuations only where `POCL_WORK_GROUP_METHOD=cbs` is
+    /// set. Barriers under conditions, and in loops with several ends, abort the process in one of
+    /// a hundred random kernels (`WorkitemLoops.cc:1274`). About as many compute wrong results.
+    /// Such kernels get one barrier in one loop (`one_barrier` of `oclave_image`, decision 91).
+    /// Reports of the same kind: pocl#1167 (open), pocl#1747, pocl#1794, pocl#1958.
+    pub one_barrier: bool,
+    /// **Q16. PoCL 6.0 (LLVM 18) and 7.1 (LLVM 21) on CPUs.** PoCL marks loops over work-items as
+    /// parallel. LLVM then joins accesses to neighbouring elements (`InterleavedAccessInfo`), also
+    /// across accesses of the same work-item to one of them. Fences keep them apart (decision 93).
+    ///
+    /// Seen from source, without any barrier: `p[4*i+1] = 7; p[4*i+2] = 5; p[4*i+3] = 3;
+    /// p[4*i] = p[4*i + (a & 3)] + 1;` reads the old elements. `tests/work_items.rs` shows three
+    /// more. llvm-project#63602 was the same fault in ordinary loops; pocl#757 is another of the
+    /// same marks.
+    pub joins_accesses: bool,
+    /// **Q17. Mesa's rusticl 26.1.6 on llvmpipe.** `clBuildProgram` ends the process with SIGSEGV on
+    /// some kernels that take a struct by value. The struct has a vector, and the kernel reads two
+    /// lanes of it by access chains: `typedef struct { float4 s; } P; kernel void k(P p, global float *out) {
+    /// out[0] = p.s.x + p.s.y; }`, built by clang 15 with `-O2`. One lane, or the whole vector, is
+    /// fine. So is an address that is made by a cast, and the library makes it so
+    /// (`vector_components` of `oclave_image`). Raw OpenCL in C shows the crash. No
+    /// upstream report was found.
+    pub lanes_of_arguments_crash: bool,
+    /// **Q18. Mesa's rusticl 26.1.6.** A program from a binary (`clGetProgramInfo`,
+    /// `clCreateProgramWithBinary`) has the default values of its specialization constants. The
+    /// values that the binary was made with are lost. `G-KRN-003` computed 11, 11 and 11 instead of 28, 53 and
+    /// 11 with a warm cache. So programs with other values are compiled each time.
+    pub binaries_lose_constants: bool,
+    /// **Q19. PoCL 6.0.** A kernel that is given a one-dimensional image of a buffer crashes the
+    /// process in `clEnqueueNDRangeKernel`, from any buffer. Kernels take an ordinary
+    /// one-dimensional image for it, and compute the same. So such images are ordinary ones there,
+    /// and not wider than these.
+    pub image_buffers_crash: bool,
+    /// **Q20. PoCL 6.0 and 7.1.** A command buffer with a kernel that has a sampler argument crashes
+    /// the process: `POclRetainSampler` finds no sampler where it looks for one. Such kernels are
+    /// enqueued between command buffers. Debian's PoCL 7.1 hides its command buffers; the crash
+    /// shows on `pocl7cb` of `ci/setup`.
+    pub(crate) recorded_samplers_crash: bool,
+    /// **Q21. Mesa's rusticl 26.1.6 on llvmpipe.** Larger functions are not inlined. A barrier in
+    /// one ends the process with SIGSEGV when the kernel is launched: llvmpipe suspends a coroutine
+    /// there, and a function has none. Such functions get SPIR-V's hint `Inline`, which Mesa follows
+    /// (`inline_hints` of `oclave_image`). Kernels with barriers in virtual functions crashed.
+    pub barriers_in_calls_crash: bool,
+    /// **Q22. Mesa's rusticl 26.1.6 on llvmpipe.** If a kernel has no private variable, an access
+    /// to private memory ends the process with SIGSEGV at the launch. The address may be an
+    /// integer, and the access need not happen: `if (a) *out = *(private uint *)a;` with `a == 0`
+    /// crashes. Resolved generic pointers ask an integer for its address space, and one way leads
+    /// to private memory. So such functions get a variable (`private_addresses` of `oclave_image`).
+    pub private_memory_may_lack: bool,
+    /// **Q23. Mesa's rusticl 25.0.7 on llvmpipe.** A function that is not inlined and has no
+    /// `OpName` ends the process with SIGSEGV when a kernel that calls it is launched:
+    /// `LLVMAddFunction` gets a null pointer for the name. 26.1.6 takes such functions. Modules of
+    /// the interpreter have some. So functions get names (`function_names` of `oclave_image`).
+    pub unnamed_functions_crash: bool,
+    /// **Q24. Intel's CPU runtime 2026.2.** A program with an atomic instruction on a generic
+    /// pointer does not build, with none of its kernels ("JIT session error: Symbols not found:
+    /// `_Z10atomic_addPU3AS4Vii`"). It builds where the module's `OpSource` is OpenCL C++ 1.0:
+    /// then the reader calls the atomic functions of OpenCL 2.0. So such modules say that.
+    pub generic_atomics_are_cpp: bool,
+    /// **Q25. PoCL 7.1 on CPUs.** `to_global`, `to_local` and `to_private`
+    /// (`OpGenericCastToPtrExplicit`) end the process with SIGSEGV in `clBuildProgram`. PoCL 6.0
+    /// takes them. So modules with them get pointers to concrete address spaces (decisions 92 and
+    /// 95). What cannot be resolved is an error.
+    pub casts_from_generic_crash: bool,
+    /// **Q26. Intel's CPU runtime 2026.2.** Its vectoriser of loops crashes the process, in
+    /// `vplan-vec` or in `adce` after it. Two kinds of calls of built-in functions do that. One has
+    /// a value that depends on the path. The other is under a condition that the loop does not
+    /// change. From source, this does: `for (uint i = 0; i < n; i++) { uint r = i < a ? in[i] : b;
+    /// s += rotate(r, 9u); }`. `min`, `sqrt`, `popcount` and saturating conversions crash as well.
+    /// Kernels whose work-items are vectorised do not show it. Loops of interpreter modules over
+    /// work-items do. Such loops are kept from being vectorised (`scalar_loops` of `oclave_image`).
+    ///
+    /// Kernels that only compare the number of a work-item count as not vectorised: the compiler makes
+    /// `if (get_local_id(0) == 0) for …` the bounds of the group. In kernels that are vectorised the
+    /// volatile access would make small loops up to three times slower (0.8 and 2.5 ms).
+    ///
+    /// Its vectoriser of work-items is wrong in loops with loops inside. The work-items of a group
+    /// that do not fill a vector of 16 get wrong values:
+    /// `for (i < b) { v = id + i; for (j < a) if (i & 1) v = 9 + j; }` takes the `i` of the next
+    /// round. From source, only `-cl-opt-disable` is right. The inner loop gives a value to code
+    /// behind it in all that are wrong. The same pass puts a volatile access into such outer loops.
+    pub vectorised_loops_crash: bool,
+    /// **Q27. Mesa's rusticl 26.1.6.** A constant pointer that is made of an integer
+    /// (`OpSpecConstantOp ConvertUToPtr`) is refused: "No NIR equivalent", which only
+    /// `RUSTICL_DEBUG=program` shows. From LLVM 16 on, constructors of classes with virtual
+    /// functions store such constants. So functions compute them (`integer_pointers` of
+    /// `oclave_image`).
+    pub integer_pointer_constants_fail: bool,
+    /// **Q28. Intel's CPU runtime 2026.2.** A `clEnqueueWriteImage` that blocks is slower than one
+    /// with an event and `clWaitForEvents`, but for small images. This was measured in C with RGBA
+    /// images of 8 bits. Of 4 KiB they took 3.3 and 4.0 µs. Of 16 KiB they took 4.9 and 4.5 µs, of
+    /// 64 KiB 13 and 7 µs, of 256 KiB 150 and 19 µs. A `clEnqueueReadImage` that blocks is faster or
+    /// as fast in all these sizes.
+    pub(crate) slow_blocking_writes: bool,
+    /// **Q29. Mesa's rusticl 26.1.6 on llvmpipe.** `clWaitForEvents` is slower than `clFinish`, which
+    /// waits for the queue's last command as well. This was measured in C with fills of images of
+    /// 32 × 32 pixels: 23.4 and 19.2 µs. On Intel and PoCL `clFinish` is as fast or slower.
+    pub(crate) slow_event_waits: bool,
+    /// **Q30. PoCL 6.0 (LLVM 18) on CPUs.** PoCL names LLVM's pass `instcombine` in a string. A
+    /// pass that is named so checks that a second run would change nothing. If it would, LLVM ends
+    /// the process ("Instruction Combining did not reach a fixpoint after 1 iterations"). One of
+    /// 250 random kernels did that. A binary has all kernels of its program, so no kernel of such a
+    /// program could be built. LLVM's maintainers say that the check is for tests only
+    /// (llvm-project#104905).
+    ///
+    /// Five such kernels were studied. All have the form that `sunk_loads` of `oclave_image`
+    /// describes: a phi's value is used behind a condition only. This source shows it: `uint id =
+    /// get_global_id(0), v = a, w = in[id]; if (id < 5) { v = in[a]; w = v * 3 + a; } if
+    /// (abs_diff(w, b) != 77u) w = rotate(v, id); out[id] = w;`. Such values get a second use.
+    ///
+    /// The library leaves modules of clang's `-O0` as they are: they have no phis yet. One of the
+    /// five kernels is such a module.
+    pub sunk_loads_abort: bool,
+    /// **Q31. NVIDIA 580.159.** A kernel that was given `CL_KERNEL_EXEC_INFO_SVM_PTRS` is launched
+    /// more slowly each time, also where the list stays the same. A launch and a wait took 16.4 µs
+    /// without it, 17.8 with one allocation, 22 with 8, 40 with 32 and 79 with 64. In a context
+    /// with one device, kernels reach all SVM without being told. So the driver is not told there.
+    pub(crate) telling_pointers_is_slow: bool,
+    /// **Q32. Intel's CPU runtime 2026.2.** Its vectoriser is wrong behind branches that work-items
+    /// take differently, if one of them has a loop. It takes a value for the same in all work-items
+    /// if it is the same for all on each branch. From source, `if (id & 1) { v = 1; do p[id] *= 3;
+    /// while (++i < b); } else { v = 0; do p[id] *= 5; while (++i < b); } out[id] = v;` writes 0
+    /// everywhere, in groups of 16 and more. Pointers, floats and vectors are wrong, too. So is
+    /// `for (…) { if (id == 0) v = 1; p[id] *= 3; }`, whose condition the compiler takes out of the
+    /// loop. So are two branches in a loop, behind a condition that is the same for all work-items:
+    /// both conditions leave the loop. So is a condition of two parts, one of which is the same for
+    /// all and the other one leaves the loop. Such values are made to depend on the work-item
+    /// (`joined_values` of `oclave_image`). Right with `-cl-opt-disable`, and with
+    /// `CL_CONFIG_USE_VECTORIZER=False` in the environment.
+    ///
+    /// Left as it is: code of clang's `-O0`, which has variables instead of such values.
+    pub joined_values_collapse: bool,
+    /// **Q33. PoCL 7.1 on CPUs.** A value from memory that a work-item needs behind a barrier is
+    /// loaded again there, when the memory may hold something else. From source, `v = l[id]; l[id]
+    /// = 9; barrier(CLK_LOCAL_MEM_FENCE); out[id] = v;` writes 9, in local, global and private
+    /// memory. pocl#2269 mends it. PoCL does not repeat volatile loads, so such loads become
+    /// volatile (`kept_loads` of `oclave_image`). `POCL_PREGION_VALUE_REMAT=0` in the environment
+    /// helps, too.
+    pub repeats_loads: bool,
+    /// **Q34. NVIDIA 580.159.** Each launch is slower by the arguments that are memory, also if they
+    /// are set once. A launch in order took 13.5 µs with a `cl_mem`, 14.1 with SVM, and 13.0 with
+    /// the same address as a number of 64 bits. With two pointers, it took 15.3 µs with SVM, and 13.0
+    /// with numbers. In a context with one device, kernels reach all SVM without being told. So
+    /// pointers are numbers there.
+    pub(crate) pointer_arguments_are_slow: bool,
+    /// **Q35. Intel's CPU runtime 2026.2.** `max` with an id of a work-item counts as a bound of the
+    /// group, where the kernel uses that dimension for nothing else. From source, `out[get_global_id(0)]
+    /// = max((uint)get_local_id(1), 1u);` writes nothing in groups of 8 × 1. So `max` of integers
+    /// becomes a comparison and a selection (`integer_maximum` of `oclave_image`). `min` was right.
+    pub maxima_are_bounds: bool,
+    /// **Q36. Mesa's rusticl 26.1.6.** `clBuildProgram` refuses phis with two values for one block
+    /// ("OpPhi's number of incoming blocks does not match"). llvm-spirv 15 writes such phis where
+    /// several cases of a switch lead to one block. SPIR-V does not allow them, and the drivers that
+    /// use LLVM need them. So the repeated values go (`phi_pairs` of `oclave_image`).
+    pub repeated_pairs_fail: bool,
+    /// **Q37. Mesa's rusticl 26.1.6.** An event keeps the events of its wait list, also when all have
+    /// ended. So a chain of events, each of which waited for the one before, stays as long as its
+    /// last one. In raw OpenCL in C, a marker of such a chain left 288 bytes, and none when the last
+    /// was released. Replays of a graph are such a chain. So events that have ended do not go into
+    /// wait lists.
+    ///
+    /// If each command is put on a queue while the one before still runs, the chain grows all the
+    /// same.
+    pub(crate) ended_events_are_kept: bool,
+    /// **Q38. Mesa's rusticl 26.1.6 on llvmpipe.** A queue has a context of Mesa's, of some 8 MB. Queues
+    /// that are released leave theirs to later queues, but only a moment later. So a process keeps as
+    /// many as it ever had at once, those moments included. In raw OpenCL in C, a process with 28,800
+    /// queues, each released at once, had 516 MB on a busy machine. With a pause of 1 ms behind each
+    /// release, one with 12,000 had 172 MB. A process that makes many queues gets a warning in the
+    /// log, once.
+    pub(crate) queues_are_kept: bool,
+    /// **Q39. PoCL 7.1 (LLVM 21) on CPUs.** LLVM may take a zero lane of a product of vectors for
+    /// undefined. So it does with bitwise `and`. `llvm-project#180727` mends it. From source,
+    /// `zero_lanes` of `kernels/tests/optimised.cl` is wrong, with each of PoCL's methods. It was right
+    /// with `-cl-opt-disable`. Seen in one of 10,000 random kernels. Lanes may become zero in PoCL, as
+    /// ids do in groups of n × 1. So products of vectors that are put together from scalars are
+    /// computed lane by lane (`zero_lanes` of `oclave_image`). Left as it is: code of clang's `-O0`.
+    /// PoCL 6.0 (LLVM 18) was right, but LLVM's fault is older.
+    pub zero_lanes_are_lost: bool,
+    /// **Q40. Intel's CPU runtime 2026.2.** A loop runs too often where its bound is an unsigned
+    /// quotient or remainder with a variable divisor. Groups that do not fill a vector of 16 show it.
+    /// From source, `uint n = 40u / a; for (uint i = 0; i < n; i++) if (a != 1) v = i;` takes the `i`
+    /// of a round that is not to be. In groups of 16, 32 and 64 it was right, and with
+    /// `-cl-opt-disable`. Constant divisors and signed quotients were right, and loops without such
+    /// an `if`. So such quotients go through a volatile variable (`quotients` of `oclave_image`).
+    pub quotients_are_bounds: bool,
+    /// **Q41. NVIDIA 580.159.** `clEnqueueWriteImage` reads host memory when it is enqueued, before the
+    /// events that it waits for. Where a read into the same host memory came before, it wrote zeroes
+    /// to the image. So SVM is copied to images and back by buffers over it. On Mesa's rusticl 26.1,
+    /// two tests of copies fail by such buffers, so other drivers get none.
+    pub(crate) image_writes_read_early: bool,
+    /// **Q42. Mesa's rusticl 25.0.7 and 26.1.6 on llvmpipe.** llvmpipe keeps 80 conditions that are one
+    /// inside the other (`LP_MAX_TGSI_NESTING`), and forgets what goes beyond that. Results are wrong,
+    /// without an error. From source, `switch (id)` with 79 cases was right, and with 80 cases from
+    /// case 79 on wrong. So were 80 of `else if`, and 80 of `if (…) return`. 80 loops were right, and
+    /// 81 were not. A loop with several ends counts as often as Mesa unrolls it, up to 32 times. So
+    /// switches are searched by halves (`wide_switches` of `oclave_image`). Functions with deep
+    /// conditions become loops around switches (`deep_conditions`), or the module is refused.
+    pub deep_conditions_are_lost: bool,
+    /// **Q43. Intel's CPU runtime 2026.2.** In kernels with barriers, `~min(in[id], b)` is wrong in
+    /// groups that do not fill a vector of 16, and so is `fmax(-x, 2.0f)`. Right with
+    /// `-cl-opt-disable`. So such complements and negations become `never ? 0 : ~x`
+    /// (`inverted_choices` of `oclave_image`).
+    pub inverted_choices_fail: bool,
+}
+
+impl Quirks {
+    /// Those of a device.
+    pub fn of(device: &Device) -> Self {
+        // For the tests that show what they are for; not in what users build.
+        #[cfg(feature = "record")]
+        if std::env::var_os("OCLAVE_WITHOUT_WORKAROUNDS").is_some() {
+            return Self::default();
+        }
+        let is_pocl_on_cpu = is_pocl(device) && device.kind() == DeviceKind::Cpu;
+        Self {
+            in_order_only: is_intel_cpu_runtime(device),
+            one_module_at_a_time: is_pocl(device),
+            usm_free_delay: usm_free_delay(device),
+            variables_move: is_pocl(device),
+            failures_are_silent: is_pocl_before_7(device),
+            mad_is_called: is_pocl_before_7(device),
+            serial_work_items: is_pocl_on_cpu,
+            first_item_runs_twice: is_pocl_on_cpu,
+            implicit_barriers: match is_pocl_on_cpu {
+                false => ImplicitBarriers::None,
+                true if is_pocl_before_7(device) => ImplicitBarriers::BesideOthers,
+                true => ImplicitBarriers::Everywhere,
+            },
+            continuations_for_several_ends: is_pocl_on_cpu && !is_pocl_before_7(device),
+            command_buffers_leak: is_intel_cpu_runtime(device),
+            joins_accesses: is_pocl_on_cpu,
+            lanes_of_arguments_crash: is_rusticl(device),
+            binaries_lose_constants: is_rusticl(device),
+            barriers_in_calls_crash: is_rusticl(device),
+            private_memory_may_lack: is_rusticl(device),
+            unnamed_functions_crash: is_rusticl(device),
+            integer_pointer_constants_fail: is_rusticl(device),
+            slow_event_waits: is_rusticl(device),
+            slow_blocking_writes: is_intel_cpu_runtime(device),
+            sunk_loads_abort: is_pocl_on_cpu && is_pocl_before_7(device),
+            zero_lanes_are_lost: is_pocl_on_cpu,
+            quotients_are_bounds: is_intel_cpu_runtime(device),
+            telling_pointers_is_slow: is_nvidia(device),
+            joined_values_collapse: is_intel_cpu_runtime(device),
+            repeated_pairs_fail: is_rusticl(device),
+            ended_events_are_kept: is_rusticl(device),
+            queues_are_kept: is_rusticl(device),
+            deep_conditions_are_lost: is_rusticl(device),
+            inverted_choices_fail: is_intel_cpu_runtime(device),
+            maxima_are_bounds: is_intel_cpu_runtime(device),
+            repeats_loads: is_pocl_on_cpu && !is_pocl_before_7(device),
+            pointer_arguments_are_slow: is_nvidia(device),
+            image_writes_read_early: is_nvidia(device),
+            image_buffers_crash: is_pocl_before_7(device),
+            recorded_samplers_crash: is_pocl(device),
+            generic_atomics_are_cpp: is_intel_cpu_runtime(device),
+            vectorised_loops_crash: is_intel_cpu_runtime(device),
+            casts_from_generic_crash: is_pocl_on_cpu && !is_pocl_before_7(device),
+            one_barrier: is_pocl_on_cpu && is_pocl_before_7(device),
+            slow_command_buffers: is_intel_cpu_runtime(device) || is_pocl(device),
+            commands_per_buffer: if is_pocl(device) { 1000 } else { 1 << 16 },
+            commands_per_updatable_buffer: if is_pocl(device) { 256 } else { 1 << 16 },
+        }
+    }
+}
+
+/// Every version that was seen has the fault; when one comes without it, compare the driver's
+/// version here.
+fn is_intel_cpu_runtime(device: &Device) -> bool {
+    device.kind() == DeviceKind::Cpu && device.platform().vendor().contains("Intel")
+}
+
+fn usm_free_delay(device: &Device) -> Option<Duration> {
+    // PoCL 7's thread needs microseconds, or as long as it gets no processor.
+    let seconds = if is_pocl_before_7(device) { 60 } else { 1 };
+    is_pocl(device).then(|| Duration::from_secs(seconds))
+}
+
+fn is_pocl_before_7(device: &Device) -> bool {
+    is_pocl(device) && !device.platform().version().contains("PoCL 7")
+}
+
+fn is_pocl(device: &Device) -> bool {
+    device.platform().name().contains("Portable Computing Language")
+}
+
+fn is_nvidia(device: &Device) -> bool {
+    device.kind() == DeviceKind::Gpu && device.platform().name() == "NVIDIA CUDA"
+}
+
+fn is_rusticl(device: &Device) -> bool {
+    device.platform().name().contains("rusticl")
+}

@@ -1,0 +1,93 @@
+//! The end of the process while commands are in flight.
+//!
+//! Drivers end with the process: their destructors run by `exit`, whatever their threads do then,
+//! and whatever commands are put on queues. The functions that `exit` calls run in the reverse
+//! order of their registration, and drivers register theirs when their libraries are loaded, some
+//! of them late. So the library's is registered again after each step by which a driver may have
+//! loaded something, and runs first.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use crate::context::Context;
+
+/// What is to be done first, and the process that it was registered in: a process that was forked
+/// has none of the threads.
+static HOOK: OnceLock<(fn(), u32)> = OnceLock::new();
+
+/// Contexts that exist.
+static CONTEXTS: Mutex<Vec<Weak<Context>>> = Mutex::new(Vec::new());
+
+/// Registrations, of which each costs some bytes.
+static REGISTRATIONS: AtomicUsize = AtomicUsize::new(0);
+const MOST_REGISTRATIONS: usize = 1024;
+
+/// Between two looks at events.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Has a function called when the process exits, before the drivers end. The first one counts.
+pub fn set_hook(hook: fn()) {
+    HOOK.get_or_init(|| (hook, std::process::id()));
+}
+
+/// Registers once more: the driver may have loaded libraries.
+pub(crate) fn register() {
+    if REGISTRATIONS.fetch_add(1, Ordering::Relaxed) >= MOST_REGISTRATIONS {
+        return;
+    }
+    // SAFETY: the function takes nothing, does not unwind, and is there as long as the process.
+    if unsafe { libc::atexit(run) } != 0 {
+        log::warn!("commands that are in flight when the process exits are not waited for: `atexit` refuses");
+    }
+}
+
+extern "C" fn run() {
+    static RUNS: AtomicBool = AtomicBool::new(false);
+    let Some((hook, process)) = HOOK.get() else { return };
+    if *process == std::process::id() && !RUNS.swap(true, Ordering::SeqCst) {
+        // Nothing in there panics; if it does, the process exits all the same.
+        let _ = std::panic::catch_unwind(hook);
+    }
+}
+
+/// Notes a context.
+pub(crate) fn enter(context: &Arc<Context>) {
+    let mut contexts = CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    contexts.retain(|context| context.strong_count() > 0);
+    contexts.push(Arc::downgrade(context));
+}
+
+/// The commands of all contexts, for the end of the process. Never dropped: contexts must not go
+/// then.
+#[derive(Debug)]
+pub struct Everything(std::mem::ManuallyDrop<Vec<Arc<Context>>>);
+
+impl Everything {
+    /// All contexts that are alive.
+    pub fn now() -> Self {
+        let contexts = CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+        Self(std::mem::ManuallyDrop::new(contexts.iter().filter_map(Weak::upgrade).collect()))
+    }
+
+    /// Waits for what is on queues now. Whether it has ended.
+    pub fn wait_until(&self, deadline: Instant) -> bool {
+        self.0.iter().all(|context| {
+            let Ok(events) = context.slots().markers(u64::MAX) else { return false };
+            while !events.iter().all(|event| event.has_ended()) {
+                if Instant::now() >= deadline {
+                    std::mem::forget(events);
+                    return false;
+                }
+                std::thread::sleep(PAUSE);
+            }
+            // What is known to have ended is not waited for again.
+            events.is_empty() || context.slots().finish(u64::MAX).is_ok()
+        })
+    }
+
+    /// Refuses commands from now on.
+    pub fn close(&self) {
+        self.0.iter().for_each(|context| context.close());
+    }
+}

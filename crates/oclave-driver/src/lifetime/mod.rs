@@ -1,0 +1,14 @@
+//! Memory that commands use, and how long it lives: allocations, host memory, and what waits for
+//! commands to end.
+
+pub mod exit;
+pub mod fault;
+pub mod host;
+pub mod loan;
+pub mod prints;
+pub mod retired;
+pub mod slots;
+pub mod spare;
+pub mod task_memory;
+pub mod usm;
+mod watched;

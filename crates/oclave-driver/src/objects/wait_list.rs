@@ -1,0 +1,65 @@
+//! Wait lists: the events that a command is given to wait for.
+
+use std::sync::Arc;
+
+use super::event::Event;
+use super::queue::Queue;
+use crate::sys::cl_event;
+use crate::{Error, Result};
+
+/// The events of a wait list as handles; on the stack when they are few.
+pub(crate) struct WaitList {
+    few: [cl_event; Self::FEW],
+    many: Vec<cl_event>,
+    length: usize,
+}
+
+impl WaitList {
+    const FEW: usize = 8;
+
+    /// What a command of `queue` must wait for. Events of the same in-order queue are left out.
+    #[inline]
+    pub(crate) fn new(queue: &Queue, after: &[&Event]) -> Result<Self> {
+        let mut list = Self { few: [std::ptr::null_mut(); Self::FEW], many: Vec::new(), length: 0 };
+        for event in after {
+            list.add(queue, event)?;
+        }
+        Ok(list)
+    }
+
+    fn add(&mut self, queue: &Queue, event: &Event) -> Result<()> {
+        let other = event.queue();
+        if std::ptr::eq(&**other, queue) {
+            if queue.is_in_order() {
+                return Ok(());
+            }
+        } else if Arc::ptr_eq(other.context(), queue.context()) {
+            // An event that another queue waits for must be flushed by its own (specification,
+            // section 5.15).
+            other.flush_once()?;
+        } else {
+            return Err(Error::invalid("a command cannot wait for an event of another context"));
+        }
+        let raw = event.raw()?;
+        // Q37. One that failed stays, as it makes this command fail.
+        if queue.context().quirks().ended_events_are_kept && raw.has_succeeded() {
+            return Ok(());
+        }
+        let raw = raw.raw();
+        match self.few.get_mut(self.length).filter(|_| self.many.is_empty()) {
+            Some(place) => *place = raw,
+            None => {
+                if self.many.is_empty() {
+                    self.many.extend_from_slice(&self.few);
+                }
+                self.many.push(raw);
+            }
+        }
+        self.length += 1;
+        Ok(())
+    }
+
+    pub(crate) fn events(&self) -> &[cl_event] {
+        if self.many.is_empty() { self.few.get(..self.length).unwrap_or(&[]) } else { &self.many }
+    }
+}

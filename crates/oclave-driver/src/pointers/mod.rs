@@ -1,0 +1,484 @@
+//! Memory that kernels address by pointers. OpenCL has it in three kinds: USM, SVM, and buffers
+//! with device addresses.
+//!
+//! A context has the first kind that all its devices have. Everything above calls [`Pointers`] and
+//! does not know which one it is. Four things differ between the kinds:
+//!
+//! - Drivers without USM must be told which allocations a kernel may reach by pointers in memory
+//!   (but see Q31). [`Live`] knows them.
+//! - Where memory is *mapped*, the host can only access it between [`Pointers::map`] and
+//!   [`Pointers::unmap`].
+//! - Copies of buffers name a handle and an offset, which [`Live`] finds by the address.
+//! - Drivers are slow to allocate SVM. So freed memory rests ([`Pointers::free_delay`]), and
+//!   [`Slabs`] cuts small device memory out of larger allocations.
+
+mod live;
+mod slabs;
+mod transfer;
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+use std::time::Duration;
+
+use super::ext::device_address::DeviceAddress;
+use super::ext::usm::Usm;
+use super::quirk::Quirks;
+use super::sys::*;
+use super::usm::Kind;
+use super::{Api, Device, MemoryKind, MemorySupport, info};
+use crate::{Error, ErrorKind, Result};
+use live::{Block, Live};
+use slabs::Slabs;
+
+/// The memory of a context.
+pub(crate) struct Pointers {
+    way: Way,
+    support: MemorySupport,
+    /// Empty with USM, whose drivers know their allocations.
+    live: Live,
+    /// Whether kernels reach all memory of the context, though the driver is not told.
+    reached_untold: bool,
+    /// Whether kernels take addresses as numbers.
+    are_numbers: bool,
+    /// Whether SVM is copied to images and back by the buffers over it.
+    images_by_buffers: bool,
+    slabs: Slabs,
+}
+
+/// How long freed SVM is kept, to be allocated again.
+const SVM_REST: Duration = Duration::from_secs(10);
+
+#[derive(Clone, Copy)]
+enum Way {
+    Usm(&'static Usm),
+    Svm(&'static Api),
+    Buffers(&'static Api, &'static DeviceAddress),
+}
+
+impl Pointers {
+    /// The first kind of memory that all these devices have.
+    pub(crate) fn of(devices: &[Device]) -> Option<Self> {
+        let common = |kind: &MemoryKind| {
+            // A buffer has another address on each device.
+            if *kind == MemoryKind::BufferAddress && devices.len() > 1 {
+                return None;
+            }
+            let mut each = devices.iter().map(|device| device.capabilities().memory_of(*kind));
+            let first = each.next()??;
+            each.try_fold(first, |all, one| Some(all.and(&one?)))
+        };
+        let support = MemoryKind::ALL.iter().find_map(common)?;
+        let device = devices.first()?;
+        let way = match support.kind {
+            MemoryKind::Usm => Way::Usm(&device.tables().usm),
+            MemoryKind::Svm => Way::Svm(device.api()),
+            MemoryKind::BufferAddress => Way::Buffers(device.api(), &device.tables().device_address),
+        };
+        // On a second device, the memory might be elsewhere.
+        let (is_one, quirks) = (devices.len() == 1, Quirks::of(device));
+        let reached_untold = is_one && quirks.telling_pointers_is_slow; // Q31
+        let are_numbers = reached_untold && quirks.pointer_arguments_are_slow && matches!(way, Way::Svm(_)); // Q34
+        let images_by_buffers = quirks.image_writes_read_early; // Q41
+        let (live, slabs) = (Live::new(), Slabs::default());
+        Some(Self { way, support, live, reached_untold, are_numbers, images_by_buffers, slabs })
+    }
+
+    /// Whether kernels take addresses as numbers of 64 bits.
+    pub(crate) fn are_numbers(&self) -> bool {
+        self.are_numbers
+    }
+
+    /// Whether copies between images and SVM may not go through host memory.
+    pub(crate) fn images_by_buffers(&self) -> bool {
+        self.images_by_buffers
+    }
+
+    /// What all devices of the context have.
+    pub(crate) fn support(&self) -> &MemorySupport {
+        &self.support
+    }
+
+    /// How long freed memory is kept, to be allocated again, whatever the driver.
+    pub(crate) fn free_delay(&self) -> Option<Duration> {
+        matches!(self.way, Way::Svm(_)).then_some(SVM_REST)
+    }
+
+    /// How many pieces of how many slabs there are.
+    pub(crate) fn pieces(&self) -> (usize, usize) {
+        self.slabs.counts()
+    }
+
+    /// Memory of a kind; an alignment of 0 is that of the largest type of OpenCL.
+    ///
+    /// # Safety
+    /// The context is alive and has the device, which is null for memory of all devices.
+    pub(crate) unsafe fn allocate(
+        &self,
+        context: cl_context,
+        device: cl_device_id,
+        kind: Kind,
+        size_bytes: usize,
+        alignment: u32,
+    ) -> Result<Option<NonNull<c_void>>> {
+        let none = std::ptr::null();
+        // SAFETY: the caller's promise; no properties are given.
+        let start = unsafe {
+            match (self.way, kind) {
+                (Way::Usm(usm), Kind::Device) => {
+                    usm.clDeviceMemAllocINTEL(context, device, none, size_bytes, alignment)
+                }
+                (Way::Usm(usm), Kind::Host) => usm.clHostMemAllocINTEL(context, none, size_bytes, alignment),
+                (Way::Usm(usm), Kind::Shared) => {
+                    usm.clSharedMemAllocINTEL(context, device, none, size_bytes, alignment)
+                }
+                (Way::Svm(api), _) => {
+                    return self.allocate_svm(api, context, kind, size_bytes, alignment);
+                }
+                (Way::Buffers(api, _), _) => {
+                    return self.allocate_buffer(api, context, kind, size_bytes, alignment).map(Some);
+                }
+            }
+        }?;
+        Ok(NonNull::new(start))
+    }
+
+    /// # Safety
+    /// As [`Pointers::allocate`].
+    unsafe fn allocate_svm(
+        &self,
+        api: &Api,
+        context: cl_context,
+        kind: Kind,
+        size_bytes: usize,
+        alignment: u32,
+    ) -> Result<Option<NonNull<c_void>>> {
+        let is_fine = kind != Kind::Device && !self.support.mapped;
+        let fine = if is_fine { CL_MEM_SVM_FINE_GRAIN_BUFFER } else { 0 };
+        let allocate = |size_bytes: usize, alignment| {
+            // SAFETY: the caller's promise.
+            let start = unsafe { api.clSVMAlloc(context, CL_MEM_READ_WRITE | fine, size_bytes, alignment) }?;
+            let start = NonNull::new(start);
+            if let Some(start) = start {
+                let buffer = match self.support.mapped {
+                    // SAFETY: the caller's promise; the memory is of the context and has this size.
+                    true => unsafe { self.buffer_over(api, context, start, size_bytes) },
+                    false => std::ptr::null_mut(),
+                };
+                self.live.insert(start.addr().get(), Block { size_bytes, buffer, offset_bytes: 0 });
+            }
+            Ok(start)
+        };
+        if kind == Kind::Device {
+            let piece = self.slabs.allocate(size_bytes, alignment, |slab_bytes| allocate(slab_bytes, 0))?;
+            if piece.is_some() {
+                return Ok(piece);
+            }
+        }
+        allocate(size_bytes, alignment)
+    }
+
+    /// A buffer over SVM, to read it by; null where the driver makes none, which only is slower.
+    ///
+    /// NVIDIA's driver reads 4 bytes to the host in 9.2 µs by `clEnqueueReadBuffer`, and in 17.2 µs
+    /// by `clEnqueueSVMMemcpy`. It makes such a buffer in 1.3 µs, and copies no memory then. Copies
+    /// from the host take as long either way.
+    ///
+    /// # Safety
+    /// The context is alive; the memory is SVM of it, of this size, and outlives the buffer.
+    unsafe fn buffer_over(
+        &self,
+        api: &Api,
+        context: cl_context,
+        start: NonNull<c_void>,
+        size_bytes: usize,
+    ) -> cl_mem {
+        let flags = CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR;
+        // SAFETY: the caller's promise.
+        unsafe { api.clCreateBuffer(context, flags, size_bytes, start.as_ptr()) }.unwrap_or_else(|error| {
+            log::debug!("no buffer over SVM: {error:#}");
+            std::ptr::null_mut()
+        })
+    }
+
+    /// Forgets SVM before it is freed, and releases the buffer over it.
+    fn forget_svm(&self, api: &Api, start: NonNull<c_void>) {
+        let buffer = self.live.remove(start.addr().get()).map(|block| block.buffer);
+        if let Some(buffer) = buffer.filter(|buffer| !buffer.is_null()) {
+            // SAFETY: the reference is that of the entry, which is gone.
+            if let Err(error) = unsafe { api.clReleaseMemObject(buffer) } {
+                log::error!("a buffer over SVM was not released: {error:#}");
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`Pointers::allocate`].
+    unsafe fn allocate_buffer(
+        &self,
+        api: &Api,
+        context: cl_context,
+        kind: Kind,
+        size_bytes: usize,
+        alignment: u32,
+    ) -> Result<NonNull<c_void>> {
+        let flags = match kind {
+            Kind::Device => CL_MEM_READ_WRITE,
+            Kind::Host | Kind::Shared => CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+        };
+        let properties = [CL_MEM_DEVICE_PRIVATE_ADDRESS_EXT, 1, 0];
+        let alignment = alignment as usize;
+        let no_host = std::ptr::null_mut();
+        // Buffers are aligned as OpenCL's largest type is; what is more is made by leaving bytes
+        // out.
+        let room = size_bytes.saturating_add(alignment);
+        // SAFETY: the caller's promise; the list ends in 0; without host memory there is no
+        // pointer.
+        let buffer =
+            unsafe { api.clCreateBufferWithProperties(context, properties.as_ptr(), flags, room, no_host) }?;
+        let address = info::list::<u64>(|size, value, ret| {
+            // SAFETY: the buffer is alive; `value` has room for `size` bytes.
+            unsafe { api.clGetMemObjectInfo(buffer, CL_MEM_DEVICE_ADDRESS_EXT, size, value, ret) }
+        })
+        .and_then(|addresses| {
+            let base = addresses.first().and_then(|address| usize::try_from(*address).ok());
+            let base = base.filter(|base| *base != 0).ok_or_else(|| {
+                Error::new(ErrorKind::MemoryAllocation, "the driver gave a buffer without an address")
+            })?;
+            Ok((base, base.next_multiple_of(alignment.max(1))))
+        });
+        let placed = address.and_then(|(base, start)| {
+            let pointer = NonNull::new(std::ptr::without_provenance_mut::<c_void>(start));
+            let pointer =
+                pointer.ok_or_else(|| Error::new(ErrorKind::MemoryAllocation, "a buffer at address 0"))?;
+            self.live.insert(start, Block { size_bytes, buffer, offset_bytes: start - base });
+            Ok(pointer)
+        });
+        placed.inspect_err(|_| {
+            // SAFETY: the reference is this function's own.
+            if let Err(error) = unsafe { api.clReleaseMemObject(buffer) } {
+                log::error!("a buffer was not released: {error:#}");
+            }
+        })
+    }
+
+    /// Notes memory that was allocated outside, where the driver must be told of it.
+    pub(crate) fn adopt(&self, start: NonNull<c_void>, size_bytes: usize) {
+        if matches!(self.way, Way::Svm(_)) {
+            let block = Block { size_bytes, buffer: std::ptr::null_mut(), offset_bytes: 0 };
+            self.live.insert(start.addr().get(), block);
+        }
+    }
+
+    /// Takes [`Pointers::adopt`] back: the memory is freed by somebody else.
+    pub(crate) fn forget(&self, start: NonNull<c_void>) {
+        if matches!(self.way, Way::Svm(_)) {
+            self.live.remove(start.addr().get());
+        }
+    }
+
+    /// Frees memory.
+    ///
+    /// # Safety
+    /// It is of the context, and neither a command nor the host uses it any more.
+    pub(crate) unsafe fn free(&self, context: cl_context, start: NonNull<c_void>) -> Result<()> {
+        // SAFETY: the caller's promise; the reference to the buffer goes with its entry.
+        unsafe {
+            match self.way {
+                Way::Usm(usm) => usm.clMemFreeINTEL(context, start.as_ptr()),
+                Way::Svm(api) => {
+                    let free = |start: NonNull<c_void>| {
+                        self.forget_svm(api, start);
+                        api.clSVMFree(context, start.as_ptr())
+                    };
+                    if self.slabs.free(start, free)? { Ok(()) } else { free(start) }
+                }
+                Way::Buffers(api, _) => match self.live.remove(start.addr().get()) {
+                    Some(block) => api.clReleaseMemObject(block.buffer),
+                    None => Err(Error::invalid("memory that is freed twice")),
+                },
+            }
+        }
+    }
+
+    /// Frees what is left when the context ends.
+    ///
+    /// # Safety
+    /// As [`Pointers::free`], for all memory of the context.
+    pub(crate) unsafe fn free_all(&self, context: cl_context) -> Result<()> {
+        let Way::Svm(api) = self.way else { return Ok(()) };
+        self.slabs.drain().into_iter().try_for_each(|slab| {
+            self.forget_svm(api, slab);
+            // SAFETY: the caller's promise.
+            unsafe { api.clSVMFree(context, slab.as_ptr()) }
+        })
+    }
+
+    /// As [`Pointers::free`], of memory that the driver may not know a command to use.
+    ///
+    /// # Safety
+    /// As [`Pointers::free`].
+    pub(crate) unsafe fn free_blocking(&self, context: cl_context, start: NonNull<c_void>) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.way {
+                Way::Usm(usm) => usm.clMemBlockingFreeINTEL(context, start.as_ptr()),
+                _ => self.free(context, start),
+            }
+        }
+    }
+
+    /// Gives a pointer argument an address, or null.
+    ///
+    /// # Safety
+    /// The kernel is alive and of the context, and no other thread sets its arguments.
+    pub(crate) unsafe fn set_argument(
+        &self,
+        kernel: cl_kernel,
+        index: u32,
+        address: *mut c_void,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise; an address is only a value until the kernel runs. A null
+        // value of the size of a handle is how the core sets a null pointer. A number lives through
+        // the call, which copies it.
+        unsafe {
+            match self.way {
+                Way::Svm(api) if self.are_numbers => {
+                    let number = address.addr() as u64;
+                    api.clSetKernelArg(kernel, index, size_of::<u64>(), (&raw const number).cast())
+                }
+                Way::Usm(usm) => usm.clSetKernelArgMemPointerINTEL(kernel, index, address),
+                Way::Svm(api) | Way::Buffers(api, _) if address.is_null() => {
+                    api.clSetKernelArg(kernel, index, size_of::<cl_mem>(), std::ptr::null())
+                }
+                Way::Svm(api) => api.clSetKernelArgSVMPointer(kernel, index, address),
+                Way::Buffers(_, extension) => {
+                    extension.clSetKernelArgDevicePointerEXT(kernel, index, address.addr() as u64)
+                }
+            }
+        }
+    }
+
+    /// Says that a kernel follows pointers that are not among its arguments. Whether each launch
+    /// must be told what there is: [`Pointers::with_live`].
+    ///
+    /// # Safety
+    /// As [`Pointers::set_argument`].
+    pub(crate) unsafe fn allow_indirect(&self, api: &Api, kernel: cl_kernel) -> Result<bool> {
+        if !matches!(self.way, Way::Usm(_)) {
+            return Ok(!self.reached_untold);
+        }
+        let yes: cl_bool = CL_TRUE;
+        for info in [
+            CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL,
+            CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
+            CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
+        ] {
+            let value = (&raw const yes).cast::<c_void>();
+            // SAFETY: the caller's promise; the value is one cl_bool that lives through the call.
+            unsafe { api.clSetKernelExecInfo(kernel, info, size_of::<cl_bool>(), value) }?;
+        }
+        Ok(false)
+    }
+
+    /// Enqueues or records a kernel that follows pointers, while nothing is freed. `seen` is of the
+    /// kernel, 0 at first: the driver gets the list of all that there is when it has changed since.
+    ///
+    /// # Safety
+    /// As [`Pointers::set_argument`].
+    pub(crate) unsafe fn with_live<R>(
+        &self,
+        api: &Api,
+        kernel: cl_kernel,
+        seen: &mut u64,
+        during: impl FnOnce() -> Result<R>,
+    ) -> Result<R> {
+        let tell = |starts: &[usize]| {
+            // SAFETY: the caller's promise; the values live through the call, which copies them.
+            unsafe {
+                match self.way {
+                    Way::Buffers(..) => {
+                        let addresses: Vec<u64> = starts.iter().map(|start| *start as u64).collect();
+                        let name = CL_KERNEL_EXEC_INFO_DEVICE_PTRS_EXT;
+                        api.clSetKernelExecInfo(
+                            kernel,
+                            name,
+                            size_of_val(&*addresses),
+                            addresses.as_ptr().cast(),
+                        )
+                    }
+                    _ => {
+                        let name = CL_KERNEL_EXEC_INFO_SVM_PTRS;
+                        api.clSetKernelExecInfo(kernel, name, size_of_val(starts), starts.as_ptr().cast())
+                    }
+                }
+            }
+        };
+        self.live.unchanged(seen, tell, during)
+    }
+
+    /// The number of the last change of what there is.
+    pub(crate) fn generation(&self) -> u64 {
+        self.live.generation()
+    }
+
+    /// Whether recorded kernels can be given other pointers in place.
+    pub(crate) fn updates_recorded_pointers(&self) -> bool {
+        !matches!(self.way, Way::Buffers(..))
+    }
+
+    /// Checks memory from outside, and finds its device. Only USM can be asked.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] when it is of another kind or context,
+    /// [`ErrorKind::FeatureNotSupported`] where memory is buffers.
+    pub(crate) fn check_outside(
+        &self,
+        context: cl_context,
+        kind: Kind,
+        start: NonNull<c_void>,
+    ) -> Result<Option<cl_device_id>> {
+        let usm = match self.way {
+            Way::Usm(usm) => usm,
+            Way::Svm(_) => return Ok(None),
+            Way::Buffers(..) => {
+                return Err(Error::new(
+                    ErrorKind::FeatureNotSupported,
+                    "memory from outside on a device whose memory is buffers with addresses",
+                )
+                .remedy("use a device with USM or SVM"));
+            }
+        };
+        let ask = |name: cl_mem_info_intel, size, value: *mut c_void, ret| {
+            // SAFETY: the context is alive, the pointer is only looked up; `value` has room for
+            // `size` bytes.
+            unsafe { usm.clGetMemAllocInfoINTEL(context, start.as_ptr(), name, size, value, ret) }
+        };
+        let found: cl_uint = info::value(|size, value, ret| ask(CL_MEM_ALLOC_TYPE_INTEL, size, value, ret))?;
+        let expected = match kind {
+            Kind::Device => CL_MEM_TYPE_DEVICE_INTEL,
+            Kind::Host => CL_MEM_TYPE_HOST_INTEL,
+            Kind::Shared => CL_MEM_TYPE_SHARED_INTEL,
+        };
+        if found != expected as cl_uint {
+            return Err(Error::invalid("the memory is of another kind, or of another context")
+                .remedy("give memory that was allocated as device, host or shared memory of this context"));
+        }
+        info::value(|size, value, ret| ask(CL_MEM_ALLOC_DEVICE_INTEL, size, value, ret)).map(Some)
+    }
+}
+
+/// The error where there is no kind of memory.
+pub(crate) fn lacking(devices: &[Device]) -> Error {
+    const KINDS: &str = "cl_intel_unified_shared_memory, SVM or cl_ext_buffer_device_address";
+    match devices.iter().find(|device| device.capabilities().memory().is_none()) {
+        Some(device) => device.lacks(
+            &format!("memory that kernels address by pointers ({KINDS})"),
+            "a device with one of them",
+        ),
+        None => Error::new(
+            ErrorKind::FeatureNotSupported,
+            format!("the devices of the context have no kind of memory in common ({KINDS})"),
+        )
+        .remedy("make a context for each device"),
+    }
+}
