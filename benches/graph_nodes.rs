@@ -1,11 +1,11 @@
 //! A thousand small nodes on a GPU: replays by the interpreter, against a CUDA graph of the same
 //! nodes.
 //!
-//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes. Times are medians of 31 replays, or
-//! of as many as 31 ms have, from the submission to the end of the wait. Neither side has events: one waits for its queue,
-//! the other for its stream. `OCLAVE_CUDA_REFERENCE` names the program of
-//! `benches/cuda/graph_nodes.cu`, which instantiates its graphs once; `ci/gpu bench` builds it.
-//! Without it, the reference are the library's own prepared launches.
+//! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes. Times are from the submission to
+//! the end of the wait, medians of 31 replays, or of as many as fit into 31 ms. Neither side uses
+//! events: one waits for its queue, the other for its stream. `OCLAVE_CUDA_REFERENCE` names the
+//! program of `benches/cuda/graph_nodes.cu`, which instantiates its graphs once. `ci/gpu bench`
+//! builds it. Without it, the reference is the library's own prepared launches.
 //!
 //! | shape | nodes |
 //! |---|---|

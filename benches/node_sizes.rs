@@ -2,11 +2,11 @@
 //! sizes, with and without loops. The choice should never be slower than the best strategy.
 //!
 //! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes, times are medians of whole
-//! replays, the reference is the fastest of the other strategies. The automatic choice is measured
-//! once the race of its first replays is over. Names are `auto_<shape>_<items>item`, with `_loop`
-//! where the kernel has a loop that runs sixty-four times; `auto_<shape>_mixed` has one node of
-//! 16384 items among seven of 64, `auto_<shape>_mixed_loop` one with loops of 1024 items. On lines
-//! of their own is told how many segments and launches it took.
+//! replays, and the reference is the fastest of the other strategies. The automatic choice is
+//! measured after the race of its first replays. Names are `auto_<shape>_<items>item`, with `_loop`
+//! if the kernel has a loop of sixty-four rounds. `auto_<shape>_mixed` has one node of 16384 items
+//! among seven of 64. `auto_<shape>_mixed_loop` has one with loops of 1024 items. Separate lines
+//! show the number of segments and launches.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 
@@ -70,7 +70,7 @@ struct Bench {
 
 fn main() {
     let Some(device) = measure::device() else { return };
-    // The environment does not decide what is measured.
+    // The environment must not influence the choice.
     let context = Context::builder(std::slice::from_ref(&device)).graph_interpreter(None).build().unwrap();
     // SAFETY: the kernels are this repository's own.
     let load = |spirv: &[u8]| unsafe { KernelBundle::from_spirv(&context, spirv) }.unwrap();

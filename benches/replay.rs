@@ -4,8 +4,8 @@
 //! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes, times are medians of whole
 //! graphs. A replay is measured from its submission to the end of a wait. `raw` rows compare with
 //! `clEnqueueCommandBufferKHR`. On devices without command buffers, they compare with prepared
-//! `clEnqueueNDRangeKernel` calls. `finalize` rows are per node and compare with recording a raw
-//! command buffer, or with one microsecond on devices without.
+//! `clEnqueueNDRangeKernel` calls. `finalize` rows are per node. They compare with the recording of
+//! a raw command buffer, or with one microsecond on devices without command buffers.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![allow(unsafe_code, reason = "the reference calls OpenCL")]

@@ -5,8 +5,8 @@
 //! replays through the library, from submitting the graph to the end of the wait. Each side replays
 //! in a loop during its turn (`measure::steady`). Rows `…_first` are single replays after a
 //! thousand raw launches. The launches affect caches, the driver's threads and the operating
-//! system. `one_node` compares the smallest replay, one node of one item by the interpreter, with a
-//! raw launch.
+//! system. `one_node` compares the smallest replay with a raw launch: the interpreter runs one node
+//! of one item.
 //!
 //! The reference has a kernel object for each node, its arguments set once, and no events. Before
 //! anything is measured, all ways must have computed the same numbers.

@@ -2,9 +2,9 @@
 //! processes, in turns.
 //!
 //! Prints `name,device,n,ours_us,reference_us,ratio`; n is the binary's size in bytes. `startup` is
-//! the time from `main` to the first result of a kernel. `startup_program` begins with a finished
-//! context. The lower quartile of the processes' times counts, because other work on the machine
-//! only adds to them.
+//! the time from `main` to the first result of a kernel, and `startup_program` begins with a
+//! finished context. The lower quartile of the processes' times counts, because other work on the
+//! machine only adds to them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![allow(unsafe_code, reason = "the reference calls OpenCL")]

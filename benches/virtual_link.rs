@@ -3,8 +3,8 @@
 //! nothing, which is counted.
 //!
 //! Prints `name,device,n,ours_us,reference_us,ratio`; n is the number of functions, and times are
-//! medians. `virtual_link` is the library's part, `virtual_link_launch` the whole first launch.
-//! `virtual_link_second` is the first launch of the second kernel.
+//! medians. `virtual_link` is the library's part, and `virtual_link_launch` is the whole first
+//! launch. `virtual_link_second` is the first launch of the second kernel.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![allow(unsafe_code, reason = "the reference calls OpenCL")]

@@ -226,7 +226,7 @@ impl ContextBuilder {
     ///
     /// `Some(false)` disables it, even for
     /// [`ReplayStrategy::Interpreter`](crate::ReplayStrategy::Interpreter). `Some(true)` uses it
-    /// for all nodes that it supports, and lets `finalize` wait for its program. `None` uses it
+    /// for all nodes that it supports, and makes `finalize` wait for its program. `None` uses it
     /// where it is faster. The default comes from `OCLAVE_GRAPH_INTERPRETER`: `0` or `off`, `1` or
     /// `on`. Any other value is ignored with a warning in the log.
     pub fn graph_interpreter(mut self, wish: Option<bool>) -> Self {

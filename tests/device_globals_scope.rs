@@ -109,7 +109,7 @@ fn in_several_programs_it_is_ambiguous_to_the_host() {
             assert!(format!("{error:#}").contains("device global `scoped"), "{error}");
             assert!(format!("{error:#}").contains("2 programs"), "{error}");
         }
-        // Kernels go on, each with its own; what is shared counts them all.
+        // Each kernel continues with its own variable, and the shared one counts all.
         assert_eq!(read(&queue).0, [18, 1, 2, 3, 4, 1, 1, 2]);
         assert_eq!(read_with(&queue, Some(10)).0, [27, 1, 2, 3, 4, 1, 1, 2]);
     }

@@ -1,7 +1,7 @@
 //! Rules of command groups, on the selected device.
 //!
-//! Barriers with and without a wait list, markers, dependencies on both kinds of queues and across
-//! contexts, states and times of events, queues without events, failures.
+//! Barriers with and without a wait list, markers, and dependencies on both kinds of queues and
+//! across contexts. Also states and times of events, queues without events, and failures.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

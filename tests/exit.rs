@@ -1,7 +1,7 @@
 //! Processes that end while commands are in flight; on the selected device.
 //!
-//! Each run is a process of its own, as what is tested is its end. `OCLAVE_EXIT_RUNS` says how many
-//! there are.
+//! Each run is a process of its own, because its end is tested. `OCLAVE_EXIT_RUNS` is the number of
+//! runs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -224,8 +224,8 @@ fn updates_are_seen_by_all_that_take_turns() {
     }
 }
 
-/// Two updates while submissions are deferred behind host tasks: for the first the steps are made
-/// anew, and the second changes these before they have run.
+/// Two updates while submissions are deferred behind host tasks. The first builds the steps again,
+/// and the second changes these steps before they have run.
 #[test]
 fn updates_behind_deferred_submissions_are_seen_by_all_that_take_turns() {
     let Some(context) = undecided() else { return };

@@ -38,7 +38,7 @@ impl Run {
         Some(Self { queue, words, input, out })
     }
 
-    /// Launches a kernel, which gives what is expected of each work-item.
+    /// Launches a kernel and compares the value of each work-item.
     fn check(&self, call: KernelCall, expected: impl Fn(u32) -> u32) {
         self.queue.fill(&self.out, 0).unwrap();
         self.queue.parallel_for(ITEMS as usize, call).unwrap();

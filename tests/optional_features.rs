@@ -195,8 +195,8 @@ fn generic_pointers_in_memory_are_followed() {
     }
 }
 
-/// Intel's compiler has no atomic functions for them under the names that it calls (Q24), and the
-/// other kernels of the module did not build, either.
+/// Intel's compiler calls atomic functions for them by names that it does not have (Q24). The other
+/// kernels of the module did not build, either.
 #[test]
 fn atomics_take_generic_pointers() {
     let Some(device) = device() else { return };

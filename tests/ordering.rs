@@ -177,7 +177,7 @@ fn contents_of_buffers_are_those_of_the_last_command_that_ran() {
     }
 }
 
-/// A driver that refuses to tell when an event ends: the task comes behind it all the same.
+/// If a driver refuses to report the end of an event, the task still runs after it.
 #[test]
 fn what_cannot_be_waited_for_is_not_taken_for_ended() {
     let Some(context) = context() else { return };
@@ -328,7 +328,7 @@ fn waits_in_a_task_for_what_comes_behind_it_are_told() {
             let event = behind.lock().unwrap().recv().unwrap();
             let circles = [
                 event.wait(),
-                // The buffer is used by what comes behind.
+                // Later commands use the buffer.
                 inner.read().host().map(drop),
                 inner.read_write().host().map(drop),
             ];
@@ -386,7 +386,7 @@ fn edges_follow_the_values_that_parameters_have_when_a_command_is_added() {
     assert_eq!(node.predecessors(), std::slice::from_ref(&of_b));
     let of_group = graph.add(&group).unwrap();
     assert_eq!(of_group.predecessors(), [node]);
-    // And what comes behind them.
+    // And the nodes after them.
     let behind = graph.add(Command::parallel_for(1, advance(b.read_write(), 1, 3))).unwrap();
     assert_eq!(behind.predecessors(), [of_group]);
     let behind = graph.add(Command::parallel_for(1, advance(a.read_write(), 1, 3))).unwrap();

@@ -1,8 +1,7 @@
 //! Every module of the test suite as PTX, taken by NVIDIA's assembler. No GPU is needed.
 //!
 //! Each module is assembled for one generation of devices, in turn. `OCLAVE_PTX_TARGETS=all`
-//! assembles all of them for sm_70, sm_80 and sm_90, and `OCLAVE_KEEP_PTX` names a folder where the
-//! PTX stays.
+//! assembles all of them for sm_70, sm_80 and sm_90. `OCLAVE_KEEP_PTX` names a folder for the PTX.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 #[path = "../crates/oclave-ptx/tests/support/assembler.rs"]

@@ -47,7 +47,7 @@ fn host_targets_are_free_while_they_are_looked_at() {
                     let held = queue.submit(Command::read(&memory, &clone).after(&filled)).unwrap();
                     held.wait().unwrap();
                     assert_eq!(clone.with(|inner| inner.to_vec()).unwrap(), [9; 4]);
-                    // What is looked at stays as it is.
+                    // The elements that the closure sees do not change.
                     assert_eq!(seen, [1; 4]);
                     queue.submit(Command::read(&memory, &clone)).unwrap()
                 })

@@ -10,9 +10,9 @@
 //!     [--radius PIXELS] [--edges PERCENT]
 //! ```
 //! `PICTURE` is a PNG or PNM file (default: the photograph beside this source). The device is
-//! `OCLAVE_DEVICE`, or the best one found. `CHAIN` lists the filters of each luminance, separated
-//! by commas: gain=FACTOR:OFFSET, clip=LOW:HIGH, invert, posterize=STEP. `N` is the number of
-//! frames. `--eager` runs them without the graph.
+//! `OCLAVE_DEVICE`, or the best one found. `CHAIN` lists the filters for each luminance, separated
+//! by commas. Filters are gain=FACTOR:OFFSET, clip=LOW:HIGH, invert and posterize=STEP. `N` is the
+//! number of frames. `--eager` runs them without the graph.
 //!
 //! Every output is compared with the same pipeline in plain Rust, and a difference makes the
 //! program fail. The program writes to `DIR` (default `target/demo`): the pictures of the first

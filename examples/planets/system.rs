@@ -1,8 +1,9 @@
 //! The outer solar system, and its motion in plain Rust.
 
-/// Astronomical units and days; masses in those of the sun with the inner planets' share taken in.
-/// 5 September 1994, 0 h, barycentre of the system near the sun: Hairer, Lubich, Wanner, "Geometric
-/// Numerical Integration", section I.2.4, after Ahnerts Kalender für Sternfreunde 1994.
+/// In astronomical units and days. Masses are relative to the sun, including the inner planets. The
+/// positions are of 5 September 1994, 0 h, relative to the barycentre near the sun. Source: Hairer,
+/// Lubich, Wanner, "Geometric Numerical Integration", section I.2.4, after Ahnerts Kalender für
+/// Sternfreunde 1994.
 const PLANETS: [Planet; 6] = [
     Planet { mass: 1.000_005_976_82, at: [0.0; 3], velocity: [0.0; 3] },
     // Jupiter

@@ -10,10 +10,10 @@
 //! | `reduction` | a tree of sums and extremes | iterators |
 //! | `sorting` | Batcher's bitonic sort | `sort_unstable` |
 //!
-//! Each port runs its commands one by one and then as a graph, which is recorded by the same code.
-//! The device is `OCLAVE_DEVICE`, or the best one found. A wrong result makes the program fail.
-//! `--size` is the number of unknowns along an edge, and of numbers in thousands (default 48).
-//! `--out` names a folder for the pictures.
+//! Each port runs its commands one by one and then as a graph that the same code records. The
+//! device is `OCLAVE_DEVICE`, or the best one found. A wrong result makes the program fail.
+//! `--size` is the number of unknowns along an edge, and the number of numbers in thousands
+//! (default 48). `--out` names a folder for the pictures.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -84,8 +84,8 @@ fn run(mut words: impl Iterator<Item = String>) -> Outcome {
     Ok(())
 }
 
-/// Runs commands one by one, then as a graph that the same function is recorded into. `check` looks
-/// at the results of either, and says what it compared.
+/// Runs commands one by one, then as a graph that the same function records. `check` examines the
+/// results of both, and describes the comparison.
 fn both_ways(
     queue: &Queue,
     name: &str,

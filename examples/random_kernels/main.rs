@@ -113,7 +113,7 @@ fn read_words(path: &Path) -> std::io::Result<Vec<u32>> {
     Ok(fs::read(path)?.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect())
 }
 
-/// How a result differs from what is expected.
+/// How a result differs from the expected one.
 fn difference(seen: &[u32], expected: &[u32]) -> Option<String> {
     let wrong = seen.iter().zip(expected).filter(|(seen, expected)| seen != expected).count();
     let (at, (seen, wanted)) =

@@ -1,5 +1,5 @@
-//! Deferred commands. They are host tasks, or depend on something that no driver knows yet: a host
-//! task, an event of another context or from outside, or another deferred command.
+//! Deferred commands. They are host tasks, or depend on an event that no driver knows yet: that of
+//! a host task, of another context, from outside, or of another deferred command.
 //!
 //! The thread that completes the last missing dependency puts the command on its queue, or gives it
 //! to the threads of host tasks. So drivers only ever wait for what they have, and their queues
@@ -64,8 +64,8 @@ struct Work {
     session: Option<hook::Session>,
 }
 
-/// Takes a command that cannot go to the driver yet. It comes behind `behind`, too, whether that
-/// succeeds or not.
+/// Takes a command that cannot go to the driver yet. It also runs after `behind`, whether or not
+/// that succeeds.
 ///
 /// # Errors
 /// When the host accesses its memory, and for events of a recording.
@@ -327,8 +327,8 @@ thread_local! {
     static READY: RefCell<Option<VecDeque<Arc<DeferredCommand>>>> = const { RefCell::new(None) };
 }
 
-/// Runs a command whose dependencies are met, and then those that become ready by that, one after
-/// the other: chains may be longer than the stack.
+/// Runs a command whose dependencies are met, and then all commands that become ready by that. It
+/// uses a loop, because a chain may be longer than the stack.
 fn run_ready(held: Arc<DeferredCommand>) {
     let nested = READY.with_borrow_mut(|ready| match ready {
         Some(ready) => {

@@ -226,11 +226,11 @@ impl Command {
     /// Puts raw commands on the queue, in the place of one (`ext_codeplay_enqueue_native_command`).
     ///
     /// The closure gets the driver's queue and the events that the raw commands must wait for. It
-    /// returns an event after which all of them have ended. On an out-of-order queue the closure
+    /// returns an event after which all of them have ended. On an out-of-order queue, the closure
     /// decides which of its commands wait for which. `uses` is the memory that the raw commands
-    /// use. The library keeps it alive and away from the host until they have ended, and accessors
-    /// of buffers put the command in its place among others.
-    /// [`Queue::native_address`](crate::Queue::native_address) gives addresses.
+    /// use. Until they have ended, the library keeps this memory alive, and the host cannot access
+    /// it. Accessors of buffers order the command like any other.
+    /// [`Queue::native_address`](crate::Queue::native_address) returns addresses.
     ///
     /// The closure is called when the command is put on the driver's queue. It runs on the caller's
     /// thread or on one of the library's, and must not wait. A panic of it is an error as one that
@@ -282,9 +282,9 @@ impl Command {
         Self::new(CommandKind::Native(NativeCommand::new(uses, enqueue)))
     }
 
-    /// Runs a kernel object of OpenCL with the arguments that are set, in place of a command of the
-    /// library. `uses` is the memory behind these arguments, as for [`Command::native`]. What the
-    /// driver refuses is an error when the command is put on its queue.
+    /// Runs an OpenCL kernel object with the arguments that it has. `uses` is the memory behind
+    /// these arguments, as for [`Command::native`]. If the driver rejects the kernel, the command
+    /// fails when it is enqueued.
     ///
     /// # Safety
     /// As for [`Command::native`]. The device and the kernel take the range. Nobody sets arguments of the kernel, or releases memory that they

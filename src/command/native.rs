@@ -66,7 +66,7 @@ impl fmt::Debug for NativeCommand {
 /// set to others.
 ///
 /// It keeps the program and the memory of the arguments alive. The library does not know when raw
-/// commands use them: keep this until they have ended, or enqueue them in a
+/// commands use them. So keep this value until they have ended, or enqueue them in a
 /// [`Command::native`](crate::Command::native) that names the memory.
 #[derive(Debug)]
 pub struct NativeKernel {
@@ -100,7 +100,7 @@ impl NativeKernel {
     /// A reference to the program of the caller's own: other kernels can be made from it.
     ///
     /// On NVIDIA's driver, in a context with one device, pointers to global memory are arguments of
-    /// eight bytes: `clSetKernelArg` takes the address, and `clSetKernelArgSVMPointer` refuses it.
+    /// eight bytes. `clSetKernelArg` takes the address, and `clSetKernelArgSVMPointer` rejects it.
     ///
     /// # Errors
     /// When the driver refuses.

@@ -172,7 +172,7 @@ impl<M: Placed> Memory for M {}
 
 /// What memory holds, and how the host holds a copy of it.
 pub trait Contents: Memory {
-    /// What is copied one by one: the `T` of a slice; the whole value of a device global.
+    /// The unit of copies: the `T` of a slice, or the whole value of a device global.
     type Element: Pod;
 
     /// Borrowed: `[T]`; for a device global its type.

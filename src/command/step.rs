@@ -30,8 +30,7 @@ fn launch_of(kernel: &ReadyKernel, arguments: &[Argument], size: Option<WorkSize
     size.map_or_else(Step::join, |size| Step::kernel(kernel.shared(), arguments, &size))
 }
 
-/// Whether an argument can be given to the driver, and changed in what was prepared, without more
-/// ado.
+/// Whether an argument can be passed to the driver as it is, and changed in prepared commands.
 pub(super) fn is_plain(argument: &Argument) -> bool {
     match argument {
         Argument::Value(_) | Argument::Local { .. } | Argument::Sampler(_) => true,

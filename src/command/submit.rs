@@ -18,8 +18,8 @@ pub(crate) fn submit(queue: &Queue, command: Command) -> Result<Event> {
     submit_after(queue, command, queue.dependencies())
 }
 
-/// Whether [`submit_direct`] takes a kernel: nothing records or defers it, submissions do not block,
-/// and its arguments can be given to the driver as they are. This is the common case.
+/// Whether [`submit_direct`] can launch a kernel. Nothing must record or defer it, submissions must
+/// not block, and the driver must take its arguments as they are. This is the common case.
 #[inline]
 pub(crate) fn is_direct(queue: &Queue, call: &KernelCall) -> bool {
     let after = queue.dependencies();
@@ -108,8 +108,8 @@ fn launch_at_once<'a>(
     event.map(Event::native)
 }
 
-/// Puts a command that was prepared for the queue's context and device on the queue. It comes
-/// behind `behind`, too, whether that succeeds or not.
+/// Enqueues a command that was prepared for the queue's context and device. It also runs after
+/// `behind`, whether or not that succeeds.
 pub(crate) fn submit_prepared<'a>(
     queue: &Queue,
     prepared: Prepared,

@@ -63,9 +63,9 @@ impl<T: 'static> Latch<T> {
         }
     }
 
-    /// Notes that it will not be set before another is. Until others see it: a wait inside a host
-    /// task looks for a circle once, and does not see what is noted later. Only such waits note
-    /// more, and look afterwards themselves.
+    /// Notes that it will not be set before another is. Do this before others see it: a wait inside
+    /// a host task looks for a circle once, and does not see later notes. Only such waits add notes
+    /// later, and they look for a circle afterwards.
     pub(crate) fn comes_after(&self, other: &Arc<Self>) {
         self.before().push(Arc::clone(other));
     }

@@ -70,7 +70,7 @@ struct GraphRun {
     graph: u64,
     /// Whether it was finalized with profiling.
     measured: bool,
-    /// Of what comes behind all of them.
+    /// The event after all of them.
     end: Event,
     parts: Vec<Event>,
 }
@@ -112,7 +112,7 @@ impl Event {
         Self(State::Promised(promise))
     }
 
-    /// The event of a graph of several partitions: `end` comes behind all of them.
+    /// The event of a graph of several partitions: `end` comes after all of them.
     pub(crate) fn of_graph(graph: u64, measured: bool, end: Self, parts: Vec<Self>) -> Self {
         Self(State::Graph(Arc::new(GraphRun { graph, measured, end, parts })))
     }
@@ -264,9 +264,8 @@ impl GraphRun {
         Ok(if self.parts.iter().any(has_begun) { EventStatus::Running } else { status })
     }
 
-    /// From the first start to the last end of what ran. Host tasks count by the device's clock,
-    /// where anything ran on the device; they are left out where the driver does not say what that
-    /// shows.
+    /// From the first start to the last end of all parts. If anything ran on the device, host tasks
+    /// count by the device's clock. They are left out if the driver does not report that clock.
     fn profiling(&self) -> Result<Profiling> {
         // Only where the queue that it was submitted to is one with profiling, and it has ended.
         self.end.profiling()?;

@@ -4,8 +4,8 @@ use half::f16;
 
 use crate::driver::{ChannelOrder, ChannelType, ImageFormat};
 
-/// Red, green, blue and alpha of a pixel, each the bits of what kernels would write: floats or
-/// integers. `None` where a driver need not write the same bytes for the colour.
+/// Red, green, blue and alpha of a pixel, each as the bits that a kernel would write: a float or an
+/// integer. `None` if a driver may write other bytes for the colour.
 pub(crate) fn colour(format: ImageFormat, pixel: &[u8]) -> Option<[u32; 4]> {
     let places: &[usize] = match format.order {
         ChannelOrder::R => &[0],

@@ -95,8 +95,8 @@ impl<T: Pod> HostTarget<T> {
         self.0.look().map(|data| data.to_vec())
     }
 
-    /// Calls with the elements, as they are now: the closure may submit commands that write them,
-    /// look at clones and wait, and still sees the same.
+    /// Calls a closure with the current elements. It may submit commands that write them, read
+    /// clones and wait. It still sees the same elements.
     ///
     /// # Errors
     /// As [`HostTarget::to_vec`].

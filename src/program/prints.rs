@@ -134,7 +134,7 @@ impl Prints {
         Ok(Some(map.linked(LoadedImage::derived(printing.image, hash, image)?)))
     }
 
-    /// Gives the program what was printed.
+    /// Passes the output of kernels to the program.
     pub(super) fn deliver(&self, batch: &PrintBatch) {
         let mut rest = batch.records.as_slice();
         while let [header, low, high, ..] = rest {

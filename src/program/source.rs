@@ -211,8 +211,8 @@ fn plain_path(name: &str) -> Option<PathBuf> {
     (is_plain && !name.is_empty()).then_some(path)
 }
 
-/// The first error in one line, and all that the compiler said as the build log. `prefix` is the
-/// folder that the sources were written to.
+/// The first error in one line, with the compiler's whole output as the build log. `prefix` is the
+/// folder of the sources.
 fn diagnosed(error: &oclave_build::Error, prefix: &str) -> Error {
     let text = error.to_string().replace(prefix, "");
     let first = text

@@ -24,11 +24,12 @@ impl Queue {
 
     /// OpenCL's handle, good as long as the queue or a clone lives.
     ///
-    /// Raw commands that are put on it come behind what the driver has, not behind what is held
-    /// back (host tasks and what waits for them): [`Command::native`](crate::Command::native) does.
-    /// [`Queue::wait`] waits for them, too. The library does not know what memory they use: it must
-    /// be kept from the host, and alive, by the caller. On Intel's CPU runtime the handle of an
-    /// out-of-order queue is one of an in-order queue.
+    /// Raw commands on it run after the commands that the driver has. They do not wait for deferred
+    /// commands (host tasks and commands that depend on them).
+    /// [`Command::native`](crate::Command::native) does. [`Queue::wait`] also waits for raw
+    /// commands. The library does not know which memory they use. The caller must keep it alive,
+    /// and must not access it from the host. On Intel's CPU runtime, the handle of an out-of-order
+    /// queue is one of an in-order queue.
     pub fn native(&self) -> cl_command_queue {
         self.driver().raw()
     }

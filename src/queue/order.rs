@@ -16,8 +16,8 @@ pub(crate) enum Rank {
     Plain,
     /// It comes after everything before it.
     AfterAll,
-    /// What comes behind it waits for it; after everything before it, or else (`false`) after its
-    /// own dependencies.
+    /// Later commands wait for it. It waits for everything before it, or for its own dependencies
+    /// if `after_all` is `false`.
     Barrier { after_all: bool },
 }
 
@@ -99,7 +99,7 @@ impl Order {
         }
     }
 
-    /// What comes behind now, to the driver, must wait for this first.
+    /// Commands that go to the driver from now on must wait for these first.
     pub(crate) fn in_the_way(&self) -> Vec<Arc<Promise>> {
         if self.in_the_way.load(Ordering::Acquire) == 0 {
             return Vec::new();

@@ -10,7 +10,7 @@ use crate::Result;
 type Ask = Box<dyn Fn() -> Result<Option<Result<()>>> + Send>;
 type Then = Box<dyn FnOnce(Result<()>) + Send>;
 
-/// What is asked, and who is told.
+/// A query, and the receiver of its answer.
 struct Watched {
     ask: Ask,
     then: Then,
@@ -59,7 +59,7 @@ fn ask_all() {
         if is_exiting() {
             return;
         }
-        // Not under the lock: what is asked may lock something itself.
+        // Not under the lock, because a query may take a lock itself.
         let all = std::mem::take(&mut state().watched);
         let (mut ended, mut rest) = (Vec::new(), Vec::new());
         for mut one in all {

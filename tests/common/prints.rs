@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use oclave::{Context, ContextBuilder, Printed, Queue};
 
-/// What was printed.
+/// The output of kernels.
 #[derive(Clone, Default)]
 pub(crate) struct Lines(Arc<Mutex<Vec<Printed>>>);
 

@@ -614,7 +614,7 @@ fn g_bar_013_no_barriers_by_hand() {
 
 #[test]
 fn g_bar_013_masks_do_not_matter() {
-    // What is recorded depends on no capability of the device.
+    // The recorded commands depend on no capability of the device.
     let Some((queue, _)) = in_order() else { return };
     let device = queue.device().masked(Mask::COMMAND_BUFFER);
     let queue = Queue::new(&Context::new(&device).unwrap()).unwrap();

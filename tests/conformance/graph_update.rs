@@ -353,8 +353,8 @@ fn g_upd_022_foreign_and_not_updatable() {
 fn g_upd_023_nodes_that_are_not_kernels() {
     for bench in benches() {
         let x = bench.zeroes();
-        // Parameters cannot even be named for them; see tests/compile_fail. What is updated is the
-        // node's command, or nothing.
+        // Parameters cannot even be named for them; see tests/compile_fail. An update changes the
+        // node's command or nothing.
         let refused = [
             bench.add(Command::prefetch(&x)),
             bench.add(Command::mem_advise(&x, oclave::Advice::ReadMostly)),

@@ -163,7 +163,7 @@ fn img_008_released() {
             .unwrap();
     }
     queue.wait().unwrap();
-    // What was retired is freed when the context is used again.
+    // Retired objects are freed when the context is used again.
     for _ in 0..20 {
         queue.submit(Command::marker()).unwrap().wait().unwrap();
     }

@@ -1,8 +1,8 @@
 //! Conformance tests: one module per feature, one or more tests per scenario of `scenarios.txt`.
 //!
-//! A test belongs to a scenario by its name (`dg_cpy_001_whole_value` to DG-CPY-001).
+//! The name of a test names its scenario (`dg_cpy_001_whole_value` tests DG-CPY-001).
 //! `ci/conformance` runs these tests on every device and prints a line per scenario and device.
-//! `ci/on intel cargo test --test conformance dg_cpy` runs some.
+//! `ci/on intel cargo test --test conformance dg_cpy` runs some of them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,9 +1,10 @@
 //! Every OpenCL call of representative programs fails once, on the selected device.
 //!
-//! Whatever fails, there is no panic, no hang and no wrong data. No object is left that the failed
-//! call does not explain. The error names the call. `cargo test` fails the first calls of a quarter
-//! of the names, once and from then on. `ci/sweep faults` fails every call (`OCLAVE_SWEEP=all`).
-//! `OCLAVE_SWEEP_PROGRAM` and `OCLAVE_SWEEP_CALL` choose programs and calls by a part of their names.
+//! No failure causes a panic, a hang or wrong data. Objects are left only if the failed call
+//! explains it. The error names the call. `cargo test` fails the first calls of a quarter of the
+//! names, once and from then on. `ci/sweep faults` fails every call (`OCLAVE_SWEEP=all`).
+//! `OCLAVE_SWEEP_PROGRAM` and `OCLAVE_SWEEP_CALL` select programs and calls by a part of their
+//! names.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,5 +1,5 @@
-//! Images beyond the conformance scenarios: buffers of the crate `image`, depths, how many a kernel
-//! can have, and the calls of copies; on the selected device.
+//! Images beyond the conformance scenarios, on the selected device: buffers of the crate `image`,
+//! depths, the number of images in a kernel, and the calls of copies.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

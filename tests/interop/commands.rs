@@ -186,7 +186,7 @@ fn native_commands_that_fail() {
         assert!(format!("{error:#}").contains("the raw side is out of order"), "{error}");
         let task = queue.host_task(|| ()).unwrap();
         let held = queue.after(&[&task]).submit(fail());
-        // Held back or not, whoever waits is told.
+        // Deferred or not, the wait reports it.
         let outcome = held.and_then(|event| event.wait());
         assert!(format!("{:#}", outcome.unwrap_err()).contains("the raw side is out of order"));
         let _ = queue.wait();

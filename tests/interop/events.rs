@@ -132,7 +132,7 @@ fn raw_commands_wait_for_events_of_every_kind() {
         let far = there.fill(&other.alloc_device::<i32>(9).unwrap(), 3).unwrap();
         assert_eq!(wait(&marker(&far.to_native(&context).unwrap())), 0);
 
-        // What has ended already, and what has failed.
+        // One that has ended already, and one that has failed.
         task.wait().unwrap();
         assert_eq!(status(&raw, task.to_native(&context).unwrap().raw()), 0);
         let failed = queue.host_task(|| Err::<(), _>("no")).unwrap();

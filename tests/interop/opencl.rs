@@ -8,7 +8,7 @@ use oclave::native::{EventHandle, cl_command_queue, cl_context, cl_event, cl_ker
 use oclave::{Device, KernelBundle, UsmSlice};
 use opencl_sys::{CL_CONTEXT_REFERENCE_COUNT, CL_EVENT_COMMAND_EXECUTION_STATUS, cl_int, cl_uint};
 
-/// Raw OpenCL on the selected device, where it has what is needed.
+/// Raw OpenCL on the selected device, if it has the required features.
 pub(crate) fn raw(out_of_order: bool) -> Option<(Device, Raw)> {
     let device = device()?;
     if device.capabilities().usm.is_none() {

@@ -128,7 +128,7 @@ fn kernel_objects_run_as_commands_and_in_graphs() {
         queue.submit_graph(&executable).unwrap();
     }
     assert_eq!(queue.read(&value).unwrap(), [1 + 2 + 2 * 12]);
-    // What is refused is the command's error.
+    // A rejected call is the command's error.
     // SAFETY: as above; a wrong range is refused before the driver has it.
     let command =
         unsafe { Command::native_kernel(kernel.handle().unwrap(), oclave::NdRange::new(1, 0), &[&value]) };

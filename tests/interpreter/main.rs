@@ -331,7 +331,7 @@ fn updated_nodes_stay_in_their_lists_or_these_are_made_anew() {
         (8, sums(4), &[40]),
         (9, sums(16), &[9, 31]),
         (3, Command::write(&part(50), vec![9; 10]), &[3, 5, 31]),
-        // What is launched stays so.
+        // Launched nodes remain launched.
         (3, Command::copy(&x, &y), &[3, 5, 31]),
     ];
     let reset = || {

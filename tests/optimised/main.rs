@@ -252,7 +252,7 @@ fn values_of_different_ways_stay_apart() {
     }
 }
 
-/// PoCL 7.1 loads what is used behind a barrier again there (Q33), unless the pass helps.
+/// Without the pass, PoCL 7.1 loads values again after a barrier (Q33).
 #[test]
 fn what_was_read_before_a_barrier_stays() {
     let Some(queue) = queue() else { return };

@@ -7,8 +7,8 @@ use crate::{kernel, queue, upload};
 /// Groups of one work-item, of 1 × n and of n × m.
 const GROUPS: [[usize; 2]; 6] = [[1, 1], [2, 1], [1, 2], [1, 8], [8, 1], [2, 4]];
 
-/// PoCL 6.0 runs what is before a loop twice, in groups of 1 × n, where it puts a barrier into the
-/// loop (Q13), unless the pass helps.
+/// Without the pass, PoCL 6.0 puts a barrier into the loop and runs the code before it twice, in
+/// groups of 1 × n (Q13).
 #[test]
 fn code_before_a_loop_runs_once() {
     let Some(queue) = queue() else { return };
@@ -28,8 +28,8 @@ fn code_before_a_loop_runs_once() {
     }
 }
 
-/// PoCL 7.1 runs code before two nested conditions twice in groups of 1 × n and of one, where a loop
-/// is behind them (Q13), unless the pass helps.
+/// Without the pass, PoCL 7.1 runs code before two nested conditions with a loop twice, in groups
+/// of 1 × n and of one (Q13).
 #[test]
 fn code_before_conditions_with_loops_runs_once() {
     let Some(queue) = queue() else { return };

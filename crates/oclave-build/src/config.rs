@@ -134,10 +134,10 @@ impl Config {
     /// Puts the functions of OpenCL C's library that the kernels call (`sin`, `pow`, …) into the
     /// images. The default is off.
     ///
-    /// NVIDIA's driver has none of them. Without this, its devices run such kernels only where the
-    /// library is installed (one of the packages `libclc-15`, 17, 18 and 19 of Debian and Ubuntu).
-    /// With it, the library is needed where the kernels are compiled, and the images grow by the
-    /// SPIR-V of these functions. Other devices do not look at it.
+    /// NVIDIA's driver has none of them. Without this setting, such kernels run on NVIDIA's devices
+    /// only if the library is installed (one of Debian's and Ubuntu's packages `libclc-15`, 17, 18
+    /// and 19). With it, only the machine that compiles the kernels needs the library, and the
+    /// images grow by the SPIR-V of these functions. Other devices ignore it.
     ///
     /// [`Config::ahead_of_time`] for a target with PTX does this without being asked.
     pub fn nvidia(&mut self, nvidia: bool) -> &mut Self {
@@ -173,8 +173,8 @@ impl Config {
     /// Compiles the bodies of `if_device` and `if_host` in one pass. The default is off.
     ///
     /// The program gets images for devices and images for the host. The latter run on a CPU device
-    /// in that role (`Device::as_host`). Each image has the bodies of its side only, and needs only
-    /// the features that these need. `SHARED` functions have no native code then, and no Rust
+    /// in that role (`Device::as_host`). Each image has only the bodies of its side, and needs only
+    /// the features of these bodies. `SHARED` functions then have no native code and no Rust
     /// functions.
     pub fn single_pass(&mut self, single_pass: bool) -> &mut Self {
         self.single_pass = single_pass;
@@ -184,10 +184,10 @@ impl Config {
     /// Lets the driver round `a * b + c` once instead of twice, wherever it likes. The default is
     /// off.
     ///
-    /// Off, every product is rounded before the addition, also that of `mad`. A kernel then
-    /// computes the same bits in launches and in graphs. `SHARED` functions on the host, and
-    /// devices that round divisions and functions alike, compute the same bits, too. `fma` rounds
-    /// once in any case.
+    /// If this is off, every product is rounded before the addition, even in `mad`. A kernel then
+    /// computes the same bits in launches and in graphs. `SHARED` functions on the host compute the
+    /// same bits, too. So do devices whose divisions and functions round alike. `fma` always rounds
+    /// once.
     ///
     /// On, kernels that mostly multiply and add may be launched faster. Drivers decide by what
     /// stands around an expression, so the last bits may differ between a launch and a graph of the

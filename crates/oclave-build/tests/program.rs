@@ -93,7 +93,7 @@ fn splits() {
     let built = folder.build(Config::new().split(Split::Off), &["a.cl", "b.cl"]);
     let aspects: Vec<Aspects> = images(&built).iter().map(|image| image.kernels[0].aspects).collect();
     assert_eq!(aspects, [Aspects::empty(), Aspects::FP64]);
-    // Whatever the split, launchers stand in the modules of their sources.
+    // With every split, launchers are in the modules of their sources.
     assert_has(&built.rust(), &["pub mod a {", "pub fn one(", "pub mod b {", "pub fn wide("]);
 }
 

@@ -1,4 +1,5 @@
-//! Functions for kernels and the Rust program: what is generated, and which side an error is about.
+//! Functions for kernels and the Rust program: the generated code, and the side that an error
+//! names.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;

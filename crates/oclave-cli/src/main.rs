@@ -99,8 +99,8 @@ fn main() -> ExitCode {
     match result {
         Ok(()) | Err(Failure::Closed) => ExitCode::SUCCESS,
         Err(Failure::Message(message)) => {
-            // What was printed before the failure comes first; nobody can be told when that fails
-            // as well.
+            // The output before the failure comes first. If flushing fails as well, nobody can be
+            // told.
             let _ = out.flush();
             let _ = writeln!(io::stderr(), "oclave: {message}");
             ExitCode::FAILURE

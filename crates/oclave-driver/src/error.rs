@@ -70,8 +70,8 @@ impl fmt::Display for ErrorKind {
 /// What every fallible function of the library returns.
 ///
 /// `{}` prints one line: place, message, the OpenCL call with its code, and the remedy. `{:#}` adds
-/// the causes and the build log. `{:?}` has a line for each of these. `main` prints that form for
-/// the errors that it returns.
+/// the causes and the build log. `{:?}` prints a line for each of these, and so does `main` for an
+/// error that it returns.
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 

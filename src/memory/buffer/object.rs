@@ -68,7 +68,7 @@ pub(super) struct Move {
     pub(super) event: Event,
 }
 
-/// Where the newest contents are, or will be when what was submitted has run.
+/// Where the newest contents are, or will be after the submitted commands.
 #[derive(Clone)]
 pub(super) enum Contents {
     Zeroes,

@@ -3,9 +3,9 @@
 //!
 //! One is built from the same image, device and specialization values, for the kernels that a graph
 //! uses. It is kept with the program ([`InterpreterSlot`]), and so is a failure. Device globals
-//! always come in the hidden argument, whatever the device has otherwise: variables of the
-//! interpreter program would be others than those of the program. The table of the hidden argument
-//! holds the addresses of the program's variables.
+//! always come in the hidden argument, on every device, because the interpreter program would have
+//! variables of its own. The table of the hidden argument has the addresses of the program's
+//! variables.
 
 mod limits;
 mod slot;

@@ -10,7 +10,7 @@ const CLASS: &str = "device_global<";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Violation {
     pub(crate) name: String,
-    /// Line in the source; unknown for what stands in headers and macros.
+    /// Line in the source. It is unknown for declarations in headers and macros.
     pub(crate) line: Option<usize>,
     pub(crate) what: String,
 }

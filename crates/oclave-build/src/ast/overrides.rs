@@ -10,7 +10,7 @@ use super::node::{Node, Type};
 #[derive(Debug)]
 struct Class<'t> {
     node: &'t Node,
-    /// The scope that it stands in, `a::b::`.
+    /// The enclosing scope, `a::b::`.
     scope: &'t str,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn violations(tree: &Node, source: &[u8]) -> Vec<Violation> {
     found
 }
 
-/// All classes with a body, with the scopes that they stand in.
+/// All classes with a body, with their enclosing scopes.
 fn scopes_of<'t>(node: &'t Node, scope: &str, found: &mut Vec<(String, &'t Node)>) {
     for child in &node.inner {
         match child.kind.as_str() {

@@ -24,7 +24,7 @@ use contents::{Contents, Item, Plan};
 use names::ident;
 use types::{Defined, Types};
 
-/// What is generated from.
+/// The input of code generation.
 #[derive(Debug)]
 pub(crate) struct Program<'a> {
     pub(crate) config: &'a Config,
@@ -51,7 +51,7 @@ pub(crate) fn module_name(stem: &str) -> String {
     names::sanitized(stem)
 }
 
-/// What is generated.
+/// The output of code generation.
 #[derive(Debug)]
 pub(crate) struct Generated {
     pub(crate) rust: String,

@@ -1,10 +1,10 @@
 //! Removal of `freeze`, which SPIR-V does not have.
 //!
-//! `freeze` gives a fixed value where its operand may be poison or undefined, so that code may run
-//! which the source would not have reached. Its operand takes its place, after the flags and
-//! constants that make such values are gone from all instructions that lead to it: `nsw` and its
-//! like, `undef`. That only makes the program more defined. What comes from memory, parameters and
-//! calls is taken to be defined, as newer translators take all operands to be.
+//! `freeze` returns a fixed value if its operand is poison or undefined, so that code may run which
+//! the source would not have reached. This pass replaces it by its operand. Before, it removes the
+//! flags and constants that make such values (`nsw` and similar flags, `undef`) from all
+//! instructions that lead to the operand. This only makes the program more defined. Values from
+//! memory, parameters and calls count as defined, as all operands do for newer translators.
 
 use std::collections::{BTreeMap, BTreeSet};
 

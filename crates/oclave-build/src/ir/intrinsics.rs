@@ -123,8 +123,9 @@ fn replacement(function: &mut Function, line: &str) -> Option<Vec<String>> {
     let sum = emit(function, format!("{op} {ty} {a}, {b}"));
     let signed = !matches!(kind, Kind::UnsignedSum | Kind::Overflow { signed: false, .. });
     let overflow = if signed {
-        // The sign of the result is wrong: of a sum, unlike both operands'; of a difference, unlike
-        // the first operand's, where those of the operands differ.
+        // Overflow shows in the sign of the result. A sum overflows if its sign differs from both
+        // operands'. A difference overflows if the operands' signs differ, and its own differs from
+        // the first one's.
         let first = emit(function, format!("xor {ty} {sum}, {a}"));
         let second = if op == "add" { format!("xor {ty} {sum}, {b}") } else { format!("xor {ty} {a}, {b}") };
         let second = emit(function, second);

@@ -1,8 +1,8 @@
 //! Vectors of more, narrower lanes than SPIR-V has.
 //!
-//! Of a lane that has few bits, clang's optimiser takes a lane of the vector with as many lanes of
-//! that width: the first one of `bitcast <4 x i32> %v to <64 x i2>`. The same bits are got of the
-//! lane of the vector by a shift.
+//! To get a few bits of a lane, clang's optimiser casts the vector to one with lanes of that width,
+//! and takes one of these: the first lane of `bitcast <4 x i32> %v to <64 x i2>`. This pass gets
+//! the same bits from the lane of the original vector by a shift.
 
 use super::function::Function;
 use super::text::{Cursor, Ty, definition, tokens};

@@ -36,7 +36,7 @@ pub(super) fn replace_refused(
         let Some(&last) = others.last().filter(|_| !is_about_options(&refused.stderr)) else {
             return Err(module_error(compiler, source, &refused));
         };
-        // What is refused at -O0 is a variable, which is in no function.
+        // At -O0, the translator refuses a variable, which is in no function.
         let place = match effort.level {
             0 => Place::default(),
             _ => place::find(compiler, source, effort, &refused),
@@ -63,8 +63,8 @@ pub(super) fn replace_refused(
     Ok(replaced)
 }
 
-/// The lower efforts, the highest first. At -O0, the next higher one where the optimiser removes what
-/// is refused.
+/// The lower efforts, the highest first. At -O0, the next higher one if the optimiser removes the
+/// refused construct.
 fn others(unit: &Unit, effort: Effort, refusal: &str) -> Vec<Effort> {
     if effort.level == 0 {
         return refusal.contains(PRIVATE_VARIABLE).then_some(Effort::level(1)).into_iter().collect();

@@ -77,7 +77,7 @@ fn open_any() -> Result<Loaded, String> {
 fn open(name: &str) -> Result<Loaded, String> {
     // SAFETY: loading runs the library's initialisers; an OpenCL loader's have no preconditions.
     let library = unsafe { Library::new(name) }.map_err(|error| {
-        // The dynamic linker's words stand in the source.
+        // The source has the dynamic linker's message.
         std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string)
     })?;
     let resolve = |symbol: &CStr| -> *const c_void {

@@ -9,8 +9,9 @@ use crate::Api;
 use crate::sys::cl_function_types::*;
 use crate::sys::*;
 
-/// The parameters and the result of a C function pointer, without its ABI string: ours are `extern
-/// "system"`, theirs `extern "C"`, which is the same on 64-bit targets.
+/// The parameters and the result of a C function pointer, without its ABI string. The library's
+/// pointers are `extern "system"`, and those of `opencl-sys` are `extern "C"`. These are the same on
+/// 64-bit targets.
 trait Signature {
     type Shape;
 }

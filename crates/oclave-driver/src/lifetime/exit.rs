@@ -1,10 +1,10 @@
 //! The end of the process while commands are in flight.
 //!
-//! Drivers end with the process: their destructors run by `exit`, whatever their threads do then,
-//! and whatever commands are put on queues. The functions that `exit` calls run in the reverse
-//! order of their registration, and drivers register theirs when their libraries are loaded, some
-//! of them late. So the library's is registered again after each step by which a driver may have
-//! loaded something, and runs first.
+//! Drivers end with the process. `exit` runs their destructors, even if their threads or queues
+//! still have work. It calls registered functions in the reverse order of registration. Drivers
+//! register theirs when their libraries are loaded, which may be late. So the library registers its
+//! function again after each step in which a driver may have loaded something, and its function
+//! runs first.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};

@@ -24,7 +24,7 @@ pub struct PrintBatch {
     pub lost: u32,
 }
 
-/// Takes what was printed.
+/// Takes the output of kernels.
 pub(crate) type TakePrints = Box<dyn Fn(&PrintBatch) + Send + Sync>;
 
 /// The rings of the devices of a context.
@@ -58,8 +58,8 @@ const WHAT: &str = "what kernels print";
 
 impl Ring {
     fn word(&self, index: usize) -> &AtomicU32 {
-        // SAFETY: the memory, which is not mapped, has `WORDS` aligned words, is never accessed
-        // otherwise by the host, and is freed by the context's `Drop` only.
+        // SAFETY: the memory is not mapped and has `WORDS` aligned words. The host accesses it in
+        // no other way, and only the context's `Drop` frees it.
         unsafe { AtomicU32::from_ptr(self.start.as_ptr().add(index.min(PrintBuffer::WORDS - 1))) }
     }
 

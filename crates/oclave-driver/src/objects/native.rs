@@ -7,9 +7,9 @@
 //! - Types of this module *own* one reference, and release it when they are dropped. Those that the
 //!   library makes (`Event::to_native`) belong to the caller;
 //!   [`into_raw`](EventHandle::into_raw) gives the reference away.
-//! - Whatever is *given* to the library goes through one of these types: `from_raw` takes a
-//!   reference over from the caller, `retain` takes one of its own beside it. From then on it is
-//!   released when the library's object is.
+//! - Objects that are *given* to the library go through one of these types. `from_raw` takes over
+//!   the caller's reference, and `retain` adds a reference. The library's object releases it when
+//!   it is dropped.
 //!
 //! All handles must come from the OpenCL loader that the library uses
 //! ([`loader_name`](crate::loader_name)). The types of the raw handles are those of `opencl-sys`,

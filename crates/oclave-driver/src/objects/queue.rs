@@ -2,9 +2,9 @@
 //!
 //! # What is complete
 //! A queue counts its commands. `submitted` grows *after* a command is enqueued, while the caller
-//! still holds all memory that the command uses; `completed` grows when a wait has proven that all
-//! commands counted up to there have ended. A queue is idle when the two are equal. So memory whose
-//! last handle is gone is unused by an idle queue, with one comparison and no OpenCL call.
+//! still holds all memory that the command uses. `completed` grows when a wait has proven that all
+//! commands up to that count have ended. A queue is idle if the two are equal. So one comparison,
+//! without an OpenCL call, shows that an idle queue does not use memory whose last handle is gone.
 //!
 //! A command learns its place by comparing and exchanging the count that it saw before it was
 //! enqueued. When that succeeds, it alone is counted in between, and on an in-order queue its end
@@ -19,26 +19,24 @@ use super::context::Context;
 use super::event::{Event, RawEvent};
 use super::kept_queues;
 use super::wait_list::WaitList;
-use crate::slots::Left;
-use crate::sys::{
+use crate::driver::slots::Left;
+use crate::driver::sys::{
     CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROFILING_ENABLE, CL_QUEUE_PROPERTIES, cl_command_queue,
     cl_event, cl_queue_properties,
 };
-use crate::usm::Span;
-use crate::{Api, Device, exit};
-use crate::{Error, Result};
+use crate::driver::usm::Span;
+use crate::driver::{Api, Device, exit};
+use crate::error::{Error, Result};
 
 /// How a queue works.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Properties {
-    /// Commands wait for their events only.
-    pub out_of_order: bool,
-    /// Commands are measured.
-    pub profiling: bool,
+pub(crate) struct Properties {
+    pub(crate) out_of_order: bool,
+    pub(crate) profiling: bool,
     /// Commands get no event of their own.
-    pub discard_events: bool,
+    pub(crate) discard_events: bool,
     /// The library's own: its waits do not tell of kernels that are not its own.
-    pub internal: bool,
+    pub(crate) internal: bool,
 }
 
 /// A `cl_command_queue` with its counts. Owns one reference. Shared by the handle and its context's
@@ -64,18 +62,18 @@ unsafe impl Send for QueueCore {}
 unsafe impl Sync for QueueCore {}
 
 impl QueueCore {
-    pub(crate) fn slot(&self) -> u32 {
+    pub(in crate::driver) fn slot(&self) -> u32 {
         self.slot
     }
 
-    pub(crate) fn is_idle(&self) -> bool {
+    pub(in crate::driver) fn is_idle(&self) -> bool {
         let submitted = self.submitted.load(Ordering::Acquire);
         self.completed.load(Ordering::Acquire) >= submitted
     }
 
     /// An event that is complete when these are, or without any when all commands now on the queue
     /// are; flushed.
-    pub(crate) fn marker(&self, after: &[RawEvent]) -> Result<RawEvent> {
+    pub(in crate::driver) fn marker(&self, after: &[RawEvent]) -> Result<RawEvent> {
         let after: Vec<cl_event> = after.iter().map(RawEvent::raw).collect();
         let mut event: cl_event = std::ptr::null_mut();
         // SAFETY: queue and events are alive, `event` lives through the call.
@@ -104,7 +102,7 @@ impl QueueCore {
     }
 
     /// Waits for all commands now on the queue.
-    pub(crate) fn finish(&self) -> Result<()> {
+    pub(in crate::driver) fn finish(&self) -> Result<()> {
         let submitted = self.submitted.load(Ordering::Acquire);
         // SAFETY: the queue is alive.
         unsafe { self.api.clFinish(self.raw) }?;
@@ -125,7 +123,7 @@ impl Drop for QueueCore {
 }
 
 /// A queue of a device of a context.
-pub struct Queue {
+pub(crate) struct Queue {
     context: Arc<Context>,
     device: Device,
     properties: Properties,
@@ -133,11 +131,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// A queue of a device of a context.
-    ///
-    /// # Errors
-    /// When the device is of another context, or the driver refuses.
-    pub fn new(context: &Arc<Context>, device: &Device, properties: Properties) -> Result<Arc<Self>> {
+    pub(crate) fn new(context: &Arc<Context>, device: &Device, properties: Properties) -> Result<Arc<Self>> {
         if !context.devices().contains(device) {
             return Err(Error::invalid(format!("device `{}` is not in the context", device.name()))
                 .remedy("make the context with `Context::builder`"));
@@ -164,7 +158,7 @@ impl Queue {
     }
 
     /// The queue of a handle, a reference to which passes to the result.
-    pub(crate) fn own(
+    pub(in crate::driver) fn own(
         context: &Arc<Context>,
         device: &Device,
         properties: Properties,
@@ -188,37 +182,33 @@ impl Queue {
         Arc::new(Self { context: Arc::clone(context), device: device.clone(), properties, core })
     }
 
-    /// The context.
-    pub fn context(&self) -> &Arc<Context> {
+    pub(crate) fn context(&self) -> &Arc<Context> {
         &self.context
     }
 
-    /// The device.
-    pub fn device(&self) -> &Device {
+    pub(crate) fn device(&self) -> &Device {
         &self.device
     }
 
-    /// How it works.
-    pub fn properties(&self) -> Properties {
+    pub(crate) fn properties(&self) -> Properties {
         self.properties
     }
 
-    /// The handle.
-    pub fn raw(&self) -> cl_command_queue {
+    pub(crate) fn raw(&self) -> cl_command_queue {
         self.core.raw
     }
 
     /// Whether its commands run one after the other, whatever was asked for.
-    pub fn is_in_order(&self) -> bool {
+    pub(crate) fn is_in_order(&self) -> bool {
         self.core.in_order
     }
 
-    pub(crate) fn bit(&self) -> u64 {
+    pub(in crate::driver) fn bit(&self) -> u64 {
         1 << (self.core.slot % u64::BITS)
     }
 
     /// Whether all commands counted up to `count` are known to have ended.
-    pub(crate) fn is_complete(&self, count: u64) -> bool {
+    pub(in crate::driver) fn is_complete(&self, count: u64) -> bool {
         self.core.completed.load(Ordering::Acquire) >= count
     }
 
@@ -228,21 +218,21 @@ impl Queue {
     }
 
     /// Notes that all commands counted up to `count` have ended.
-    pub(crate) fn completed(&self, count: u64) {
+    pub(in crate::driver) fn completed(&self, count: u64) {
         self.core.completed.fetch_max(count, Ordering::Release);
     }
 
-    pub(crate) fn marker_event(&self, after: &[RawEvent]) -> Result<RawEvent> {
+    pub(in crate::driver) fn marker_event(&self, after: &[RawEvent]) -> Result<RawEvent> {
         self.core.marker(after)
     }
 
     /// Hands everything on the queue to the device.
-    pub fn flush(&self) -> Result<()> {
+    pub(crate) fn flush(&self) -> Result<()> {
         self.core.flush()
     }
 
     /// Flushes unless everything counted was flushed already.
-    pub(crate) fn flush_once(&self) -> Result<()> {
+    pub(in crate::driver) fn flush_once(&self) -> Result<()> {
         if self.core.flushed.load(Ordering::Acquire) < self.core.submitted.load(Ordering::Acquire) {
             self.core.flush()?;
         }
@@ -250,7 +240,7 @@ impl Queue {
     }
 
     /// Waits for all commands now on the queue.
-    pub fn finish(&self) -> Result<()> {
+    pub(crate) fn finish(&self) -> Result<()> {
         let outcome = self.core.finish();
         self.context.sweep_all();
         self.check_faults_after(outcome)
@@ -258,7 +248,7 @@ impl Queue {
 
     /// For a caller that has waited: hands over what kernels of the device printed, and gives the
     /// error that they left.
-    pub fn check_faults(&self) -> Result<()> {
+    pub(crate) fn check_faults(&self) -> Result<()> {
         if self.properties.internal {
             return Ok(());
         }
@@ -267,7 +257,7 @@ impl Queue {
     }
 
     /// As [`Queue::check_faults`], after a wait that may have failed: its error comes first.
-    pub(crate) fn check_faults_after(&self, outcome: Result<()>) -> Result<()> {
+    pub(in crate::driver) fn check_faults_after(&self, outcome: Result<()>) -> Result<()> {
         let faults = self.check_faults();
         outcome.and(faults)
     }
@@ -278,7 +268,7 @@ impl Queue {
     ///
     /// The event is there when `want_event`, or else unless the queue discards events.
     #[inline(always)]
-    pub(crate) fn submit(
+    pub(in crate::driver) fn submit(
         self: &Arc<Self>,
         after: &[&Event],
         want_event: bool,
@@ -288,7 +278,7 @@ impl Queue {
     }
 
     /// As [`Queue::submit`], without an event: one of several commands, the last of which has one.
-    pub(crate) fn submit_eventless(
+    pub(in crate::driver) fn submit_eventless(
         self: &Arc<Self>,
         after: &[&Event],
         enqueue: impl FnOnce(&Api, cl_command_queue, &[cl_event], *mut cl_event) -> Result<()>,
@@ -335,7 +325,7 @@ impl Queue {
 
     /// Counts commands that were enqueued without, as one that is complete when these are. The
     /// memory that they use must be in use until this returns.
-    pub(crate) fn joined(self: &Arc<Self>, events: Vec<RawEvent>) -> Event {
+    pub(in crate::driver) fn joined(self: &Arc<Self>, events: Vec<RawEvent>) -> Event {
         let count = self.core.submitted.fetch_add(1, Ordering::AcqRel) + 1;
         match <[RawEvent; 1]>::try_from(events) {
             Ok([event]) => Event::new(Arc::clone(self), Some(event), count, 0),
@@ -345,13 +335,13 @@ impl Queue {
 
     /// Counts commands that may have been enqueued although an error came back: the queue is not
     /// idle until a wait proves it.
-    pub(crate) fn count_unknown(&self) {
+    pub(in crate::driver) fn count_unknown(&self) {
         self.core.submitted.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// A command that does nothing, in its place in the queue: after `after` and, on an in-order
-    /// queue or with no `after`, after everything before it.
-    pub fn marker(self: &Arc<Self>, after: &[&Event]) -> Result<Event> {
+    /// A command that does nothing. It waits for `after`. On an in-order queue, or if `after` is
+    /// empty, it waits for everything before it.
+    pub(crate) fn marker(self: &Arc<Self>, after: &[&Event]) -> Result<Event> {
         self.context.check()?;
         // SAFETY: queue and events are alive.
         self.submit(after, false, |api, queue, wait, event| unsafe {
@@ -360,12 +350,12 @@ impl Queue {
     }
 
     /// A marker behind everything on the queue; `None` when it has all ended.
-    pub fn marker_of_all(self: &Arc<Self>) -> Result<Option<Event>> {
+    pub(crate) fn marker_of_all(self: &Arc<Self>) -> Result<Option<Event>> {
         if self.core.is_idle() { Ok(None) } else { self.marker(&[]).map(Some) }
     }
 
     /// As [`Queue::marker`], and what comes after it waits for it.
-    pub fn barrier(self: &Arc<Self>, after: &[&Event]) -> Result<Event> {
+    pub(crate) fn barrier(self: &Arc<Self>, after: &[&Event]) -> Result<Event> {
         self.context.check()?;
         // SAFETY: queue and events are alive.
         self.submit(after, false, |api, queue, wait, event| unsafe {
@@ -375,7 +365,7 @@ impl Queue {
 
     /// Begins the use of memory by commands of this queue, for as long as `during` runs.
     #[inline(always)]
-    pub(crate) fn using<'a, R>(
+    pub(in crate::driver) fn using<'a, R>(
         &self,
         spans: impl Iterator<Item = Span<'a>> + Clone,
         during: impl FnOnce() -> Result<R>,

@@ -380,8 +380,9 @@ impl Pointers {
         Ok(false)
     }
 
-    /// Enqueues or records a kernel that follows pointers, while nothing is freed. `seen` is of the
-    /// kernel, 0 at first: the driver gets the list of all that there is when it has changed since.
+    /// Enqueues or records a kernel that follows pointers, while nothing is freed. `seen` belongs
+    /// to the kernel and is 0 at first. If the allocations have changed since, the driver gets
+    /// their whole list again.
     ///
     /// # Safety
     /// As [`Pointers::set_argument`].

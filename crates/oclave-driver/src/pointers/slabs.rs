@@ -79,8 +79,8 @@ impl Slabs {
         Ok(piece)
     }
 
-    /// Takes a piece back; `false` where the memory is none. `free` gets a slab that nobody uses
-    /// any more, unless it is the only one with pieces of its size.
+    /// Takes a piece back, or returns `false` if the memory is not a piece. `free` gets a slab that
+    /// is no longer used, unless it is the only one with pieces of its size.
     pub(super) fn free(
         &self,
         piece: NonNull<c_void>,

@@ -188,8 +188,8 @@ impl Kernel {
     /// Enqueues it.
     ///
     /// # Safety
-    /// The queue and the events are alive and of the kernel's context; all arguments are set, and
-    /// the memory among them is in use (see [`Span::begin_use`]). `event` is null or lives through
+    /// The queue and the events are alive and belong to the kernel's context. All arguments are
+    /// set, and their memory is in use (see [`Span::begin_use`]). `event` is null or lives through
     /// the call.
     #[inline(always)]
     pub(crate) unsafe fn enqueue(

@@ -7,18 +7,18 @@
 
 use std::sync::Arc;
 
-use crate::event::Event;
-use crate::host::{HostSink, HostSource};
-use crate::queue::Queue;
-use crate::sys::{CL_FALSE, cl_command_queue, cl_event};
-use crate::usm::Span;
-use crate::{Api, copy};
-use crate::{Error, Result};
+use crate::driver::event::Event;
+use crate::driver::host::{HostSink, HostSource};
+use crate::driver::queue::Queue;
+use crate::driver::sys::{CL_FALSE, cl_command_queue, cl_event};
+use crate::driver::usm::Span;
+use crate::driver::{Api, copy};
+use crate::error::{Error, Result};
 
 /// Which bytes of a piece of memory belong to a box: stretches of equal length, at equal distances.
 /// The first begins with the piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StridedRegion {
+pub(crate) struct StridedRegion {
     row_bytes: usize,
     rows: usize,
     row_pitch: usize,
@@ -28,13 +28,13 @@ pub struct StridedRegion {
 
 impl StridedRegion {
     /// All bytes.
-    pub fn all(size_bytes: usize) -> Self {
+    pub(crate) fn all(size_bytes: usize) -> Self {
         Self { row_bytes: size_bytes, rows: 1, row_pitch: size_bytes, planes: 1, plane_pitch: size_bytes }
     }
 
     /// A box of so many elements in an array of so many, slowest dimension first. It is within the
     /// array, whose bytes can be addressed.
-    pub fn of_box(shape: [usize; 3], extent: [usize; 3], element_bytes: usize) -> Self {
+    pub(crate) fn of_box(shape: [usize; 3], extent: [usize; 3], element_bytes: usize) -> Self {
         if extent.contains(&0) {
             return Self::all(0);
         }
@@ -55,35 +55,35 @@ impl StridedRegion {
     }
 
     /// Whether they lie side by side.
-    pub fn is_one(&self) -> bool {
+    pub(crate) fn is_one(&self) -> bool {
         self.rows == 1 && self.planes == 1
     }
 
     /// The offset behind the last of them.
-    pub fn end(&self) -> usize {
+    pub(crate) fn end(&self) -> usize {
         self.stretches().last().map_or(0, |(start, size)| start + size)
     }
 
     /// How many bytes.
-    pub fn size_bytes(&self) -> usize {
+    pub(crate) fn size_bytes(&self) -> usize {
         self.row_bytes * self.rows * self.planes
     }
 
     /// Offset and length of each stretch, in order.
-    pub fn stretches(self) -> impl Iterator<Item = (usize, usize)> {
+    pub(crate) fn stretches(self) -> impl Iterator<Item = (usize, usize)> {
         (0..self.planes).flat_map(move |plane| {
             (0..self.rows).map(move |row| (plane * self.plane_pitch + row * self.row_pitch, self.row_bytes))
         })
     }
 
     /// Bytes of a row, rows of a plane, planes.
-    pub fn shape(&self) -> [usize; 3] {
+    pub(crate) fn shape(&self) -> [usize; 3] {
         [self.row_bytes, self.rows, self.planes]
     }
 
-    /// The distances from row to row and from plane to plane, in bytes, when they are looked at as
-    /// rows and planes of a shape; `None` where that does not fit them.
-    pub fn pitches(&self, shape: [usize; 3]) -> Option<[usize; 2]> {
+    /// The distances in bytes between rows and between planes, as rows and planes of a shape.
+    /// `None` if they do not fit the shape.
+    pub(crate) fn pitches(&self, shape: [usize; 3]) -> Option<[usize; 2]> {
         let [row_bytes, rows, planes] = shape;
         let plane_bytes = rows.checked_mul(row_bytes)?;
         if self.shape() == shape {
@@ -142,7 +142,7 @@ impl StridedRegion {
 ///
 /// # Errors
 /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for other sizes, and where the two overlap.
-pub fn check(from: (&Span<'_>, StridedRegion), to: (&Span<'_>, StridedRegion)) -> Result<()> {
+pub(crate) fn check(from: (&Span<'_>, StridedRegion), to: (&Span<'_>, StridedRegion)) -> Result<()> {
     copy::same_size(from.1.size_bytes(), to.1.size_bytes())?;
     if from.0.shares_allocation(to.0) && from.1.overlap(from.0.offset_bytes(), to.1, to.0.offset_bytes()) {
         return Err(copy::overlapping());
@@ -152,7 +152,7 @@ pub fn check(from: (&Span<'_>, StridedRegion), to: (&Span<'_>, StridedRegion)) -
 
 impl Queue {
     /// Copies within the context.
-    pub fn copy_rows(
+    pub(crate) fn copy_rows(
         self: &Arc<Self>,
         from: (Span<'_>, StridedRegion),
         to: (Span<'_>, StridedRegion),
@@ -165,7 +165,11 @@ impl Queue {
     }
 
     /// Copies the first row to all the others.
-    pub fn repeat_row(self: &Arc<Self>, of: (Span<'_>, StridedRegion), after: &[&Event]) -> Result<Event> {
+    pub(crate) fn repeat_row(
+        self: &Arc<Self>,
+        of: (Span<'_>, StridedRegion),
+        after: &[&Event],
+    ) -> Result<Event> {
         let (span, rows) = of;
         let others = rows.stretches().skip(1);
         let pieces = others.map(|(start, size)| Ok((span.part(0, size)?, span.part(start, size)?)));
@@ -189,7 +193,7 @@ impl Queue {
     }
 
     /// Copies from host memory, which stays until the copies have ended.
-    pub fn write_rows(
+    pub(crate) fn write_rows(
         self: &Arc<Self>,
         from: &HostSource,
         to: (Span<'_>, StridedRegion),
@@ -202,8 +206,8 @@ impl Queue {
                 |(source, target, size)| Ok((start.wrapping_byte_add(source), to.0.part(target, size)?)),
             );
             self.using([to.0].into_iter(), || {
-                // SAFETY: queue and events are alive, both ends have `size_bytes` bytes; the host's
-                // live until the event is complete, or what was abandoned has ended
+                // SAFETY: queue and events are alive, and both ends have `size_bytes` bytes. Host
+                // memory lives until the event is complete, or until abandoned commands have ended
                 // (`HostSource::read`).
                 self.submit_each(pieces, after, true, |(from, to), queue, wait, event| unsafe {
                     pointers.write(queue, CL_FALSE, to.address(), *from, to.size_bytes(), wait, event)
@@ -214,7 +218,7 @@ impl Queue {
 
     /// Copies to host memory, which stays, and out of the host's reach, until the copies have
     /// ended.
-    pub fn read_rows(
+    pub(crate) fn read_rows(
         self: &Arc<Self>,
         from: (Span<'_>, StridedRegion),
         to: &HostSink,
@@ -239,7 +243,7 @@ impl Queue {
 
     /// Fills each row with a pattern of 1, 2, 4, … 128 bytes that divides it and to which it is
     /// aligned.
-    pub fn fill_rows(
+    pub(crate) fn fill_rows(
         self: &Arc<Self>,
         to: (Span<'_>, StridedRegion),
         pattern: &[u8],
@@ -265,8 +269,8 @@ impl Queue {
     /// must do.
     ///
     /// # Errors
-    /// When a piece fails; what was enqueued before it has ended then, unless the driver does not
-    /// wait for it ([`Queue::abandoned`]).
+    /// If a piece fails. The pieces enqueued before have ended then, unless the driver does not
+    /// wait for them ([`Queue::abandoned`]).
     fn submit_each<P>(
         self: &Arc<Self>,
         pieces: impl Iterator<Item = Result<P>>,

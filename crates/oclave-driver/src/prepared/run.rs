@@ -203,13 +203,13 @@ impl Queue {
         (!event.is_null()).then(|| unsafe { RawEvent::new(self.context().api(), event) })
     }
 
-    /// The event of a command that another one, which is counted, comes behind.
+    /// The event of an uncounted command that precedes a counted one.
     fn uncounted(self: &Arc<Self>, event: RawEvent) -> Event {
         Event::new(Arc::clone(self), Some(event), 0, 0)
     }
 
-    /// Puts the work of a step on this queue; no event when its place is null. What it uses is in
-    /// use, and stays so until a command that comes behind it is counted.
+    /// Enqueues the work of a step, without an event if its place is null. The memory of the step
+    /// must be in use, and stay so until a later command is counted.
     fn enqueue(
         &self,
         work: &Work,

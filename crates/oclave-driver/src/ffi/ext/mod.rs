@@ -1,10 +1,10 @@
 //! Extension functions: one table per extension, filled per platform through
 //! `clGetExtensionFunctionAddressForPlatform`.
 //!
-//! Extension functions are not exported by the loader, and each platform has its own. That an
-//! address resolves proves little (PoCL 7.1 resolves functions of extensions that it does not
-//! have), so a table is used only when the device advertises the extension; `capabilities` decides.
-//! The one exception is `global_variable`, see there.
+//! Extension functions are not exported by the loader, and each platform has its own. A resolved
+//! address proves little: PoCL 7.1 resolves functions of extensions that it does not have. So a
+//! table is used only if the device advertises the extension (`capabilities` decides).
+//! `global_variable` is the only exception, and explains why.
 
 pub(crate) mod command_buffer;
 pub(crate) mod device_address;

@@ -83,7 +83,7 @@ struct Submitted {
     /// Complete when `queue.is_complete(count)`; for events without `own`.
     count: u64,
     own: Option<RawEvent>,
-    /// Stands in for `own` once one was needed.
+    /// A marker in place of `own`, created when it is first needed.
     marker: OnceLock<RawEvent>,
     /// The commands behind all of which it is complete, which end independently of each other;
     /// instead of `own`.
