@@ -11,11 +11,11 @@ use super::capabilities::{self, Capabilities};
 use super::mask::{self, Mask};
 use super::platform::Platform;
 use super::query::Ask;
-use crate::driver::ext::command_buffer::Recorder;
-use crate::driver::ext::{self, Tables};
-use crate::driver::native::DeviceHandle;
-use crate::driver::{Api, hook, info, sys};
-use crate::error::{Error, ErrorKind, Result};
+use crate::ext::command_buffer::Recorder;
+use crate::ext::{self, Tables};
+use crate::native::DeviceHandle;
+use crate::{Api, hook, info, sys};
+use crate::{Error, ErrorKind, Result};
 
 /// What a device is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -70,7 +70,7 @@ struct Inner {
 }
 
 /// A handle with the cached answers to queries.
-pub(in crate::driver) struct Root {
+pub(crate) struct Root {
     platform: Platform,
     id: sys::cl_device_id,
     /// A sub-device keeps its parent, and is released when it goes.
@@ -111,7 +111,7 @@ impl std::ops::Deref for RootRef {
 }
 
 impl Root {
-    pub(in crate::driver) fn of_platform(platform: Platform, id: sys::cl_device_id) -> Self {
+    pub(crate) fn of_platform(platform: Platform, id: sys::cl_device_id) -> Self {
         Self { platform, id, parent: None, queried: OnceLock::new() }
     }
 }
@@ -164,7 +164,7 @@ impl Device {
         let names: Vec<_> = Platform::all()?.iter().map(Platform::name).collect();
         let error =
             Error::new(ErrorKind::Platform, format!("no device on the platforms {}", names.join(", ")))
-                .remedy(crate::driver::loader::INSTALL_HINT);
+                .remedy(crate::loader::INSTALL_HINT);
         Err(match failure {
             Some(failure) => error.with_source(failure),
             None => error,
@@ -184,7 +184,7 @@ impl Device {
                 return Ok(Self::new(RootRef::Static(root), mask, Side::Device));
             }
         }
-        let api = crate::driver::api()?;
+        let api = crate::api()?;
         let parent: sys::cl_device_id = info::value(|size, value, ret| {
             // SAFETY: the handle is alive; `value` has room for `size` bytes.
             unsafe { api.clGetDeviceInfo(handle.raw(), sys::CL_DEVICE_PARENT_DEVICE, size, value, ret) }
@@ -353,6 +353,13 @@ impl Device {
         .remedy(remedy))
     }
 
+    /// # Errors
+    /// [`ErrorKind::FeatureNotSupported`] when the library uses no command buffers of the device.
+    #[doc(hidden)]
+    pub fn require_command_buffers(&self) -> Result<()> {
+        self.command_buffer().map(drop)
+    }
+
     /// The functions of command buffers, and those that record, in the interface of the device's
     /// version.
     pub(crate) fn command_buffer(&self) -> Result<(&'static ext::command_buffer::CommandBuffer, Recorder)> {
@@ -378,7 +385,9 @@ impl Device {
         }
     }
 
-    pub(crate) fn lacks(&self, what: &str, remedy: &str) -> Error {
+    /// The error of a device without a feature, with what to use instead.
+    #[doc(hidden)]
+    pub fn lacks(&self, what: &str, remedy: &str) -> Error {
         Error::new(ErrorKind::FeatureNotSupported, format!("the device lacks {what}"))
             .at(format!("device `{}`", self.name()))
             .remedy(format!("use {remedy}"))

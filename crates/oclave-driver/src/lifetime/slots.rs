@@ -7,9 +7,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::driver::event::RawEvent;
-use crate::driver::queue::QueueCore;
-use crate::error::{Error, ErrorKind, Result};
+use crate::event::RawEvent;
+use crate::queue::QueueCore;
+use crate::{Error, ErrorKind, Result};
 
 /// Bits of a mask.
 const SLOTS: usize = u64::BITS as usize;
@@ -28,7 +28,7 @@ enum Entry {
 pub(crate) struct Slots(Mutex<Vec<Vec<Entry>>>);
 
 /// How a queue left.
-pub(in crate::driver) enum Left {
+pub(crate) enum Left {
     Idle,
     Running(RawEvent),
     Unknown,
@@ -40,7 +40,7 @@ impl Slots {
     }
 
     /// Enters a queue, in the slot with the fewest.
-    pub(in crate::driver) fn open(&self, core: impl FnOnce(u32) -> Arc<QueueCore>) -> Arc<QueueCore> {
+    pub(crate) fn open(&self, core: impl FnOnce(u32) -> Arc<QueueCore>) -> Arc<QueueCore> {
         let mut slots = self.lock();
         for entries in slots.iter_mut() {
             entries.retain(|entry| !matches!(entry, Entry::Closed(event) if event.has_ended()));
@@ -60,7 +60,7 @@ impl Slots {
 
     /// Takes a queue out. `leave` finds out whether commands still run. It is called under the
     /// lock, so that allocations that are dropped meanwhile know about these commands.
-    pub(in crate::driver) fn close(&self, core: &Arc<QueueCore>, leave: impl FnOnce() -> Left) {
+    pub(crate) fn close(&self, core: &Arc<QueueCore>, leave: impl FnOnce() -> Left) {
         let mut slots = self.lock();
         let Some(entries) = slots.get_mut(core.slot() as usize) else {
             debug_assert!(false, "slot {} is not there", core.slot());
@@ -83,7 +83,7 @@ impl Slots {
     ///
     /// # Errors
     /// When that cannot be found out.
-    pub(in crate::driver) fn markers(&self, mask: u64) -> Result<Vec<RawEvent>> {
+    pub(crate) fn markers(&self, mask: u64) -> Result<Vec<RawEvent>> {
         let slots = self.lock();
         let mut events = Vec::new();
         for entry in
@@ -101,7 +101,7 @@ impl Slots {
     }
 
     /// Waits for all commands now on the queues of `mask`.
-    pub(in crate::driver) fn finish(&self, mask: u64) -> Result<()> {
+    pub(crate) fn finish(&self, mask: u64) -> Result<()> {
         // Not under the lock: the commands may take long.
         let mut open = Vec::new();
         let mut closed = Vec::new();
@@ -120,7 +120,7 @@ impl Slots {
     }
 
     /// Releases what is left.
-    pub(in crate::driver) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         self.lock().clear();
     }
 }

@@ -3,7 +3,7 @@
 //! (`Pointers::free_delay`).
 //!
 //! A block goes back to the driver if it was not requested for long enough, if there is more than
-//! [`MOST_BYTES`], or if memory runs out. This module calls the driver only through its callers'
+//! `MOST_BYTES`, or if memory runs out. This module calls the driver only through its callers'
 //! closures. They run under the lock, so the driver takes one call at a time.
 
 use std::collections::{HashMap, VecDeque};
@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::usm::Kind;
-use crate::error::Result;
+use crate::Result;
 
 /// Larger blocks are as large as asked for.
 const MOST_ROUNDED_BYTES: usize = 16 << 20;
@@ -23,7 +23,7 @@ const SWEEP: Duration = Duration::from_millis(100);
 const MOST_BYTES: usize = 256 << 20;
 
 /// Memory of a context that was freed and not given back to the driver yet: see
-/// [`Context::spare_memory`](crate::Context::spare_memory).
+/// `Context::spare_memory`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SpareMemory {
@@ -39,12 +39,12 @@ pub struct SpareMemory {
 
 /// What a block can be used for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(in crate::driver) struct Class {
-    pub(in crate::driver) kind: Kind,
+pub(crate) struct Class {
+    pub(crate) kind: Kind,
     /// The address of the device's handle; 0 for memory of the host.
-    pub(in crate::driver) device: usize,
-    pub(in crate::driver) alignment: u32,
-    pub(in crate::driver) size_bytes: usize,
+    pub(crate) device: usize,
+    pub(crate) alignment: u32,
+    pub(crate) size_bytes: usize,
 }
 
 impl Class {
@@ -62,7 +62,7 @@ impl Class {
 }
 
 /// The blocks of one context.
-pub(in crate::driver) struct Spare {
+pub(crate) struct Spare {
     rest: Duration,
     state: Mutex<State>,
 }
@@ -85,7 +85,7 @@ unsafe impl Send for Address {}
 
 impl Spare {
     /// None yet; each will rest that long.
-    pub(in crate::driver) fn new(rest: Duration) -> Self {
+    pub(crate) fn new(rest: Duration) -> Self {
         Self { rest, state: Mutex::default() }
     }
 
@@ -95,7 +95,7 @@ impl Spare {
 
     /// A spare block, or a new one from `allocate`, which asks the driver. If the driver has no
     /// memory left, all spare blocks go through `free` and `allocate` is called again.
-    pub(in crate::driver) fn allocate(
+    pub(crate) fn allocate(
         &self,
         wanted: Class,
         allocate: impl Fn(usize) -> Result<Option<NonNull<c_void>>>,
@@ -120,7 +120,7 @@ impl Spare {
     }
 
     /// Takes a block that nobody uses any more. `free` gets those that have rested long enough.
-    pub(in crate::driver) fn free(&self, block: NonNull<c_void>, free: impl FnMut(NonNull<c_void>)) {
+    pub(crate) fn free(&self, block: NonNull<c_void>, free: impl FnMut(NonNull<c_void>)) {
         let mut state = self.lock();
         let class = state.in_use.remove(&Address(block)).unwrap_or(Class::OTHER);
         let now = Instant::now();
@@ -131,11 +131,11 @@ impl Spare {
     }
 
     /// All that rests, for the end of the context.
-    pub(in crate::driver) fn drain(&self) -> Vec<NonNull<c_void>> {
+    pub(crate) fn drain(&self) -> Vec<NonNull<c_void>> {
         self.lock().drain()
     }
 
-    pub(in crate::driver) fn memory(&self) -> SpareMemory {
+    pub(crate) fn memory(&self) -> SpareMemory {
         self.lock().sum
     }
 }
@@ -194,7 +194,7 @@ mod tests {
     use std::cell::RefCell;
 
     use super::*;
-    use crate::error::Error;
+    use crate::Error;
 
     const REST: Duration = Duration::from_secs(1);
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::event::Event;
 use super::queue::Queue;
-use crate::driver::sys::CL_INVALID_VALUE;
-use crate::error::{Error, Result};
+use crate::sys::CL_INVALID_VALUE;
+use crate::{Error, Result};
 
 /// How often a queue is asked to wait that refuses, and how long after each time.
 const TRIES: u32 = 20;
@@ -24,7 +24,7 @@ impl Queue {
     /// else knows of. Where the driver does not wait, they count as one command that has not ended.
     /// The memory that they use stays. Memory that is not the context's must stay as well, see
     /// [`Queue::abandoned`].
-    pub(crate) fn abandon(&self) {
+    pub fn abandon(&self) {
         let count = self.core.submitted.fetch_add(1, Ordering::AcqRel) + 1;
         let Err(error) = self.finish_or_give_up() else { return };
         self.core.abandoned.fetch_max(count, Ordering::AcqRel);
@@ -33,7 +33,7 @@ impl Queue {
     }
 
     /// An event after the abandoned commands, while they may still run.
-    pub(crate) fn abandoned(self: &Arc<Self>) -> Option<Event> {
+    pub fn abandoned(self: &Arc<Self>) -> Option<Event> {
         let count = self.core.abandoned.load(Ordering::Acquire);
         (!self.is_complete(count)).then(|| Event::new(Arc::clone(self), None, count, count))
     }
@@ -51,7 +51,7 @@ impl Queue {
 
     /// For a blocking command on borrowed memory that failed: returns when it has ended, if it was
     /// enqueued, whatever that takes. The memory cannot be kept from its owner in any other way.
-    pub(in crate::driver) fn end_blocking(&self, error: &Error) {
+    pub(crate) fn end_blocking(&self, error: &Error) {
         // Arguments that are refused are refused before anything is enqueued.
         if error.code().is_none_or(is_refusal) {
             return;
@@ -60,7 +60,7 @@ impl Queue {
     }
 
     /// Returns when all commands now on the queue have ended, whatever that takes.
-    pub(in crate::driver) fn end_borrowed(&self) {
+    pub(crate) fn end_borrowed(&self) {
         while let Err(error) = self.finish_or_give_up() {
             log::error!("waiting on, as a command may use borrowed memory: {error}");
             if error.code().is_none_or(is_refusal) {

@@ -19,24 +19,26 @@ use super::context::Context;
 use super::event::{Event, RawEvent};
 use super::kept_queues;
 use super::wait_list::WaitList;
-use crate::driver::slots::Left;
-use crate::driver::sys::{
+use crate::slots::Left;
+use crate::sys::{
     CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROFILING_ENABLE, CL_QUEUE_PROPERTIES, cl_command_queue,
     cl_event, cl_queue_properties,
 };
-use crate::driver::usm::Span;
-use crate::driver::{Api, Device, exit};
-use crate::error::{Error, Result};
+use crate::usm::Span;
+use crate::{Api, Device, exit};
+use crate::{Error, Result};
 
 /// How a queue works.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Properties {
-    pub(crate) out_of_order: bool,
-    pub(crate) profiling: bool,
+pub struct Properties {
+    /// Commands wait for their events only.
+    pub out_of_order: bool,
+    /// Commands are measured.
+    pub profiling: bool,
     /// Commands get no event of their own.
-    pub(crate) discard_events: bool,
+    pub discard_events: bool,
     /// The library's own: its waits do not tell of kernels that are not its own.
-    pub(crate) internal: bool,
+    pub internal: bool,
 }
 
 /// A `cl_command_queue` with its counts. Owns one reference. Shared by the handle and its context's
@@ -62,18 +64,18 @@ unsafe impl Send for QueueCore {}
 unsafe impl Sync for QueueCore {}
 
 impl QueueCore {
-    pub(in crate::driver) fn slot(&self) -> u32 {
+    pub(crate) fn slot(&self) -> u32 {
         self.slot
     }
 
-    pub(in crate::driver) fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         let submitted = self.submitted.load(Ordering::Acquire);
         self.completed.load(Ordering::Acquire) >= submitted
     }
 
     /// An event that is complete when these are, or without any when all commands now on the queue
     /// are; flushed.
-    pub(in crate::driver) fn marker(&self, after: &[RawEvent]) -> Result<RawEvent> {
+    pub(crate) fn marker(&self, after: &[RawEvent]) -> Result<RawEvent> {
         let after: Vec<cl_event> = after.iter().map(RawEvent::raw).collect();
         let mut event: cl_event = std::ptr::null_mut();
         // SAFETY: queue and events are alive, `event` lives through the call.
@@ -102,7 +104,7 @@ impl QueueCore {
     }
 
     /// Waits for all commands now on the queue.
-    pub(in crate::driver) fn finish(&self) -> Result<()> {
+    pub(crate) fn finish(&self) -> Result<()> {
         let submitted = self.submitted.load(Ordering::Acquire);
         // SAFETY: the queue is alive.
         unsafe { self.api.clFinish(self.raw) }?;
@@ -123,7 +125,7 @@ impl Drop for QueueCore {
 }
 
 /// A queue of a device of a context.
-pub(crate) struct Queue {
+pub struct Queue {
     context: Arc<Context>,
     device: Device,
     properties: Properties,
@@ -131,7 +133,11 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    pub(crate) fn new(context: &Arc<Context>, device: &Device, properties: Properties) -> Result<Arc<Self>> {
+    /// A queue of a device of a context.
+    ///
+    /// # Errors
+    /// When the device is of another context, or the driver refuses.
+    pub fn new(context: &Arc<Context>, device: &Device, properties: Properties) -> Result<Arc<Self>> {
         if !context.devices().contains(device) {
             return Err(Error::invalid(format!("device `{}` is not in the context", device.name()))
                 .remedy("make the context with `Context::builder`"));
@@ -158,7 +164,7 @@ impl Queue {
     }
 
     /// The queue of a handle, a reference to which passes to the result.
-    pub(in crate::driver) fn own(
+    pub(crate) fn own(
         context: &Arc<Context>,
         device: &Device,
         properties: Properties,
@@ -182,33 +188,37 @@ impl Queue {
         Arc::new(Self { context: Arc::clone(context), device: device.clone(), properties, core })
     }
 
-    pub(crate) fn context(&self) -> &Arc<Context> {
+    /// The context.
+    pub fn context(&self) -> &Arc<Context> {
         &self.context
     }
 
-    pub(crate) fn device(&self) -> &Device {
+    /// The device.
+    pub fn device(&self) -> &Device {
         &self.device
     }
 
-    pub(crate) fn properties(&self) -> Properties {
+    /// How it works.
+    pub fn properties(&self) -> Properties {
         self.properties
     }
 
-    pub(crate) fn raw(&self) -> cl_command_queue {
+    /// The handle.
+    pub fn raw(&self) -> cl_command_queue {
         self.core.raw
     }
 
     /// Whether its commands run one after the other, whatever was asked for.
-    pub(crate) fn is_in_order(&self) -> bool {
+    pub fn is_in_order(&self) -> bool {
         self.core.in_order
     }
 
-    pub(in crate::driver) fn bit(&self) -> u64 {
+    pub(crate) fn bit(&self) -> u64 {
         1 << (self.core.slot % u64::BITS)
     }
 
     /// Whether all commands counted up to `count` are known to have ended.
-    pub(in crate::driver) fn is_complete(&self, count: u64) -> bool {
+    pub(crate) fn is_complete(&self, count: u64) -> bool {
         self.core.completed.load(Ordering::Acquire) >= count
     }
 
@@ -218,21 +228,21 @@ impl Queue {
     }
 
     /// Notes that all commands counted up to `count` have ended.
-    pub(in crate::driver) fn completed(&self, count: u64) {
+    pub(crate) fn completed(&self, count: u64) {
         self.core.completed.fetch_max(count, Ordering::Release);
     }
 
-    pub(in crate::driver) fn marker_event(&self, after: &[RawEvent]) -> Result<RawEvent> {
+    pub(crate) fn marker_event(&self, after: &[RawEvent]) -> Result<RawEvent> {
         self.core.marker(after)
     }
 
     /// Hands everything on the queue to the device.
-    pub(crate) fn flush(&self) -> Result<()> {
+    pub fn flush(&self) -> Result<()> {
         self.core.flush()
     }
 
     /// Flushes unless everything counted was flushed already.
-    pub(in crate::driver) fn flush_once(&self) -> Result<()> {
+    pub(crate) fn flush_once(&self) -> Result<()> {
         if self.core.flushed.load(Ordering::Acquire) < self.core.submitted.load(Ordering::Acquire) {
             self.core.flush()?;
         }
@@ -240,7 +250,7 @@ impl Queue {
     }
 
     /// Waits for all commands now on the queue.
-    pub(crate) fn finish(&self) -> Result<()> {
+    pub fn finish(&self) -> Result<()> {
         let outcome = self.core.finish();
         self.context.sweep_all();
         self.check_faults_after(outcome)
@@ -248,7 +258,7 @@ impl Queue {
 
     /// For a caller that has waited: hands over what kernels of the device printed, and gives the
     /// error that they left.
-    pub(crate) fn check_faults(&self) -> Result<()> {
+    pub fn check_faults(&self) -> Result<()> {
         if self.properties.internal {
             return Ok(());
         }
@@ -257,7 +267,7 @@ impl Queue {
     }
 
     /// As [`Queue::check_faults`], after a wait that may have failed: its error comes first.
-    pub(in crate::driver) fn check_faults_after(&self, outcome: Result<()>) -> Result<()> {
+    pub(crate) fn check_faults_after(&self, outcome: Result<()>) -> Result<()> {
         let faults = self.check_faults();
         outcome.and(faults)
     }
@@ -268,7 +278,7 @@ impl Queue {
     ///
     /// The event is there when `want_event`, or else unless the queue discards events.
     #[inline(always)]
-    pub(in crate::driver) fn submit(
+    pub(crate) fn submit(
         self: &Arc<Self>,
         after: &[&Event],
         want_event: bool,
@@ -278,7 +288,7 @@ impl Queue {
     }
 
     /// As [`Queue::submit`], without an event: one of several commands, the last of which has one.
-    pub(in crate::driver) fn submit_eventless(
+    pub(crate) fn submit_eventless(
         self: &Arc<Self>,
         after: &[&Event],
         enqueue: impl FnOnce(&Api, cl_command_queue, &[cl_event], *mut cl_event) -> Result<()>,
@@ -325,7 +335,7 @@ impl Queue {
 
     /// Counts commands that were enqueued without, as one that is complete when these are. The
     /// memory that they use must be in use until this returns.
-    pub(in crate::driver) fn joined(self: &Arc<Self>, events: Vec<RawEvent>) -> Event {
+    pub(crate) fn joined(self: &Arc<Self>, events: Vec<RawEvent>) -> Event {
         let count = self.core.submitted.fetch_add(1, Ordering::AcqRel) + 1;
         match <[RawEvent; 1]>::try_from(events) {
             Ok([event]) => Event::new(Arc::clone(self), Some(event), count, 0),
@@ -335,13 +345,13 @@ impl Queue {
 
     /// Counts commands that may have been enqueued although an error came back: the queue is not
     /// idle until a wait proves it.
-    pub(in crate::driver) fn count_unknown(&self) {
+    pub(crate) fn count_unknown(&self) {
         self.core.submitted.fetch_add(1, Ordering::AcqRel);
     }
 
     /// A command that does nothing. It waits for `after`. On an in-order queue, or if `after` is
     /// empty, it waits for everything before it.
-    pub(crate) fn marker(self: &Arc<Self>, after: &[&Event]) -> Result<Event> {
+    pub fn marker(self: &Arc<Self>, after: &[&Event]) -> Result<Event> {
         self.context.check()?;
         // SAFETY: queue and events are alive.
         self.submit(after, false, |api, queue, wait, event| unsafe {
@@ -350,12 +360,12 @@ impl Queue {
     }
 
     /// A marker behind everything on the queue; `None` when it has all ended.
-    pub(crate) fn marker_of_all(self: &Arc<Self>) -> Result<Option<Event>> {
+    pub fn marker_of_all(self: &Arc<Self>) -> Result<Option<Event>> {
         if self.core.is_idle() { Ok(None) } else { self.marker(&[]).map(Some) }
     }
 
     /// As [`Queue::marker`], and what comes after it waits for it.
-    pub(crate) fn barrier(self: &Arc<Self>, after: &[&Event]) -> Result<Event> {
+    pub fn barrier(self: &Arc<Self>, after: &[&Event]) -> Result<Event> {
         self.context.check()?;
         // SAFETY: queue and events are alive.
         self.submit(after, false, |api, queue, wait, event| unsafe {
@@ -365,7 +375,7 @@ impl Queue {
 
     /// Begins the use of memory by commands of this queue, for as long as `during` runs.
     #[inline(always)]
-    pub(in crate::driver) fn using<'a, R>(
+    pub(crate) fn using<'a, R>(
         &self,
         spans: impl Iterator<Item = Span<'a>> + Clone,
         during: impl FnOnce() -> Result<R>,

@@ -4,9 +4,9 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use super::{Pointers, Way};
-use crate::driver::ext::command_buffer::Recorder;
-use crate::driver::sys::*;
-use crate::error::{Error, Result};
+use crate::ext::command_buffer::Recorder;
+use crate::sys::*;
+use crate::{Error, Result};
 
 /// For all functions: queue and events are alive and of the context, which the memory belongs to.
 /// Memory and host memory have as many bytes behind their addresses, until the command has ended. A
@@ -16,7 +16,7 @@ impl Pointers {
     ///
     /// # Safety
     /// As said above.
-    pub(in crate::driver) unsafe fn copy(
+    pub(crate) unsafe fn copy(
         &self,
         queue: cl_command_queue,
         to: *mut c_void,
@@ -45,7 +45,7 @@ impl Pointers {
     /// # Safety
     /// As said above.
     #[allow(clippy::too_many_arguments, reason = "those of OpenCL's function")]
-    pub(in crate::driver) unsafe fn write(
+    pub(crate) unsafe fn write(
         &self,
         queue: cl_command_queue,
         blocking: cl_bool,
@@ -79,7 +79,7 @@ impl Pointers {
     /// # Safety
     /// As said above.
     #[allow(clippy::too_many_arguments, reason = "those of OpenCL's function")]
-    pub(in crate::driver) unsafe fn read(
+    pub(crate) unsafe fn read(
         &self,
         queue: cl_command_queue,
         blocking: cl_bool,
@@ -127,7 +127,7 @@ impl Pointers {
     /// The buffer that contains an address, and the address's offset in bytes. OpenCL copies
     /// buffers to images and back. `None` if no buffer contains it, or if the driver handles
     /// buffers over SVM wrongly.
-    pub(in crate::driver) fn buffer_around(&self, address: *const c_void) -> Option<(cl_mem, usize)> {
+    pub(crate) fn buffer_around(&self, address: *const c_void) -> Option<(cl_mem, usize)> {
         match self.way {
             Way::Usm(_) => None,
             Way::Svm(_) => self.images_by_buffers.then(|| self.buffer_at(address)).flatten(),
@@ -142,7 +142,7 @@ impl Pointers {
     ///
     /// # Safety
     /// As said above.
-    pub(in crate::driver) unsafe fn fill(
+    pub(crate) unsafe fn fill(
         &self,
         queue: cl_command_queue,
         to: *mut c_void,
@@ -166,7 +166,7 @@ impl Pointers {
     }
 
     /// Whether there is a command that moves memory to the device ahead of its use.
-    pub(in crate::driver) fn can_prefetch(&self) -> bool {
+    pub(crate) fn can_prefetch(&self) -> bool {
         match self.way {
             Way::Usm(usm) => usm.clEnqueueMigrateMemINTEL.is_some(),
             Way::Svm(api) | Way::Buffers(api, _) => api.clEnqueueSVMMigrateMem.is_some(),
@@ -177,7 +177,7 @@ impl Pointers {
     ///
     /// # Safety
     /// As said above.
-    pub(in crate::driver) unsafe fn prefetch(
+    pub(crate) unsafe fn prefetch(
         &self,
         queue: cl_command_queue,
         start: *mut c_void,
@@ -207,7 +207,7 @@ impl Pointers {
     /// # Safety
     /// As said above; the command buffer is alive, and not finalized yet.
     #[allow(clippy::too_many_arguments, reason = "those of OpenCL's function")]
-    pub(in crate::driver) unsafe fn record_copy(
+    pub(crate) unsafe fn record_copy(
         &self,
         recorder: Recorder,
         buffer: cl_command_buffer_khr,
@@ -239,7 +239,7 @@ impl Pointers {
     /// # Safety
     /// As for [`Pointers::record_copy`].
     #[allow(clippy::too_many_arguments, reason = "those of OpenCL's function")]
-    pub(in crate::driver) unsafe fn record_fill(
+    pub(crate) unsafe fn record_fill(
         &self,
         recorder: Recorder,
         buffer: cl_command_buffer_khr,
@@ -270,7 +270,7 @@ impl Pointers {
     ///
     /// # Safety
     /// As said above. Until then no command uses the memory.
-    pub(in crate::driver) unsafe fn map(
+    pub(crate) unsafe fn map(
         &self,
         queue: cl_command_queue,
         start: NonNull<c_void>,
@@ -303,7 +303,7 @@ impl Pointers {
     ///
     /// # Safety
     /// As said above. The host does not use the memory any more.
-    pub(in crate::driver) unsafe fn unmap(
+    pub(crate) unsafe fn unmap(
         &self,
         queue: cl_command_queue,
         start: NonNull<c_void>,

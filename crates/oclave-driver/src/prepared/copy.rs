@@ -3,16 +3,16 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use crate::driver::event::Event;
-use crate::driver::host::{HostSink, HostSource};
-use crate::driver::pointers::Pointers;
-use crate::driver::queue::Queue;
-use crate::driver::sys::{CL_FALSE, CL_TRUE, cl_command_queue, cl_event};
-use crate::driver::usm::Span;
-use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::host::{HostSink, HostSource};
+use crate::pointers::Pointers;
+use crate::queue::Queue;
+use crate::sys::{CL_FALSE, CL_TRUE, cl_command_queue, cl_event};
+use crate::usm::Span;
+use crate::{Error, Result};
 
 /// Checks that a copy fits.
-pub(crate) fn same_size(from: usize, to: usize) -> Result<()> {
+pub fn same_size(from: usize, to: usize) -> Result<()> {
     if from == to {
         return Ok(());
     }
@@ -27,14 +27,14 @@ pub(crate) fn check(from: &Span<'_>, to: &Span<'_>) -> Result<()> {
 }
 
 #[cold]
-pub(in crate::driver) fn overlapping() -> Error {
+pub(crate) fn overlapping() -> Error {
     Error::invalid("a copy between overlapping parts of one allocation")
         .remedy("copy through another allocation")
 }
 
 /// Checks the pattern of a fill: 1, 2, 4, … 128 bytes that divide the span and to which the span is
 /// aligned.
-pub(in crate::driver) fn check_pattern(to: &Span<'_>, size: usize) -> Result<()> {
+pub(crate) fn check_pattern(to: &Span<'_>, size: usize) -> Result<()> {
     if size.is_power_of_two()
         && size <= 128
         && to.size_bytes().is_multiple_of(size)
@@ -47,7 +47,7 @@ pub(in crate::driver) fn check_pattern(to: &Span<'_>, size: usize) -> Result<()>
 
 impl Queue {
     /// Copies from the host, and waits.
-    pub(crate) fn write(self: &Arc<Self>, from: &[u8], to: Span<'_>, after: &[&Event]) -> Result<()> {
+    pub fn write(self: &Arc<Self>, from: &[u8], to: Span<'_>, after: &[&Event]) -> Result<()> {
         same_size(from.len(), to.size_bytes())?;
         let (start, no_event) = (from.as_ptr().cast::<c_void>(), std::ptr::null_mut());
         // SAFETY: as `copy_blocking` says.
@@ -57,7 +57,7 @@ impl Queue {
     }
 
     /// Copies to the host, and waits.
-    pub(crate) fn read(self: &Arc<Self>, from: Span<'_>, to: &mut [u8], after: &[&Event]) -> Result<()> {
+    pub fn read(self: &Arc<Self>, from: Span<'_>, to: &mut [u8], after: &[&Event]) -> Result<()> {
         same_size(from.size_bytes(), to.len())?;
         let (start, no_event) = (to.as_mut_ptr().cast::<c_void>(), std::ptr::null_mut());
         // SAFETY: as `copy_blocking` says.
@@ -85,12 +85,7 @@ impl Queue {
     }
 
     /// Copies from host memory, which stays until the copy has ended.
-    pub(crate) fn write_later(
-        self: &Arc<Self>,
-        from: &HostSource,
-        to: Span<'_>,
-        after: &[&Event],
-    ) -> Result<Event> {
+    pub fn write_later(self: &Arc<Self>, from: &HostSource, to: Span<'_>, after: &[&Event]) -> Result<Event> {
         same_size(from.size_bytes(), to.size_bytes())?;
         if to.size_bytes() == 0 {
             return self.using([to].into_iter(), || self.marker(after));
@@ -108,12 +103,7 @@ impl Queue {
     }
 
     /// Copies to host memory, which stays, and out of the host's reach, until the copy has ended.
-    pub(crate) fn read_later(
-        self: &Arc<Self>,
-        from: Span<'_>,
-        to: &HostSink,
-        after: &[&Event],
-    ) -> Result<Event> {
+    pub fn read_later(self: &Arc<Self>, from: Span<'_>, to: &HostSink, after: &[&Event]) -> Result<Event> {
         same_size(from.size_bytes(), to.size_bytes())?;
         if from.size_bytes() == 0 {
             return self.using([from].into_iter(), || self.marker(after));
@@ -131,7 +121,7 @@ impl Queue {
     }
 
     /// Copies within the context.
-    pub(crate) fn copy(self: &Arc<Self>, from: Span<'_>, to: Span<'_>, after: &[&Event]) -> Result<Event> {
+    pub fn copy(self: &Arc<Self>, from: Span<'_>, to: Span<'_>, after: &[&Event]) -> Result<Event> {
         check(&from, &to)?;
         let pointers = self.context().pointers()?;
         self.using([from, to].into_iter(), || {
@@ -148,7 +138,7 @@ impl Queue {
 
     /// Fills with a pattern of 1, 2, 4, … 128 bytes that divides the span and to which the span is
     /// aligned.
-    pub(crate) fn fill(self: &Arc<Self>, to: Span<'_>, pattern: &[u8], after: &[&Event]) -> Result<Event> {
+    pub fn fill(self: &Arc<Self>, to: Span<'_>, pattern: &[u8], after: &[&Event]) -> Result<Event> {
         let size = pattern.len();
         check_pattern(&to, size)?;
         let pointers = self.context().pointers()?;
@@ -165,7 +155,7 @@ impl Queue {
     }
 
     /// Moves memory to the device ahead of its use, where the driver can; else a marker.
-    pub(crate) fn prefetch(self: &Arc<Self>, span: Span<'_>, after: &[&Event]) -> Result<Event> {
+    pub fn prefetch(self: &Arc<Self>, span: Span<'_>, after: &[&Event]) -> Result<Event> {
         let pointers = self.context().pointers()?;
         self.using([span].into_iter(), || {
             if span.size_bytes() == 0 || !pointers.can_prefetch() {
@@ -186,7 +176,7 @@ impl Queue {
 
     /// Keeps the place of an advice in the order, and makes the same checks. It does not call
     /// `clEnqueueMemAdviseINTEL`, because the extension defines no value of advice.
-    pub(crate) fn advise(self: &Arc<Self>, span: Span<'_>, after: &[&Event]) -> Result<Event> {
+    pub fn advise(self: &Arc<Self>, span: Span<'_>, after: &[&Event]) -> Result<Event> {
         self.using([span].into_iter(), || self.marker(after))
     }
 }

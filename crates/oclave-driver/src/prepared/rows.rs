@@ -7,18 +7,18 @@
 
 use std::sync::Arc;
 
-use crate::driver::event::Event;
-use crate::driver::host::{HostSink, HostSource};
-use crate::driver::queue::Queue;
-use crate::driver::sys::{CL_FALSE, cl_command_queue, cl_event};
-use crate::driver::usm::Span;
-use crate::driver::{Api, copy};
-use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::host::{HostSink, HostSource};
+use crate::queue::Queue;
+use crate::sys::{CL_FALSE, cl_command_queue, cl_event};
+use crate::usm::Span;
+use crate::{Api, copy};
+use crate::{Error, Result};
 
 /// Which bytes of a piece of memory belong to a box: stretches of equal length, at equal distances.
 /// The first begins with the piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct StridedRegion {
+pub struct StridedRegion {
     row_bytes: usize,
     rows: usize,
     row_pitch: usize,
@@ -28,13 +28,13 @@ pub(crate) struct StridedRegion {
 
 impl StridedRegion {
     /// All bytes.
-    pub(crate) fn all(size_bytes: usize) -> Self {
+    pub fn all(size_bytes: usize) -> Self {
         Self { row_bytes: size_bytes, rows: 1, row_pitch: size_bytes, planes: 1, plane_pitch: size_bytes }
     }
 
     /// A box of so many elements in an array of so many, slowest dimension first. It is within the
     /// array, whose bytes can be addressed.
-    pub(crate) fn of_box(shape: [usize; 3], extent: [usize; 3], element_bytes: usize) -> Self {
+    pub fn of_box(shape: [usize; 3], extent: [usize; 3], element_bytes: usize) -> Self {
         if extent.contains(&0) {
             return Self::all(0);
         }
@@ -55,35 +55,35 @@ impl StridedRegion {
     }
 
     /// Whether they lie side by side.
-    pub(crate) fn is_one(&self) -> bool {
+    pub fn is_one(&self) -> bool {
         self.rows == 1 && self.planes == 1
     }
 
     /// The offset behind the last of them.
-    pub(crate) fn end(&self) -> usize {
+    pub fn end(&self) -> usize {
         self.stretches().last().map_or(0, |(start, size)| start + size)
     }
 
     /// How many bytes.
-    pub(crate) fn size_bytes(&self) -> usize {
+    pub fn size_bytes(&self) -> usize {
         self.row_bytes * self.rows * self.planes
     }
 
     /// Offset and length of each stretch, in order.
-    pub(crate) fn stretches(self) -> impl Iterator<Item = (usize, usize)> {
+    pub fn stretches(self) -> impl Iterator<Item = (usize, usize)> {
         (0..self.planes).flat_map(move |plane| {
             (0..self.rows).map(move |row| (plane * self.plane_pitch + row * self.row_pitch, self.row_bytes))
         })
     }
 
     /// Bytes of a row, rows of a plane, planes.
-    pub(crate) fn shape(&self) -> [usize; 3] {
+    pub fn shape(&self) -> [usize; 3] {
         [self.row_bytes, self.rows, self.planes]
     }
 
     /// The distances in bytes between rows and between planes, as rows and planes of a shape.
     /// `None` if they do not fit the shape.
-    pub(crate) fn pitches(&self, shape: [usize; 3]) -> Option<[usize; 2]> {
+    pub fn pitches(&self, shape: [usize; 3]) -> Option<[usize; 2]> {
         let [row_bytes, rows, planes] = shape;
         let plane_bytes = rows.checked_mul(row_bytes)?;
         if self.shape() == shape {
@@ -142,7 +142,7 @@ impl StridedRegion {
 ///
 /// # Errors
 /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for other sizes, and where the two overlap.
-pub(crate) fn check(from: (&Span<'_>, StridedRegion), to: (&Span<'_>, StridedRegion)) -> Result<()> {
+pub fn check(from: (&Span<'_>, StridedRegion), to: (&Span<'_>, StridedRegion)) -> Result<()> {
     copy::same_size(from.1.size_bytes(), to.1.size_bytes())?;
     if from.0.shares_allocation(to.0) && from.1.overlap(from.0.offset_bytes(), to.1, to.0.offset_bytes()) {
         return Err(copy::overlapping());
@@ -152,7 +152,7 @@ pub(crate) fn check(from: (&Span<'_>, StridedRegion), to: (&Span<'_>, StridedReg
 
 impl Queue {
     /// Copies within the context.
-    pub(crate) fn copy_rows(
+    pub fn copy_rows(
         self: &Arc<Self>,
         from: (Span<'_>, StridedRegion),
         to: (Span<'_>, StridedRegion),
@@ -165,11 +165,7 @@ impl Queue {
     }
 
     /// Copies the first row to all the others.
-    pub(crate) fn repeat_row(
-        self: &Arc<Self>,
-        of: (Span<'_>, StridedRegion),
-        after: &[&Event],
-    ) -> Result<Event> {
+    pub fn repeat_row(self: &Arc<Self>, of: (Span<'_>, StridedRegion), after: &[&Event]) -> Result<Event> {
         let (span, rows) = of;
         let others = rows.stretches().skip(1);
         let pieces = others.map(|(start, size)| Ok((span.part(0, size)?, span.part(start, size)?)));
@@ -193,7 +189,7 @@ impl Queue {
     }
 
     /// Copies from host memory, which stays until the copies have ended.
-    pub(crate) fn write_rows(
+    pub fn write_rows(
         self: &Arc<Self>,
         from: &HostSource,
         to: (Span<'_>, StridedRegion),
@@ -218,7 +214,7 @@ impl Queue {
 
     /// Copies to host memory, which stays, and out of the host's reach, until the copies have
     /// ended.
-    pub(crate) fn read_rows(
+    pub fn read_rows(
         self: &Arc<Self>,
         from: (Span<'_>, StridedRegion),
         to: &HostSink,
@@ -243,7 +239,7 @@ impl Queue {
 
     /// Fills each row with a pattern of 1, 2, 4, … 128 bytes that divides it and to which it is
     /// aligned.
-    pub(crate) fn fill_rows(
+    pub fn fill_rows(
         self: &Arc<Self>,
         to: (Span<'_>, StridedRegion),
         pattern: &[u8],
