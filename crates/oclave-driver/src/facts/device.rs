@@ -246,6 +246,7 @@ impl Device {
 
     /// What the device can do. Asked once per device and process, then without the masked
     /// capabilities.
+    #[inline]
     pub fn capabilities(&self) -> &Capabilities {
         self.0.capabilities.get_or_init(|| {
             let root = &self.0.root;
@@ -402,6 +403,7 @@ impl Device {
     }
 
     /// The handle; valid as long as this value (or a clone) lives.
+    #[inline]
     pub(crate) fn id(&self) -> sys::cl_device_id {
         self.0.root.id
     }

@@ -108,6 +108,7 @@ impl Context {
         Ok(context)
     }
 
+    #[inline]
     pub(crate) fn api(&self) -> &'static Api {
         self.api
     }
@@ -118,20 +119,24 @@ impl Context {
     }
 
     /// The devices.
+    #[inline]
     pub fn devices(&self) -> &[Device] {
         &self.devices
     }
 
     /// The first of the devices, of which there is at least one.
+    #[inline]
     pub fn first_device(&self) -> &Device {
         &self.first
     }
 
     /// The work-arounds that its devices need.
+    #[inline]
     pub fn quirks(&self) -> Quirks {
         self.quirks
     }
 
+    #[inline]
     pub(crate) fn slots(&self) -> &Slots {
         &self.slots
     }

@@ -44,11 +44,13 @@ impl SharedKernel {
     }
 
     /// The program.
+    #[inline]
     pub fn program(&self) -> &Arc<Program> {
         &self.program
     }
 
     /// The object, for setting arguments and enqueueing as one step.
+    #[inline]
     pub fn lock(&self) -> MutexGuard<'_, Kernel> {
         self.kernel.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -95,6 +97,7 @@ impl Kernel {
         self.held = Some(Arc::clone(memory));
     }
 
+    #[inline]
     fn api(&self) -> &'static Api {
         self.program.context().api()
     }
@@ -117,6 +120,7 @@ impl Kernel {
     }
 
     /// Sets an argument by value.
+    #[inline]
     pub(crate) fn set_value(&mut self, index: u32, value: &[u8]) -> Result<()> {
         let mut bytes = [0; REMEMBERED_BYTES];
         let to = match bytes.get_mut(..value.len()) {
@@ -226,10 +230,12 @@ impl Kernel {
     }
 
     /// The handle.
+    #[inline]
     pub fn raw(&self) -> cl_kernel {
         self.raw
     }
 
+    #[inline]
     pub(crate) fn program(&self) -> &Arc<Program> {
         &self.program
     }

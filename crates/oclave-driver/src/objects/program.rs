@@ -169,10 +169,12 @@ impl Program {
     }
 
     /// The device that it is built for.
+    #[inline]
     pub fn device(&self) -> &Device {
         &self.device
     }
 
+    #[inline]
     pub(crate) fn context(&self) -> &Arc<Context> {
         &self.context
     }

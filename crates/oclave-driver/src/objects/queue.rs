@@ -189,35 +189,42 @@ impl Queue {
     }
 
     /// The context.
+    #[inline]
     pub fn context(&self) -> &Arc<Context> {
         &self.context
     }
 
     /// The device.
+    #[inline]
     pub fn device(&self) -> &Device {
         &self.device
     }
 
     /// How it works.
+    #[inline]
     pub fn properties(&self) -> Properties {
         self.properties
     }
 
     /// The handle.
+    #[inline]
     pub fn raw(&self) -> cl_command_queue {
         self.core.raw
     }
 
     /// Whether its commands run one after the other, whatever was asked for.
+    #[inline]
     pub fn is_in_order(&self) -> bool {
         self.core.in_order
     }
 
+    #[inline]
     pub(crate) fn bit(&self) -> u64 {
         1 << (self.core.slot % u64::BITS)
     }
 
     /// Whether all commands counted up to `count` are known to have ended.
+    #[inline]
     pub(crate) fn is_complete(&self, count: u64) -> bool {
         self.core.completed.load(Ordering::Acquire) >= count
     }

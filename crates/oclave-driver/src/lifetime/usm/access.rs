@@ -123,6 +123,7 @@ impl Allocation {
     }
 
     /// Counts a use or a hold in the field `all`, unless one of `against` has access.
+    #[inline]
     fn enter(&self, step: u64, all: u64, against: u64) -> Result<()> {
         let may = |word: u64| word & against == 0 && word::has_room(word, step, all);
         let enter = |word: u64| may(word).then(|| word + step);
@@ -144,6 +145,7 @@ impl Allocation {
             .remedy("wait for some of them first")
     }
 
+    #[inline]
     fn leave(&self, step: u64) {
         let before = self.access.fetch_sub(step, Ordering::SeqCst);
         // Somebody may wait: the host for commands, or held commands for the host.

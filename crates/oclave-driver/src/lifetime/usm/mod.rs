@@ -109,6 +109,7 @@ impl Allocation {
     }
 
     /// Tells allocations of the process apart, those that are gone included.
+    #[inline]
     pub(crate) fn id(&self) -> u64 {
         self.id
     }
@@ -158,15 +159,18 @@ impl Allocation {
     }
 
     /// How many bytes.
+    #[inline]
     pub fn size_bytes(&self) -> usize {
         self.size_bytes
     }
 
+    #[inline]
     pub(crate) fn kind(&self) -> Kind {
         self.kind
     }
 
     /// The first byte's address; null when there are no bytes.
+    #[inline]
     pub fn address(&self) -> *mut c_void {
         self.start.map_or(std::ptr::null_mut(), NonNull::as_ptr)
     }

@@ -23,6 +23,7 @@ impl Allocation {
     }
 
     /// The bytes from `offset_bytes` to the end; none from beyond the end.
+    #[inline]
     pub fn tail(self: &Arc<Self>, offset_bytes: usize) -> Span<'_> {
         let offset_bytes = offset_bytes.min(self.size_bytes);
         Span { allocation: self, offset_bytes, size_bytes: self.size_bytes - offset_bytes, held: false }
@@ -40,21 +41,25 @@ pub struct Span<'a> {
 
 impl<'a> Span<'a> {
     /// The same bytes, for a deferred command if `held`: its use has begun already.
+    #[inline]
     pub fn held(mut self, held: bool) -> Self {
         self.held = held;
         self
     }
 
+    #[inline]
     pub(crate) fn allocation(&self) -> &'a Arc<Allocation> {
         self.allocation
     }
 
     /// How many bytes.
+    #[inline]
     pub fn size_bytes(&self) -> usize {
         self.size_bytes
     }
 
     /// The first byte's address; null in an allocation without bytes.
+    #[inline]
     pub fn address(&self) -> *mut c_void {
         self.allocation.address().wrapping_byte_add(self.offset_bytes)
     }
@@ -70,6 +75,7 @@ impl<'a> Span<'a> {
     }
 
     /// Where it begins in the allocation.
+    #[inline]
     pub(crate) fn offset_bytes(&self) -> usize {
         self.offset_bytes
     }

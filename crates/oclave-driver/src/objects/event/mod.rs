@@ -180,6 +180,7 @@ impl Event {
     }
 
     /// Whether a wait has proven that it has ended, so that nothing must be asked.
+    #[inline]
     pub fn is_behind(&self) -> bool {
         let Submitted { queue, count, own, seen, .. } = &**self.one();
         seen.load(Ordering::Acquire) || own.is_none() && queue.is_complete(*count)
@@ -199,11 +200,13 @@ impl Event {
         }
     }
 
+    #[inline]
     fn known(&self) -> Option<&RawEvent> {
         self.one().own.as_ref().or_else(|| self.one().marker.get())
     }
 
     /// The queue of the command.
+    #[inline]
     pub fn queue(&self) -> &Arc<Queue> {
         &self.one().queue
     }

@@ -61,10 +61,12 @@ unsafe impl Sync for RawEvent {}
 impl RawEvent {
     /// # Safety
     /// `raw` is an event, one reference to which passes to the result.
+    #[inline]
     pub(crate) unsafe fn new(api: &'static Api, raw: cl_event) -> Self {
         Self { api, raw }
     }
 
+    #[inline]
     pub(crate) fn raw(&self) -> cl_event {
         self.raw
     }
