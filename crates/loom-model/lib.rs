@@ -1,5 +1,5 @@
-//! A model of the locks of promises (`src/event/latch.rs`) and queues (`src/queue/order.rs`), run by
-//! loom in every order.
+//! A model of the locks of promises (`src/event/latch.rs`), queues (`src/queue/order.rs`) and host
+//! targets (`crates/oclave-driver/src/lifetime/settled.rs`), run by loom in every order.
 //!
 //! Each test is a small program that went wrong once, or would without one of the locks. A hang is a
 //! failure: loom reports threads that wait forever.
@@ -11,6 +11,8 @@
 mod latch;
 #[path = "../../src/queue/order.rs"]
 mod order;
+#[path = "../oclave-driver/src/lifetime/settled.rs"]
+mod settled;
 
 /// What `order` uses of promises.
 mod event {
@@ -37,7 +39,7 @@ struct Event;
 #[derive(Clone)]
 struct Error;
 
-/// What `latch` and `order` use, of loom.
+/// What `latch`, `order` and `settled` use, of loom.
 mod sync {
     pub(crate) use std::sync::PoisonError;
 
@@ -69,10 +71,12 @@ mod sync {
 
 use event::Promise;
 use latch::Latch;
-use loom::sync::atomic::{AtomicUsize, Ordering};
+use loom::cell::UnsafeCell;
 use loom::sync::Arc;
+use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 use order::{Order, Rank, Ticket};
+use settled::{Settled, Unsettled, Writer};
 
 /// Ends a command as `DeferredCommand::finish` does.
 fn finish(order: &Order, promise: &Promise, ticket: Ticket) {
@@ -209,4 +213,116 @@ fn commands_of_an_in_order_queue_stay_behind_those_before() {
         runs.join().unwrap();
         assert!(order.lets_pass(Rank::Plain) && order.held().is_empty());
     });
+}
+
+/// A command that writes, until its latch is set.
+struct Command(Arc<Latch<()>>);
+
+impl Writer for Command {
+    type Error = ();
+
+    fn try_clone(&self) -> Result<Self, ()> {
+        Ok(Self(Arc::clone(&self.0)))
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    fn has_ended(&self) -> bool {
+        self.0.outcome().is_some()
+    }
+
+    fn wait_for_end(&self) -> Result<(), ()> {
+        self.0.wait();
+        Ok(())
+    }
+}
+
+/// What commands write and threads look at. Loom finds it out if one reads while another writes.
+type Data = UnsafeCell<u32>;
+type Target = Settled<Data, Command>;
+
+fn value(data: &Data) -> u32 {
+    // SAFETY: loom checks that nobody writes meanwhile.
+    data.with(|value| unsafe { *value })
+}
+
+/// Submits a command that writes a value. It runs on the thread of the device that the result is for.
+fn submit(target: &Target, to: u32) -> impl FnOnce() + use<> {
+    let command = Latch::new();
+    let mut state = target.lock();
+    let copy = |data: &Data| Ok::<_, ()>(UnsafeCell::new(value(data)));
+    let place: *mut Data = state.writable(copy).unwrap().unwrap();
+    state.is_written_until(Ok(Command(Arc::clone(&command))));
+    // Only the device uses it, as the command's memory.
+    let place = place.expose_provenance();
+    move || {
+        let place = std::ptr::with_exposed_provenance::<Data>(place);
+        // SAFETY: the target keeps the data until the command has ended; loom checks that nobody
+        // looks at it meanwhile.
+        unsafe { (*place).with_mut(|value| *value = to) };
+        command.settle(());
+        command.tell();
+    }
+}
+
+fn look(target: &Target) -> Arc<Data> {
+    target.look().unwrap_or_else(|unsettled| match unsettled {
+        Unsettled::Refused(()) | Unsettled::Lost(()) => panic!("no wait is refused"),
+    })
+}
+
+/// What somebody looks at stays as it is, while commands on another thread write.
+#[test]
+fn host_data_that_is_looked_at_stays_as_it_is() {
+    loom::model(|| {
+        let target = Arc::new(Target::new(UnsafeCell::new(0)));
+        let device = thread::spawn({
+            let target = Arc::clone(&target);
+            move || submit(&target, 1)()
+        });
+        let seen = look(&target);
+        let before = value(&seen);
+        assert!(before <= 1);
+        device.join().unwrap();
+        assert_eq!(value(&seen), before);
+        assert_eq!(value(&look(&target)), 1);
+    });
+}
+
+/// A thread that looks may submit a command that writes, and wait for it. What it sees stays.
+#[test]
+fn commands_are_submitted_and_waited_for_while_somebody_looks() {
+    loom::model(|| {
+        let target = Target::new(UnsafeCell::new(0));
+        let seen = look(&target);
+        let device = thread::spawn(submit(&target, 1));
+        assert_eq!(value(&look(&target)), 1);
+        assert_eq!(value(&seen), 0);
+        device.join().unwrap();
+    });
+}
+
+/// The owner replaces the data when no command writes it any more.
+#[test]
+fn data_is_replaced_behind_the_commands_that_write_it() {
+    loom::model(|| {
+        let target = Arc::new(Target::new(UnsafeCell::new(0)));
+        let device = thread::spawn(submit(&target, 1));
+        let may = |data: &Data| if value(data) == 1 { Ok(()) } else { Err(Early) };
+        let old = target.replace(UnsafeCell::new(2), may).unwrap();
+        assert_eq!((value(&old), value(&look(&target))), (1, 2));
+        device.join().unwrap();
+    });
+}
+
+/// The data was seen before the command had written it.
+#[derive(Debug)]
+struct Early;
+
+impl From<Unsettled<()>> for Early {
+    fn from(_: Unsettled<()>) -> Self {
+        Self
+    }
 }

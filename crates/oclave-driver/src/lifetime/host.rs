@@ -3,12 +3,13 @@
 
 use std::ffi::c_void;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bytemuck::Pod;
 
 use super::loan::Loan;
 use super::retired::{RetiredResource, leak};
+use super::settled::{Settled, State, Unsettled, Writer};
 use crate::context::Context;
 use crate::event::{Event, RawEvent};
 use crate::queue::Queue;
@@ -137,7 +138,7 @@ fn keep_until(context: &Context, event: &Event, keep: RetiredResource) {
 
 /// Host memory that commands write. Clones share it. The host sees the data only while no command
 /// may write.
-pub struct HostBuffer<T>(Arc<Mutex<HostBufferState<T>>>);
+pub struct HostBuffer<T>(Arc<Settled<Vec<T>, RawEvent>>);
 
 impl<T> fmt::Debug for HostBuffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -145,112 +146,72 @@ impl<T> fmt::Debug for HostBuffer<T> {
     }
 }
 
-struct HostBufferState<T> {
-    /// Shared with those who look at it. A command that is to write meanwhile gets other memory, so
-    /// that nobody looks under the lock and no command waits for somebody who looks.
-    data: Arc<Vec<T>>,
-    /// Of the commands that may still write.
-    writers: Vec<RawEvent>,
-    /// Why nobody knows when a command that writes has ended. The data is not read again then.
-    lost: Option<Error>,
-}
-
 // SAFETY: plain data, which no thread in particular must free; handles of events are thread-safe.
-unsafe impl<T: Pod> Send for HostBufferState<T> {}
+unsafe impl<T: Pod> Send for State<Vec<T>, RawEvent> {}
 
-/// Events kept before those of ended commands are let go.
-const MANY: usize = 16;
+impl Writer for RawEvent {
+    type Error = Error;
 
-impl<T: Pod> HostBufferState<T> {
-    /// Where a command may write. No command writes to data that somebody looks at: it was settled
-    /// for that.
-    fn start(&mut self) -> Result<*mut T> {
-        if let Some(data) = Arc::get_mut(&mut self.data) {
-            return Ok(data.as_mut_ptr());
-        }
-        let mut data = Vec::new();
-        data.try_reserve_exact(self.data.len()).map_err(|error| {
-            Error::new(
-                ErrorKind::MemoryAllocation,
-                "no memory for host data that somebody looks at meanwhile",
-            )
-            .with_source(error)
-        })?;
-        data.extend_from_slice(&self.data);
-        self.data = Arc::new(data);
-        Arc::get_mut(&mut self.data)
-            .map(Vec::as_mut_ptr)
-            .ok_or_else(|| Error::invalid("host memory that is shared at once"))
+    fn try_clone(&self) -> Result<Self> {
+        Self::try_clone(self)
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.raw() == other.raw()
+    }
+
+    fn has_ended(&self) -> bool {
+        Self::has_ended(self)
+    }
+
+    fn wait_for_end(&self) -> Result<()> {
+        Self::wait_for_end(self)
     }
 }
 
-impl<T> HostBufferState<T> {
-    /// Notes that commands write until an event.
-    fn is_written_until(&mut self, event: &Event) {
-        match event.raw().and_then(RawEvent::try_clone) {
-            Ok(writer) => {
-                if self.writers.len() >= MANY {
-                    self.writers.retain(|writer| !writer.has_ended());
-                }
-                self.writers.push(writer);
-            }
-            Err(error) => {
-                event.queue().context().keep_error(error.clone());
-                self.lost = Some(error);
+impl From<Unsettled<Error>> for Error {
+    fn from(unsettled: Unsettled<Error>) -> Self {
+        match unsettled {
+            Unsettled::Refused(error) => error,
+            Unsettled::Lost(cause) => {
+                Self::new(ErrorKind::Runtime, "host memory was lost while a command wrote to it")
+                    .with_source(cause)
             }
         }
     }
+}
+
+/// A copy of data that somebody looks at.
+fn copy<T: Pod>(data: &[T]) -> Result<Vec<T>> {
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(data.len()).map_err(|error| {
+        Error::new(ErrorKind::MemoryAllocation, "no memory for host data that somebody looks at meanwhile")
+            .with_source(error)
+    })?;
+    copy.extend_from_slice(data);
+    Ok(copy)
 }
 
 impl<T: Pod> HostBuffer<T> {
     /// Of a vector.
     pub fn new(data: Vec<T>) -> Self {
-        Self(Arc::new(Mutex::new(HostBufferState { data: Arc::new(data), writers: Vec::new(), lost: None })))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HostBufferState<T>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits until no command writes. Not under the lock: what the device waits for may be done by
-    /// a thread that needs it.
-    fn settled(&self) -> Result<MutexGuard<'_, HostBufferState<T>>> {
-        loop {
-            let writer = {
-                let state = self.lock();
-                if let Some(cause) = &state.lost {
-                    return Err(Error::new(
-                        ErrorKind::Runtime,
-                        "host memory was lost while a command wrote to it",
-                    )
-                    .with_source(cause.clone()));
-                }
-                match state.writers.last() {
-                    Some(writer) => writer.try_clone()?,
-                    None => return Ok(state),
-                }
-            };
-            writer.wait_for_end()?;
-            self.lock().writers.retain(|other| other.raw() != writer.raw());
-        }
+        Self(Arc::new(Settled::new(data)))
     }
 
     /// The data, when the commands that were given to the device have written it. It stays as it
     /// is: commands that come later write elsewhere while this is kept.
     pub fn look(&self) -> Result<Arc<Vec<T>>> {
-        Ok(Arc::clone(&self.settled()?.data))
+        Ok(self.0.look()?)
     }
 
     /// Puts other data there, with the old data's consent, and gives the old data.
     pub fn replace(&self, data: Vec<T>, may: impl FnOnce(&[T]) -> Result<()>) -> Result<Arc<Vec<T>>> {
-        let mut state = self.settled()?;
-        may(&state.data)?;
-        Ok(std::mem::replace(&mut state.data, Arc::new(data)))
+        self.0.replace(data, |old| may(old))
     }
 
     /// For commands.
     pub fn sink(&self) -> HostSink {
-        HostSink { size_bytes: size_of_val(self.lock().data.as_slice()), state: Arc::clone(&self.0) as _ }
+        HostSink { size_bytes: size_of_val(self.0.lock().data().as_slice()), state: Arc::clone(&self.0) as _ }
     }
 }
 
@@ -282,21 +243,28 @@ pub(super) trait Writable: Send + Sync {
     ) -> Result<Event>;
 }
 
-impl<T: Pod> Writable for Mutex<HostBufferState<T>> {
+impl<T: Pod> Writable for Settled<Vec<T>, RawEvent> {
     fn write(
         &self,
         queue: &Arc<Queue>,
         size_bytes: usize,
         enqueue: &mut dyn FnMut(*mut c_void) -> Result<Event>,
     ) -> Result<Event> {
-        let mut state = self.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
         // The owner may have taken the data meanwhile.
-        if size_of_val(state.data.as_slice()) != size_bytes {
+        if size_of_val(state.data().as_slice()) != size_bytes {
             return Err(Error::invalid("the host memory that the command writes to was taken away"));
         }
-        let submitted = enqueue(state.start()?.cast());
-        let until = submitted.as_ref().ok().cloned().or_else(|| queue.abandoned());
-        until.iter().for_each(|event| state.is_written_until(event));
+        let start = match state.writable(|data| copy(data))? {
+            Some(data) => data.as_mut_ptr(),
+            None => return Err(Error::bug("host memory that is shared at once")),
+        };
+        let submitted = enqueue(start.cast());
+        if let Some(until) = submitted.as_ref().ok().cloned().or_else(|| queue.abandoned()) {
+            let end = until.raw().and_then(RawEvent::try_clone);
+            state
+                .is_written_until(end.inspect_err(|error| until.queue().context().keep_error(error.clone())));
+        }
         submitted
     }
 }

@@ -7,8 +7,14 @@ pub mod host;
 pub mod loan;
 pub mod prints;
 pub mod retired;
+mod settled;
 pub mod slots;
 pub mod spare;
 pub mod task_memory;
 pub mod usm;
 mod watched;
+
+/// What `settled` uses of the standard library.
+mod sync {
+    pub(super) use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+}
