@@ -159,7 +159,11 @@ fn wrong_pointee(kernel: &ValueType, host: TypeId) -> Option<&'static str> {
 /// SPIR-V has none.
 fn wrong_scalar(kernel: &ValueType, host: TypeId) -> Option<&'static str> {
     let ValueType::Scalar(kernel) = kernel else { return None };
-    let host = scalar_of(host)?;
+    // The common case.
+    if host_type(*kernel) == host {
+        return None;
+    }
+    let host = Scalar::ALL.into_iter().find(|scalar| host_type(*scalar) == host)?;
     let same = match (kernel, host) {
         (Scalar::F16 | Scalar::F32 | Scalar::F64, host) => *kernel == host,
         (_, Scalar::F16 | Scalar::F32 | Scalar::F64) => false,
@@ -168,19 +172,18 @@ fn wrong_scalar(kernel: &ValueType, host: TypeId) -> Option<&'static str> {
     (!same).then(|| host.opencl_name())
 }
 
-fn scalar_of(ty: TypeId) -> Option<Scalar> {
-    let table = [
-        (TypeId::of::<i8>(), Scalar::I8),
-        (TypeId::of::<u8>(), Scalar::U8),
-        (TypeId::of::<i16>(), Scalar::I16),
-        (TypeId::of::<u16>(), Scalar::U16),
-        (TypeId::of::<i32>(), Scalar::I32),
-        (TypeId::of::<u32>(), Scalar::U32),
-        (TypeId::of::<i64>(), Scalar::I64),
-        (TypeId::of::<u64>(), Scalar::U64),
-        (TypeId::of::<half::f16>(), Scalar::F16),
-        (TypeId::of::<f32>(), Scalar::F32),
-        (TypeId::of::<f64>(), Scalar::F64),
-    ];
-    table.into_iter().find(|(of, _)| *of == ty).map(|(_, scalar)| scalar)
+fn host_type(scalar: Scalar) -> TypeId {
+    match scalar {
+        Scalar::I8 => TypeId::of::<i8>(),
+        Scalar::U8 => TypeId::of::<u8>(),
+        Scalar::I16 => TypeId::of::<i16>(),
+        Scalar::U16 => TypeId::of::<u16>(),
+        Scalar::I32 => TypeId::of::<i32>(),
+        Scalar::U32 => TypeId::of::<u32>(),
+        Scalar::I64 => TypeId::of::<i64>(),
+        Scalar::U64 => TypeId::of::<u64>(),
+        Scalar::F16 => TypeId::of::<half::f16>(),
+        Scalar::F32 => TypeId::of::<f32>(),
+        Scalar::F64 => TypeId::of::<f64>(),
+    }
 }
