@@ -5,19 +5,11 @@ use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::finalizer::Options;
-use super::partition::PartitionExec;
+use super::options::{Options, ReplayStrategy};
+use super::partition::{PartitionExec, PartitionState};
 use super::prepare::{Place, Source, Steps};
-use super::refresh::{Moment, PartitionState};
-use super::strategy::ReplayStrategy;
-use crate::driver::event as driver;
 use crate::driver::mutable::Patches;
-use crate::driver::queue as driver_queue;
-use crate::driver::run::Mode;
-use crate::driver::sequence::Sequence;
-use crate::driver::step::Step;
 use crate::driver::usm::Allocation;
-use crate::graph::model::describe::title;
 use crate::graph::model::dynamics::{Changes, Dynamics};
 use crate::graph::model::snapshot::Frozen;
 use crate::graph::model::structure::NodeId;
@@ -87,26 +79,6 @@ pub(in crate::graph) struct State {
     pub(in crate::graph) patches: Patches,
     /// The numbers of nodes that lack one of the first so many changes.
     pub(in crate::graph) outdated: (Vec<usize>, u64),
-}
-
-/// A part of an executable graph that is run as one: what is given to the device at once, or a host
-/// task.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PartitionInfo {
-    /// The numbers of its nodes ([`Node::index`](crate::Node::index)), each behind those that it
-    /// depends on. Those of a sub-graph have its number.
-    pub nodes: Vec<usize>,
-    /// The places in the list of the partitions that it waits for.
-    pub after: Vec<usize>,
-    /// How it is put on queues; `None` for a host task, which runs on a thread of the library.
-    pub strategy: Option<ReplayStrategy>,
-    /// Each node waits for the one before it, so that nothing is tracked between them.
-    pub linear: bool,
-    /// Commands that the device is given.
-    pub commands: usize,
-    /// Points of synchronisation between them, where they may run out of order.
-    pub sync_points: usize,
 }
 
 impl ExecutableGraph {
@@ -231,51 +203,6 @@ impl ExecutableGraph {
         }
     }
 
-    /// The parts that are run as one, each behind those that it waits for.
-    pub fn partitions(&self) -> Vec<PartitionInfo> {
-        let state = self.state();
-        let flat = self.flat();
-        let info = |(partition, part): (&Partition, &Option<PartitionState>)| {
-            let part = part.as_ref().map(|part| &part.exec);
-            let origin = |node: &u32| flat.origin(*node as usize) as usize;
-            let sequence = part.map(|part| &part.steps.sequence);
-            let linear = sequence.is_none_or(Sequence::is_linear);
-            let commands = sequence.map_or(0, Sequence::commands);
-            PartitionInfo {
-                nodes: partition.nodes.iter().map(origin).collect(),
-                after: partition.waits.iter().map(|wait| *wait as usize).collect(),
-                strategy: part.map(PartitionExec::strategy),
-                linear,
-                commands,
-                sync_points: if linear { 0 } else { sequence.map_or(0, Sequence::len) },
-            }
-        };
-        self.0.partitions.iter().zip(&state.device).map(info).collect()
-    }
-
-    /// The handles (`cl_command_buffer_khr`) of the command buffers that its partitions are
-    /// recorded in for queues like this one, in order; for use with OpenCL directly. None where no
-    /// command buffer is used.
-    ///
-    /// They stay valid while the executable lives and is not updated, and belong to it: release
-    /// none. What is enqueued with them is not known to the library: keep the executable until it
-    /// has ended, and order it with its submissions.
-    ///
-    /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) for a queue of another context or device; when the
-    /// driver refuses to record.
-    pub fn native_command_buffers(&self, queue: &Queue) -> Result<Vec<*mut std::ffi::c_void>> {
-        self.check(queue)?;
-        let mut state = self.state();
-        (0..self.0.partitions.len())
-            .try_for_each(|part| self.refresh(&mut state, part, Moment::Submission))?;
-        let mut handles = Vec::new();
-        for PartitionState { exec: part, .. } in state.device.iter_mut().flatten() {
-            handles.extend(part.replay.native(&part.steps.sequence, queue.driver())?);
-        }
-        Ok(handles)
-    }
-
     pub(crate) fn flat(&self) -> RwLockReadGuard<'_, Flat> {
         self.0.flat.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -321,24 +248,6 @@ impl ExecutableGraph {
         matches!(self.0.partitions.as_slice(), [Partition { host: false, .. }])
     }
 
-    /// Puts a part for the device on a driver's queue of its context and device. It runs as it was
-    /// when it was submitted, after the events and its last run.
-    pub(in crate::graph) fn run(
-        &self,
-        index: usize,
-        submission: u64,
-        queue: &Arc<driver_queue::Queue>,
-        after: &[&driver::Event],
-        held: bool,
-    ) -> Result<driver::Event> {
-        let mut state = self.state();
-        let moment = Moment::Run(submission);
-        self.refresh(&mut state, index, moment).map_err(|error| self.at(error))?;
-        let Some(Some(part)) = state.device.get_mut(index) else { return queue.marker(after) };
-        let measure = self.0.options.profiling && queue.properties().profiling;
-        part.exec.run(queue, after, Mode { measure, held }).map_err(|error| self.at(error))
-    }
-
     /// The allocations that a part uses.
     pub(in crate::graph) fn memory(&self, index: usize) -> Vec<Arc<Allocation>> {
         match self.state().device.get(index) {
@@ -366,44 +275,6 @@ impl ExecutableGraph {
         if let Some(Some(part)) = self.state().device.get(index) {
             look(&part.exec);
         }
-    }
-
-    /// Whether each command of a part is measured for itself.
-    pub(in crate::graph) fn measures_steps(&self, index: usize) -> bool {
-        let state = self.state();
-        let part = state.device.get(index).and_then(Option::as_ref);
-        part.is_some_and(|part| part.exec.replay.strategy() == ReplayStrategy::Enqueue)
-    }
-
-    /// The number of a part's sequence, and for each command of it the numbers of its nodes and
-    /// what it is.
-    pub(in crate::graph) fn commands_of(&self, index: usize) -> (u64, Vec<(Vec<usize>, String)>) {
-        let state = self.state();
-        let Some(Some(PartitionState { exec: part, .. })) = state.device.get(index) else {
-            return (u64::MAX, Vec::new());
-        };
-        let nodes =
-            self.0.partitions.get(index).map(|partition| partition.nodes.as_slice()).unwrap_or_default();
-        let flat = self.flat();
-        let mut steps: Vec<(Vec<usize>, String)> =
-            vec![(Vec::new(), String::new()); part.steps.sequence.len()];
-        for node in nodes {
-            let (Some(Steps::One(step) | Steps::Task { step, .. }), Some(command)) =
-                (self.place(*node), flat.command(*node as usize))
-            else {
-                continue;
-            };
-            if let Some((nodes, name)) = steps.get_mut(step as usize) {
-                nodes.push(flat.origin(*node as usize) as usize);
-                *name = match nodes.len() {
-                    1 => title(command),
-                    count => format!("segment of {count} nodes"),
-                };
-            }
-        }
-        let is_join = |index: usize| part.steps.sequence.step(index).is_none_or(Step::is_join);
-        let steps = steps.into_iter().enumerate().filter(|(index, _)| !is_join(*index));
-        (part.steps.sequence.id(), steps.map(|(_, step)| step).collect())
     }
 
     pub(in crate::graph) fn state(&self) -> MutexGuard<'_, State> {

@@ -6,18 +6,9 @@
 //! ```
 
 use super::executable::ExecutableGraph;
-use super::strategy::ReplayStrategy;
+use super::options::{Options, ReplayStrategy};
 use crate::Result;
 use crate::graph::model::graph::Graph;
-
-/// What an executable graph shall be able to do.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Options {
-    pub(crate) updatable: bool,
-    pub(crate) profiling: bool,
-    pub(crate) strategy: ReplayStrategy,
-    pub(crate) wait_for_interpreter: bool,
-}
 
 /// Properties of an executable graph to be made (sections 7.5.3 and 7.5.4); from
 /// [`Graph::finalizer`].

@@ -10,7 +10,7 @@ use super::survey::Survey;
 use crate::command::{Argument, CommandKind};
 use crate::driver::sequence::Sequence;
 use crate::driver::step::Step;
-use crate::graph::plan::segments::{Kind, is_small};
+use crate::graph::plan::eligibility::Kind;
 use crate::graph::plan::unit::Run;
 use crate::program::{InterpreterProgram, InterpreterSegment, Load, Shape, TaskList};
 use crate::{Error, Queue, Result};
@@ -197,7 +197,7 @@ impl Tasks {
             Kind::Of(0, Some(local)) => segment.shape == Shape::Wi(local.map(|size| size as usize)),
             _ => false,
         };
-        Ok(takes && is_small(&candidate, self.cap_ns))
+        Ok(takes && candidate.is_small(self.cap_ns))
     }
 
     /// To change values of several tasks.

@@ -1,7 +1,7 @@
 //! Executable graphs: plans that became prepared commands.
 //!
 //! ```text
-//! finalizer.rs   options; executable.rs the handle of users
+//! options.rs     what users choose; finalizer.rs how they do; executable.rs their handle
 //! survey.rs      what the interpreter can do with commands: numbers for planning
 //! prepare.rs     a plan → prepared steps; list.rs, draft.rs their tasks
 //! partition.rs   one partition for the device
@@ -17,6 +17,7 @@ pub(super) mod draft;
 pub(super) mod executable;
 pub(super) mod finalizer;
 pub(super) mod list;
+pub(super) mod options;
 pub(super) mod partition;
 pub(super) mod prepare;
 pub(super) mod race;

@@ -4,20 +4,24 @@
 use std::sync::Arc;
 
 use super::background::Build;
+use super::options::ReplayStrategy;
 use super::prepare::{Place, PreparedPart, Source, prepare};
 use super::race::{CandidatePlan, PlanRace};
-use super::strategy::{self, Replay, ReplayStrategy};
+use super::strategy::{self, Replay};
 use super::survey::{Survey, Surveyed};
+use super::versions::{Changes, Versions, What};
 use crate::command::CommandKind;
 use crate::driver::event::Event;
 use crate::driver::mutable::Patches;
-use crate::driver::queue;
+use crate::driver::queue as driver;
 use crate::driver::run::Mode;
+use crate::driver::step::Step;
+use crate::driver::usm::Allocation;
 use crate::driver::{Capabilities, DeviceKind};
 use crate::graph::plan::flatten::Flat;
 use crate::graph::plan::planner::plans;
 use crate::graph::plan::unit::PartitionPlan;
-use crate::{Error, Result};
+use crate::{Error, Queue, Result};
 
 /// Kernels that are small by their range, from which on they are interpreted at once.
 const MANY_NODES: usize = 32;
@@ -229,6 +233,25 @@ impl PartitionExec {
         Ok(())
     }
 
+    /// Puts another command in the place of a task's.
+    pub(in crate::graph) fn set_task(
+        &mut self,
+        task: u32,
+        before: &CommandKind,
+        command: &CommandKind,
+        queue: &Queue,
+    ) -> Result<()> {
+        let PreparedPart { tasks, sequence, .. } = &mut self.steps;
+        tasks.as_mut().map_or(Ok(()), |tasks| tasks.update(task, before, command, queue, sequence))
+    }
+
+    /// Replaces a step.
+    pub(in crate::graph) fn set_step(&mut self, index: usize, step: Step) -> Result<()> {
+        self.steps.sequence.replace(index, step)?;
+        self.replay.changed(&[index]);
+        Ok(())
+    }
+
     /// How it is put on queues.
     pub(in crate::graph) fn strategy(&self) -> ReplayStrategy {
         if self.steps.tasks.is_some() { ReplayStrategy::Interpreter } else { self.replay.strategy() }
@@ -237,7 +260,7 @@ impl PartitionExec {
     /// Puts it on a queue, behind events and its last run.
     pub(in crate::graph) fn run(
         &mut self,
-        queue: &Arc<queue::Queue>,
+        queue: &Arc<driver::Queue>,
         after: &[&Event],
         mode: Mode,
     ) -> Result<Event> {
@@ -265,6 +288,31 @@ impl PartitionExec {
                 Err(error)
             }
         }
+    }
+}
+
+/// A partition for the device, and its versions.
+pub(in crate::graph) struct PartitionState {
+    pub(in crate::graph) exec: PartitionExec,
+    pub(in crate::graph) versions: Versions<PartitionExec>,
+}
+
+impl PartitionState {
+    pub(in crate::graph) fn new(exec: PartitionExec) -> Self {
+        Self { exec, versions: Versions::default() }
+    }
+
+    /// The memory that it uses, or will.
+    pub(in crate::graph) fn memory(&self) -> impl Iterator<Item = &Arc<Allocation>> {
+        let later = self.versions.all().flat_map(|what| -> Box<dyn Iterator<Item = _>> {
+            match what {
+                What::Changes(Changes { steps, tasks }) => Box::new(
+                    steps.values().flat_map(Step::memory).chain(tasks.values().flat_map(|task| &task.memory)),
+                ),
+                What::Rebuilt(new) => Box::new(new.0.steps.sequence.memory()),
+            }
+        });
+        self.exec.steps.sequence.memory().chain(later)
     }
 }
 

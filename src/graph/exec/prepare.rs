@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use super::finalizer::Options;
 use super::list::Tasks;
+use super::options::Options;
 use crate::driver::sequence::{NO_LABEL, Sequence};
-use crate::graph::plan::eligibility::LaunchReasons;
 use crate::graph::plan::flatten::Flat;
-use crate::graph::plan::unit::{PartitionPlan, Run, Unit};
+use crate::graph::plan::unit::{LaunchReasons, PartitionPlan, Run, Unit};
 use crate::program::InterpreterProgram;
 use crate::{Error, NodeType, Queue, Result};
 

@@ -4,14 +4,12 @@
 use std::sync::RwLockReadGuard;
 
 use super::executable::{ExecutableGraph, State};
-use super::partition::{Better, PartitionExec};
+use super::partition::{Better, PartitionState};
 use super::prepare::{Place, PreparedPart, Source, Steps};
-use super::versions::{Changes, TaskChange, Versions, What};
-use crate::command::{Binding, CommandKind};
-use crate::driver::step::Step;
-use crate::driver::usm::Allocation;
+use super::versions::{Changes, TaskChange, What};
+use crate::Result;
+use crate::command::Binding;
 use crate::graph::plan::flatten::Flat;
-use crate::{Queue, Result};
 
 /// What an executable is brought up to date for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,52 +20,6 @@ pub(in crate::graph) enum Moment {
     Run(u64),
     /// An update.
     Update,
-}
-
-/// A partition for the device, and its versions.
-pub(in crate::graph) struct PartitionState {
-    pub(in crate::graph) exec: PartitionExec,
-    pub(in crate::graph) versions: Versions<PartitionExec>,
-}
-
-impl PartitionState {
-    pub(in crate::graph) fn new(exec: PartitionExec) -> Self {
-        Self { exec, versions: Versions::default() }
-    }
-
-    /// The memory that it uses, or will.
-    pub(in crate::graph) fn memory(&self) -> impl Iterator<Item = &std::sync::Arc<Allocation>> {
-        let later = self.versions.all().flat_map(|what| -> Box<dyn Iterator<Item = _>> {
-            match what {
-                What::Changes(Changes { steps, tasks }) => Box::new(
-                    steps.values().flat_map(Step::memory).chain(tasks.values().flat_map(|task| &task.memory)),
-                ),
-                What::Rebuilt(new) => Box::new(new.0.steps.sequence.memory()),
-            }
-        });
-        self.exec.steps.sequence.memory().chain(later)
-    }
-}
-
-impl PartitionExec {
-    /// Puts another command in the place of a task's.
-    pub(in crate::graph) fn set_task(
-        &mut self,
-        task: u32,
-        before: &CommandKind,
-        command: &CommandKind,
-        queue: &Queue,
-    ) -> Result<()> {
-        let PreparedPart { tasks, sequence, .. } = &mut self.steps;
-        tasks.as_mut().map_or(Ok(()), |tasks| tasks.update(task, before, command, queue, sequence))
-    }
-
-    /// Replaces a step.
-    pub(in crate::graph) fn set_step(&mut self, index: usize, step: Step) -> Result<()> {
-        self.steps.sequence.replace(index, step)?;
-        self.replay.changed(&[index]);
-        Ok(())
-    }
 }
 
 impl ExecutableGraph {

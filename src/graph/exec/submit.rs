@@ -9,9 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError};
 
 use super::executable::ExecutableGraph;
+use super::refresh::Moment;
 use crate::command::{CommandKind, Prepared, submit_prepared};
 use crate::driver::event as driver;
 use crate::driver::queue as driver_queue;
+use crate::driver::run::Mode;
 use crate::driver::usm::Allocation;
 use crate::event::{Outcome, Promise};
 use crate::{Error, Event, Queue, Result};
@@ -41,9 +43,24 @@ impl GraphPart {
         after: &[&driver::Event],
         held: bool,
     ) -> Result<driver::Event> {
-        let event = self.graph.run(self.index, self.submission, queue, after, held)?;
+        let event = self.put(queue, after, held).map_err(|error| self.graph.at(error))?;
         self.end();
         Ok(event)
+    }
+
+    /// Puts the partition on a queue as it was when it was submitted, after the events and its last
+    /// run.
+    fn put(
+        &self,
+        queue: &Arc<driver_queue::Queue>,
+        after: &[&driver::Event],
+        held: bool,
+    ) -> Result<driver::Event> {
+        let mut state = self.graph.state();
+        self.graph.refresh(&mut state, self.index, Moment::Run(self.submission))?;
+        let Some(Some(part)) = state.device.get_mut(self.index) else { return queue.marker(after) };
+        let measure = self.graph.inner().options.profiling && queue.properties().profiling;
+        part.exec.run(queue, after, Mode { measure, held })
     }
 
     fn end(&self) {

@@ -22,7 +22,7 @@ pub(in crate::graph) enum Surveyed {
 #[derive(Default)]
 pub(in crate::graph) struct Survey {
     pub(in crate::graph) candidates: Candidates,
-    /// What [`Kind::Of`](crate::graph::plan::segments::Kind::Of) points to.
+    /// What [`Kind::Of`](crate::graph::plan::eligibility::Kind::Of) points to.
     pub(in crate::graph) programs: Vec<Arc<InterpreterProgram>>,
 }
 

@@ -3,7 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use crate::graph::exec::executable::{ExecutableGraph, PartitionInfo};
+use super::partitions::PartitionInfo;
+use crate::driver::step::Step;
+use crate::graph::exec::executable::ExecutableGraph;
+use crate::graph::exec::options::ReplayStrategy;
+use crate::graph::exec::partition::PartitionState;
+use crate::graph::exec::prepare::Steps;
+use crate::graph::model::describe::title;
 use crate::{Error, Event, Profiling, Result};
 
 /// When the commands of one submission of a graph ran; from [`ExecutableGraph::timeline`].
@@ -166,14 +172,14 @@ impl ExecutableGraph {
         event: &Event,
         nodes: &mut Vec<NodeTimes>,
     ) -> Result<()> {
-        let (sequence, commands) = self.commands_of(index);
+        let (sequence, each, commands) = self.commands_of(index);
         if commands.is_empty() {
             return Ok(());
         }
         let Some(measured) = event.measured().filter(|measured| measured.sequence == sequence) else {
             return Err(self.not_of_this());
         };
-        match self.measures_steps(index) {
+        match each {
             true => {
                 for ((of_step, name), event) in commands.into_iter().zip(&measured.events) {
                     let times = event.profiling()?;
@@ -189,6 +195,42 @@ impl ExecutableGraph {
             }),
         }
         Ok(())
+    }
+
+    /// The number of a part's sequence, whether each command of it is measured for itself, and for
+    /// each command the numbers of its nodes and what it is.
+    fn commands_of(&self, index: usize) -> (u64, bool, Vec<(Vec<usize>, String)>) {
+        let state = self.state();
+        let Some(Some(PartitionState { exec: part, .. })) = state.device.get(index) else {
+            return (u64::MAX, false, Vec::new());
+        };
+        let nodes = self
+            .inner()
+            .partitions
+            .get(index)
+            .map(|partition| partition.nodes.as_slice())
+            .unwrap_or_default();
+        let flat = self.flat();
+        let mut steps: Vec<(Vec<usize>, String)> =
+            vec![(Vec::new(), String::new()); part.steps.sequence.len()];
+        for node in nodes {
+            let (Some(Steps::One(step) | Steps::Task { step, .. }), Some(command)) =
+                (self.place(*node), flat.command(*node as usize))
+            else {
+                continue;
+            };
+            if let Some((nodes, name)) = steps.get_mut(step as usize) {
+                nodes.push(flat.origin(*node as usize) as usize);
+                *name = match nodes.len() {
+                    1 => title(command),
+                    count => format!("segment of {count} nodes"),
+                };
+            }
+        }
+        let is_join = |index: usize| part.steps.sequence.step(index).is_none_or(Step::is_join);
+        let steps = steps.into_iter().enumerate().filter(|(index, _)| !is_join(*index));
+        let each = part.replay.strategy() == ReplayStrategy::Enqueue;
+        (part.steps.sequence.id(), each, steps.map(|(_, step)| step).collect())
     }
 
     fn not_of_this(&self) -> Error {

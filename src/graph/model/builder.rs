@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::graph::GraphInner;
+use super::graph::Graph;
 use super::insert::Origin;
 use super::node::Node;
+use super::state::GraphInner;
 use super::structure::NodeId;
 use crate::Handles;
 use crate::command::Command;
-use crate::{Error, Graph, Result};
+use crate::{Error, Result};
 
 /// What the next node depends on; from [`Graph::after`] and [`Graph::after_all_leaves`] (sections
 /// 7.4.4 and 7.4.5).
@@ -54,6 +55,42 @@ impl<'a> NodeBuilder<'a> {
             Some(error) => Err(error),
             None => command.add_to(self.graph, self.after, Origin::Explicit { all_leaves: self.all_leaves }),
         }
+    }
+}
+
+impl Graph {
+    /// Adds a command. It depends on the nodes of the events that it names
+    /// ([`Command::after`](crate::Command::after)), and on those that use the same parts of its
+    /// buffers.
+    ///
+    /// A [`DynamicCommandGroup`](crate::DynamicCommandGroup) is added like a command.
+    ///
+    /// Also while a queue records to the graph; the commands that are recorded do not wait for the
+    /// node then, unless they share buffers. Host code that describes the command runs now and once
+    /// only; what shall run each time is a host task.
+    ///
+    /// # Errors
+    ///
+    /// - [`Invalid`](crate::ErrorKind::Invalid) for barriers. Use an empty node after others.
+    /// - [`Invalid`](crate::ErrorKind::Invalid) for events of other graphs and memory of other
+    ///   contexts.
+    /// - [`Invalid`](crate::ErrorKind::Invalid) for buffers that write back to the host on drop.
+    /// - [`Invalid`](crate::ErrorKind::Invalid) for device globals without
+    ///   [`allow_device_globals`](GraphBuilder::allow_device_globals).
+    /// - What a queue refuses the command for.
+    pub fn add(&self, command: impl NodeSource) -> Result<Node> {
+        NodeBuilder::new(self).add(command)
+    }
+
+    /// For a node that depends on others: `graph.after(&a).add(command)`, `graph.after(&[&a,
+    /// &b]).add(command)`.
+    pub fn after<'a>(&self, nodes: impl Handles<'a, Node>) -> NodeBuilder<'_> {
+        NodeBuilder::new(self).after(nodes)
+    }
+
+    /// For a node that depends on all nodes that nothing depends on yet.
+    pub fn after_all_leaves(&self) -> NodeBuilder<'_> {
+        NodeBuilder::new(self).after_all_leaves()
     }
 }
 

@@ -1,12 +1,39 @@
-//! What a node does, in words: for drawings and messages.
+//! What a node does: its type, and in words for drawings and messages.
 
 use std::any::TypeId;
-use std::fmt::{Debug, Write as _};
+use std::fmt::{self, Debug, Write as _};
 
 use bytemuck::Pod;
 
-use super::node::NodeType;
 use crate::command::{Argument, CommandKind, Place, Value};
+
+/// What a node does (`sycl_ext_oneapi_graph`, section 7.4, `node_type`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NodeType {
+    /// Nothing; it joins other nodes.
+    Empty,
+    /// Another graph.
+    Subgraph,
+    /// A kernel.
+    Kernel,
+    /// A copy, also from and to host memory.
+    Memcpy,
+    /// Sets bytes.
+    Memset,
+    /// Sets elements.
+    Memfill,
+    /// Moves memory ahead of its use.
+    Prefetch,
+    /// Tells how memory will be used.
+    MemAdvise,
+    /// A barrier that was recorded.
+    Barrier,
+    /// Code on the host.
+    HostTask,
+    /// Raw commands of OpenCL.
+    NativeCommand,
+}
 
 impl NodeType {
     /// Of a node with this command.
@@ -24,6 +51,34 @@ impl NodeType {
             CommandKind::Barrier => Self::Barrier,
             CommandKind::Marker | CommandKind::Empty => Self::Empty,
         }
+    }
+
+    /// Whether executables can be updated with such a node.
+    pub(crate) fn is_updatable(self) -> bool {
+        matches!(self, Self::Kernel | Self::Memcpy | Self::Memset | Self::Memfill | Self::HostTask)
+    }
+
+    /// The name that SYCL gives it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::Subgraph => "subgraph",
+            Self::Kernel => "kernel",
+            Self::Memcpy => "memcpy",
+            Self::Memset => "memset",
+            Self::Memfill => "memfill",
+            Self::Prefetch => "prefetch",
+            Self::MemAdvise => "memadvise",
+            Self::Barrier => "ext_oneapi_barrier",
+            Self::HostTask => "host_task",
+            Self::NativeCommand => "native_command",
+        }
+    }
+}
+
+impl fmt::Display for NodeType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

@@ -1,10 +1,9 @@
-//! What a graph knows of its parameters and command groups, and how commands of nodes change.
+//! What a graph knows of its parameters and command groups.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::graph::State;
 use super::structure::NodeId;
 use crate::command::CommandKind;
 use crate::memory::buffer::Requirement;
@@ -104,7 +103,7 @@ impl Dynamics {
     }
 
     /// Notes that it does no more.
-    fn forget(&mut self, command: &CommandKind, owner: Owner) {
+    pub(super) fn forget(&mut self, command: &CommandKind, owner: Owner) {
         for binding in command.bindings() {
             if let Some(sites) = self.sites.get_mut(&binding.parameter.id()) {
                 sites.retain(|site| site.owner != owner);
@@ -168,108 +167,26 @@ impl Dynamics {
 
     /// Notes that a node has its command from a group.
     pub(in crate::graph) fn join(&mut self, id: GroupId, node: NodeId) {
-        debug_assert!(self.group(id).is_some(), "group {} of a graph", id.0);
-        if let Some(group) = self.groups.get_mut(id.0 as usize) {
+        if let Some(group) = self.group_mut(id) {
             group.nodes.push(node);
         }
+    }
+
+    pub(super) fn group_mut(&mut self, id: GroupId) -> Option<&mut Group> {
+        let group = self.groups.get_mut(id.0 as usize);
+        debug_assert!(group.is_some(), "group {} of a graph", id.0);
+        group
     }
 }
 
 impl Group {
+    /// The nodes that have their command from it.
+    pub(super) fn nodes(&self) -> &[NodeId] {
+        &self.nodes
+    }
+
     /// The command of the nodes.
     pub(in crate::graph) fn command(&self) -> Option<&Arc<CommandKind>> {
         self.alternatives.get(self.active).map(|alternative| &alternative.command)
-    }
-}
-
-impl State {
-    /// The command behind an owner.
-    pub(in crate::graph) fn command_of(&self, owner: Owner) -> Option<&Arc<CommandKind>> {
-        match owner {
-            Owner::Node(node) => self.structure.payload(node).map(|data| &data.command),
-            Owner::Alternative(group, index) => {
-                self.dynamics.group(group)?.alternatives.get(index).map(|alternative| &alternative.command)
-            }
-        }
-    }
-
-    /// Who owns the command of a node.
-    pub(in crate::graph) fn owner(&self, node: NodeId) -> Owner {
-        let group = self.structure.payload(node).and_then(|data| data.group);
-        match group.and_then(|id| Some((id, self.dynamics.group(id)?.active))) {
-            Some((group, active)) => Owner::Alternative(group, active),
-            None => Owner::Node(node),
-        }
-    }
-
-    /// Changes a command, and with that of a group those of its nodes. Executables keep what they
-    /// have.
-    pub(in crate::graph) fn change(&mut self, owner: Owner, change: impl FnOnce(&mut CommandKind)) {
-        match owner {
-            Owner::Node(node) => {
-                debug_assert!(self.structure.payload(node).is_some(), "{node:?} is of another graph");
-                if let Some(data) = self.structure.payload_mut(node) {
-                    change(Arc::make_mut(&mut data.command));
-                }
-            }
-            Owner::Alternative(id, index) => {
-                debug_assert!(self.dynamics.group(id).is_some(), "group {} of a graph", id.0);
-                let Some(group) = self.dynamics.groups.get_mut(id.0 as usize) else { return };
-                if let Some(alternative) = group.alternatives.get_mut(index) {
-                    change(Arc::make_mut(&mut alternative.command));
-                }
-                if group.active == index {
-                    self.distribute(id);
-                }
-            }
-        }
-    }
-
-    /// Gives the arguments of a node that follow parameters the values of now. Commands follow when
-    /// they are read, not when a parameter changes, which any number of nodes may follow.
-    pub(in crate::graph) fn follow(&mut self, node: NodeId) {
-        let owner = self.owner(node);
-        if self.command_of(owner).is_some_and(|command| command.is_behind()) {
-            self.change(owner, CommandKind::follow);
-        }
-    }
-
-    /// As [`follow`](Self::follow), of all nodes.
-    pub(in crate::graph) fn follow_all(&mut self) {
-        self.structure.ids().for_each(|node| self.follow(node));
-    }
-
-    /// Puts another command in the place of a node's, and gives the one before.
-    pub(in crate::graph) fn replace(
-        &mut self,
-        node: NodeId,
-        command: CommandKind,
-    ) -> Option<Arc<CommandKind>> {
-        let data = self.structure.payload_mut(node)?;
-        let before = std::mem::replace(&mut data.command, Arc::new(command));
-        let now = Arc::clone(&data.command);
-        self.dynamics.forget(&before, Owner::Node(node));
-        self.dynamics.register(Some(&now), Owner::Node(node));
-        Some(before)
-    }
-
-    /// Makes a command of a group that of its nodes.
-    pub(in crate::graph) fn activate(&mut self, id: GroupId, index: usize) {
-        if let Some(group) = self.dynamics.groups.get_mut(id.0 as usize) {
-            group.active = index;
-        }
-        self.distribute(id);
-    }
-
-    fn distribute(&mut self, id: GroupId) {
-        let group = self.dynamics.group(id);
-        debug_assert!(group.is_some(), "group {} of a graph", id.0);
-        let Some((group, command)) = group.and_then(|group| Some((group, group.command()?))) else { return };
-        for node in &group.nodes {
-            debug_assert!(self.structure.payload(*node).is_some(), "node {} of a group", node.index());
-            if let Some(data) = self.structure.payload_mut(*node) {
-                data.command = Arc::clone(command);
-            }
-        }
     }
 }

@@ -1,18 +1,12 @@
 //! Graphs that are being built.
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use super::builder::{NodeBuilder, NodeSource};
-use super::describe::title;
-use super::dynamics::Dynamics;
-use super::hazards::Hazards;
-use super::node::{Node, NodeData};
-use super::structure::{EdgeRefusal, NodeId, Structure};
-use super::tracks::Tracks;
-use crate::Handles;
+use super::node::Node;
+use super::state::{GraphInner, Options};
+use super::structure::EdgeRefusal;
 use crate::{Context, Device, Error, Queue, Result};
 
 /// Commands and what they depend on, described once, to be run many times.
@@ -40,33 +34,9 @@ use crate::{Context, Device, Error, Queue, Result};
 /// # Ok(())
 /// # }
 /// ```
+#[derive(PartialEq, Eq, Hash)]
 #[must_use = "a graph does nothing until it is finalized and run"]
 pub struct Graph(Arc<GraphInner>);
-
-/// What all handles of a graph, its nodes, and the events of recorded commands share.
-pub(crate) struct GraphInner {
-    id: u64,
-    context: Context,
-    device: Device,
-    options: Options,
-    /// Handles of the graph itself. Nodes and events do not count.
-    users: AtomicUsize,
-    state: Mutex<State>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Options {
-    check_cycles: bool,
-    device_globals: bool,
-}
-
-/// What changes while a graph is built.
-pub(crate) struct State {
-    pub(crate) structure: Structure<NodeData>,
-    pub(in crate::graph) hazards: Hazards,
-    pub(in crate::graph) tracks: Tracks,
-    pub(in crate::graph) dynamics: Dynamics,
-}
 
 impl Graph {
     /// An empty graph whose commands run on this device of the context.
@@ -99,17 +69,17 @@ impl Graph {
 
     /// The context.
     pub fn context(&self) -> &Context {
-        &self.0.context
+        self.0.context()
     }
 
     /// The device that the commands run on.
     pub fn device(&self) -> &Device {
-        &self.0.device
+        self.0.device()
     }
 
     /// A number that no other graph of the process has, or had.
     pub fn id(&self) -> u64 {
-        self.0.id
+        self.0.id()
     }
 
     /// How many nodes there are.
@@ -137,40 +107,6 @@ impl Graph {
     pub fn roots(&self) -> Vec<Node> {
         let state = self.0.state();
         self.0.nodes_of(state.structure.roots())
-    }
-
-    /// Adds a command. It depends on the nodes of the events that it names
-    /// ([`Command::after`](crate::Command::after)), and on those that use the same parts of its
-    /// buffers.
-    ///
-    /// A [`DynamicCommandGroup`](crate::DynamicCommandGroup) is added like a command.
-    ///
-    /// Also while a queue records to the graph; the commands that are recorded do not wait for the
-    /// node then, unless they share buffers. Host code that describes the command runs now and once
-    /// only; what shall run each time is a host task.
-    ///
-    /// # Errors
-    ///
-    /// - [`Invalid`](crate::ErrorKind::Invalid) for barriers. Use an empty node after others.
-    /// - [`Invalid`](crate::ErrorKind::Invalid) for events of other graphs and memory of other
-    ///   contexts.
-    /// - [`Invalid`](crate::ErrorKind::Invalid) for buffers that write back to the host on drop.
-    /// - [`Invalid`](crate::ErrorKind::Invalid) for device globals without
-    ///   [`allow_device_globals`](GraphBuilder::allow_device_globals).
-    /// - What a queue refuses the command for.
-    pub fn add(&self, command: impl NodeSource) -> Result<Node> {
-        NodeBuilder::new(self).add(command)
-    }
-
-    /// For a node that depends on others: `graph.after(&a).add(command)`, `graph.after(&[&a,
-    /// &b]).add(command)`.
-    pub fn after<'a>(&self, nodes: impl Handles<'a, Node>) -> NodeBuilder<'_> {
-        NodeBuilder::new(self).after(nodes)
-    }
-
-    /// For a node that depends on all nodes that nothing depends on yet.
-    pub fn after_all_leaves(&self) -> NodeBuilder<'_> {
-        NodeBuilder::new(self).after_all_leaves()
     }
 
     /// Lets `to` depend on `from`. An edge that is there already stays as it is.
@@ -208,63 +144,6 @@ impl Graph {
     }
 }
 
-impl GraphInner {
-    pub(crate) fn id(&self) -> u64 {
-        self.id
-    }
-
-    pub(crate) fn context(&self) -> &Context {
-        &self.context
-    }
-
-    pub(crate) fn device(&self) -> &Device {
-        &self.device
-    }
-
-    /// Whether commands may copy device globals.
-    pub(crate) fn takes_device_globals(&self) -> bool {
-        self.options.device_globals
-    }
-
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn nodes_of(self: &Arc<Self>, ids: impl IntoIterator<Item = NodeId>) -> Vec<Node> {
-        ids.into_iter().map(|id| Node::new(Arc::clone(self), id)).collect()
-    }
-
-    /// The id of a node of this graph.
-    pub(crate) fn own(&self, node: &Node) -> Result<NodeId> {
-        if std::ptr::eq(Arc::as_ptr(node.graph()), self) {
-            return Ok(node.id());
-        }
-        Err(self.at(Error::invalid(format!("node {} belongs to graph {}", node.index(), node.graph().id))))
-    }
-
-    /// The error with the graph as its place.
-    pub(crate) fn at(&self, error: Error) -> Error {
-        error.at(format!("graph {}", self.id))
-    }
-}
-
-impl State {
-    /// Nodes of a cycle, as messages show them: with what they do while there are few.
-    pub(in crate::graph) fn cycle(&self, path: &[NodeId]) -> String {
-        const SHOWN: usize = 12;
-        let name = |id: &NodeId| match self.structure.payload(*id) {
-            Some(data) => format!("{} ({})", id.index(), title(&data.command)),
-            None => id.index().to_string(),
-        };
-        let mut text: Vec<String> = path.iter().take(SHOWN).map(name).collect();
-        if path.len() > SHOWN {
-            text.push(format!("… {} more", path.len() - SHOWN));
-        }
-        text.extend(path.first().map(|first| first.index().to_string()));
-        text.join(" → ")
-    }
-}
-
 impl Clone for Graph {
     fn clone(&self) -> Self {
         Self::of(Arc::clone(&self.0))
@@ -280,29 +159,9 @@ impl Drop for Graph {
     }
 }
 
-impl PartialEq for Graph {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Eq for Graph {}
-
-impl Hash for Graph {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.id.hash(state);
-    }
-}
-
 impl fmt::Debug for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.0, f)
-    }
-}
-
-impl fmt::Debug for GraphInner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Graph({} of {} nodes)", self.id, self.state().structure.len())
     }
 }
 
@@ -353,20 +212,6 @@ impl GraphBuilder {
     }
 
     fn make(self) -> Graph {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let state = State {
-            structure: Structure::new(self.options.check_cycles),
-            hazards: Hazards::default(),
-            tracks: Tracks::default(),
-            dynamics: Dynamics::default(),
-        };
-        Graph::of(Arc::new(GraphInner {
-            id: NEXT.fetch_add(1, Ordering::Relaxed),
-            context: self.context,
-            device: self.device,
-            options: self.options,
-            users: AtomicUsize::new(0),
-            state: Mutex::new(state),
-        }))
+        Graph::of(Arc::new(GraphInner::new(self.context, self.device, self.options)))
     }
 }

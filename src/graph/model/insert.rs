@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::dynamics::Owner;
-use super::graph::{GraphInner, State};
-use super::node::{Node, NodeData};
+use super::node::Node;
+use super::state::{GraphInner, NodeData, State};
 use super::structure::NodeId;
 use super::tracks::{Role, TrackId};
 use crate::command::{Command, CommandKind};
@@ -77,38 +77,28 @@ impl GraphInner {
         free: bool,
         origin: Origin,
     ) -> Result<()> {
-        self.try_check(kind, parts, free, origin).map_err(|error| self.at(error))
-    }
-
-    fn try_check(
-        &self,
-        kind: &CommandKind,
-        parts: &[Arc<Requirement>],
-        free: bool,
-        origin: Origin,
-    ) -> Result<()> {
-        kind.check_bindings(Some(self.id()))?;
-        if matches!(origin, Origin::Explicit { .. }) {
-            match Role::of(kind) {
-                Role::Barrier => {
-                    return Err(Error::invalid("a barrier was added, which only means something on a queue")
-                        .remedy("add an empty node: `graph.after_all_leaves().add(Command::empty())`"));
-                }
-                Role::Marker if free => {
-                    return Err(Error::invalid("a marker was added, which only means something on a queue")
-                        .remedy("add an empty node: `graph.after_all_leaves().add(Command::empty())`"));
-                }
-                Role::Marker | Role::Plain => {}
+        let check = || {
+            kind.check_bindings(Some(self.id()))?;
+            let for_queues = match Role::of(kind) {
+                Role::Barrier => Some("barrier"),
+                Role::Marker if free => Some("marker"),
+                Role::Marker | Role::Plain => None,
+            };
+            if let (Origin::Explicit { .. }, Some(name)) = (origin, for_queues) {
+                let message = format!("a {name} was added, which only means something on a queue");
+                return Err(Error::invalid(message)
+                    .remedy("add an empty node: `graph.after_all_leaves().add(Command::empty())`"));
             }
-        }
-        if kind.copies_device_globals() && !self.takes_device_globals() {
-            return Err(Error::invalid(
-                "a copy of a device global was given to a graph (sycl_ext_oneapi_graph, section 7.12.4)",
-            )
-            .remedy("put it on a queue, or build the graph with `allow_device_globals`"));
-        }
-        parts.iter().try_for_each(|part| check_part(part))?;
-        kind.check(self.context(), self.device())
+            if kind.copies_device_globals() && !self.takes_device_globals() {
+                return Err(Error::invalid(
+                    "a copy of a device global was given to a graph (sycl_ext_oneapi_graph, section 7.12.4)",
+                )
+                .remedy("put it on a queue, or build the graph with `allow_device_globals`"));
+            }
+            parts.iter().try_for_each(|part| check_part(part))?;
+            kind.check(self.context(), self.device())
+        };
+        check().map_err(|error| self.at(error))
     }
 
     /// The node behind the event of a command that was recorded to this graph.
@@ -154,7 +144,11 @@ impl State {
             }
             Origin::Recorded(track) => {
                 if let Some(track) = track {
-                    self.tracks.implicit(track, role, named, &self.structure, &mut predecessors);
+                    let nodes = &self.structure;
+                    let is_own =
+                        |node: &NodeId| nodes.payload(*node).is_some_and(|data| data.track == Some(track));
+                    let precedes_own = |node| nodes.successors(node).iter().any(is_own);
+                    self.tracks.implicit(track, role, named, precedes_own, &mut predecessors);
                 }
                 track
             }
@@ -170,20 +164,6 @@ impl State {
         if let Some(track) = track {
             self.tracks.note(track, role, named, id);
         }
-        id
-    }
-}
-
-impl State {
-    /// Adds a node behind others, and notes what it does to parts of buffers.
-    pub(in crate::graph) fn link(
-        &mut self,
-        data: NodeData,
-        parts: &[Arc<Requirement>],
-        predecessors: &[NodeId],
-    ) -> NodeId {
-        let id = self.structure.add(data, predecessors);
-        self.hazards.note(id, parts);
         id
     }
 }

@@ -1,69 +1,13 @@
 //! Nodes: handles of the commands in a graph.
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::dynamics::GroupId;
-use super::graph::GraphInner;
+use super::describe::NodeType;
+use super::state::GraphInner;
 use super::structure::NodeId;
-use super::tracks::TrackId;
-use crate::command::CommandKind;
 use crate::event::Recorded;
 use crate::{Error, Event, Result};
-
-/// What a node does (`sycl_ext_oneapi_graph`, section 7.4, `node_type`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum NodeType {
-    /// Nothing; it joins other nodes.
-    Empty,
-    /// Another graph.
-    Subgraph,
-    /// A kernel.
-    Kernel,
-    /// A copy, also from and to host memory.
-    Memcpy,
-    /// Sets bytes.
-    Memset,
-    /// Sets elements.
-    Memfill,
-    /// Moves memory ahead of its use.
-    Prefetch,
-    /// Tells how memory will be used.
-    MemAdvise,
-    /// A barrier that was recorded.
-    Barrier,
-    /// Code on the host.
-    HostTask,
-    /// Raw commands of OpenCL.
-    NativeCommand,
-}
-
-impl NodeType {
-    /// The name that SYCL gives it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Empty => "empty",
-            Self::Subgraph => "subgraph",
-            Self::Kernel => "kernel",
-            Self::Memcpy => "memcpy",
-            Self::Memset => "memset",
-            Self::Memfill => "memfill",
-            Self::Prefetch => "prefetch",
-            Self::MemAdvise => "memadvise",
-            Self::Barrier => "ext_oneapi_barrier",
-            Self::HostTask => "host_task",
-            Self::NativeCommand => "native_command",
-        }
-    }
-}
-
-impl fmt::Display for NodeType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// A command in a [`Graph`](crate::Graph).
 ///
@@ -83,7 +27,7 @@ impl fmt::Display for NodeType {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Node {
     graph: Arc<GraphInner>,
     id: NodeId,
@@ -146,17 +90,17 @@ impl Node {
     }
 }
 
-impl PartialEq for Node {
-    fn eq(&self, other: &Self) -> bool {
-        self.id == other.id && Arc::ptr_eq(&self.graph, &other.graph)
+impl GraphInner {
+    pub(crate) fn nodes_of(self: &Arc<Self>, ids: impl IntoIterator<Item = NodeId>) -> Vec<Node> {
+        ids.into_iter().map(|id| Node::new(Arc::clone(self), id)).collect()
     }
-}
 
-impl Eq for Node {}
-
-impl Hash for Node {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.graph.id(), self.id).hash(state);
+    /// The id of a node of this graph.
+    pub(crate) fn own(&self, node: &Node) -> Result<NodeId> {
+        if **node.graph() == *self {
+            return Ok(node.id());
+        }
+        Err(self.at(Error::invalid(format!("node {} belongs to graph {}", node.index(), node.graph().id()))))
     }
 }
 
@@ -164,15 +108,4 @@ impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Node({} of graph {}, {})", self.index(), self.graph.id(), self.node_type())
     }
-}
-
-/// What a graph keeps of a node.
-#[derive(Debug, Clone)]
-pub(crate) struct NodeData {
-    /// Shared with frozen graphs: an update puts another one in its place, or changes a copy.
-    pub(crate) command: Arc<CommandKind>,
-    /// The queue that it was recorded from.
-    pub(crate) track: Option<TrackId>,
-    /// The dynamic command group that its command comes from.
-    pub(crate) group: Option<GroupId>,
 }

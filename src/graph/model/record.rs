@@ -4,8 +4,9 @@
 use std::any::Any;
 use std::sync::{Arc, Weak};
 
-use super::graph::{Graph, GraphInner};
+use super::graph::Graph;
 use super::insert::Origin;
+use super::state::GraphInner;
 use super::tracks::{OtherGraph, TrackId};
 use crate::Handles;
 use crate::command::{Command, Recorder};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::dynamics::Changes;
-use super::graph::GraphInner;
+use super::state::GraphInner;
 use super::structure::NodeId;
 use crate::command::CommandKind;
 use crate::{Context, Device, Error, Result};

@@ -5,8 +5,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-use super::node::NodeData;
-use super::structure::{NodeId, Structure};
+use super::structure::NodeId;
 use crate::command::{Recorder, Recording};
 
 /// A queue among those that ever recorded to one graph.
@@ -112,13 +111,14 @@ impl Tracks {
     }
 
     /// Adds what a command from this queue waits for without saying so (sections 7.6.3 and 7.12.6).
-    /// `named` tells whether it names events.
+    /// `named` tells whether it names events, `precedes_own` whether a node has a successor from
+    /// this queue.
     pub(in crate::graph) fn implicit(
         &self,
         id: TrackId,
         role: Role,
         named: bool,
-        structure: &Structure<NodeData>,
+        precedes_own: impl Fn(NodeId) -> bool,
         predecessors: &mut Vec<NodeId>,
     ) {
         debug_assert!(self.track(id).is_some(), "queue {} of a graph", id.0);
@@ -128,10 +128,7 @@ impl Tracks {
         } else if role == Role::Plain || named {
             predecessors.extend(track.barrier);
         } else {
-            let of_queue =
-                |node: &NodeId| structure.payload(*node).is_some_and(|data| data.track == Some(id));
-            let is_leaf = |node: &NodeId| !structure.successors(*node).iter().any(of_queue);
-            predecessors.extend(track.front.iter().copied().filter(is_leaf));
+            predecessors.extend(track.front.iter().copied().filter(|node| !precedes_own(*node)));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use oclave_image::passes::interpreter::{ByteBox, InterpreterKernel, InterpreterUnit};
 
-use super::segments::Kind;
+use super::unit::LONGEST_NS;
 use crate::program::GroupLimits;
 
 /// What local memory of any type is aligned to.
@@ -18,6 +18,19 @@ const GPU_TASK_NS: f64 = 120.0;
 const GPU_STEP_NS: f64 = 5.0;
 /// Work-items of the largest groups that share a task on a GPU.
 const WIDE_GROUP: f64 = 1024.0;
+
+/// Where a node can run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::graph) enum Kind {
+    /// Anywhere: it does nothing.
+    Nothing,
+    /// In a list of any program.
+    AnyList,
+    /// In a list of this program; by groups of this size, if any.
+    Of(u32, Option<[u32; 3]>),
+    /// By a launch, a copy … of its own only, for the reason with this number.
+    Standalone(u32),
+}
 
 /// What planning knows of a node.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -77,6 +90,15 @@ impl Candidate {
             _ => TASK_NS + STEP_NS * self.steps,
         }
     }
+
+    /// Whether the node may be in a list of nodes up to a cost.
+    ///
+    /// No list has a task of 2^32 work-items, however short: the interpreter for GPUs counts in 32
+    /// bits.
+    pub(in crate::graph) fn is_small(&self, cap_ns: f64) -> bool {
+        let cost_ns = self.cost_ns();
+        !matches!(self.kind, Kind::Standalone(_)) && cost_ns < LONGEST_NS && cost_ns <= cap_ns
+    }
 }
 
 /// The size of groups that a kernel needs to be run by the interpreter, if it needs groups.
@@ -109,27 +131,6 @@ pub(in crate::graph) fn groups_for(
         return Err(format!("{} has {reason}", name()));
     }
     Ok(Some(local.map(|size| size as u32)))
-}
-
-/// Why nodes are not run by the interpreter.
-#[derive(Debug, Clone)]
-pub(in crate::graph) enum LaunchReasons {
-    /// None is, for this reason.
-    All(String),
-    /// These cannot be, by number; others are too large.
-    Some(Vec<(u32, String)>),
-}
-
-impl LaunchReasons {
-    pub(in crate::graph) fn of(&self, origin: u32) -> String {
-        match self {
-            Self::All(reason) => reason.clone(),
-            Self::Some(refused) => match refused.binary_search_by_key(&origin, |(node, _)| *node) {
-                Ok(at) => refused.get(at).map(|(_, reason)| reason.clone()).unwrap_or_default(),
-                Err(_) => "a launch of its own is faster".to_owned(),
-            },
-        }
-    }
 }
 
 #[cfg(test)]

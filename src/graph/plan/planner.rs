@@ -1,9 +1,9 @@
 //! From candidates to plans: the one to begin with, and those that may be faster yet. Pure.
 
-use super::eligibility::{Candidate, LaunchReasons};
+use super::eligibility::{Candidate, Kind};
 use super::flatten::Flat;
-use super::segments::{Kind, Machine, cut};
-use super::unit::{PartitionPlan, Unit};
+use super::segments::{Machine, cut};
+use super::unit::{LaunchReasons, PartitionPlan, Unit};
 
 /// Nodes that are estimated to cost more on one core are launched, in nanoseconds. That of the plan
 /// to begin with: launches cost 2 to 10 µs before anything runs, and run on all cores.

@@ -21,26 +21,10 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use super::eligibility::Candidate;
+use super::eligibility::{Candidate, Kind};
 use super::sharing::{Divider, Shared};
-use super::unit::{Run, Unit};
+use super::unit::{LONGEST_NS, Run, Unit};
 use super::waiting::Waiting;
-
-/// A segment takes no longer than this, as estimated: one launch cannot be interrupted.
-pub(in crate::graph) const LONGEST_NS: f64 = 10e6;
-
-/// Where a node can run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::graph) enum Kind {
-    /// Anywhere: it does nothing.
-    Nothing,
-    /// In a list of any program.
-    AnyList,
-    /// In a list of this program; by groups of this size, if any.
-    Of(u32, Option<[u32; 3]>),
-    /// By a launch, a copy … of its own only, for the reason with this number.
-    Standalone(u32),
-}
 
 /// What decides where nodes run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,26 +35,6 @@ pub(in crate::graph) struct Machine {
     pub(in crate::graph) cap_ns: f64,
     /// Whether a list of one node is one, too.
     pub(in crate::graph) always: bool,
-}
-
-impl Machine {
-    /// What sharing a work on one core among all would save.
-    pub(in crate::graph) fn saving_ns(&self, cost_ns: f64) -> f64 {
-        cost_ns * (1.0 - 1.0 / f64::from(self.cores.max(1)))
-    }
-
-    /// Whether a node may be in a list.
-    pub(in crate::graph) fn is_small(&self, candidate: &Candidate) -> bool {
-        is_small(candidate, self.cap_ns)
-    }
-}
-
-/// Whether a node may be in a list of nodes up to a cost.
-///
-/// No list has a task of 2^32 work-items, however short: the interpreter for GPUs counts in 32 bits.
-pub(in crate::graph) fn is_small(candidate: &Candidate, cap_ns: f64) -> bool {
-    let cost_ns = candidate.cost_ns();
-    !matches!(candidate.kind, Kind::Standalone(_)) && cost_ns < LONGEST_NS && cost_ns <= cap_ns
 }
 
 /// Cuts a graph. `predecessors(i)` gives the nodes that `i` waits for, all of them before it.
@@ -138,7 +102,7 @@ impl<'p, P: Fn(u32) -> &'p [u32]> Cutter<'_, P> {
     fn ready(&mut self, node: u32) {
         let candidate = self.candidate(node);
         match candidate.kind {
-            _ if !self.machine.is_small(&candidate) => self.alone.push(node),
+            _ if !candidate.is_small(self.machine.cap_ns) => self.alone.push(node),
             Kind::Of(program, local) => self.listed.entry((program, local)).or_default().push(node),
             _ => self.free.push(node),
         }
@@ -228,7 +192,8 @@ impl<'p, P: Fn(u32) -> &'p [u32]> Cutter<'_, P> {
             let before = (self.predecessors)(*node).iter().filter_map(|node| self.places.get(*node as usize));
             before.filter(|place| **place != u32::MAX).for_each(|place| each(*place as usize));
         };
-        let divider = Divider { costs: &costs, levels: &levels, predecessors, machine: self.machine };
+        let cores = self.machine.cores;
+        let divider = Divider { costs: &costs, levels: &levels, predecessors, cores };
         let pieces = divider.pieces();
         for node in &run.nodes {
             if let Some(entry) = self.places.get_mut(*node as usize) {

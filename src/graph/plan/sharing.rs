@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use super::segments::{LONGEST_NS, Machine};
+use super::unit::LONGEST_NS;
 
 /// Nanoseconds that sharing must save: it cuts the run in two, which costs two launches, other
 /// cores must be woken, and estimates are rough.
@@ -50,7 +50,8 @@ pub(in crate::graph) struct Divider<'a, P> {
     pub(in crate::graph) levels: &'a [usize],
     /// The places in the run that a node waits for.
     pub(in crate::graph) predecessors: P,
-    pub(in crate::graph) machine: &'a Machine,
+    /// Cores, or whatever runs groups side by side; 1 at least.
+    pub(in crate::graph) cores: u32,
 }
 
 impl<P: Fn(usize, &mut dyn FnMut(usize))> Divider<'_, P> {
@@ -81,7 +82,7 @@ impl<P: Fn(usize, &mut dyn FnMut(usize))> Divider<'_, P> {
 
     /// The end of the levels from one on that are best taken together.
     fn grow(&self, first: usize) -> usize {
-        let cores = f64::from(self.machine.cores);
+        let cores = f64::from(self.cores);
         let mut components = Components::new(self.begin(first));
         let (mut best, mut level) = (first + 1, first);
         while level < self.levels.len() {
@@ -109,12 +110,12 @@ impl<P: Fn(usize, &mut dyn FnMut(usize))> Divider<'_, P> {
     /// How groups share nodes, if that is worth a launch of their own.
     fn share(&self, nodes: Range<usize>) -> Shared {
         let total: f64 = self.costs.get(nodes.clone()).unwrap_or(&[]).iter().sum();
-        if nodes.len() < 2 || self.machine.saving_ns(total) <= NEEDED_NS {
+        let cores = f64::from(self.cores.max(1));
+        if nodes.len() < 2 || total - total / cores <= NEEDED_NS {
             return Shared::No;
         }
         let mut components = Components::new(nodes.start);
         self.add(&mut components, nodes.clone());
-        let cores = f64::from(self.machine.cores);
         let groups = (total / GROUP_NS).max(cores).min(components.count as f64) as u32;
         if components.count == nodes.len() {
             return Shared::Any(groups);
@@ -229,8 +230,6 @@ impl Components {
 mod tests {
     use super::*;
 
-    const MACHINE: Machine = Machine { cap_ns: 1e4, cores: 2, always: false };
-
     /// Divides a graph of levels of a width each; node `at` of a level waits for those that `waits`
     /// gives of the level before.
     fn divide(widths: &[usize], cost: f64, waits: impl Fn(usize, usize) -> Vec<usize>) -> Vec<Piece> {
@@ -249,7 +248,7 @@ mod tests {
                 waits(level, node - begin(level)).into_iter().for_each(|at| each(begin(level - 1) + at));
             }
         };
-        Divider { costs: &costs, levels: &levels, predecessors, machine: &MACHINE }.pieces()
+        Divider { costs: &costs, levels: &levels, predecessors, cores: 2 }.pieces()
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Plans: which nodes of a partition are launched, and which are interpreted together.
 
-use super::eligibility::LaunchReasons;
+/// A segment takes no longer than this, as estimated: one launch cannot be interrupted.
+pub(in crate::graph) const LONGEST_NS: f64 = 10e6;
 
 /// How the nodes of a partition run.
 #[derive(Debug, Clone)]
@@ -122,6 +123,27 @@ impl Unit {
         match self {
             Self::TaskList(run) => &mut run.nodes,
             Self::Launch(node) => std::slice::from_mut(node),
+        }
+    }
+}
+
+/// Why nodes are not run by the interpreter.
+#[derive(Debug, Clone)]
+pub(in crate::graph) enum LaunchReasons {
+    /// None is, for this reason.
+    All(String),
+    /// These cannot be, by number; others are too large.
+    Some(Vec<(u32, String)>),
+}
+
+impl LaunchReasons {
+    pub(in crate::graph) fn of(&self, origin: u32) -> String {
+        match self {
+            Self::All(reason) => reason.clone(),
+            Self::Some(refused) => match refused.binary_search_by_key(&origin, |(node, _)| *node) {
+                Ok(at) => refused.get(at).map(|(_, reason)| reason.clone()).unwrap_or_default(),
+                Err(_) => "a launch of its own is faster".to_owned(),
+            },
         }
     }
 }

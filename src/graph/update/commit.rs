@@ -12,11 +12,11 @@ use crate::driver::step::Step;
 use crate::graph::exec::draft::{lost, memory_of};
 use crate::graph::exec::executable::{ExecutableGraph, State};
 use crate::graph::exec::list::Tasks;
+use crate::graph::exec::partition::PartitionState;
 use crate::graph::exec::prepare::{Place, Steps};
-use crate::graph::exec::refresh::{Moment, PartitionState};
+use crate::graph::exec::refresh::Moment;
 use crate::graph::exec::versions::{Changes, TaskChange};
-use crate::graph::model::graph;
-use crate::graph::model::graph::GraphInner;
+use crate::graph::model::state::{self, GraphInner};
 use crate::graph::plan::flatten::Flat;
 use crate::{Error, Graph, Handles, Node, NodeType, Queue, Result};
 
@@ -90,7 +90,7 @@ impl ExecutableGraph {
     fn choose(
         &self,
         state: &State,
-        source: &mut graph::State,
+        source: &mut state::State,
         graph: &Arc<GraphInner>,
         nodes: &[&Node],
     ) -> Result<Chosen> {

@@ -1,15 +1,14 @@
 //! Commands of which one is that of a node (`sycl_ext_oneapi_graph`, section 7.4.3).
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::command::{Command, CommandKind};
 use crate::graph::model::builder::{NodeSource, sealed};
 use crate::graph::model::dynamics::{Alternative, Changed, GroupId};
-use crate::graph::model::graph::{GraphInner, State};
 use crate::graph::model::insert::Origin;
-use crate::graph::model::node::{Node, NodeData};
+use crate::graph::model::node::Node;
+use crate::graph::model::state::{GraphInner, NodeData, State};
 use crate::graph::model::structure::NodeId;
 use crate::{Error, Graph, NodeType, Result};
 
@@ -38,7 +37,7 @@ use crate::{Error, Graph, NodeType, Result};
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct DynamicCommandGroup {
     graph: Arc<GraphInner>,
     id: GroupId,
@@ -168,20 +167,6 @@ impl sealed::Sealed for &DynamicCommandGroup {
     }
 }
 impl NodeSource for &DynamicCommandGroup {}
-
-impl PartialEq for DynamicCommandGroup {
-    fn eq(&self, other: &Self) -> bool {
-        self.id == other.id && Arc::ptr_eq(&self.graph, &other.graph)
-    }
-}
-
-impl Eq for DynamicCommandGroup {}
-
-impl Hash for DynamicCommandGroup {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.graph.id(), self.id).hash(state);
-    }
-}
 
 impl fmt::Debug for DynamicCommandGroup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

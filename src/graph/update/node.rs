@@ -124,10 +124,3 @@ impl Node {
         })
     }
 }
-
-impl NodeType {
-    /// Whether executables can be updated with such a node.
-    pub(crate) fn is_updatable(self) -> bool {
-        matches!(self, Self::Kernel | Self::Memcpy | Self::Memset | Self::Memfill | Self::HostTask)
-    }
-}

@@ -13,8 +13,8 @@ use crate::command::{
     pointer,
 };
 use crate::graph::model::dynamics::Changed;
-use crate::graph::model::graph::GraphInner;
 use crate::graph::model::insert::check_part;
+use crate::graph::model::state::{GraphInner, State};
 use crate::images::{Image, ImageDimension, KernelImage, KernelSampler, PixelFormat, Sampler};
 use crate::memory::UsmKind;
 use crate::{
@@ -100,7 +100,7 @@ impl<V: DynamicValue> DynamicParameter<V> {
     }
 
     /// Whether all nodes that follow it take the value.
-    fn check(&self, state: &crate::graph::model::graph::State, value: &Argument) -> Result<()> {
+    fn check(&self, state: &State, value: &Argument) -> Result<()> {
         if let Argument::Pointer(pointer) = value {
             pointer.place().check(self.graph.context(), self.graph.device())?;
             pointer.place().requirement().map_or(Ok(()), |part| check_part(&part))?;

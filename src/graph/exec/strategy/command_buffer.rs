@@ -9,7 +9,7 @@ use std::ffi::c_void;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Replay, ReplayStrategy};
+use super::replay::Replay;
 use crate::driver::command_buffer::CommandBuffer;
 use crate::driver::event::{Event, Measured, Several};
 use crate::driver::mutable::Patches;
@@ -17,7 +17,7 @@ use crate::driver::queue::{Properties, Queue};
 use crate::driver::run::Mode;
 use crate::driver::sequence::Sequence;
 use crate::driver::step::Step;
-use crate::graph::exec::finalizer::Options;
+use crate::graph::exec::options::{Options, ReplayStrategy};
 use crate::{Context, Device, Error, Result};
 
 #[derive(Debug)]

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::{Replay, ReplayStrategy};
+use super::replay::Replay;
 use crate::Result;
 use crate::driver::event::Event;
 use crate::driver::mutable::Patches;
 use crate::driver::queue::Queue;
 use crate::driver::run::Mode;
 use crate::driver::sequence::Sequence;
+use crate::graph::exec::options::ReplayStrategy;
 
 /// The steps are put on the queue as they are. They live in the sequence, so there is nothing to
 /// keep here.

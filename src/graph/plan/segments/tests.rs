@@ -75,7 +75,7 @@ fn no_list_has_a_task_of_4_billion_work_items() {
     let candidate =
         Candidate { kind: Kind::Of(0, None), steps: (u64::from(u32::MAX) + 1) as f64, has_loops: false };
     for candidate in [candidate, candidate.on_gpu()] {
-        assert!(!is_small(&candidate, f64::INFINITY), "{} ns", candidate.cost_ns());
+        assert!(!candidate.is_small(f64::INFINITY), "{} ns", candidate.cost_ns());
     }
 }
 

@@ -1,0 +1,234 @@
+//! What all handles of a graph share: its properties, and what changes while it is built.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::describe::title;
+use super::dynamics::{Dynamics, GroupId, Owner};
+use super::hazards::Hazards;
+use super::structure::{NodeId, Structure};
+use super::tracks::{TrackId, Tracks};
+use crate::command::CommandKind;
+use crate::memory::buffer::Requirement;
+use crate::{Context, Device, Error};
+
+/// What all handles of a graph, its nodes, and the events of recorded commands share.
+pub(crate) struct GraphInner {
+    id: u64,
+    context: Context,
+    device: Device,
+    options: Options,
+    /// Handles of the graph itself. Nodes and events do not count.
+    pub(super) users: AtomicUsize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Options {
+    pub(super) check_cycles: bool,
+    /// Whether commands may copy device globals.
+    pub(super) device_globals: bool,
+}
+
+/// What changes while a graph is built.
+pub(crate) struct State {
+    pub(crate) structure: Structure<NodeData>,
+    pub(in crate::graph) hazards: Hazards,
+    pub(in crate::graph) tracks: Tracks,
+    pub(in crate::graph) dynamics: Dynamics,
+}
+
+/// What a graph keeps of a node.
+#[derive(Debug, Clone)]
+pub(crate) struct NodeData {
+    /// Shared with frozen graphs: an update puts another one in its place, or changes a copy.
+    pub(crate) command: Arc<CommandKind>,
+    /// The queue that it was recorded from.
+    pub(crate) track: Option<TrackId>,
+    /// The dynamic command group that its command comes from.
+    pub(crate) group: Option<GroupId>,
+}
+
+impl GraphInner {
+    pub(super) fn new(context: Context, device: Device, options: Options) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let state = State {
+            structure: Structure::new(options.check_cycles),
+            hazards: Hazards::default(),
+            tracks: Tracks::default(),
+            dynamics: Dynamics::default(),
+        };
+        Self {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            context,
+            device,
+            options,
+            users: AtomicUsize::new(0),
+            state: Mutex::new(state),
+        }
+    }
+
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
+    }
+
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Whether commands may copy device globals.
+    pub(crate) fn takes_device_globals(&self) -> bool {
+        self.options.device_globals
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The error with the graph as its place.
+    pub(crate) fn at(&self, error: Error) -> Error {
+        error.at(format!("graph {}", self.id))
+    }
+}
+
+impl PartialEq for GraphInner {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for GraphInner {}
+
+impl Hash for GraphInner {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.id.hash(state);
+    }
+}
+
+impl fmt::Debug for GraphInner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Graph({} of {} nodes)", self.id, self.state().structure.len())
+    }
+}
+
+impl State {
+    /// Adds a node behind others, and notes what it does to parts of buffers.
+    pub(in crate::graph) fn link(
+        &mut self,
+        data: NodeData,
+        parts: &[Arc<Requirement>],
+        predecessors: &[NodeId],
+    ) -> NodeId {
+        let id = self.structure.add(data, predecessors);
+        self.hazards.note(id, parts);
+        id
+    }
+
+    /// Nodes of a cycle, as messages show them: with what they do while there are few.
+    pub(in crate::graph) fn cycle(&self, path: &[NodeId]) -> String {
+        const SHOWN: usize = 12;
+        let name = |id: &NodeId| match self.structure.payload(*id) {
+            Some(data) => format!("{} ({})", id.index(), title(&data.command)),
+            None => id.index().to_string(),
+        };
+        let mut text: Vec<String> = path.iter().take(SHOWN).map(name).collect();
+        if path.len() > SHOWN {
+            text.push(format!("… {} more", path.len() - SHOWN));
+        }
+        text.extend(path.first().map(|first| first.index().to_string()));
+        text.join(" → ")
+    }
+
+    /// The command behind an owner.
+    pub(in crate::graph) fn command_of(&self, owner: Owner) -> Option<&Arc<CommandKind>> {
+        match owner {
+            Owner::Node(node) => self.structure.payload(node).map(|data| &data.command),
+            Owner::Alternative(group, index) => {
+                Some(&self.dynamics.group(group)?.alternatives.get(index)?.command)
+            }
+        }
+    }
+
+    /// Who owns the command of a node.
+    pub(in crate::graph) fn owner(&self, node: NodeId) -> Owner {
+        let group = self.structure.payload(node).and_then(|data| data.group);
+        match group.and_then(|id| Some((id, self.dynamics.group(id)?.active))) {
+            Some((group, active)) => Owner::Alternative(group, active),
+            None => Owner::Node(node),
+        }
+    }
+
+    /// Changes a command, and with that of a group those of its nodes. Executables keep what they
+    /// have.
+    pub(in crate::graph) fn change(&mut self, owner: Owner, change: impl FnOnce(&mut CommandKind)) {
+        match owner {
+            Owner::Node(node) => {
+                debug_assert!(self.structure.payload(node).is_some(), "{node:?} is of another graph");
+                if let Some(data) = self.structure.payload_mut(node) {
+                    change(Arc::make_mut(&mut data.command));
+                }
+            }
+            Owner::Alternative(id, index) => {
+                let Some(group) = self.dynamics.group_mut(id) else { return };
+                if let Some(alternative) = group.alternatives.get_mut(index) {
+                    change(Arc::make_mut(&mut alternative.command));
+                }
+                if group.active == index {
+                    self.distribute(id);
+                }
+            }
+        }
+    }
+
+    /// Gives the arguments of a node that follow parameters the values of now. Commands follow when
+    /// they are read, not when a parameter changes, which any number of nodes may follow.
+    pub(in crate::graph) fn follow(&mut self, node: NodeId) {
+        let owner = self.owner(node);
+        if self.command_of(owner).is_some_and(|command| command.is_behind()) {
+            self.change(owner, CommandKind::follow);
+        }
+    }
+
+    /// As [`follow`](Self::follow), of all nodes.
+    pub(in crate::graph) fn follow_all(&mut self) {
+        self.structure.ids().for_each(|node| self.follow(node));
+    }
+
+    /// Puts another command in the place of a node's, and gives the one before.
+    pub(in crate::graph) fn replace(
+        &mut self,
+        node: NodeId,
+        command: CommandKind,
+    ) -> Option<Arc<CommandKind>> {
+        let data = self.structure.payload_mut(node)?;
+        let before = std::mem::replace(&mut data.command, Arc::new(command));
+        let now = Arc::clone(&data.command);
+        self.dynamics.forget(&before, Owner::Node(node));
+        self.dynamics.register(Some(&now), Owner::Node(node));
+        Some(before)
+    }
+
+    /// Makes a command of a group that of its nodes.
+    pub(in crate::graph) fn activate(&mut self, id: GroupId, index: usize) {
+        if let Some(group) = self.dynamics.group_mut(id) {
+            group.active = index;
+        }
+        self.distribute(id);
+    }
+
+    fn distribute(&mut self, id: GroupId) {
+        let Some(group) = self.dynamics.group(id) else { return };
+        let Some(command) = group.command() else { return };
+        for node in group.nodes() {
+            if let Some(data) = self.structure.payload_mut(*node) {
+                data.command = Arc::clone(command);
+            }
+        }
+    }
+}
