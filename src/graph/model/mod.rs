@@ -7,13 +7,14 @@
 //! insert.rs           command → node: checks, edges from events, buffers (hazards.rs) and queues (tracks.rs)
 //! record.rs           queues that give their commands to a graph
 //! dynamics.rs         what a graph knows of parameters and command groups
-//! snapshot.rs         a graph as it is at one moment
+//! snapshot.rs         a graph as it is at one moment; edges.rs its edges
 //! describe.rs         what a node does: its type, and in words
 //! ```
 
 pub(super) mod builder;
 pub(super) mod describe;
 pub(super) mod dynamics;
+pub(super) mod edges;
 #[allow(clippy::module_inception, reason = "the graph of the graphs")]
 pub(super) mod graph;
 pub(super) mod hazards;

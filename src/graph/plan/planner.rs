@@ -4,6 +4,7 @@ use super::eligibility::{Candidate, Kind};
 use super::flatten::Flat;
 use super::segments::{Machine, cut};
 use super::unit::{LaunchReasons, PartitionPlan, Unit};
+use crate::graph::model::edges::Edges;
 
 /// Nodes that are estimated to cost more on one core are launched, in nanoseconds. That of the plan
 /// to begin with: launches cost 2 to 10 µs before anything runs, and run on all cores.
@@ -41,7 +42,7 @@ pub(in crate::graph) fn plans(
     cores: u32,
     always: bool,
 ) -> Plans {
-    let planner = Planner { flat, nodes, candidates, cores, edges: Local::new(flat, nodes) };
+    let planner = Planner { flat, nodes, candidates, cores, edges: edges_among(flat, nodes) };
     if always {
         return Plans { first: planner.with_cap(f64::INFINITY, true), others: Vec::new() };
     }
@@ -67,7 +68,7 @@ struct Planner<'a> {
     nodes: &'a [u32],
     candidates: &'a Candidates,
     cores: u32,
-    edges: Local,
+    edges: Edges,
 }
 
 impl Planner<'_> {
@@ -87,7 +88,7 @@ impl Planner<'_> {
             return PartitionPlan::launches(self.nodes, reason);
         }
         let machine = Machine { cores: self.cores, cap_ns, always };
-        let mut units = cut(&self.candidates.nodes, |node| self.edges.waits(node), &machine);
+        let mut units = cut(&self.candidates.nodes, |node| self.edges.of(node), &machine);
         let tasks = units.iter().map(|unit| self.tasks(unit)).sum();
         if tasks == 0 {
             return PartitionPlan::launches(self.nodes, "launches of their own are faster for its nodes");
@@ -137,33 +138,19 @@ impl Planner<'_> {
 }
 
 /// The edges within a partition, by places in it.
-struct Local {
-    ends: Vec<u32>,
-    waits: Vec<u32>,
-}
-
-impl Local {
-    fn new(flat: &Flat, nodes: &[u32]) -> Self {
-        let mut places = vec![u32::MAX; flat.len()];
-        let mut local = Self { ends: Vec::with_capacity(nodes.len()), waits: Vec::new() };
-        for (place, node) in (0_u32..).zip(nodes) {
-            let waits = flat.waits(*node as usize).iter();
-            debug_assert!((*node as usize) < places.len(), "node {node} of {}", places.len());
-            let inside = waits.filter_map(|wait| places.get(*wait as usize).copied());
-            local.waits.extend(inside.filter(|place| *place != u32::MAX));
-            local.ends.push(local.waits.len() as u32);
-            if let Some(at) = places.get_mut(*node as usize) {
-                *at = place;
-            }
+fn edges_among(flat: &Flat, nodes: &[u32]) -> Edges {
+    let mut places = vec![u32::MAX; flat.len()];
+    let mut edges = Edges::default();
+    for (place, node) in (0_u32..).zip(nodes) {
+        let waits = flat.waits(*node as usize).iter();
+        let inside = waits.filter_map(|wait| places.get(*wait as usize).copied());
+        edges.push(inside.filter(|place| *place != u32::MAX));
+        debug_assert!((*node as usize) < places.len(), "node {node} of {}", places.len());
+        if let Some(at) = places.get_mut(*node as usize) {
+            *at = place;
         }
-        local
     }
-
-    fn waits(&self, node: u32) -> &[u32] {
-        let end = |node: u32| self.ends.get(node as usize).map_or(0, |end| *end as usize);
-        let start = node.checked_sub(1).map_or(0, end);
-        self.waits.get(start..end(node)).unwrap_or(&[])
-    }
+    edges
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ pub(in crate::graph) fn cut<'a>(
         run: Run::default(),
         levels: Vec::new(),
     };
-    cutter.begin();
+    cutter.graph.ready().into_iter().for_each(|node| cutter.ready(node));
     while cutter.step() {}
     cutter.end_run();
     cutter.units
@@ -88,12 +88,6 @@ struct Cutter<'a, P> {
 }
 
 impl<'p, P: Fn(u32) -> &'p [u32]> Cutter<'_, P> {
-    fn begin(&mut self) {
-        let roots = (0_u32..).zip(&self.graph.missing).filter(|(_, missing)| **missing == 0);
-        let roots: Vec<u32> = roots.map(|(node, _)| node).collect();
-        roots.into_iter().for_each(|node| self.ready(node));
-    }
-
     fn candidate(&self, node: u32) -> Candidate {
         debug_assert!((node as usize) < self.nodes.len(), "node {node} of {}", self.nodes.len());
         self.nodes.get(node as usize).copied().unwrap_or(Candidate::standalone(0))

@@ -1,35 +1,20 @@
 //! Whether one graph can give another one its parameters and ranges: the topology and the kernels
 //! must be the same.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::command::{Argument, CommandKind, KernelCall};
 use crate::graph::model::describe::title;
+use crate::graph::model::edges::Edges;
 use crate::graph::model::snapshot::Frozen;
-use crate::graph::model::structure::NodeId;
 use crate::graph::plan::flatten::Flat;
 use crate::{Error, NodeType, Result};
 
-/// Nodes with their commands and edges, by number.
-pub(crate) trait Nodes {
-    fn len(&self) -> usize;
-    fn command(&self, node: usize) -> Option<&CommandKind>;
-    /// What a node depends on, in the order in which the edges were made.
-    fn predecessors(&self, node: usize) -> impl Iterator<Item = usize>;
-}
-
-impl Nodes for Frozen {
-    fn len(&self) -> usize {
-        self.len()
-    }
-
-    fn command(&self, node: usize) -> Option<&CommandKind> {
-        self.commands().get(node).map(|command| &**command)
-    }
-
-    fn predecessors(&self, node: usize) -> impl Iterator<Item = usize> {
-        self.predecessors(NodeId::new(node as u32)).iter().map(|node| node.index())
-    }
+/// The commands of a graph, and what they depend on in the order in which the edges were made.
+struct Nodes<'a> {
+    commands: Vec<&'a CommandKind>,
+    edges: &'a Edges,
 }
 
 /// Refuses a graph as the source of an update of another one unless their structures are the same.
@@ -39,9 +24,9 @@ impl Nodes for Frozen {
 /// # Errors
 /// [`Invalid`](crate::ErrorKind::Invalid) naming the first difference, or the first node that no
 /// graph can update another one with.
-pub(crate) fn check(target: &impl Nodes, source: &impl Nodes) -> Result<()> {
-    for node in 0..source.len() {
-        let ty = source.command(node).map_or(NodeType::Empty, NodeType::of);
+fn check(target: &Nodes<'_>, source: &Nodes<'_>) -> Result<()> {
+    for (node, command) in source.commands.iter().enumerate() {
+        let ty = NodeType::of(command);
         if !matches!(ty, NodeType::Kernel | NodeType::Empty | NodeType::Barrier | NodeType::Subgraph) {
             return Err(Error::invalid(format!(
                 "node {node} is a {ty}, and whole graphs are updated with kernels only (sycl_ext_oneapi_graph, section 7.5.2)"
@@ -61,25 +46,36 @@ pub(crate) fn check(target: &impl Nodes, source: &impl Nodes) -> Result<()> {
 ///
 /// # Errors
 /// As [`check`].
-pub(crate) fn whole(target: &Frozen, flat: &Flat, source: &Frozen) -> Result<Vec<(usize, Arc<CommandKind>)>> {
-    check(&Now { frozen: target, flat }, source)?;
+pub(crate) fn whole<'a>(
+    target: &'a Frozen,
+    flat: &'a Flat,
+    source: &Frozen,
+) -> Result<Vec<(usize, Arc<CommandKind>)>> {
+    let lost = |node| Error::bug(format!("node {node} has no place in the executable"));
+    let place = |node| flat.position(node).map(|at| at as usize).ok_or_else(|| lost(node));
+    let now = |(node, command): (usize, &'a Arc<CommandKind>)| match &**command {
+        sub @ CommandKind::Graph(_) => Ok(sub),
+        _ => flat.command(place(node)?).map(|command| &**command).ok_or_else(|| lost(node)),
+    };
+    let now = target.commands().iter().enumerate().map(now).collect::<Result<_>>()?;
+    let commands = source.commands().iter().map(|command| &**command).collect();
+    check(
+        &Nodes { commands: now, edges: target.predecessors() },
+        &Nodes { commands, edges: source.predecessors() },
+    )?;
     let mut changes = Vec::new();
-    for (node, command) in source.commands().iter().enumerate() {
-        match (&**command, target.commands().get(node).map(|command| &**command)) {
-            (CommandKind::Graph(new), Some(CommandKind::Graph(old))) => {
-                let first = flat.sub_graph(node);
-                let first = first.ok_or_else(|| Error::bug(format!("sub-graph node {node} has no place")))?;
-                let new = new.flat();
-                check(&Part { edges: &old.flat(), commands: flat, first }, &*new)
+    for (node, (command, old)) in source.commands().iter().zip(target.commands()).enumerate() {
+        match (&**command, &**old) {
+            (CommandKind::Graph(new), CommandKind::Graph(old)) => {
+                let first = flat.sub_graph(node).ok_or_else(|| lost(node))?;
+                let (old, new) = (old.flat(), new.flat());
+                let now = Nodes { commands: commands_of(flat, first..first + old.len()), edges: old.edges() };
+                check(&now, &Nodes { commands: commands_of(&new, 0..new.len()), edges: new.edges() })
                     .map_err(|error| error.at(format!("sub-graph node {node}")))?;
                 let commands = (0..new.len()).filter_map(|at| new.command(at).cloned());
                 changes.extend((first..).zip(commands));
             }
-            (CommandKind::Kernel { .. }, _) => {
-                let at = flat.position(node);
-                let at = at.ok_or_else(|| Error::bug(format!("kernel node {node} has no place")))?;
-                changes.push((at as usize, Arc::clone(command)));
-            }
+            (CommandKind::Kernel { .. }, _) => changes.push((place(node)?, Arc::clone(command))),
             _ => {}
         }
     }
@@ -87,92 +83,27 @@ pub(crate) fn whole(target: &Frozen, flat: &Flat, source: &Frozen) -> Result<Vec
     Ok(changes)
 }
 
-/// A graph that was finalized, with the commands that its executable has now.
-struct Now<'a> {
-    frozen: &'a Frozen,
-    flat: &'a Flat,
-}
-
-impl Nodes for Now<'_> {
-    fn len(&self) -> usize {
-        self.frozen.len()
-    }
-
-    fn command(&self, node: usize) -> Option<&CommandKind> {
-        match Nodes::command(self.frozen, node) {
-            Some(sub @ CommandKind::Graph(_)) => Some(sub),
-            _ => self.flat.command(self.flat.position(node)? as usize).map(|command| &**command),
-        }
-    }
-
-    fn predecessors(&self, node: usize) -> impl Iterator<Item = usize> {
-        Nodes::predecessors(self.frozen, node)
-    }
-}
-
-/// A sub-graph, with the commands that the executable has for it now, from `first` on.
-struct Part<'a> {
-    edges: &'a Flat,
-    commands: &'a Flat,
-    first: usize,
-}
-
-impl Nodes for Part<'_> {
-    fn len(&self) -> usize {
-        self.edges.len()
-    }
-
-    fn command(&self, node: usize) -> Option<&CommandKind> {
-        self.commands.command(self.first + node).map(|command| &**command)
-    }
-
-    fn predecessors(&self, node: usize) -> impl Iterator<Item = usize> {
-        Nodes::predecessors(self.edges, node)
-    }
-}
-
-impl Nodes for Flat {
-    fn len(&self) -> usize {
-        self.len()
-    }
-
-    fn command(&self, node: usize) -> Option<&CommandKind> {
-        self.command(node).map(|command| &**command)
-    }
-
-    fn predecessors(&self, node: usize) -> impl Iterator<Item = usize> {
-        self.waits(node).iter().map(|wait| *wait as usize)
-    }
+fn commands_of(flat: &Flat, nodes: Range<usize>) -> Vec<&CommandKind> {
+    nodes.filter_map(|node| flat.command(node).map(|command| &**command)).collect()
 }
 
 /// The first thing that an update cannot change, in words.
-pub(crate) fn first_difference(target: &impl Nodes, source: &impl Nodes) -> Option<String> {
-    let common = target.len().min(source.len());
-    let of_node = |node| {
-        let difference = match (target.command(node), source.command(node)) {
-            (Some(target), Some(source)) => command_difference(target, source),
-            _ => None,
+fn first_difference(target: &Nodes<'_>, source: &Nodes<'_>) -> Option<String> {
+    let of_node = |(node, (old, new)): (usize, (&&CommandKind, &&CommandKind))| {
+        let edges = || {
+            let (old, new) = (target.edges.of(node as u32), source.edges.of(node as u32));
+            (old != new).then(|| format!("depends on {new:?}, in the executable on {old:?}"))
         };
-        difference.or_else(|| edge_difference(target, source, node)).map(|what| format!("node {node} {what}"))
+        command_difference(old, new).or_else(edges).map(|what| format!("node {node} {what}"))
     };
-    (0..common).find_map(of_node).or_else(|| {
-        (target.len() != source.len())
-            .then(|| format!("{} nodes, the executable has {}", source.len(), target.len()))
+    target.commands.iter().zip(&source.commands).enumerate().find_map(of_node).or_else(|| {
+        let (old, new) = (target.commands.len(), source.commands.len());
+        (old != new).then(|| format!("{new} nodes, the executable has {old}"))
     })
 }
 
-fn edge_difference(target: &impl Nodes, source: &impl Nodes, node: usize) -> Option<String> {
-    if target.predecessors(node).eq(source.predecessors(node)) {
-        return None;
-    }
-    let list = |nodes: Vec<usize>| format!("{nodes:?}");
-    let (target, source): (Vec<usize>, Vec<usize>) =
-        (target.predecessors(node).collect(), source.predecessors(node).collect());
-    Some(format!("depends on {}, in the executable on {}", list(source), list(target)))
-}
-
 /// What an update cannot change of a command.
-pub(crate) fn command_difference(target: &CommandKind, source: &CommandKind) -> Option<String> {
+fn command_difference(target: &CommandKind, source: &CommandKind) -> Option<String> {
     match (target, source) {
         (CommandKind::Kernel { call: target, .. }, CommandKind::Kernel { call: source, .. }) => {
             call_difference(target, source)
@@ -194,12 +125,9 @@ fn call_difference(target: &KernelCall, source: &KernelCall) -> Option<String> {
         let (target, source) = (target.arguments().len(), source.arguments().len());
         return Some(format!("has {source} arguments, in the executable {target}"));
     }
-    let pairs = target.arguments().iter().zip(source.arguments()).enumerate();
-    pairs
-        .filter(|(_, (target, source))| !same_type(target, source))
-        .map(|(index, _)| index)
-        .next()
-        .map(|index| format!("has an argument {index} of another type than in the executable"))
+    let mut pairs = target.arguments().iter().zip(source.arguments()).enumerate();
+    let differing = pairs.find(|(_, (target, source))| !same_type(target, source));
+    differing.map(|(index, _)| format!("has an argument {index} of another type than in the executable"))
 }
 
 fn same_type(target: &Argument, source: &Argument) -> bool {
@@ -226,20 +154,16 @@ mod tests {
         [Kernel::new(&TABLE, "a"), Kernel::new(&TABLE, "b"), Kernel::new(&TABLE, "c")];
 
     #[derive(Debug, Clone)]
-    struct Plain(Vec<(CommandKind, Vec<usize>)>);
+    struct Plain(Vec<(CommandKind, Vec<u32>)>);
 
-    impl Nodes for Plain {
-        fn len(&self) -> usize {
-            self.0.len()
-        }
-
-        fn command(&self, node: usize) -> Option<&CommandKind> {
-            self.0.get(node).map(|(command, _)| command)
-        }
-
-        fn predecessors(&self, node: usize) -> impl Iterator<Item = usize> {
-            self.0[node].1.iter().copied()
-        }
+    /// What is found for two graphs.
+    fn compare<T>(target: &Plain, source: &Plain, find: impl FnOnce(&Nodes<'_>, &Nodes<'_>) -> T) -> T {
+        let [old, new] = [target, source].map(|graph| {
+            let mut edges = Edges::default();
+            graph.0.iter().for_each(|(_, before)| edges.push(before.iter().copied()));
+            (graph.0.iter().map(|(command, _)| command).collect(), edges)
+        });
+        find(&Nodes { commands: old.0, edges: &old.1 }, &Nodes { commands: new.0, edges: &new.1 })
     }
 
     fn kind(command: Command) -> CommandKind {
@@ -255,8 +179,8 @@ mod tests {
         prop::collection::vec(node, 1..20).prop_map(|nodes| {
             let node = |(at, (which, value, range, after)): (usize, (usize, f32, usize, Vec<Index>))| {
                 let command = if which == 3 { CommandKind::Empty } else { kernel(which, value, range) };
-                let mut before: Vec<usize> = Vec::new();
-                for index in after.iter().filter(|_| at > 0).map(|index| index.index(at)) {
+                let mut before: Vec<u32> = Vec::new();
+                for index in after.iter().filter(|_| at > 0).map(|index| index.index(at) as u32) {
                     if !before.contains(&index) {
                         before.push(index);
                     }
@@ -277,8 +201,8 @@ mod tests {
                     *command = kernel(which, value, range);
                 }
             }
-            prop_assert_eq!(first_difference(&before, &graph), None);
-            prop_assert!(check(&before, &graph).is_ok());
+            prop_assert_eq!(compare(&before, &graph, first_difference), None);
+            prop_assert!(compare(&before, &graph, check).is_ok());
         }
 
         #[test]
@@ -297,7 +221,7 @@ mod tests {
                 },
                 2 => match before.pop() {
                     Some(_) => {}
-                    None => before.push(at),
+                    None => before.push(at as u32),
                 },
                 _ if before.len() > 1 => before.reverse(),
                 _ => *command = kind(Command::single_task(KernelCall::new(&KERNELS[2]).value(7_u32))),
@@ -306,7 +230,7 @@ mod tests {
                 (CommandKind::Kernel { call: a, .. }, CommandKind::Kernel { call: b, .. }) if a.same_kernel(b)) {
                 return Ok(());
             }
-            for difference in [first_difference(&graph, &other), first_difference(&other, &graph)] {
+            for difference in [compare(&graph, &other, first_difference), compare(&other, &graph, first_difference)] {
                 let difference = difference.unwrap();
                 let named = format!("node {at} ");
                 prop_assert!(difference.starts_with(&named), "{}", difference);
@@ -318,15 +242,15 @@ mod tests {
             let mut longer = graph.clone();
             longer.0.push((CommandKind::Empty, Vec::new()));
             let count = graph.0.len();
-            prop_assert_eq!(first_difference(&graph, &longer), Some(format!("{} nodes, the executable has {count}", count + 1)));
-            prop_assert_eq!(first_difference(&longer, &graph), Some(format!("{count} nodes, the executable has {}", count + 1)));
+            prop_assert_eq!(compare(&graph, &longer, first_difference), Some(format!("{} nodes, the executable has {count}", count + 1)));
+            prop_assert_eq!(compare(&longer, &graph, first_difference), Some(format!("{count} nodes, the executable has {}", count + 1)));
         }
     }
 
     #[test]
     fn nodes_that_are_no_kernels_are_named() {
         let graph = Plain(vec![(kernel(0, 1.0, 1), vec![]), (kind(Command::host_task(|| ())), vec![0])]);
-        let error = check(&graph, &graph).unwrap_err().to_string();
+        let error = compare(&graph, &graph, check).unwrap_err().to_string();
         assert!(error.contains("node 1 is a host_task"), "{error}");
     }
 }
