@@ -19,7 +19,7 @@ use crate::{Error, Queue, Result};
 pub(crate) struct Tasks {
     list: Arc<Mutex<TaskList>>,
     programs: Vec<Arc<InterpreterProgram>>,
-    segments: Vec<SegmentOf>,
+    segments: Vec<PlannedSegment>,
     entries: Vec<Entry>,
     /// For blocks that are being made.
     scratch: Vec<u8>,
@@ -27,19 +27,14 @@ pub(crate) struct Tasks {
     cap_ns: f64,
 }
 
-/// A segment.
+/// A segment, and what it was planned with.
 #[derive(Debug, Clone)]
-pub(in crate::graph) struct SegmentOf {
+pub(in crate::graph) struct PlannedSegment {
     /// Into the programs.
     program: u32,
-    pub(in crate::graph) shape: Shape,
-    /// Groups that share the tasks.
-    pub(in crate::graph) groups: u32,
-    pub(in crate::graph) tasks: Range<u32>,
+    pub(in crate::graph) launch: InterpreterSegment,
     /// As estimated.
     pub(in crate::graph) cost_ns: f64,
-    /// That launches get.
-    local_bytes: usize,
 }
 
 /// A task's place.
@@ -67,14 +62,14 @@ impl Tasks {
         }
     }
 
-    pub(in crate::graph) fn segments(&self) -> &[SegmentOf] {
+    pub(in crate::graph) fn segments(&self) -> &[PlannedSegment] {
         &self.segments
     }
 
     /// A task's segment, and its place there.
     pub(in crate::graph) fn find(&self, task: u32) -> Option<(usize, usize)> {
         let segment = self.entries.get(task as usize)?.segment as usize;
-        Some((segment, (task - self.segments.get(segment)?.tasks.start) as usize))
+        Some((segment, task as usize - self.segments.get(segment)?.launch.first as usize))
     }
 
     /// Writes the nodes of a run, and puts what they use into the sequence. Gives the step, and for
@@ -93,7 +88,7 @@ impl Tasks {
         let index = run.program.unwrap_or(0);
         let program = self.program(index)?;
         let first = self.entries.len();
-        let (mut names, mut steps, mut all_items, mut local_bytes) = (Names::default(), 0.0, 0.0, 0);
+        let (mut origins, mut steps, mut all_items, mut local_bytes) = (Vec::new(), 0.0, 0.0, 0);
         let mut is_straight = true;
         let mut tasks = Vec::with_capacity(run.nodes.len());
         let mut numbering = run.numbering();
@@ -124,7 +119,7 @@ impl Tasks {
             steps += items as f64 * f64::from(kernel.cost.steps.max(1));
             is_straight &= kernel.is_straight;
             local_bytes = local_bytes.max(draft.local_bytes);
-            names.add(origin);
+            origins.push(origin);
         }
         let count = numbering.count();
         let widest = self.set_levels(run, &tasks)?;
@@ -135,22 +130,15 @@ impl Tasks {
             true => run.groups.min(count.div_ceil(shape.teams()) as u32).max(1),
             false => run.groups.min(count as u32).max(1),
         };
-        self.segments.push(SegmentOf {
-            program: index,
-            shape,
-            groups,
-            tasks: first as u32..self.entries.len() as u32,
-            cost_ns: run.cost_ns,
-            local_bytes,
-        });
-        let segment = InterpreterSegment {
+        let launch = InterpreterSegment {
             first: first as u64,
             count: count as u64,
             groups: groups as usize,
             shape,
             local_bytes,
         };
-        Ok((step(&self.list, &program, segment, names.text()), tasks))
+        self.segments.push(PlannedSegment { program: index, launch, cost_ns: run.cost_ns });
+        Ok((step(&self.list, &program, launch, names(&origins)), tasks))
     }
 
     /// Tells the tasks of a run what is left of their levels, and gives the tasks of the largest
@@ -184,7 +172,7 @@ impl Tasks {
         }
         let entry = self.entries.get(task as usize).ok_or_else(lost)?;
         let segment = self.segments.get(entry.segment as usize).ok_or_else(lost)?;
-        if local_bytes(command.arguments()) > segment.local_bytes {
+        if local_bytes(command.arguments()) > segment.launch.local_bytes {
             return Ok(false);
         }
         if before.is_patched_by(command) && before.range() == command.range() {
@@ -194,7 +182,7 @@ impl Tasks {
         let candidate = Survey::candidate_for(queue, &program, command)?;
         let takes = match candidate.kind {
             Kind::Of(0, None) | Kind::AnyList => true,
-            Kind::Of(0, Some(local)) => segment.shape == Shape::Wi(local.map(|size| size as usize)),
+            Kind::Of(0, Some(local)) => segment.launch.shape == Shape::Wi(local.map(|size| size as usize)),
             _ => false,
         };
         Ok(takes && candidate.is_small(self.cap_ns))
@@ -348,30 +336,13 @@ fn step(
     )
 }
 
-/// Names of nodes for messages: the first and how many.
-#[derive(Default)]
-struct Names {
-    first: Vec<u32>,
-    count: usize,
-}
-
-impl Names {
+/// Nodes in messages: the first ones, and how many more.
+fn names(nodes: &[u32]) -> String {
     const SHOWN: usize = 8;
-
-    fn add(&mut self, node: u32) {
-        self.count += 1;
-        if self.first.len() < Self::SHOWN {
-            self.first.push(node);
-        }
-    }
-
-    fn text(&self) -> String {
-        let first: Vec<String> = self.first.iter().map(u32::to_string).collect();
-        match self.count.saturating_sub(self.first.len()) {
-            0 => format!("nodes {}", first.join(", ")),
-            more => format!("nodes {} and {more} more", first.join(", ")),
-        }
-    }
+    let first: Vec<String> = nodes.iter().take(SHOWN).map(u32::to_string).collect();
+    let more = nodes.len() - first.len();
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("nodes {}{more}", first.join(", "))
 }
 
 fn lock(list: &Mutex<TaskList>) -> MutexGuard<'_, TaskList> {

@@ -60,11 +60,11 @@ impl ExecutableGraph {
                     let info = SegmentInfo {
                         partition,
                         nodes: Vec::new(),
-                        groups: segment.groups as usize,
-                        group_size: segment.shape.items(),
+                        groups: segment.launch.groups,
+                        group_size: segment.launch.shape.items(),
                         estimated_ns: segment.cost_ns,
                     };
-                    (info, vec![u32::MAX; segment.tasks.len()])
+                    (info, vec![u32::MAX; segment.launch.count as usize])
                 }));
                 for node in nodes {
                     let Some(Steps::Task { task, .. }) = self.place(*node) else { continue };
