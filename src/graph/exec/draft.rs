@@ -120,7 +120,6 @@ pub(in crate::graph) fn address(argument: &Argument) -> [u8; 8] {
     argument.region().map_or(0, Region::address).to_ne_bytes()
 }
 
-/// Local memory that a kernel is given.
 pub(in crate::graph) fn local_bytes(arguments: &[Argument]) -> usize {
     arguments.iter().fold(0, |all, argument| match argument {
         Argument::Local { size_bytes, .. } => all.next_multiple_of(LOCAL_ALIGN) + size_bytes,

@@ -135,12 +135,10 @@ impl ExecutableGraph {
         })))
     }
 
-    /// The context.
     pub(crate) fn context(&self) -> &Context {
         &self.0.context
     }
 
-    /// The device that it runs on.
     pub(crate) fn device(&self) -> &Device {
         &self.0.device
     }
@@ -160,7 +158,6 @@ impl ExecutableGraph {
         self.len() == 0
     }
 
-    /// Whether it can be updated.
     pub(crate) fn is_updatable(&self) -> bool {
         self.0.options.updatable
     }
@@ -223,7 +220,6 @@ impl ExecutableGraph {
         *self.0.requirements.write().unwrap_or_else(PoisonError::into_inner) = requirements;
     }
 
-    /// Checks that a queue can run it.
     pub(crate) fn check(&self, queue: &Queue) -> Result<()> {
         self.check_for(queue.context(), queue.device())
     }
@@ -237,7 +233,6 @@ impl ExecutableGraph {
             .remedy("submit it to a queue of the context and device that the graph was made for")))
     }
 
-    /// The inside, for parts.
     pub(in crate::graph) fn inner(&self) -> &Inner {
         &self.0
     }
@@ -248,7 +243,6 @@ impl ExecutableGraph {
         matches!(self.0.partitions.as_slice(), [Partition { host: false, .. }])
     }
 
-    /// The allocations that a part uses.
     pub(in crate::graph) fn memory(&self, index: usize) -> Vec<Arc<Allocation>> {
         match self.state().device.get(index) {
             Some(Some(part)) => part.memory().cloned().collect(),
@@ -281,7 +275,6 @@ impl ExecutableGraph {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The error with the graph as its place.
     pub(in crate::graph) fn at(&self, error: Error) -> Error {
         error.at(format!("graph {}", self.0.graph))
     }

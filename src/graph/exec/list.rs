@@ -74,9 +74,6 @@ impl Tasks {
 
     /// Writes the nodes of a run, and puts what they use into the sequence. Gives the step, and for
     /// each node its task; those that do nothing have none.
-    ///
-    /// # Errors
-    /// What a queue would refuse a command for, with the node.
     pub(crate) fn add(
         &mut self,
         run: &Run,
@@ -157,9 +154,6 @@ impl Tasks {
 
     /// Whether a command can replace that of a task. Its kernel must be in the program of the
     /// segment. It must be small, and need no other size of groups.
-    ///
-    /// # Errors
-    /// What a queue would refuse the command for.
     pub(crate) fn fits(
         &self,
         task: u32,
@@ -244,9 +238,6 @@ impl Tasks {
 
     /// Writes what [differs](CommandKind::differs_in_arguments) into the block of a task. Replays
     /// on their way keep what they began with.
-    ///
-    /// # Errors
-    /// For memory of another context.
     pub(crate) fn set_arguments(
         &self,
         task: u32,
@@ -287,7 +278,6 @@ impl Tasks {
     }
 }
 
-/// Values of arguments of tasks.
 pub(crate) struct TaskValues<'a> {
     tasks: &'a Tasks,
     list: MutexGuard<'a, TaskList>,
@@ -316,7 +306,6 @@ fn align_of(kernel: &InterpreterKernel) -> u64 {
     u64::from(kernel.block_align).max(8)
 }
 
-/// The step of a segment.
 fn step(
     list: &Arc<Mutex<TaskList>>,
     program: &Arc<InterpreterProgram>,

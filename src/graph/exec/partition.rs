@@ -87,17 +87,11 @@ pub(in crate::graph) enum Better {
 
 impl PartitionExec {
     /// Prepares nodes; `places` tells where they went.
-    ///
-    /// # Errors
-    /// What a queue would refuse a command for, with the node.
     pub(in crate::graph) fn new(source: Source<'_>, places: &mut [Option<Place>]) -> Result<Self> {
         Self::planned(source, places, false)
     }
 
     /// Prepares the nodes again, as they are now, and tells where they went.
-    ///
-    /// # Errors
-    /// As [`Self::new`].
     pub(in crate::graph) fn again(&self, source: Source<'_>) -> Result<(Self, Vec<Option<Place>>)> {
         let mut places = vec![None; source.flat.len()];
         let new = Self::planned(source, &mut places, self.is_frequent)?;
@@ -233,7 +227,6 @@ impl PartitionExec {
         Ok(())
     }
 
-    /// Puts another command in the place of a task's.
     pub(in crate::graph) fn set_task(
         &mut self,
         task: u32,
@@ -245,14 +238,12 @@ impl PartitionExec {
         tasks.as_mut().map_or(Ok(()), |tasks| tasks.update(task, before, command, queue, sequence))
     }
 
-    /// Replaces a step.
     pub(in crate::graph) fn set_step(&mut self, index: usize, step: Step) -> Result<()> {
         self.steps.sequence.replace(index, step)?;
         self.replay.changed(&[index]);
         Ok(())
     }
 
-    /// How it is put on queues.
     pub(in crate::graph) fn strategy(&self) -> ReplayStrategy {
         if self.steps.tasks.is_some() { ReplayStrategy::Interpreter } else { self.replay.strategy() }
     }

@@ -35,7 +35,6 @@ pub(crate) enum Steps {
 pub(crate) struct Source<'a> {
     pub(crate) flat: &'a Flat,
     pub(crate) nodes: &'a [u32],
-    /// The number of the partition.
     pub(crate) partition: u32,
     /// Of the context and device.
     pub(crate) queue: &'a Queue,
@@ -56,9 +55,6 @@ pub(crate) struct PreparedPart {
 ///
 /// Nodes that do nothing become no step, unless they replace many edges. Between a hundred nodes
 /// and a hundred others, one join is cheaper than ten thousand edges.
-///
-/// # Errors
-/// What a queue would refuse a command for, with the node.
 pub(in crate::graph) fn prepare(
     source: Source<'_>,
     places: &mut [Option<Place>],
@@ -77,7 +73,6 @@ pub(in crate::graph) fn prepare(
     Ok(PreparedPart { sequence: steps.sequence, tasks, launched: plan.launched })
 }
 
-/// A sequence that is being made.
 struct Builder<'a> {
     source: Source<'a>,
     /// By place among the nodes: how many of them wait for it.

@@ -44,9 +44,6 @@ struct Running {
 
 impl PlanRace {
     /// `None` without another plan.
-    ///
-    /// # Errors
-    /// What a queue would refuse a command for, with the node.
     pub(in crate::graph) fn new(
         source: Source<'_>,
         plans: Vec<PartitionPlan>,
@@ -100,7 +97,6 @@ impl PlanRace {
         self.round < self.rounds()
     }
 
-    /// Whether nothing is left to be measured.
     pub(in crate::graph) fn is_over(&mut self) -> bool {
         !self.wants_another() && self.running.is_none()
     }

@@ -26,9 +26,6 @@ impl ExecutableGraph {
     /// Brings a partition up to date. Before a submission it is planned again if a command no
     /// longer fits its place, or if the race of plans has found a better one. Updates that are due
     /// are applied then, unless a deferred submission needs the present version.
-    ///
-    /// # Errors
-    /// What a queue would refuse a command for, with the node.
     pub(in crate::graph) fn refresh(&self, state: &mut State, index: usize, moment: Moment) -> Result<()> {
         if moment == Moment::Submission {
             self.plan_submission(state, index)?;
@@ -94,9 +91,6 @@ impl ExecutableGraph {
     }
 
     /// Notes that a part is submitted, and gives the number of the submission.
-    ///
-    /// # Errors
-    /// When it must be planned again, and cannot be.
     pub(in crate::graph) fn enter(&self, part: usize) -> Result<u64> {
         let mut state = self.state();
         self.refresh(&mut state, part, Moment::Submission)?;

@@ -33,9 +33,6 @@ type Numbers = HashMap<usize, Result<u32, u32>>;
 impl Survey {
     /// Looks at commands, with numbers for messages. Has interpreter programs that nobody built yet
     /// built in the background.
-    ///
-    /// # Errors
-    /// What a queue would refuse a command for, with the node.
     pub(in crate::graph) fn of<'c>(
         queue: &Queue,
         commands: impl Iterator<Item = (u32, &'c CommandKind)>,
@@ -94,9 +91,6 @@ impl Survey {
     }
 
     /// What a command is to a program of the number 0, which need not have its kernel.
-    ///
-    /// # Errors
-    /// What a queue would refuse the command for.
     pub(in crate::graph) fn candidate_for(
         queue: &Queue,
         program: &Arc<InterpreterProgram>,
@@ -156,7 +150,6 @@ impl Survey {
         looked_up.map_err(|reason| self.reason(&reason))
     }
 
-    /// The number of a reason.
     fn reason(&mut self, reason: &str) -> u32 {
         let reasons = &mut self.candidates.reasons;
         let known = reasons.iter().position(|known| known == reason);

@@ -42,7 +42,6 @@ pub(in crate::graph) struct Changes {
     pub(in crate::graph) tasks: HashMap<u32, TaskChange>,
 }
 
-/// A task's command.
 pub(in crate::graph) struct TaskChange {
     pub(in crate::graph) before: Arc<CommandKind>,
     pub(in crate::graph) command: Arc<CommandKind>,
@@ -126,7 +125,6 @@ impl<P> Versions<P> {
         next.map(|later| later.what)
     }
 
-    /// All that is kept.
     pub(in crate::graph) fn all(&self) -> impl Iterator<Item = &What<P>> {
         self.later.iter().map(|later| &later.what)
     }

@@ -8,7 +8,6 @@ use super::structure::NodeId;
 use crate::command::CommandKind;
 use crate::memory::buffer::Requirement;
 
-/// A command group of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct GroupId(u32);
 
@@ -145,7 +144,6 @@ impl Dynamics {
         self.sites(parameter).iter().flat_map(nodes).collect()
     }
 
-    /// What follows a parameter.
     pub(in crate::graph) fn sites(&self, parameter: u64) -> &[Site] {
         self.sites.get(&parameter).map(Vec::as_slice).unwrap_or_default()
     }
@@ -185,7 +183,6 @@ impl Group {
         &self.nodes
     }
 
-    /// The command of the nodes.
     pub(in crate::graph) fn command(&self) -> Option<&Arc<CommandKind>> {
         self.alternatives.get(self.active).map(|alternative| &alternative.command)
     }

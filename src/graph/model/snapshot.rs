@@ -70,7 +70,6 @@ impl Frozen {
         self
     }
 
-    /// The number of the graph that it was made from.
     pub(crate) fn graph(&self) -> u64 {
         self.graph
     }
@@ -88,17 +87,14 @@ impl Frozen {
         &self.device
     }
 
-    /// How many nodes.
     pub(crate) fn len(&self) -> usize {
         self.commands.len()
     }
 
-    /// All nodes, each behind its predecessors.
     pub(crate) fn order(&self) -> &[NodeId] {
         &self.order
     }
 
-    /// The commands, by number of their node.
     pub(crate) fn commands(&self) -> &[Arc<CommandKind>] {
         &self.commands
     }

@@ -91,7 +91,6 @@ impl GraphInner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The error with the graph as its place.
     pub(crate) fn at(&self, error: Error) -> Error {
         error.at(format!("graph {}", self.id))
     }
@@ -145,7 +144,6 @@ impl State {
         text.join(" → ")
     }
 
-    /// The command behind an owner.
     pub(in crate::graph) fn command_of(&self, owner: Owner) -> Option<&Arc<CommandKind>> {
         match owner {
             Owner::Node(node) => self.structure.payload(node).map(|data| &data.command),
@@ -155,7 +153,6 @@ impl State {
         }
     }
 
-    /// Who owns the command of a node.
     pub(in crate::graph) fn owner(&self, node: NodeId) -> Owner {
         let group = self.structure.payload(node).and_then(|data| data.group);
         match group.and_then(|id| Some((id, self.dynamics.group(id)?.active))) {

@@ -131,7 +131,6 @@ impl Flat {
         None
     }
 
-    /// Gives an argument by value other bytes.
     pub(crate) fn set_value(&mut self, index: usize, argument: usize, bytes: &[u8]) {
         if let Some(node) = self.nodes.get_mut(index)
             && node.command.value(argument) != Some(bytes)
@@ -159,7 +158,6 @@ impl Flat {
         self.nodes.get_mut(index).is_some_and(|node| std::mem::replace(&mut node.is_behind, is_behind))
     }
 
-    /// Where the first command of a sub-graph is.
     pub(crate) fn sub_graph(&self, node: usize) -> Option<usize> {
         self.sub_graphs.get(&(node as u32)).map(|first| *first as usize)
     }

@@ -114,7 +114,6 @@ fn host_tasks(is_host: &[bool], nodes: impl Iterator<Item = u32>, edges: &Edges)
     Ok(of)
 }
 
-/// Brings partitions into topological order.
 fn in_order(partitions: Vec<Partition>) -> Result<Vec<Partition>> {
     let waits = |index: u32| partitions.get(index as usize).map_or(&[][..], |partition| &partition.waits);
     let mut waiting = Waiting::new(partitions.len(), waits);

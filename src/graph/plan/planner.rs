@@ -62,7 +62,6 @@ pub(in crate::graph) fn plans(
     Plans { first, others }
 }
 
-/// The nodes of a partition.
 struct Planner<'a> {
     flat: &'a Flat,
     nodes: &'a [u32],
@@ -119,7 +118,6 @@ impl Planner<'_> {
         refused
     }
 
-    /// How many places for tasks a unit has.
     fn tasks(&self, unit: &Unit) -> usize {
         let Unit::TaskList(run) = unit else { return 0 };
         let mut numbering = run.numbering();
@@ -130,7 +128,6 @@ impl Planner<'_> {
         numbering.count()
     }
 
-    /// A node's number in the flat graph.
     fn number(&self, node: u32) -> u32 {
         debug_assert!((node as usize) < self.nodes.len(), "node {node} of {}", self.nodes.len());
         self.nodes.get(node as usize).copied().unwrap_or(u32::MAX)

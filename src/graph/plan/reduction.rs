@@ -91,14 +91,6 @@ mod tests {
         assert!(all.iter().skip(1).zip(0..).all(|(waits, last)| waits == &[last]));
     }
 
-    #[test]
-    fn edges_that_others_imply_go_and_layers_stay() {
-        assert_eq!(
-            reduced(&[vec![], vec![], vec![0, 1], vec![1, 0, 2], vec![0, 1]])[2..],
-            [vec![0, 1], vec![2], vec![0, 1]]
-        );
-    }
-
     proptest! {
         #[test]
         fn the_order_is_the_same_and_no_edge_follows_from_others(

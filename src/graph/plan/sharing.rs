@@ -42,7 +42,6 @@ pub(in crate::graph) enum Shared {
     Lanes(Vec<Vec<u32>>),
 }
 
-/// A run.
 pub(in crate::graph) struct Divider<'a, P> {
     /// Nanoseconds of each node on one core.
     pub(in crate::graph) costs: &'a [f64],
@@ -75,7 +74,6 @@ impl<P: Fn(usize, &mut dyn FnMut(usize))> Divider<'_, P> {
         pieces
     }
 
-    /// Where a level begins.
     fn begin(&self, level: usize) -> usize {
         level.checked_sub(1).map_or(0, |before| self.levels.get(before).copied().unwrap_or(self.costs.len()))
     }
@@ -252,43 +250,11 @@ mod tests {
     }
 
     #[test]
-    fn chains_side_by_side_are_a_lane_each() {
-        let pieces = divide(&[8; 100], 100.0, |_, at| vec![at]);
-        assert_eq!(pieces.len(), 1);
-        let Shared::Lanes(lanes) = &pieces[0].shared else { panic!("{:?}", pieces[0]) };
-        assert_eq!(lanes.len(), 8);
-        for lane in lanes {
-            assert_eq!(lane.len(), 100);
-            assert!(lane.windows(2).all(|pair| pair[1] == pair[0] + 8));
-        }
-    }
-
-    #[test]
-    fn what_begins_and_ends_together_is_cut_off() {
-        let widths: Vec<usize> = [1].into_iter().chain([4; 200]).chain([1]).collect();
-        let pieces = divide(&widths, 100.0, |level, at| match level {
-            1 => vec![0],
-            201 => vec![0, 1, 2, 3],
-            _ => vec![at],
-        });
-        let nodes: Vec<_> = pieces.iter().map(|piece| piece.nodes.clone()).collect();
-        assert_eq!(nodes, [0..1, 1..801, 801..802]);
-        assert!(matches!(&pieces[1].shared, Shared::Lanes(lanes) if lanes.len() == 4));
-    }
-
-    #[test]
     fn little_work_one_chain_and_uneven_parts_stay_in_order() {
         let serial = |pieces: &[Piece]| pieces.len() == 1 && pieces[0].shared == Shared::No;
         assert!(serial(&divide(&[8; 10], 50.0, |_, at| vec![at])));
         assert!(serial(&divide(&[1; 1000], 50.0, |_, _| vec![0])));
         // One chain with a node beside it here and there.
         assert!(serial(&divide(&[2; 1000], 50.0, |_, _| vec![0])));
-    }
-
-    #[test]
-    fn a_wide_level_is_for_anybody() {
-        let pieces = divide(&[1000, 1000], 50.5, |_, at| vec![at, (at + 1) % 1000]);
-        let groups: Vec<_> = pieces.iter().map(|piece| piece.shared.clone()).collect();
-        assert_eq!(groups, [Shared::Any(12), Shared::Any(12)]);
     }
 }

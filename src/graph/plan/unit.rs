@@ -17,7 +17,6 @@ pub(in crate::graph) struct PartitionPlan {
 }
 
 impl PartitionPlan {
-    /// All nodes are launched.
     pub(in crate::graph) fn launches(nodes: &[u32], reason: &str) -> Self {
         let units = nodes.iter().map(|node| Unit::Launch(*node)).collect();
         Self { units, tasks: 0, cap_ns: 0.0, launched: LaunchReasons::All(reason.to_owned()) }
@@ -70,7 +69,6 @@ impl Run {
         })
     }
 
-    /// To number its tasks with.
     pub(in crate::graph) fn numbering(&self) -> Numbering<'_> {
         Numbering { lanes: &self.lanes, seen: 0, lane: 0, next: 0, count: 0 }
     }

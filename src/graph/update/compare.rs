@@ -43,9 +43,6 @@ fn check(target: &Nodes<'_>, source: &Nodes<'_>) -> Result<()> {
 
 /// The commands that an executable is updated with by a graph that is the same, with their places
 /// among its own.
-///
-/// # Errors
-/// As [`check`].
 pub(crate) fn whole<'a>(
     target: &'a Frozen,
     flat: &'a Flat,

@@ -32,7 +32,6 @@ pub(super) struct CommandBuffers {
     lanes: Vec<Lane>,
 }
 
-/// Steps that go together.
 #[derive(Debug)]
 struct Run {
     steps: Range<usize>,

@@ -30,7 +30,6 @@ pub(crate) trait Replay: Debug + Send {
     /// Kernels of the sequence have got other arguments or sizes.
     fn patch(&mut self, sequence: &Sequence, patches: &mut Patches);
 
-    /// Which one it is.
     fn strategy(&self) -> ReplayStrategy;
 
     /// Handles of the driver's command buffers, made if need be.

@@ -66,11 +66,6 @@ fn small_nodes_beside_large_ones_stay_together() {
 }
 
 #[test]
-fn nodes_above_the_cap_are_launched() {
-    assert_eq!(cut_graph(&[node(15_000.0); 2], &chain(2)), [Unit::Launch(0), Unit::Launch(1)]);
-}
-
-#[test]
 fn no_list_has_a_task_of_4_billion_work_items() {
     let candidate =
         Candidate { kind: Kind::Of(0, None), steps: (u64::from(u32::MAX) + 1) as f64, has_loops: false };
