@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use oclave_image::passes::interpreter::{InterpreterArgumentKind, OwnTask};
+use oclave_image::passes::interpreter::{InterpreterArgumentKind, OwnTask, TaskRecord};
 
 use crate::command::{Argument, CommandKind, Form, KernelForm};
 use crate::driver::usm::Allocation;
@@ -13,11 +13,8 @@ use crate::{Error, Queue, Result};
 
 /// A task to be written: everything but its block, which is in a list of bytes beside it.
 pub(in crate::graph) struct Draft {
-    pub(in crate::graph) kernel: u32,
-    pub(in crate::graph) dimensions: u32,
-    pub(in crate::graph) global: [u64; 3],
-    pub(in crate::graph) offset: [u64; 3],
-    pub(in crate::graph) local: [u64; 3],
+    /// Without the place of its block.
+    pub(in crate::graph) record: TaskRecord,
     pub(in crate::graph) local_bytes: usize,
     pub(in crate::graph) memory: Vec<Arc<Allocation>>,
 }
@@ -49,15 +46,8 @@ impl Draft {
 
     fn of_own(task: OwnTask, memory: Vec<Arc<Allocation>>, block: &mut Vec<u8>) -> Self {
         *block = task.arguments;
-        Self {
-            kernel: task.kernel,
-            dimensions: 3,
-            global: task.items,
-            offset: [0; 3],
-            local: [1; 3],
-            local_bytes: 0,
-            memory,
-        }
+        let record = TaskRecord::new(task.kernel, 0, 3, task.items, [0; 3], [1; 3]);
+        Self { record, local_bytes: 0, memory }
     }
 
     fn of_kernel(
@@ -103,15 +93,10 @@ impl Draft {
             }
         }
         let wide = |sizes: [usize; 3]| sizes.map(|size| size as u64);
-        Ok(Self {
-            kernel: number,
-            dimensions: form.size.dimensions,
-            global: wide(form.size.global),
-            offset: form.size.offset.map_or([0; 3], wide),
-            local: form.size.local.map_or([1; 3], wide),
-            local_bytes,
-            memory,
-        })
+        let (global, offset) = (wide(form.size.global), form.size.offset.map_or([0; 3], wide));
+        let local = form.size.local.map_or([1; 3], wide);
+        let record = TaskRecord::new(number, 0, form.size.dimensions, global, offset, local);
+        Ok(Self { record, local_bytes, memory })
     }
 }
 

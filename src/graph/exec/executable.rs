@@ -9,7 +9,6 @@ use super::options::{Options, ReplayStrategy};
 use super::partition::{PartitionExec, PartitionState};
 use super::prepare::{Place, Source, Steps};
 use crate::driver::mutable::Patches;
-use crate::driver::usm::Allocation;
 use crate::graph::model::dynamics::{Changes, Dynamics};
 use crate::graph::model::snapshot::Frozen;
 use crate::graph::model::structure::NodeId;
@@ -162,10 +161,6 @@ impl ExecutableGraph {
         self.0.options.updatable
     }
 
-    pub(in crate::graph) fn is_measured(&self) -> bool {
-        self.0.options.profiling
-    }
-
     /// Notes that nodes were updated. Those that were changed and are not among them lack changes.
     pub(in crate::graph) fn note_updated(&self, state: &mut State, dynamics: &Dynamics, updated: &[&Node]) {
         let (outdated, known) = &mut state.outdated;
@@ -241,13 +236,6 @@ impl ExecutableGraph {
     /// queue at once.
     pub(in crate::graph) fn is_one_device_part(&self) -> bool {
         matches!(self.0.partitions.as_slice(), [Partition { host: false, .. }])
-    }
-
-    pub(in crate::graph) fn memory(&self, index: usize) -> Vec<Arc<Allocation>> {
-        match self.state().device.get(index) {
-            Some(Some(part)) => part.memory().cloned().collect(),
-            _ => Vec::new(),
-        }
     }
 
     /// Where a node of the flat graph went.

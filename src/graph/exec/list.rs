@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use oclave_image::passes::interpreter::{InterpreterKernel, TaskRecord};
+use oclave_image::passes::interpreter::TaskRecord;
 
 use super::draft::{Draft, address, local_bytes, lost, memory_of};
 use super::survey::Survey;
@@ -95,11 +95,11 @@ impl Tasks {
             let place = numbering.place(draft.is_some());
             tasks.push(place.map(|place| first as u32 + place));
             let (Some(draft), Some(place)) = (draft, place) else { continue };
-            let kernel = program.layout().kernel(draft.kernel).ok_or_else(lost)?;
+            let kernel = program.layout().kernel(draft.record.kernel).ok_or_else(lost)?;
             let entry = Entry {
                 block: lock(&self.list).add_block(kernel) as u64,
                 capacity: kernel.block_bytes,
-                kernel: draft.kernel,
+                kernel: draft.record.kernel,
                 segment: number,
                 level: 1,
             };
@@ -111,7 +111,7 @@ impl Tasks {
             }
             *self.entries.get_mut(index).ok_or_else(lost)? = entry;
             draft.memory.iter().try_for_each(|memory| sequence.keep(memory)).map_err(named)?;
-            let items: u64 = draft.global.iter().product();
+            let items: u64 = draft.record.global_size.iter().product();
             all_items += items as f64;
             steps += items as f64 * f64::from(kernel.cost.steps.max(1));
             is_straight &= kernel.is_straight;
@@ -217,20 +217,16 @@ impl Tasks {
         }
         let program = self.program(segment.program)?;
         let draft = Draft::of(&program, command, queue, &mut self.scratch)?.ok_or_else(lost)?;
-        let kernel = program.layout().kernel(draft.kernel).ok_or_else(lost)?;
+        let kernel = program.layout().kernel(draft.record.kernel).ok_or_else(lost)?;
         let released = memory_of(before, queue)?;
         draft.memory.iter().try_for_each(|memory| sequence.keep(memory))?;
         released.iter().for_each(|memory| sequence.release(memory));
-        let entry = match kernel.block_bytes <= entry.capacity && entry.block.is_multiple_of(align_of(kernel))
-        {
-            true => Entry { kernel: draft.kernel, ..entry },
-            false => Entry {
-                block: lock(&self.list).add_block(kernel) as u64,
-                capacity: kernel.block_bytes,
-                kernel: draft.kernel,
-                ..entry
-            },
-        };
+        let mut entry = Entry { kernel: draft.record.kernel, ..entry };
+        let align = u64::from(kernel.block_align).max(8);
+        if kernel.block_bytes > entry.capacity || !entry.block.is_multiple_of(align) {
+            entry.block = lock(&self.list).add_block(kernel) as u64;
+            entry.capacity = kernel.block_bytes;
+        }
         self.write(task as usize, &entry, &draft)?;
         *self.entries.get_mut(task as usize).ok_or_else(lost)? = entry;
         Ok(())
@@ -267,11 +263,7 @@ impl Tasks {
     }
 
     fn write(&mut self, index: usize, entry: &Entry, draft: &Draft) -> Result<()> {
-        let Draft { dimensions, global, offset, local, .. } = *draft;
-        let record = TaskRecord {
-            level: entry.level,
-            ..TaskRecord::new(draft.kernel, entry.block, dimensions, global, offset, local)
-        };
+        let record = TaskRecord { arguments: entry.block, level: entry.level, ..draft.record };
         let mut list = lock(&self.list);
         list.write(entry.block as usize, &self.scratch)?;
         list.set(index, &record)
@@ -299,11 +291,6 @@ impl std::fmt::Debug for Tasks {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} tasks in {} segments", self.entries.len(), self.segments.len())
     }
-}
-
-/// What a kernel's blocks must be multiples of, in bytes.
-fn align_of(kernel: &InterpreterKernel) -> u64 {
-    u64::from(kernel.block_align).max(8)
 }
 
 fn step(

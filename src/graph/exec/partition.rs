@@ -171,30 +171,22 @@ impl PartitionExec {
     /// Why the next replay should not use the present steps: a build in the background has ended, a
     /// race is over, or there were many replays by now. Counts the replay.
     pub(in crate::graph) fn better(&mut self) -> Option<Better> {
-        match std::mem::replace(&mut self.tuning, Tuning::Settled) {
-            Tuning::Settled => None,
-            Tuning::Counting(0 | 1) => {
-                self.is_frequent = true;
-                Some(Better::Plan)
-            }
+        let is_due = match &mut self.tuning {
+            Tuning::Settled => false,
             Tuning::Counting(left) => {
-                self.tuning = Tuning::Counting(left - 1);
-                None
+                *left = left.saturating_sub(1);
+                self.is_frequent |= *left == 0;
+                *left == 0
             }
-            Tuning::Building(build) => match build.is_over() {
-                true => Some(Better::Plan),
-                false => {
-                    self.tuning = Tuning::Building(build);
-                    None
-                }
-            },
-            Tuning::Racing(mut race) => match race.is_over() {
-                true => race.winner().map(|winner| Better::Steps(Box::new(winner))),
-                false => {
-                    self.tuning = Tuning::Racing(race);
-                    None
-                }
-            },
+            Tuning::Building(build) => build.is_over(),
+            Tuning::Racing(race) => race.is_over(),
+        };
+        if !is_due {
+            return None;
+        }
+        match std::mem::replace(&mut self.tuning, Tuning::Settled) {
+            Tuning::Racing(race) => race.winner().map(|winner| Better::Steps(Box::new(winner))),
+            _ => Some(Better::Plan),
         }
     }
 

@@ -71,7 +71,10 @@ impl GraphPart {
 
     /// The allocations that it uses; the same ones each time.
     pub(crate) fn memory(&self) -> &[Arc<Allocation>] {
-        self.memory.get_or_init(|| self.graph.memory(self.index))
+        self.memory.get_or_init(|| match self.graph.state().device.get(self.index) {
+            Some(Some(part)) => part.memory().cloned().collect(),
+            _ => Vec::new(),
+        })
     }
 }
 
@@ -144,7 +147,7 @@ impl ExecutableGraph {
         let leaves = events.iter().zip(is_leaf).filter(|(_, leaf)| *leaf).map(|(event, _)| event);
         let end = submit_prepared(queue, Prepared::GraphEnd, leaves, None)?;
         *turn = Some(end.clone());
-        Ok(Event::of_graph(self.id(), self.is_measured(), end, events))
+        Ok(Event::of_graph(self.id(), self.inner().options.profiling, end, events))
     }
 
     /// Puts all parts on the queue for parts; gives their events to `events`. Host tasks wait until

@@ -120,9 +120,10 @@ impl<P> Versions<P> {
 
     /// The next of what a submission waits for.
     pub(in crate::graph) fn next_for(&mut self, submission: u64) -> Option<What<P>> {
-        let is_due = self.later.front().is_some_and(|later| later.from <= submission);
-        let next = if is_due { self.later.pop_front() } else { None };
-        next.map(|later| later.what)
+        if self.later.front()?.from > submission {
+            return None;
+        }
+        self.later.pop_front().map(|later| later.what)
     }
 
     pub(in crate::graph) fn all(&self) -> impl Iterator<Item = &What<P>> {

@@ -190,8 +190,9 @@ impl ExecutableGraph {
         let plan = {
             let (flat, places) = (self.flat(), self.places());
             let mut plan = Vec::with_capacity(changes.len());
-            for change in changes {
-                plan.extend(self.plan(state, &flat, &places, change)?);
+            for (node, command) in changes {
+                let change = self.plan(state, &flat, &places, (node, command));
+                plan.extend(change.map_err(|error| error.at(format!("node {}", flat.origin(node))))?);
             }
             plan
         };
@@ -206,8 +207,7 @@ impl ExecutableGraph {
         places: &[Option<Place>],
         (node, command): (usize, Arc<CommandKind>),
     ) -> Result<Option<Change>> {
-        let named = |error: Error| error.at(format!("node {}", flat.origin(node)));
-        let current = flat.command(node).ok_or_else(|| named(Error::bug("the node has no command")))?;
+        let current = flat.command(node).ok_or_else(|| Error::bug("the node has no command"))?;
         if Arc::ptr_eq(current, &command) {
             return Ok(None);
         }
@@ -217,38 +217,32 @@ impl ExecutableGraph {
         let place = newest.map_or(now, |(_, places)| places.get(node).and_then(Option::as_ref));
         let is_patched =
             !part.is_some_and(|part| part.versions.must_wait()) && current.is_patched_by(&command);
+        // Planning it again prepares it again: whether that can be done is known now.
+        let plan_again = || command.step(&state.queue).map(|_| How::Plan);
         let how = match place.map(|place| &place.step) {
             None => How::Host,
             // What did nothing may be given something to do.
-            Some(Steps::Left(_)) => match NodeType::of(&command).is_updatable() {
-                true => plan_again(state, &command).map_err(named)?,
-                false => return Ok(None),
-            },
-            Some(_) if part.is_some_and(|part| part.versions.must_plan()) => {
-                plan_again(state, &command).map_err(named)?
-            }
+            Some(Steps::Left(_)) if !NodeType::of(&command).is_updatable() => return Ok(None),
+            Some(Steps::Left(_)) => plan_again()?,
+            Some(_) if part.is_some_and(|part| part.versions.must_plan()) => plan_again()?,
             Some(_) if is_patched && current.differs_in_arguments(&command) => How::Arguments,
             Some(Steps::Task { task, .. }) => {
                 let part = newest.map(|(part, _)| part).or(part.map(|part| &part.exec));
                 let fits = |tasks: &Tasks| tasks.fits(*task, current, &command, &state.queue);
-                match part.and_then(|part| part.steps.tasks.as_ref()).map(fits).transpose().map_err(named)? {
+                match part.and_then(|part| part.steps.tasks.as_ref()).map(fits).transpose()? {
                     Some(true) => How::Task(*task),
-                    _ => plan_again(state, &command).map_err(named)?,
+                    _ => plan_again()?,
                 }
             }
+            Some(Steps::One(step)) if is_patched => {
+                let size = match current.range() == command.range() {
+                    true => None,
+                    false => command.work_size(self.context(), self.device())?,
+                };
+                How::Patch { step: *step as usize, size: size.map(Box::new) }
+            }
             Some(Steps::One(step)) => {
-                let step = *step as usize;
-                match is_patched {
-                    true => {
-                        let size = if current.range() == command.range() {
-                            None
-                        } else {
-                            command.work_size(self.context(), self.device()).map_err(named)?
-                        };
-                        How::Patch { step, size: size.map(Box::new) }
-                    }
-                    false => How::Replace { step, new: Box::new(command.step(&state.queue).map_err(named)?) },
-                }
+                How::Replace { step: *step as usize, new: Box::new(command.step(&state.queue)?) }
             }
         };
         Ok(Some(Change { node, command, partition: place.map(|place| place.partition), how }))
@@ -356,12 +350,6 @@ impl PartitionState {
             }
         }
     }
-}
-
-/// Checks a command for a partition that will be planned again.
-fn plan_again(state: &State, command: &CommandKind) -> Result<How> {
-    command.step(&state.queue)?;
-    Ok(How::Plan)
 }
 
 /// The partition of a node, if what was prepared for the node can be given other values at once.
