@@ -83,9 +83,8 @@ pub(in crate::graph) struct State {
 impl ExecutableGraph {
     pub(in crate::graph) fn new(frozen: Frozen, options: Options) -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let (changes, seen) = frozen.changes();
-        let (context, device) = (frozen.context().clone(), frozen.device().clone());
-        let (context, device, graph) = (&context, &device, frozen.graph());
+        let (context, device) = (&frozen.context.clone(), &frozen.device.clone());
+        let (graph, (changes, seen)) = (frozen.graph, frozen.changes.clone());
         if options.strategy == ReplayStrategy::CommandBuffer {
             device.require_command_buffers()?;
         }

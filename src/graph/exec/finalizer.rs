@@ -65,7 +65,7 @@ impl Finalizer<'_> {
     /// command buffers on a device that has none.
     pub fn finalize(self) -> Result<ExecutableGraph> {
         let frozen = self.graph.inner().freeze()?;
-        let graph = frozen.graph();
+        let graph = frozen.graph;
         ExecutableGraph::new(frozen, self.options).map_err(|error| error.at(format!("graph {graph}")))
     }
 }

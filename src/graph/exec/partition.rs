@@ -212,7 +212,7 @@ impl PartitionExec {
         let Tuning::Racing(race) = &mut self.tuning else { return Ok(()) };
         // Nothing of these is recorded.
         let set = |other: &mut CandidatePlan| set(&mut other.steps, &other.places, &mut Patches::default());
-        if let Err(error) = race.candidates().iter_mut().try_for_each(set) {
+        if let Err(error) = race.candidates.iter_mut().try_for_each(set) {
             log::warn!("other plans are given up, as their steps do not take an update: {error:#}");
             self.tuning = Tuning::Settled;
         }

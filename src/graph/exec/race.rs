@@ -28,7 +28,8 @@ pub(in crate::graph) struct CandidatePlan {
 
 /// Replays that are measured, by the present plan and others in turn.
 pub(in crate::graph) struct PlanRace {
-    candidates: Vec<CandidatePlan>,
+    /// The plans that take turns with the present one.
+    pub(in crate::graph) candidates: Vec<CandidatePlan>,
     /// The best times so far in nanoseconds, of the present plan and of each candidate.
     best: Vec<f64>,
     queue: Option<Arc<Queue>>,
@@ -66,11 +67,6 @@ impl PlanRace {
     /// Whose turn it is: 0 for the present plan.
     fn turn(&self) -> usize {
         self.round as usize % self.best.len()
-    }
-
-    /// The plans that take turns with the present one.
-    pub(in crate::graph) fn candidates(&mut self) -> &mut [CandidatePlan] {
-        &mut self.candidates
     }
 
     /// Looks at the times of the last round, if it has ended; whether another one is to be
@@ -164,10 +160,7 @@ mod tests {
         assert_eq!(winner(&[100.0, 90.0, 95.0]), Some(0));
         assert_eq!(winner(&[100.0, 99.0]), None);
         assert_eq!(winner(&[100.0, f64::INFINITY, 50.0]), Some(1));
-    }
-
-    #[test]
-    fn without_times_nobody_wins() {
+        // Without times nobody does.
         assert_eq!(winner(&[f64::INFINITY, 90.0]), None);
         assert_eq!(winner(&[100.0, f64::INFINITY]), None);
         assert_eq!(winner(&[100.0]), None);

@@ -69,7 +69,7 @@ impl ExecutableGraph {
             return Ok(());
         };
         let better = part.exec.better();
-        if better.is_none() && !part.versions.must_plan() {
+        if better.is_none() && !part.versions.must_plan {
             return Ok(());
         }
         self.settle(state, partition.nodes.iter().map(|node| *node as usize));
@@ -81,10 +81,13 @@ impl ExecutableGraph {
         let new = match better {
             // Steps that won were made for the nodes as they were before a command came that does
             // not fit.
-            Some(Better::Steps(steps)) if !versions.must_plan() => {
+            Some(Better::Steps(steps)) if !versions.must_plan => {
                 (exec.with_steps(source, steps.steps), steps.places)
             }
-            _ => exec.again(source).map_err(|error| self.at(error)).inspect_err(|_| versions.plan())?,
+            _ => exec
+                .again(source)
+                .map_err(|error| self.at(error))
+                .inspect_err(|_| versions.must_plan = true)?,
         };
         versions.rebuild(Box::new(new));
         Ok(())

@@ -20,7 +20,7 @@ pub(in crate::graph) struct Versions<P> {
     deferred: u32,
     later: VecDeque<Version<P>>,
     /// Whether the next submission needs to be planned: a command does not fit where it is.
-    must_plan: bool,
+    pub(in crate::graph) must_plan: bool,
 }
 
 /// What changes for submissions from one on.
@@ -77,15 +77,6 @@ impl<P> Versions<P> {
     /// Whether changes are made at once, to the steps that there are.
     pub(in crate::graph) fn is_idle(&self) -> bool {
         self.deferred == 0 && self.later.is_empty() && !self.must_plan
-    }
-
-    /// Has the next submission planned.
-    pub(in crate::graph) fn plan(&mut self) {
-        self.must_plan = true;
-    }
-
-    pub(in crate::graph) fn must_plan(&self) -> bool {
-        self.must_plan
     }
 
     /// The changes for the next submission.
@@ -167,8 +158,8 @@ mod tests {
         versions.submit();
         assert!(versions.changes().is_some() && versions.changes().is_some());
         assert_eq!(versions.all().count(), 1);
-        versions.plan();
+        versions.must_plan = true;
         versions.rebuild(Box::new((1, Vec::new())));
-        assert_eq!((versions.all().count(), versions.must_plan()), (1, false));
+        assert_eq!((versions.all().count(), versions.must_plan), (1, false));
     }
 }

@@ -9,7 +9,6 @@ use crate::command::CommandKind;
 use crate::graph::exec::executable::ExecutableGraph;
 use crate::graph::model::describe::{details, title};
 use crate::graph::model::graph::Graph;
-use crate::graph::model::state::State;
 use crate::graph::model::structure::NodeId;
 use crate::graph::plan::flatten::Flat;
 use crate::{Error, ErrorKind, Result};
@@ -31,7 +30,18 @@ impl Graph {
     pub fn to_dot(&self, detail: Detail) -> String {
         let mut state = self.inner().state();
         state.follow_all();
-        state.dot(self.id(), detail)
+        let structure = &state.structure;
+        let mut dot = format!("digraph graph_{} {{\n    node [shape=box];\n", self.id());
+        for node in structure.ids() {
+            let Some(data) = structure.payload(node) else { continue };
+            node_line(&mut dot, (node.index(), node.index()), &data.command, detail);
+        }
+        for node in structure.ids() {
+            let edge = |to: &NodeId| format!("    n{} -> n{};\n", node.index(), to.index());
+            dot.extend(structure.successors(node).iter().map(edge));
+        }
+        dot.push_str("}\n");
+        dot
     }
 
     /// Writes a drawing to a file, which replaces what was there: DOT to `*.dot`, a picture to
@@ -114,22 +124,6 @@ fn print(path: &Path, dot: impl FnOnce() -> String) -> Result<()> {
         .map_err(|error| place(Error::invalid("the file cannot be written").with_source(error)))
 }
 
-impl State {
-    fn dot(&self, graph: u64, detail: Detail) -> String {
-        let mut dot = format!("digraph graph_{graph} {{\n    node [shape=box];\n");
-        for node in self.structure.ids() {
-            let Some(data) = self.structure.payload(node) else { continue };
-            node_line(&mut dot, (node.index(), node.index()), &data.command, detail);
-        }
-        for node in self.structure.ids() {
-            let edge = |to: &NodeId| format!("    n{} -> n{};\n", node.index(), to.index());
-            dot.extend(self.structure.successors(node).iter().map(edge));
-        }
-        dot.push_str("}\n");
-        dot
-    }
-}
-
 /// A line of a label, aligned to the left.
 fn label(dot: &mut String, line: &str) {
     for c in line.chars() {
@@ -153,12 +147,11 @@ fn svg(dot: Vec<u8>) -> Result<Vec<u8>> {
         .remedy("install Graphviz, or write a .dot file")
     };
     let failed = |error| Error::new(ErrorKind::Io, "Graphviz was not heard out").with_source(error);
-    let pipe = || Stdio::piped();
     let mut process = Process::new("dot")
         .arg("-Tsvg")
-        .stdin(pipe())
-        .stdout(pipe())
-        .stderr(pipe())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
         .spawn()
         .map_err(missing)?;
     // It reads all before it writes, but it may complain while it reads.

@@ -89,7 +89,7 @@ impl GraphInner {
                 return Err(Error::invalid(message)
                     .remedy("add an empty node: `graph.after_all_leaves().add(Command::empty())`"));
             }
-            if kind.copies_device_globals() && !self.takes_device_globals() {
+            if kind.copies_device_globals() && !self.options.device_globals {
                 return Err(Error::invalid(
                     "a copy of a device global was given to a graph (sycl_ext_oneapi_graph, section 7.12.4)",
                 )

@@ -12,15 +12,18 @@ use crate::{Context, Device, Error, Result};
 /// Nodes and edges that change no more. Commands are shared with the graph, which puts other ones
 /// in their place when it is changed; everything else is a copy.
 pub(crate) struct Frozen {
-    graph: u64,
-    changes: (Arc<Changes>, u64),
-    context: Context,
-    device: Device,
+    /// The number of the graph.
+    pub(crate) graph: u64,
+    /// How often nodes of the graph are changed, and how often they were when it was frozen.
+    pub(in crate::graph) changes: (Arc<Changes>, u64),
+    pub(crate) context: Context,
+    pub(crate) device: Device,
     /// By number.
-    commands: Vec<Arc<CommandKind>>,
-    predecessors: Edges,
+    pub(crate) commands: Vec<Arc<CommandKind>>,
+    /// What the nodes depend on, in the order in which the edges were made.
+    pub(crate) predecessors: Edges,
     /// Each behind its predecessors.
-    order: Vec<NodeId>,
+    pub(crate) order: Vec<NodeId>,
 }
 
 impl GraphInner {
@@ -68,43 +71,5 @@ impl Frozen {
         }
         self.order = Vec::new();
         self
-    }
-
-    pub(crate) fn graph(&self) -> u64 {
-        self.graph
-    }
-
-    /// How often nodes of the graph are changed, and how often they were when it was frozen.
-    pub(in crate::graph) fn changes(&self) -> (Arc<Changes>, u64) {
-        (Arc::clone(&self.changes.0), self.changes.1)
-    }
-
-    pub(crate) fn context(&self) -> &Context {
-        &self.context
-    }
-
-    pub(crate) fn device(&self) -> &Device {
-        &self.device
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.commands.len()
-    }
-
-    pub(crate) fn order(&self) -> &[NodeId] {
-        &self.order
-    }
-
-    pub(crate) fn commands(&self) -> &[Arc<CommandKind>] {
-        &self.commands
-    }
-
-    pub(crate) fn command(&self, node: NodeId) -> Option<&Arc<CommandKind>> {
-        self.commands.get(node.index())
-    }
-
-    /// What the nodes depend on, in the order in which the edges were made.
-    pub(crate) fn predecessors(&self) -> &Edges {
-        &self.predecessors
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct GraphInner {
     id: u64,
     context: Context,
     device: Device,
-    options: Options,
+    pub(super) options: Options,
     /// Handles of the graph itself. Nodes and events do not count.
     pub(super) users: AtomicUsize,
     state: Mutex<State>,
@@ -80,11 +80,6 @@ impl GraphInner {
 
     pub(crate) fn device(&self) -> &Device {
         &self.device
-    }
-
-    /// Whether commands may copy device globals.
-    pub(crate) fn takes_device_globals(&self) -> bool {
-        self.options.device_globals
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {

@@ -38,18 +38,18 @@ impl Flat {
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) for more than 2³² − 1 nodes or edges.
     pub(crate) fn new(frozen: &Frozen) -> Result<Self> {
-        let mut flat = Self { exits: vec![0; frozen.len()], ..Self::default() };
-        flat.nodes.reserve(frozen.len());
+        let mut flat = Self { exits: vec![0; frozen.commands.len()], ..Self::default() };
+        flat.nodes.reserve(frozen.commands.len());
         // Sub-graphs that were put in, and where: one that is put in twice, be it in another one,
         // runs one after the other.
         let mut before: HashMap<u64, u32> = HashMap::new();
         let mut reduction = Reduction::default();
-        for node in frozen.order() {
+        for node in &frozen.order {
             let missing = || Error::bug(format!("node {} of a snapshot has no command", node.index()));
-            let command = frozen.command(*node).ok_or_else(missing)?;
+            let command = frozen.commands.get(node.index()).ok_or_else(missing)?;
             let origin = node.index() as u32;
             let exit = |before: &u32| flat.exits.get(*before as usize).copied().ok_or_else(missing);
-            let predecessors = frozen.predecessors().of(origin).iter();
+            let predecessors = frozen.predecessors.of(origin).iter();
             let mut waits: Vec<u32> = predecessors.map(exit).collect::<Result<_>>()?;
             reduction.reduce(flat.nodes.len() as u32, &mut waits, |node| flat.waits(node as usize));
             let exit = match &**command {

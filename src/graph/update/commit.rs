@@ -141,11 +141,11 @@ impl ExecutableGraph {
     pub fn update_graph(&self, source: &Graph) -> Result<()> {
         self.check_updatable()?;
         let frozen = source.inner().freeze()?;
-        if frozen.context() != self.context() || frozen.device() != self.device() {
+        if frozen.context != *self.context() || frozen.device != *self.device() {
             let message = format!("graph {} is of another context or device", source.id());
             return Err(self.at(Error::invalid(message)));
         }
-        for command in frozen.commands() {
+        for command in &frozen.commands {
             if let CommandKind::Graph(sub) = &**command {
                 drop(sub.settled());
             }
@@ -224,7 +224,7 @@ impl ExecutableGraph {
             // What did nothing may be given something to do.
             Some(Steps::Left(_)) if !NodeType::of(&command).is_updatable() => return Ok(None),
             Some(Steps::Left(_)) => plan_again()?,
-            Some(_) if part.is_some_and(|part| part.versions.must_plan()) => plan_again()?,
+            Some(_) if part.is_some_and(|part| part.versions.must_plan) => plan_again()?,
             Some(_) if is_patched && current.differs_in_arguments(&command) => How::Arguments,
             Some(Steps::Task { task, .. }) => {
                 let part = newest.map(|(part, _)| part).or(part.map(|part| &part.exec));
@@ -328,7 +328,7 @@ impl PartitionState {
                 steps.set_arguments(places.get(node), before, command, patches)
             }),
             How::Plan => {
-                versions.plan();
+                versions.must_plan = true;
                 Ok(())
             }
             How::Task(task) if must_wait => {

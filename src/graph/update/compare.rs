@@ -54,14 +54,14 @@ pub(crate) fn whole<'a>(
         sub @ CommandKind::Graph(_) => Ok(sub),
         _ => flat.command(place(node)?).map(|command| &**command).ok_or_else(|| lost(node)),
     };
-    let now = target.commands().iter().enumerate().map(now).collect::<Result<_>>()?;
-    let commands = source.commands().iter().map(|command| &**command).collect();
+    let now = target.commands.iter().enumerate().map(now).collect::<Result<_>>()?;
+    let commands = source.commands.iter().map(|command| &**command).collect();
     check(
-        &Nodes { commands: now, edges: target.predecessors() },
-        &Nodes { commands, edges: source.predecessors() },
+        &Nodes { commands: now, edges: &target.predecessors },
+        &Nodes { commands, edges: &source.predecessors },
     )?;
     let mut changes = Vec::new();
-    for (node, (command, old)) in source.commands().iter().zip(target.commands()).enumerate() {
+    for (node, (command, old)) in source.commands.iter().zip(&target.commands).enumerate() {
         match (&**command, &**old) {
             (CommandKind::Graph(new), CommandKind::Graph(old)) => {
                 let first = flat.sub_graph(node).ok_or_else(|| lost(node))?;
