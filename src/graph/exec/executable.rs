@@ -168,12 +168,8 @@ impl ExecutableGraph {
         outdated.dedup();
         let mut updated: Vec<usize> = updated.iter().map(|node| node.index()).collect();
         updated.sort_unstable();
-        let mut updated = updated.into_iter().peekable();
         let flat = self.flat();
-        outdated.retain(|node| {
-            while updated.next_if(|other| other < node).is_some() {}
-            updated.peek() != Some(node) && flat.position(*node).is_some()
-        });
+        outdated.retain(|node| updated.binary_search(node).is_err() && flat.position(*node).is_some());
         *known = dynamics.changes().count();
         if outdated.is_empty() {
             self.0.seen.store(*known, Ordering::Relaxed);
@@ -251,10 +247,11 @@ impl ExecutableGraph {
         self.0.places.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks at a partition, if it is one for the device.
-    pub(in crate::graph) fn with_part(&self, index: usize, look: impl FnOnce(&PartitionExec)) {
-        if let Some(Some(part)) = self.state().device.get(index) {
-            look(&part.exec);
+    /// Looks at the partitions for the device, with their numbers and nodes.
+    pub(in crate::graph) fn each_part(&self, mut look: impl FnMut(usize, &[u32], &PartitionExec)) {
+        let state = self.state();
+        for (index, (partition, part)) in self.0.partitions.iter().zip(&state.device).enumerate() {
+            part.iter().for_each(|part| look(index, &partition.nodes, &part.exec));
         }
     }
 

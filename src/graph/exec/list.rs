@@ -287,12 +287,6 @@ impl TaskValues<'_> {
     }
 }
 
-impl std::fmt::Debug for Tasks {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} tasks in {} segments", self.entries.len(), self.segments.len())
-    }
-}
-
 fn step(
     list: &Arc<Mutex<TaskList>>,
     program: &Arc<InterpreterProgram>,

@@ -135,13 +135,12 @@ impl<'a> Builder<'a> {
         let mut tidy_at = 64;
         for wait in nodes.iter().flat_map(|node| self.source.flat.waits(*node as usize)) {
             let place = self.places.get(*wait as usize).and_then(Option::as_ref);
-            let steps =
-                match place.filter(|place| place.partition == self.source.partition).map(|place| &place.step)
-                {
-                    Some(Steps::One(step) | Steps::Task { step, .. }) => std::slice::from_ref(step),
-                    Some(Steps::Left(steps)) => steps,
-                    None => &[],
-                };
+            let own_partition = place.filter(|place| place.partition == self.source.partition);
+            let steps = match own_partition.map(|place| &place.step) {
+                Some(Steps::One(step) | Steps::Task { step, .. }) => std::slice::from_ref(step),
+                Some(Steps::Left(steps)) => steps,
+                None => continue,
+            };
             waits.extend(steps.iter().filter(|step| Some(**step) != own));
             if waits.len() > tidy_at {
                 tidy(waits);

@@ -126,28 +126,25 @@ impl Survey {
 
     fn kernel(&mut self, form: &KernelForm<'_>, numbers: &Numbers) -> Result<Candidate, u32> {
         let name = &form.kernel.signature().name;
-        let lost = || Err(Error::invalid("the kernel's program is lost").to_string());
+        let lost = || Error::invalid("the kernel's program is lost").to_string();
         let number = match numbers.get(&address(form.kernel.interpreters())) {
             Some(number) => (*number)?,
-            None => return lost().map_err(|reason: String| self.reason(&reason)),
+            None => return Err(self.reason(&lost())),
         };
-        let looked_up = match self.programs.get(number as usize) {
-            None => lost(),
-            Some(program) => match program.layout().kernel_index(name) {
-                None => {
-                    let reason = program.layout().why_excluded(name).unwrap_or("it is not there");
-                    Err(format!("kernel `{name}`: {reason}"))
-                }
-                Some(index) => program.layout().kernel(index).map_or_else(lost, |kernel| {
-                    let bytes = form.call.arguments().iter().map(local_bytes).fold(0, u64::saturating_add);
-                    let size = &form.size;
-                    let local = groups_for(kernel, program.limits(), size.global, size.local, bytes)?;
-                    let work_items: f64 = size.global.iter().map(|size| *size as f64).product();
-                    Ok(Candidate::kernel(number, kernel, work_items, local))
-                }),
-            },
+        let look_up = || {
+            let program = self.programs.get(number as usize).ok_or_else(lost)?;
+            let index = program.layout().kernel_index(name).ok_or_else(|| {
+                let reason = program.layout().why_excluded(name).unwrap_or("it is not there");
+                format!("kernel `{name}`: {reason}")
+            })?;
+            let kernel = program.layout().kernel(index).ok_or_else(lost)?;
+            let bytes = form.call.arguments().iter().map(local_bytes).fold(0, u64::saturating_add);
+            let size = &form.size;
+            let local = groups_for(kernel, program.limits(), size.global, size.local, bytes)?;
+            let work_items: f64 = size.global.iter().map(|size| *size as f64).product();
+            Ok(Candidate::kernel(number, kernel, work_items, local))
         };
-        looked_up.map_err(|reason| self.reason(&reason))
+        look_up().map_err(|reason: String| self.reason(&reason))
     }
 
     fn reason(&mut self, reason: &str) -> u32 {

@@ -1,6 +1,6 @@
 //! What the interpreter runs of an executable graph, and what not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ExecutableGraph;
 use crate::graph::exec::prepare::Steps;
@@ -51,31 +51,28 @@ impl ExecutableGraph {
     /// The segments, each with its nodes in the flat graph.
     pub(in crate::graph) fn segments_of_flat(&self) -> Vec<(SegmentInfo, Vec<u32>)> {
         let mut all: Vec<(SegmentInfo, Vec<u32>)> = Vec::new();
-        for (partition, nodes) in self.inner().partitions.iter().map(|partition| &partition.nodes).enumerate()
-        {
-            self.with_part(partition, |part| {
-                let Some(tasks) = &part.steps.tasks else { return };
-                let first = all.len();
-                all.extend(tasks.segments().iter().map(|segment| {
-                    let info = SegmentInfo {
-                        partition,
-                        nodes: Vec::new(),
-                        groups: segment.launch.groups,
-                        group_size: segment.launch.shape.items(),
-                        estimated_ns: segment.cost_ns,
-                    };
-                    (info, vec![u32::MAX; segment.launch.count as usize])
-                }));
-                for node in nodes {
-                    let Some(Steps::Task { task, .. }) = self.place(*node) else { continue };
-                    let Some((segment, place)) = tasks.find(task) else { continue };
-                    let nodes = all.get_mut(first + segment).map(|(_, nodes)| nodes);
-                    if let Some(entry) = nodes.and_then(|nodes| nodes.get_mut(place)) {
-                        *entry = *node;
-                    }
+        self.each_part(|partition, nodes, part| {
+            let Some(tasks) = &part.steps.tasks else { return };
+            let first = all.len();
+            all.extend(tasks.segments().iter().map(|segment| {
+                let info = SegmentInfo {
+                    partition,
+                    nodes: Vec::new(),
+                    groups: segment.launch.groups,
+                    group_size: segment.launch.shape.items(),
+                    estimated_ns: segment.cost_ns,
+                };
+                (info, vec![u32::MAX; segment.launch.count as usize])
+            }));
+            for node in nodes {
+                let Some(Steps::Task { task, .. }) = self.place(*node) else { continue };
+                let Some((segment, place)) = tasks.find(task) else { continue };
+                let nodes = all.get_mut(first + segment).map(|(_, nodes)| nodes);
+                if let Some(entry) = nodes.and_then(|nodes| nodes.get_mut(place)) {
+                    *entry = *node;
                 }
-            });
-        }
+            }
+        });
         // Places without a task.
         all.iter_mut().for_each(|(_, nodes)| nodes.retain(|node| *node != u32::MAX));
         all
@@ -84,23 +81,19 @@ impl ExecutableGraph {
     /// The nodes that the interpreter does not run, by the reason why, host tasks left out. Where
     /// it is not used at all these are all nodes.
     pub fn not_interpreted(&self) -> Vec<NotInterpreted> {
-        let mut nodes: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for (partition, all) in self.inner().partitions.iter().map(|partition| &partition.nodes).enumerate() {
-            self.with_part(partition, |part| {
-                for node in all {
-                    if let Some(Steps::One(_)) = self.place(*node) {
-                        let origin = self.flat().origin(*node as usize);
-                        nodes.entry(part.steps.launched.of(origin)).or_default().push(origin as usize);
-                    }
+        let mut nodes: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+        self.each_part(|_, all, part| {
+            for node in all {
+                if let Some(Steps::One(_)) = self.place(*node) {
+                    let origin = self.flat().origin(*node as usize);
+                    nodes.entry(part.steps.launched.of(origin)).or_default().insert(origin as usize);
                 }
-            });
-        }
-        let mut all: Vec<NotInterpreted> =
-            nodes.into_iter().map(|(reason, nodes)| NotInterpreted { nodes, reason }).collect();
-        for entry in &mut all {
-            entry.nodes.sort_unstable();
-            entry.nodes.dedup();
-        }
-        all
+            }
+        });
+        let info = |(reason, nodes): (String, BTreeSet<usize>)| NotInterpreted {
+            nodes: nodes.into_iter().collect(),
+            reason,
+        };
+        nodes.into_iter().map(info).collect()
     }
 }

@@ -125,10 +125,9 @@ impl State {
             parts.extend(own);
             before.sort_unstable_by_key(|node| node.index());
             before.dedup();
-            match &common {
-                Some(common) if *common != before => return Err(differing(index, common, &before)),
-                Some(_) => {}
-                None => common = Some(before),
+            let common = common.get_or_insert_with(|| before.clone());
+            if *common != before {
+                return Err(differing(index, common, &before));
             }
         }
         predecessors.extend(common.unwrap_or_default());

@@ -79,17 +79,11 @@ impl<T> Structure<T> {
         if high < low {
             return Ok(());
         }
-        let mut behind = self.side(true, to);
-        let mut ahead = self.side(false, from);
+        let (mut side, mut other) = (self.side(true, to), self.side(false, from));
         let smaller = loop {
-            match self.step(&mut behind, ahead.seen, low, high) {
-                Step::More => {}
-                Step::Exhausted => break behind,
-                Step::Cycle => return Err(EdgeRefusal::Cycle(self.path(to, from))),
-            }
-            match self.step(&mut ahead, behind.seen, low, high) {
-                Step::More => {}
-                Step::Exhausted => break ahead,
+            match self.step(&mut side, other.seen, low, high) {
+                Step::More => std::mem::swap(&mut side, &mut other),
+                Step::Exhausted => break side,
                 Step::Cycle => return Err(EdgeRefusal::Cycle(self.path(to, from))),
             }
         };
