@@ -76,7 +76,7 @@ impl Graph {
     ///   contexts.
     /// - [`Invalid`](crate::ErrorKind::Invalid) for buffers that write back to the host on drop.
     /// - [`Invalid`](crate::ErrorKind::Invalid) for device globals without
-    ///   [`allow_device_globals`](GraphBuilder::allow_device_globals).
+    ///   [`allow_device_globals`](crate::GraphBuilder::allow_device_globals).
     /// - What a queue refuses the command for.
     pub fn add(&self, command: impl NodeSource) -> Result<Node> {
         NodeBuilder::new(self).add(command)
