@@ -52,8 +52,8 @@ pub(in crate::graph) struct Inner {
     changes: Arc<Changes>,
     seen: AtomicU64,
     warned: AtomicBool,
-    context: Context,
-    device: Device,
+    /// For commands to be prepared with; of the context and device.
+    pub(in crate::graph) queue: Queue,
     pub(in crate::graph) options: Options,
     flat: RwLock<Flat>,
     pub(in crate::graph) partitions: Vec<Partition>,
@@ -68,8 +68,6 @@ pub(in crate::graph) struct Inner {
 
 /// What submissions and updates take turns at.
 pub(in crate::graph) struct State {
-    /// For commands to be prepared with.
-    pub(in crate::graph) queue: Queue,
     /// By partition; `None` for host tasks.
     pub(in crate::graph) device: Vec<Option<PartitionState>>,
     /// What it was made from; for updates.
@@ -83,12 +81,11 @@ pub(in crate::graph) struct State {
 impl ExecutableGraph {
     pub(in crate::graph) fn new(frozen: Frozen, options: Options) -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let (context, device) = (&frozen.context.clone(), &frozen.device.clone());
         let (graph, (changes, seen)) = (frozen.graph, frozen.changes.clone());
         if options.strategy == ReplayStrategy::CommandBuffer {
-            device.require_command_buffers()?;
+            frozen.device.require_command_buffers()?;
         }
-        let queue = Queue::builder(context).device(device).build()?;
+        let queue = Queue::builder(&frozen.context).device(&frozen.device).build()?;
         let flat = Flat::new(&frozen)?;
         let partitions = partition(&flat)?;
         let mut places = vec![None; flat.len()];
@@ -103,8 +100,9 @@ impl ExecutableGraph {
         let lane = match partitions.as_slice() {
             [] | [Partition { host: false, .. }] => None,
             _ => {
-                let lane = Queue::builder(context).device(device);
-                let lane = if device.capabilities().out_of_order_queues { lane.out_of_order() } else { lane };
+                let lane = Queue::builder(&frozen.context).device(&frozen.device);
+                let lane =
+                    if frozen.device.capabilities().out_of_order_queues { lane.out_of_order() } else { lane };
                 Some(if options.profiling { lane.profiling() } else { lane }.build()?)
             }
         };
@@ -114,15 +112,13 @@ impl ExecutableGraph {
             changes,
             seen: AtomicU64::new(seen),
             warned: AtomicBool::new(false),
-            context: context.clone(),
-            device: device.clone(),
+            queue,
             options,
             flat: RwLock::new(flat),
             partitions,
             requirements: RwLock::new(requirements),
             places: RwLock::new(places),
             state: Mutex::new(State {
-                queue,
                 device: parts,
                 frozen: options.updatable.then(|| frozen.without_commands()),
                 patches: Patches::default(),
@@ -134,11 +130,11 @@ impl ExecutableGraph {
     }
 
     pub(crate) fn context(&self) -> &Context {
-        &self.0.context
+        self.0.queue.context()
     }
 
     pub(crate) fn device(&self) -> &Device {
-        &self.0.device
+        self.0.queue.device()
     }
 
     /// A number that no other executable graph of the process has, or had.
@@ -215,7 +211,7 @@ impl ExecutableGraph {
     }
 
     pub(crate) fn check_for(&self, context: &Context, device: &Device) -> Result<()> {
-        let here = Arc::ptr_eq(context.driver(), self.0.context.driver()) && *device == self.0.device;
+        let here = Arc::ptr_eq(context.driver(), self.context().driver()) && device == self.device();
         if here {
             return Ok(());
         }

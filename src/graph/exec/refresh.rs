@@ -30,8 +30,9 @@ impl ExecutableGraph {
         if moment == Moment::Submission {
             self.plan_submission(state, index)?;
         }
-        let State { queue, device, .. } = state;
-        let Some(Some(PartitionState { exec, versions })) = device.get_mut(index) else { return Ok(()) };
+        let Some(Some(PartitionState { exec, versions })) = state.device.get_mut(index) else {
+            return Ok(());
+        };
         let until = match moment {
             Moment::Run(submission) => submission,
             _ if versions.must_wait() => return Ok(()),
@@ -46,7 +47,7 @@ impl ExecutableGraph {
                         exec.set_step(index, step)?;
                     }
                     for (task, TaskChange { before, command, .. }) in tasks {
-                        exec.set_task(task, &before, &command, queue)?;
+                        exec.set_task(task, &before, &command, &self.inner().queue)?;
                     }
                 }
                 What::Rebuilt(new) => {
@@ -73,9 +74,10 @@ impl ExecutableGraph {
             return Ok(());
         }
         self.settle(state, partition.nodes.iter().map(|node| *node as usize));
-        let State { queue, device, .. } = state;
-        let Some(Some(PartitionState { exec, versions })) = device.get_mut(index) else { return Ok(()) };
-        let (flat, options) = (self.flat(), self.inner().options);
+        let Some(Some(PartitionState { exec, versions })) = state.device.get_mut(index) else {
+            return Ok(());
+        };
+        let (flat, queue, options) = (self.flat(), &self.inner().queue, self.inner().options);
         let nodes = partition.nodes.as_slice();
         let source = Source { flat: &flat, nodes, partition: index as u32, queue, options };
         let new = match better {

@@ -217,8 +217,9 @@ impl ExecutableGraph {
         let place = newest.map_or(now, |(_, places)| places.get(node).and_then(Option::as_ref));
         let is_patched =
             !part.is_some_and(|part| part.versions.must_wait()) && current.is_patched_by(&command);
+        let queue = &self.inner().queue;
         // Planning it again prepares it again: whether that can be done is known now.
-        let plan_again = || command.step(&state.queue).map(|_| How::Plan);
+        let plan_again = || command.step(queue).map(|_| How::Plan);
         let how = match place.map(|place| &place.step) {
             None => How::Host,
             // What did nothing may be given something to do.
@@ -228,7 +229,7 @@ impl ExecutableGraph {
             Some(_) if is_patched && current.differs_in_arguments(&command) => How::Arguments,
             Some(Steps::Task { task, .. }) => {
                 let part = newest.map(|(part, _)| part).or(part.map(|part| &part.exec));
-                let fits = |tasks: &Tasks| tasks.fits(*task, current, &command, &state.queue);
+                let fits = |tasks: &Tasks| tasks.fits(*task, current, &command, queue);
                 match part.and_then(|part| part.steps.tasks.as_ref()).map(fits).transpose()? {
                     Some(true) => How::Task(*task),
                     _ => plan_again()?,
@@ -242,7 +243,7 @@ impl ExecutableGraph {
                 How::Patch { step: *step as usize, size: size.map(Box::new) }
             }
             Some(Steps::One(step)) => {
-                How::Replace { step: *step as usize, new: Box::new(command.step(&state.queue)?) }
+                How::Replace { step: *step as usize, new: Box::new(command.step(queue)?) }
             }
         };
         Ok(Some(Change { node, command, partition: place.map(|place| place.partition), how }))
@@ -256,7 +257,7 @@ impl ExecutableGraph {
         mut plan: Vec<Change>,
         mut values: Vec<Follower>,
     ) -> Result<Vec<Arc<CommandKind>>> {
-        let State { queue, device, patches, .. } = state;
+        let State { device, patches, .. } = state;
         let (mut flat, places) = (self.flat_mut(), self.places());
         let (mut before, mut buffers) = (Vec::new(), false);
         // Most often there is one partition, so that they are sorted.
@@ -285,7 +286,7 @@ impl ExecutableGraph {
                     How::Host | How::Plan | How::Replace { .. } => false,
                 };
                 if let Some(part) = &mut part {
-                    part.change((node, now, &command), how, queue, &places, patches)?;
+                    part.change((node, now, &command), how, &self.inner().queue, &places, patches)?;
                 }
                 before.extend(match is_patch {
                     true => flat.patch(node, &command),
