@@ -108,6 +108,7 @@
 
 mod command;
 mod context;
+mod dag;
 mod device_global;
 mod environment;
 mod event;

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 use super::options::{Options, ReplayStrategy};
 use super::partition::{PartitionExec, PartitionState};
 use super::prepare::{Place, Source, Steps};
+use crate::dag::NodeId;
 use crate::driver::mutable::Patches;
 use crate::graph::model::dynamics::{Changes, Dynamics};
 use crate::graph::model::snapshot::Frozen;
-use crate::graph::model::structure::NodeId;
 use crate::graph::plan::flatten::Flat;
 use crate::graph::plan::partition::{Partition, partition};
 use crate::memory::buffer::{self, Requirement};

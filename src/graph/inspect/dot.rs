@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::{Command as Process, Stdio};
 
 use crate::command::CommandKind;
+use crate::dag::NodeId;
 use crate::graph::exec::executable::ExecutableGraph;
 use crate::graph::model::describe::{details, title};
 use crate::graph::model::graph::Graph;
-use crate::graph::model::structure::NodeId;
 use crate::graph::plan::flatten::Flat;
 use crate::{Error, ErrorKind, Result};
 
@@ -30,15 +30,15 @@ impl Graph {
     pub fn to_dot(&self, detail: Detail) -> String {
         let mut state = self.inner().state();
         state.follow_all();
-        let structure = &state.structure;
+        let dag = &state.dag;
         let mut dot = format!("digraph graph_{} {{\n    node [shape=box];\n", self.id());
-        for node in structure.ids() {
-            let Some(data) = structure.payload(node) else { continue };
+        for node in dag.ids() {
+            let Some(data) = dag.payload(node) else { continue };
             node_line(&mut dot, (node.index(), node.index()), &data.command, detail);
         }
-        for node in structure.ids() {
+        for node in dag.ids() {
             let edge = |to: &NodeId| format!("    n{} -> n{};\n", node.index(), to.index());
-            dot.extend(structure.successors(node).iter().map(edge));
+            dot.extend(dag.successors(node).iter().map(edge));
         }
         dot.push_str("}\n");
         dot

@@ -6,9 +6,9 @@ use super::graph::Graph;
 use super::insert::Origin;
 use super::node::Node;
 use super::state::GraphInner;
-use super::structure::NodeId;
 use crate::Handles;
 use crate::command::Command;
+use crate::dag::NodeId;
 use crate::{Error, Result};
 
 /// What the next node depends on; from [`Graph::after`] and [`Graph::after_all_leaves`] (sections

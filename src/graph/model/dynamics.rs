@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::structure::NodeId;
 use crate::command::CommandKind;
+use crate::dag::NodeId;
 use crate::memory::buffer::Requirement;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use super::node::Node;
 use super::state::{GraphInner, Options};
-use super::structure::EdgeRefusal;
+use crate::dag::EdgeRefusal;
 use crate::{Context, Device, Error, Queue, Result};
 
 /// Commands and what they depend on, described once, to be run many times.
@@ -84,7 +84,7 @@ impl Graph {
 
     /// How many nodes there are.
     pub fn len(&self) -> usize {
-        self.0.state().structure.len()
+        self.0.state().dag.len()
     }
 
     /// Whether there is no node.
@@ -94,19 +94,19 @@ impl Graph {
 
     /// How many edges there are. Two nodes have at most one.
     pub fn edge_count(&self) -> usize {
-        self.0.state().structure.edges()
+        self.0.state().dag.edges()
     }
 
     /// All nodes, in the order in which they were added.
     pub fn nodes(&self) -> Vec<Node> {
         let state = self.0.state();
-        self.0.nodes_of(state.structure.ids())
+        self.0.nodes_of(state.dag.ids())
     }
 
     /// The nodes that depend on nothing, in the order in which they were added.
     pub fn roots(&self) -> Vec<Node> {
         let state = self.0.state();
-        self.0.nodes_of(state.structure.roots())
+        self.0.nodes_of(state.dag.roots())
     }
 
     /// Lets `to` depend on `from`. An edge that is there already stays as it is.
@@ -127,7 +127,7 @@ impl Graph {
                     "end the recording first, or let the recorded commands depend on each other's events",
                 ));
         }
-        let refused = match state.structure.make_edge(start, end) {
+        let refused = match state.dag.make_edge(start, end) {
             Ok(_) => return Ok(()),
             Err(refused) => refused,
         };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::structure::NodeId;
+use crate::dag::NodeId;
 use crate::memory::buffer::{Dependency, Requirement, Tracker};
 
 /// What the nodes of a graph did to buffers, by buffer.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::dynamics::Owner;
 use super::node::Node;
 use super::state::{GraphInner, NodeData, State};
-use super::structure::NodeId;
 use super::tracks::{Role, TrackId};
 use crate::command::{Command, CommandKind};
+use crate::dag::NodeId;
 use crate::memory::buffer::Requirement;
 use crate::{Error, Event, Result};
 
@@ -138,13 +138,13 @@ impl State {
         let track = match origin {
             Origin::Explicit { all_leaves } => {
                 if all_leaves {
-                    predecessors.extend(self.structure.leaves());
+                    predecessors.extend(self.dag.leaves());
                 }
                 None
             }
             Origin::Recorded(track) => {
                 if let Some(track) = track {
-                    let nodes = &self.structure;
+                    let nodes = &self.dag;
                     let is_own =
                         |node: &NodeId| nodes.payload(*node).is_some_and(|data| data.track == Some(track));
                     let precedes_own = |node| nodes.successors(node).iter().any(is_own);
@@ -159,7 +159,7 @@ impl State {
         }
         let data = NodeData { command: Arc::new(kind), track, group: None };
         let id = self.link(data, parts, &predecessors);
-        let command = self.structure.payload(id).map(|data| Arc::clone(&data.command));
+        let command = self.dag.payload(id).map(|data| Arc::clone(&data.command));
         self.dynamics.register(command.as_deref(), Owner::Node(id));
         if let Some(track) = track {
             self.tracks.note(track, role, named, id);

@@ -3,18 +3,16 @@
 //! ```text
 //! graph.rs, node.rs   the handles of users; builder.rs adds nodes behind others
 //! state.rs            what the handles share
-//! structure/          nodes, edges, an order that is kept while they grow; no OpenCL
 //! insert.rs           command → node: checks, edges from events, buffers (hazards.rs) and queues (tracks.rs)
 //! record.rs           queues that give their commands to a graph
 //! dynamics.rs         what a graph knows of parameters and command groups
-//! snapshot.rs         a graph as it is at one moment; edges.rs its edges
+//! snapshot.rs         a graph as it is at one moment
 //! describe.rs         what a node does: its type, and in words
 //! ```
 
 pub(super) mod builder;
 pub(super) mod describe;
 pub(super) mod dynamics;
-pub(super) mod edges;
 #[allow(clippy::module_inception, reason = "the graph of the graphs")]
 pub(super) mod graph;
 pub(super) mod hazards;
@@ -23,5 +21,4 @@ pub(super) mod node;
 pub(super) mod record;
 pub(super) mod snapshot;
 pub(super) mod state;
-pub(super) mod structure;
 pub(super) mod tracks;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::describe::NodeType;
 use super::state::GraphInner;
-use super::structure::NodeId;
+use crate::dag::NodeId;
 use crate::event::Recorded;
 use crate::{Error, Event, Result};
 
@@ -54,23 +54,19 @@ impl Node {
 
     /// What the node does.
     pub fn node_type(&self) -> NodeType {
-        self.graph
-            .state()
-            .structure
-            .payload(self.id)
-            .map_or(NodeType::Empty, |data| NodeType::of(&data.command))
+        self.graph.state().dag.payload(self.id).map_or(NodeType::Empty, |data| NodeType::of(&data.command))
     }
 
     /// The nodes that this one directly depends on, in the order in which the edges were made.
     pub fn predecessors(&self) -> Vec<Self> {
         let state = self.graph.state();
-        self.graph.nodes_of(state.structure.predecessors(self.id).iter().copied())
+        self.graph.nodes_of(state.dag.predecessors(self.id).iter().copied())
     }
 
     /// The nodes that directly depend on this one, in the order in which the edges were made.
     pub fn successors(&self) -> Vec<Self> {
         let state = self.graph.state();
-        self.graph.nodes_of(state.structure.successors(self.id).iter().copied())
+        self.graph.nodes_of(state.dag.successors(self.id).iter().copied())
     }
 
     /// The node that was made for a command when it was recorded.

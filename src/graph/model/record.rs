@@ -144,7 +144,7 @@ impl GraphInner {
                     .remedy("let it depend on the event of the submitted graph"));
             }
             let cause = command.dependencies().iter().find_map(|event| self.recorded(event));
-            let track = cause.and_then(|id| state.structure.payload(id)).and_then(|data| data.track);
+            let track = cause.and_then(|id| state.dag.payload(id)).and_then(|data| data.track);
             track.map(|track| state.tracks.root(track))
         };
         self.begin_recording(queue, root)

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::dynamics::Changes;
-use super::edges::Edges;
 use super::state::GraphInner;
-use super::structure::NodeId;
 use crate::command::CommandKind;
+use crate::dag::Edges;
+use crate::dag::NodeId;
 use crate::{Context, Device, Error, Result};
 
 /// Nodes and edges that change no more. Commands are shared with the graph, which puts other ones
@@ -35,13 +35,13 @@ impl GraphInner {
     pub(crate) fn freeze(&self) -> Result<Frozen> {
         let mut state = self.state();
         state.follow_all();
-        let order = state.structure.topological().map_err(|cycle| {
+        let order = state.dag.topological().map_err(|cycle| {
             let message = format!("the graph has a cycle: {}", state.cycle(&cycle));
             self.at(
                 Error::invalid(message).remedy("without `no_cycle_check` the edge that closes it is found")
             )
         })?;
-        let nodes = state.structure.len();
+        let nodes = state.dag.len();
         let mut frozen = Frozen {
             graph: self.id(),
             changes: (Arc::clone(state.dynamics.changes()), state.dynamics.changes().count()),
@@ -51,9 +51,9 @@ impl GraphInner {
             predecessors: Edges::default(),
             order,
         };
-        for node in state.structure.ids() {
-            frozen.commands.extend(state.structure.payload(node).map(|data| Arc::clone(&data.command)));
-            let predecessors = state.structure.predecessors(node).iter();
+        for node in state.dag.ids() {
+            frozen.commands.extend(state.dag.payload(node).map(|data| Arc::clone(&data.command)));
+            let predecessors = state.dag.predecessors(node).iter();
             frozen.predecessors.push(predecessors.map(|node| node.number()));
         }
         Ok(frozen)

@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::describe::title;
 use super::dynamics::{Dynamics, GroupId, Owner};
 use super::hazards::Hazards;
-use super::structure::{NodeId, Structure};
 use super::tracks::{TrackId, Tracks};
 use crate::command::CommandKind;
+use crate::dag::{Dag, NodeId};
 use crate::memory::buffer::Requirement;
 use crate::{Context, Device, Error};
 
@@ -34,7 +34,7 @@ pub(super) struct Options {
 
 /// What changes while a graph is built.
 pub(crate) struct State {
-    pub(crate) structure: Structure<NodeData>,
+    pub(crate) dag: Dag<NodeData>,
     pub(in crate::graph) hazards: Hazards,
     pub(in crate::graph) tracks: Tracks,
     pub(in crate::graph) dynamics: Dynamics,
@@ -55,7 +55,7 @@ impl GraphInner {
     pub(super) fn new(context: Context, device: Device, options: Options) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let state = State {
-            structure: Structure::new(options.check_cycles),
+            dag: Dag::new(options.check_cycles),
             hazards: Hazards::default(),
             tracks: Tracks::default(),
             dynamics: Dynamics::default(),
@@ -107,7 +107,7 @@ impl Hash for GraphInner {
 
 impl fmt::Debug for GraphInner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Graph({} of {} nodes)", self.id, self.state().structure.len())
+        write!(f, "Graph({} of {} nodes)", self.id, self.state().dag.len())
     }
 }
 
@@ -119,7 +119,7 @@ impl State {
         parts: &[Arc<Requirement>],
         predecessors: &[NodeId],
     ) -> NodeId {
-        let id = self.structure.add(data, predecessors);
+        let id = self.dag.add(data, predecessors);
         self.hazards.note(id, parts);
         id
     }
@@ -127,7 +127,7 @@ impl State {
     /// Nodes of a cycle, as messages show them: with what they do while there are few.
     pub(in crate::graph) fn cycle(&self, path: &[NodeId]) -> String {
         const SHOWN: usize = 12;
-        let name = |id: &NodeId| match self.structure.payload(*id) {
+        let name = |id: &NodeId| match self.dag.payload(*id) {
             Some(data) => format!("{} ({})", id.index(), title(&data.command)),
             None => id.index().to_string(),
         };
@@ -141,7 +141,7 @@ impl State {
 
     pub(in crate::graph) fn command_of(&self, owner: Owner) -> Option<&Arc<CommandKind>> {
         match owner {
-            Owner::Node(node) => self.structure.payload(node).map(|data| &data.command),
+            Owner::Node(node) => self.dag.payload(node).map(|data| &data.command),
             Owner::Alternative(group, index) => {
                 Some(&self.dynamics.group(group)?.alternatives.get(index)?.command)
             }
@@ -149,7 +149,7 @@ impl State {
     }
 
     pub(in crate::graph) fn owner(&self, node: NodeId) -> Owner {
-        let group = self.structure.payload(node).and_then(|data| data.group);
+        let group = self.dag.payload(node).and_then(|data| data.group);
         match group.and_then(|id| Some((id, self.dynamics.group(id)?.active))) {
             Some((group, active)) => Owner::Alternative(group, active),
             None => Owner::Node(node),
@@ -161,8 +161,8 @@ impl State {
     pub(in crate::graph) fn change(&mut self, owner: Owner, change: impl FnOnce(&mut CommandKind)) {
         match owner {
             Owner::Node(node) => {
-                debug_assert!(self.structure.payload(node).is_some(), "{node:?} is of another graph");
-                if let Some(data) = self.structure.payload_mut(node) {
+                debug_assert!(self.dag.payload(node).is_some(), "{node:?} is of another graph");
+                if let Some(data) = self.dag.payload_mut(node) {
                     change(Arc::make_mut(&mut data.command));
                 }
             }
@@ -189,7 +189,7 @@ impl State {
 
     /// As [`follow`](Self::follow), of all nodes.
     pub(in crate::graph) fn follow_all(&mut self) {
-        self.structure.ids().for_each(|node| self.follow(node));
+        self.dag.ids().for_each(|node| self.follow(node));
     }
 
     /// Puts another command in the place of a node's, and gives the one before.
@@ -198,7 +198,7 @@ impl State {
         node: NodeId,
         command: CommandKind,
     ) -> Option<Arc<CommandKind>> {
-        let data = self.structure.payload_mut(node)?;
+        let data = self.dag.payload_mut(node)?;
         let before = std::mem::replace(&mut data.command, Arc::new(command));
         let now = Arc::clone(&data.command);
         self.dynamics.forget(&before, Owner::Node(node));
@@ -218,7 +218,7 @@ impl State {
         let Some(group) = self.dynamics.group(id) else { return };
         let Some(command) = group.command() else { return };
         for node in group.nodes() {
-            if let Some(data) = self.structure.payload_mut(*node) {
+            if let Some(data) = self.dag.payload_mut(*node) {
                 data.command = Arc::clone(command);
             }
         }

@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-use super::structure::NodeId;
 use crate::command::{Recorder, Recording};
+use crate::dag::NodeId;
 
 /// A queue among those that ever recorded to one graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,9 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::command::{CommandKind, Follows};
-use crate::graph::model::edges::Edges;
+use crate::dag::Edges;
+use crate::dag::Reduction;
 use crate::graph::model::snapshot::Frozen;
-use crate::graph::plan::reduction::Reduction;
 use crate::{Error, Result};
 
 /// The commands of a graph and of its sub-graphs, each behind those that it waits for. Edges that

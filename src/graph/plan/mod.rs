@@ -2,19 +2,17 @@
 //! it.
 //!
 //! ```text
-//! flatten.rs      sub-graphs put in their places; reduction.rs leaves out edges that follow from others
+//! flatten.rs      sub-graphs put in their places, and edges left out that follow from others
 //! partition.rs    what is given to the device at once, and what runs on the host
 //! eligibility.rs  what the interpreter can run, or the reason why not, and what it is estimated to cost
 //! planner.rs      nodes of a partition → plans (unit.rs): the one to begin with, and others to compare it with
-//! segments.rs     → nodes for one launch each; sharing.rs among groups; waiting.rs which nodes are ready
+//! segments.rs     → nodes for one launch each; sharing.rs among groups
 //! ```
 
 pub(super) mod eligibility;
 pub(super) mod flatten;
 pub(super) mod partition;
 pub(super) mod planner;
-mod reduction;
 pub(super) mod segments;
 pub(super) mod sharing;
 pub(super) mod unit;
-pub(super) mod waiting;

@@ -9,9 +9,9 @@
 use std::collections::HashMap;
 
 use super::flatten::Flat;
-use super::waiting::Waiting;
 use crate::command::CommandKind;
-use crate::graph::model::edges::Edges;
+use crate::dag::Edges;
+use crate::dag::Waiting;
 use crate::{Error, Result};
 
 /// Some nodes of a flat graph, each behind those that it waits for; one if it is a host task.

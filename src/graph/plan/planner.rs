@@ -4,7 +4,7 @@ use super::eligibility::{Candidate, Kind};
 use super::flatten::Flat;
 use super::segments::{Machine, cut};
 use super::unit::{LaunchReasons, PartitionPlan, Unit};
-use crate::graph::model::edges::Edges;
+use crate::dag::Edges;
 
 /// Nodes that are estimated to cost more on one core are launched, in nanoseconds. That of the plan
 /// to begin with: launches cost 2 to 10 µs before anything runs, and run on all cores.

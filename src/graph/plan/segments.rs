@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use super::eligibility::{Candidate, Kind};
 use super::sharing::{Divider, Shared};
 use super::unit::{LONGEST_NS, Run, Unit};
-use super::waiting::Waiting;
+use crate::dag::Waiting;
 
 /// What decides where nodes run.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -108,7 +108,7 @@ impl ExecutableGraph {
                         .remedy("finalize the graph once more"),
                 ));
             };
-            let command = source.structure.payload(node.id()).map(|data| &data.command);
+            let command = source.dag.payload(node.id()).map(|data| &data.command);
             let follows = command.and_then(|command| flat.shares(position as usize, command));
             if follows == Some(Follows::Values)
                 && let Some(partition) = takes_values(state, &places, position)
@@ -117,7 +117,7 @@ impl ExecutableGraph {
                 continue;
             }
             source.follow(node.id());
-            let data = source.structure.payload(node.id());
+            let data = source.dag.payload(node.id());
             let data = data.ok_or_else(|| named(Error::bug("the node is not in its graph")))?;
             let ty = NodeType::of(&data.command);
             if !ty.is_updatable() {

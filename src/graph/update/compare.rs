@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::command::{Argument, CommandKind, KernelCall};
+use crate::dag::Edges;
 use crate::graph::model::describe::title;
-use crate::graph::model::edges::Edges;
 use crate::graph::model::snapshot::Frozen;
 use crate::graph::plan::flatten::Flat;
 use crate::{Error, NodeType, Result};

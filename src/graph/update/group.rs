@@ -4,12 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::command::{Command, CommandKind};
+use crate::dag::NodeId;
 use crate::graph::model::builder::{NodeSource, sealed};
 use crate::graph::model::dynamics::{Alternative, Changed, GroupId};
 use crate::graph::model::insert::Origin;
 use crate::graph::model::node::Node;
 use crate::graph::model::state::{GraphInner, NodeData, State};
-use crate::graph::model::structure::NodeId;
 use crate::{Error, Graph, NodeType, Result};
 
 /// Commands of which one, the active one, is that of the nodes to which the group is added.
@@ -132,7 +132,7 @@ impl State {
         }
         predecessors.extend(common.unwrap_or_default());
         if all_leaves {
-            predecessors.extend(self.structure.leaves());
+            predecessors.extend(self.dag.leaves());
         }
         let command = group.command().map_or_else(|| Arc::new(CommandKind::Empty), Arc::clone);
         let data = NodeData { command, track: None, group: Some(id) };

@@ -108,7 +108,7 @@ impl Node {
             let origin = Origin::Explicit { all_leaves: false };
             graph.check(&kind, &kind.requirements(), false, origin)?;
             let mut state = graph.state();
-            if state.structure.payload(self.id()).is_some_and(|data| data.group.is_some()) {
+            if state.dag.payload(self.id()).is_some_and(|data| data.group.is_some()) {
                 return Err(Error::invalid("the node's command comes from a dynamic command group")
                     .remedy("make another command of the group active"));
             }

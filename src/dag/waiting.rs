@@ -1,27 +1,27 @@
 //! Which nodes of a graph are ready: a topological order that is asked for node by node.
 
-use crate::graph::model::edges::Edges;
+use super::edges::Edges;
 
 /// What each node still waits for.
-pub(in crate::graph) struct Waiting {
+pub(crate) struct Waiting {
     /// By node, how many.
     missing: Vec<u32>,
     successors: Edges,
 }
 
 impl Waiting {
-    pub(in crate::graph) fn new<'a>(count: usize, predecessors: impl Fn(u32) -> &'a [u32]) -> Self {
+    pub(crate) fn new<'a>(count: usize, predecessors: impl Fn(u32) -> &'a [u32]) -> Self {
         let missing = (0..count as u32).map(|node| predecessors(node).len() as u32).collect();
         Self { missing, successors: Edges::reversed(count, predecessors) }
     }
 
     /// What waits for nothing.
-    pub(in crate::graph) fn ready(&self) -> Vec<u32> {
+    pub(crate) fn ready(&self) -> Vec<u32> {
         (0..).zip(&self.missing).filter(|(_, missing)| **missing == 0).map(|(node, _)| node).collect()
     }
 
     /// Calls `ready` for what waited for this node last.
-    pub(in crate::graph) fn done(&mut self, node: u32, mut ready: impl FnMut(u32)) {
+    pub(crate) fn done(&mut self, node: u32, mut ready: impl FnMut(u32)) {
         for successor in self.successors.of(node) {
             if let Some(missing) = self.missing.get_mut(*successor as usize) {
                 *missing -= 1;

@@ -2,7 +2,7 @@
 
 /// Finds the edges of each new node that other edges of it imply.
 #[derive(Debug, Default)]
-pub(super) struct Reduction {
+pub(crate) struct Reduction {
     /// By node: the last node whose search came by.
     seen: Vec<u32>,
     stack: Vec<u32>,
@@ -16,7 +16,7 @@ impl Reduction {
     ///
     /// The search takes time in proportion to the number of edges. In graphs where that is not
     /// enough, edges stay that others imply.
-    pub(super) fn reduce<'a>(
+    pub(crate) fn reduce<'a>(
         &mut self,
         node: u32,
         waits: &mut Vec<u32>,

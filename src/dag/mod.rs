@@ -1,17 +1,26 @@
-//! Nodes and edges of a graph, and their order: a plain data structure that knows no OpenCL.
+//! Directed acyclic graphs: plain data structures that know nothing of commands.
 //!
 //! ```text
-//! mod.rs      nodes and edges
-//! cycles.rs   an order that is kept while edges are added, and the cycles that they would close
-//! order.rs    places that can be compared and moved
+//! mod.rs        a graph that grows: nodes and edges
+//! cycles.rs     an order that is kept while edges are added, and the cycles that they would close
+//! order.rs      places that can be compared and moved
+//! edges.rs      the edges of a graph that grows no more
+//! reduction.rs  which edges follow from others
+//! waiting.rs    a topological order that is asked for node by node
 //! ```
 
 mod cycles;
+mod edges;
 mod order;
+mod reduction;
+mod waiting;
 
+pub(crate) use self::edges::Edges;
 use self::order::Order;
+pub(crate) use self::reduction::Reduction;
+pub(crate) use self::waiting::Waiting;
 
-/// A node of one [`Structure`], numbered from 0 as they were added.
+/// A node of one [`Dag`], numbered from 0 as they were added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct NodeId(u32);
 
@@ -40,7 +49,7 @@ pub(crate) enum EdgeRefusal {
 
 /// A directed acyclic graph that grows.
 #[derive(Debug, Clone)]
-pub(crate) struct Structure<T> {
+pub(crate) struct Dag<T> {
     entries: Vec<Entry<T>>,
     /// `None` when cycles are not looked for before the order is asked.
     order: Option<Order>,
@@ -60,7 +69,7 @@ struct Entry<T> {
     seen: u64,
 }
 
-impl<T> Structure<T> {
+impl<T> Dag<T> {
     /// An empty graph. Without `check_cycles` edges are taken as they come, and
     /// [`topological`](Self::topological) finds a cycle.
     pub(crate) fn new(check_cycles: bool) -> Self {
@@ -207,7 +216,7 @@ mod tests {
     use petgraph::graph::{DiGraph, NodeIndex};
     use proptest::prelude::*;
 
-    fn in_order(structure: &Structure<()>) -> bool {
+    fn in_order(structure: &Dag<()>) -> bool {
         let sorted = structure.topological().unwrap();
         let mut position = vec![usize::MAX; structure.len()];
         sorted.iter().enumerate().for_each(|(at, node)| position[node.index()] = at);
@@ -219,7 +228,7 @@ mod tests {
 
     #[test]
     fn leaves_and_roots_follow_the_edges() {
-        let mut graph = Structure::new(true);
+        let mut graph = Dag::new(true);
         let [a, b, c] = [(); 3].map(|()| graph.add((), &[]));
         assert_eq!(graph.leaves(), [a, b, c]);
         assert_eq!(graph.make_edge(a, b), Ok(true));
@@ -235,7 +244,7 @@ mod tests {
     fn edges_against_the_order_stay_cheap() {
         const N: usize = 100_000;
         let new = || {
-            let mut graph = Structure::new(true);
+            let mut graph = Dag::new(true);
             let nodes: Vec<NodeId> = (0..N).map(|_| graph.add((), &[])).collect();
             (graph, nodes)
         };
@@ -262,8 +271,8 @@ mod tests {
             len in 1..40_usize,
             edges in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..250),
         ) {
-            let mut ours = Structure::new(true);
-            let mut unchecked = Structure::new(false);
+            let mut ours = Dag::new(true);
+            let mut unchecked = Dag::new(false);
             let mut theirs = DiGraph::<(), ()>::new();
             let nodes: Vec<(NodeId, NodeIndex)> = (0..len).map(|_| {
                 unchecked.add((), &[]);

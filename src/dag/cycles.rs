@@ -8,7 +8,7 @@
 //! and related problems", 2015). Where no order is kept, it and cycles are found when somebody
 //! asks.
 
-use super::{EdgeRefusal, NodeId, Structure};
+use super::{Dag, EdgeRefusal, NodeId};
 
 /// One side of the two-way search.
 struct Side {
@@ -26,7 +26,7 @@ enum Step {
     Cycle,
 }
 
-impl<T> Structure<T> {
+impl<T> Dag<T> {
     /// Kahn's algorithm.
     pub(super) fn sorted(&self) -> Result<Vec<NodeId>, Vec<NodeId>> {
         let mut missing: Vec<usize> = self.entries.iter().map(|entry| entry.predecessors.len()).collect();
