@@ -463,3 +463,39 @@ kernel void read_before_a_loop(global uint *out, global const uint *words, uint 
         v = v * 31 + (uint)get_local_id(0);
     out[id] = out[id] * 3 + (v == rounds ? 7 : words[1]);
 }
+
+/// A selection by a condition that a loop before it has, too.
+kernel void selected_behind(global uint *out, global const uint *in, global uint *sums, uint below, uint rounds)
+{
+    ulong item = get_local_id(0), divisor = get_local_id(1) | 1;
+    uint id = get_global_id(0), bits = 0;
+    bool is_below = item < below;
+    for (uint i = 0; i < 2; i++) {
+        uint sum = sums[id], j = 0;
+        do {
+            sum = is_below ? sum * 3 + (uint)item / divisor : sum * 3;
+            sums[id] = sum;
+        } while (++j < rounds);
+        bits += popcount(in[i]);
+    }
+    out[id] = (is_below ? 5 : 11) + bits;
+}
+
+/// A selection between a constant and a value that is the same for all work-items.
+kernel void kept_behind(global uint *out, uint a, uint b)
+{
+    uint item = get_local_id(0), kept = 0, step = 0;
+    bool is_zero = false;
+    do {
+        step += 3;
+        do {
+            for (uint i = 0; i < b; i++)
+                kept += step % 8 + 1;
+            is_zero = item > 0;
+        } while (kept < a);
+    } while (step < 17);
+    for (uint i = 0; i < 18; i += clz(step) % 3 + 1)
+        if (is_zero)
+            kept = 0;
+    out[get_global_id(0)] = kept;
+}

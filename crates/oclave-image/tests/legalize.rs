@@ -856,7 +856,9 @@ fn values_of_ways_with_loops_depend_on_the_work_item() {
     let mut added = selects(&legal);
     added.retain(|name, count| *count > before.get(name).copied().unwrap_or(0));
     let names: Vec<&str> = added.keys().map(String::as_str).collect();
-    assert_eq!(names, ["carried", "in_part", "selected", "two_loops"]);
+    assert_eq!(names, ["behind", "carried", "in_part", "selected", "two_loops"]);
+    // Both values of a selection are changed.
+    assert_eq!((before.get("behind"), added.get("behind")), (Some(&1), Some(&3)));
 }
 
 /// The number of selects of functions, by name.

@@ -10,7 +10,8 @@
 //! ```
 //!
 //! So does `for (…) { if (id == 0) v = 1; … }`: the compiler takes the condition out of the loop,
-//! and makes two loops.
+//! and makes two loops. A selection behind the loop that has the condition again is put into their
+//! ends.
 //!
 //! Such values are made to depend on the work-item. They become another value in a work-item whose
 //! local id is the largest number. No work-item has that id. None of them may stay: loops may be
@@ -55,8 +56,8 @@ pub(crate) fn keep(module: &Module, address_bits: u32) -> Result<Option<Module>>
 struct Changes {
     /// Phi, and the label from which it takes a value → the value.
     phis: BTreeMap<(u32, u32), u32>,
-    /// Selects whose first value is changed → the value.
-    selects: BTreeMap<u32, u32>,
+    /// Selects → their values, which are both changed.
+    selects: BTreeMap<u32, [u32; 2]>,
 }
 
 /// What is known of the values of a module.
@@ -197,6 +198,7 @@ impl Search<'_, '_, '_> {
         if self.flow.loops.is_empty() {
             return changes;
         }
+        let outside = self.conditions_that_leave_loops();
         for (at, block) in self.flow.blocks.iter().enumerate() {
             let Some(choices) = self.values.choices.get(&block.label) else { continue };
             if choices.iter().any(|choice| choice.is(Op::Phi)) && self.joins_after_loops(at) {
@@ -208,13 +210,40 @@ impl Search<'_, '_, '_> {
                 if are_same
                     && a != b
                     && choice.result_type().is_some_and(|ty| self.values.is_plain(ty))
-                    && self.leaves_loops(at, condition)
+                    && (self.leaves_loops(at, condition)
+                        || !self.values.parts(condition).is_disjoint(&outside))
                 {
-                    changes.selects.extend(choice.result_id().map(|id| (id, a)));
+                    changes.selects.extend(choice.result_id().map(|id| (id, [a, b])));
                 }
             }
         }
         changes
+    }
+
+    /// Conditions in loops, and their parts, that compilers can take out of a loop. Work-items may see
+    /// them differently. Code behind the loop that asks for them again is put together with it.
+    fn conditions_that_leave_loops(&self) -> BTreeSet<u32> {
+        let mut outside = BTreeSet::new();
+        for (at, block) in self.flow.blocks.iter().enumerate() {
+            let loops: Vec<HashSet<u32>> = self.flow.loops_around(at).map(|of| self.labels(of)).collect();
+            if loops.is_empty() {
+                continue;
+            }
+            let selects = self.values.choices.get(&block.label).into_iter().flatten();
+            let selects = selects.filter(|choice| choice.is(Op::Select));
+            let conditions = selects.filter_map(|choice| choice.operand(0)).chain(condition(self.flow, at));
+            for part in conditions.flat_map(|condition| self.values.parts(condition)) {
+                if loops.iter().any(|labels| self.values.is_invariant(part, labels)) && self.differs(part) {
+                    outside.insert(part);
+                }
+            }
+        }
+        outside
+    }
+
+    /// Whether work-items may see a condition differently.
+    fn differs(&self, condition: u32) -> bool {
+        !self.uniformity.is_uniform(self.flow, vec![condition])
     }
 
     /// The blocks that lead to a block from elsewhere than behind it.
@@ -272,8 +301,8 @@ impl Search<'_, '_, '_> {
     fn leaves_loops(&self, at: usize, condition: u32) -> bool {
         let loops: Vec<HashSet<u32>> = self.flow.loops_around(at).map(|of| self.labels(of)).collect();
         let leaves = |part: &u32| loops.iter().any(|labels| self.values.is_invariant(*part, labels));
-        let differs = |part: &u32| !self.uniformity.is_uniform(self.flow, vec![*part]);
-        !loops.is_empty() && self.values.parts(condition).iter().any(|part| leaves(part) && differs(part))
+        !loops.is_empty()
+            && self.values.parts(condition).iter().any(|part| leaves(part) && self.differs(*part))
     }
 
     fn labels(&self, of: &Loop) -> HashSet<u32> {

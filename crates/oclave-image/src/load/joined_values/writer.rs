@@ -80,7 +80,7 @@ impl Writer<'_, '_, '_> {
             let place = self.place(*value, *label);
             self.changed.entry(place).or_insert_with(|| new.fresh_id());
         }
-        for value in changes.selects.values().filter(|value| self.values.is_early(**value)) {
+        for value in changes.selects.values().flatten().filter(|value| self.values.is_early(**value)) {
             self.changed.entry((*value, 0)).or_insert_with(|| new.fresh_id());
         }
     }
@@ -128,20 +128,20 @@ impl Writer<'_, '_, '_> {
 
     fn select(&self, new: &mut Rewriter<'_>, instruction: &Instruction<'_>) {
         let id = instruction.result_id();
-        let value = id.and_then(|id| self.changes?.selects.get(&id).copied());
-        let (Some(value), Some(ty), &[condition, _, other]) =
-            (value, instruction.result_type(), instruction.operands())
+        let values = id.and_then(|id| self.changes?.selects.get(&id).copied());
+        let (Some(values), Some(ty), &[condition, ..]) =
+            (values, instruction.result_type(), instruction.operands())
         else {
             return new.copy(instruction);
         };
-        let changed = match self.changed.get(&(value, 0)) {
+        let [first, second] = values.map(|value| match self.changed.get(&(value, 0)) {
             Some(early) => *early,
             None => {
                 let fresh = new.fresh_id();
                 self.change(new, value, fresh);
                 fresh
             }
-        };
-        new.replace(instruction, Op::Select, &[ty, id.unwrap_or(0), condition, changed, other]);
+        });
+        new.replace(instruction, Op::Select, &[ty, id.unwrap_or(0), condition, first, second]);
     }
 }

@@ -1,0 +1,45 @@
+//! Values behind loops, which Intel's vectoriser takes for the same in all work-items (Q32), unless the
+//! pass changes all of them.
+
+use oclave::NdRange;
+
+use super::{kernel, queue, upload};
+
+#[test]
+fn selections_behind_a_loop_with_their_condition_stay_apart() {
+    let Some(queue) = queue() else { return };
+    for group in [1, 8, 16, 32, 64_usize] {
+        let words: Vec<u32> = (0..2 * group as u32).map(|i| i * 5).collect();
+        let (input, sums) = (upload(&queue, &words), upload(&queue, &words));
+        let out = upload(&queue, &vec![0_u32; 2 * group]);
+        for (below, rounds) in [(3, 0), (11, 2)] {
+            let range = NdRange::new(2 * group, group);
+            queue.parallel_for(range, kernel::selected_behind(&out, &input, &sums, below, rounds)).unwrap();
+            let bits: u32 = words.iter().take(2).map(|word| word.count_ones()).sum();
+            let row = |id: u32| bits + if id % (group as u32) < below { 5 } else { 11 };
+            let expected: Vec<u32> = (0..2 * group as u32).map(row).collect();
+            assert_eq!(queue.read(&out).unwrap(), expected, "{below} in groups of {group}");
+        }
+    }
+}
+
+#[test]
+fn values_that_a_selection_keeps_stay_apart() {
+    let Some(queue) = queue() else { return };
+    for group in [1, 8, 16, 32, 64_usize] {
+        let out = upload(&queue, &vec![0_u32; 2 * group]);
+        for (a, b) in [(7, 2), (40, 3)] {
+            queue.parallel_for(NdRange::new(2 * group, group), kernel::kept_behind(&out, a, b)).unwrap();
+            let mut kept = 0;
+            for step in (3..).step_by(3).take(6) {
+                kept += b * (step % 8 + 1);
+                while kept < a {
+                    kept += b * (step % 8 + 1);
+                }
+            }
+            let row = |id: u32| if id.is_multiple_of(group as u32) { kept } else { 0 };
+            let expected: Vec<u32> = (0..2 * group as u32).map(row).collect();
+            assert_eq!(queue.read(&out).unwrap(), expected, "{a} and {b} in groups of {group}");
+        }
+    }
+}
