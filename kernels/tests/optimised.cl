@@ -499,3 +499,19 @@ kernel void kept_behind(global uint *out, uint a, uint b)
             kept = 0;
     out[get_global_id(0)] = kept;
 }
+
+/// Loads that no work-item asks for, as `far` is beyond all memory.
+kernel void guarded_loads(global uint *out, global const uint *in, ulong far, uint a)
+{
+    global const uint *from = in + far;
+    uint id = get_global_id(0), v = 5, i = a, rounds = 0;
+    if (a == 77)
+        v = *from;
+    for (;;) {
+        out[2 * id] = ++rounds;
+        if (i >= 16)
+            break;
+        i = in[i] | 0x40000000;
+    }
+    out[2 * id + 1] = v + (uint)((ulong)from >> 63);
+}

@@ -187,6 +187,7 @@ fn target(device: &Device) -> DeviceTarget {
     target.quotients_are_bounds = quirks.quotients_are_bounds; // Q40
     target.deep_conditions_are_lost = quirks.deep_conditions_are_lost; // Q42
     target.inverted_choices_fail = quirks.inverted_choices_fail; // Q43
+    target.guarded_loads_run = quirks.guarded_loads_run; // Q46
     if let Some(queries) = &capabilities.spirv_queries {
         target.capabilities = Some(queries.capabilities.iter().copied().collect());
         target.extensions = Some(queries.extensions.iter().cloned().collect());

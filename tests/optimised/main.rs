@@ -4,6 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod guarded;
 mod joined;
 mod once;
 

@@ -870,6 +870,18 @@ fn selects(module: &Module) -> BTreeMap<String, usize> {
     found
 }
 
+/// What llvmpipe would load for nobody gets an address that may differ.
+#[test]
+fn loads_behind_conditions_have_addresses_that_differ() {
+    let (module, legal) =
+        legal_fixture("guarded_loads.O2", &DeviceTarget { guarded_loads_run: true, ..rich() });
+    support::assert_valid("guarded loads", &legal);
+    let numbers = |module: &Module| functions_of(module, |i| i.is(Op::Select));
+    let before = numbers(&module);
+    let added: Vec<String> = numbers(&legal).into_iter().filter(|name| !before.contains(name)).collect();
+    assert_eq!(added, ["behind_condition", "behind_break", "from_constant_memory"]);
+}
+
 /// What PoCL 7.1 would load again behind a barrier is volatile.
 #[test]
 fn loads_that_others_would_repeat_are_volatile() {

@@ -309,6 +309,11 @@ pub struct Quirks {
     /// `-cl-opt-disable`. So such complements and negations become `never ? 0 : ~x`
     /// (`inverted_choices` of `oclave_image`).
     pub inverted_choices_fail: bool,
+    /// **Q46. Mesa's rusticl 26.1.6 on llvmpipe.** A load from an address that is the same for all
+    /// work-items has no mask. Few instructions behind a condition are no branch, and code behind a
+    /// `break` goes on. From source, `if (a == 77) v = *p;` ends the process with SIGSEGV for an invalid
+    /// `p`. So such addresses become `address == id ? 0 : address` (`guarded_loads` of `oclave_image`).
+    pub guarded_loads_run: bool,
 }
 
 impl Quirks {
@@ -355,6 +360,7 @@ impl Quirks {
             queues_are_kept: is_rusticl(device),
             deep_conditions_are_lost: is_rusticl(device),
             inverted_choices_fail: is_intel_cpu_runtime(device),
+            guarded_loads_run: is_rusticl(device),
             maxima_are_bounds: is_intel_cpu_runtime(device),
             repeats_loads: is_pocl_on_cpu && !is_pocl_before_7(device),
             pointer_arguments_are_slow: is_nvidia(device),

@@ -10,6 +10,7 @@ use crate::load::function_names;
 use crate::load::generic_atomics;
 use crate::load::generic_pointers;
 use crate::load::global_decorations;
+use crate::load::guarded_loads;
 use crate::load::inline_hints;
 use crate::load::integer_maximum;
 use crate::load::integer_pointers;
@@ -124,6 +125,9 @@ pub struct DeviceTarget {
     /// Whether the device's compiler takes wrong values where complements or negations stand beside
     /// minima, maxima and selections, in kernels with barriers.
     pub inverted_choices_fail: bool,
+    /// Whether the device loads behind conditions that no work-item meets, from addresses that are the
+    /// same for all of them.
+    pub guarded_loads_run: bool,
 }
 
 impl Default for DeviceTarget {
@@ -161,6 +165,7 @@ impl Default for DeviceTarget {
             quotients_are_bounds: false,
             deep_conditions_are_lost: false,
             inverted_choices_fail: false,
+            guarded_loads_run: false,
         }
     }
 }
@@ -257,6 +262,9 @@ pub fn legalize_with(
     })?;
     let module =
         changed(target.sunk_loads_abort, module, |module| sunk_loads::keep(module, target.address_bits))?;
+    let module = changed(target.guarded_loads_run, module, |module| {
+        guarded_loads::spread(module, target.address_bits)
+    })?;
     let module = changed(target.spirv_version >= Version::V1_4, module, interfaces::complete)?;
     // Lowering reads operands by their places: what it gets must be sound.
     check::check(&module)?;

@@ -11,6 +11,7 @@ mod generic_atomics;
 pub(crate) mod generic_pointers;
 pub(crate) mod global_access;
 pub(crate) mod global_decorations;
+mod guarded_loads;
 pub(crate) mod hidden_argument;
 pub(crate) mod inline;
 pub(crate) mod inline_calls;

@@ -96,6 +96,7 @@ pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
         lanes_of_arguments_crash: true,
         repeated_pairs_fail: true,
         deep_conditions_are_lost: true,
+        guarded_loads_run: true,
         barriers_in_calls_crash: true,
         private_memory_may_lack: true,
         unnamed_functions_crash: true,
