@@ -515,3 +515,21 @@ kernel void guarded_loads(global uint *out, global const uint *in, ulong far, ui
     }
     out[2 * id + 1] = v + (uint)((ulong)from >> 63);
 }
+
+/// Loops that work-items leave in different rounds, before a barrier. Each round adds the same.
+kernel void uneven_rounds(global uint *out, uint a, uint b)
+{
+    uint item = get_local_id(0), n, f = 0, m = item % 9;
+    do {
+        m += 3;
+        n = b % 9;
+        do {
+            if (b > 0) {
+                n += b;
+                f = item % (b | 1);
+            }
+        } while (n < (a ^ item) % 31);
+    } while (m < b * 5);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[get_global_id(0)] = n + f;
+}

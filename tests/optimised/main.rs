@@ -7,6 +7,7 @@ mod common;
 mod guarded;
 mod joined;
 mod once;
+mod uneven;
 
 use oclave::{Command, Graph, NdRange, Queue, ReplayStrategy, UsmSlice, bytemuck::Pod, usm};
 

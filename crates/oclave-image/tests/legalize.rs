@@ -882,6 +882,21 @@ fn loads_behind_conditions_have_addresses_that_differ() {
     assert_eq!(added, ["behind_condition", "behind_break", "from_constant_memory"]);
 }
 
+/// What PoCL 6.0 would take for the same in all work-items, behind loops that they leave in different
+/// rounds, depends on the work-item. Loops with as many rounds for all stay as they are, and so do
+/// kernels without barriers and values that differ anyway.
+#[test]
+fn values_of_uneven_loops_depend_on_the_work_item() {
+    let target = DeviceTarget { uneven_rounds_collapse: true, ..rich() };
+    let (module, legal) = legal_fixture("uneven.O2", &target);
+    support::assert_valid("uneven loops", &legal);
+    let before = selects(&Module::from_words(legalize(&image(&module), &rich()).unwrap()).unwrap());
+    let mut added = selects(&legal);
+    added.retain(|name, count| *count > before.get(name).copied().unwrap_or(0));
+    let names: Vec<&str> = added.keys().map(String::as_str).collect();
+    assert_eq!(names, ["uneven"]);
+}
+
 /// What PoCL 7.1 would load again behind a barrier is volatile.
 #[test]
 fn loads_that_others_would_repeat_are_volatile() {

@@ -314,6 +314,14 @@ pub struct Quirks {
     /// `break` goes on. From source, `if (a == 77) v = *p;` ends the process with SIGSEGV for an invalid
     /// `p`. So such addresses become `address == id ? 0 : address` (`guarded_loads` of `oclave_image`).
     pub guarded_loads_run: bool,
+    /// **Q52. PoCL 6.0 on CPUs.** A value that is needed behind a barrier is kept for each work-item,
+    /// unless it is the same for all. PoCL takes values for the same that each round of a loop changes
+    /// alike, also where work-items leave the loop in different rounds. Behind the barrier, all
+    /// work-items then have the value of the last one. From source, `uneven_rounds` of
+    /// `kernels/tests/optimised.cl` is wrong in groups of 16 and 64. PoCL's
+    /// `VariableUniformityAnalysis.cc` explains it. So such values depend on the work-item where they
+    /// enter the loop (`uneven_loops` of `oclave_image`, decision 123).
+    pub uneven_rounds_collapse: bool,
 }
 
 impl Quirks {
@@ -361,6 +369,7 @@ impl Quirks {
             deep_conditions_are_lost: is_rusticl(device),
             inverted_choices_fail: is_intel_cpu_runtime(device),
             guarded_loads_run: is_rusticl(device),
+            uneven_rounds_collapse: is_pocl_on_cpu && is_pocl_before_7(device),
             maxima_are_bounds: is_intel_cpu_runtime(device),
             repeats_loads: is_pocl_on_cpu && !is_pocl_before_7(device),
             pointer_arguments_are_slow: is_nvidia(device),

@@ -44,7 +44,7 @@ impl<'a, 'm> Uniformity<'a, 'm> {
     }
 
     /// Whether all work-items of a group take as many rounds.
-    fn keeps_together(&self, flow: &Flow<'_>, of: &Loop) -> bool {
+    pub(crate) fn keeps_together(&self, flow: &Flow<'_>, of: &Loop) -> bool {
         // The rules of OpenCL say so where it has a barrier.
         of.blocks.iter().any(|block| self.is_barrier(flow, *block))
             || (!flow.irreducible && self.is_uniform(flow, self.exit_conditions(flow, of)))

@@ -23,6 +23,7 @@ use crate::load::private_addresses;
 use crate::load::quotients;
 use crate::load::scalar_loops;
 use crate::load::sunk_loads;
+use crate::load::uneven_loops;
 use crate::load::variables_first;
 use crate::load::vector_components;
 use crate::load::version;
@@ -128,6 +129,9 @@ pub struct DeviceTarget {
     /// Whether the device loads behind conditions that no work-item meets, from addresses that are the
     /// same for all of them.
     pub guarded_loads_run: bool,
+    /// Whether the device's compiler takes values for the same in all work-items that a loop changes, where
+    /// work-items leave the loop in different rounds.
+    pub uneven_rounds_collapse: bool,
 }
 
 impl Default for DeviceTarget {
@@ -166,6 +170,7 @@ impl Default for DeviceTarget {
             deep_conditions_are_lost: false,
             inverted_choices_fail: false,
             guarded_loads_run: false,
+            uneven_rounds_collapse: false,
         }
     }
 }
@@ -259,6 +264,9 @@ pub fn legalize_with(
     })?;
     let module = changed(target.joined_values_collapse, module, |module| {
         joined_values::keep(module, target.address_bits)
+    })?;
+    let module = changed(target.uneven_rounds_collapse, module, |module| {
+        uneven_loops::keep(module, target.address_bits)
     })?;
     let module =
         changed(target.sunk_loads_abort, module, |module| sunk_loads::keep(module, target.address_bits))?;

@@ -33,6 +33,7 @@ mod scalar_loops;
 mod select;
 pub(crate) mod specialize;
 mod sunk_loads;
+mod uneven_loops;
 pub(crate) mod unroll;
 mod variables_first;
 pub(crate) mod vector_components;

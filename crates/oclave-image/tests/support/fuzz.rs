@@ -83,8 +83,13 @@ pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
         zero_lanes_are_lost: true,
         ..plain.clone()
     };
-    let pocl6 =
-        DeviceTarget { mad_is_called: true, one_barrier: true, sunk_loads_abort: true, ..pocl.clone() };
+    let pocl6 = DeviceTarget {
+        mad_is_called: true,
+        one_barrier: true,
+        sunk_loads_abort: true,
+        uneven_rounds_collapse: true,
+        ..pocl.clone()
+    };
     let pocl7 = DeviceTarget {
         implicit_barriers: ImplicitBarriers::Everywhere,
         continuations_for_several_ends: true,

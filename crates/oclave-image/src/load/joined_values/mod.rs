@@ -17,7 +17,7 @@
 //! local id is the largest number. No work-item has that id. None of them may stay: loops may be
 //! split by several conditions, and then what stayed meets a constant.
 
-mod writer;
+pub(super) mod writer;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -53,27 +53,27 @@ pub(crate) fn keep(module: &Module, address_bits: u32) -> Result<Option<Module>>
 
 /// What is written differently in a function.
 #[derive(Default)]
-struct Changes {
+pub(super) struct Changes {
     /// Phi, and the label from which it takes a value → the value.
-    phis: BTreeMap<(u32, u32), u32>,
+    pub(super) phis: BTreeMap<(u32, u32), u32>,
     /// Selects → their values, which are both changed.
     selects: BTreeMap<u32, [u32; 2]>,
 }
 
 /// What is known of the values of a module.
-struct Values<'d, 'm> {
+pub(super) struct Values<'d, 'm> {
     definitions: &'d Definitions<'m>,
     types: TypeTable<'m>,
     /// Values of functions → the labels of the blocks that define them; 0 for parameters.
-    defined_in: HashMap<u32, u32>,
+    pub(super) defined_in: HashMap<u32, u32>,
     /// Values that depend on the number of the work-item by what they are computed of.
-    differ: HashSet<u32>,
+    pub(super) differ: HashSet<u32>,
     /// The instructions of blocks that matter: phis and selects, by label.
-    choices: HashMap<u32, Vec<Instruction<'m>>>,
+    pub(super) choices: HashMap<u32, Vec<Instruction<'m>>>,
 }
 
 impl<'d, 'm> Values<'d, 'm> {
-    fn new(definitions: &'d Definitions<'m>) -> Self {
+    pub(super) fn new(definitions: &'d Definitions<'m>) -> Self {
         let (mut defined_in, mut choices) = (HashMap::new(), HashMap::new());
         let (mut code, mut label, mut is_inside) = (Vec::new(), 0, false);
         for instruction in definitions.module().instructions() {
@@ -164,7 +164,7 @@ impl<'d, 'm> Values<'d, 'm> {
     }
 
     /// Whether there is a 0 of the type that a select can give.
-    fn is_plain(&self, ty: u32) -> bool {
+    pub(super) fn is_plain(&self, ty: u32) -> bool {
         let is_scalar =
             |ty: u32| matches!(self.types.ty(ty), Some(Type::Bool | Type::Int { .. } | Type::Float { .. }));
         match self.types.ty(ty) {
@@ -181,7 +181,7 @@ impl<'d, 'm> Values<'d, 'm> {
 }
 
 /// Whether the result differs where an operand does.
-fn passes_on(instruction: &Instruction<'_>) -> bool {
+pub(super) fn passes_on(instruction: &Instruction<'_>) -> bool {
     instruction.op().is_some_and(makes_value)
 }
 

@@ -12,7 +12,7 @@ use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, is_b
 ///
 /// # Errors
 /// As [`Rewriter::finish`].
-pub(super) fn write(
+pub(in crate::load) fn write(
     definitions: &Definitions<'_>,
     values: &Values<'_, '_>,
     found: &HashMap<u32, Changes>,
