@@ -533,3 +533,22 @@ kernel void uneven_rounds(global uint *out, uint a, uint b)
     barrier(CLK_LOCAL_MEM_FENCE);
     out[get_global_id(0)] = n + f;
 }
+
+/// Two loops, one behind the other, in a loop that work-items leave in different rounds.
+kernel void two_inner_loops(global uint *out, uint rounds)
+{
+    local uint l[64];
+    uint item = get_local_id(0), v = item, w = item * 7, p = 0, i = 0;
+    l[item] = item * 3 + 1;
+    do {
+        for (uint j = 0; j < rounds; j++) {
+            w = w * 3 + j;
+            p += l[item] + j;
+        }
+        for (uint j = 0; j < rounds; j++)
+            v = v * 5 + j;
+        w ^= v + i;
+    } while (++i < 1 + item % 7);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[get_global_id(0)] = v + w * 31 + p;
+}

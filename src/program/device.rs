@@ -189,6 +189,7 @@ fn target(device: &Device) -> DeviceTarget {
     target.inverted_choices_fail = quirks.inverted_choices_fail; // Q43
     target.guarded_loads_run = quirks.guarded_loads_run; // Q46
     target.uneven_rounds_collapse = quirks.uneven_rounds_collapse; // Q52
+    target.loops_without_end_go = quirks.loops_without_end_go; // Q53
     if let Some(queries) = &capabilities.spirv_queries {
         target.capabilities = Some(queries.capabilities.iter().copied().collect());
         target.extensions = Some(queries.extensions.iter().cloned().collect());

@@ -223,3 +223,21 @@ fn conditions_around_loops_are_isolated() {
     assert_eq!((barriers(&seven, "shared_way"), ends(&seven, "shared_way")), (0, 1));
     assert_eq!(ends(&seven, "loops_in_loops"), 0);
 }
+
+/// The work-item that no group has leaves a loop where the compiler drops a condition that would keep it
+/// there.
+#[test]
+fn ends_that_depend_on_the_work_item_leave_the_loop() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/uneven.O2.spv");
+    let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+    let count = |module: &Module, op: Op| module.instructions().filter(|i| i.is(op)).count();
+    let added = |loops_without_end_go: bool| {
+        let target = DeviceTarget { loops_without_end_go, ..pocl6() };
+        let steered = steer(module.clone(), &target).unwrap().module;
+        check::check(&steered).unwrap();
+        [Op::LogicalAnd, Op::LogicalOr].map(|op| count(&steered, op) - count(&module, op))
+    };
+    let ([stay_and, stay_or], [leave_and, leave_or]) = (added(false), added(true));
+    assert_eq!((stay_and, stay_or), (leave_or, leave_and));
+    assert!(stay_and + stay_or > 0);
+}

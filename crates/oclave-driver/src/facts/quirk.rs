@@ -322,6 +322,13 @@ pub struct Quirks {
     /// `VariableUniformityAnalysis.cc` explains it. So such values depend on the work-item where they
     /// enter the loop (`uneven_loops` of `oclave_image`, decision 123).
     pub uneven_rounds_collapse: bool,
+    /// **Q53. PoCL 6.0 (LLVM 18) on CPUs.** The work-around for Q13 makes the end of a loop depend on
+    /// the work-item. The condition that it added kept a work-item that no group has in the loop for
+    /// ever. LLVM takes loops for finite, and drops such a condition where the loop writes nothing.
+    /// PoCL then puts its barrier into the loop after all. So the condition leaves the loop instead
+    /// (decision 124). `two_inner_loops` of `kernels/tests/optimised.cl` was wrong. The old condition
+    /// also made kernels wrong that PoCL gets right without it (664/k1 of the random kernels).
+    pub loops_without_end_go: bool,
 }
 
 impl Quirks {
@@ -370,6 +377,7 @@ impl Quirks {
             inverted_choices_fail: is_intel_cpu_runtime(device),
             guarded_loads_run: is_rusticl(device),
             uneven_rounds_collapse: is_pocl_on_cpu && is_pocl_before_7(device),
+            loops_without_end_go: is_pocl_on_cpu && is_pocl_before_7(device),
             maxima_are_bounds: is_intel_cpu_runtime(device),
             repeats_loads: is_pocl_on_cpu && !is_pocl_before_7(device),
             pointer_arguments_are_slow: is_nvidia(device),

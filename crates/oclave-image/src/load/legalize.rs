@@ -132,6 +132,8 @@ pub struct DeviceTarget {
     /// Whether the device's compiler takes values for the same in all work-items that a loop changes, where
     /// work-items leave the loop in different rounds.
     pub uneven_rounds_collapse: bool,
+    /// Whether the device's compiler drops a condition that would make a loop endless.
+    pub loops_without_end_go: bool,
 }
 
 impl Default for DeviceTarget {
@@ -171,6 +173,7 @@ impl Default for DeviceTarget {
             inverted_choices_fail: false,
             guarded_loads_run: false,
             uneven_rounds_collapse: false,
+            loops_without_end_go: false,
         }
     }
 }

@@ -88,6 +88,7 @@ pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
         one_barrier: true,
         sunk_loads_abort: true,
         uneven_rounds_collapse: true,
+        loops_without_end_go: true,
         ..pocl.clone()
     };
     let pocl7 = DeviceTarget {

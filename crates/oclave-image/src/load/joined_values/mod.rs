@@ -65,7 +65,7 @@ pub(super) struct Values<'d, 'm> {
     definitions: &'d Definitions<'m>,
     types: TypeTable<'m>,
     /// Values of functions → the labels of the blocks that define them; 0 for parameters.
-    pub(super) defined_in: HashMap<u32, u32>,
+    defined_in: HashMap<u32, u32>,
     /// Values that depend on the number of the work-item by what they are computed of.
     pub(super) differ: HashSet<u32>,
     /// The instructions of blocks that matter: phis and selects, by label.

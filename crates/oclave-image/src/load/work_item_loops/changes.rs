@@ -210,7 +210,7 @@ impl Changes {
                 }
                 Some(Op::BranchConditional) if self.ends.contains_key(&label) => {
                     let stays = self.ends.get(&label) == Some(&true);
-                    let condition = add_end(&mut new, &ids, &instruction, stays);
+                    let condition = add_end(&mut new, &ids, &instruction, stays, target.loops_without_end_go);
                     let operands: Vec<u32> =
                         condition.into_iter().chain(instruction.operands().iter().skip(1).copied()).collect();
                     new.replace(&instruction, Op::BranchConditional, &operands);
@@ -242,14 +242,21 @@ fn is_line(instruction: &Instruction<'_>) -> bool {
     matches!(instruction.op(), Some(Op::Line | Op::NoLine))
 }
 
-/// The condition of a branch, which also asks whether the work-item is one that no group has.
-fn add_end(new: &mut Rewriter<'_>, ids: &Ids, branch: &Instruction<'_>, stays: bool) -> Option<u32> {
+/// The condition of a branch, which also asks whether the work-item is one that no group has. That
+/// work-item would stay in the loop for ever, or `leaves` it after one round.
+fn add_end(
+    new: &mut Rewriter<'_>,
+    ids: &Ids,
+    branch: &Instruction<'_>,
+    stays: bool,
+    leaves: bool,
+) -> Option<u32> {
     let (local, condition) = (ids.local.as_ref()?, branch.operand(0)?);
     let truth = new.bool_type();
     let last = new.int_constant(local.width, u64::MAX >> (64 - local.width.clamp(1, 64)));
     let id = local.load(new, 0);
     let (other, both) = (new.fresh_id(), new.fresh_id());
-    if stays {
+    if stays != leaves {
         new.push(Op::IEqual, &[truth, other, id, last]);
         new.push(Op::LogicalOr, &[truth, both, condition, other]);
     } else {
