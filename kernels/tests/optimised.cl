@@ -552,3 +552,51 @@ kernel void two_inner_loops(global uint *out, uint rounds)
     barrier(CLK_LOCAL_MEM_FENCE);
     out[get_global_id(0)] = v + w * 31 + p;
 }
+
+/// A loop in one way of a switch. The other ways write, too.
+kernel void loop_in_a_switch(global uint *out, uint which, uint rounds)
+{
+    uint id = get_global_id(1) * get_global_size(0) + get_global_id(0), v = id;
+    switch (which) {
+    case 0: out[2 * id] = v * 3 + 1; break;
+    case 1:
+        v = v * 3;
+        for (uint i = 0; i < 70; i++)
+            v = v * 5 + (id ^ rounds) * i;
+        break;
+    case 2: v += 2; break;
+    default: v = 8; break;
+    }
+    out[2 * id + 1] = v;
+}
+
+/// Two loops, one in the other, in one way of a switch.
+kernel void loops_in_a_switch(global uint *out, uint which, uint rounds)
+{
+    uint id = get_global_id(1) * get_global_size(0) + get_global_id(0), v = id;
+    switch (which) {
+    case 0: out[2 * id] = v * 3 + 1; break;
+    case 1:
+        for (uint i = 0; i < rounds; i++)
+            for (uint j = 0; j < i; j++)
+                v = v * 5 + (id ^ i) + j;
+        break;
+    case 2: out[2 * id] = v ^ 7; v = id + 9; break;
+    default: break;
+    }
+    out[2 * id + 1] = v;
+}
+
+/// A condition behind a loop, which the way past the loop leads past as well.
+kernel void ways_behind_a_loop(global uint *out, uint rounds, uint limit)
+{
+    uint id = get_global_id(1) * get_global_size(0) + get_global_id(0), v = 0, w = 0;
+    if (rounds > limit)
+        for (uint i = 0; i < rounds; i++)
+            v = v * 5 + (id ^ i);
+    if (v & 1)
+        w = rotate(id + 1, rounds) / (id + 3);
+    if (id & 2)
+        out[2 * id] = 5 / (id + 1);
+    out[2 * id + 1] = v * 31 + w;
+}

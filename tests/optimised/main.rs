@@ -8,6 +8,7 @@ mod guarded;
 mod joined;
 mod once;
 mod uneven;
+mod ways;
 
 use oclave::{Command, Graph, NdRange, Queue, ReplayStrategy, UsmSlice, bytemuck::Pod, usm};
 

@@ -186,6 +186,28 @@ fn interpreter_modules_of_kernels_with_plain_barriers_keep_them() {
     }
 }
 
+fn pocl7() -> DeviceTarget {
+    DeviceTarget {
+        implicit_barriers: ImplicitBarriers::Everywhere,
+        continuations_for_several_ends: true,
+        ..DeviceTarget::default()
+    }
+}
+
+/// How many of these instructions a kernel has.
+fn count(module: &Module, kernel: &str, wanted: &[Op]) -> usize {
+    let mut is_inside = false;
+    let mut found = 0;
+    for instruction in module.instructions() {
+        if instruction.is(Op::Function) {
+            let is_it = |(id, name): (u32, String)| Some(id) == instruction.result_id() && name == kernel;
+            is_inside = module.names().any(is_it);
+        }
+        found += usize::from(is_inside && wanted.iter().any(|op| instruction.is(*op)));
+    }
+    found
+}
+
 /// Conditions around loops into which the device's compiler puts barriers get one of ours. Loops whose
 /// ways meet elsewhere get an end that depends on the work-item, and so no such barrier.
 #[test]
@@ -206,12 +228,7 @@ fn conditions_around_loops_are_isolated() {
         }
         found
     };
-    let pocl7 = DeviceTarget {
-        implicit_barriers: ImplicitBarriers::Everywhere,
-        continuations_for_several_ends: true,
-        ..DeviceTarget::default()
-    };
-    let [six, seven] = [pocl6(), pocl7].map(|target| steer(module.clone(), &target).unwrap().module);
+    let [six, seven] = [pocl6(), pocl7()].map(|target| steer(module.clone(), &target).unwrap().module);
     let added =
         |of: &Module, kernel: &str, wanted: &[Op]| count(of, kernel, wanted) - count(&module, kernel, wanted);
     let barriers = |of: &Module, kernel: &str| added(of, kernel, &[Op::ControlBarrier]);
@@ -240,4 +257,26 @@ fn ends_that_depend_on_the_work_item_leave_the_loop() {
     let ([stay_and, stay_or], [leave_and, leave_or]) = (added(false), added(true));
     assert_eq!((stay_and, stay_or), (leave_or, leave_and));
     assert!(stay_and + stay_or > 0);
+}
+
+/// Loops get an end that depends on the work-item, and so no barrier of PoCL's, where PoCL 7.1 would put
+/// one between a `switch` and its ways, or copy the ways behind the loop. 6.0 keeps its form.
+#[test]
+fn loops_beside_ways_that_go_wrong_get_an_end() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/ways.O2.spv");
+    let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+    let [six, seven] = [pocl6(), pocl7()].map(|target| steer(module.clone(), &target).unwrap().module);
+    check::check(&seven).unwrap();
+    assert_eq!(six, module);
+    let added = |kernel: &str, wanted: &[Op]| count(&seven, kernel, wanted) - count(&module, kernel, wanted);
+    for (kernel, ends, barriers) in [
+        ("loop_in_a_switch", 1, 0),
+        ("loops_in_a_switch", 1, 0),
+        ("guarded_loop_in_a_switch", 0, 2),
+        ("ways_behind_a_loop", 1, 0),
+        ("ways_to_the_end", 0, 0),
+    ] {
+        assert_eq!(added(kernel, &[Op::LogicalOr, Op::LogicalAnd]), ends, "{kernel}");
+        assert_eq!(added(kernel, &[Op::ControlBarrier]), barriers, "{kernel}");
+    }
 }

@@ -94,12 +94,15 @@ pub struct Quirks {
     ///
     /// Such barriers behind conditions also make code run twice, for the first work-item of groups of
     /// 1 × n, and on 7.1 of one. So these conditions get barriers of ours (decision 113).
-    ///
+    /// **Q48.** 7.1 ends the process, or is wrong, where it puts a barrier between a `switch` with more
+    /// than two ways and the ways (decision 119). **Q49.** On 7.1, work-items that part behind a loop
+    /// all take the way of the first one, if the way past the loop leads beyond (decision 120).
     /// `collect` of `tests/work_items.rs` had 864 of 1024 elements wrong on 7.1, from source and
     /// from SPIR-V. PoCL's `ImplicitLoopBarriers.cc` and `VariableUniformityAnalysis.cc` explain
     /// it. pocl#340 says what these barriers are for. pocl#2235 mends a relative, barriers that are
     /// added to conditions.
     pub implicit_barriers: ImplicitBarriers,
+    /// from SPIR-V. pocl#340 says what these barriers are for. pocl#2235 mends a relative.
     /// **Q14. PoCL 7.1 on CPUs.** Barriers under conditions go wrong in PoCL's usual method: of 168
     /// random kernels 2 were wrong and 4 aborted the process. Continuations got these six right.
     /// PoCL takes continuations for kernels in which an outermost loop with barriers has several

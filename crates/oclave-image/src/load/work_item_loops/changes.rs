@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::ways::{parts, splits_choice};
 use super::{ImplicitBarriers, interpreters, single_kernels, tangled_functions, with_callers};
 use crate::Result;
 use crate::analysis::control_flow::{Flow, Loop};
@@ -149,7 +150,16 @@ impl Changes {
         let mut without = Vec::new();
         for (of, exit) in innermost_loops(uniformity, flow) {
             let Some(conditions) = uniformity.common_conditions(flow, of) else { continue };
-            if !add(conditions) {
+            // Seen on 7.1 only.
+            let is_wrong = innermost > 0 && {
+                let outer = conditions.iter().skip(innermost).copied().filter(|at| !flow.ends_loop(*at));
+                let joins: BTreeSet<usize> = outer.clone().filter_map(|at| flow.join(at)).collect();
+                let behind = outer.map(|at| (at, false)).chain([(exit, false)]);
+                let mut barriers = behind.chain(joins.iter().map(|join| (*join, true)));
+                splits_choice(flow, &conditions)
+                    || barriers.any(|barrier| parts(uniformity, flow, &joins, barrier))
+            };
+            if is_wrong || !add(conditions) {
                 without.push((of, exit));
             }
         }

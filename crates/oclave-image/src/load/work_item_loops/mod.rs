@@ -22,7 +22,8 @@
 //! So such conditions get a barrier before them. On 7.1 they also get one where the ways meet
 //! (`isolate`). There, PoCL does so itself at the innermost condition, if a loop is tested at its
 //! end. Where ways behind a condition meet elsewhere, loops get an end that depends on the
-//! work-item, and so no barrier of PoCL's.
+//! work-item, and so no barrier of PoCL's. On 7.1, two more forms of ways behind conditions and loops
+//! get such an end (`ways`).
 //!
 //! 6.0 takes the other way only if the environment says `POCL_WORK_GROUP_METHOD=cbs`. There kernels
 //! with such barriers are written with one barrier (`one_barrier.rs`). The end of a loop into which
@@ -37,6 +38,7 @@
 //! A group of one work-item has none of these faults but the ones at barriers and conditions.
 
 mod changes;
+mod ways;
 
 use std::collections::BTreeSet;
 

@@ -1,0 +1,64 @@
+//! Work-items take their own way beside loops into which PoCL 7.1 puts barriers.
+
+use oclave::NdRange;
+
+use crate::{kernel, queue, upload};
+
+const GROUPS: [[usize; 2]; 7] = [[1, 1], [2, 1], [3, 1], [1, 2], [1, 8], [2, 4], [64, 1]];
+
+/// PoCL 7.1 puts a barrier between a switch and its ways (Q48). The process ends ("Could not find a
+/// dominating alternative variable"), unless the pass helps.
+#[test]
+fn a_switch_around_a_loop_takes_each_work_item_one_way() {
+    let Some(queue) = queue() else { return };
+    for [x, y] in GROUPS {
+        let (range, items) = (NdRange::new([2 * x, y], [x, y]), u32::try_from(2 * x * y).unwrap());
+        let out = upload(&queue, &vec![0_u32; 4 * x * y]);
+        for (which, rounds) in [(0, 4), (1, 4), (2, 4), (3, 4), (1, 0)] {
+            let next = |v: u32, by: u32| v.wrapping_mul(5).wrapping_add(by);
+            queue.write(&out, &vec![0_u32; 4 * x * y]).unwrap();
+            queue.parallel_for(range, kernel::loop_in_a_switch(&out, which, rounds)).unwrap();
+            let row = |id: u32| match which {
+                0 => [id * 3 + 1, id],
+                1 => [0, (0..70).fold(id * 3, |v, i| next(v, (id ^ rounds) * i))],
+                2 => [0, id + 2],
+                _ => [0, 8],
+            };
+            let expected: Vec<u32> = (0..items).flat_map(row).collect();
+            assert_eq!(queue.read(&out).unwrap(), expected, "way {which} in groups of {x} x {y}");
+
+            queue.write(&out, &vec![0_u32; 4 * x * y]).unwrap();
+            queue.parallel_for(range, kernel::loops_in_a_switch(&out, which, rounds)).unwrap();
+            let pairs = || (0..rounds).flat_map(|i| (0..i).map(move |j| (i, j)));
+            let row = |id: u32| match which {
+                0 => [id * 3 + 1, id],
+                1 => [0, pairs().fold(id, |v, (i, j)| next(v, (id ^ i) + j))],
+                2 => [id ^ 7, id + 9],
+                _ => [0, id],
+            };
+            let expected: Vec<u32> = (0..items).flat_map(row).collect();
+            assert_eq!(queue.read(&out).unwrap(), expected, "loops, way {which}, groups of {x} x {y}");
+        }
+    }
+}
+
+/// On PoCL 7.1 all work-items take the way of the first one behind a loop (Q49), unless the pass helps.
+#[test]
+fn each_work_item_takes_its_way_behind_a_loop() {
+    let Some(queue) = queue() else { return };
+    for [x, y] in GROUPS {
+        let (range, items) = (NdRange::new([2 * x, y], [x, y]), u32::try_from(2 * x * y).unwrap());
+        for (rounds, limit) in [(3, 1), (5, 1), (4, 1), (1, 1)] {
+            let out = upload(&queue, &vec![0_u32; 4 * x * y]);
+            queue.parallel_for(range, kernel::ways_behind_a_loop(&out, rounds, limit)).unwrap();
+            let row = |id: u32| {
+                let count = if rounds > limit { rounds } else { 0 };
+                let v = (0..count).fold(0_u32, |v, i| v.wrapping_mul(5).wrapping_add(id ^ i));
+                let w = if v & 1 == 1 { (id + 1).rotate_left(rounds) / (id + 3) } else { 0 };
+                [if id & 2 == 2 { 5 / (id + 1) } else { 0 }, v.wrapping_mul(31).wrapping_add(w)]
+            };
+            let expected: Vec<u32> = (0..items).flat_map(row).collect();
+            assert_eq!(queue.read(&out).unwrap(), expected, "{rounds} rounds in groups of {x} x {y}");
+        }
+    }
+}
