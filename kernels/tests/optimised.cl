@@ -600,3 +600,16 @@ kernel void ways_behind_a_loop(global uint *out, uint rounds, uint limit)
         out[2 * id] = 5 / (id + 1);
     out[2 * id + 1] = v * 31 + w;
 }
+
+/// LLVM adds a phi behind the loop. Only the branch behind the next condition uses it.
+kernel void value_of_a_loop(global uint *out, global const uint *in, uint a, uint b)
+{
+    uint id = get_global_id(0), v = 69;
+    for (uint i = 0; i < b % 7; i++)
+        if (in[i] != id)
+            v = v * 31 + in[i];
+    uint w = b;
+    if ((a & 1) || id < 3)
+        w = mul_hi(v, 7u + id);
+    out[id] = w;
+}

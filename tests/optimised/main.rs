@@ -6,6 +6,7 @@
 mod common;
 mod guarded;
 mod joined;
+mod ends;
 mod once;
 mod uneven;
 mod ways;

@@ -840,11 +840,27 @@ fn loops_with_loops_inside_that_give_values_are_kept_right() {
     assert_eq!(functions_of(&legal, is_volatile_load), ["given", "given_to_a_store"]);
 }
 
-/// What PoCL 6.0 would load behind a condition only gets a use before it.
+/// Where ways meet behind a condition, PoCL 6.0 gets a second phi. A branch that stores needs none.
 #[test]
-fn values_that_one_way_uses_are_used_before_it() {
-    let (_, legal) = legal_fixture("sunk_loads.O2", &DeviceTarget { sunk_loads_abort: true, ..rich() });
-    assert_eq!(functions_of(&legal, |i| i.is(Op::LogicalAnd)), ["rotated", "divided"]);
+fn branches_that_compute_get_a_second_phi() {
+    let target = DeviceTarget { sunk_loads_abort: true, ..rich() };
+    let chosen = with_more_selects("sunk_loads.O2", &target);
+    assert_eq!(chosen, ["behind_a_loop", "both", "chosen", "divided", "rotated"]);
+    let (module, legal) = legal_fixture("sunk_loads.O2", &target);
+    let is_phi = |i: &Instruction<'_>| i.is(Op::Phi);
+    let before = functions_of(&module, is_phi).len();
+    // In `chosen`, each of two phis may become the other one.
+    assert_eq!(functions_of(&legal, is_phi).len(), before + 4);
+}
+
+/// The functions of a fixture that have more selects for a device.
+fn with_more_selects(name: &str, target: &DeviceTarget) -> Vec<String> {
+    let (module, legal) = legal_fixture(name, target);
+    support::assert_valid(name, &legal);
+    let before = selects(&Module::from_words(legalize(&image(&module), &rich()).unwrap()).unwrap());
+    let mut added = selects(&legal);
+    added.retain(|name, count| *count > before.get(name).copied().unwrap_or(0));
+    added.into_keys().collect()
 }
 
 /// What Intel's CPU runtime would take for the same in all work-items depends on the work-item.
@@ -859,6 +875,11 @@ fn values_of_ways_with_loops_depend_on_the_work_item() {
     assert_eq!(names, ["behind", "carried", "in_part", "selected", "two_loops"]);
     // Both values of a selection are changed.
     assert_eq!((before.get("behind"), added.get("behind")), (Some(&1), Some(&3)));
+    let target = DeviceTarget { joined_values_collapse: true, ..rich() };
+    assert_eq!(
+        with_more_selects("joined_values.O2", &target),
+        ["carried", "in_part", "selected", "two_loops"]
+    );
 }
 
 /// The number of selects of functions, by name.

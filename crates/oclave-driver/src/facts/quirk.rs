@@ -221,6 +221,11 @@ pub struct Quirks {
     /// The library leaves modules of clang's `-O0` as they are: they have no phis yet. One of the
     /// five kernels is such a module.
     pub sunk_loads_abort: bool,
+    /// Of twelve such kernels, eleven have the form that `second_phis` of `oclave_image` describes
+    /// (decision 126). This source shows it: `uint id = get_global_id(0), v = a, w = in[id]; if (id <
+    /// 5) { v = in[a]; w = v * 3 + a; } if (abs_diff(w, b) != 77u) w = rotate(v, id); out[id] = w;`.
+    /// There, a second phi joins the first. The twelfth (`k54` of seed 745) still ends the process.
+    /// Left as it is: code of clang's `-O0`, which has no phis yet.
     /// **Q31. NVIDIA 580.159.** A kernel that was given `CL_KERNEL_EXEC_INFO_SVM_PTRS` is launched
     /// more slowly each time, also where the list stays the same. A launch and a wait took 16.4 µs
     /// without it, 17.8 with one allocation, 22 with 8, 40 with 32 and 79 with 64. In a context

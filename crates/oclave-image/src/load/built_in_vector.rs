@@ -1,7 +1,11 @@
 //! Built-in variables with one number for each dimension, such as the id of the group.
 
+use std::collections::HashSet;
+
+use crate::analysis::references::kernel_entry;
 use crate::spirv::{
-    BuiltIn, Capability, Decoration, Instruction, Op, Rewriter, Section, StorageClass, Type, TypeTable,
+    BuiltIn, Capability, Decoration, Definitions, Instruction, Op, Rewriter, Section, StorageClass, Type,
+    TypeTable,
 };
 
 /// A built-in variable that holds one number for each dimension.
@@ -57,4 +61,23 @@ impl BuiltInVector {
         new.push(Op::CompositeExtract, &[self.component, one, all, axis]);
         one
     }
+}
+
+/// Kernels, and functions that ask for a built-in variable: PoCL 6.0 does not find it in others.
+pub(super) fn functions_with_built_ins(definitions: &Definitions<'_>) -> HashSet<u32> {
+    let module = definitions.module();
+    let mut found: HashSet<u32> =
+        module.instructions().filter_map(|i| kernel_entry(&i)).map(|entry| entry.function).collect();
+    let variables: HashSet<u32> = module.built_ins().map(|(id, _)| id).collect();
+    let mut function = 0;
+    for instruction in module.instructions() {
+        match instruction.op() {
+            Some(Op::Function) => function = instruction.result_id().unwrap_or(0),
+            Some(Op::Load) if instruction.operand(0).is_some_and(|from| variables.contains(&from)) => {
+                found.insert(function);
+            }
+            _ => {}
+        }
+    }
+    found
 }

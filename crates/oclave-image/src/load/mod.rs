@@ -30,6 +30,7 @@ mod phi_pairs;
 mod private_addresses;
 mod quotients;
 mod scalar_loops;
+mod second_phis;
 mod select;
 pub(crate) mod specialize;
 mod sunk_loads;

@@ -1,0 +1,351 @@
+//! Keeps LLVM's `instcombine` from a check that ends the process, in PoCL 6.0.
+//!
+//! PoCL 6.0 stores the values of phis in private variables. Then it runs `instcombine`, which checks
+//! that a second run would find nothing to do. LLVM 18 aborts if that check fails.
+//!
+//! It fails for `if (c) w = f(v);` where a phi before the condition makes `v`, and only the branch
+//! uses `v`. Both ways store `w`. The first run looks at the load of `v`, and then joins the two
+//! stores where the ways meet. Only without the store before the condition can the load move into
+//! the branch, so the second run finds work. LLVM 18's `opt -passes=instcombine` shows the abort,
+//! and `-instcombine-code-sinking=false` cures it.
+//!
+//! `instcombine` joins the stores only if the branch has one store and no other access. So this
+//! pass adds a second phi where the ways meet, with `~w` from the branch. It is the value if the
+//! size of the group is the largest number, which no size is. PoCL knows the size later, and then
+//! LLVM removes the second phi. If there are several phis, each may become the next one of its
+//! type instead. LLVM may find that only one of them is needed.
+//!
+//! LLVM makes most of these forms itself. It moves conditions and loops, adds phis behind loops,
+//! and removes loops. So the pass does not look for `v`.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::built_in_vector::{BuiltInVector, functions_with_built_ins};
+use super::never::{emit, first_lane, is_largest};
+use crate::Result;
+use crate::analysis::control_flow::Flow;
+use crate::spirv::{
+    BuiltIn, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable, is_block_end,
+};
+
+/// The most blocks of a branch.
+const BLOCKS: usize = 32;
+
+/// The module with these phis; `None` where it needs none.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn add(module: &Module, address_bits: u32) -> Result<Option<Module>> {
+    let definitions = Definitions::new(module);
+    let types = TypeTable::new(&definitions);
+    let found = find(&definitions, &types);
+    if found.is_empty() {
+        return Ok(None);
+    }
+    let mut new = Rewriter::new(&definitions);
+    let size = BuiltInVector::of(&mut new, BuiltIn::WorkgroupSize, address_bits);
+    let ids = Ids::new(&mut new, &found);
+    let (mut label, mut is_done) = (0, false);
+    let mut waiting = Vec::new();
+    for instruction in module.instructions() {
+        let op = instruction.op();
+        if !matches!(op, Some(Op::Phi | Op::Line | Op::NoLine)) {
+            for second in waiting.drain(..) {
+                ids.choose(&mut new, &types, &size, second);
+            }
+        }
+        if op.is_some_and(is_block_end) && !is_done {
+            is_done = true;
+            ids.invert(&mut new, &types, label);
+        }
+        match op {
+            Some(Op::Label) => {
+                (label, is_done) = (instruction.result_id().unwrap_or(0), false);
+                new.copy(&instruction);
+            }
+            Some(Op::Phi) => match instruction.result_id().and_then(|id| found.get(&id)) {
+                Some(second) => {
+                    ids.copy_phi(&mut new, &instruction, second);
+                    waiting.push(second);
+                }
+                None => new.copy(&instruction),
+            },
+            Some(Op::EntryPoint) => size.copy_entry_point(&mut new, &instruction),
+            _ => new.copy(&instruction),
+        }
+    }
+    new.finish().map(Some)
+}
+
+/// A second phi.
+struct Second {
+    /// The first phi, and its type.
+    phi: u32,
+    ty: u32,
+    /// Blocks of the branch and what the first phi takes from them. The second one takes something
+    /// else.
+    inverted: Vec<(u32, u32)>,
+    /// Another phi of the block, and its type, that is taken for the second one.
+    partner: Option<(u32, u32)>,
+    /// A parameter of the function, and its type, where the function has no ids.
+    number: Option<(u32, u32)>,
+}
+
+/// Phis that need a second one.
+fn find(definitions: &Definitions<'_>, types: &TypeTable<'_>) -> HashMap<u32, Second> {
+    let module = definitions.module();
+    let functions = functions_with_built_ins(definitions);
+    let code = Code::new(definitions, types);
+    let mut found = HashMap::new();
+    for flow in &Flow::of_functions(module) {
+        let mut number = None;
+        if !functions.contains(&flow.function) {
+            number = number_parameter(definitions, types, flow.function);
+            if number.is_none() {
+                continue;
+            }
+        }
+        for at in flow.reverse_postorder() {
+            for second in code.behind(flow, at).unwrap_or_default() {
+                found.entry(second.phi).or_insert(Second { number, ..second });
+            }
+        }
+    }
+    found
+}
+
+/// A parameter of a function that is an integer, and its type.
+fn number_parameter(
+    definitions: &Definitions<'_>,
+    types: &TypeTable<'_>,
+    function: u32,
+) -> Option<(u32, u32)> {
+    let parameters = definitions.body(function).filter(|i| i.is(Op::FunctionParameter));
+    let mut typed = parameters.filter_map(|i| i.result_id().zip(i.result_type()));
+    typed.find(|(_, ty)| matches!(types.ty(*ty), Some(Type::Int { width: 32.. })))
+}
+
+/// What is in blocks.
+struct Code<'a, 'm> {
+    types: &'a TypeTable<'m>,
+    /// The phis of each block, by label.
+    phis: HashMap<u32, Vec<Instruction<'m>>>,
+    /// Blocks that only compute, by label, and how much.
+    pure: HashMap<u32, usize>,
+    /// Values that something uses.
+    used: HashSet<u32>,
+}
+
+impl<'a, 'm> Code<'a, 'm> {
+    fn new(definitions: &Definitions<'m>, types: &'a TypeTable<'m>) -> Self {
+        let mut phis: HashMap<u32, Vec<Instruction<'m>>> = HashMap::new();
+        let (mut pure, mut used) = (HashMap::new(), HashSet::new());
+        let mut label = 0;
+        for instruction in definitions.module().instructions() {
+            match instruction.op() {
+                Some(Op::Label) => {
+                    label = instruction.result_id().unwrap_or(0);
+                    pure.insert(label, 0);
+                }
+                Some(Op::Phi) => phis.entry(label).or_default().push(instruction),
+                _ if !is_pure(definitions, types, &instruction) => {
+                    pure.remove(&label);
+                }
+                _ if instruction.result_id().is_some() => {
+                    pure.entry(label).and_modify(|count| *count += 1);
+                }
+                _ => {}
+            }
+            if label != 0 {
+                instruction.visit_ids(definitions, |at, _| used.extend(instruction.word(at)));
+            }
+        }
+        Self { types, phis, pure, used }
+    }
+
+    /// What the condition at a block's end needs, where the ways behind it meet.
+    fn behind(&self, flow: &Flow<'_>, at: usize) -> Option<Vec<Second>> {
+        let block = flow.blocks.get(at)?;
+        let &[then, other] = block.successors.as_slice() else { return None };
+        if then == other || !block.terminator.is_some_and(|end| end.is(Op::BranchConditional)) {
+            return None;
+        }
+        [(then, other), (other, then)].into_iter().find_map(|(branch, meeting)| {
+            let labels = self.branch(flow, at, branch, meeting)?;
+            let phis = self.phis.get(&flow.blocks.get(meeting)?.label)?;
+            let changed = phis.iter().filter_map(|phi| self.second(phi, block.label, &labels));
+            let mut all: Vec<Second> = changed.collect();
+            let typed: Vec<(u32, u32)> = all.iter().map(|second| (second.phi, second.ty)).collect();
+            for (at, second) in all.iter_mut().enumerate() {
+                let mut behind = typed.iter().cycle().skip(at + 1).take(typed.len() - 1);
+                second.partner = behind.find(|(_, ty)| self.lane(*ty) == self.lane(second.ty)).copied();
+            }
+            Some(all)
+        })
+    }
+
+    /// The labels of a branch that only computes, up to where it meets the way around it.
+    fn branch(&self, flow: &Flow<'_>, from: usize, branch: usize, meeting: usize) -> Option<BTreeSet<u32>> {
+        let (mut found, mut open) = (BTreeSet::new(), vec![branch]);
+        while let Some(at) = open.pop() {
+            if at == meeting || !found.insert(at) {
+                continue;
+            }
+            let block = flow.blocks.get(at)?;
+            let goes_on = at != from && found.len() <= BLOCKS && !block.successors.is_empty();
+            if !goes_on || !self.pure.contains_key(&block.label) {
+                return None;
+            }
+            open.extend(&block.successors);
+        }
+        let blocks = || found.iter().filter_map(|at| flow.blocks.get(*at));
+        let is_inside = |at: &usize| *at == from || found.contains(at);
+        // LLVM adds a block where the ways to the start of a loop meet.
+        let around = flow.loops.iter().find(|of| of.header == meeting);
+        let is_entry = |at: &usize| around.is_some_and(|of| !of.blocks.contains(at));
+        let mut before = flow.blocks.get(meeting)?.predecessors.iter();
+        let is_branch = before.all(|at| is_inside(at) || is_entry(at))
+            && blocks().all(|block| block.predecessors.iter().all(is_inside))
+            // LLVM makes a selection of an empty branch.
+            && blocks().any(|block| self.pure.get(&block.label).is_some_and(|count| *count > 0));
+        is_branch.then(|| blocks().map(|block| block.label).collect())
+    }
+
+    /// A second phi beside a phi that the branch changes.
+    fn second(&self, phi: &Instruction<'_>, from: u32, labels: &BTreeSet<u32>) -> Option<Second> {
+        let (id, ty) = (phi.result_id()?, phi.result_type()?);
+        let pairs =
+            || phi.operands().chunks_exact(2).filter_map(|pair| Some((*pair.get(1)?, *pair.first()?)));
+        let (_, around) = pairs().find(|(at, _)| *at == from)?;
+        let inverted: Vec<(u32, u32)> =
+            pairs().filter(|(at, value)| labels.contains(at) && *value != around).collect();
+        let is_scalar =
+            matches!(self.types.ty(self.lane(ty)), Some(Type::Bool | Type::Int { .. } | Type::Float { .. }));
+        let is_meant = !inverted.is_empty() && self.used.contains(&id) && is_scalar;
+        is_meant.then_some(Second { phi: id, ty, inverted, partner: None, number: None })
+    }
+
+    /// The type of a lane of a vector, or another type as it is.
+    fn lane(&self, ty: u32) -> u32 {
+        match self.types.ty(ty) {
+            Some(Type::Vector { component, .. }) => component,
+            _ => ty,
+        }
+    }
+}
+
+/// Whether an instruction only computes, as far as LLVM may see.
+fn is_pure(definitions: &Definitions<'_>, types: &TypeTable<'_>, instruction: &Instruction<'_>) -> bool {
+    let class = |id: u32| match definitions.type_of(id).and_then(|ty| types.ty(ty)) {
+        Some(Type::Pointer { class, .. }) => Some(class),
+        _ => None,
+    };
+    let takes_none = |from: usize| instruction.operands().iter().skip(from).all(|id| class(*id).is_none());
+    match instruction.op() {
+        Some(Op::Load) => instruction.operand(0).and_then(class) == Some(StorageClass::Input as u32),
+        Some(Op::FunctionCall) => takes_none(1),
+        Some(Op::ExtInst) => takes_none(2),
+        Some(Op::Branch | Op::BranchConditional | Op::Switch | Op::SelectionMerge | Op::LoopMerge) => true,
+        Some(Op::Line | Op::NoLine | Op::Undef) => true,
+        // Addresses and parts of values; conversions and arithmetic; comparisons, shifts and bits.
+        Some(op) => matches!(op as u32, 65..=67 | 70 | 77..=84 | 109..=152 | 154..=207),
+        None => false,
+    }
+}
+
+/// The new values.
+struct Ids<'f> {
+    found: &'f HashMap<u32, Second>,
+    /// First phi → what it is called now, and what the second one is called.
+    phis: HashMap<u32, (u32, u32)>,
+    /// Block and value → what the second phi takes instead.
+    others: HashMap<(u32, u32), u32>,
+    /// Block → the values that are inverted at its end, with their types.
+    ends: HashMap<u32, Vec<(u32, u32)>>,
+}
+
+impl<'f> Ids<'f> {
+    fn new(new: &mut Rewriter<'_>, found: &'f HashMap<u32, Second>) -> Self {
+        let (mut phis, mut others) = (HashMap::new(), HashMap::new());
+        let mut ends: HashMap<u32, Vec<(u32, u32)>> = HashMap::new();
+        let mut sorted: Vec<&Second> = found.values().collect();
+        sorted.sort_by_key(|second| second.phi);
+        for second in sorted {
+            phis.insert(second.phi, (new.fresh_id(), new.fresh_id()));
+            for (from, value) in second.inverted.iter().filter(|_| second.partner.is_none()) {
+                others.entry((*from, *value)).or_insert_with(|| {
+                    ends.entry(*from).or_default().push((*value, second.ty));
+                    new.fresh_id()
+                });
+            }
+        }
+        Self { found, phis, others, ends }
+    }
+
+    /// Writes what second phis take from a block.
+    fn invert(&self, new: &mut Rewriter<'_>, types: &TypeTable<'_>, label: u32) {
+        for (value, ty) in self.ends.get(&label).into_iter().flatten() {
+            let Some(result) = self.others.get(&(label, *value)) else { continue };
+            let lane = match types.ty(*ty) {
+                Some(Type::Vector { component, .. }) => types.ty(component),
+                of => of,
+            };
+            let op = match lane {
+                Some(Type::Bool) => Op::LogicalNot,
+                Some(Type::Float { .. }) => Op::FNegate,
+                _ => Op::Not,
+            };
+            new.push(op, &[*ty, *result, *value]);
+        }
+    }
+
+    /// Writes the first phi by its new name, and the second one.
+    fn copy_phi(&self, new: &mut Rewriter<'_>, phi: &Instruction<'_>, second: &Second) {
+        let Some((first, other)) = self.phis.get(&second.phi) else { return };
+        new.replace(phi, Op::Phi, &[&[second.ty, *first], phi.operands()].concat());
+        if second.partner.is_some() {
+            return;
+        }
+        let mut words = [&[second.ty, *other], phi.operands()].concat();
+        for pair in words.get_mut(2..).unwrap_or_default().chunks_exact_mut(2) {
+            if let [value, from] = pair
+                && second.inverted.contains(&(*from, *value))
+            {
+                *value = self.others.get(&(*from, *value)).copied().unwrap_or(*value);
+            }
+        }
+        new.push(Op::Phi, &words);
+    }
+
+    /// Writes the value of the first phi, which the second one could replace.
+    fn choose(&self, new: &mut Rewriter<'_>, types: &TypeTable<'_>, size: &BuiltInVector, second: &Second) {
+        let Some((whole, own)) = self.phis.get(&second.phi) else { return };
+        let partner = second.partner.filter(|(phi, _)| self.found.contains_key(phi));
+        let partner = partner.and_then(|(phi, ty)| Some((self.phis.get(&phi)?.0, ty)));
+        let (other, other_type) = partner.unwrap_or((*own, second.ty));
+        let never = second.is_never(new, types, size);
+        let (first, lane) = first_lane(new, types, *whole, second.ty);
+        let (other, _) = first_lane(new, types, other, other_type);
+        if lane == second.ty {
+            new.push(Op::Select, &[lane, second.phi, never, other, first]);
+        } else {
+            let chosen = emit(new, Op::Select, lane, &[never, other, first]);
+            new.push(Op::CompositeInsert, &[second.ty, second.phi, chosen, *whole, 0]);
+        }
+    }
+}
+
+impl Second {
+    /// Writes a condition that is never true. No square has both the bits 1 and 4.
+    fn is_never(&self, new: &mut Rewriter<'_>, types: &TypeTable<'_>, size: &BuiltInVector) -> u32 {
+        let number = self.number.and_then(|(number, ty)| match types.ty(ty) {
+            Some(Type::Int { width }) => Some((number, ty, width)),
+            _ => None,
+        });
+        let Some((number, ty, width)) = number else { return is_largest(new, size) };
+        let (five, truth) = (new.int_constant(width, 5), new.bool_type());
+        let square = emit(new, Op::IMul, ty, &[number, number]);
+        let bits = emit(new, Op::BitwiseAnd, ty, &[square, five]);
+        emit(new, Op::IEqual, truth, &[bits, five])
+    }
+}

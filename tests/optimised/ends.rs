@@ -1,0 +1,30 @@
+//! Kernels that ended the process on PoCL 6.0, or crashed there.
+
+use crate::{kernel, queue, upload};
+
+const ITEMS: u32 = 32;
+/// Groups of one and two work-items are compiled in another way than larger ones.
+const GROUPS: [u32; 4] = [1, 2, 4, 16];
+
+fn words() -> Vec<u32> {
+    (0..ITEMS).map(|i| i.wrapping_mul(0x9e37_79b9)).collect()
+}
+
+/// LLVM 18 found work in a second run, and ended the process (Q30), unless the pass helps.
+#[test]
+fn values_of_a_loop_that_a_branch_uses() {
+    let Some(queue) = queue() else { return };
+    let (words, a) = (words(), 38_u32);
+    let (input, out) = (upload(&queue, &words), upload(&queue, &[0_u32; ITEMS as usize]));
+    for (group, b) in GROUPS.into_iter().flat_map(|group| [(group, 5_u32), (group, 7)]) {
+        let range = oclave::NdRange::new(ITEMS as usize, group as usize);
+        queue.parallel_for(range, kernel::value_of_a_loop(&out, &input, a, b)).unwrap();
+        let expected = |id: u32| {
+            let given = words.iter().take(b as usize % 7).filter(|word| **word != id);
+            let v = given.fold(69_u32, |v, word| v.wrapping_mul(31).wrapping_add(*word));
+            let high = (u64::from(v) * u64::from(7 + id)) >> 32;
+            if id < 3 { u32::try_from(high).unwrap() } else { b }
+        };
+        assert_eq!(queue.read(&out).unwrap(), (0..ITEMS).map(expected).collect::<Vec<_>>(), "{group}, {b}");
+    }
+}
