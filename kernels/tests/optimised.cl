@@ -613,3 +613,36 @@ kernel void value_of_a_loop(global uint *out, global const uint *in, uint a, uin
         w = mul_hi(v, 7u + id);
     out[id] = w;
 }
+
+/// A loop directly behind a barrier.
+kernel void loop_behind_barrier(global uint *out, global const uint *in, uint a)
+{
+    local uint l[64];
+    uint item = get_local_id(0), id = get_global_id(0), v = 7, w = 7;
+    l[item] = in[id];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    do {
+        v += (100u | 16 * w) % 7 + 1;
+        w *= 31;
+    } while (v < a);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[id] = v * 31 + w + l[get_local_size(0) - 1 - item];
+}
+
+/// A loop at the start of a loop with barriers.
+kernel void loop_first_in_a_loop(global uint *out, global const uint *in, uint a, uint b)
+{
+    local uint l[64];
+    uint item = get_local_id(0), id = get_global_id(0), v = in[id], w = 7;
+    for (uint i = 0; i < b; i++) {
+        do {
+            v += (100u | 16 * w) % 7 + 1;
+            w *= 31;
+        } while (v < a);
+        l[item] = v;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        v = w + l[get_local_size(0) - 1 - item];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    out[id] = v;
+}

@@ -183,6 +183,7 @@ fn target(device: &Device) -> DeviceTarget {
     target.maxima_are_bounds = quirks.maxima_are_bounds; // Q35
     target.repeated_pairs_fail = quirks.repeated_pairs_fail; // Q36
     target.sunk_loads_abort = quirks.sunk_loads_abort; // Q30
+    target.phis_vanish = quirks.phis_vanish; // Q54
     target.zero_lanes_are_lost = quirks.zero_lanes_are_lost; // Q39
     target.quotients_are_bounds = quirks.quotients_are_bounds; // Q40
     target.deep_conditions_are_lost = quirks.deep_conditions_are_lost; // Q42

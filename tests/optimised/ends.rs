@@ -28,3 +28,44 @@ fn values_of_a_loop_that_a_branch_uses() {
         assert_eq!(queue.read(&out).unwrap(), (0..ITEMS).map(expected).collect::<Vec<_>>(), "{group}, {b}");
     }
 }
+
+/// The inner loop of the two kernels below.
+fn rounds(mut v: u32, mut w: u32, a: u32) -> (u32, u32) {
+    loop {
+        v = v.wrapping_add((100 | w.wrapping_mul(16)) % 7 + 1);
+        w = w.wrapping_mul(31);
+        if v >= a {
+            return (v, w);
+        }
+    }
+}
+
+/// In groups of one and two, PoCL 6.0 removed the loop and what follows (Q54), unless the pass helps.
+#[test]
+fn loops_directly_behind_barriers() {
+    let Some(queue) = queue() else { return };
+    let (words, a) = (words(), 60_u32);
+    let (input, out) = (upload(&queue, &words), upload(&queue, &[0_u32; ITEMS as usize]));
+    let mirrored = |id: u32, group: u32| (id / group * group + group - 1 - id % group) as usize;
+    for group in GROUPS {
+        let range = oclave::NdRange::new(ITEMS as usize, group as usize);
+        queue.parallel_for(range, kernel::loop_behind_barrier(&out, &input, a)).unwrap();
+        let (v, w) = rounds(7, 7, a);
+        let sum = v.wrapping_mul(31).wrapping_add(w);
+        let expected = |id: u32| sum.wrapping_add(words[mirrored(id, group)]);
+        assert_eq!(queue.read(&out).unwrap(), (0..ITEMS).map(expected).collect::<Vec<_>>(), "{group}");
+
+        queue.parallel_for(range, kernel::loop_first_in_a_loop(&out, &input, a, 5)).unwrap();
+        let mut values: Vec<(u32, u32)> = words.iter().map(|word| (*word, 7)).collect();
+        for _ in 0..5 {
+            let after: Vec<(u32, u32)> = values.iter().map(|(v, w)| rounds(*v, *w, a)).collect();
+            let new = |id: u32| {
+                let w = after[id as usize].1;
+                (w.wrapping_add(after[mirrored(id, group)].0), w)
+            };
+            values = (0..ITEMS).map(new).collect();
+        }
+        let expected: Vec<u32> = values.iter().map(|(v, _)| *v).collect();
+        assert_eq!(queue.read(&out).unwrap(), expected, "{group}");
+    }
+}

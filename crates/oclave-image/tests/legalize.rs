@@ -853,6 +853,14 @@ fn branches_that_compute_get_a_second_phi() {
     assert_eq!(functions_of(&legal, is_phi).len(), before + 4);
 }
 
+/// A phi begins with something that stands between a barrier and a loop for PoCL 6.0.
+#[test]
+fn loops_directly_behind_barriers_begin_with_a_selection() {
+    let target = DeviceTarget { phis_vanish: true, ..rich() };
+    let chosen = with_more_selects("loops_behind_barriers.O2", &target);
+    assert_eq!(chosen, ["behind", "first_in_a_loop"]);
+}
+
 /// The functions of a fixture that have more selects for a device.
 fn with_more_selects(name: &str, target: &DeviceTarget) -> Vec<String> {
     let (module, legal) = legal_fixture(name, target);

@@ -337,6 +337,13 @@ pub struct Quirks {
     /// (decision 124). `two_inner_loops` of `kernels/tests/optimised.cl` was wrong. The old condition
     /// also made kernels wrong that PoCL gets right without it (664/k1 of the random kernels).
     pub loops_without_end_go: bool,
+    /// **Q54. PoCL 6.0 on CPUs.** In groups of one or two work-items, a loop directly behind a
+    /// barrier vanishes, with all that follows. The kernel crashes or hangs, or an assertion of
+    /// `ParallelRegion.cc` ends the process. From source, `barrier(CLK_LOCAL_MEM_FENCE); do { v += (100u
+    /// | 16 * w) % 7 + 1; w *= 31; } while (v < a); barrier(…);` does it. Such a loop begins with a
+    /// selection (`loops_behind_barriers` of `oclave_image`, decision 127), but not in code of `-O0`.
+    /// Seen in eleven of 25,000 random kernels.
+    pub phis_vanish: bool,
 }
 
 impl Quirks {
@@ -374,6 +381,7 @@ impl Quirks {
             slow_event_waits: is_rusticl(device),
             slow_blocking_writes: is_intel_cpu_runtime(device),
             sunk_loads_abort: is_pocl_on_cpu && is_pocl_before_7(device),
+            phis_vanish: is_pocl_on_cpu && is_pocl_before_7(device),
             zero_lanes_are_lost: is_pocl_on_cpu,
             quotients_are_bounds: is_intel_cpu_runtime(device),
             telling_pointers_is_slow: is_nvidia(device),

@@ -17,6 +17,7 @@ use crate::load::integer_pointers;
 use crate::load::inverted_choices;
 use crate::load::joined_values;
 use crate::load::kept_loads;
+use crate::load::loops_behind_barriers;
 use crate::load::multiply_add;
 use crate::load::phi_pairs;
 use crate::load::private_addresses;
@@ -104,6 +105,8 @@ pub struct DeviceTarget {
     /// Whether the device's compiler ends the process where a value that phis make is only used behind
     /// a condition.
     pub sunk_loads_abort: bool,
+    /// Whether the device's compiler loses what a loop begins with, directly behind a barrier.
+    pub phis_vanish: bool,
     /// Whether the device's compiler crashes when it vectorises certain loops with built-in functions.
     pub vectorised_loops_crash: bool,
     /// Whether the device's compiler takes values for the same in all work-items that differ by the
@@ -163,6 +166,7 @@ impl Default for DeviceTarget {
             generic_atomics_are_cpp: false,
             casts_from_generic_crash: false,
             sunk_loads_abort: false,
+            phis_vanish: false,
             vectorised_loops_crash: false,
             joined_values_collapse: false,
             repeats_loads: false,
@@ -281,6 +285,7 @@ pub fn legalize_with(
     let module =
         changed(target.inverted_choices_fail, module, |module| inverted_choices::separate(module, bits))?;
     let module = changed(target.joined_values_collapse, module, |module| joined_values::keep(module, bits))?;
+    let module = changed(target.phis_vanish, module, |module| loops_behind_barriers::separate(module, bits))?;
     let module = changed(target.sunk_loads_abort, module, |module| second_phis::add(module, bits))?;
     let module = changed(target.spirv_version >= Version::V1_4, module, interfaces::complete)?;
     // Lowering reads operands by their places: what it gets must be sound.

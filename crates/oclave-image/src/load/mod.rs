@@ -23,6 +23,7 @@ mod inverted_choices;
 mod joined_values;
 mod kept_loads;
 pub(crate) mod legalize;
+mod loops_behind_barriers;
 pub(crate) mod multiply_add;
 mod never;
 mod one_barrier;

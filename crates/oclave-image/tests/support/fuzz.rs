@@ -89,6 +89,7 @@ pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
         sunk_loads_abort: true,
         uneven_rounds_collapse: true,
         loops_without_end_go: true,
+        phis_vanish: true,
         ..pocl.clone()
     };
     let pocl7 = DeviceTarget {
