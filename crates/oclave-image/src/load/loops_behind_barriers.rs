@@ -11,7 +11,7 @@
 //! knows the size later, and removes all of it.
 //!
 //! In a loop around it, LLVM would move this before the outer loop. So the condition then also asks
-//! for a phi of the outer loop.
+//! whether a phi of the outer loop is the size in another dimension.
 
 use std::collections::HashMap;
 
@@ -210,10 +210,16 @@ impl Start {
         let truth = new.bool_type();
         let mut never = is_largest(new, size);
         if let Some((phi, ty)) = self.outer {
-            let number = number(new, types, ty, count);
-            let is_float = matches!(types.ty(ty), Some(Type::Float { .. }));
-            let op = if is_float { Op::FOrdEqual } else { Op::IEqual };
-            let is_equal = emit(new, op, truth, &[phi, number]);
+            // LLVM may know that the phi is no constant. It does not know the size in another dimension.
+            let (op, other) = match types.ty(ty) {
+                Some(Type::Int { width }) if width == size.width => (Op::IEqual, size.load(new, 1)),
+                Some(Type::Int { .. }) => {
+                    let other = size.load(new, 1);
+                    (Op::IEqual, emit(new, Op::UConvert, ty, &[other]))
+                }
+                _ => (Op::FOrdEqual, number(new, types, ty, count)),
+            };
+            let is_equal = emit(new, op, truth, &[phi, other]);
             never = emit(new, Op::LogicalAnd, truth, &[never, is_equal]);
         }
         // Not the number above: LLVM knows `phi == n ? n : phi`.
