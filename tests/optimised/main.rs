@@ -4,9 +4,9 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod ends;
 mod guarded;
 mod joined;
-mod ends;
 mod once;
 mod uneven;
 mod ways;

@@ -102,7 +102,6 @@ pub struct Quirks {
     /// it. pocl#340 says what these barriers are for. pocl#2235 mends a relative, barriers that are
     /// added to conditions.
     pub implicit_barriers: ImplicitBarriers,
-    /// from SPIR-V. pocl#340 says what these barriers are for. pocl#2235 mends a relative.
     /// **Q14. PoCL 7.1 on CPUs.** Barriers under conditions go wrong in PoCL's usual method: of 168
     /// random kernels 2 were wrong and 4 aborted the process. Continuations got these six right.
     /// PoCL takes continuations for kernels in which an outermost loop with barriers has several
@@ -213,19 +212,12 @@ pub struct Quirks {
     /// program could be built. LLVM's maintainers say that the check is for tests only
     /// (llvm-project#104905).
     ///
-    /// Five such kernels were studied. All have the form that `sunk_loads` of `oclave_image`
-    /// describes: a phi's value is used behind a condition only. This source shows it: `uint id =
-    /// get_global_id(0), v = a, w = in[id]; if (id < 5) { v = in[a]; w = v * 3 + a; } if
-    /// (abs_diff(w, b) != 77u) w = rotate(v, id); out[id] = w;`. Such values get a second use.
-    ///
-    /// The library leaves modules of clang's `-O0` as they are: they have no phis yet. One of the
-    /// five kernels is such a module.
-    pub sunk_loads_abort: bool,
     /// Of twelve such kernels, eleven have the form that `second_phis` of `oclave_image` describes
     /// (decision 126). This source shows it: `uint id = get_global_id(0), v = a, w = in[id]; if (id <
     /// 5) { v = in[a]; w = v * 3 + a; } if (abs_diff(w, b) != 77u) w = rotate(v, id); out[id] = w;`.
     /// There, a second phi joins the first. The twelfth (`k54` of seed 745) still ends the process.
     /// Left as it is: code of clang's `-O0`, which has no phis yet.
+    pub sunk_loads_abort: bool,
     /// **Q31. NVIDIA 580.159.** A kernel that was given `CL_KERNEL_EXEC_INFO_SVM_PTRS` is launched
     /// more slowly each time, also where the list stays the same. A launch and a wait took 16.4 µs
     /// without it, 17.8 with one allocation, 22 with 8, 40 with 32 and 79 with 64. In a context
@@ -342,9 +334,8 @@ pub struct Quirks {
     /// `ParallelRegion.cc` ends the process. From source, `barrier(CLK_LOCAL_MEM_FENCE); do { v += (100u
     /// | 16 * w) % 7 + 1; w *= 31; } while (v < a); barrier(…);` does it. Such a loop begins with a
     /// selection (`loops_behind_barriers` of `oclave_image`, decision 127), but not in code of `-O0`.
-    /// Seen in eleven of 25,000 random kernels.
-    pub phis_vanish: bool,
     /// Seen in twelve of 25,000 random kernels.
+    pub phis_vanish: bool,
 }
 
 impl Quirks {

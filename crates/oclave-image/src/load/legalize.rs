@@ -23,9 +23,8 @@ use crate::load::phi_pairs;
 use crate::load::private_addresses;
 use crate::load::quotients;
 use crate::load::scalar_loops;
-use crate::load::sunk_loads;
-use crate::load::uneven_loops;
 use crate::load::second_phis;
+use crate::load::uneven_loops;
 use crate::load::variables_first;
 use crate::load::vector_components;
 use crate::load::version;
@@ -267,26 +266,14 @@ pub fn legalize_with(
     let module = changed(target.quotients_are_bounds, module, quotients::keep)?;
     let module = changed(target.vectorised_loops_crash, module, scalar_loops::keep)?;
     let module = changed(target.repeats_loads, module, kept_loads::keep)?;
-    let module = changed(target.inverted_choices_fail, module, |module| {
-        inverted_choices::separate(module, target.address_bits)
-    })?;
-    let module = changed(target.joined_values_collapse, module, |module| {
-        joined_values::keep(module, target.address_bits)
-    })?;
-    let module = changed(target.uneven_rounds_collapse, module, |module| {
-        uneven_loops::keep(module, target.address_bits)
-    })?;
-    let module =
-        changed(target.sunk_loads_abort, module, |module| sunk_loads::keep(module, target.address_bits))?;
-    let module = changed(target.guarded_loads_run, module, |module| {
-        guarded_loads::spread(module, target.address_bits)
-    })?;
     let bits = target.address_bits;
     let module =
         changed(target.inverted_choices_fail, module, |module| inverted_choices::separate(module, bits))?;
     let module = changed(target.joined_values_collapse, module, |module| joined_values::keep(module, bits))?;
+    let module = changed(target.uneven_rounds_collapse, module, |module| uneven_loops::keep(module, bits))?;
     let module = changed(target.phis_vanish, module, |module| loops_behind_barriers::separate(module, bits))?;
     let module = changed(target.sunk_loads_abort, module, |module| second_phis::add(module, bits))?;
+    let module = changed(target.guarded_loads_run, module, |module| guarded_loads::spread(module, bits))?;
     let module = changed(target.spirv_version >= Version::V1_4, module, interfaces::complete)?;
     // Lowering reads operands by their places: what it gets must be sound.
     check::check(&module)?;

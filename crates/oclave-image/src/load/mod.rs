@@ -34,7 +34,6 @@ mod scalar_loops;
 mod second_phis;
 mod select;
 pub(crate) mod specialize;
-mod sunk_loads;
 mod uneven_loops;
 pub(crate) mod unroll;
 mod variables_first;
