@@ -182,7 +182,7 @@ fn target(device: &Device) -> DeviceTarget {
     target.repeats_loads = quirks.repeats_loads; // Q33
     target.maxima_are_bounds = quirks.maxima_are_bounds; // Q35
     target.repeated_pairs_fail = quirks.repeated_pairs_fail; // Q36
-    target.sunk_loads_abort = quirks.sunk_loads_abort; // Q30
+    target.fixpoints_are_checked = quirks.fixpoints_are_checked; // Q30
     target.phis_vanish = quirks.phis_vanish; // Q54
     target.zero_lanes_are_lost = quirks.zero_lanes_are_lost; // Q39
     target.quotients_are_bounds = quirks.quotients_are_bounds; // Q40

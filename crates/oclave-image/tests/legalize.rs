@@ -843,10 +843,10 @@ fn loops_with_loops_inside_that_give_values_are_kept_right() {
 /// Where ways meet behind a condition, PoCL 6.0 gets a second phi. A branch that stores needs none.
 #[test]
 fn branches_that_compute_get_a_second_phi() {
-    let target = DeviceTarget { sunk_loads_abort: true, ..rich() };
-    let chosen = with_more_selects("sunk_loads.O2", &target);
+    let target = DeviceTarget { fixpoints_are_checked: true, ..rich() };
+    let chosen = with_more_selects("second_phis.O2", &target);
     assert_eq!(chosen, ["behind_a_loop", "both", "chosen", "divided", "rotated"]);
-    let (module, legal) = legal_fixture("sunk_loads.O2", &target);
+    let (module, legal) = legal_fixture("second_phis.O2", &target);
     let is_phi = |i: &Instruction<'_>| i.is(Op::Phi);
     let before = functions_of(&module, is_phi).len();
     // In `chosen`, each of two phis may become the other one.

@@ -217,7 +217,7 @@ pub struct Quirks {
     /// 5) { v = in[a]; w = v * 3 + a; } if (abs_diff(w, b) != 77u) w = rotate(v, id); out[id] = w;`.
     /// There, a second phi joins the first. The twelfth (`k54` of seed 745) still ends the process.
     /// Left as it is: code of clang's `-O0`, which has no phis yet.
-    pub sunk_loads_abort: bool,
+    pub fixpoints_are_checked: bool,
     /// **Q31. NVIDIA 580.159.** A kernel that was given `CL_KERNEL_EXEC_INFO_SVM_PTRS` is launched
     /// more slowly each time, also where the list stays the same. A launch and a wait took 16.4 µs
     /// without it, 17.8 with one allocation, 22 with 8, 40 with 32 and 79 with 64. In a context
@@ -372,7 +372,7 @@ impl Quirks {
             integer_pointer_constants_fail: is_rusticl(device),
             slow_event_waits: is_rusticl(device),
             slow_blocking_writes: is_intel_cpu_runtime(device),
-            sunk_loads_abort: is_pocl_on_cpu && is_pocl_before_7(device),
+            fixpoints_are_checked: is_pocl_on_cpu && is_pocl_before_7(device),
             phis_vanish: is_pocl_on_cpu && is_pocl_before_7(device),
             zero_lanes_are_lost: is_pocl_on_cpu,
             quotients_are_bounds: is_intel_cpu_runtime(device),

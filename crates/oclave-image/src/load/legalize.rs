@@ -103,7 +103,7 @@ pub struct DeviceTarget {
     pub casts_from_generic_crash: bool,
     /// Whether the device's compiler ends the process where a value that phis make is only used behind
     /// a condition.
-    pub sunk_loads_abort: bool,
+    pub fixpoints_are_checked: bool,
     /// Whether the device's compiler loses what a loop begins with, directly behind a barrier.
     pub phis_vanish: bool,
     /// Whether the device's compiler crashes when it vectorises certain loops with built-in functions.
@@ -164,7 +164,7 @@ impl Default for DeviceTarget {
             integer_pointer_constants_fail: false,
             generic_atomics_are_cpp: false,
             casts_from_generic_crash: false,
-            sunk_loads_abort: false,
+            fixpoints_are_checked: false,
             phis_vanish: false,
             vectorised_loops_crash: false,
             joined_values_collapse: false,
@@ -272,7 +272,7 @@ pub fn legalize_with(
     let module = changed(target.joined_values_collapse, module, |module| joined_values::keep(module, bits))?;
     let module = changed(target.uneven_rounds_collapse, module, |module| uneven_loops::keep(module, bits))?;
     let module = changed(target.phis_vanish, module, |module| loops_behind_barriers::separate(module, bits))?;
-    let module = changed(target.sunk_loads_abort, module, |module| second_phis::add(module, bits))?;
+    let module = changed(target.fixpoints_are_checked, module, |module| second_phis::add(module, bits))?;
     let module = changed(target.guarded_loads_run, module, |module| guarded_loads::spread(module, bits))?;
     let module = changed(target.spirv_version >= Version::V1_4, module, interfaces::complete)?;
     // Lowering reads operands by their places: what it gets must be sound.

@@ -86,7 +86,7 @@ pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
     let pocl6 = DeviceTarget {
         mad_is_called: true,
         one_barrier: true,
-        sunk_loads_abort: true,
+        fixpoints_are_checked: true,
         uneven_rounds_collapse: true,
         loops_without_end_go: true,
         phis_vanish: true,
