@@ -14,7 +14,6 @@ pub(super) struct BuiltInVector {
     vector: u32,
     component: u32,
     pub(super) width: u32,
-    pub(super) is_new: bool,
 }
 
 impl BuiltInVector {
@@ -28,7 +27,7 @@ impl BuiltInVector {
             let Some(Type::Pointer { pointee: vector, .. }) = types.ty(pointer) else { return None };
             let Some(Type::Vector { component, count: 3 }) = types.ty(vector) else { return None };
             let Some(Type::Int { width }) = types.ty(component) else { return None };
-            Some(Self { variable, vector, component, width, is_new: false })
+            Some(Self { variable, vector, component, width })
         });
         known.unwrap_or_else(|| {
             if address_bits == 64 {
@@ -41,17 +40,13 @@ impl BuiltInVector {
             new.push_in(Section::Types, Op::Variable, &[pointer, variable, StorageClass::Input as u32]);
             new.decorate(variable, Decoration::BuiltIn, &[wanted as u32]);
             new.decorate(variable, Decoration::Constant, &[]);
-            Self { variable, vector, component, width: address_bits, is_new: true }
+            Self { variable, vector, component, width: address_bits }
         })
     }
 
-    /// Copies an entry point; a variable that is new comes into its interface.
+    /// Copies an entry point of a kernel that may use the variable now.
     pub(super) fn copy_entry_point(&self, new: &mut Rewriter<'_>, entry: &Instruction<'_>) {
-        if self.is_new {
-            new.replace(entry, Op::EntryPoint, &[entry.operands(), &[self.variable]].concat());
-        } else {
-            new.copy(entry);
-        }
+        copy_entry_point(new, entry, &[self.variable]);
     }
 
     /// Loads the number of one dimension.
@@ -61,6 +56,14 @@ impl BuiltInVector {
         new.push(Op::CompositeExtract, &[self.component, one, all, axis]);
         one
     }
+}
+
+/// Copies an entry point, with variables in its interface: all that a kernel uses must be there.
+pub(super) fn copy_entry_point(new: &mut Rewriter<'_>, entry: &Instruction<'_>, used: &[u32]) {
+    let listed = entry.after_string(2).unwrap_or_default();
+    let missing = used.iter().filter(|variable| !listed.contains(variable));
+    let operands: Vec<u32> = entry.operands().iter().chain(missing).copied().collect();
+    new.replace(entry, Op::EntryPoint, &operands);
 }
 
 /// Kernels, and functions that ask for a built-in variable: PoCL 6.0 does not find it in others.

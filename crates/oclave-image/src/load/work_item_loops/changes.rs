@@ -7,7 +7,7 @@ use super::{ImplicitBarriers, interpreters, single_kernels, tangled_functions, w
 use crate::Result;
 use crate::analysis::control_flow::{Flow, Loop};
 use crate::analysis::uniformity::Uniformity;
-use crate::load::built_in_vector::BuiltInVector;
+use crate::load::built_in_vector::{BuiltInVector, copy_entry_point};
 use crate::load::legalize::DeviceTarget;
 use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, is_block_end};
 
@@ -186,12 +186,7 @@ impl Changes {
             groups: builtin(&mut new, BuiltIn::NumWorkgroups, !self.entries.is_empty()),
             renamed: BTreeMap::new(),
         };
-        let added: Vec<u32> = [&ids.local, &ids.groups]
-            .into_iter()
-            .flatten()
-            .filter(|b| b.is_new)
-            .map(|b| b.variable)
-            .collect();
+        let used: Vec<u32> = [&ids.local, &ids.groups].into_iter().flatten().map(|b| b.variable).collect();
         let mut label = 0;
         let (mut at_entry, mut is_behind, mut is_before) = (false, false, false);
         for instruction in definitions.module().instructions() {
@@ -225,10 +220,7 @@ impl Changes {
                         condition.into_iter().chain(instruction.operands().iter().skip(1).copied()).collect();
                     new.replace(&instruction, Op::BranchConditional, &operands);
                 }
-                Some(Op::EntryPoint) if !added.is_empty() => {
-                    let operands = [instruction.operands(), &added].concat();
-                    new.replace(&instruction, Op::EntryPoint, &operands);
-                }
+                Some(Op::EntryPoint) => copy_entry_point(&mut new, &instruction, &used),
                 _ => new.copy(&instruction),
             }
         }
