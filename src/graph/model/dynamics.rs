@@ -128,7 +128,7 @@ impl Dynamics {
         self.changed.range(changes + 1..).flat_map(|(_, what)| match what {
             Changed::Parameter(parameter) => self.followers(*parameter),
             Changed::Node(node) => vec![*node],
-            Changed::Group(group) => self.nodes_of(*group),
+            Changed::Group(group) => self.group(*group).map_or_else(Vec::new, |group| group.nodes.clone()),
         })
     }
 
@@ -137,7 +137,9 @@ impl Dynamics {
     pub(in crate::graph) fn followers(&self, parameter: u64) -> Vec<NodeId> {
         let nodes = |site: &Site| match site.owner {
             Owner::Node(node) => vec![node],
-            Owner::Alternative(group, _) => self.nodes_of(group),
+            Owner::Alternative(group, _) => {
+                self.group(group).map_or_else(Vec::new, |group| group.nodes.clone())
+            }
         };
         self.sites(parameter).iter().flat_map(nodes).collect()
     }
@@ -159,10 +161,6 @@ impl Dynamics {
 
     pub(in crate::graph) fn group(&self, id: GroupId) -> Option<&Group> {
         self.groups.get(id.0 as usize)
-    }
-
-    fn nodes_of(&self, id: GroupId) -> Vec<NodeId> {
-        self.group(id).map_or_else(Vec::new, |group| group.nodes.clone())
     }
 
     /// Notes that a node has its command from a group.

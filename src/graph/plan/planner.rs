@@ -82,9 +82,7 @@ impl Planner<'_> {
 
     /// The plan that has nodes up to this cost interpreted.
     fn with_cap(&self, cap_ns: f64, always: bool) -> PartitionPlan {
-        // The program that a task list runs with.
-        let decides = |node: &Candidate| matches!(node.kind, Kind::Of(..));
-        if !self.candidates.nodes.iter().any(decides) {
+        if !self.has_kernel() {
             let reason = self.candidates.reasons.first().map_or("there is no kernel", String::as_str);
             return PartitionPlan::launches(self.nodes, reason);
         }
@@ -98,6 +96,11 @@ impl Planner<'_> {
             *node = self.number(*node);
         }
         PartitionPlan { units, tasks, cap_ns, launched: LaunchReasons::Some(self.refused()) }
+    }
+
+    /// Whether some node decides which program a task list runs with.
+    fn has_kernel(&self) -> bool {
+        self.candidates.nodes.iter().any(|node| matches!(node.kind, Kind::Of(..)))
     }
 
     /// The nodes that cannot be interpreted, with the reasons; in order.

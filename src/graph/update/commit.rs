@@ -266,9 +266,9 @@ impl ExecutableGraph {
         let (mut plan, mut values) = (plan.into_iter(), values.as_slice());
         loop {
             let change = plan.as_slice().first().map(|change| change.partition);
-            let value = values.first().map(|follower| Some(follower.partition));
+            let value = values.first().map(Follower::part);
             let Some(partition) = [change, value].into_iter().flatten().min() else { break };
-            let of_others = values.iter().position(|follower| Some(follower.partition) != partition);
+            let of_others = values.iter().position(|follower| follower.part() != partition);
             let (own, others) = values.split_at(of_others.unwrap_or(values.len()));
             values = others;
             let mut part = partition.and_then(|partition| device.get_mut(partition as usize)?.as_mut());

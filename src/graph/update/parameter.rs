@@ -164,31 +164,68 @@ impl ExecutableGraph {
     }
 }
 
-/// Types of values: whether another one may not fit, and the argument of one.
-macro_rules! dynamic_values {
-    ($([$($generics:tt)*] $value:ty: $may_not_fit:literal, $argument:expr;)*) => {$(
-        impl<$($generics)*> sealed::Sealed for $value {}
-        #[allow(private_interfaces, reason = "of a sealed trait")]
-        impl<$($generics)*> DynamicValue for $value {
-            const MAY_NOT_FIT: bool = $may_not_fit;
-
-            fn argument(&self) -> Argument {
-                $argument(self)
-            }
-        }
-    )*};
+impl<T: NoUninit> sealed::Sealed for T {}
+#[allow(private_interfaces, reason = "of a sealed trait")]
+impl<T: NoUninit> DynamicValue for T {
+    fn argument(&self) -> Argument {
+        Argument::Value(Value::new(self))
+    }
 }
 
-dynamic_values! {
-    [T: NoUninit] T: false, |value| Argument::Value(Value::new(value));
-    [T: 'static] Local<T>: true, Self::argument;
-    [T, K: UsmKind] UsmSlice<T, K>: false,
-        |memory: &Self| Argument::Pointer(Pointer::new(Place::Usm(memory.region().clone())));
-    [T, A: AccessKind] Accessor<T, A>: false,
-        |accessor| Argument::Pointer(KernelPointer::<T>::pointer(accessor));
-    [] RawArgument: true, Self::argument;
-    [F: PixelFormat, D: ImageDimension] Image<F, D>: true, Self::argument;
-    [] Sampler: true, |sampler: &Self| Argument::Sampler(sampler.clone());
+impl<T: 'static> sealed::Sealed for Local<T> {}
+#[allow(private_interfaces, reason = "of a sealed trait")]
+impl<T: 'static> DynamicValue for Local<T> {
+    const MAY_NOT_FIT: bool = true;
+
+    fn argument(&self) -> Argument {
+        Self::argument(self)
+    }
+}
+
+impl<T, K: UsmKind> sealed::Sealed for UsmSlice<T, K> {}
+#[allow(private_interfaces, reason = "of a sealed trait")]
+impl<T, K: UsmKind> DynamicValue for UsmSlice<T, K> {
+    fn argument(&self) -> Argument {
+        Argument::Pointer(Pointer::new(Place::Usm(self.region().clone())))
+    }
+}
+
+impl<T, A> sealed::Sealed for Accessor<T, A> {}
+#[allow(private_interfaces, reason = "of a sealed trait")]
+impl<T, A: AccessKind> DynamicValue for Accessor<T, A> {
+    fn argument(&self) -> Argument {
+        Argument::Pointer(KernelPointer::<T>::pointer(self))
+    }
+}
+
+impl sealed::Sealed for RawArgument {}
+#[allow(private_interfaces, reason = "of a sealed trait")]
+impl DynamicValue for RawArgument {
+    const MAY_NOT_FIT: bool = true;
+
+    fn argument(&self) -> Argument {
+        Self::argument(self)
+    }
+}
+
+impl<F: PixelFormat, D: ImageDimension> sealed::Sealed for Image<F, D> {}
+#[allow(private_interfaces, reason = "of a sealed trait")]
+impl<F: PixelFormat, D: ImageDimension> DynamicValue for Image<F, D> {
+    const MAY_NOT_FIT: bool = true;
+
+    fn argument(&self) -> Argument {
+        Self::argument(self)
+    }
+}
+
+impl sealed::Sealed for Sampler {}
+#[allow(private_interfaces, reason = "of a sealed trait")]
+impl DynamicValue for Sampler {
+    const MAY_NOT_FIT: bool = true;
+
+    fn argument(&self) -> Argument {
+        Argument::Sampler(self.clone())
+    }
 }
 
 impl<V> DynamicParameter<V> {
@@ -226,29 +263,64 @@ impl<V> DynamicParameters<V> {
     }
 }
 
-/// Where one parameter or several are passed for a value of a type.
-macro_rules! passed_for {
-    ($([$($generics:tt)*] $value:ty: $target:ty;)*) => {$(
-        impl<$($generics)*> $target for &DynamicParameter<$value> {
-            fn given(self) -> Given {
-                self.alone().given()
-            }
-        }
-
-        impl<$($generics)*> $target for DynamicParameters<$value> {
-            fn given(self) -> Given {
-                self.given()
-            }
-        }
-    )*};
+impl<T: NoUninit> KernelValue<T> for &DynamicParameter<T> {
+    fn given(self) -> Given {
+        self.alone().given()
+    }
 }
 
-passed_for! {
-    [T: NoUninit] T: KernelValue<T>;
-    [T] RawArgument: KernelValue<T>;
-    [T: 'static] Local<T>: KernelLocal<T>;
-    [F: PixelFormat, D: ImageDimension] Image<F, D>: KernelImage<D>;
-    [] Sampler: KernelSampler;
+impl<T: NoUninit> KernelValue<T> for DynamicParameters<T> {
+    fn given(self) -> Given {
+        self.given()
+    }
+}
+
+impl<T> KernelValue<T> for &DynamicParameter<RawArgument> {
+    fn given(self) -> Given {
+        self.alone().given()
+    }
+}
+
+impl<T> KernelValue<T> for DynamicParameters<RawArgument> {
+    fn given(self) -> Given {
+        self.given()
+    }
+}
+
+impl<T: 'static> KernelLocal<T> for &DynamicParameter<Local<T>> {
+    fn given(self) -> Given {
+        self.alone().given()
+    }
+}
+
+impl<T: 'static> KernelLocal<T> for DynamicParameters<Local<T>> {
+    fn given(self) -> Given {
+        self.given()
+    }
+}
+
+impl<F: PixelFormat, D: ImageDimension> KernelImage<D> for &DynamicParameter<Image<F, D>> {
+    fn given(self) -> Given {
+        self.alone().given()
+    }
+}
+
+impl<F: PixelFormat, D: ImageDimension> KernelImage<D> for DynamicParameters<Image<F, D>> {
+    fn given(self) -> Given {
+        self.given()
+    }
+}
+
+impl KernelSampler for &DynamicParameter<Sampler> {
+    fn given(self) -> Given {
+        self.alone().given()
+    }
+}
+
+impl KernelSampler for DynamicParameters<Sampler> {
+    fn given(self) -> Given {
+        self.given()
+    }
 }
 
 impl<V> pointer::sealed::Sealed for &DynamicParameter<V> {}

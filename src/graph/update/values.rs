@@ -22,6 +22,13 @@ pub(super) struct Follower {
     pub(super) partition: u32,
 }
 
+impl Follower {
+    /// The partition, as changes of what may be in none have it.
+    pub(super) fn part(&self) -> Option<u32> {
+        Some(self.partition)
+    }
+}
+
 /// Reads parameters, which are locked no more often than another one comes.
 #[derive(Default)]
 struct Reader<'a>(Option<(&'a Arc<Parameter>, MutexGuard<'a, Argument>)>);

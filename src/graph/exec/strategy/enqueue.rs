@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::replay::Replay;
 use crate::Result;
 use crate::driver::event::Event;
+use crate::driver::mutable::Patches;
 use crate::driver::queue::Queue;
 use crate::driver::run::Mode;
 use crate::driver::sequence::Sequence;
@@ -25,6 +26,10 @@ impl Replay for Enqueue {
     ) -> Result<Event> {
         queue.run(sequence, 0..sequence.len(), after, mode)
     }
+
+    fn changed(&mut self, _: &[usize]) {}
+
+    fn patch(&mut self, _: &Sequence, _: &mut Patches) {}
 
     fn strategy(&self) -> ReplayStrategy {
         ReplayStrategy::Enqueue

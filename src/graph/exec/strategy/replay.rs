@@ -25,10 +25,10 @@ pub(crate) trait Replay: Debug + Send {
     ) -> Result<Event>;
 
     /// Steps of the sequence were replaced.
-    fn changed(&mut self, _steps: &[usize]) {}
+    fn changed(&mut self, steps: &[usize]);
 
     /// Kernels of the sequence have got other arguments or sizes.
-    fn patch(&mut self, _sequence: &Sequence, _patches: &mut Patches) {}
+    fn patch(&mut self, sequence: &Sequence, patches: &mut Patches);
 
     fn strategy(&self) -> ReplayStrategy;
 
