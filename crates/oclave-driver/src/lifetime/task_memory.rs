@@ -31,6 +31,7 @@ impl TaskMemory {
     }
 
     /// Whether no launch reads the memory any more.
+    #[inline]
     pub fn is_idle(&mut self) -> Result<bool> {
         while let Some(reader) = self.readers.last() {
             match reader.status()? {
@@ -42,6 +43,7 @@ impl TaskMemory {
     }
 
     /// Writes bytes, once no launch reads the memory any more.
+    #[inline]
     pub fn write(&mut self, offset_bytes: usize, bytes: &[u8]) -> Result<()> {
         let span = self.allocation.span(offset_bytes, bytes.len())?;
         while let Some(reader) = self.readers.last() {
@@ -71,6 +73,7 @@ impl TaskMemory {
     }
 
     /// Gives the memory to one launch, whose event `enqueue` returns.
+    #[inline]
     pub fn launch(&mut self, enqueue: impl FnOnce(Span<'_>) -> Result<Event>) -> Result<Event> {
         if self.allocation.size_bytes() == 0 {
             return Err(Error::invalid("a list of no tasks"));

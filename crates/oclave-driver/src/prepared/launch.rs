@@ -28,6 +28,7 @@ pub enum Arg<'a> {
 }
 
 impl<'a> Arg<'a> {
+    #[inline]
     pub(crate) fn memory(self) -> Option<Span<'a>> {
         match self {
             Self::Memory(span) => Some(span),
@@ -62,6 +63,7 @@ const INLINE_BYTES: usize = 16;
 
 impl Bytes {
     /// A copy of bytes.
+    #[inline]
     pub fn new(bytes: &[u8]) -> Self {
         let mut small = [0; INLINE_BYTES];
         match small.get_mut(..bytes.len()) {
@@ -77,6 +79,7 @@ impl Bytes {
 impl std::ops::Deref for Bytes {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
         match self {
             Self::Small(bytes, len) => bytes.get(..usize::from(*len)).unwrap_or(bytes),
@@ -86,6 +89,7 @@ impl std::ops::Deref for Bytes {
 }
 
 impl From<Arg<'_>> for Kept {
+    #[inline]
     fn from(argument: Arg<'_>) -> Self {
         match argument {
             Arg::Value(bytes) => Self::Value(Bytes::new(bytes)),
@@ -99,6 +103,7 @@ impl From<Arg<'_>> for Kept {
 }
 
 impl Kept {
+    #[inline]
     pub(crate) fn arg(&self) -> Arg<'_> {
         match self {
             Self::Value(bytes) => Arg::Value(bytes),
@@ -111,6 +116,7 @@ impl Kept {
     }
 
     /// Whether an argument is the same.
+    #[inline]
     pub(crate) fn is(&self, argument: Arg<'_>) -> bool {
         match (self, argument) {
             (Self::Value(bytes), Arg::Value(other)) => **bytes == *other,
@@ -126,6 +132,7 @@ impl Kept {
     }
 
     /// The memory, if it is any.
+    #[inline]
     pub(crate) fn memory(&self) -> Option<&Arc<Allocation>> {
         match self {
             Self::Memory(allocation, _) => Some(allocation),

@@ -56,12 +56,14 @@ impl Patches {
     const KEPT: usize = 4096;
 
     /// Notes an argument of the step that comes next.
+    #[inline]
     pub(crate) fn add_argument(&mut self, index: u32) {
         self.arguments.push(index);
     }
 
     /// Notes a step with the arguments since the last one, and its index space before if that is
     /// another one now. Without either there is nothing to note.
+    #[inline]
     pub fn end_step(&mut self, step: u32, size: Option<WorkSize>) {
         let arguments_end = self.arguments.len() as u32;
         if size.is_some() || self.patches.last().map_or(0, |last| last.arguments_end) != arguments_end {
@@ -70,11 +72,13 @@ impl Patches {
     }
 
     /// Whether nothing changes.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.patches.is_empty()
     }
 
     /// Forgets all.
+    #[inline]
     pub fn clear(&mut self) {
         if self.patches.capacity() > Self::KEPT {
             *self = Self::default();
@@ -84,6 +88,7 @@ impl Patches {
     }
 
     /// The steps.
+    #[inline]
     pub fn steps(&self) -> impl Iterator<Item = usize> {
         self.patches.iter().map(|patch| patch.step as usize)
     }
@@ -183,6 +188,7 @@ impl CommandBuffer {
 }
 
 impl Scratch {
+    #[inline]
     fn clear(&mut self) {
         self.values.clear();
         self.pointers.clear();

@@ -74,20 +74,24 @@ impl Sequence {
     }
 
     /// A number that no other sequence of the process has, or had.
+    #[inline]
     pub fn id(&self) -> u64 {
         self.id
     }
 
+    #[inline]
     pub(crate) fn context(&self) -> &Arc<Context> {
         &self.context
     }
 
+    #[inline]
     pub(crate) fn device(&self) -> &Device {
         &self.device
     }
 
     /// How many steps.
     #[expect(clippy::len_without_is_empty, reason = "nobody asks whether a sequence is empty")]
+    #[inline]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -138,6 +142,7 @@ impl Sequence {
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) for memory of another context; nothing has changed
     /// then.
+    #[inline]
     pub fn set_kernel<'a>(
         &mut self,
         index: usize,
@@ -168,6 +173,7 @@ impl Sequence {
     /// Gives an argument by value of a step that is a kernel other bytes, as many as it has. If it
     /// changes, it is noted in `patches`, as one of the step that comes next. What was put on
     /// queues before is not changed.
+    #[inline]
     pub fn set_value(
         &mut self,
         index: usize,
@@ -200,6 +206,7 @@ impl Sequence {
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) for memory of another context.
+    #[inline]
     pub fn keep(&mut self, memory: &Arc<Allocation>) -> Result<()> {
         if !Arc::ptr_eq(memory.context(), &self.context) {
             return Err(of_another_context());
@@ -209,16 +216,19 @@ impl Sequence {
     }
 
     /// Ends one use.
+    #[inline]
     pub fn release(&mut self, memory: &Allocation) {
         self.uses.end(memory);
     }
 
     /// A step, if there are so many.
+    #[inline]
     pub fn step(&self, index: usize) -> Option<&Step> {
         self.entries.get(index).map(|entry| &entry.step)
     }
 
     /// The kernel of a step.
+    #[inline]
     pub(crate) fn launch(&self, index: usize) -> Option<&Launch> {
         match &self.entries.get(index)?.step.work {
             Work::Kernel(launch) => Some(launch),
@@ -227,6 +237,7 @@ impl Sequence {
     }
 
     /// The bytes that a kernel is given for an argument by value.
+    #[inline]
     pub fn value(&self, index: usize, argument: usize) -> Option<&[u8]> {
         match self.launch(index)?.arguments.get(argument)? {
             Kept::Value(bytes) => Some(bytes),
@@ -234,11 +245,13 @@ impl Sequence {
         }
     }
 
+    #[inline]
     pub(crate) fn label(&self, index: usize) -> Option<u32> {
         self.entries.get(index).map(|entry| entry.label)
     }
 
     /// The steps that a step waits for.
+    #[inline]
     pub(crate) fn waits(&self, index: usize) -> &[u32] {
         let end = |index: usize| self.entries.get(index).map_or(0, |entry| entry.waits_end as usize);
         let start = index.checked_sub(1).map_or(0, end);
@@ -270,6 +283,7 @@ impl Sequence {
     }
 
     /// Whether no step before `end` waits for it.
+    #[inline]
     pub(crate) fn is_leaf(&self, index: usize, end: usize) -> bool {
         self.entries.get(index).is_some_and(|entry| entry.first_successor as usize >= end)
     }

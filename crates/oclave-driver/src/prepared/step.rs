@@ -51,6 +51,7 @@ unsafe impl Sync for Step {}
 
 impl Step {
     /// A launch. The arguments are as many as the kernel has, of its kinds and sizes.
+    #[inline]
     pub fn kernel<'a>(
         kernel: &Arc<SharedKernel>,
         arguments: impl Iterator<Item = Arg<'a>>,
@@ -97,6 +98,7 @@ impl Step {
     }
 
     /// The memory that it uses.
+    #[inline]
     pub fn memory(&self) -> impl Iterator<Item = &Arc<Allocation>> + Clone {
         let arguments = match &self.work {
             Work::Kernel(launch) => &*launch.arguments,
@@ -106,11 +108,13 @@ impl Step {
     }
 
     /// Whether it is nothing.
+    #[inline]
     pub fn is_join(&self) -> bool {
         matches!(self.work, Work::Join)
     }
 
     /// Whether command buffers can hold it.
+    #[inline]
     pub fn is_recordable(&self) -> bool {
         match &self.work {
             Work::Other(_) => false,
