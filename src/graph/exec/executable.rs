@@ -164,8 +164,13 @@ impl ExecutableGraph {
         outdated.dedup();
         let mut updated: Vec<usize> = updated.iter().map(|node| node.index()).collect();
         updated.sort_unstable();
+        let mut updated = updated.into_iter().peekable();
         let flat = self.flat();
-        outdated.retain(|node| updated.binary_search(node).is_err() && flat.position(*node).is_some());
+        // Both are sorted. A search for each of a thousand nodes would take a quarter of an update.
+        outdated.retain(|node| {
+            while updated.next_if(|other| other < node).is_some() {}
+            updated.peek() != Some(node) && flat.position(*node).is_some()
+        });
         *known = dynamics.changes().count();
         if outdated.is_empty() {
             self.0.seen.store(*known, Ordering::Relaxed);
