@@ -191,8 +191,10 @@ impl ExecutableGraph {
             let (flat, places) = (self.flat(), self.places());
             let mut plan = Vec::with_capacity(changes.len());
             for (node, command) in changes {
-                let change = self.plan(state, &flat, &places, (node, command));
-                plan.extend(change.map_err(|error| error.at(format!("node {}", flat.origin(node))))?);
+                match self.plan(state, &flat, &places, (node, command)) {
+                    Ok(change) => plan.extend(change),
+                    Err(error) => return Err(error.at(format!("node {}", flat.origin(node)))),
+                }
             }
             plan
         };
