@@ -14,8 +14,7 @@ use super::query::Ask;
 use crate::ext::command_buffer::Recorder;
 use crate::ext::{self, Tables};
 use crate::native::DeviceHandle;
-use crate::{Api, hook, info, sys};
-use crate::{Error, ErrorKind, Result};
+use crate::{Api, Error, ErrorKind, Result, hook, info, sys};
 
 /// What a device is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -8,8 +8,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use super::device::Root;
 use crate::ext::Tables;
 use crate::loader::{self, INSTALL_HINT};
-use crate::{Api, info, sys};
-use crate::{Error, ErrorKind, Result};
+use crate::{Api, Error, ErrorKind, Result, info, sys};
 
 /// No platforms; `CL_PLATFORM_NOT_FOUND_KHR` of the ICD loader.
 const PLATFORM_NOT_FOUND: i32 = -1001;

@@ -94,13 +94,19 @@ pub struct Quirks {
     ///
     /// Such barriers behind conditions also make code run twice, for the first work-item of groups of
     /// 1 × n, and on 7.1 of one. So these conditions get barriers of ours (decision 113).
-    /// **Q48.** 7.1 ends the process, or is wrong, where it puts a barrier between a `switch` with more
-    /// than two ways and the ways (decision 119). **Q49.** On 7.1, work-items that part behind a loop
-    /// all take the way of the first one, if the way past the loop leads beyond (decision 120).
+    ///
     /// `collect` of `tests/work_items.rs` had 864 of 1024 elements wrong on 7.1, from source and
     /// from SPIR-V. PoCL's `ImplicitLoopBarriers.cc` and `VariableUniformityAnalysis.cc` explain
     /// it. pocl#340 says what these barriers are for. pocl#2235 mends a relative, barriers that are
     /// added to conditions.
+    ///
+    /// **Q48. PoCL 7.1 on CPUs.** A barrier of PoCL's between a `switch` and its cases goes wrong if
+    /// there are more than two cases. Results are wrong, or the process ends. The pass for Q13 keeps
+    /// PoCL from adding it (decision 119).
+    ///
+    /// **Q49. PoCL 7.1 on CPUs.** Work-items that take different branches behind such a loop all take
+    /// the branch of the first one. This happens if the path around the loop leads past the branch.
+    /// The pass for Q13 keeps PoCL's barrier out of such loops (decision 120).
     pub implicit_barriers: ImplicitBarriers,
     /// **Q14. PoCL 7.1 on CPUs.** Barriers under conditions go wrong in PoCL's usual method: of 168
     /// random kernels 2 were wrong and 4 aborted the process. Continuations got these six right.

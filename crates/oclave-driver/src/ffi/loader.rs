@@ -9,8 +9,7 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
-use crate::Api;
-use crate::{Error, ErrorKind, Result};
+use crate::{Api, Error, ErrorKind, Result};
 
 /// Environment variable with the path or name of the OpenCL library to load instead of the
 /// system's.

@@ -8,8 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::context::Context;
-use crate::{Device, MemorySupport};
-use crate::{Error, Result};
+use crate::{Device, Error, MemorySupport, Result};
 
 /// Makes the error from the code of the call and the number of the kernel.
 pub(crate) type Explain = Box<dyn Fn(u64, u64) -> Error + Send + Sync>;

@@ -19,8 +19,7 @@ use crate::sys::{
     CL_QUEUE_PROPERTIES, cl_command_queue, cl_context, cl_device_id,
 };
 use crate::usm::{Allocation, Kind, Span};
-use crate::{Device, api, info};
-use crate::{Error, Result};
+use crate::{Device, Error, Result, api, info};
 
 impl Context {
     /// A context from outside. Its reference is released with the result.

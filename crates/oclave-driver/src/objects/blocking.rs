@@ -5,9 +5,8 @@ use std::sync::atomic::Ordering;
 use super::event::Event;
 use super::queue::Queue;
 use super::wait_list::WaitList;
-use crate::Api;
-use crate::Result;
 use crate::sys::{cl_command_queue, cl_event};
+use crate::{Api, Result};
 
 impl Queue {
     /// Enqueues one command that `enqueue`'s call waits for (a blocking copy).

@@ -11,8 +11,7 @@ use crate::sys::{
     CL_SAMPLER_FILTER_MODE, CL_SAMPLER_NORMALIZED_COORDS, cl_image_format, cl_mem, cl_mem_flags,
     cl_mem_object_type, cl_sampler, cl_sampler_properties, cl_uint,
 };
-use crate::{Addressing, Filter, FormatSupport, ImageFormat, ImageKind, sys};
-use crate::{Error, ErrorKind, Result};
+use crate::{Addressing, Error, ErrorKind, Filter, FormatSupport, ImageFormat, ImageKind, Result, sys};
 
 /// Which queues may have used an object: none, or any. It is released behind their commands.
 #[derive(Debug, Default)]

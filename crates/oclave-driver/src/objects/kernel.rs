@@ -9,8 +9,7 @@ use crate::sys::{
     CL_KERNEL_NUM_ARGS, CL_KERNEL_WORK_GROUP_SIZE, cl_kernel, cl_kernel_work_group_info, cl_mem, cl_sampler,
 };
 use crate::usm::{Allocation, Span};
-use crate::{Api, info};
-use crate::{Error, Result};
+use crate::{Api, Error, Result, info};
 
 /// A `cl_kernel`. Owns one reference, and keeps its program.
 ///

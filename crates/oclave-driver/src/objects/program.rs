@@ -9,8 +9,7 @@ use crate::sys::{
     CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG, CL_PROGRAM_KERNEL_NAMES, cl_int,
     cl_program,
 };
-use crate::{Api, Device, exit, info};
-use crate::{Error, ErrorKind, Result};
+use crate::{Api, Device, Error, ErrorKind, Result, exit, info};
 
 /// A `cl_program` for one device of a context. Owns one reference.
 #[derive(Debug)]

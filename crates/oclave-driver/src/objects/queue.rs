@@ -25,8 +25,7 @@ use crate::sys::{
     cl_event, cl_queue_properties,
 };
 use crate::usm::Span;
-use crate::{Api, Device, exit};
-use crate::{Error, Result};
+use crate::{Api, Device, Error, Result, exit};
 
 /// How a queue works.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -17,8 +17,7 @@ use crate::image::Image;
 use crate::queue::Queue;
 use crate::sys::{CL_FALSE, CL_TRUE, cl_command_queue};
 use crate::usm::{Allocation, Kind, Span};
-use crate::{Api, DeviceKind};
-use crate::{Error, ErrorKind, Result};
+use crate::{Api, DeviceKind, Error, ErrorKind, Result};
 
 use super::copy::same_size;
 

@@ -11,8 +11,7 @@ use crate::sys::{
     CL_STRUCTURE_TYPE_MUTABLE_DISPATCH_CONFIG_KHR, cl_command_buffer_update_type_khr, cl_mem,
     cl_mutable_dispatch_arg_khr, cl_mutable_dispatch_config_khr, cl_sampler,
 };
-use crate::{Device, MutableDispatchSupport};
-use crate::{Error, Result};
+use crate::{Device, Error, MutableDispatchSupport, Result};
 
 /// Which kernels of a sequence have got other arguments or index spaces. Used again and again, as
 /// its memory is kept.

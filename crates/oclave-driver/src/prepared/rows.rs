@@ -12,8 +12,7 @@ use crate::host::{HostSink, HostSource};
 use crate::queue::Queue;
 use crate::sys::{CL_FALSE, cl_command_queue, cl_event};
 use crate::usm::Span;
-use crate::{Api, copy};
-use crate::{Error, Result};
+use crate::{Api, Error, Result, copy};
 
 /// Which bytes of a piece of memory belong to a box: stretches of equal length, at equal distances.
 /// The first begins with the piece.

@@ -3,8 +3,7 @@
 
 use std::ffi::{CStr, c_char};
 
-use crate::Result;
-use crate::{info, sys};
+use crate::{Result, info, sys};
 
 /// The extension's name.
 pub(crate) const NAME: &str = "cl_khr_spirv_queries";

@@ -9,8 +9,7 @@ use crate::sys::{
     CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, CL_QUEUED, CL_RUNNING, CL_SUBMITTED, cl_event, cl_int,
     cl_profiling_info,
 };
-use crate::{Api, info};
-use crate::{Error, ErrorKind, Result};
+use crate::{Api, Error, ErrorKind, Result, info};
 
 /// Where a command is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
