@@ -259,8 +259,8 @@ fn ends_that_depend_on_the_work_item_leave_the_loop() {
     assert!(stay_and + stay_or > 0);
 }
 
-/// Loops get an end that depends on the work-item, and so no barrier of PoCL's, where PoCL 7.1 would put
-/// one between a `switch` and its ways, or copy the ways behind the loop. 6.0 keeps its form.
+/// PoCL 7.1 would put a barrier between a `switch` and its cases, or copy the paths behind a loop. Such
+/// loops get an end that depends on the work-item, so PoCL adds no barrier. For 6.0 nothing changes.
 #[test]
 fn loops_beside_ways_that_go_wrong_get_an_end() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/ways.O2.spv");

@@ -10,6 +10,9 @@ use crate::driver::host::HostBytes;
 use crate::memory::Region;
 use crate::{Context, Error, Event, EventStatus, Result};
 
+/// What a command runs on the host.
+type Task = Box<dyn Fn() -> Result<()> + Send + Sync>;
+
 /// A command that brings contents to a context.
 pub(crate) enum Transport {
     /// Fills memory with zeroes.
@@ -19,7 +22,7 @@ pub(crate) enum Transport {
         to: Region,
     },
     /// Runs this on the host.
-    Task(Box<dyn Fn() -> Result<()> + Send + Sync>),
+    Task(Task),
 }
 
 /// Submits a [`Transport`] behind events.
@@ -87,7 +90,7 @@ impl State {
 
     /// The same by a task on the host, when the commands have ended that are in the way, and the
     /// host writes no part.
-    fn bring_later(&self, object: &Arc<Object>, to: Storage) -> Box<dyn Fn() -> Result<()> + Send + Sync> {
+    fn bring_later(&self, object: &Arc<Object>, to: Storage) -> Task {
         let object = Arc::clone(object);
         match &self.contents {
             Contents::In(storages) => {
