@@ -39,7 +39,7 @@ impl CommandKind {
             }
         }
         match self {
-            Self::Graph(graph) => graph.check_for(context, device),
+            Self::Graph(graph) => graph.check(context, device),
             Self::HostTask(task) => task.check(),
             Self::Copy { from, to } => match (from.block(), to.block()) {
                 (Some(from), Some(to)) => from.check_copy(&to),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::prepare::{Prepared, PreparedKernel};
-use super::{fill, launch};
+use super::{RunOn, fill, launch};
 use crate::driver::event::Event;
 use crate::driver::queue::Queue;
 use crate::{Error, Result};
@@ -33,7 +33,7 @@ impl Prepared {
             Self::Advise(memory) => queue.advise(memory.held_span(held)?, after),
             Self::Marker | Self::Empty | Self::GraphEnd => queue.marker(after),
             Self::Barrier => queue.barrier(after),
-            Self::Part(part) => part.run(queue, after, held),
+            Self::Part(part) => part.run(RunOn { queue, after, held }),
             Self::HostTask(_) | Self::Graph(_) => {
                 Err(Error::invalid("host tasks and graphs are no commands of a device"))
             }

@@ -17,6 +17,7 @@ mod deferred;
 mod execute;
 mod fill;
 mod form;
+mod graph;
 mod handler;
 mod image_command;
 mod index_space;
@@ -40,6 +41,7 @@ use std::sync::Arc;
 pub(crate) use call::{Argument, Value};
 pub use call::{KernelCall, Local};
 pub(crate) use form::{Form, KernelForm};
+pub(crate) use graph::{GraphCommand, GraphPart, RunOn};
 pub use handler::Handler;
 pub(crate) use launch::prepare_kernel as prepare;
 pub(crate) use native::NativeCommand;
@@ -60,7 +62,7 @@ use crate::driver::host::{HostSink, HostSource};
 use crate::driver::native::{EventHandle, KernelHandle, Submission};
 use crate::memory::buffer::Requirement;
 use crate::memory::{AsyncSource, HostTarget};
-use crate::{Event, ExecutableGraph, Handles, LaunchRange, NdRange, Range, TaskAccess};
+use crate::{Event, Handles, LaunchRange, NdRange, Range, TaskAccess};
 
 /// What a queue does, or a node of a graph: a kernel, a copy, a task on the host, with what it
 /// waits for.
@@ -100,7 +102,7 @@ pub(crate) enum CommandKind {
     Advise { memory: Place, advice: Advice },
     HostTask(HostTask),
     Native(NativeCommand),
-    Graph(ExecutableGraph),
+    Graph(Arc<dyn GraphCommand>),
     Marker,
     Barrier,
     Empty,
@@ -295,12 +297,6 @@ impl Command {
         Self::new(CommandKind::Native(NativeCommand::of_kernel(uses, kernel, range.nd_range())))
     }
 
-    /// Runs an executable graph, as one command (`sycl_ext_oneapi_graph`, section 7.6.5,
-    /// `handler::ext_oneapi_graph`). In a graph it is a sub-graph.
-    pub fn graph(graph: &ExecutableGraph) -> Self {
-        Self::new(CommandKind::Graph(graph.clone()))
-    }
-
     /// Does nothing. Complete when the events that it waits for are; without any, when everything
     /// before it on the queue is.
     pub fn marker() -> Self {
@@ -336,12 +332,6 @@ impl Command {
     /// What it does, and the events that it waits for.
     pub(crate) fn into_parts(self) -> (CommandKind, Vec<Event>) {
         (self.kind, self.after)
-    }
-}
-
-impl From<&ExecutableGraph> for Command {
-    fn from(graph: &ExecutableGraph) -> Self {
-        Self::graph(graph)
     }
 }
 

@@ -7,15 +7,14 @@ use super::call::Value;
 use super::image_command::ImageCommand;
 use super::rect_command::RectCommand;
 use super::task::HostTask;
-use super::{Argument, CommandKind, NativeCommand, Place, boxes, launch};
+use super::{Argument, CommandKind, GraphCommand, GraphPart, NativeCommand, Place, boxes, launch};
 use crate::driver::copy;
 use crate::driver::host::{HostSink, HostSource};
 use crate::driver::launch::WorkSize;
 use crate::driver::native::Enqueue;
-use crate::graph::GraphPart;
 use crate::memory::{Block, Region};
 use crate::program::ReadyKernel;
-use crate::{ExecutableGraph, Queue, Result};
+use crate::{Queue, Result};
 
 /// A command that was checked and looked up for the context and device of a queue. It can be
 /// executed many times, and keeps all that it uses alive.
@@ -48,7 +47,7 @@ pub(crate) enum Prepared {
     },
     HostTask(HostTask),
     /// Stands for its parts.
-    Graph(ExecutableGraph),
+    Graph(Arc<dyn GraphCommand>),
     Part(GraphPart),
     /// Behind all parts of a graph.
     GraphEnd,
@@ -158,7 +157,7 @@ impl CommandKind {
                 Prepared::HostTask(task)
             }
             Self::Graph(graph) => {
-                graph.check(queue)?;
+                graph.check(queue.context(), queue.device())?;
                 Prepared::Graph(graph)
             }
             Self::Marker => Prepared::Marker,

@@ -63,7 +63,7 @@ fn submit_after(queue: &Queue, command: Command, after: &[Event]) -> Result<Even
     let run = |more: &[&Event]| {
         let all = own.iter().chain(after).chain(more.iter().copied());
         with_slice(all, |all| match prepared {
-            Prepared::Graph(graph) => graph.submit(queue, all.iter().copied()),
+            Prepared::Graph(graph) => graph.submit(queue, all),
             prepared => submit_prepared(queue, prepared, all.iter().copied(), None),
         })
     };

@@ -19,7 +19,6 @@ pub use exec::executable::ExecutableGraph;
 pub use exec::finalizer::Finalizer;
 pub use exec::options::ReplayStrategy;
 pub(crate) use exec::partition::interpreter_of_environment;
-pub(crate) use exec::submit::GraphPart;
 pub use inspect::dot::Detail;
 pub use inspect::partitions::PartitionInfo;
 pub use inspect::segments::{NotInterpreted, SegmentInfo};

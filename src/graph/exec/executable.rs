@@ -1,5 +1,6 @@
 //! Executable graphs.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 use super::options::{Options, ReplayStrategy};
 use super::partition::{PartitionExec, PartitionState};
 use super::prepare::{Place, Source, Steps};
+use crate::command::{CommandKind, GraphCommand};
 use crate::dag::NodeId;
 use crate::driver::mutable::Patches;
 use crate::graph::model::dynamics::{Changes, Dynamics};
@@ -46,7 +48,7 @@ use crate::{Context, Device, Error, Event, Node, Queue, Result};
 pub struct ExecutableGraph(Arc<Inner>);
 
 pub(in crate::graph) struct Inner {
-    id: u64,
+    pub(super) id: u64,
     pub(in crate::graph) graph: u64,
     /// Of the graph's nodes, and how many of them all nodes of this have.
     changes: Arc<Changes>,
@@ -57,7 +59,7 @@ pub(in crate::graph) struct Inner {
     pub(in crate::graph) options: Options,
     flat: RwLock<Flat>,
     pub(in crate::graph) partitions: Vec<Partition>,
-    requirements: RwLock<Vec<Arc<Requirement>>>,
+    pub(super) requirements: RwLock<Vec<Arc<Requirement>>>,
     /// Where each node of `flat` went. Changes with the state only.
     places: RwLock<Vec<Option<Place>>>,
     state: Mutex<State>,
@@ -86,7 +88,9 @@ impl ExecutableGraph {
             frozen.device.require_command_buffers()?;
         }
         let queue = Queue::builder(&frozen.context).device(&frozen.device).build()?;
-        let flat = Flat::new(&frozen)?;
+        let subs = sub_graphs(&frozen)?;
+        let settled = |node| subs.get(&node).map(Self::settled).ok_or_else(|| no_sub_graph(node));
+        let flat = Flat::new(&frozen, settled)?;
         let partitions = partition(&flat)?;
         let mut places = vec![None; flat.len()];
         let mut parts = Vec::with_capacity(partitions.len());
@@ -137,8 +141,16 @@ impl ExecutableGraph {
         self.0.queue.device()
     }
 
-    /// A number that no other executable graph of the process has, or had.
-    pub(crate) fn id(&self) -> u64 {
+    pub(super) fn from_inner(inner: Arc<Inner>) -> Self {
+        Self(inner)
+    }
+
+    /// It, as the layer of commands knows it.
+    pub(super) fn command(&self) -> Arc<dyn GraphCommand> {
+        Arc::clone(&self.0) as Arc<dyn GraphCommand>
+    }
+
+    pub(in crate::graph) fn id(&self) -> u64 {
         self.0.id
     }
 
@@ -200,28 +212,10 @@ impl ExecutableGraph {
         self.0.flat.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What its commands do to parts of buffers.
-    pub(crate) fn requirements(&self) -> Vec<Arc<Requirement>> {
-        self.0.requirements.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
     /// Commands with buffers have changed.
     pub(in crate::graph) fn find_requirements(&self) {
         let requirements = requirements(&self.flat());
         *self.0.requirements.write().unwrap_or_else(PoisonError::into_inner) = requirements;
-    }
-
-    pub(crate) fn check(&self, queue: &Queue) -> Result<()> {
-        self.check_for(queue.context(), queue.device())
-    }
-
-    pub(crate) fn check_for(&self, context: &Context, device: &Device) -> Result<()> {
-        let here = Arc::ptr_eq(context.driver(), self.context().driver()) && device == self.device();
-        if here {
-            return Ok(());
-        }
-        Err(self.at(Error::invalid("the queue is of another context or device than the graph")
-            .remedy("submit it to a queue of the context and device that the graph was made for")))
     }
 
     pub(in crate::graph) fn inner(&self) -> &Inner {
@@ -261,8 +255,27 @@ impl ExecutableGraph {
     }
 
     pub(in crate::graph) fn at(&self, error: Error) -> Error {
-        error.at(format!("graph {}", self.0.graph))
+        self.0.at(error)
     }
+}
+
+impl Inner {
+    pub(super) fn at(&self, error: Error) -> Error {
+        error.at(format!("graph {}", self.graph))
+    }
+}
+
+/// The executables that are sub-graphs of a graph, by the index of their nodes.
+fn sub_graphs(frozen: &Frozen) -> Result<HashMap<usize, ExecutableGraph>> {
+    let subs = frozen.commands.iter().enumerate().filter_map(|(node, command)| match &**command {
+        CommandKind::Graph(sub) => Some(ExecutableGraph::of(sub).map(|sub| (node, sub))),
+        _ => None,
+    });
+    subs.collect()
+}
+
+fn no_sub_graph(node: usize) -> Error {
+    Error::bug(format!("node {node} of a snapshot is no sub-graph"))
 }
 
 /// What the commands do to parts of buffers, each once.
@@ -288,6 +301,13 @@ impl Hash for ExecutableGraph {
 
 impl fmt::Debug for ExecutableGraph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ExecutableGraph({} of graph {}, {} commands)", self.0.id, self.0.graph, self.len())
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let commands = self.flat.read().unwrap_or_else(PoisonError::into_inner).len();
+        write!(f, "ExecutableGraph({} of graph {}, {commands} commands)", self.id, self.graph)
     }
 }

@@ -7,12 +7,14 @@
 //! partition.rs   one partition for the device
 //! refresh.rs     what is due for a submission; versions.rs what deferred submissions must not see
 //! strategy/      the ways to put its steps on queues
-//! submit.rs      a partition as a command: how graphs with host tasks are submitted
+//! command.rs     an executable as a command
+//! submit.rs      how graphs with host tasks are submitted
 //! race.rs        the first replays run by several plans in turn
 //! background.rs  interpreter programs that are built meanwhile
 //! ```
 
 pub(super) mod background;
+pub(super) mod command;
 pub(super) mod draft;
 pub(super) mod executable;
 pub(super) mod finalizer;

@@ -1,94 +1,15 @@
-//! Parts of executable graphs as commands, and how a graph is submitted.
+//! How a graph is submitted.
 //!
 //! A graph that is one partition for the device is one command. Other graphs run on an internal
 //! queue, out of order, each partition behind those that it depends on. On the user's queue, only a
 //! start marker and an end marker appear. The end marker has the graph's event.
 
-use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use super::executable::ExecutableGraph;
-use super::refresh::Moment;
-use crate::command::{CommandKind, Prepared, submit_prepared};
-use crate::driver::event as driver;
-use crate::driver::queue as driver_queue;
-use crate::driver::run::Mode;
-use crate::driver::usm::Allocation;
+use crate::command::{CommandKind, GraphPart, Prepared, submit_prepared};
 use crate::event::{Outcome, Promise};
 use crate::{Error, Event, Queue, Result};
-
-/// A partition for the device.
-pub(crate) struct GraphPart {
-    graph: ExecutableGraph,
-    index: usize,
-    /// The number of the submission among those of the part.
-    submission: u64,
-    /// Whether updates need not mind it any more.
-    over: AtomicBool,
-    /// What it uses, once somebody has asked.
-    memory: OnceLock<Vec<Arc<Allocation>>>,
-}
-
-impl GraphPart {
-    fn new(graph: &ExecutableGraph, index: usize) -> Result<Self> {
-        let submission = graph.enter(index)?;
-        let over = AtomicBool::new(!graph.is_updatable());
-        Ok(Self { graph: graph.clone(), index, submission, over, memory: OnceLock::new() })
-    }
-
-    pub(crate) fn run(
-        &self,
-        queue: &Arc<driver_queue::Queue>,
-        after: &[&driver::Event],
-        held: bool,
-    ) -> Result<driver::Event> {
-        let event = self.put(queue, after, held).map_err(|error| self.graph.at(error))?;
-        self.end();
-        Ok(event)
-    }
-
-    /// Puts the partition on a queue as it was when it was submitted, after the events and its last
-    /// run.
-    fn put(
-        &self,
-        queue: &Arc<driver_queue::Queue>,
-        after: &[&driver::Event],
-        held: bool,
-    ) -> Result<driver::Event> {
-        let mut state = self.graph.state();
-        self.graph.refresh(&mut state, self.index, Moment::Run(self.submission))?;
-        let Some(Some(part)) = state.device.get_mut(self.index) else { return queue.marker(after) };
-        let measure = self.graph.inner().options.profiling && queue.properties().profiling;
-        part.exec.run(queue, after, Mode { measure, held })
-    }
-
-    fn end(&self) {
-        if !self.over.swap(true, Ordering::AcqRel) {
-            self.graph.leave(self.index);
-        }
-    }
-
-    /// The allocations that it uses; the same ones each time.
-    pub(crate) fn memory(&self) -> &[Arc<Allocation>] {
-        self.memory.get_or_init(|| match self.graph.state().device.get(self.index) {
-            Some(Some(part)) => part.memory().cloned().collect(),
-            _ => Vec::new(),
-        })
-    }
-}
-
-impl Drop for GraphPart {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-impl fmt::Debug for GraphPart {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "part {} of {:?}", self.index, self.graph)
-    }
-}
 
 impl ExecutableGraph {
     /// Submits it to a queue of its context and device. One instance runs at a time, so it comes
@@ -110,7 +31,7 @@ impl ExecutableGraph {
                 outcome
             }
             None if self.is_one_device_part() => {
-                let part = Prepared::Part(GraphPart::new(self, 0)?);
+                let part = Prepared::Part(self.submitted_part(0)?);
                 let event = submit_prepared(queue, part, after, turn.as_ref())?;
                 // For what the driver has, `run` sees to it.
                 *turn = Some(&event).filter(|event| event.native_event().is_none()).cloned();
@@ -118,6 +39,12 @@ impl ExecutableGraph {
             }
             None => submit_prepared(queue, Prepared::Empty, after, None),
         }
+    }
+
+    /// A partition for the device as a command, for a submission that begins now.
+    fn submitted_part(&self, index: usize) -> Result<GraphPart> {
+        let submission = self.enter(index)?;
+        Ok(GraphPart::new(self.command(), index, self.is_updatable().then_some(submission)))
     }
 
     fn submit_parts<'a>(
@@ -168,7 +95,7 @@ impl ExecutableGraph {
             let task = node.and_then(|node| self.flat().command(node).cloned());
             let part = match task.as_deref() {
                 Some(CommandKind::HostTask(task)) => Prepared::HostTask(task.clone()),
-                _ => Prepared::Part(GraphPart::new(self, index)?),
+                _ => Prepared::Part(self.submitted_part(index)?),
             };
             let waits: Vec<&Event> = partition
                 .waits

@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 
+use crate::command::GraphCommand;
 use crate::driver::sequence::Sequence;
 use crate::graph::exec::executable::ExecutableGraph;
 use crate::graph::exec::options::ReplayStrategy;
@@ -65,7 +66,7 @@ impl ExecutableGraph {
     /// [`Invalid`](crate::ErrorKind::Invalid) for a queue of another context or device; when the
     /// driver refuses to record.
     pub fn native_command_buffers(&self, queue: &Queue) -> Result<Vec<*mut c_void>> {
-        self.check(queue)?;
+        self.inner().check(queue.context(), queue.device())?;
         let mut state = self.state();
         (0..self.inner().partitions.len())
             .try_for_each(|part| self.refresh(&mut state, part, Moment::Submission))?;

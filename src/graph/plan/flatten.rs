@@ -1,6 +1,7 @@
 //! Sub-graphs put in their places: one graph of commands, in topological order.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::command::{CommandKind, Follows};
@@ -35,9 +36,14 @@ struct FlatNode {
 }
 
 impl Flat {
+    /// `sub_graph` gives the commands of a node that is a sub-graph, by the node's index.
+    ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) for more than 2³² − 1 nodes or edges.
-    pub(crate) fn new(frozen: &Frozen) -> Result<Self> {
+    pub(crate) fn new<S: Deref<Target = Self>>(
+        frozen: &Frozen,
+        sub_graph: impl Fn(usize) -> Result<S>,
+    ) -> Result<Self> {
         let mut flat = Self { exits: vec![0; frozen.commands.len()], ..Self::default() };
         flat.nodes.reserve(frozen.commands.len());
         // Sub-graphs that were put in, and where: one that is put in twice, be it in another one,
@@ -54,7 +60,7 @@ impl Flat {
             reduction.reduce(flat.nodes.len() as u32, &mut waits, |node| flat.waits(node as usize));
             let exit = match &**command {
                 CommandKind::Graph(sub) => {
-                    let commands = sub.settled();
+                    let commands = sub_graph(node.index())?;
                     let inside: BTreeSet<u64> = commands.inside.iter().copied().chain([sub.id()]).collect();
                     waits.extend(inside.iter().filter_map(|id| before.get(id)));
                     waits.sort_unstable();

@@ -147,7 +147,7 @@ impl ExecutableGraph {
         }
         for command in &frozen.commands {
             if let CommandKind::Graph(sub) = &**command {
-                drop(sub.settled());
+                drop(ExecutableGraph::of(sub)?.settled());
             }
         }
         self.locked(|state| {

@@ -9,7 +9,7 @@ use crate::dag::Edges;
 use crate::graph::model::describe::title;
 use crate::graph::model::snapshot::Frozen;
 use crate::graph::plan::flatten::Flat;
-use crate::{Error, NodeType, Result};
+use crate::{Error, ExecutableGraph, NodeType, Result};
 
 /// The commands of a graph, and what they depend on in the order in which the edges were made.
 struct Nodes<'a> {
@@ -65,6 +65,7 @@ pub(crate) fn whole<'a>(
         match (&**command, &**old) {
             (CommandKind::Graph(new), CommandKind::Graph(old)) => {
                 let first = flat.sub_graph(node).ok_or_else(|| lost(node))?;
+                let (old, new) = (ExecutableGraph::of(old)?, ExecutableGraph::of(new)?);
                 let (old, new) = (old.flat(), new.flat());
                 let now = Nodes { commands: commands_of(flat, first..first + old.len()), edges: old.edges() };
                 check(&now, &Nodes { commands: commands_of(&new, 0..new.len()), edges: new.edges() })
