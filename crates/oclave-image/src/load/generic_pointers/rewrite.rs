@@ -252,6 +252,8 @@ impl<'a, 'm> Rewrite<'a, 'm> {
         clone: &Clone,
         decorations: &BTreeMap<u32, Vec<Instruction<'m>>>,
     ) {
+        // In the order of the ids, so that the same module always gives the same words.
+        let ids: BTreeMap<u32, u32> = ids.iter().map(|(of, id)| (*of, *id)).collect();
         for (of, id) in ids.iter().filter(|(of, _)| clone.classes.get(of) != Some(&TAGGED)) {
             for decoration in decorations.get(of).into_iter().flatten() {
                 if let [_, rest @ ..] = decoration.operands() {
@@ -278,7 +280,7 @@ impl<'a, 'm> Rewrite<'a, 'm> {
         clone: &Clone,
         ids: &mut HashMap<u32, u32>,
     ) {
-        let mut casts: HashMap<u32, u32> = HashMap::new();
+        let mut casts: BTreeMap<u32, u32> = BTreeMap::new();
         for instruction in body {
             let (Some(id), Some(from), Some(ty)) =
                 (instruction.result_id(), instruction.operand(0), instruction.result_type())
