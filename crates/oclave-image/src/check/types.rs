@@ -1,6 +1,6 @@
 //! Types, constants and variables outside of functions.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use super::{Context, broken, values};
 use crate::Result;
@@ -17,7 +17,7 @@ pub(super) fn check(context: &mut Context<'_, '_>) -> Result<()> {
     let mut checker = Checker {
         depth: IdMap::new(context.module, 0),
         equal: HashMap::new(),
-        announced: HashSet::new(),
+        announced: BTreeSet::new(),
         any_width: crate::transform::capabilities::declared(context.module)
             .any(|c| c == Capability::ArbitraryPrecisionIntegersALTERA as u32),
         any_vector: crate::transform::capabilities::declared(context.module)
@@ -56,7 +56,7 @@ struct Checker {
     /// Words of types that are one when they are equal → the first of them.
     equal: HashMap<Vec<u32>, u32>,
     /// Pointers that were announced by `OpTypeForwardPointer`.
-    announced: HashSet<u32>,
+    announced: BTreeSet<u32>,
     any_width: bool,
     any_vector: bool,
 }

@@ -13,7 +13,7 @@
 //! In a loop around it, LLVM would move this before the outer loop. So the condition then also asks
 //! whether a phi of the outer loop is the size in another dimension.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::built_in_vector::{BuiltInVector, functions_with_built_ins};
 use super::never::{copy_phi, emit, is_largest};
@@ -39,7 +39,7 @@ pub(crate) fn separate(module: &Module, address_bits: u32) -> Result<Option<Modu
     }
     let mut new = Rewriter::new(&definitions);
     let size = BuiltInVector::of(&mut new, BuiltIn::WorkgroupSize, address_bits);
-    let ids: HashMap<(u32, u32), u32> =
+    let ids: BTreeMap<(u32, u32), u32> =
         starts.iter().map(|(block, start)| ((start.phi, *block), new.fresh_id())).collect();
     let (mut label, mut count, mut is_done) = (0, FIRST, false);
     for instruction in module.instructions() {
@@ -78,11 +78,11 @@ struct Start {
 }
 
 /// The values, by the label of the block before the loop.
-fn find(definitions: &Definitions<'_>, types: &TypeTable<'_>) -> HashMap<u32, Start> {
+fn find(definitions: &Definitions<'_>, types: &TypeTable<'_>) -> BTreeMap<u32, Start> {
     let module = definitions.module();
     let functions = functions_with_built_ins(definitions);
     let (behind, phis) = blocks(definitions);
-    let mut found = HashMap::new();
+    let mut found = BTreeMap::new();
     for flow in Flow::of_functions(module) {
         let has_barrier = flow.blocks.iter().any(|block| block.barrier);
         if !has_barrier || !functions.contains(&flow.function) {

@@ -11,15 +11,24 @@ pub(crate) mod mutate;
 
 /// Every module of the corpus, by file name.
 pub(crate) fn corpus() -> Vec<(String, Vec<u8>)> {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
-    let mut modules: Vec<(String, Vec<u8>)> = std::fs::read_dir(folder)
+    modules_in("corpus")
+}
+
+/// Every module that was compiled from a source of the fixtures, by file name.
+pub(crate) fn fixtures() -> Vec<(String, Vec<u8>)> {
+    modules_in("fixtures")
+}
+
+fn modules_in(folder: &str) -> Vec<(String, Vec<u8>)> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
+    let mut modules: Vec<(String, Vec<u8>)> = std::fs::read_dir(&folder)
         .unwrap()
         .map(|entry| entry.unwrap())
         .filter(|entry| entry.path().extension().is_some_and(|e| e == "spv"))
         .map(|entry| (entry.file_name().into_string().unwrap(), std::fs::read(entry.path()).unwrap()))
         .collect();
     modules.sort();
-    assert!(modules.len() >= 20, "the corpus is there");
+    assert!(modules.len() >= 20, "{} has only {} modules", folder.display(), modules.len());
     modules
 }
 
