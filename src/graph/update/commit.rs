@@ -39,14 +39,20 @@ struct Change {
     how: How,
 }
 
+/// Changes, with the index spaces that they refer to by number.
+struct Plan {
+    changes: Vec<Change>,
+    sizes: Vec<WorkSize>,
+}
+
 /// What becomes of the step that was prepared for it.
 enum How {
     /// There is none.
     Host,
     /// The same kernel gets other values and memory, at once.
     Arguments,
-    /// The same kernel gets other arguments, and another index space if it is given.
-    Patch { step: usize, size: Option<Box<WorkSize>> },
+    /// The same kernel gets other arguments, and another index space if it has the number of one.
+    Patch { step: usize, size: Option<usize> },
     /// The task of a list gets other arguments, another range or another kernel.
     Task(u32),
     /// It does not fit where it is: the partition is planned again.
@@ -189,10 +195,10 @@ impl ExecutableGraph {
         self.settle(state, changes.iter().map(|(node, _)| *node));
         let plan = {
             let (flat, places) = (self.flat(), self.places());
-            let mut plan = Vec::with_capacity(changes.len());
+            let mut plan = Plan { changes: Vec::with_capacity(changes.len()), sizes: Vec::new() };
             for (node, command) in changes {
-                match self.plan(state, &flat, &places, (node, command)) {
-                    Ok(change) => plan.extend(change),
+                match self.plan(state, &flat, &places, (node, command), &mut plan.sizes) {
+                    Ok(change) => plan.changes.extend(change),
                     Err(error) => return Err(error.at(format!("node {}", flat.origin(node)))),
                 }
             }
@@ -201,13 +207,14 @@ impl ExecutableGraph {
         self.apply(state, plan, values)
     }
 
-    /// Prepares a change; `None` when the command is what it was.
+    /// Prepares a change; `None` when the command is what it was. Adds the index space that it needs.
     fn plan(
         &self,
         state: &State,
         flat: &Flat,
         places: &[Option<Place>],
         (node, command): (usize, Arc<CommandKind>),
+        sizes: &mut Vec<WorkSize>,
     ) -> Result<Option<Change>> {
         let current = flat.command(node).ok_or_else(|| Error::bug("the node has no command"))?;
         if Arc::ptr_eq(current, &command) {
@@ -242,7 +249,9 @@ impl ExecutableGraph {
                     true => None,
                     false => command.work_size(self.context(), self.device())?,
                 };
-                How::Patch { step: *step as usize, size: size.map(Box::new) }
+                let number = size.is_some().then_some(sizes.len());
+                sizes.extend(size);
+                How::Patch { step: *step as usize, size: number }
             }
             Some(Steps::One(step)) => {
                 How::Replace { step: *step as usize, new: Box::new(command.step(queue)?) }
@@ -256,13 +265,14 @@ impl ExecutableGraph {
     fn apply(
         &self,
         state: &mut State,
-        mut plan: Vec<Change>,
+        plan: Plan,
         mut values: Vec<Follower>,
     ) -> Result<Vec<Arc<CommandKind>>> {
         let State { device, patches, .. } = state;
         let (mut flat, places) = (self.flat_mut(), self.places());
         let (mut before, mut buffers) = (Vec::new(), false);
         // Most often there is one partition, so that they are sorted.
+        let Plan { changes: mut plan, sizes } = plan;
         plan.sort_by_key(|change| change.partition);
         values.sort_by_key(|follower| follower.partition);
         let (mut plan, mut values) = (plan.into_iter(), values.as_slice());
@@ -288,7 +298,7 @@ impl ExecutableGraph {
                     How::Host | How::Plan | How::Replace { .. } => false,
                 };
                 if let Some(part) = &mut part {
-                    part.change((node, now, &command), how, &self.inner().queue, &places, patches)?;
+                    part.change((node, now, &command), (how, &sizes), &self.inner().queue, &places, patches)?;
                 }
                 before.extend(match is_patch {
                     true => flat.patch(node, &command),
@@ -315,7 +325,7 @@ impl PartitionState {
     fn change(
         &mut self,
         (node, before, command): (usize, &Arc<CommandKind>, &Arc<CommandKind>),
-        how: How,
+        (how, sizes): (How, &[WorkSize]),
         queue: &Queue,
         places: &[Option<Place>],
         patches: &mut Patches,
@@ -349,7 +359,8 @@ impl PartitionState {
             }
             How::Replace { step, new } => exec.set_step(step, *new),
             How::Patch { step, size } => {
-                exec.steps.sequence.set_kernel(step, command.driver_arguments(), size.as_deref(), patches)
+                let size = size.map(|number| sizes.get(number).ok_or_else(|| no_size(number))).transpose()?;
+                exec.steps.sequence.set_kernel(step, command.driver_arguments(), size, patches)
             }
         }
     }
@@ -364,4 +375,8 @@ fn takes_values(state: &State, places: &[Option<Place>], node: u32) -> Option<u3
 
 fn foreign(node: &Node) -> Error {
     Error::invalid(format!("node {} is of graph {}", node.index(), node.graph().id()))
+}
+
+fn no_size(number: usize) -> Error {
+    Error::bug(format!("an update has no index space {number}"))
 }

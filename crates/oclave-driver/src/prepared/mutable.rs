@@ -19,6 +19,8 @@ use crate::{Device, Error, MutableDispatchSupport, Result};
 pub struct Patches {
     /// Indices of the arguments that are others now.
     arguments: Vec<u32>,
+    /// Index spaces before, of the patches that change them.
+    sizes: Vec<WorkSize>,
     patches: Vec<Patch>,
     scratch: Scratch,
 }
@@ -33,8 +35,8 @@ struct Patch {
     step: u32,
     /// The end of its part of the arguments.
     arguments_end: u32,
-    /// Before, if it is another one now.
-    size: Option<Box<WorkSize>>,
+    /// Whether the index space before is the next one of the sizes.
+    has_size: bool,
 }
 
 /// Memory for what the driver is given.
@@ -66,7 +68,8 @@ impl Patches {
     pub fn end_step(&mut self, step: u32, size: Option<WorkSize>) {
         let arguments_end = self.arguments.len() as u32;
         if size.is_some() || self.patches.last().map_or(0, |last| last.arguments_end) != arguments_end {
-            self.patches.push(Patch { step, arguments_end, size: size.map(Box::new) });
+            self.patches.push(Patch { step, arguments_end, has_size: size.is_some() });
+            self.sizes.extend(size);
         }
     }
 
@@ -83,6 +86,7 @@ impl Patches {
             *self = Self::default();
         }
         self.arguments.clear();
+        self.sizes.clear();
         self.patches.clear();
     }
 
@@ -93,16 +97,12 @@ impl Patches {
     }
 }
 
-impl Patch {
-    /// Whether a device that can change this much can change the index space to this one.
-    fn takes_size(&self, to: &WorkSize, support: &MutableDispatchSupport) -> bool {
-        self.size.as_ref().is_none_or(|from| {
-            from.dimensions == to.dimensions
-                && (from.global == to.global || support.global_size)
-                && (from.local == to.local || support.local_size && to.local.is_some())
-                && (from.offset == to.offset || support.global_offset)
-        })
-    }
+/// Whether a device that can change this much can change an index space to another one.
+fn takes_size(from: &WorkSize, to: &WorkSize, support: &MutableDispatchSupport) -> bool {
+    from.dimensions == to.dimensions
+        && (from.global == to.global || support.global_size)
+        && (from.local == to.local || support.local_size && to.local.is_some())
+        && (from.offset == to.offset || support.global_offset)
 }
 
 impl CommandBuffer {
@@ -117,20 +117,24 @@ impl CommandBuffer {
         let support = device.capabilities().mutable_dispatch.filter(MutableDispatchSupport::updates_as_array);
         let support = support.ok_or_else(impossible)?;
         let pointers_change = sequence.context().pointers()?.updates_recorded_pointers();
-        let Patches { arguments, patches, scratch } = patches;
+        let Patches { arguments, sizes, patches, scratch } = patches;
         scratch.clear();
-        let mut start = 0;
+        let (mut start, mut sizes) = (0, sizes.iter());
         for patch in patches.iter() {
             let end = patch.arguments_end as usize;
             let changed = arguments.get(start..end).ok_or_else(impossible)?;
             start = end;
+            let before = patch.has_size.then(|| sizes.next().ok_or_else(impossible)).transpose()?;
             let step = patch.step as usize;
             if !self.steps().contains(&step) {
                 continue;
             }
             let launch = sequence.launch(step).ok_or_else(impossible)?;
             let command = self.handle(step).ok_or_else(impossible)?;
-            if !changed.is_empty() && !support.arguments || !patch.takes_size(&launch.size, &support) {
+            let size = before.map(|from| (from, &launch.size));
+            if !changed.is_empty() && !support.arguments
+                || size.is_some_and(|(from, to)| !takes_size(from, to, &support))
+            {
                 return Err(impossible());
             }
             let (values, pointers) = (scratch.values.len(), scratch.pointers.len());
@@ -140,7 +144,6 @@ impl CommandBuffer {
             if scratch.pointers.len() > pointers && !pointers_change {
                 return Err(impossible());
             }
-            let size = patch.size.as_ref().map(|from| (&**from, &launch.size));
             scratch.configs.push(cl_mutable_dispatch_config_khr {
                 command,
                 num_args: (scratch.values.len() - values) as u32,
