@@ -280,3 +280,16 @@ fn loops_beside_ways_that_go_wrong_get_an_end() {
         assert_eq!(added(kernel, &[Op::ControlBarrier]), barriers, "{kernel}");
     }
 }
+
+/// The ways of a `switch` behind such a loop, and two conditions around both, lead to the same block. Barriers
+/// before the conditions would go wrong in PoCL 7.1, so the loop gets an end instead.
+#[test]
+fn ways_that_meet_the_conditions_around_them_get_no_barriers() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/nested_ways.O2.spv");
+    let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+    let seven = steer(module.clone(), &pocl7()).unwrap().module;
+    check::check(&seven).unwrap();
+    let added = |wanted: &[Op]| count(&seven, "nested_ways", wanted) - count(&module, "nested_ways", wanted);
+    assert_eq!(added(&[Op::LogicalOr, Op::LogicalAnd]), 1);
+    assert_eq!(added(&[Op::ControlBarrier]), 0);
+}

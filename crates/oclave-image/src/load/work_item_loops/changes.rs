@@ -154,10 +154,11 @@ impl Changes {
             let is_wrong = innermost > 0 && {
                 let outer = conditions.iter().skip(innermost).copied().filter(|at| !flow.ends_loop(*at));
                 let joins: BTreeSet<usize> = outer.clone().filter_map(|at| flow.join(at)).collect();
-                let behind = outer.map(|at| (at, false)).chain([(exit, false)]);
+                let behind = outer.clone().map(|at| (at, false)).chain([(exit, false)]);
                 let mut barriers = behind.chain(joins.iter().map(|join| (*join, true)));
                 splits_choice(flow, &conditions)
-                    || barriers.any(|barrier| parts(uniformity, flow, &joins, barrier))
+                    || barriers.any(|barrier| parts(uniformity, flow, Some(&joins), barrier))
+                    || outer.clone().any(|at| parts(uniformity, flow, None, (at, false)))
             };
             if is_wrong || !add(conditions) {
                 without.push((of, exit));

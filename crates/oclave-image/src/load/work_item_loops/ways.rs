@@ -32,10 +32,12 @@ pub(super) fn splits_choice(flow: &Flow<'_>, conditions: &[usize]) -> bool {
 /// others lead to. At the block's own end they part only where the barrier stands at its start.
 ///
 /// PoCL first joins edges that lead to a barrier (`joins`) or to the end of the kernel.
+/// Without `joins` all edges count. So it is for a barrier before a condition that leads to the same block
+/// as the ways behind it. There, groups of one work-item ran these ways twice.
 pub(super) fn parts(
     uniformity: &Uniformity<'_, '_>,
     flow: &Flow<'_>,
-    joins: &BTreeSet<usize>,
+    joins: Option<&BTreeSet<usize>>,
     (barrier, at_start): (usize, bool),
 ) -> bool {
     let (all, behind) = edges(flow, joins, barrier, barrier);
@@ -49,7 +51,12 @@ pub(super) fn parts(
 
 /// How many edges lead from a block, and from what follows it, to blocks that are not only behind the
 /// barrier; and the blocks from which they may. Edges that close a loop do not count.
-fn edges(flow: &Flow<'_>, joins: &BTreeSet<usize>, barrier: usize, from: usize) -> (usize, BTreeSet<usize>) {
+fn edges(
+    flow: &Flow<'_>,
+    joins: Option<&BTreeSet<usize>>,
+    barrier: usize,
+    from: usize,
+) -> (usize, BTreeSet<usize>) {
     let (mut count, mut joined) = (0, BTreeSet::new());
     let (mut seen, mut open) = (BTreeSet::from([from]), vec![from]);
     while let Some(at) = open.pop() {
@@ -58,7 +65,7 @@ fn edges(flow: &Flow<'_>, joins: &BTreeSet<usize>, barrier: usize, from: usize) 
                 if seen.insert(to) {
                     open.push(to);
                 }
-            } else if joins.contains(&to) || successors(flow, to).is_empty() {
+            } else if joins.is_some_and(|joins| joins.contains(&to) || successors(flow, to).is_empty()) {
                 joined.insert(to);
             } else {
                 count += 1;
