@@ -132,6 +132,8 @@ struct Code<'a, 'm> {
     phis: HashMap<u32, Vec<Instruction<'m>>>,
     /// Blocks that only compute, by label, and how much.
     pure: HashMap<u32, usize>,
+    /// Blocks that at most load built-in variables and convert them, by label.
+    light: HashSet<u32>,
     /// Values that something uses.
     used: HashSet<u32>,
 }
@@ -139,13 +141,14 @@ struct Code<'a, 'm> {
 impl<'a, 'm> Code<'a, 'm> {
     fn new(definitions: &Definitions<'m>, types: &'a TypeTable<'m>) -> Self {
         let mut phis: HashMap<u32, Vec<Instruction<'m>>> = HashMap::new();
-        let (mut pure, mut used) = (HashMap::new(), HashSet::new());
+        let (mut pure, mut light, mut used) = (HashMap::new(), HashSet::new(), HashSet::new());
         let mut label = 0;
         for instruction in definitions.module().instructions() {
             match instruction.op() {
                 Some(Op::Label) => {
                     label = instruction.result_id().unwrap_or(0);
                     pure.insert(label, 0);
+                    light.insert(label);
                 }
                 Some(Op::Phi) => phis.entry(label).or_default().push(instruction),
                 _ if !is_pure(definitions, types, &instruction) => {
@@ -156,11 +159,14 @@ impl<'a, 'm> Code<'a, 'm> {
                 }
                 _ => {}
             }
+            if !is_light(&instruction) {
+                light.remove(&label);
+            }
             if label != 0 {
                 instruction.visit_ids(definitions, |at, _| used.extend(instruction.word(at)));
             }
         }
-        Self { types, phis, pure, used }
+        Self { types, phis, pure, light, used }
     }
 
     /// What the condition at a block's end needs, where the ways behind it meet.
@@ -170,10 +176,22 @@ impl<'a, 'm> Code<'a, 'm> {
         if then == other || !block.terminator.is_some_and(|end| end.is(Op::BranchConditional)) {
             return None;
         }
-        [(then, other), (other, then)].into_iter().find_map(|(branch, meeting)| {
-            let labels = self.branch(flow, at, branch, meeting)?;
+        // PoCL moves what a light block does before the condition, so that its way has no code.
+        let around = |way: usize| {
+            let block = flow.blocks.get(way).filter(|block| self.light.contains(&block.label))?;
+            match (block.successors.as_slice(), block.predecessors.len()) {
+                (&[meeting], 1) => Some((way, meeting)),
+                _ => None,
+            }
+        };
+        let ways = [(then, other), (other, then)];
+        let direct = ways.iter().map(|&(branch, other)| (branch, (at, other)));
+        let by_light = ways.iter().filter_map(|&(branch, other)| Some((branch, around(other)?)));
+        direct.chain(by_light).find_map(|(branch, (from, meeting))| {
+            let labels = self.branch(flow, (at, from), branch, meeting)?;
             let phis = self.phis.get(&flow.blocks.get(meeting)?.label)?;
-            let changed = phis.iter().filter_map(|phi| self.second(phi, block.label, &labels));
+            let from = flow.blocks.get(from)?.label;
+            let changed = phis.iter().filter_map(|phi| self.second(phi, from, &labels));
             let mut all: Vec<Second> = changed.collect();
             let typed: Vec<(u32, u32)> = all.iter().map(|second| (second.phi, second.ty)).collect();
             for (at, second) in all.iter_mut().enumerate() {
@@ -184,8 +202,15 @@ impl<'a, 'm> Code<'a, 'm> {
         })
     }
 
-    /// The labels of a branch that only computes, up to where it meets the way around it.
-    fn branch(&self, flow: &Flow<'_>, from: usize, branch: usize, meeting: usize) -> Option<BTreeSet<u32>> {
+    /// The labels of a branch that only computes, up to where it meets the way around it. That way
+    /// comes from the condition's block or from another one.
+    fn branch(
+        &self,
+        flow: &Flow<'_>,
+        (from, around): (usize, usize),
+        branch: usize,
+        meeting: usize,
+    ) -> Option<BTreeSet<u32>> {
         let (mut found, mut open) = (BTreeSet::new(), vec![branch]);
         while let Some(at) = open.pop() {
             if at == meeting || !found.insert(at) {
@@ -201,10 +226,14 @@ impl<'a, 'm> Code<'a, 'm> {
         let blocks = || found.iter().filter_map(|at| flow.blocks.get(*at));
         let is_inside = |at: &usize| *at == from || found.contains(at);
         // LLVM adds a block where the ways to the start of a loop meet.
-        let around = flow.loops.iter().find(|of| of.header == meeting);
-        let is_entry = |at: &usize| around.is_some_and(|of| !of.blocks.contains(at));
-        let mut before = flow.blocks.get(meeting)?.predecessors.iter();
-        let is_branch = before.all(|at| is_inside(at) || is_entry(at))
+        let header_of = flow.loops.iter().find(|of| of.header == meeting);
+        let is_entry = |at: &usize| header_of.is_some_and(|of| !of.blocks.contains(at));
+        // PoCL gives returns that come earlier a block of their own.
+        let end = flow.blocks.get(meeting)?;
+        let ends = |at: &usize| flow.blocks.get(*at).is_some_and(|block| block.successors.is_empty());
+        let is_end = end.successors.len() < 2 && end.successors.iter().all(ends);
+        let mut before = end.predecessors.iter();
+        let is_branch = before.all(|at| is_inside(at) || *at == around || is_entry(at) || is_end)
             && blocks().all(|block| block.predecessors.iter().all(is_inside))
             // LLVM makes a selection of an empty branch.
             && blocks().any(|block| self.pure.get(&block.label).is_some_and(|count| *count > 0));
@@ -249,6 +278,16 @@ fn is_pure(definitions: &Definitions<'_>, types: &TypeTable<'_>, instruction: &I
         Some(Op::Line | Op::NoLine | Op::Undef) => true,
         // Addresses and parts of values; conversions and arithmetic; comparisons, shifts and bits.
         Some(op) => matches!(op as u32, 65..=67 | 70 | 77..=84 | 109..=152 | 154..=207),
+        None => false,
+    }
+}
+
+/// Whether PoCL moves an instruction before a condition: it loads a built-in variable, takes parts
+/// of values or converts them.
+fn is_light(instruction: &Instruction<'_>) -> bool {
+    match instruction.op() {
+        Some(Op::Label | Op::Load | Op::Branch | Op::Line | Op::NoLine) => true,
+        Some(op) => matches!(op as u32, 81 | 109..=124),
         None => false,
     }
 }
