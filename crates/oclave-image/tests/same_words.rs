@@ -1,58 +1,26 @@
 //! The same module becomes the same words each time. Binaries in the disk cache are found by them.
 //!
-//! Each `HashMap` of a process orders its entries in its own way, so that a pass whose output
-//! depends on this order shows when it runs again.
+//! Each `HashMap` of a process orders its entries in its own way. So a pass that depends on this
+//! order gives other words when it runs again.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod support;
 
 use std::fmt::Debug;
 
-use oclave_image::passes::ImplicitBarriers;
 use oclave_image::spirv::Module;
 use oclave_image::{
     Aspects, DeviceImage, DeviceTarget, PostLinkOptions, Result, TranslationUnit, legalize, post_link,
 };
 
-/// Devices that ask for all passes that can run together.
+/// Devices with the faults of each driver, and one that takes no generic pointers.
 fn targets() -> Vec<DeviceTarget> {
-    let plain = DeviceTarget { aspects: Aspects::all(), ..DeviceTarget::default() };
-    let all = DeviceTarget {
-        mad_is_called: true,
+    let no_generic = DeviceTarget {
+        aspects: Aspects::all() - Aspects::GENERIC_POINTER,
         says_uniform: true,
-        one_barrier: true,
-        joins_accesses: true,
-        lanes_of_arguments_crash: true,
-        barriers_in_calls_crash: true,
-        private_memory_may_lack: true,
-        unnamed_functions_crash: true,
-        integer_pointer_constants_fail: true,
-        generic_atomics_are_cpp: true,
-        casts_from_generic_crash: true,
-        fixpoints_are_checked: true,
-        phis_vanish: true,
-        vectorised_loops_crash: true,
-        joined_values_collapse: true,
-        repeats_loads: true,
-        maxima_are_bounds: true,
-        repeated_pairs_fail: true,
-        zero_lanes_are_lost: true,
-        quotients_are_bounds: true,
-        deep_conditions_are_lost: true,
-        inverted_choices_fail: true,
-        guarded_loads_run: true,
-        uneven_rounds_collapse: true,
-        loops_without_end_go: true,
-        ..plain.clone()
+        ..DeviceTarget::default()
     };
-    let no_generic = DeviceTarget { aspects: Aspects::all() - Aspects::GENERIC_POINTER, ..plain.clone() };
-    let continuations = DeviceTarget {
-        continuations_for_several_ends: true,
-        implicit_barriers: ImplicitBarriers::Everywhere,
-        one_barrier: false,
-        ..all.clone()
-    };
-    vec![plain, no_generic, all, continuations]
+    support::fuzz::targets().into_iter().map(|(_, target)| target).chain([no_generic]).collect()
 }
 
 /// What a function gives, and whether it gives the same each time.

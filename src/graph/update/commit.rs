@@ -51,7 +51,7 @@ enum How {
     Host,
     /// The same kernel gets other values and memory, at once.
     Arguments,
-    /// The same kernel gets other arguments, and another index space if it has the number of one.
+    /// The same kernel gets other arguments, and the index space with this number if there is one.
     Patch { step: usize, size: Option<usize> },
     /// The task of a list gets other arguments, another range or another kernel.
     Task(u32),

@@ -49,8 +49,9 @@ pub(super) fn parts(
         })
 }
 
-/// How many edges lead from a block, and from what follows it, to blocks that are not only behind the
-/// barrier; and the blocks from which they may. Edges that close a loop do not count.
+/// Follows a block and what comes after it, up to blocks that are not only behind the barrier. Gives
+/// the number of edges to those, and the blocks from which they may lead. Edges that close a loop do
+/// not count.
 fn edges(
     flow: &Flow<'_>,
     joins: Option<&BTreeSet<usize>>,
