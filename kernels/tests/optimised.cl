@@ -500,6 +500,23 @@ kernel void kept_behind(global uint *out, uint a, uint b)
     out[get_global_id(0)] = kept;
 }
 
+/// A value of the first work-item, beside one that differs, but never comes.
+kernel void first_in_rounds(global uint *out, global const uint *in, uint a, uint b)
+{
+    local uint room[64];
+    uint item = get_local_id(0), v = a, zeroes[4] = {0, 0, 0, 0};
+    room[item] = in[item];
+    for (int i = (int)b - 1; i >= 0; i--)
+        if (item < 1) {
+            v = v * 31 + b;
+            for (uint j = 0; j < zeroes[i % 4u] % 3u; j++)
+                if (v % 5u < 2u)
+                    v = v * 31 + (char)room[item];
+        }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[get_global_id(0)] = v;
+}
+
 /// Loads that no work-item asks for, as `far` is beyond all memory.
 kernel void guarded_loads(global uint *out, global const uint *in, ulong far, uint a)
 {

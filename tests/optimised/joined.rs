@@ -43,3 +43,20 @@ fn values_that_a_selection_keeps_stay_apart() {
         }
     }
 }
+
+#[test]
+fn values_beside_one_that_never_comes_stay_apart() {
+    let Some(queue) = queue() else { return };
+    let input = upload(&queue, &[7_u32; 64]);
+    for group in [1, 8, 16, 32, 64_usize] {
+        let out = upload(&queue, &vec![0_u32; 2 * group]);
+        for (a, b) in [(31, 5), (7, 0), (1, 9)] {
+            let range = NdRange::new(2 * group, group);
+            queue.parallel_for(range, kernel::first_in_rounds(&out, &input, a, b)).unwrap();
+            let first = (0..b).fold(a, |v, _| v.wrapping_mul(31).wrapping_add(b));
+            let row = |id: u32| if id.is_multiple_of(group as u32) { first } else { a };
+            let expected: Vec<u32> = (0..2 * group as u32).map(row).collect();
+            assert_eq!(queue.read(&out).unwrap(), expected, "{a} and {b} in groups of {group}");
+        }
+    }
+}

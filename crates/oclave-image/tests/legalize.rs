@@ -877,7 +877,7 @@ fn values_of_ways_with_loops_depend_on_the_work_item() {
     let target = DeviceTarget { joined_values_collapse: true, ..rich() };
     assert_eq!(
         with_more_selects("joined_values.O2", &target),
-        ["behind", "carried", "in_part", "selected", "two_loops"]
+        ["behind", "carried", "in_part", "never_differing", "selected", "two_loops"]
     );
     // Both values of a selection are changed.
     let (module, legal) = legal_fixture("joined_values.O2", &target);

@@ -66,8 +66,12 @@ pub(super) struct Values<'d, 'm> {
     types: TypeTable<'m>,
     /// Values of functions → the labels of the blocks that define them; 0 for parameters.
     defined_in: HashMap<u32, u32>,
+    /// The built-in variables of ids of work-items.
+    ids: HashSet<u32>,
     /// Values that depend on the number of the work-item by what they are computed of.
     pub(super) differ: HashSet<u32>,
+    /// Those of `differ` that depend on it by whatever way they come.
+    always_differ: HashSet<u32>,
     /// The instructions of blocks that matter: phis and selects, by label.
     pub(super) choices: HashMap<u32, Vec<Instruction<'m>>>,
 }
@@ -91,27 +95,27 @@ impl<'d, 'm> Values<'d, 'm> {
             }
         }
         let types = TypeTable::new(definitions);
-        let mut values = Self { definitions, types, defined_in, differ: HashSet::new(), choices };
+        let ids = id_variables(definitions);
+        let (differ, always_differ) = (HashSet::new(), HashSet::new());
+        let mut values = Self { definitions, types, defined_in, ids, differ, always_differ, choices };
         values.differ = values.differing(&code);
+        values.always_differ = values.always_differing(&code);
         values
     }
 
     fn differing(&self, code: &[Instruction<'m>]) -> HashSet<u32> {
-        let ids = id_variables(self.definitions);
         let mut differ: HashSet<u32> = HashSet::new();
         loop {
             let count = differ.len();
             for instruction in code {
                 let Some(id) = instruction.result_id().filter(|id| !differ.contains(id)) else { continue };
-                let of_work_item = instruction.is(Op::Load)
-                    && instruction.operand(0).is_some_and(|from| ids.contains(&from));
                 let differs = |id: &u32| differ.contains(id);
                 let passed = match instruction.op() {
                     // Compilers may take the condition away: see `leaves_loops`.
                     Some(Op::Select) => instruction.operands().iter().skip(1).any(differs),
                     _ => passes_on(instruction) && self.uses(instruction, |id| differs(&id)),
                 };
-                if of_work_item || passed {
+                if passed || self.is_id(instruction) {
                     differ.insert(id);
                 }
             }
@@ -119,6 +123,35 @@ impl<'d, 'm> Values<'d, 'm> {
                 return differ;
             }
         }
+    }
+
+    /// Without phis and selects of which one value is the same for all work-items. Compilers may find
+    /// that the other values never come, and then the result is the same for all as well.
+    fn always_differing(&self, code: &[Instruction<'m>]) -> HashSet<u32> {
+        let mut always = self.differ.clone();
+        loop {
+            let count = always.len();
+            for instruction in code {
+                let Some(id) = instruction.result_id().filter(|id| always.contains(id)) else { continue };
+                let differs = |id: &u32| always.contains(id);
+                let stays = match instruction.op() {
+                    Some(Op::Phi) => instruction.operands().iter().step_by(2).all(differs),
+                    Some(Op::Select) => instruction.operands().iter().skip(1).all(differs),
+                    _ => self.is_id(instruction) || self.uses(instruction, |id| differs(&id)),
+                };
+                if !stays {
+                    always.remove(&id);
+                }
+            }
+            if always.len() == count {
+                return always;
+            }
+        }
+    }
+
+    /// Whether a value is the id of a work-item.
+    fn is_id(&self, instruction: &Instruction<'_>) -> bool {
+        instruction.is(Op::Load) && instruction.operand(0).is_some_and(|from| self.ids.contains(&from))
     }
 
     /// Whether an operand is such a value.
@@ -206,7 +239,7 @@ impl Search<'_, '_, '_> {
             }
             for choice in choices.iter().filter(|choice| choice.is(Op::Select)) {
                 let &[condition, a, b] = choice.operands() else { continue };
-                let are_same = [a, b].iter().all(|id| !self.values.differ.contains(id));
+                let are_same = [a, b].iter().all(|id| !self.values.always_differ.contains(id));
                 if are_same
                     && a != b
                     && choice.result_type().is_some_and(|ty| self.values.is_plain(ty))
@@ -262,7 +295,7 @@ impl Search<'_, '_, '_> {
             let Some(label) = self.flow.blocks.get(from).map(|block| block.label) else { continue };
             let pair = phi.operands().chunks_exact(2).find(|pair| pair.get(1) == Some(&label));
             let Some(value) = pair.and_then(|pair| pair.first().copied()) else { continue };
-            if !self.values.differ.contains(&value) {
+            if !self.values.always_differ.contains(&value) {
                 same.push((label, value));
             }
         }
