@@ -517,6 +517,31 @@ kernel void first_in_rounds(global uint *out, global const uint *in, uint a, uin
     out[get_global_id(0)] = v;
 }
 
+/// Loops that the first two work-items leave in other rounds. Their condition stays the same.
+kernel void rounds_of_the_first(global uint *out, uint b)
+{
+    uint item = get_local_id(0), v = b, kept = 23, sum = 5;
+    while (sum < 17) {
+        sum += v % 5 + 1;
+        if (item < 2) {
+            v *= 31;
+            kept = 0;
+        }
+    }
+    sum = kept % 9;
+    while (sum < 17) {
+        sum += v % 5 + 1;
+        if (item < 2) {
+            v = v * 31 + 2;
+            kept = 0;
+        }
+    }
+    out += 3 * get_global_id(0);
+    out[0] = v;
+    out[1] = kept;
+    out[2] = sum;
+}
+
 /// Loads that no work-item asks for, as `far` is beyond all memory.
 kernel void guarded_loads(global uint *out, global const uint *in, ulong far, uint a)
 {

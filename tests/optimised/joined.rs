@@ -60,3 +60,30 @@ fn values_beside_one_that_never_comes_stay_apart() {
         }
     }
 }
+
+#[test]
+fn values_of_loops_with_a_condition_that_stays_are_apart() {
+    let Some(queue) = queue() else { return };
+    let row = |is_first: bool, b: u32| {
+        let (mut v, mut sum) = (b, 5);
+        for (begin, added) in [(5, 0), (if is_first { 0 } else { 23 % 9 }, 2)] {
+            sum = begin;
+            while sum < 17 {
+                sum += v % 5 + 1;
+                if is_first {
+                    v = v.wrapping_mul(31).wrapping_add(added);
+                }
+            }
+        }
+        [v, if is_first { 0 } else { 23 }, sum]
+    };
+    for group in [1, 8, 16, 32, 64_u32] {
+        let out = upload(&queue, &vec![0_u32; 6 * group as usize]);
+        for b in [0, 2, 4, 7] {
+            let range = NdRange::new(2 * group as usize, group as usize);
+            queue.parallel_for(range, kernel::rounds_of_the_first(&out, b)).unwrap();
+            let expected: Vec<u32> = (0..2 * group).flat_map(|id| row(id % group < 2, b)).collect();
+            assert_eq!(queue.read(&out).unwrap(), expected, "{b} in groups of {group}");
+        }
+    }
+}

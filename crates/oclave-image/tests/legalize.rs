@@ -863,35 +863,42 @@ fn loops_directly_behind_barriers_begin_with_a_selection() {
 
 /// The functions of a fixture that have more selects for a device.
 fn with_more_selects(name: &str, target: &DeviceTarget) -> Vec<String> {
+    added(name, target, |i| i.is(Op::Select)).into_keys().collect()
+}
+
+/// How many more instructions functions of a fixture have for a device, where they have more.
+fn added(
+    name: &str,
+    target: &DeviceTarget,
+    is: impl Fn(&Instruction<'_>) -> bool,
+) -> BTreeMap<String, usize> {
     let (module, legal) = legal_fixture(name, target);
     support::assert_valid(name, &legal);
-    let before = selects(&Module::from_words(legalize(&image(&module), &rich()).unwrap()).unwrap());
-    let mut added = selects(&legal);
-    added.retain(|name, count| *count > before.get(name).copied().unwrap_or(0));
-    added.into_keys().collect()
+    let plain = Module::from_words(legalize(&image(&module), &rich()).unwrap()).unwrap();
+    let mut counts = BTreeMap::new();
+    functions_of(&legal, &is).into_iter().for_each(|function| *counts.entry(function).or_insert(0) += 1);
+    for function in functions_of(&plain, &is) {
+        counts.entry(function).and_modify(|count: &mut usize| *count = count.saturating_sub(1));
+    }
+    counts.retain(|_, count| *count > 0);
+    counts
 }
 
 /// What Intel's CPU runtime would take for the same in all work-items depends on the work-item.
 #[test]
 fn values_of_ways_with_loops_depend_on_the_work_item() {
     let target = DeviceTarget { joined_values_collapse: true, ..rich() };
-    assert_eq!(
-        with_more_selects("joined_values.O2", &target),
-        ["behind", "carried", "in_part", "never_differing", "selected", "two_loops"]
-    );
-    // Both values of a selection are changed.
-    let (module, legal) = legal_fixture("joined_values.O2", &target);
-    let before = selects(&Module::from_words(legalize(&image(&module), &rich()).unwrap()).unwrap());
-    assert_eq!((before.get("behind"), selects(&legal).get("behind")), (Some(&1), Some(&3)));
-}
-
-/// The number of selects of functions, by name.
-fn selects(module: &Module) -> BTreeMap<String, usize> {
-    let mut found = BTreeMap::new();
-    for function in functions_of(module, |i| i.is(Op::Select)) {
-        *found.entry(function).or_default() += 1;
-    }
-    found
+    // Four zeroes, each of which is the product of the same number.
+    let squares = added("joined_values.O2", &target, |i| {
+        i.is(Op::IMul) && matches!(i.operands(), [left, right] if left == right)
+    });
+    let changed = ["behind", "carried", "in_part", "never_differing", "selected", "two_loops"];
+    assert_eq!(squares, changed.map(|name| (name.to_owned(), 4)).into());
+    // Both values of a selection are changed, in different ways.
+    let is_way =
+        |i: &Instruction<'_>| matches!(i.op(), Some(Op::IAdd | Op::BitwiseXor | Op::ISub | Op::BitwiseOr));
+    let ways = added("joined_values.O2", &target, is_way);
+    assert_eq!(ways.get("behind"), Some(&(4 + 2)));
 }
 
 /// What llvmpipe would load for nobody gets an address that may differ.

@@ -239,7 +239,8 @@ pub struct Quirks {
     /// loop. So are two branches in a loop, behind a condition that is the same for all work-items:
     /// both conditions leave the loop. So is a condition of two parts, one of which is the same for
     /// all and the other one leaves the loop. So is a selection behind a loop that has its condition,
-    /// too. Such values are made to depend on the work-item (`joined_values` of `oclave_image`). Right
+    /// too. Such values are made to depend on the work-item (`joined_values` of `oclave_image`,
+    /// decisions 102, 115 and 125). Right
     /// with `-cl-opt-disable`, and with `CL_CONFIG_USE_VECTORIZER=False` in the environment.
     ///
     /// Left as it is: code of clang's `-O0`, which has variables instead of such values.

@@ -18,7 +18,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::joined_values::{Changes, Values, passes_on, writer};
+use super::joined_values::writer::{self, By};
+use super::joined_values::{Changes, Values, passes_on};
 use crate::Result;
 use crate::analysis::control_flow::{Flow, Loop};
 use crate::analysis::uniformity::Uniformity;
@@ -46,7 +47,7 @@ pub(crate) fn keep(module: &Module, address_bits: u32) -> Result<Option<Module>>
     if found.is_empty() {
         Ok(None)
     } else {
-        writer::write(&definitions, &values, &found, address_bits).map(Some)
+        writer::write(&definitions, &values, &found, (By::Selection, address_bits)).map(Some)
     }
 }
 

@@ -13,14 +13,16 @@
 //! and makes two loops. A selection behind the loop that has the condition again is put into their
 //! ends.
 //!
-//! Such values are made to depend on the work-item. They become another value in a work-item whose
-//! local id is the largest number. No work-item has that id. None of them may stay: loops may be
-//! split by several conditions, and then what stayed meets a constant.
+//! Such values are made to depend on the work-item: a zero is added that does (`zeros`). Pointers
+//! become another one in a work-item whose local id is the largest number, which no id is. No such
+//! value may stay: loops may be split by several conditions, and then what stayed meets a constant.
 
 pub(super) mod writer;
+mod zeros;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use self::writer::By;
 use crate::Result;
 use crate::analysis::control_flow::{Flow, Loop};
 use crate::analysis::uniformity::{Uniformity, condition, makes_value};
@@ -47,7 +49,7 @@ pub(crate) fn keep(module: &Module, address_bits: u32) -> Result<Option<Module>>
     if found.is_empty() {
         Ok(None)
     } else {
-        writer::write(&definitions, &values, &found, address_bits).map(Some)
+        writer::write(&definitions, &values, &found, (By::Zero, address_bits)).map(Some)
     }
 }
 

@@ -4,9 +4,19 @@ use std::collections::HashMap;
 
 use super::super::built_in_vector::BuiltInVector;
 use super::super::never::{copy_phi, is_largest, select};
+use super::zeros::Zeros;
 use super::{Changes, Values};
 use crate::Result;
 use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, is_block_end};
+
+/// How a value is made to depend on the work-item.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::load) enum By {
+    /// It is another one in a work-item that does not exist.
+    Selection,
+    /// A zero is added that depends on the work-item. Pointers get a selection.
+    Zero,
+}
 
 /// The module with these changes.
 ///
@@ -16,17 +26,18 @@ pub(in crate::load) fn write(
     definitions: &Definitions<'_>,
     values: &Values<'_, '_>,
     found: &HashMap<u32, Changes>,
-    address_bits: u32,
+    (by, address_bits): (By, u32),
 ) -> Result<Module> {
     let mut new = Rewriter::new(definitions);
     let local = BuiltInVector::of(&mut new, BuiltIn::LocalInvocationId, address_bits);
-    let mut writer = Writer { values, local, changes: None, never: None, changed: HashMap::new(), label: 0 };
+    let mut writer =
+        Writer { values, by, local, changes: None, begun: None, changed: HashMap::new(), count: 0, label: 0 };
     let mut is_done = false;
     for instruction in definitions.module().instructions() {
         match instruction.op() {
             Some(Op::Function) => {
                 writer.changes = instruction.result_id().and_then(|id| found.get(&id));
-                writer.never = None;
+                writer.begun = None;
                 writer.reserve(&mut new);
             }
             Some(Op::Label) => (writer.label, is_done) = (instruction.result_id().unwrap_or(0), false),
@@ -57,14 +68,31 @@ pub(in crate::load) fn write(
 
 struct Writer<'a, 'd, 'm> {
     values: &'a Values<'d, 'm>,
+    by: By,
     local: BuiltInVector,
     changes: Option<&'a Changes>,
-    /// The condition that is never true, in this function.
-    never: Option<u32>,
+    /// What the function begins with.
+    begun: Option<Begun>,
     /// Values and the labels of the blocks that change them → what they become. Constants and
     /// parameters are changed where the function begins, with 0 for a label.
-    changed: HashMap<(u32, u32), u32>,
+    changed: HashMap<(u32, u32), Changed>,
+    /// The number of changed values in the function.
+    count: usize,
     label: u32,
+}
+
+/// What the changed values of a function are made with.
+struct Begun {
+    /// The condition that is never true.
+    never: u32,
+    zeros: Option<Zeros>,
+}
+
+#[derive(Clone, Copy)]
+struct Changed {
+    id: u32,
+    /// A number in the function.
+    number: usize,
 }
 
 impl Writer<'_, '_, '_> {
@@ -75,22 +103,35 @@ impl Writer<'_, '_, '_> {
     /// Takes ids for all changed values of a function: phis may use them before they are written.
     fn reserve(&mut self, new: &mut Rewriter<'_>) {
         self.changed.clear();
+        self.count = 0;
         let Some(changes) = self.changes else { return };
         for ((_, label), value) in &changes.phis {
-            let place = self.place(*value, *label);
-            self.changed.entry(place).or_insert_with(|| new.fresh_id());
+            self.reserve_one(new, self.place(*value, *label));
         }
         for value in changes.selects.values().flatten().filter(|value| self.values.is_early(**value)) {
-            self.changed.entry((*value, 0)).or_insert_with(|| new.fresh_id());
+            self.reserve_one(new, (*value, 0));
         }
     }
 
-    /// Writes the condition and what is changed where the function begins.
+    fn reserve_one(&mut self, new: &mut Rewriter<'_>, place: (u32, u32)) {
+        if !self.changed.contains_key(&place) {
+            let changed = self.fresh(new);
+            self.changed.insert(place, changed);
+        }
+    }
+
+    fn fresh(&mut self, new: &mut Rewriter<'_>) -> Changed {
+        self.count += 1;
+        Changed { id: new.fresh_id(), number: self.count }
+    }
+
+    /// Writes what the values are changed with, and what is changed where the function begins.
     fn begin(&mut self, new: &mut Rewriter<'_>) {
-        if self.never.is_some() {
+        if self.begun.is_some() {
             return;
         }
-        self.never = Some(is_largest(new, &self.local));
+        let zeros = (self.by == By::Zero).then(|| Zeros::write(new, &self.local));
+        self.begun = Some(Begun { never: is_largest(new, &self.local), zeros });
         self.write_all(new, 0);
     }
 
@@ -102,31 +143,30 @@ impl Writer<'_, '_, '_> {
     }
 
     fn write_all(&self, new: &mut Rewriter<'_>, label: u32) {
-        let mut here: Vec<(u32, u32)> = self
-            .changed
-            .iter()
-            .filter(|((_, at), _)| *at == label)
-            .map(|((value, _), id)| (*value, *id))
-            .collect();
-        here.sort_unstable();
-        for (value, id) in here {
-            self.change(new, value, id);
+        let here = self.changed.iter().filter(|((_, at), _)| *at == label);
+        let mut here: Vec<(u32, Changed)> = here.map(|((value, _), changed)| (*value, *changed)).collect();
+        here.sort_unstable_by_key(|(value, _)| *value);
+        for (value, changed) in here {
+            self.change(new, value, changed);
         }
     }
 
-    fn change(&self, new: &mut Rewriter<'_>, value: u32, result: u32) {
-        let ty = self.values.definitions.type_of(value);
-        if let (Some(never), Some(ty)) = (self.never, ty) {
-            select(new, &self.values.types, never, [value, ty, result]);
+    fn change(&self, new: &mut Rewriter<'_>, value: u32, changed: Changed) {
+        let Some((begun, ty)) = self.begun.as_ref().zip(self.values.definitions.type_of(value)) else {
+            return;
+        };
+        let (types, value) = (&self.values.types, [value, ty, changed.id]);
+        if !begun.zeros.as_ref().is_some_and(|zeros| zeros.add(new, types, changed.number, value)) {
+            select(new, types, begun.never, value);
         }
     }
 
     fn of_phi(&self, phi: u32, from: u32) -> Option<u32> {
         let value = self.changes?.phis.get(&(phi, from))?;
-        self.changed.get(&self.place(*value, from)).copied()
+        self.changed.get(&self.place(*value, from)).map(|changed| changed.id)
     }
 
-    fn select(&self, new: &mut Rewriter<'_>, instruction: &Instruction<'_>) {
+    fn select(&mut self, new: &mut Rewriter<'_>, instruction: &Instruction<'_>) {
         let id = instruction.result_id();
         let values = id.and_then(|id| self.changes?.selects.get(&id).copied());
         let (Some(values), Some(ty), &[condition, ..]) =
@@ -135,11 +175,11 @@ impl Writer<'_, '_, '_> {
             return new.copy(instruction);
         };
         let [first, second] = values.map(|value| match self.changed.get(&(value, 0)) {
-            Some(early) => *early,
+            Some(early) => early.id,
             None => {
-                let fresh = new.fresh_id();
+                let fresh = self.fresh(new);
                 self.change(new, value, fresh);
-                fresh
+                fresh.id
             }
         });
         new.replace(instruction, Op::Select, &[ty, id.unwrap_or(0), condition, first, second]);

@@ -1,0 +1,84 @@
+//! Zeroes that depend on the work-item, and values with such a zero added.
+//!
+//! Bits 0 and 2 of a square are never set together, and compilers do not know it. So `(n * n >> 2) &
+//! n * n & 1` is 0, and depends on the work-item if `n` does. Unlike a selection, it leaves
+//! compilers no condition to take out of a loop.
+
+use super::super::built_in_vector::BuiltInVector;
+use super::super::never::{emit, first_lane};
+use crate::spirv::{Op, Rewriter, Type, TypeTable};
+
+/// The ways to add a zero to a number.
+const WAYS: [Op; 4] = [Op::IAdd, Op::BitwiseXor, Op::ISub, Op::BitwiseOr];
+
+/// Zeroes of a function, which are made of ids of dimension 0.
+pub(super) struct Zeros {
+    made: [u32; WAYS.len()],
+    width: u32,
+}
+
+impl Zeros {
+    /// Writes them.
+    pub(super) fn write(new: &mut Rewriter<'_>, local: &BuiltInVector) -> Self {
+        let (id, width) = (local.load(new, 0), local.width);
+        let ty = new.int_type(width);
+        let [one, two] = [1, 2].map(|value| new.int_constant(width, value));
+        let made = std::array::from_fn(|number| {
+            let number = new.int_constant(width, number as u64);
+            let n = emit(new, Op::IAdd, ty, &[id, number]);
+            let square = emit(new, Op::IMul, ty, &[n, n]);
+            let shifted = emit(new, Op::ShiftRightLogical, ty, &[square, two]);
+            let both = emit(new, Op::BitwiseAnd, ty, &[shifted, square]);
+            emit(new, Op::BitwiseAnd, ty, &[both, one])
+        });
+        Self { made, width }
+    }
+
+    /// Writes `result`, a number, `bool` or vector of these with a zero added; of a vector, to its first
+    /// lane. `false` for other types, of which nothing is written.
+    ///
+    /// Values of one phi need different numbers. Compilers add what all values have in common behind the
+    /// phi, and then have the phi of the values alone.
+    pub(super) fn add(
+        &self,
+        new: &mut Rewriter<'_>,
+        types: &TypeTable<'_>,
+        number: usize,
+        [value, ty, result]: [u32; 3],
+    ) -> bool {
+        let is_vector = matches!(types.ty(ty), Some(Type::Vector { .. }));
+        let kind = match types.ty(ty) {
+            Some(Type::Vector { component, .. }) => types.ty(component),
+            kind => kind,
+        };
+        let (width, is_float) = match kind {
+            Some(Type::Bool) => (0, false),
+            Some(Type::Int { width }) => (width, false),
+            Some(Type::Float { width }) => (width, true),
+            _ => return false,
+        };
+        let (lane, lane_type) = first_lane(new, types, value, ty);
+        let to = if is_vector { new.fresh_id() } else { result };
+        let way = WAYS[number % WAYS.len()];
+        let zero = self.made[(number + number / WAYS.len()) % WAYS.len()];
+        if width == 0 {
+            let none = new.int_constant(self.width, 0);
+            let flag = emit(new, Op::INotEqual, lane_type, &[zero, none]);
+            new.push(Op::LogicalNotEqual, &[lane_type, to, lane, flag]);
+        } else {
+            let bits = new.int_type(width);
+            let zero = if width == self.width { zero } else { emit(new, Op::UConvert, bits, &[zero]) };
+            if is_float {
+                let lane = emit(new, Op::Bitcast, bits, &[lane]);
+                let sum = emit(new, way, bits, &[lane, zero]);
+                new.push(Op::Bitcast, &[lane_type, to, sum]);
+            } else {
+                new.push(way, &[lane_type, to, lane, zero]);
+            }
+        }
+        if is_vector {
+            new.push(Op::CompositeInsert, &[ty, result, to, value, 0]);
+        }
+        true
+    }
+}
