@@ -50,7 +50,7 @@ pub(super) fn replace(ir: &mut Ir) -> Vec<Leftover> {
         markers.extend(virtual_calls::mark(&mut function));
         freeze::remove(&mut function);
         intrinsics::lower(&mut function);
-        lanes::shift(&mut function);
+        leftovers.extend(lanes::shift(&mut function));
         leftovers.extend(widths::widen(&mut function));
         ir.lines.append(&mut function.into_lines());
     }
