@@ -688,3 +688,46 @@ kernel void loop_first_in_a_loop(global uint *out, global const uint *in, uint a
     }
     out[id] = v;
 }
+
+typedef struct __attribute__((packed)) {
+    char a;
+    int b;
+    short c;
+    long d;
+} packed_fields;
+
+/// Fields of packed structs in local memory: accessed, copied and cast.
+kernel void packed_in_local(global uint *out)
+{
+    local packed_fields room[64], copies[64];
+    uint item = get_local_id(0), other = get_local_size(0) - 1 - item;
+    room[item].a = item;
+    room[item].b = item * 0x01020304;
+    room[item].c = item * 257;
+    room[item].d = item * 0x0102030405060708L;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    copies[item] = room[other];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    local uchar *b = (local uchar *)&copies[item].b, *d = (local uchar *)&copies[item].d;
+    out += 6 * get_global_id(0);
+    out[0] = room[other].a + room[other].b;
+    out[1] = room[other].c;
+    out[2] = room[other].d >> 20;
+    out[3] = copies[item].a + copies[item].d;
+    out[4] = b[0] + (b[1] << 8) + (d[0] << 16) + (d[1] << 24);
+    out[5] = copies[item].b ^ copies[item].c;
+}
+
+constant uint first_digits[4] = {3, 1, 4, 1}, last_digits[4] = {5, 9, 2, 6};
+constant struct {
+    uint a;
+    constant uint *digits;
+    ulong b;
+} with_addresses[3] = {{1, first_digits, 10}, {2, last_digits + 1, 20}, {3, &first_digits[2], 30}};
+
+/// A constant with addresses of others.
+kernel void addresses_in_constants(global uint *out, uint from)
+{
+    uint id = get_global_id(0), entry = (from + id) % 3;
+    out[id] = with_addresses[entry].digits[id & 1] * 100 + with_addresses[entry].a + with_addresses[entry].b;
+}

@@ -175,6 +175,8 @@ fn target(device: &Device) -> DeviceTarget {
     target.private_memory_may_lack = quirks.private_memory_may_lack; // Q22
     target.unnamed_functions_crash = quirks.unnamed_functions_crash; // Q23
     target.integer_pointer_constants_fail = quirks.integer_pointer_constants_fail; // Q27
+    target.constant_addresses_fail = quirks.constant_addresses_fail; // Q55
+    target.unaligned_accesses_miss = quirks.unaligned_accesses_miss; // Q56
     target.generic_atomics_are_cpp = quirks.generic_atomics_are_cpp; // Q24
     target.casts_from_generic_crash = quirks.casts_from_generic_crash; // Q25
     target.vectorised_loops_crash = quirks.vectorised_loops_crash; // Q26

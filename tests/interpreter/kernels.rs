@@ -44,7 +44,7 @@ fn odd_kernels_compute_the_same_from_lists() {
         }
     };
     let (items, groups) = (NdRange::from(100), NdRange::new(64, 16));
-    let kernels: [(&str, NdRange, &[Given]); 16] = [
+    let mut kernels: Vec<(&str, NdRange, &[Given])> = vec![
         ("returns_early", items, &[Count(13)]),
         ("duff", items, &[]),
         ("jumps", items, &[]),
@@ -67,6 +67,12 @@ fn odd_kernels_compute_the_same_from_lists() {
         // Once more, behind all those with other groups.
         ("group_loop", NdRange::new([16, 4], [4, 4]), &[Count(7)]),
     ];
+    // Mesa does not align private variables, and structs that are given by value are copied to these.
+    if context.device().platform().name().contains("rusticl") {
+        println!("no kernel `aligned`: private variables have any address here");
+    } else {
+        kernels.push(("aligned", items, &[Value(1), Value(256)]));
+    }
     let call = |name: &str, given: &[Given], out: &UsmSlice<u32, usm::Shared>| -> KernelCall {
         let call = call(&bundle, name).pointer_mut::<u32>(out).pointer::<u32>(&input);
         given.iter().enumerate().fold(call, |call, (i, given)| match given {

@@ -8,6 +8,7 @@ mod ends;
 mod guarded;
 mod joined;
 mod once;
+mod packed;
 mod uneven;
 mod ways;
 

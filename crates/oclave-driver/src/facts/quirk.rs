@@ -202,6 +202,17 @@ pub struct Quirks {
     /// functions store such constants. So functions compute them (`integer_pointers` of
     /// `oclave_image`).
     pub integer_pointer_constants_fail: bool,
+    /// **Q55. Mesa's rusticl 26.1.6.** A program-scope constant with the address of another one in its
+    /// initial value is refused, without a word. SPIR-V's validator, which Mesa asks, requires an
+    /// `OpSpecConstantComposite` there, and Mesa refuses addresses in it ("wrong kind of value").
+    /// So functions compute such addresses (`constant_addresses` of `oclave_image`).
+    pub constant_addresses_fail: bool,
+    /// **Q56. Mesa's rusticl 26.1.6 on llvmpipe.** Fields of packed structs are read and written at the
+    /// wrong place in local memory, and read there in structs that a kernel is given by value. An access
+    /// falls on the address before that its type would be aligned to. From source, `int b` at offset 1
+    /// is read at offset 0. Copies of such structs are wrong, too. Private, constant and global memory is
+    /// right. Such accesses are split (`unaligned` of `oclave_image`).
+    pub unaligned_accesses_miss: bool,
     /// **Q28. Intel's CPU runtime 2026.2.** A `clEnqueueWriteImage` that blocks is slower than one
     /// with an event and `clWaitForEvents`, but for small images. This was measured in C with RGBA
     /// images of 8 bits. Of 4 KiB they took 3.3 and 4.0 µs. Of 16 KiB they took 4.9 and 4.5 µs, of
@@ -378,6 +389,8 @@ impl Quirks {
             private_memory_may_lack: is_rusticl(device),
             unnamed_functions_crash: is_rusticl(device),
             integer_pointer_constants_fail: is_rusticl(device),
+            constant_addresses_fail: is_rusticl(device),
+            unaligned_accesses_miss: is_rusticl(device),
             slow_event_waits: is_rusticl(device),
             slow_blocking_writes: is_intel_cpu_runtime(device),
             fixpoints_are_checked: is_pocl_on_cpu && is_pocl_before_7(device),

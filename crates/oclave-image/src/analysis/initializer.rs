@@ -16,7 +16,7 @@ pub(crate) struct Constant {
     pub(crate) addresses: Vec<AddressOf>,
 }
 
-/// The address of a variable in global memory, or of a part of one, in a constant.
+/// The address of a variable, or of a part of one, in a constant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AddressOf {
     pub(crate) offset_bytes: u32,
@@ -35,7 +35,20 @@ pub(crate) fn evaluate(
     id: u32,
     ty: u32,
 ) -> Result<Constant, String> {
-    let mut evaluation = Evaluation { definitions, types, addresses: Vec::new() };
+    evaluate_with(definitions, types, StorageClass::CrossWorkgroup, [id, ty])
+}
+
+/// [`evaluate`] for addresses in another kind of memory.
+///
+/// # Errors
+/// As [`evaluate`].
+pub(crate) fn evaluate_with(
+    definitions: &Definitions<'_>,
+    types: &TypeTable<'_>,
+    class: StorageClass,
+    [id, ty]: [u32; 2],
+) -> Result<Constant, String> {
+    let mut evaluation = Evaluation { definitions, types, class, addresses: Vec::new() };
     if evaluation.is_null(id) {
         return Ok(Constant::default());
     }
@@ -56,6 +69,8 @@ pub(crate) fn evaluate(
 struct Evaluation<'a, 'm> {
     definitions: &'a Definitions<'m>,
     types: &'a TypeTable<'m>,
+    /// Where addresses may lead.
+    class: StorageClass,
     addresses: Vec<AddressOf>,
 }
 
@@ -164,10 +179,14 @@ impl Evaluation<'_, '_> {
         }
         let instruction = self.definitions.instruction(id).ok_or_else(unknown)?;
         if instruction.is(Op::Variable) {
-            return if instruction.operand(0) == Some(StorageClass::CrossWorkgroup as u32) {
+            return if instruction.operand(0) == Some(self.class as u32) {
                 Ok((id, 0))
             } else {
-                Err("it holds the address of something that is not in global memory".to_owned())
+                let memory = match self.class {
+                    StorageClass::UniformConstant => "constant",
+                    _ => "global",
+                };
+                Err(format!("it holds the address of something that is not in {memory} memory"))
             };
         }
         let (Op::SpecConstantOp, &[op, base, ref indices @ ..]) =

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::analysis::declared_globals::VariableFacts;
 use crate::check;
 use crate::load::block_order;
+use crate::load::constant_addresses;
 use crate::load::deep_conditions;
 use crate::load::function_names;
 use crate::load::generic_atomics;
@@ -19,11 +20,13 @@ use crate::load::joined_values;
 use crate::load::kept_loads;
 use crate::load::loops_behind_barriers;
 use crate::load::multiply_add;
+use crate::load::packed_arguments;
 use crate::load::phi_pairs;
 use crate::load::private_addresses;
 use crate::load::quotients;
 use crate::load::scalar_loops;
 use crate::load::second_phis;
+use crate::load::unaligned;
 use crate::load::uneven_loops;
 use crate::load::variables_first;
 use crate::load::vector_components;
@@ -95,6 +98,11 @@ pub struct DeviceTarget {
     pub unnamed_functions_crash: bool,
     /// Whether the device's compiler refuses constant pointers that are made of integers.
     pub integer_pointer_constants_fail: bool,
+    /// Whether the device's compiler refuses constants whose initial values have addresses.
+    pub constant_addresses_fail: bool,
+    /// Whether accesses to local memory, and to structs that a kernel is given by value, fall on the
+    /// aligned address before, if they are less aligned than the numbers they access.
+    pub unaligned_accesses_miss: bool,
     /// Whether the device's compiler has atomic functions on generic pointers for modules of OpenCL
     /// C++ only.
     pub generic_atomics_are_cpp: bool,
@@ -162,6 +170,8 @@ impl Default for DeviceTarget {
             private_memory_may_lack: false,
             unnamed_functions_crash: false,
             integer_pointer_constants_fail: false,
+            constant_addresses_fail: false,
+            unaligned_accesses_miss: false,
             generic_atomics_are_cpp: false,
             casts_from_generic_crash: false,
             fixpoints_are_checked: false,
@@ -252,6 +262,9 @@ pub fn legalize_with(
         }
         false => module,
     };
+    let module = changed(target.constant_addresses_fail, module, constant_addresses::compute)?;
+    let module = changed(target.unaligned_accesses_miss, module, packed_arguments::as_arrays)?;
+    let module = changed(target.unaligned_accesses_miss, module, unaligned::split)?;
     let module = changed(target.integer_pointer_constants_fail, module, integer_pointers::compute)?;
     let module = changed(target.lanes_of_arguments_crash, module, vector_components::cast)?;
     let module = changed(target.barriers_in_calls_crash, module, inline_hints::at_functions_with_barriers)?;

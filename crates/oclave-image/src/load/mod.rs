@@ -2,6 +2,7 @@
 
 pub(crate) mod block_order;
 mod built_in_vector;
+mod constant_addresses;
 mod counted_loops;
 mod dead_ends;
 mod decorations;
@@ -27,13 +28,16 @@ mod loops_behind_barriers;
 pub(crate) mod multiply_add;
 mod never;
 mod one_barrier;
+mod packed_arguments;
 mod phi_pairs;
 mod private_addresses;
 mod quotients;
+mod roots;
 mod scalar_loops;
 mod second_phis;
 mod select;
 pub(crate) mod specialize;
+mod unaligned;
 mod uneven_loops;
 pub(crate) mod unroll;
 mod variables_first;

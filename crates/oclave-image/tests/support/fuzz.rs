@@ -108,6 +108,8 @@ pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
         private_memory_may_lack: true,
         unnamed_functions_crash: true,
         integer_pointer_constants_fail: true,
+        constant_addresses_fail: true,
+        unaligned_accesses_miss: true,
         ..plain.clone()
     };
     [
