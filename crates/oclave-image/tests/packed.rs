@@ -68,13 +68,20 @@ fn are_packed(module: &Module) -> Vec<bool> {
     let types = TypeTable::new(&definitions);
     let entries = module.instructions().filter(|i| i.is(Op::EntryPoint));
     let kernels: Vec<u32> = entries.filter_map(|entry| entry.operand(1)).collect();
-    let bodies = kernels.iter().flat_map(|kernel| definitions.body(*kernel));
-    let parameters = bodies.filter(|i| i.is(Op::FunctionParameter));
-    let pointees = parameters.filter_map(|parameter| match types.ty(parameter.result_type()?)? {
-        Type::Pointer { class, pointee } if class == StorageClass::Function as u32 => Some(pointee),
-        _ => None,
-    });
-    pointees.map(|pointee| types.is_packed(pointee)).collect()
+    let (mut is_kernel, mut found) = (false, Vec::new());
+    for instruction in module.instructions() {
+        if instruction.is(Op::Function) {
+            is_kernel = kernels.contains(&instruction.result_id().unwrap());
+        }
+        if is_kernel
+            && instruction.is(Op::FunctionParameter)
+            && let Some(Type::Pointer { class, pointee }) = types.ty(instruction.result_type().unwrap())
+            && class == StorageClass::Function as u32
+        {
+            found.push(types.is_packed(pointee));
+        }
+    }
+    found
 }
 
 #[test]
