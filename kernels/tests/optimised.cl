@@ -191,6 +191,36 @@ kernel void divided(global float *out, global const float *in, uint a, float b)
     vstore4(w, id, out);
 }
 
+/// The branch reads an array of zeros, which LLVM removes.
+kernel void past_an_array(global uint *out, global const uint *in, uint a, uint b)
+{
+    uint zeros[4] = {0, 0, 0, 0};
+    uint id = get_global_id(0), v = a, w = in[id];
+    if (id < 5) {
+        v = in[a];
+        w = v * 3 + a;
+    }
+    if (abs_diff(w, b) != 77u)
+        w = rotate(v, id) - zeros[id & 3];
+    out[id] = w;
+}
+
+/// The switch leads to where the ways meet. LLVM finds that it always takes one case.
+kernel void in_a_case(global uint *out, global const uint *in, uint a, uint b)
+{
+    uint zeros[4] = {0, 0, 0, 0};
+    uint id = get_global_id(0), w = 7;
+    for (uint i = 0; i < b % 9; i++)
+        switch (zeros[(i + a) & 3]) {
+        case 0:
+            w = id < 5 ? rotate(w, 3u) * 5 : 9;
+        case 1:
+            if (a % 5)
+                out[id + 64] = i + 1;
+        }
+    out[id] = w;
+}
+
 /// Work-items go different ways with a loop each. On each way the values are the same for all of them.
 kernel void ways(global uint *out, global uint *sums, uint b)
 {

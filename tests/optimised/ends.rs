@@ -29,6 +29,35 @@ fn values_of_a_loop_that_a_branch_uses() {
     }
 }
 
+/// LLVM removes an array or a switch first (Q30).
+#[test]
+fn values_that_a_branch_uses_when_llvm_has_removed_something() {
+    let Some(queue) = queue() else { return };
+    let (words, a, b) = (words(), 3_u32, 80_u32);
+    let input = upload(&queue, &words);
+    for group in GROUPS {
+        let range = oclave::NdRange::new(ITEMS as usize, group as usize);
+        let out = upload(&queue, &[0_u32; 3 * ITEMS as usize]);
+        queue.parallel_for(range, kernel::past_an_array(&out, &input, a, b)).unwrap();
+        let expected = |id: u32| {
+            let given = words[a as usize];
+            let (v, w) = match id {
+                0..5 => (given, given.wrapping_mul(3).wrapping_add(a)),
+                _ => (a, words[id as usize]),
+            };
+            if w.abs_diff(b) == 77 { w } else { v.rotate_left(id) }
+        };
+        let read = || queue.read(&out).unwrap();
+        assert_eq!(read()[..ITEMS as usize], (0..ITEMS).map(expected).collect::<Vec<_>>(), "{group}");
+
+        queue.parallel_for(range, kernel::in_a_case(&out, &input, a, b)).unwrap();
+        let turned = (0..b % 9).fold(7_u32, |w, _| w.rotate_left(3).wrapping_mul(5));
+        let expected = |id: u32| if id < 5 { turned } else { 9 };
+        assert_eq!(read()[..ITEMS as usize], (0..ITEMS).map(expected).collect::<Vec<_>>(), "{group}");
+        assert_eq!(read()[2 * ITEMS as usize..], [b % 9; ITEMS as usize], "{group}");
+    }
+}
+
 /// The inner loop of the two kernels below.
 fn rounds(mut v: u32, mut w: u32, a: u32) -> (u32, u32) {
     loop {

@@ -16,7 +16,10 @@
 //! type instead. LLVM may find that only one of them is needed.
 //!
 //! LLVM makes most of these forms itself. It moves conditions and loops, adds phis behind loops,
-//! and removes loops. So the pass does not look for `v`.
+//! and removes loops. So the pass does not look for `v`. LLVM also removes private variables, and
+//! ways that nothing takes. So the branch may access such variables, and other ways may lead to where
+//! the ways meet. Then a place may be where several branches meet their ways around. The second phi
+//! tells each branch from its way around.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -25,7 +28,8 @@ use super::never::{emit, first_lane, is_largest};
 use crate::Result;
 use crate::analysis::control_flow::Flow;
 use crate::spirv::{
-    BuiltIn, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable, is_block_end,
+    BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass, Type, TypeTable,
+    is_block_end,
 };
 
 /// The most blocks of a branch.
@@ -85,6 +89,8 @@ struct Second {
     /// Blocks of the branch and what the first phi takes from them. The second one takes something
     /// else.
     inverted: Vec<(u32, u32)>,
+    /// The branches that change it, by number.
+    branches: BTreeSet<usize>,
     /// Another phi of the block, and its type, that is taken for the second one.
     partner: Option<(u32, u32)>,
     /// A parameter of the function, and its type, where the function has no ids.
@@ -105,13 +111,27 @@ fn find(definitions: &Definitions<'_>, types: &TypeTable<'_>) -> HashMap<u32, Se
                 continue;
             }
         }
-        for at in flow.reverse_postorder() {
-            for second in code.behind(flow, at).unwrap_or_default() {
-                found.entry(second.phi).or_insert(Second { number, ..second });
+        // Inner branches come first.
+        let branches = flow.reverse_postorder().into_iter().rev().flat_map(|at| code.behind(flow, at));
+        for (branch, changes) in branches.enumerate() {
+            for change in changes {
+                let new = Second { number, ..Second::of(&change) };
+                found.entry(change.phi).or_insert(new).add(branch, change);
             }
         }
     }
+    code.find_partners(&mut found);
     found
+}
+
+/// What a branch changes of a phi.
+struct Change {
+    phi: u32,
+    ty: u32,
+    /// The block from which the way around the branch comes.
+    around: u32,
+    /// Blocks of the branch and what the phi takes from them.
+    taken: Vec<(u32, u32)>,
 }
 
 /// A parameter of a function that is an integer, and its type.
@@ -132,7 +152,7 @@ struct Code<'a, 'm> {
     phis: HashMap<u32, Vec<Instruction<'m>>>,
     /// Blocks that only compute, by label, and how much.
     pure: HashMap<u32, usize>,
-    /// Blocks that at most load built-in variables and convert them, by label.
+    /// Blocks that at most load something and convert it, by label.
     light: HashSet<u32>,
     /// Values that something uses.
     used: HashSet<u32>,
@@ -163,18 +183,20 @@ impl<'a, 'm> Code<'a, 'm> {
                 light.remove(&label);
             }
             if label != 0 {
-                instruction.visit_ids(definitions, |at, _| used.extend(instruction.word(at)));
+                instruction.visit_ids(definitions, |at, role| {
+                    used.extend(instruction.word(at).filter(|_| role == Role::Id));
+                });
             }
         }
         Self { types, phis, pure, light, used }
     }
 
     /// What the condition at a block's end needs, where the ways behind it meet.
-    fn behind(&self, flow: &Flow<'_>, at: usize) -> Option<Vec<Second>> {
-        let block = flow.blocks.get(at)?;
-        let &[then, other] = block.successors.as_slice() else { return None };
-        if then == other || !block.terminator.is_some_and(|end| end.is(Op::BranchConditional)) {
-            return None;
+    fn behind(&self, flow: &Flow<'_>, at: usize) -> Vec<Vec<Change>> {
+        let Some(block) = flow.blocks.get(at) else { return Vec::new() };
+        // LLVM may remove cases of a switch until one is left beside the default.
+        if block.successors.len() < 2 {
+            return Vec::new();
         }
         // PoCL moves what a light block does before the condition, so that its way has no code.
         let around = |way: usize| {
@@ -184,33 +206,51 @@ impl<'a, 'm> Code<'a, 'm> {
                 _ => None,
             }
         };
-        let ways = [(then, other), (other, then)];
-        let direct = ways.iter().map(|&(branch, other)| (branch, (at, other)));
-        let by_light = ways.iter().filter_map(|&(branch, other)| Some((branch, around(other)?)));
-        direct.chain(by_light).find_map(|(branch, (from, meeting))| {
-            let labels = self.branch(flow, (at, from), branch, meeting)?;
-            let phis = self.phis.get(&flow.blocks.get(meeting)?.label)?;
-            let from = flow.blocks.get(from)?.label;
-            let changed = phis.iter().filter_map(|phi| self.second(phi, from, &labels));
-            let mut all: Vec<Second> = changed.collect();
-            let typed: Vec<(u32, u32)> = all.iter().map(|second| (second.phi, second.ty)).collect();
-            for (at, second) in all.iter_mut().enumerate() {
-                let mut behind = typed.iter().cycle().skip(at + 1).take(typed.len() - 1);
-                second.partner = behind.find(|(_, ty)| self.lane(*ty) == self.lane(second.ty)).copied();
+        let ways = || block.successors.iter().flat_map(|&other| [Some((at, other)), around(other)]).flatten();
+        let mut found = Vec::new();
+        for &branch in &block.successors {
+            for (from, meeting) in ways().filter(|&(from, meeting)| from != branch && meeting != branch) {
+                found.extend(self.of_ways(flow, (at, from), branch, meeting));
             }
-            Some(all)
-        })
+        }
+        found
     }
 
-    /// The labels of a branch that only computes, up to where it meets the way around it. That way
-    /// comes from the condition's block or from another one.
-    fn branch(
+    /// What phis need where a branch meets the way around it.
+    fn of_ways(
         &self,
         flow: &Flow<'_>,
-        (from, around): (usize, usize),
+        (at, from): (usize, usize),
         branch: usize,
         meeting: usize,
-    ) -> Option<BTreeSet<u32>> {
+    ) -> Option<Vec<Change>> {
+        let phis = self.phis.get(&flow.blocks.get(meeting)?.label)?;
+        let labels = self.branch(flow, at, branch, meeting)?;
+        let from = flow.blocks.get(from)?.label;
+        Some(phis.iter().filter_map(|phi| self.change(phi, from, &labels)).collect())
+    }
+
+    /// Finds other phis that may replace these.
+    fn find_partners(&self, found: &mut HashMap<u32, Second>) {
+        for phis in self.phis.values() {
+            let ids = phis.iter().filter_map(|phi| phi.result_id());
+            let here: Vec<u32> = ids.filter(|id| found.contains_key(id)).collect();
+            for (at, id) in here.iter().enumerate() {
+                let behind = here.iter().cycle().skip(at + 1).take(here.len() - 1);
+                let mut others = behind.filter_map(|other| found.get(other));
+                let Some(of) = found.get(id) else { continue };
+                let partner = others.find(|other| {
+                    self.lane(other.ty) == self.lane(of.ty) && other.branches.is_superset(&of.branches)
+                });
+                let partner = partner.map(|other| (other.phi, other.ty));
+                found.entry(*id).and_modify(|of| of.partner = partner);
+            }
+        }
+    }
+
+    /// The labels of a branch that only computes, up to where it meets the way around it. LLVM may
+    /// remove other ways to there, so there may be any.
+    fn branch(&self, flow: &Flow<'_>, from: usize, branch: usize, meeting: usize) -> Option<BTreeSet<u32>> {
         let (mut found, mut open) = (BTreeSet::new(), vec![branch]);
         while let Some(at) = open.pop() {
             if at == meeting || !found.insert(at) {
@@ -225,33 +265,24 @@ impl<'a, 'm> Code<'a, 'm> {
         }
         let blocks = || found.iter().filter_map(|at| flow.blocks.get(*at));
         let is_inside = |at: &usize| *at == from || found.contains(at);
-        // LLVM adds a block where the ways to the start of a loop meet.
-        let header_of = flow.loops.iter().find(|of| of.header == meeting);
-        let is_entry = |at: &usize| header_of.is_some_and(|of| !of.blocks.contains(at));
-        // PoCL gives returns that come earlier a block of their own.
-        let end = flow.blocks.get(meeting)?;
-        let ends = |at: &usize| flow.blocks.get(*at).is_some_and(|block| block.successors.is_empty());
-        let is_end = end.successors.len() < 2 && end.successors.iter().all(ends);
-        let mut before = end.predecessors.iter();
-        let is_branch = before.all(|at| is_inside(at) || *at == around || is_entry(at) || is_end)
-            && blocks().all(|block| block.predecessors.iter().all(is_inside))
+        let is_branch = blocks().all(|block| block.predecessors.iter().all(is_inside))
             // LLVM makes a selection of an empty branch.
             && blocks().any(|block| self.pure.get(&block.label).is_some_and(|count| *count > 0));
         is_branch.then(|| blocks().map(|block| block.label).collect())
     }
 
-    /// A second phi beside a phi that the branch changes.
-    fn second(&self, phi: &Instruction<'_>, from: u32, labels: &BTreeSet<u32>) -> Option<Second> {
+    /// What a branch changes of a phi.
+    fn change(&self, phi: &Instruction<'_>, from: u32, labels: &BTreeSet<u32>) -> Option<Change> {
         let (id, ty) = (phi.result_id()?, phi.result_type()?);
         let pairs =
             || phi.operands().chunks_exact(2).filter_map(|pair| Some((*pair.get(1)?, *pair.first()?)));
         let (_, around) = pairs().find(|(at, _)| *at == from)?;
-        let inverted: Vec<(u32, u32)> =
+        let taken: Vec<(u32, u32)> =
             pairs().filter(|(at, value)| labels.contains(at) && *value != around).collect();
         let is_scalar =
             matches!(self.types.ty(self.lane(ty)), Some(Type::Bool | Type::Int { .. } | Type::Float { .. }));
-        let is_meant = !inverted.is_empty() && self.used.contains(&id) && is_scalar;
-        is_meant.then_some(Second { phi: id, ty, inverted, partner: None, number: None })
+        let is_meant = !taken.is_empty() && self.used.contains(&id) && is_scalar;
+        is_meant.then_some(Change { phi: id, ty, around: from, taken })
     }
 
     /// The type of a lane of a vector, or another type as it is.
@@ -271,7 +302,14 @@ fn is_pure(definitions: &Definitions<'_>, types: &TypeTable<'_>, instruction: &I
     };
     let takes_none = |from: usize| instruction.operands().iter().skip(from).all(|id| class(*id).is_none());
     match instruction.op() {
-        Some(Op::Load) => instruction.operand(0).and_then(class) == Some(StorageClass::Input as u32),
+        // LLVM may remove a private variable, so that its accesses are none.
+        Some(op @ (Op::Load | Op::Store)) => {
+            let (class, access) =
+                (instruction.operand(0).and_then(class), if op == Op::Load { 1 } else { 2 });
+            let is_volatile = instruction.operand(access).is_some_and(|access| access & 1 != 0);
+            class == Some(StorageClass::Function as u32) && !is_volatile
+                || op == Op::Load && class == Some(StorageClass::Input as u32)
+        }
         Some(Op::FunctionCall) => takes_none(1),
         Some(Op::ExtInst) => takes_none(2),
         Some(Op::Branch | Op::BranchConditional | Op::Switch | Op::SelectionMerge | Op::LoopMerge) => true,
@@ -375,6 +413,22 @@ impl<'f> Ids<'f> {
 }
 
 impl Second {
+    fn of(change: &Change) -> Self {
+        let (inverted, branches) = (Vec::new(), BTreeSet::new());
+        Self { phi: change.phi, ty: change.ty, inverted, branches, partner: None, number: None }
+    }
+
+    /// Adds a branch. The second phi tells it from the way around it.
+    fn add(&mut self, branch: usize, change: Change) {
+        self.branches.insert(branch);
+        let inverts = |label: u32| self.inverted.iter().any(|(at, _)| *at == label);
+        let around = inverts(change.around);
+        if change.taken.iter().all(|(at, _)| inverts(*at) == around) {
+            self.inverted
+                .extend(change.taken.into_iter().filter(|(at, _)| !inverts(*at)).collect::<Vec<_>>());
+        }
+    }
+
     /// Writes a condition that is never true. No square has both the bits 1 and 4.
     fn is_never(&self, new: &mut Rewriter<'_>, types: &TypeTable<'_>, size: &BuiltInVector) -> u32 {
         let number = self.number.and_then(|(number, ty)| match types.ty(ty) {
