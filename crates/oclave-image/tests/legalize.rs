@@ -864,6 +864,31 @@ fn branches_that_compute_get_a_second_phi() {
     assert_eq!(functions_of(&legal, is_phi).len(), before + 8);
 }
 
+/// Where PoCL 6.0 could learn something of a value from a condition, after it has moved the value
+/// behind that, the condition is of another value.
+#[test]
+fn conditions_say_nothing_of_values_that_one_way_takes() {
+    let target = DeviceTarget { fixpoints_are_checked: true, ..rich() };
+    assert_eq!(with_more_selects("hidden_comparisons.O2", &target), ["counted", "of_a_sum"]);
+}
+
+/// Where ways that store meet others, PoCL 6.0 gets their stores last, if nothing is loaded behind
+/// them.
+#[test]
+fn stores_come_last_where_ways_meet() {
+    let target = DeviceTarget { fixpoints_are_checked: true, ..rich() };
+    let (module, legal) = legal_fixture("last_stores.O2", &target);
+    let ends = |module: &Module| {
+        let mut is_store = false;
+        functions_of(module, |i| {
+            let was_store = std::mem::replace(&mut is_store, i.is(Op::Store));
+            i.is(Op::Branch) && was_store
+        })
+    };
+    assert!(ends(&module).is_empty());
+    assert_eq!(ends(&legal), ["stored_by_both", "stored_by_both"]);
+}
+
 /// A phi begins with something that stands between a barrier and a loop for PoCL 6.0.
 #[test]
 fn loops_directly_behind_barriers_begin_with_a_selection() {

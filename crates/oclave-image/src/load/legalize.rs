@@ -12,12 +12,14 @@ use crate::load::generic_atomics;
 use crate::load::generic_pointers;
 use crate::load::global_decorations;
 use crate::load::guarded_loads;
+use crate::load::hidden_comparisons;
 use crate::load::inline_hints;
 use crate::load::integer_maximum;
 use crate::load::integer_pointers;
 use crate::load::inverted_choices;
 use crate::load::joined_values;
 use crate::load::kept_loads;
+use crate::load::last_stores;
 use crate::load::loops_behind_barriers;
 use crate::load::multiply_add;
 use crate::load::packed_arguments;
@@ -286,6 +288,9 @@ pub fn legalize_with(
     let module = changed(target.uneven_rounds_collapse, module, |module| uneven_loops::keep(module, bits))?;
     let module = changed(target.phis_vanish, module, |module| loops_behind_barriers::separate(module, bits))?;
     let module = changed(target.fixpoints_are_checked, module, |module| second_phis::add(module, bits))?;
+    let module =
+        changed(target.fixpoints_are_checked, module, |module| hidden_comparisons::hide(module, bits))?;
+    let module = changed(target.fixpoints_are_checked, module, last_stores::move_down)?;
     let module = changed(target.guarded_loads_run, module, |module| guarded_loads::spread(module, bits))?;
     let module = changed(target.spirv_version >= Version::V1_4, module, interfaces::complete)?;
     // Lowering reads operands by their places: what it gets must be sound.

@@ -1,0 +1,213 @@
+//! Keeps LLVM's `instcombine` from a check that ends the process, in PoCL 6.0, in groups of one and
+//! two.
+//!
+//! The check is the one of `second_phis`. Here, a value is computed before a condition, and only the
+//! phi behind one way takes it:
+//!
+//! ```text
+//! w = v + 1; if (v >= 4) { w = f(); barrier(…); } out[id] = w;
+//! ```
+//!
+//! In such groups, PoCL 6.0 keeps phis, and gives the way without code a block of its own. So
+//! `instcombine` moves `v + 1` there, before it looks at the condition. Only the second run finds by
+//! the condition that the addition does not overflow.
+//!
+//! This pass compares `never ? ~v : v` instead, if the size of the group is the largest number,
+//! which no size is. So LLVM learns nothing of `v` from the condition. PoCL knows the size later.
+//! Then it is `v` again.
+
+use std::collections::{HashMap, HashSet};
+
+use super::built_in_vector::{BuiltInVector, functions_with_built_ins};
+use super::never::{emit, is_largest};
+use crate::Result;
+use crate::analysis::control_flow::Flow;
+use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Role, Type, TypeTable};
+
+/// How deep LLVM looks into what a value is computed from.
+const DEPTH: usize = 6;
+
+/// The module with these comparisons; `None` where it needs none.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>> {
+    let definitions = Definitions::new(module);
+    let found = Search::new(&definitions).find();
+    if found.is_empty() {
+        return Ok(None);
+    }
+    let mut new = Rewriter::new(&definitions);
+    let size = BuiltInVector::of(&mut new, BuiltIn::WorkgroupSize, address_bits);
+    for instruction in module.instructions() {
+        let place = instruction.result_id().and_then(|id| found.get(&id));
+        match (instruction.op(), place) {
+            (Some(Op::EntryPoint), _) => size.copy_entry_point(&mut new, &instruction),
+            (Some(op), Some(&place)) => {
+                // Behind the opcode come the type and the result.
+                let mut words = instruction.words.get(1..).unwrap_or_default().to_vec();
+                if let Some(value) = words.get_mut(place + 2)
+                    && let Some(ty) = definitions.type_of(*value)
+                {
+                    let never = is_largest(&mut new, &size);
+                    let inverted = emit(&mut new, Op::Not, ty, &[*value]);
+                    *value = emit(&mut new, Op::Select, ty, &[never, inverted, *value]);
+                }
+                new.replace(&instruction, op, &words);
+            }
+            _ => new.copy(&instruction),
+        }
+    }
+    new.finish().map(Some)
+}
+
+struct Search<'a, 'm> {
+    definitions: &'a Definitions<'m>,
+    types: TypeTable<'m>,
+    /// The phis of each block, by label.
+    phis: HashMap<u32, Vec<Instruction<'m>>>,
+    /// How often values are used.
+    uses: HashMap<u32, usize>,
+}
+
+impl<'a, 'm> Search<'a, 'm> {
+    fn new(definitions: &'a Definitions<'m>) -> Self {
+        let mut phis: HashMap<u32, Vec<Instruction<'m>>> = HashMap::new();
+        let (mut uses, mut label) = (HashMap::new(), 0);
+        for instruction in definitions.module().instructions() {
+            match instruction.op() {
+                Some(Op::Label) => label = instruction.result_id().unwrap_or(0),
+                Some(Op::Phi) => phis.entry(label).or_default().push(instruction),
+                _ => {}
+            }
+            if label != 0 {
+                instruction.visit_ids(definitions, |at, role| {
+                    if role == Role::Id {
+                        *uses.entry(instruction.word(at).unwrap_or(0)).or_insert(0) += 1;
+                    }
+                });
+            }
+        }
+        Self { definitions, types: TypeTable::new(definitions), phis, uses }
+    }
+
+    /// Comparisons, and which of their operands is hidden.
+    fn find(&self) -> HashMap<u32, usize> {
+        let functions = functions_with_built_ins(self.definitions);
+        let mut found = HashMap::new();
+        for flow in Flow::of_functions(self.definitions.module()) {
+            if !functions.contains(&flow.function) {
+                continue;
+            }
+            for block in &flow.blocks {
+                let end = block.terminator.filter(|end| end.is(Op::BranchConditional));
+                let Some(condition) = end.and_then(|end| end.operand(0)) else { continue };
+                let comparisons = self.comparisons(condition);
+                if comparisons.is_empty() {
+                    continue;
+                }
+                let mut parts = HashSet::new();
+                for meeting in block.successors.iter().filter_map(|at| flow.blocks.get(*at)) {
+                    if meeting.predecessors.len() > 1 {
+                        self.given(block.label, meeting.label, &mut parts);
+                    }
+                }
+                let told = comparisons.into_iter().filter(|(_, _, told)| !told.is_disjoint(&parts));
+                found.extend(told.map(|(comparison, place, _)| (comparison, place)));
+            }
+        }
+        found
+    }
+
+    /// What the values are computed from that only phis of one block take from another one.
+    fn given(&self, from: u32, meeting: u32, parts: &mut HashSet<u32>) {
+        let phis = self.phis.get(&meeting).into_iter().flatten();
+        let mut taken: HashMap<u32, usize> = HashMap::new();
+        for pair in phis.flat_map(|phi| phi.operands().chunks_exact(2)) {
+            if let [value, at] = pair {
+                *taken.entry(*value).or_insert(0) += usize::from(*at == from);
+            }
+        }
+        for (value, _) in
+            taken.iter().filter(|(value, times)| **times > 0 && self.uses.get(*value) == Some(*times))
+        {
+            self.parts(*value, DEPTH, parts);
+        }
+    }
+
+    /// What a value is computed from, and where that is loaded from.
+    fn parts(&self, value: u32, depth: usize, parts: &mut HashSet<u32>) {
+        let Some(instruction) = self.definitions.instruction(value) else { return };
+        if instruction.is(Op::Load) {
+            parts.insert(self.origin(value));
+            return;
+        }
+        // Parts of values; conversions and arithmetic; selections, shifts and bits.
+        if instruction.op().is_some_and(|op| matches!(op as u32, 81 | 109..=152 | 169 | 194..=205)) {
+            for operand in instruction.operands() {
+                parts.insert(self.origin(*operand));
+                if depth > 1 {
+                    self.parts(*operand, depth - 1, parts);
+                }
+            }
+        }
+    }
+
+    /// The variable from which a value is loaded, or another value as it is.
+    fn origin(&self, value: u32) -> u32 {
+        let load = self.definitions.instruction(value).filter(|of| of.is(Op::Load));
+        let from = load.and_then(|load| load.operand(0));
+        from.filter(|from| self.definitions.is_private_variable(*from)).unwrap_or(value)
+    }
+
+    /// The comparisons of a condition with numbers: which operand is compared, and of which values
+    /// LLVM learns something.
+    fn comparisons(&self, condition: u32) -> Vec<(u32, usize, HashSet<u32>)> {
+        let (mut found, mut open, mut seen) = (Vec::new(), vec![condition], HashSet::new());
+        while let Some(value) = open.pop() {
+            let of = self.definitions.instruction(value).filter(|_| seen.insert(value));
+            let Some(instruction) = of else { continue };
+            match instruction.op() {
+                Some(Op::LogicalAnd | Op::LogicalOr | Op::LogicalNot | Op::Select) => {
+                    open.extend(instruction.operands());
+                }
+                Some(op) if matches!(op as u32, 170..=179) => {
+                    let operands = instruction.operands();
+                    let is_number = |id: u32| self.definitions.int_constant(id).is_some();
+                    let is_other =
+                        |id: u32| is_number(*operands.iter().find(|other| **other != id).unwrap_or(&id));
+                    let place = operands.iter().position(|id| !is_number(*id) && is_other(*id));
+                    let Some((place, of)) = place.and_then(|at| Some((at, *operands.get(at)?))) else {
+                        continue;
+                    };
+                    let ty = self.definitions.type_of(of).and_then(|ty| self.types.ty(ty));
+                    if matches!(ty, Some(Type::Int { .. })) {
+                        found.push((value, place, self.told(of, matches!(op, Op::IEqual | Op::INotEqual))));
+                    }
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// Of which values LLVM learns something by a comparison of one with a number.
+    fn told(&self, value: u32, is_equality: bool) -> HashSet<u32> {
+        let mut told = HashSet::from([self.origin(value)]);
+        let Some(instruction) = self.definitions.instruction(value) else { return told };
+        let is_seen_through = match instruction.op() {
+            Some(Op::IAdd | Op::ISub) => !is_equality,
+            Some(op) => is_equality && matches!(op as u32, 194..=199),
+            None => false,
+        };
+        if is_seen_through {
+            let operands = instruction.operands();
+            let (numbers, others): (Vec<u32>, Vec<u32>) =
+                operands.iter().partition(|id| self.definitions.int_constant(**id).is_some());
+            if !numbers.is_empty() {
+                told.extend(others.into_iter().map(|other| self.origin(other)));
+            }
+        }
+        told
+    }
+}
