@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use oclave_image::DeviceTarget;
@@ -89,6 +90,36 @@ fn barriers_on_some_ways_become_one() {
     for kernel in ["some_rounds", "some_ways", "shortest", "sum_in_branches"] {
         assert!(gathered.iter().any(|name| name == kernel), "{kernel} is not among {gathered:?}");
     }
+}
+
+/// Three or more blocks lead to the one barrier: PoCL 6.0 fails on phis that it finds there, and LLVM
+/// makes them where two blocks store in variables.
+#[test]
+fn three_blocks_lead_to_the_one_barrier() {
+    let (mut checked, mut parted) = (0, 0);
+    for (name, module) in modules() {
+        if kernels_with_tangled_barriers(&module).is_empty() {
+            continue;
+        }
+        let steered = steer(module, &pocl6()).unwrap().module;
+        let (mut label, mut at_barrier) = (0, BTreeSet::new());
+        let mut ways: BTreeMap<u32, usize> = BTreeMap::new();
+        for instruction in steered.instructions() {
+            match instruction.op() {
+                Some(Op::Label) => label = instruction.result_id().unwrap(),
+                Some(Op::ControlBarrier) => _ = at_barrier.insert(label),
+                Some(Op::Branch) => *ways.entry(instruction.operand(0).unwrap()).or_default() += 1,
+                // What no work-item does on its way there.
+                Some(Op::Store) => parted += usize::from(instruction.operand(2) == Some(1)),
+                _ => {}
+            }
+        }
+        for barrier in at_barrier.iter().filter(|label| ways.get(label).is_some_and(|ways| *ways > 1)) {
+            assert!(ways[barrier] > 2, "{name}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 0 && parted > 0, "{checked} barriers, {parted} ways");
 }
 
 #[test]

@@ -21,7 +21,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::Result;
 use crate::analysis::control_flow::{Flow, Tree};
 use crate::analysis::uniformity::Uniformity;
-use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Role};
+use crate::load::built_in_vector::BuiltInVector;
+use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Role};
 use writer::Writer;
 
 /// Scope and semantics of `barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)`.
@@ -46,15 +47,26 @@ pub(super) fn candidates<'f, 'm>(
 }
 
 /// The module with these functions rewritten.
-pub(super) fn gather(definitions: &Definitions<'_>, plans: &BTreeMap<u32, Plan<'_, '_>>) -> Result<Module> {
+pub(super) fn gather(
+    definitions: &Definitions<'_>,
+    plans: &BTreeMap<u32, Plan<'_, '_>>,
+    address_bits: u32,
+) -> Result<Module> {
     let mut new = Rewriter::new(definitions);
+    let mut size = None;
+    if plans.values().any(|plan| plan.ways_to_latch() == 2) {
+        size = Some(BuiltInVector::of(&mut new, BuiltIn::WorkgroupSize, address_bits));
+    }
     let mut instructions = definitions.module().instructions();
     while let Some(instruction) = instructions.next() {
         let plan =
             instruction.result_id().filter(|_| instruction.is(Op::Function)).and_then(|id| plans.get(&id));
-        new.copy(&instruction);
+        match &size {
+            Some(size) if instruction.is(Op::EntryPoint) => size.copy_entry_point(&mut new, &instruction),
+            _ => new.copy(&instruction),
+        }
         if let Some(plan) = plan {
-            Writer::new(&mut new, plan).write(&mut instructions)?;
+            Writer::new(&mut new, plan, size.as_ref()).write(&mut instructions)?;
         }
     }
     new.finish()
@@ -105,6 +117,14 @@ impl<'f, 'm> Plan<'f, 'm> {
         let mut plan = Self { flow, parts, last, defined, dominators, kept: BTreeMap::new(), back };
         plan.kept = plan.find_kept(definitions)?;
         Some(plan)
+    }
+
+    /// How many blocks lead to the barrier.
+    fn ways_to_latch(&self) -> usize {
+        let ends = self.parts.iter().filter(|part| part.ends_at_barrier).count();
+        let returns =
+            self.flow.blocks.iter().filter(|block| block.terminator.is_some_and(|end| end.is(Op::Return)));
+        ends + returns.count() + self.back.len()
     }
 
     /// Whether a value is still what it was in a part, without help.

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{BOTH_FENCES, END, Plan, WORKGROUP};
+use crate::load::built_in_vector::BuiltInVector;
+use crate::load::never::is_largest;
 use crate::spirv::{Instruction, Op, Rewriter, StorageClass, is_terminator};
 use crate::{ImageError, Result};
 
@@ -10,6 +12,9 @@ use crate::{ImageError, Result};
 pub(super) struct Writer<'w, 'r, 'p, 'f, 'm> {
     new: &'w mut Rewriter<'r>,
     plan: &'p Plan<'f, 'm>,
+    /// What another way to the barrier needs, if the function gets one: the size of the group, and a
+    /// variable that nothing reads.
+    another_way: Option<(&'p BuiltInVector, u32)>,
     /// The variables of values that are kept.
     variables: BTreeMap<u32, u32>,
     state: u32,
@@ -26,7 +31,11 @@ pub(super) struct Writer<'w, 'r, 'p, 'f, 'm> {
 }
 
 impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
-    pub(super) fn new(new: &'w mut Rewriter<'r>, plan: &'p Plan<'f, 'm>) -> Self {
+    pub(super) fn new(
+        new: &'w mut Rewriter<'r>,
+        plan: &'p Plan<'f, 'm>,
+        size: Option<&'p BuiltInVector>,
+    ) -> Self {
         let definitions = new.definitions();
         let mut at_end: BTreeMap<usize, BTreeMap<u32, u32>> = BTreeMap::new();
         for phi in definitions.body(plan.flow.function).filter(|i| i.is(Op::Phi)) {
@@ -40,7 +49,9 @@ impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
         let labels = plan.parts.iter().map(|part| part.label.unwrap_or_else(|| new.fresh_id())).collect();
         let variables = plan.kept.keys().map(|id| (*id, new.fresh_id())).collect();
         let [state, head, latch] = [new.fresh_id(), new.fresh_id(), new.fresh_id()];
-        Self { new, plan, variables, state, head, latch, labels, at_end, passed, inlets }
+        let size = size.filter(|_| plan.ways_to_latch() == 2);
+        let another_way = size.map(|size| (size, new.fresh_id()));
+        Self { new, plan, another_way, variables, state, head, latch, labels, at_end, passed, inlets }
     }
 
     pub(super) fn write<'i>(
@@ -78,7 +89,10 @@ impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
                     let label = self.labels.get(part).copied().unwrap_or(0);
                     self.new.push(Op::Label, &[label]);
                 }
-                Some(Op::Return) => self.go_on_at(END),
+                Some(Op::Return) => {
+                    self.part_ways();
+                    self.go_on_at(END);
+                }
                 // Hints about loops that are other loops now.
                 Some(Op::LoopMerge | Op::SelectionMerge) => {}
                 Some(Op::Phi) => {
@@ -103,6 +117,7 @@ impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
             self.plan.kept.iter().filter_map(|(id, ty)| Some((*self.variables.get(id)?, *ty))).collect();
         variables.extend(self.inlets.values().copied());
         variables.push((self.state, int));
+        variables.extend(self.another_way.map(|(_, unread)| (unread, int)));
         for (variable, ty) in variables {
             let pointer = self.new.pointer_type(StorageClass::Function, ty);
             self.new.push(Op::Variable, &[pointer, variable, StorageClass::Function as u32]);
@@ -148,6 +163,20 @@ impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
         let state = self.new.int_constant(32, state);
         self.new.push(Op::Store, &[self.state, state]);
         self.new.push(Op::Branch, &[self.latch]);
+    }
+
+    /// Another way to the barrier, which nothing takes. If only two ways lead there, LLVM joins what
+    /// they store in variables, and PoCL 6.0 fails on the phis. The store is volatile, so that LLVM
+    /// keeps the way.
+    fn part_ways(&mut self) {
+        let Some((size, unread)) = self.another_way else { return };
+        let never = is_largest(self.new, size);
+        let (zero, way, next) = (self.new.int_constant(32, 0), self.new.fresh_id(), self.new.fresh_id());
+        self.new.push(Op::BranchConditional, &[never, way, next]);
+        self.new.push(Op::Label, &[way]);
+        self.new.push(Op::Store, &[unread, zero, 1]);
+        self.go_on_at(0);
+        self.new.push(Op::Label, &[next]);
     }
 
     /// Stores a value if it is kept.

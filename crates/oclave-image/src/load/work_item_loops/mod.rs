@@ -101,7 +101,7 @@ pub fn steer(module: Module, target: &DeviceTarget) -> Result<Steered> {
         module = inline::into_kernels_with_barriers(module)?;
     }
     if target.one_barrier {
-        module = with_one_barrier(module, &choosing)?;
+        module = with_one_barrier(module, &choosing, target.address_bits)?;
         doubtful = tangled_kernels(&module, &choosing);
     }
     let changed = {
@@ -148,13 +148,13 @@ fn single_kernels(module: &Module) -> BTreeSet<u32> {
 
 /// The module with one barrier in kernels whose barriers are under conditions or in loops with
 /// several ends, but for those that only choose.
-fn with_one_barrier(module: Module, choosing: &BTreeSet<u32>) -> Result<Module> {
+fn with_one_barrier(module: Module, choosing: &BTreeSet<u32>, address_bits: u32) -> Result<Module> {
     let changed = {
         let flows = Flow::of_functions(&module);
         let definitions = Definitions::new(&module);
         let uniformity = Uniformity::new(&definitions, &flows);
         let plans = one_barrier::candidates(&definitions, &uniformity, &flows, choosing);
-        if plans.is_empty() { None } else { Some(one_barrier::gather(&definitions, &plans)?) }
+        if plans.is_empty() { None } else { Some(one_barrier::gather(&definitions, &plans, address_bits)?) }
     };
     Ok(changed.unwrap_or(module))
 }
