@@ -142,8 +142,8 @@ impl<'a, 'm> Search<'a, 'm> {
             parts.insert(self.origin(value));
             return;
         }
-        // Parts of values; conversions and arithmetic; selections, shifts and bits.
-        if instruction.op().is_some_and(|op| matches!(op as u32, 81 | 109..=152 | 169 | 194..=205)) {
+        // Parts of values; conversions and arithmetic; comparisons, shifts and bits.
+        if instruction.op().is_some_and(|op| matches!(op as u32, 81 | 109..=152 | 154..=205)) {
             for operand in instruction.operands() {
                 parts.insert(self.origin(*operand));
                 if depth > 1 {
