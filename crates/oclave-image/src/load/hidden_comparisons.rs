@@ -1,8 +1,8 @@
 //! Keeps LLVM's `instcombine` from a check that ends the process, in PoCL 6.0, in groups of one and
 //! two.
 //!
-//! The check is the one of `second_phis`. Here, a value is computed before a condition, and only the
-//! phi behind one way takes it:
+//! The check is the one of `second_phis`. Here, a value is computed before a condition, and a phi
+//! behind one way takes it:
 //!
 //! ```text
 //! w = v + 1; if (v >= 4) { w = f(); barrier(…); } out[id] = w;
@@ -13,7 +13,7 @@
 //! the condition that the addition does not overflow.
 //!
 //! This pass compares `never ? ~v : v` instead, if the size of the group is the largest number,
-//! which no size is. So LLVM learns nothing of `v` from the condition. PoCL knows the size later.
+//! which no size is. Each comparison has another number for `~v`. So LLVM learns nothing of `v` from the condition. PoCL knows the size later.
 //! Then it is `v` again.
 
 use std::collections::{HashMap, HashSet};
@@ -22,7 +22,7 @@ use super::built_in_vector::{BuiltInVector, functions_with_built_ins};
 use super::never::{emit, is_largest};
 use crate::Result;
 use crate::analysis::control_flow::Flow;
-use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Role, Type, TypeTable};
+use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
 
 /// How deep LLVM looks into what a value is computed from.
 const DEPTH: usize = 6;
@@ -39,6 +39,7 @@ pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
     }
     let mut new = Rewriter::new(&definitions);
     let size = BuiltInVector::of(&mut new, BuiltIn::WorkgroupSize, address_bits);
+    let (types, mut hidden) = (TypeTable::new(&definitions), 0);
     for instruction in module.instructions() {
         let place = instruction.result_id().and_then(|id| found.get(&id));
         match (instruction.op(), place) {
@@ -50,8 +51,12 @@ pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
                     && let Some(ty) = definitions.type_of(*value)
                 {
                     let never = is_largest(&mut new, &size);
-                    let inverted = emit(&mut new, Op::Not, ty, &[*value]);
-                    *value = emit(&mut new, Op::Select, ty, &[never, inverted, *value]);
+                    // Of one value, each comparison takes another one.
+                    let width = width(&types, ty).clamp(1, 64);
+                    let number = new.int_constant(width, (u64::MAX - hidden) & (u64::MAX >> (64 - width)));
+                    let other = emit(&mut new, Op::BitwiseXor, ty, &[*value, number]);
+                    *value = emit(&mut new, Op::Select, ty, &[never, other, *value]);
+                    hidden += 1;
                 }
                 new.replace(&instruction, op, &words);
             }
@@ -61,34 +66,33 @@ pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
     new.finish().map(Some)
 }
 
+/// The width of an integer type.
+fn width(types: &TypeTable<'_>, ty: u32) -> u32 {
+    match types.ty(ty) {
+        Some(Type::Int { width }) => width,
+        _ => 32,
+    }
+}
+
 struct Search<'a, 'm> {
     definitions: &'a Definitions<'m>,
     types: TypeTable<'m>,
     /// The phis of each block, by label.
     phis: HashMap<u32, Vec<Instruction<'m>>>,
-    /// How often values are used.
-    uses: HashMap<u32, usize>,
 }
 
 impl<'a, 'm> Search<'a, 'm> {
     fn new(definitions: &'a Definitions<'m>) -> Self {
         let mut phis: HashMap<u32, Vec<Instruction<'m>>> = HashMap::new();
-        let (mut uses, mut label) = (HashMap::new(), 0);
+        let mut label = 0;
         for instruction in definitions.module().instructions() {
             match instruction.op() {
                 Some(Op::Label) => label = instruction.result_id().unwrap_or(0),
                 Some(Op::Phi) => phis.entry(label).or_default().push(instruction),
                 _ => {}
             }
-            if label != 0 {
-                instruction.visit_ids(definitions, |at, role| {
-                    if role == Role::Id {
-                        *uses.entry(instruction.word(at).unwrap_or(0)).or_insert(0) += 1;
-                    }
-                });
-            }
         }
-        Self { definitions, types: TypeTable::new(definitions), phis, uses }
+        Self { definitions, types: TypeTable::new(definitions), phis }
     }
 
     /// Comparisons, and which of their operands is hidden.
@@ -119,19 +123,16 @@ impl<'a, 'm> Search<'a, 'm> {
         found
     }
 
-    /// What the values are computed from that only phis of one block take from another one.
+    /// What the values are computed from that phis of one block take from another one. LLVM may know
+    /// the value on other ways, so that it is only needed on this one.
     fn given(&self, from: u32, meeting: u32, parts: &mut HashSet<u32>) {
         let phis = self.phis.get(&meeting).into_iter().flatten();
-        let mut taken: HashMap<u32, usize> = HashMap::new();
         for pair in phis.flat_map(|phi| phi.operands().chunks_exact(2)) {
-            if let [value, at] = pair {
-                *taken.entry(*value).or_insert(0) += usize::from(*at == from);
+            if let [value, at] = pair
+                && *at == from
+            {
+                self.parts(*value, DEPTH, parts);
             }
-        }
-        for (value, _) in
-            taken.iter().filter(|(value, times)| **times > 0 && self.uses.get(*value) == Some(*times))
-        {
-            self.parts(*value, DEPTH, parts);
         }
     }
 
