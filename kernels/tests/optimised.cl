@@ -761,3 +761,68 @@ kernel void addresses_in_constants(global uint *out, uint from)
     uint id = get_global_id(0), entry = (from + id) % 3;
     out[id] = with_addresses[entry].digits[id & 1] * 100 + with_addresses[entry].a + with_addresses[entry].b;
 }
+
+/// Rounds of a loop that leave its value as it is, if the number is not above 0.
+kernel void idle_rounds(global uint *out, global const uint *in, int a, int b)
+{
+    local uint l[64];
+    uint items = get_local_size(0) * get_local_size(1);
+    uint item = get_local_id(1) * get_local_size(0) + get_local_id(0), id = get_group_id(0) * items + item;
+    uint v = item % 9;
+    l[item] = in[id];
+    while (true) {
+        if (b <= 0) continue;
+        int i = 0;
+        do v += in[max(a, i)] % 5 + 1;
+        while (++i < b);
+        if (v >= 27) break;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[id] = v + l[items - 1 - item];
+}
+
+/// A loop around another one that has no rounds, in a loop that work-items leave one by one.
+kernel void emptied_loop(global uint *out, global const uint *in, uint a, uint b)
+{
+    local uint l[64];
+    uint none[4] = {0, 0, 0, 0};
+    uint items = get_local_size(0) * get_local_size(1);
+    uint item = get_local_id(1) * get_local_size(0) + get_local_id(0), id = get_group_id(0) * items + item;
+    uint v = in[2] % 9, w = item, x = item;
+    l[item] = in[id];
+    do {
+        for (int i = 0; i < 40; i++) {
+            v += w % 3 + 1;
+            w = (w * 31 + l[item]) % 9;
+            while (w < none[abs_diff(v, b) % 4] % 31) w += a % 6 + 1;
+        }
+        for (uint i = 0; i < b; i++) w = w * 31 + in[max(i, b)];
+        x = popcount(x * 31 + w);
+    } while (v < 170);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[id] = x * 1000 + v + w + l[items - 1 - item] + none[1];
+}
+
+/// A loop under a condition. Behind it, work-items take ways that meet where the condition's do.
+kernel void ways_to_a_join(global uint *out, global const uint *in, uint b)
+{
+    local uint l[64];
+    uint items = get_local_size(0) * get_local_size(1);
+    uint item = get_local_id(1) * get_local_size(0) + get_local_id(0), id = get_group_id(0) * items + item;
+    uint v = 100, w = ~item, x = 2;
+    l[item] = in[id];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_group_id(0) < b) {
+        while (x < b) {
+            x += 4;
+            w = w * 31 + max(5u, w);
+        }
+        if (id <= 1 || w > ~item) {
+            v = x ^ item;
+            if (item < 16) v = v * 31 + l[(item + 28) % items];
+            else w = w * 31 + x;
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[id] = v * 31 + w * 7 + x + l[items - 1 - item];
+}

@@ -7,6 +7,7 @@ mod common;
 mod ends;
 mod guarded;
 mod joined;
+mod lone;
 mod once;
 mod packed;
 mod uneven;

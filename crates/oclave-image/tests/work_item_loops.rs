@@ -324,3 +324,18 @@ fn ways_that_meet_the_conditions_around_them_get_no_barriers() {
     assert_eq!(added(&[Op::LogicalOr, Op::LogicalAnd]), 1);
     assert_eq!(added(&[Op::ControlBarrier]), 0);
 }
+
+/// All loops to which work-items come one by one get an end that depends on the work-item, and so do
+/// rounds that leave a value as it is. A loop gets an end instead of barriers if work-items part behind it.
+#[test]
+fn loops_that_work_items_come_to_one_by_one_get_ends() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/lone_loops.O2.spv");
+    let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+    let six = steer(module.clone(), &pocl6()).unwrap().module;
+    check::check(&six).unwrap();
+    let added = |kernel: &str, wanted: &[Op]| count(&six, kernel, wanted) - count(&module, kernel, wanted);
+    for (kernel, ends) in [("idle_rounds", 2), ("emptied_loop", 3), ("ways_to_a_join", 1)] {
+        assert_eq!(added(kernel, &[Op::LogicalOr, Op::LogicalAnd]), ends, "{kernel}");
+        assert_eq!(added(kernel, &[Op::ControlBarrier]), 0, "{kernel}");
+    }
+}

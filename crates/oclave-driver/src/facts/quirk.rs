@@ -108,6 +108,11 @@ pub struct Quirks {
     /// the branch of the first one. This happens if the path around the loop leads past the branch.
     /// The pass for Q13 keeps PoCL's barrier out of such loops (decision 120). Barriers of ours at nested
     /// conditions go wrong for the same ways (850/k72 of the random kernels), so these loops get none.
+    ///
+    /// **Q47. PoCL 6.0 (LLVM 18) on CPUs.** LLVM takes loops out of loops, and makes loops of rounds that
+    /// leave a value as it is. So PoCL finds innermost loops that the module lacks. Barriers before conditions
+    /// go wrong if work-items part behind them, and the ways meet where those of the condition do. The
+    /// pass for Q13 looks at all of these on 6.0 (decision 121).
     pub implicit_barriers: ImplicitBarriers,
     /// **Q14. PoCL 7.1 on CPUs.** Barriers under conditions go wrong in PoCL's usual method: of 168
     /// random kernels 2 were wrong and 4 aborted the process. Continuations got these six right.

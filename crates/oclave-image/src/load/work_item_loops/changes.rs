@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::idle_rounds;
 use super::ways::{parts, splits_choice};
 use super::{ImplicitBarriers, interpreters, single_kernels, tangled_functions, with_callers};
 use crate::Result;
@@ -108,7 +109,7 @@ impl Changes {
             // 6.0 does not find what stands for the work-item in functions that it does not inline.
             let is_kernel = uniformity.kernels().contains(&flow.function);
             if adds && is_kernel && !single.contains(&flow.function) {
-                changes.add_ends(uniformity, flow);
+                changes.add_all_ends(definitions, uniformity, flow);
                 if !interpreters.contains(&flow.function) {
                     changes.isolate(uniformity, flow, 0);
                 }
@@ -121,11 +122,32 @@ impl Changes {
         lone_loops(uniformity, flow).into_iter().for_each(|(of, exit)| self.add_end(flow, of, exit));
     }
 
+    /// As `add_ends`, for all loops without barriers to which work-items may come one by one. LLVM may
+    /// take the loops out of them, or all ends but one, before the device's compiler looks at them. It
+    /// may also make a loop of idle rounds.
+    fn add_all_ends(
+        &mut self,
+        definitions: &Definitions<'_>,
+        uniformity: &Uniformity<'_, '_>,
+        flow: &Flow<'_>,
+    ) {
+        for of in &flow.loops {
+            let has_barrier = of.blocks.iter().any(|block| uniformity.is_barrier(flow, *block));
+            if has_barrier || uniformity.is_reached_together(flow, of) {
+                continue;
+            }
+            flow.exiting(of).into_iter().for_each(|exit| self.add_end(flow, of, exit));
+        }
+        for (label, stays) in idle_rounds::ends(definitions, uniformity, flow) {
+            self.ends.entry(label).or_insert(stays);
+        }
+    }
+
     fn add_end(&mut self, flow: &Flow<'_>, of: &Loop, exit: usize) {
         let Some(block) = flow.blocks.get(exit) else { return };
         if block.terminator.is_some_and(|t| t.is(Op::BranchConditional)) {
             let stays = block.successors.first().is_some_and(|to| of.blocks.contains(to));
-            self.ends.insert(block.label, stays);
+            self.ends.entry(block.label).or_insert(stays);
         }
     }
 
@@ -150,9 +172,11 @@ impl Changes {
         let mut without = Vec::new();
         for (of, exit) in innermost_loops(uniformity, flow) {
             let Some(conditions) = uniformity.common_conditions(flow, of) else { continue };
-            // Seen on 7.1 only.
-            let is_wrong = innermost > 0 && {
-                let outer = conditions.iter().skip(innermost).copied().filter(|at| !flow.ends_loop(*at));
+            let outer = conditions.iter().skip(innermost).copied().filter(|at| !flow.ends_loop(*at));
+            // 6.0 gets no barriers where ways meet, so all edges count.
+            let is_wrong = if innermost == 0 {
+                outer.chain([exit]).any(|at| parts(uniformity, flow, None, (at, false)))
+            } else {
                 let joins: BTreeSet<usize> = outer.clone().filter_map(|at| flow.join(at)).collect();
                 let behind = outer.clone().map(|at| (at, false)).chain([(exit, false)]);
                 let mut barriers = behind.chain(joins.iter().map(|join| (*join, true)));

@@ -28,7 +28,8 @@
 //! 6.0 takes the other way only if the environment says `POCL_WORK_GROUP_METHOD=cbs`. There kernels
 //! with such barriers are written with one barrier (`one_barrier.rs`). The end of a loop into which
 //! PoCL would put a barrier is made to depend on the work-item. This changes no result, and PoCL
-//! then leaves the loop alone. Both need the loops and barriers in the kernel itself, so
+//! then leaves the loop alone. LLVM may take the loops out of a loop, and make loops of rounds that
+//! change nothing (`idle_rounds`). So all ends of all such loops are made so. Both need the loops and barriers in the kernel itself, so
 //! functions with them are inlined first.
 //!
 //! The interpreter's kernels choose by a condition which barriers come next. It is the same for
@@ -38,6 +39,7 @@
 //! A group of one work-item has none of these faults but the ones at barriers and conditions.
 
 mod changes;
+mod idle_rounds;
 mod ways;
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Ways behind barriers that PoCL 7.1 gets wrong.
+//! Ways behind barriers that PoCL gets wrong. The first form below was seen on 7.1 only.
 //!
 //! PoCL copies what follows a barrier, so that each way has an end of its own. It does so wherever the
 //! way comes to a block that others lead to as well. Then it runs what is between two barriers in a

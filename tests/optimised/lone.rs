@@ -1,0 +1,112 @@
+//! Loops to which work-items come one by one, on PoCL 6.0.
+
+use oclave::NdRange;
+
+use crate::{kernel, queue, upload};
+
+const GROUPS: [[usize; 2]; 6] = [[1, 1], [2, 1], [16, 1], [1, 8], [8, 2], [8, 4]];
+
+/// The input, and for each group the items of it.
+fn words(items: usize) -> Vec<u32> {
+    (0..u32::try_from(items).unwrap()).map(|i| i.wrapping_mul(0x9e37_79b9)).collect()
+}
+
+/// What each item adds to its value: the word of the item at the other end of its group.
+fn mirrored(words: &[u32], id: usize, items: usize) -> u32 {
+    words[id / items * items + items - 1 - id % items]
+}
+
+/// LLVM made a loop of the rounds that leave `v` as it is, and PoCL 6.0 put barriers into it (Q13).
+#[test]
+fn rounds_that_change_nothing_are_no_loop() {
+    let Some(queue) = queue() else { return };
+    for [x, y] in GROUPS {
+        let (range, items) = (NdRange::new([3 * x, y], [x, y]), x * y);
+        let words = words((3 * items).max(64));
+        let (input, out) = (upload(&queue, &words), upload(&queue, &vec![0_u32; 3 * items]));
+        for (a, b) in [(37, 1), (2, 3), (0, 5)] {
+            queue.parallel_for(range, kernel::idle_rounds(&out, &input, a, b)).unwrap();
+            let value = |item: usize| {
+                let mut v = u32::try_from(item % 9).unwrap();
+                while v < 27 {
+                    v += (0..b).map(|i| words[usize::try_from(a.max(i)).unwrap()] % 5 + 1).sum::<u32>();
+                }
+                v
+            };
+            let expected: Vec<u32> = (0..3 * items)
+                .map(|id| value(id % items).wrapping_add(mirrored(&words, id, items)))
+                .collect();
+            assert_eq!(queue.read(&out).unwrap(), expected, "{a}, {b}, groups of {x} x {y}");
+        }
+    }
+}
+
+/// LLVM removed the loop that has no rounds, and PoCL 6.0 put barriers into the one around it (Q13).
+#[test]
+fn loops_around_loops_without_rounds() {
+    let Some(queue) = queue() else { return };
+    for [x, y] in GROUPS {
+        let (range, items) = (NdRange::new([3 * x, y], [x, y]), x * y);
+        let words = words((3 * items).max(64));
+        let (input, out) = (upload(&queue, &words), upload(&queue, &vec![0_u32; 3 * items]));
+        let (a, b) = (21, 5);
+        queue.parallel_for(range, kernel::emptied_loop(&out, &input, a, b)).unwrap();
+        let value = |id: usize| {
+            let item = u32::try_from(id % items).unwrap();
+            let (mut v, mut w, mut x) = (words[2] % 9, item, item);
+            while {
+                for _ in 0..40 {
+                    v += w % 3 + 1;
+                    w = w.wrapping_mul(31).wrapping_add(words[id]) % 9;
+                }
+                for _ in 0..b {
+                    w = w.wrapping_mul(31).wrapping_add(words[b as usize]);
+                }
+                x = x.wrapping_mul(31).wrapping_add(w).count_ones();
+                v < 170
+            } {}
+            (x * 1000 + v).wrapping_add(w)
+        };
+        let expected: Vec<u32> =
+            (0..3 * items).map(|id| value(id).wrapping_add(mirrored(&words, id, items))).collect();
+        assert_eq!(queue.read(&out).unwrap(), expected, "groups of {x} x {y}");
+    }
+}
+
+/// Work-items part behind the loop, and their ways meet where those of the condition around it do.
+/// Barriers before that condition made all work-items take the way of the first one, on PoCL 6.0 (Q13).
+#[test]
+fn work_items_that_part_behind_a_loop_take_their_own_ways() {
+    let Some(queue) = queue() else { return };
+    for [x, y] in GROUPS {
+        let (range, items) = (NdRange::new([3 * x, y], [x, y]), x * y);
+        let words = words((3 * items).max(64));
+        let (input, out) = (upload(&queue, &words), upload(&queue, &vec![0_u32; 3 * items]));
+        for b in [30, 2, 1] {
+            queue.parallel_for(range, kernel::ways_to_a_join(&out, &input, b)).unwrap();
+            let value = |id: usize| {
+                let (group, item) = (id / items, id % items);
+                let number = u32::try_from(item).unwrap();
+                let (mut v, mut w, mut x) = (100_u32, !number, 2_u32);
+                if group < b as usize {
+                    while x < b {
+                        x += 4;
+                        w = w.wrapping_mul(31).wrapping_add(w.max(5));
+                    }
+                    if id <= 1 || w > !number {
+                        v = x ^ number;
+                        if item < 16 {
+                            v = v.wrapping_mul(31).wrapping_add(words[group * items + (item + 28) % items]);
+                        } else {
+                            w = w.wrapping_mul(31).wrapping_add(x);
+                        }
+                    }
+                }
+                v.wrapping_mul(31).wrapping_add(w.wrapping_mul(7)).wrapping_add(x)
+            };
+            let expected: Vec<u32> =
+                (0..3 * items).map(|id| value(id).wrapping_add(mirrored(&words, id, items))).collect();
+            assert_eq!(queue.read(&out).unwrap(), expected, "{b}, groups of {x} x {y}");
+        }
+    }
+}
