@@ -193,6 +193,7 @@ fn target(device: &Device) -> DeviceTarget {
     target.guarded_loads_run = quirks.guarded_loads_run; // Q46
     target.uneven_rounds_collapse = quirks.uneven_rounds_collapse; // Q52
     target.loops_without_end_go = quirks.loops_without_end_go; // Q53
+    target.counters_are_mistaken = quirks.counters_are_mistaken; // Q50
     if let Some(queries) = &capabilities.spirv_queries {
         target.capabilities = Some(queries.capabilities.iter().copied().collect());
         target.extensions = Some(queries.extensions.iter().cloned().collect());

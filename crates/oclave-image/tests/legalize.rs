@@ -898,6 +898,16 @@ fn loops_directly_behind_barriers_begin_with_a_selection() {
     assert_eq!(chosen, ["behind", "first_in_a_loop"]);
 }
 
+/// Counters of loops begin with a selection for PoCL 6.0, where ways meet in a value that is used elsewhere.
+/// Innermost loops that all work-items run together keep theirs.
+#[test]
+fn counters_of_loops_begin_with_a_selection() {
+    let target = DeviceTarget { counters_are_mistaken: true, ..rich() };
+    assert_eq!(with_more_selects("counters.O2", &target), ["counted"]);
+    let (module, legal) = legal_fixture("counters.O2", &target);
+    assert_eq!((selects(&module).get("counted"), selects(&legal).get("counted")), (None, Some(&1)));
+}
+
 /// The functions of a fixture that have more selects for a device.
 fn with_more_selects(name: &str, target: &DeviceTarget) -> Vec<String> {
     added(name, target, |i| i.is(Op::Select)).into_keys().collect()

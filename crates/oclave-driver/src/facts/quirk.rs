@@ -362,6 +362,14 @@ pub struct Quirks {
     /// selection (`loops_behind_barriers` of `oclave_image`, decision 127), but not in code of `-O0`.
     /// Seen in twelve of 25,000 random kernels.
     pub phis_vanish: bool,
+    /// **Q50. PoCL 6.0 (LLVM 18) on CPUs.** PoCL notes by their addresses which values are the same for a
+    /// group, and keeps these notes while LLVM removes and adds instructions. A phi that LLVM adds may
+    /// get the address of a loop's counter. PoCL then keeps no copies of it, and results are wrong behind
+    /// the next barrier. This depends on addresses: 905/k16 of the random kernels was wrong in 5 of 60
+    /// processes. PoCL's `VariableUniformityAnalysis.cc` explains it (`invalidate` gives `false`). So
+    /// counters begin with a selection, but for innermost loops that all work-items run together
+    /// (`lone_counters` of `oclave_image`, decision 122).
+    pub counters_are_mistaken: bool,
 }
 
 impl Quirks {
@@ -414,6 +422,7 @@ impl Quirks {
             guarded_loads_run: is_rusticl(device),
             uneven_rounds_collapse: is_pocl_on_cpu && is_pocl_before_7(device),
             loops_without_end_go: is_pocl_on_cpu && is_pocl_before_7(device),
+            counters_are_mistaken: is_pocl_on_cpu && is_pocl_before_7(device),
             maxima_are_bounds: is_intel_cpu_runtime(device),
             repeats_loads: is_pocl_on_cpu && !is_pocl_before_7(device),
             pointer_arguments_are_slow: is_nvidia(device),

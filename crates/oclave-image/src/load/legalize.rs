@@ -20,6 +20,7 @@ use crate::load::inverted_choices;
 use crate::load::joined_values;
 use crate::load::kept_loads;
 use crate::load::last_stores;
+use crate::load::lone_counters;
 use crate::load::loops_behind_barriers;
 use crate::load::multiply_add;
 use crate::load::packed_arguments;
@@ -147,6 +148,8 @@ pub struct DeviceTarget {
     pub uneven_rounds_collapse: bool,
     /// Whether the device's compiler drops a condition that would make a loop endless.
     pub loops_without_end_go: bool,
+    /// Whether the device's compiler takes other values for the counters of loops, in some processes.
+    pub counters_are_mistaken: bool,
 }
 
 impl Default for DeviceTarget {
@@ -190,6 +193,7 @@ impl Default for DeviceTarget {
             guarded_loads_run: false,
             uneven_rounds_collapse: false,
             loops_without_end_go: false,
+            counters_are_mistaken: false,
         }
     }
 }
@@ -286,6 +290,7 @@ pub fn legalize_with(
         changed(target.inverted_choices_fail, module, |module| inverted_choices::separate(module, bits))?;
     let module = changed(target.joined_values_collapse, module, |module| joined_values::keep(module, bits))?;
     let module = changed(target.uneven_rounds_collapse, module, |module| uneven_loops::keep(module, bits))?;
+    let module = changed(target.counters_are_mistaken, module, |module| lone_counters::hide(module, bits))?;
     let module = changed(target.phis_vanish, module, |module| loops_behind_barriers::separate(module, bits))?;
     let module = changed(target.fixpoints_are_checked, module, |module| second_phis::add(module, bits))?;
     let module =

@@ -26,6 +26,7 @@ mod joined_values;
 mod kept_loads;
 mod last_stores;
 pub(crate) mod legalize;
+mod lone_counters;
 mod loops_behind_barriers;
 pub(crate) mod multiply_add;
 mod never;

@@ -89,6 +89,7 @@ pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
         fixpoints_are_checked: true,
         uneven_rounds_collapse: true,
         loops_without_end_go: true,
+        counters_are_mistaken: true,
         phis_vanish: true,
         ..pocl.clone()
     };
