@@ -11,7 +11,8 @@
 //! If a kernel has such a meeting of two ways, whose value is used elsewhere, its loops begin to count
 //! with `never ? 1 : 0`. PoCL then notes nothing of their counters. The condition is that the size of
 //! the group is the largest number. Innermost loops that all work-items run together stay as they are:
-//! PoCL vectorises them only if it knows their counters.
+//! PoCL vectorises them only if it knows their counters. The interpreter's kernels do not change, as the
+//! cost there was not measured.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -20,6 +21,7 @@ use super::never::{self, copy_phi, is_largest};
 use super::work_item_loops::innermost_loops;
 use crate::Result;
 use crate::analysis::control_flow::{Flow, Loop};
+use crate::analysis::references::{is_interpreter, kernel_entry};
 use crate::analysis::uniformity::Uniformity;
 use crate::spirv::{BuiltIn, Definitions, Module, Op, Rewriter, Role, Type, TypeTable, is_block_end};
 
@@ -32,7 +34,10 @@ pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
     let types = TypeTable::new(&definitions);
     let flows = Flow::of_functions(module);
     let uniformity = Uniformity::new(&definitions, &flows);
-    let functions = functions_with_built_ins(&definitions);
+    let entries = module.instructions().filter_map(|i| kernel_entry(&i));
+    let interpreters: HashSet<u32> =
+        entries.filter(|entry| is_interpreter(&entry.name)).map(|entry| entry.function).collect();
+    let functions = &functions_with_built_ins(&definitions) - &interpreters;
     let mut starts: BTreeMap<u32, Vec<Start>> = BTreeMap::new();
     for flow in flows.iter().filter(|flow| functions.contains(&flow.function)) {
         if uniformity.has_barriers(flow.function) && has_joined_value(&definitions, flow) {
