@@ -6,7 +6,6 @@ use crate::{kernel, queue, upload};
 
 const GROUPS: [[usize; 2]; 6] = [[1, 1], [2, 1], [16, 1], [1, 8], [8, 2], [8, 4]];
 
-/// The input, and for each group the items of it.
 fn words(items: usize) -> Vec<u32> {
     (0..u32::try_from(items).unwrap()).map(|i| i.wrapping_mul(0x9e37_79b9)).collect()
 }
@@ -54,7 +53,7 @@ fn loops_around_loops_without_rounds() {
         let value = |id: usize| {
             let item = u32::try_from(id % items).unwrap();
             let (mut v, mut w, mut x) = (words[2] % 9, item, item);
-            while {
+            loop {
                 for _ in 0..40 {
                     v += w % 3 + 1;
                     w = w.wrapping_mul(31).wrapping_add(words[id]) % 9;
@@ -63,8 +62,10 @@ fn loops_around_loops_without_rounds() {
                     w = w.wrapping_mul(31).wrapping_add(words[b as usize]);
                 }
                 x = x.wrapping_mul(31).wrapping_add(w).count_ones();
-                v < 170
-            } {}
+                if v >= 170 {
+                    break;
+                }
+            }
             (x * 1000 + v).wrapping_add(w)
         };
         let expected: Vec<u32> =
