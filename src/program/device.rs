@@ -187,6 +187,7 @@ fn target(device: &Device) -> DeviceTarget {
     target.fixpoints_are_checked = quirks.fixpoints_are_checked; // Q30
     target.phis_vanish = quirks.phis_vanish; // Q54
     target.zero_lanes_are_lost = quirks.zero_lanes_are_lost; // Q39
+    target.masked_counters_run_on = quirks.masked_counters_run_on; // Q45
     target.quotients_are_bounds = quirks.quotients_are_bounds; // Q40
     target.deep_conditions_are_lost = quirks.deep_conditions_are_lost; // Q42
     target.inverted_choices_fail = quirks.inverted_choices_fail; // Q43

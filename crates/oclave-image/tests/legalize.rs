@@ -1219,3 +1219,15 @@ fn quotients_that_bound_loops_go_through_memory() {
         assert_eq!(legal == before, !goes);
     }
 }
+
+/// LLVM 21 lets counters run on that masks hold back, where a variable is added to them in an address.
+/// Such counters get a fence, and no others do.
+#[test]
+fn masked_counters_beside_a_base_get_a_fence() {
+    let target = DeviceTarget { masked_counters_run_on: true, ..rich() };
+    let fences = |target: &DeviceTarget| {
+        functions_of(&legal_fixture("masked_counters.O2", target).1, |i| i.is(Op::MemoryBarrier))
+    };
+    assert_eq!(fences(&target), ["counter_beside_a_base", "id_beside_a_base"]);
+    assert_eq!(fences(&rich()), [""; 0]);
+}

@@ -118,6 +118,11 @@ pub struct Quirks {
     /// random kernels 2 were wrong and 4 aborted the process. Continuations got these six right.
     /// PoCL takes continuations for kernels in which an outermost loop with barriers has several
     /// ends (`WorkitemLoops::canHandleKernel`). So such kernels get a second end.
+    ///
+    /// **Q44. PoCL 6.0 and 7.1 on CPUs.** Behind a barrier, all work-items take the branch of the first
+    /// one, if several edges lead to where a way past the barrier leads. From source, this is wrong in
+    /// both: `if (a) { do { v += 3; barrier(CLK_LOCAL_MEM_FENCE); } while (v < a); if (id > 2) out[id] = v; }
+    /// if (id & 1) …`. So such kernels get the forms for Q14 and Q15 (decision 116).
     pub continuations_for_several_ends: bool,
     /// **Q15. PoCL 6.0 on CPUs.** It takes continuations only where `POCL_WORK_GROUP_METHOD=cbs` is
     /// set. Barriers under conditions, and in loops with several ends, abort the process in one of
@@ -335,6 +340,12 @@ pub struct Quirks {
     /// `-cl-opt-disable`. So such complements and negations become `never ? 0 : ~x`
     /// (`inverted_choices` of `oclave_image`).
     pub inverted_choices_fail: bool,
+    /// **Q45. PoCL 7.1 (LLVM 21) on CPUs.** LLVM's vectoriser drops a test that a counter with a mask
+    /// does not go round, where something is added to it in an address. `llvm-project#191498` mends it.
+    /// From source, `out[id] = in[(id & 7) + 8 * (a & 3)]` reads `in[8]` for `id == 8`, and so does the
+    /// same with a counter of a loop. So a fence keeps such loops from being vectorised
+    /// (`masked_counters` of `oclave_image`, decision 118). Left as it is: code of clang's `-O0`.
+    pub masked_counters_run_on: bool,
     /// **Q46. Mesa's rusticl 26.1.6 on llvmpipe.** A load from an address that is the same for all
     /// work-items has no mask. Few instructions behind a condition are no branch, and code behind a
     /// `break` goes on. From source, `if (a == 77) v = *p;` ends the process with SIGSEGV for an invalid
@@ -411,6 +422,7 @@ impl Quirks {
             fixpoints_are_checked: is_pocl_on_cpu && is_pocl_before_7(device),
             phis_vanish: is_pocl_on_cpu && is_pocl_before_7(device),
             zero_lanes_are_lost: is_pocl_on_cpu,
+            masked_counters_run_on: is_pocl_on_cpu && !is_pocl_before_7(device),
             quotients_are_bounds: is_intel_cpu_runtime(device),
             telling_pointers_is_slow: is_nvidia(device),
             joined_values_collapse: is_intel_cpu_runtime(device),

@@ -22,6 +22,7 @@ use crate::load::kept_loads;
 use crate::load::last_stores;
 use crate::load::lone_counters;
 use crate::load::loops_behind_barriers;
+use crate::load::masked_counters;
 use crate::load::multiply_add;
 use crate::load::packed_arguments;
 use crate::load::phi_pairs;
@@ -132,6 +133,8 @@ pub struct DeviceTarget {
     pub repeated_pairs_fail: bool,
     /// Whether the device's compiler takes lanes of products of vectors for undefined that are zero.
     pub zero_lanes_are_lost: bool,
+    /// Whether the device's compiler lets counters run on that masks hold back.
+    pub masked_counters_run_on: bool,
     /// Whether the device's compiler runs loops too often for work-items that do not fill a vector, if
     /// a quotient says how often.
     pub quotients_are_bounds: bool,
@@ -187,6 +190,7 @@ impl Default for DeviceTarget {
             maxima_are_bounds: false,
             repeated_pairs_fail: false,
             zero_lanes_are_lost: false,
+            masked_counters_run_on: false,
             quotients_are_bounds: false,
             deep_conditions_are_lost: false,
             inverted_choices_fail: false,
@@ -282,6 +286,7 @@ pub fn legalize_with(
     let module = changed(target.deep_conditions_are_lost, module, bound)?;
     let module = changed(target.maxima_are_bounds, module, integer_maximum::expand)?;
     let module = changed(target.zero_lanes_are_lost, module, zero_lanes::split)?;
+    let module = changed(target.masked_counters_run_on, module, masked_counters::keep)?;
     let module = changed(target.quotients_are_bounds, module, quotients::keep)?;
     let module = changed(target.vectorised_loops_crash, module, scalar_loops::keep)?;
     let module = changed(target.repeats_loads, module, kept_loads::keep)?;

@@ -28,6 +28,7 @@ mod last_stores;
 pub(crate) mod legalize;
 mod lone_counters;
 mod loops_behind_barriers;
+mod masked_counters;
 pub(crate) mod multiply_add;
 mod never;
 mod one_barrier;

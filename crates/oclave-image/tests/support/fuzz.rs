@@ -98,6 +98,7 @@ pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
         continuations_for_several_ends: true,
         casts_from_generic_crash: true,
         repeats_loads: true,
+        masked_counters_run_on: true,
         ..pocl
     };
     let rusticl = DeviceTarget {
