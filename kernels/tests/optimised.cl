@@ -673,6 +673,51 @@ kernel void ways_behind_a_loop(global uint *out, uint rounds, uint limit)
     out[2 * id + 1] = v * 31 + w;
 }
 
+/// Two choices, one in the other, behind a loop with barriers. Their ways and the way past the loop meet
+/// at the end.
+kernel void choices_behind_barriers(global uint *out, uint rounds)
+{
+    local uint l[64];
+    uint item = get_local_id(1) * get_local_size(0) + get_local_id(0);
+    uint items = get_local_size(0) * get_local_size(1);
+    uint id = get_global_id(1) * get_global_size(0) + get_global_id(0), v = 0;
+    if (rounds > 0) {
+        do {
+            l[item] = v * 3 + 1;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            v += l[items - 1 - item] % 5 + 1;
+            barrier(CLK_LOCAL_MEM_FENCE);
+        } while (v < rounds);
+        if (id % 5 != 0) {
+            if (id % 3 == 1)
+                out[2 * id] = rotate(id, rounds);
+            else if (id % 3 == 2)
+                out[2 * id] = 9 / id;
+        }
+    }
+    out[2 * id + 1] = v;
+}
+
+/// As `ways_behind_a_loop`, with barriers in the loop.
+kernel void ways_behind_barriers(global uint *out, uint rounds)
+{
+    local uint l[64];
+    uint item = get_local_id(1) * get_local_size(0) + get_local_id(0);
+    uint items = get_local_size(0) * get_local_size(1);
+    uint id = get_global_id(1) * get_global_size(0) + get_global_id(0), v = 0, w = 0;
+    for (uint i = 0; i < rounds; i++) {
+        l[item] = v ^ i;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        v = v * 5 + l[(item + 1) % items] + id;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (v & 1)
+        w = rotate(id + 1, rounds) / (id + 3);
+    if (id & 2)
+        out[2 * id] = 5 / (id + 1);
+    out[2 * id + 1] = v * 31 + w;
+}
+
 /// LLVM adds a phi behind the loop. Only the branch behind the next condition uses it.
 kernel void value_of_a_loop(global uint *out, global const uint *in, uint a, uint b)
 {

@@ -1,4 +1,4 @@
-//! Work-items take their own way beside loops into which PoCL 7.1 puts barriers.
+//! Work-items take their own way beside loops with barriers, or into which PoCL puts some.
 
 use oclave::NdRange;
 
@@ -58,6 +58,57 @@ fn each_work_item_takes_its_way_behind_a_loop() {
                 [if id & 2 == 2 { 5 / (id + 1) } else { 0 }, v.wrapping_mul(31).wrapping_add(w)]
             };
             let expected: Vec<u32> = (0..items).flat_map(row).collect();
+            assert_eq!(queue.read(&out).unwrap(), expected, "{rounds} rounds in groups of {x} x {y}");
+        }
+    }
+}
+
+/// On both PoCL all work-items take the way of the first one behind a loop with barriers (Q44), unless
+/// the pass helps.
+#[test]
+fn each_work_item_takes_its_way_behind_barriers() {
+    let Some(queue) = queue() else { return };
+    for [x, y] in GROUPS {
+        let (range, count) = (NdRange::new([2 * x, y], [x, y]), u32::try_from(2 * x * y).unwrap());
+        for rounds in [0, 1, 5, 17] {
+            let out = upload(&queue, &vec![0_u32; 4 * x * y]);
+            queue.parallel_for(range, kernel::choices_behind_barriers(&out, rounds)).unwrap();
+            let mut v = 0;
+            while v < rounds {
+                v += (v * 3 + 1) % 5 + 1;
+            }
+            let row = |id: u32| {
+                let way = if rounds > 0 && id % 5 != 0 { id % 3 } else { 0 };
+                [[0, id.rotate_left(rounds), 9_u32.checked_div(id).unwrap_or(0)][way as usize], v]
+            };
+            let expected: Vec<u32> = (0..count).flat_map(row).collect();
+            assert_eq!(queue.read(&out).unwrap(), expected, "{rounds} rounds in groups of {x} x {y}");
+
+            let out = upload(&queue, &vec![0_u32; 4 * x * y]);
+            queue.parallel_for(range, kernel::ways_behind_barriers(&out, rounds)).unwrap();
+            let mut expected = vec![0; 4 * x * y];
+            for group in 0..2 {
+                // The ids of the work-items of a group, in their order in it.
+                let ids: Vec<usize> =
+                    (0..x * y).map(|item| item / x * 2 * x + group * x + item % x).collect();
+                let mut values = vec![0_u32; x * y];
+                for i in 0..rounds {
+                    let local: Vec<u32> = values.iter().map(|v| v ^ i).collect();
+                    for (item, v) in values.iter_mut().enumerate() {
+                        let next = local[(item + 1) % local.len()];
+                        *v = v
+                            .wrapping_mul(5)
+                            .wrapping_add(next)
+                            .wrapping_add(u32::try_from(ids[item]).unwrap());
+                    }
+                }
+                for (at, v) in ids.into_iter().zip(values) {
+                    let id = u32::try_from(at).unwrap();
+                    let w = if v & 1 == 1 { (id + 1).rotate_left(rounds) / (id + 3) } else { 0 };
+                    expected[2 * at] = if id & 2 == 2 { 5 / (id + 1) } else { 0 };
+                    expected[2 * at + 1] = v.wrapping_mul(31).wrapping_add(w);
+                }
+            }
             assert_eq!(queue.read(&out).unwrap(), expected, "{rounds} rounds in groups of {x} x {y}");
         }
     }

@@ -339,3 +339,28 @@ fn loops_that_work_items_come_to_one_by_one_get_ends() {
         assert_eq!(added(kernel, &[Op::ControlBarrier]), 0, "{kernel}");
     }
 }
+
+/// Behind barriers of the source, both PoCL let all work-items take the way of the first one if several
+/// edges lead to where a way past the barriers leads. Such kernels are written anew, and no others are.
+#[test]
+fn kernels_whose_work_items_part_behind_barriers_are_written_anew() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/behind_barriers.O2.spv");
+    let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+    let wrong = ["two_choices", "choice_before_a_condition"];
+    assert_eq!(kernels_with_tangled_barriers(&module), wrong);
+    let [six, seven] = [pocl6(), pocl7()].map(|target| steer(module.clone(), &target).unwrap().module);
+    assert_eq!(kernels_with_tangled_barriers(&six), [""; 0]);
+    for steered in [&six, &seven] {
+        check::check(steered).unwrap();
+    }
+    for kernel in
+        ["one_choice", "choice_before_a_barrier", "common_choices", "no_way_past"].into_iter().chain(wrong)
+    {
+        let switches = |m: &Module| count(m, kernel, &[Op::Switch]);
+        let barriers = |m: &Module| count(m, kernel, &[Op::ControlBarrier]);
+        let is_wrong = wrong.contains(&kernel);
+        assert_eq!(switches(&six) > switches(&module), is_wrong, "{kernel}");
+        // Continuations, by a loop with two barriers.
+        assert_eq!(barriers(&seven) == barriers(&module) + 2, is_wrong, "{kernel}");
+    }
+}

@@ -133,6 +133,12 @@ impl<'m> Flow<'m> {
         self.dominators.above(block)
     }
 
+    /// The last block that all ways from the entry to two blocks lead through. It may be one of them.
+    pub(crate) fn common_dominator(&self, a: usize, b: usize) -> Option<usize> {
+        let are_reached = self.dominators.is_reached(a) && self.dominators.is_reached(b);
+        are_reached.then(|| self.dominators.common(a, b))
+    }
+
     /// Blocks that may lead past a block, from the inside.
     pub(crate) fn conditions_above(&self, mut block: usize) -> Vec<usize> {
         let mut conditions = Vec::new();

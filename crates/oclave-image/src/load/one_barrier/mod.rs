@@ -22,6 +22,7 @@ use crate::Result;
 use crate::analysis::control_flow::{Flow, Tree};
 use crate::analysis::uniformity::Uniformity;
 use crate::load::built_in_vector::BuiltInVector;
+use crate::load::work_item_loops::is_tangled;
 use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Role};
 use writer::Writer;
 
@@ -40,8 +41,7 @@ pub(super) fn candidates<'f, 'm>(
     choosing: &BTreeSet<u32>,
 ) -> BTreeMap<u32, Plan<'f, 'm>> {
     let kernels = uniformity.kernels() - choosing;
-    let is_meant =
-        |flow: &&Flow<'_>| kernels.contains(&flow.function) && uniformity.has_tangled_barriers(flow);
+    let is_meant = |flow: &&Flow<'_>| kernels.contains(&flow.function) && is_tangled(uniformity, flow);
     let plans = flows.iter().filter(is_meant);
     plans.filter_map(|flow| Some((flow.function, Plan::new(definitions, uniformity, flow)?))).collect()
 }

@@ -172,13 +172,14 @@ impl Changes {
         let mut without = Vec::new();
         for (of, exit) in innermost_loops(uniformity, flow) {
             let Some(conditions) = uniformity.common_conditions(flow, of) else { continue };
-            let outer = conditions.iter().skip(innermost).copied().filter(|at| !flow.ends_loop(*at));
-            // 6.0 gets no barriers where ways meet, so all edges count.
+            let above = conditions.iter().copied().filter(|at| !flow.ends_loop(*at));
+            let mut behind = above.map(|at| (at, false)).chain([(exit, false)]);
             let is_wrong = if innermost == 0 {
-                outer.chain([exit]).any(|at| parts(uniformity, flow, None, (at, false)))
+                // 6.0 gets no barriers where ways meet, so all edges count.
+                behind.any(|barrier| parts(uniformity, flow, None, barrier))
             } else {
+                let outer = conditions.iter().skip(innermost).copied().filter(|at| !flow.ends_loop(*at));
                 let joins: BTreeSet<usize> = outer.clone().filter_map(|at| flow.join(at)).collect();
-                let behind = outer.clone().map(|at| (at, false)).chain([(exit, false)]);
                 let mut barriers = behind.chain(joins.iter().map(|join| (*join, true)));
                 splits_choice(flow, &conditions)
                     || barriers.any(|barrier| parts(uniformity, flow, Some(&joins), barrier))

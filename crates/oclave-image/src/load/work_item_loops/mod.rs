@@ -127,7 +127,7 @@ fn kernels_that_only_choose(module: &Module) -> BTreeSet<u32> {
     let definitions = Definitions::new(module);
     let uniformity = Uniformity::new(&definitions, &flows);
     let mut called = flows.iter().filter(|flow| !interpreter.contains(&flow.function));
-    if called.any(|flow| uniformity.has_tangled_barriers(flow)) { BTreeSet::new() } else { interpreter }
+    if called.any(|flow| is_tangled(&uniformity, flow)) { BTreeSet::new() } else { interpreter }
 }
 
 /// The interpreter's kernels.
@@ -175,9 +175,14 @@ fn tangled_kernels(module: &Module, choosing: &BTreeSet<u32>) -> Vec<String> {
     entries.filter(|entry| tangled.contains(&entry.function)).map(|entry| entry.name).collect()
 }
 
+/// Whether a function has such barriers, or work-items part behind one in a way that goes wrong.
+pub(super) fn is_tangled(uniformity: &Uniformity<'_, '_>, flow: &Flow<'_>) -> bool {
+    uniformity.has_tangled_barriers(flow) || ways::parts_behind_source(uniformity, flow)
+}
+
 /// Functions with such barriers, and those that call them.
 fn tangled_functions(uniformity: &Uniformity<'_, '_>, flows: &[Flow<'_>]) -> BTreeSet<u32> {
-    with_callers(flows, |flow| uniformity.has_tangled_barriers(flow))
+    with_callers(flows, |flow| is_tangled(uniformity, flow))
 }
 
 /// The functions that are so, and those that call them.

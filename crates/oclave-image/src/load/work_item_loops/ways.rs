@@ -9,11 +9,11 @@
 //!   process ends ("Could not find a dominating alternative variable").
 //! - Behind a barrier, work-items take different ways, and each of the ways leads to a block that
 //!   others lead to (`parts`). Then each way has an end of its own, and all work-items take the way of
-//!   the first one.
+//!   the first one. PoCL 6.0 gets this wrong, too.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::analysis::control_flow::Flow;
+use crate::analysis::control_flow::{Flow, Loop};
 use crate::analysis::uniformity::{Uniformity, condition};
 
 /// Whether the device's compiler puts a barrier between one of these conditions, from the inside, and
@@ -28,12 +28,29 @@ pub(super) fn splits_choice(flow: &Flow<'_>, conditions: &[usize]) -> bool {
     conditions.iter().enumerate().any(|(at, condition)| is_first(at) && count(*condition) > 2)
 }
 
+/// Whether work-items may part behind a barrier of the source, as [`parts`] says. Barriers also stand at
+/// the end of a loop with barriers, and before the conditions above a barrier: PoCL's or ours.
+pub(super) fn parts_behind_source(uniformity: &Uniformity<'_, '_>, flow: &Flow<'_>) -> bool {
+    let joins = barriers_of(uniformity, flow);
+    let has_barrier = |of: &&Loop| of.blocks.iter().any(|at| joins.contains(at));
+    let exits = flow.loops.iter().filter(has_barrier).flat_map(|of| flow.exiting(of));
+    let above = joins.iter().flat_map(|at| flow.conditions_above(*at)).filter(|at| !flow.ends_loop(*at));
+    let others: BTreeSet<usize> = exits.chain(above).collect();
+    let mut barriers = joins.iter().map(|at| (*at, true)).chain(others.into_iter().map(|at| (at, false)));
+    barriers.any(|barrier| parts(uniformity, flow, Some(&joins), barrier))
+}
+
+/// The blocks with barriers of the source.
+pub(super) fn barriers_of(uniformity: &Uniformity<'_, '_>, flow: &Flow<'_>) -> BTreeSet<usize> {
+    (0..flow.blocks.len()).filter(|at| uniformity.is_barrier(flow, *at)).collect()
+}
+
 /// Whether work-items may part behind a barrier of a block, and come by several edges to blocks that
 /// others lead to. At the block's own end they part only where the barrier stands at its start.
 ///
-/// PoCL first joins edges that lead to a barrier (`joins`) or to the end of the kernel.
-/// Without `joins` all edges count. So it is for a barrier before a condition that leads to the same block
-/// as the ways behind it. There, groups of one work-item ran these ways twice.
+/// PoCL first joins edges that lead to a barrier (`joins`) or to the end of the kernel, if they come from
+/// one choice. Without `joins` all edges count. So it is for a barrier before a condition that leads to
+/// the same block as the ways behind it. There, groups of one work-item ran these ways twice.
 pub(super) fn parts(
     uniformity: &Uniformity<'_, '_>,
     flow: &Flow<'_>,
@@ -58,7 +75,7 @@ fn edges(
     barrier: usize,
     from: usize,
 ) -> (usize, BTreeSet<usize>) {
-    let (mut count, mut joined) = (0, BTreeSet::new());
+    let (mut count, mut joined) = (0, BTreeMap::<usize, Vec<usize>>::new());
     let (mut seen, mut open) = (BTreeSet::from([from]), vec![from]);
     while let Some(at) = open.pop() {
         for &to in successors(flow, at).iter().filter(|to| !flow.dominates(**to, at)) {
@@ -67,13 +84,34 @@ fn edges(
                     open.push(to);
                 }
             } else if joins.is_some_and(|joins| joins.contains(&to) || successors(flow, to).is_empty()) {
-                joined.insert(to);
+                joined.entry(to).or_default().push(at);
             } else {
                 count += 1;
             }
         }
     }
-    (count + joined.len(), seen)
+    count += joined
+        .iter()
+        .map(|(to, from)| if are_joined(flow, *to, from) { 1 } else { from.len() })
+        .sum::<usize>();
+    (count, seen)
+}
+
+/// Whether edges that lead from these blocks to a barrier or to the end of the kernel become one. They do
+/// where one branch decides between all of them, and nothing else leads away behind it. PoCL joins
+/// what leaves a region of LLVM's. Where such regions are nested, what leaves the inner one stays apart.
+fn are_joined(flow: &Flow<'_>, to: usize, from: &[usize]) -> bool {
+    let mut choices = (1..from.len())
+        .flat_map(|second| (0..second).map(move |first| (first, second)))
+        .filter_map(|(first, second)| flow.common_dominator(*from.get(first)?, *from.get(second)?));
+    let Some(choice) = choices.next() else { return true };
+    choices.all(|other| other == choice) && {
+        let (mut seen, mut open) = (BTreeSet::from([choice]), vec![choice]);
+        while let Some(at) = open.pop() {
+            open.extend(successors(flow, at).iter().filter(|next| **next != to && seen.insert(**next)));
+        }
+        seen.into_iter().all(|at| flow.dominates(choice, at))
+    }
 }
 
 fn successors<'f>(flow: &'f Flow<'_>, block: usize) -> &'f [usize] {
