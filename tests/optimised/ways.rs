@@ -78,7 +78,7 @@ fn each_work_item_takes_its_way_behind_barriers() {
                 v += (v * 3 + 1) % 5 + 1;
             }
             let row = |id: u32| {
-                let way = if rounds > 0 && id % 5 != 0 { id % 3 } else { 0 };
+                let way = if rounds > 0 && !id.is_multiple_of(5) { id % 3 } else { 0 };
                 [[0, id.rotate_left(rounds), 9_u32.checked_div(id).unwrap_or(0)][way as usize], v]
             };
             let expected: Vec<u32> = (0..count).flat_map(row).collect();

@@ -53,10 +53,10 @@ pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
             _ => {}
         }
         let masked = instruction.result_id().and_then(|id| sums.masks.get(&id));
-        if let (Some(flow), Some(masked)) = (flow, masked) {
-            if counts(&definitions, flow, &ids, block, *masked) {
-                places.insert(instruction.at);
-            }
+        if let (Some(flow), Some(masked)) = (flow, masked)
+            && counts(&definitions, flow, &ids, block, *masked)
+        {
+            places.insert(instruction.at);
         }
     }
     if places.is_empty() {
