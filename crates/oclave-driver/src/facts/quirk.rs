@@ -215,13 +215,13 @@ pub struct Quirks {
     /// **Q55. Mesa's rusticl 26.1.6.** A program-scope constant with the address of another one in its
     /// initial value is refused, without a word. SPIR-V's validator, which Mesa asks, requires an
     /// `OpSpecConstantComposite` there, and Mesa refuses addresses in it ("wrong kind of value").
-    /// So functions compute such addresses (`constant_addresses` of `oclave_image`).
+    /// So functions compute such addresses (`constant_addresses` of `oclave_image`, decision 129).
     pub constant_addresses_fail: bool,
     /// **Q56. Mesa's rusticl 26.1.6 on llvmpipe.** Fields of packed structs are read and written at the
     /// wrong place in local memory, and read there in structs that a kernel is given by value. An access
     /// falls on the address before that its type would be aligned to. From source, `int b` at offset 1
     /// is read at offset 0. Copies of such structs are wrong, too. Private, constant and global memory is
-    /// right. Such accesses are split (`unaligned` of `oclave_image`).
+    /// right. Such accesses are split (decision 128).
     pub unaligned_accesses_miss: bool,
     /// **Q28. Intel's CPU runtime 2026.2.** A `clEnqueueWriteImage` that blocks is slower than one
     /// with an event and `clWaitForEvents`, but for small images. This was measured in C with RGBA
