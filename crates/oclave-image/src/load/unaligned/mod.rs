@@ -4,6 +4,9 @@
 //! number of an element, so they fall on the aligned address before. Here, they access as many bytes at a
 //! time as the alignment allows.
 
+mod address;
+
+use self::address::Addresses;
 use crate::load::never::emit;
 use crate::spirv::{
     Capability, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable,
@@ -48,17 +51,6 @@ struct Access {
     unit: u32,
     /// The bits of `MemoryAccess` that parts have, too.
     flags: u32,
-}
-
-/// What an access chain adds to an address.
-enum Step {
-    Bytes(u64),
-    /// An index of so many bits, times so many bytes.
-    Elements {
-        index: u32,
-        width: u32,
-        stride: u64,
-    },
 }
 
 struct Pass<'a, 'm> {
@@ -226,75 +218,14 @@ impl Pass<'_, '_> {
         let class = self.class(pointer).and_then(StorageClass::from_u32).unwrap_or(StorageClass::Workgroup);
         let part = self.part_type(access);
         let ty = self.new.pointer_type(class, part);
-        [self.address(pointer, 0), ty]
-    }
-
-    /// Writes the address of a pointer, computed from that of its variable. Mesa takes fields of packed
-    /// structs for each other if they are cast.
-    fn address(&mut self, pointer: u32, depth: u32) -> u32 {
-        let number = self.new.int_type(self.bits);
-        let parts =
-            self.definitions.instruction(pointer).filter(|_| depth < MAX_DEPTH).and_then(|i| {
-                match (i.op()?, i.operands()) {
-                    (Op::Bitcast, &[base]) => Some((base, Vec::new())),
-                    (Op::AccessChain | Op::InBoundsAccessChain, [base, indices @ ..]) => {
-                        Some((*base, self.steps(*base, None, indices)?))
-                    }
-                    (Op::PtrAccessChain | Op::InBoundsPtrAccessChain, [base, element, indices @ ..]) => {
-                        Some((*base, self.steps(*base, Some(*element), indices)?))
-                    }
-                    _ => None,
-                }
-            });
-        let Some((base, steps)) = parts else {
-            return emit(&mut self.new, Op::ConvertPtrToU, number, &[pointer]);
-        };
-        let mut sum = self.address(base, depth + 1);
-        for step in steps {
-            let more = match step {
-                Step::Bytes(bytes) => self.new.int_constant(self.bits, bytes),
-                Step::Elements { index, width, stride } => {
-                    let index = match width == self.bits {
-                        true => index,
-                        false => emit(&mut self.new, Op::SConvert, number, &[index]),
-                    };
-                    let stride = self.new.int_constant(self.bits, stride);
-                    emit(&mut self.new, Op::IMul, number, &[index, stride])
-                }
-            };
-            sum = emit(&mut self.new, Op::IAdd, number, &[sum, more]);
-        }
-        sum
-    }
-
-    /// What an access chain adds to the address of its base.
-    fn steps(&self, base: u32, element: Option<u32>, indices: &[u32]) -> Option<Vec<Step>> {
-        let mut ty = self.pointee(base)?;
-        let elements = |index: u32, ty: u32| {
-            let Some(Type::Int { width }) = self.types.ty(self.definitions.type_of(index)?) else {
-                return None;
-            };
-            Some(Step::Elements { index, width, stride: self.types.size_bytes(ty)? })
-        };
-        let mut steps = Vec::new();
-        if let Some(element) = element {
-            steps.push(elements(element, ty)?);
-        }
-        for index in indices {
-            match self.types.ty(ty)? {
-                Type::Array { element: part, .. } | Type::Vector { component: part, .. } => {
-                    steps.push(elements(*index, part)?);
-                    ty = part;
-                }
-                Type::Struct { members } => {
-                    let member = usize::try_from(self.definitions.int_constant(*index)?).ok()?;
-                    steps.push(Step::Bytes(*self.types.member_offsets(ty)?.get(member)?));
-                    ty = *members.get(member)?;
-                }
-                _ => return None,
-            }
-        }
-        Some(steps)
+        [
+            Addresses { definitions: self.definitions, types: self.types, bits: self.bits }.write(
+                &mut self.new,
+                pointer,
+                0,
+            ),
+            ty,
+        ]
     }
 
     fn part_type(&mut self, access: Access) -> u32 {
