@@ -1,5 +1,5 @@
-//! Packed structs, which llvmpipe reads at the wrong place in local memory and in arguments (Q56), and
-//! addresses in constants, which Mesa refuses (Q55), unless passes help.
+//! Packed structs, which llvmpipe reads at the wrong place in local memory and in arguments (Q56). And
+//! addresses in constants, which Mesa refuses (Q55). Passes help with both.
 
 use oclave::{NdRange, RawArgument, usm};
 

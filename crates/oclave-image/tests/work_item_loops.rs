@@ -325,8 +325,8 @@ fn ways_that_meet_the_conditions_around_them_get_no_barriers() {
     assert_eq!(added(&[Op::ControlBarrier]), 0);
 }
 
-/// All loops to which work-items come one by one get an end that depends on the work-item, and so do
-/// rounds that leave a value as it is. A loop gets an end instead of barriers if work-items part behind it.
+/// All loops to which work-items come one by one get an end that depends on the work-item. So do rounds
+/// that leave a value as it is. A loop gets an end instead of barriers if work-items part behind it.
 #[test]
 fn loops_that_work_items_come_to_one_by_one_get_ends() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/lone_loops.O2.spv");
@@ -340,8 +340,8 @@ fn loops_that_work_items_come_to_one_by_one_get_ends() {
     }
 }
 
-/// Behind barriers of the source, both PoCL let all work-items take the way of the first one if several
-/// edges lead to where a way past the barriers leads. Such kernels are written anew, and no others are.
+/// Several edges may lead from behind barriers of the source to where a way past them leads. Then both
+/// PoCL let all work-items take the way of the first one. Such kernels are rewritten, and no others are.
 #[test]
 fn kernels_whose_work_items_part_behind_barriers_are_written_anew() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/behind_barriers.O2.spv");

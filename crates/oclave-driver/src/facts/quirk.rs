@@ -373,8 +373,8 @@ pub struct Quirks {
     /// selection (`loops_behind_barriers` of `oclave_image`, decision 127), but not in code of `-O0`.
     /// Seen in twelve of 25,000 random kernels.
     pub phis_vanish: bool,
-    /// **Q50. PoCL 6.0 (LLVM 18) on CPUs.** PoCL notes by their addresses which values are the same for a
-    /// group, and keeps these notes while LLVM removes and adds instructions. A phi that LLVM adds may
+    /// **Q50. PoCL 6.0 (LLVM 18) on CPUs.** PoCL notes which values are the same for a group. It finds
+    /// them by their addresses, and keeps the notes while LLVM removes and adds instructions. A phi that LLVM adds may
     /// get the address of a loop's counter. PoCL then keeps no copies of it, and results are wrong behind
     /// the next barrier. This depends on addresses: 905/k16 of the random kernels was wrong in 5 of 60
     /// processes. PoCL's `VariableUniformityAnalysis.cc` explains it (`invalidate` gives `false`). So

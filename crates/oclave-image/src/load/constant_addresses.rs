@@ -5,10 +5,10 @@
 //! which Mesa asks, requires an `OpSpecConstantComposite`, and Mesa's own reader then refuses the
 //! addresses.
 //!
-//! Here, such a variable begins with null pointers, and has two tables beside it. For each place of a
-//! pointer, one has the number of the variable that it leads to, or 0, and the other one the bytes
-//! behind its start. Where a kernel loads a pointer, or an integer as wide, it looks whether the
-//! address lies in such a variable, and computes the pointer by the tables.
+//! Here, such a variable begins with null pointers, and has two tables beside it. Both have an entry for
+//! each place of a pointer. One says to which variable it leads (0: to none), and the other one how
+//! many bytes behind its start. A kernel may load a pointer, or an integer as wide. It then looks
+//! whether the address lies in such a variable, and computes the pointer by the tables.
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -2,7 +2,7 @@
 //!
 //! PoCL 6.0 notes which values are the same for all work-items of a group, by their addresses in its
 //! memory. It notes that of the counter of each loop that counts from 0 by 1. Then it removes all phis,
-//! and LLVM's `instcombine` adds others: it joins what two ways store to one place into a phi where the
+//! and LLVM's `instcombine` adds others. It joins what two ways store to one place into a phi where the
 //! ways meet. Such a phi may get the address of a counter that is gone. PoCL takes it for the same in
 //! all work-items, and keeps no copies of it. Behind the next barrier, all work-items have the value of
 //! the last one. Where the addresses are depends on the process. So the same kernel is right in most

@@ -1,7 +1,7 @@
 //! Addresses with counters that go round, kept from LLVM's vectoriser.
 //!
 //! The vectoriser takes `4 * a + (i & 3)` for an address that grows by one element a round. Then it
-//! has to test before the loop that neither the sum nor `i & 3` begins anew. LLVM 21 takes the second
+//! has to test before the loop that neither the sum nor `i & 3` wraps around. LLVM 21 takes the second
 //! test for a part of the first, which it is not, and drops it (llvm-project#191498). The loop then
 //! leaves the four elements:
 //!

@@ -34,8 +34,8 @@ impl Zeros {
         Self { made, width }
     }
 
-    /// Writes `result`, a number, `bool` or vector of these with a zero added; of a vector, to its first
-    /// lane. `false` for other types, of which nothing is written.
+    /// Writes `result`, which is a number, a `bool` or a vector with a zero added. In a vector, only the
+    /// first lane gets one. Gives `false` for other types, and writes nothing then.
     ///
     /// Values of one phi need different numbers. Compilers add what all values have in common behind the
     /// phi, and then have the phi of the values alone.

@@ -1,7 +1,7 @@
 //! Rounds of a loop that leave one of its values as it is.
 //!
-//! LLVM makes a loop of its own of such rounds, inside of the one that they were part of
-//! (`separateNestedLoop` of its `loop-simplify`, which PoCL runs):
+//! LLVM makes an inner loop of such rounds (`separateNestedLoop` of its `loop-simplify`, which PoCL
+//! runs):
 //!
 //! ```text
 //! do {
