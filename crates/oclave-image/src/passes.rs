@@ -12,12 +12,13 @@ pub use crate::link::dispatch::{
 };
 pub use crate::link::linker::{self as link, LinkInput, link_modules};
 pub use crate::link::virtual_functions;
+pub use crate::load::device_target::DeviceTarget;
 pub use crate::load::global_access::{GLOBAL_ACCESS_KERNEL, add_global_access_kernel};
 pub use crate::load::hidden_argument::{
     HiddenArgument, image_scope_initial_values, lower_globals_to_hidden_argument,
 };
 pub use crate::load::inline_calls::inline_calls;
-pub use crate::load::legalize::{DeviceTarget, Legal, legalize, legalize_with};
+pub use crate::load::legalize::{Legal, legalize, legalize_with};
 pub use crate::load::specialize::specialize;
 pub use crate::load::unroll::unroll;
 pub use crate::load::version;

@@ -7,6 +7,7 @@ mod counted_loops;
 mod dead_ends;
 mod decorations;
 mod deep_conditions;
+pub(crate) mod device_target;
 mod function_names;
 mod generic_atomics;
 pub(crate) mod generic_pointers;

@@ -9,7 +9,7 @@ use crate::Result;
 use crate::analysis::control_flow::{Flow, Loop};
 use crate::analysis::uniformity::Uniformity;
 use crate::load::built_in_vector::{BuiltInVector, copy_entry_point};
-use crate::load::legalize::DeviceTarget;
+use crate::load::device_target::DeviceTarget;
 use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, is_block_end};
 
 /// Scope and semantics of `barrier(CLK_LOCAL_MEM_FENCE)`.

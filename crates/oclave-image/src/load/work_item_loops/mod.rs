@@ -52,9 +52,9 @@ use crate::analysis::control_flow::Flow;
 use crate::analysis::references::{is_interpreter, kernel_entry};
 use crate::analysis::uniformity::Uniformity;
 use crate::load::dead_ends;
+use crate::load::device_target::DeviceTarget;
 use crate::load::inline;
 use crate::load::interleaved;
-use crate::load::legalize::DeviceTarget;
 use crate::load::one_barrier;
 use crate::spirv::{Definitions, ExecutionMode, Module, Op};
 
