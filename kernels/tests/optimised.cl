@@ -871,3 +871,26 @@ kernel void ways_to_a_join(global uint *out, global const uint *in, uint b)
     barrier(CLK_LOCAL_MEM_FENCE);
     out[id] = v * 31 + w * 7 + x + l[items - 1 - item];
 }
+
+/// A loop that is endless if the number is not above 0, and does nothing then.
+kernel void idle_or_endless(global uint *out, global const uint *in, uint a, int b)
+{
+    local uint l[64];
+    uint item = get_local_id(0), group = get_group_id(0), id = get_global_id(0), v = in[1];
+    l[item] = in[id];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (!(get_local_size(0) & 1)) {
+        v %= 9;
+        do
+            for (int i = 0; i < b; i++) v++;
+        while (v < 17);
+        for (int i = b - 1; i >= 0; i--) {
+            v = id % 9;
+            while (v < 6) v += get_local_size(0) % 9 + 1;
+        }
+        if (item < 5)
+            for (v = group % 9; v < a;) v += (uint)(a * b) % (group * 3 | 1) % 7 + 1;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[id] = v + l[get_local_size(0) - 1 - item];
+}

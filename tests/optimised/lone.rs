@@ -111,3 +111,37 @@ fn work_items_that_part_behind_a_loop_take_their_own_ways() {
         }
     }
 }
+
+/// LLVM 18 made an endless loop of one that does nothing, and PoCL 6.0 put a barrier into it (Q53).
+#[test]
+fn endless_loops_hold_no_barrier() {
+    let Some(queue) = queue() else { return };
+    for items in [1, 2, 8, 32] {
+        let words = words(3 * items);
+        let (input, out) = (upload(&queue, &words), upload(&queue, &vec![0_u32; 3 * items]));
+        for (a, b) in [(37, 2), (3, 1)] {
+            let range = NdRange::new(3 * items, items);
+            queue.parallel_for(range, kernel::idle_or_endless(&out, &input, a, b)).unwrap();
+            let value = |id: usize| {
+                let (group, size) = (u32::try_from(id / items).unwrap(), u32::try_from(items).unwrap());
+                let mut v = words[1];
+                if size.is_multiple_of(2) {
+                    v = u32::try_from(id % 9).unwrap();
+                    while v < 6 {
+                        v += size % 9 + 1;
+                    }
+                    if id % items < 5 {
+                        v = group % 9;
+                        while v < a {
+                            v += a * b.unsigned_abs() % (group * 3 | 1) % 7 + 1;
+                        }
+                    }
+                }
+                v
+            };
+            let expected: Vec<u32> =
+                (0..3 * items).map(|id| value(id).wrapping_add(mirrored(&words, id, items))).collect();
+            assert_eq!(queue.read(&out).unwrap(), expected, "{a} and {b} in groups of {items}");
+        }
+    }
+}

@@ -898,6 +898,33 @@ fn loops_directly_behind_barriers_begin_with_a_selection() {
     assert_eq!(chosen, ["behind", "first_in_a_loop"]);
 }
 
+/// A block that does nothing but lead to itself or on, by a condition that stays, leads on for PoCL 6.0.
+#[test]
+fn loops_that_do_nothing_end_at_once() {
+    let to_itself = |module: &Module| {
+        let mut label = None;
+        let mut is_one = |i: &Instruction<'_>| {
+            label = i.result_id().filter(|_| i.is(Op::Label)).or(label);
+            i.is(Op::BranchConditional)
+                && i.operands().get(1..3).is_some_and(|to| to.contains(&label.unwrap()))
+        };
+        let mut found = Vec::new();
+        let names: BTreeMap<u32, String> = module.names().collect();
+        let mut function = 0;
+        for instruction in module.instructions() {
+            function = instruction.result_id().filter(|_| instruction.is(Op::Function)).unwrap_or(function);
+            if is_one(&instruction) {
+                found.push(names.get(&function).unwrap().clone());
+            }
+        }
+        found.iter().filter(|name| *name == "idle_or_endless").count()
+    };
+    let target = DeviceTarget { loops_without_end_go: true, ..rich() };
+    let (module, legal) = legal_fixture("lone_loops.O2", &target);
+    // The other two count.
+    assert_eq!((to_itself(&module), to_itself(&legal)), (3, 2));
+}
+
 /// Counters of loops begin with a selection for PoCL 6.0, where ways meet in a value that is used elsewhere.
 /// Innermost loops that all work-items run together keep theirs.
 #[test]

@@ -6,6 +6,7 @@ use crate::load::block_order;
 use crate::load::constant_addresses;
 use crate::load::deep_conditions;
 use crate::load::device_target::DeviceTarget;
+use crate::load::endless_loops;
 use crate::load::function_names;
 use crate::load::generic_atomics;
 use crate::load::generic_pointers;
@@ -90,7 +91,8 @@ pub fn legalize_with(
     let expanded = changed(target.mad_is_called, stripped, multiply_add::expand)?;
     // What passes add needs no fences: the interpreter's own accesses meet nothing.
     let apart = keep_apart(expanded, target)?;
-    let Steered { module, doubtful } = steer(pass(apart)?, target)?;
+    let left = changed(target.loops_without_end_go, pass(apart)?, endless_loops::leave)?;
+    let Steered { module, doubtful } = steer(left, target)?;
     // llvm-spirv declares the type of samplers twice where a kernel has both a literal sampler and
     // one as an argument. Mesa's drivers refuse that.
     let module = match has_two_sampler_types(&module) {

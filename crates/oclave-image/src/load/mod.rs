@@ -8,6 +8,7 @@ mod dead_ends;
 mod decorations;
 mod deep_conditions;
 pub(crate) mod device_target;
+mod endless_loops;
 mod function_names;
 mod generic_atomics;
 pub(crate) mod generic_pointers;
