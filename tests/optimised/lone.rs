@@ -133,7 +133,7 @@ fn endless_loops_hold_no_barrier() {
                     if id % items < 5 {
                         v = group % 9;
                         while v < a {
-                            v += a * b.unsigned_abs() % (group * 3 | 1) % 7 + 1;
+                            v += a * b.unsigned_abs() % ((group * 3) | 1) % 7 + 1;
                         }
                     }
                 }
