@@ -12,22 +12,20 @@
 //! The loop may also be PoCL's over the work-items, where the counter is an id. A loop with a fence is
 //! not vectorised, so such a counter gets one before it. What is added must be more than a constant.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::Result;
 use crate::analysis::control_flow::{Block, Flow};
-use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, is_access_chain};
+use crate::load::fences;
+use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, is_access_chain};
 
-/// Scope and semantics of `mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)`.
-const WORKGROUP: u64 = 2;
-const BOTH_FENCES: u64 = 0x308;
 /// Counters have fewer values than this behind a mask. Conversions of ids to 32 bits mask, too.
 const MOST: u64 = 1 << 31;
 
 /// The module with these fences; `None` where it needs none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Rewriter::finish`](crate::spirv::Rewriter::finish).
 pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let mut sums = Sums { definitions: &definitions, seen: HashSet::new(), masks: HashMap::new() };
@@ -39,7 +37,7 @@ pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
     }
     let ids: HashSet<u32> =
         module.built_ins().filter(|(_, n)| is_of_work_item(*n)).map(|(id, _)| id).collect();
-    let mut places = HashSet::new();
+    let mut places = BTreeSet::new();
     let flows: HashMap<u32, Flow<'_>> =
         Flow::of_functions(module).into_iter().map(|flow| (flow.function, flow)).collect();
     let (mut flow, mut block) = (None, 0);
@@ -59,18 +57,7 @@ pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
             places.insert(instruction.at);
         }
     }
-    if places.is_empty() {
-        return Ok(None);
-    }
-    let mut new = Rewriter::new(&definitions);
-    for instruction in module.instructions() {
-        if places.contains(&instruction.at) {
-            let (scope, both) = (new.int_constant(32, WORKGROUP), new.int_constant(32, BOTH_FENCES));
-            new.push(Op::MemoryBarrier, &[scope, both]);
-        }
-        new.copy(&instruction);
-    }
-    new.finish().map(Some)
+    fences::add(&definitions, &places)
 }
 
 /// Looks for what goes round in sums.
