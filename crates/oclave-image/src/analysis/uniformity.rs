@@ -43,10 +43,15 @@ impl<'a, 'm> Uniformity<'a, 'm> {
             .is_some_and(|b| b.barrier || b.calls.iter().any(|callee| self.has_barriers(*callee)))
     }
 
+    /// Whether a block of a loop is a barrier, as [`is_barrier`](Self::is_barrier) says.
+    pub(crate) fn has_barrier(&self, flow: &Flow<'_>, of: &Loop) -> bool {
+        of.blocks.iter().any(|block| self.is_barrier(flow, *block))
+    }
+
     /// Whether all work-items of a group take as many rounds.
     pub(crate) fn keeps_together(&self, flow: &Flow<'_>, of: &Loop) -> bool {
         // The rules of OpenCL say so where it has a barrier.
-        of.blocks.iter().any(|block| self.is_barrier(flow, *block))
+        self.has_barrier(flow, of)
             || (!flow.irreducible && self.is_uniform(flow, self.exit_conditions(flow, of)))
     }
 
@@ -191,7 +196,7 @@ impl<'a, 'm> Uniformity<'a, 'm> {
     /// the start of the latter, all work-items of a group are together.
     pub(crate) fn around_barrier_loops(&self, flow: &Flow<'_>) -> (BTreeSet<usize>, BTreeSet<usize>) {
         let (mut before, mut behind) = (BTreeSet::new(), BTreeSet::new());
-        for of in flow.loops.iter().filter(|of| of.blocks.iter().any(|block| self.is_barrier(flow, *block))) {
+        for of in flow.loops.iter().filter(|of| self.has_barrier(flow, of)) {
             let &[exit] = flow.exiting(of).as_slice() else { continue };
             let mut guards = BTreeSet::new();
             let all = self.is_entered(

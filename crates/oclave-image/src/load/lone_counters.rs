@@ -17,13 +17,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::built_in_vector::{BuiltInVector, functions_with_built_ins};
-use super::never::{self, copy_phi, is_largest};
-use super::work_item_loops::innermost_loops;
+use super::never::{is_largest, select, write_for_phis};
+use super::work_item_loops::{innermost_loops, interpreters};
 use crate::Result;
 use crate::analysis::control_flow::{Flow, Loop};
-use crate::analysis::references::{is_interpreter, kernel_entry};
 use crate::analysis::uniformity::Uniformity;
-use crate::spirv::{BuiltIn, Definitions, Module, Op, Rewriter, Role, Type, TypeTable, is_block_end};
+use crate::spirv::{BuiltIn, Definitions, Module, Op, Rewriter, Role, Type, TypeTable};
 
 /// The module with loops that begin so; `None` where it needs none.
 ///
@@ -34,10 +33,9 @@ pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
     let types = TypeTable::new(&definitions);
     let flows = Flow::of_functions(module);
     let uniformity = Uniformity::new(&definitions, &flows);
-    let entries = module.instructions().filter_map(|i| kernel_entry(&i));
-    let interpreters: HashSet<u32> =
-        entries.filter(|entry| is_interpreter(&entry.name)).map(|entry| entry.function).collect();
-    let functions = &functions_with_built_ins(&definitions) - &interpreters;
+    let interpreters = interpreters(module);
+    let mut functions = functions_with_built_ins(&definitions);
+    functions.retain(|function| !interpreters.contains(function));
     let mut starts: BTreeMap<u32, Vec<Start>> = BTreeMap::new();
     for flow in flows.iter().filter(|flow| functions.contains(&flow.function)) {
         if uniformity.has_barriers(flow.function) && has_joined_value(&definitions, flow) {
@@ -54,33 +52,16 @@ pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
         .flat_map(|(block, all)| all.iter().map(|start| (start.phi, *block)))
         .map(|place| (place, new.fresh_id()))
         .collect();
-    let (mut label, mut is_done) = (0, false);
-    for instruction in module.instructions() {
-        if instruction.op().is_some_and(|op| is_block_end(op) && !is_done)
-            && let Some(all) = starts.get(&label)
-        {
-            is_done = true;
-            let never = is_largest(&mut new, &size);
-            for start in all {
-                if let Some(id) = ids.get(&(start.phi, label)) {
-                    never::select(&mut new, &types, never, [start.value, start.ty, *id]);
-                }
+    let written = write_for_phis(new, &size, &ids, |new, label| {
+        let Some(all) = starts.get(&label) else { return };
+        let never = is_largest(new, &size);
+        for start in all {
+            if let Some(id) = ids.get(&(start.phi, label)) {
+                select(new, &types, never, [start.value, start.ty, *id]);
             }
         }
-        match instruction.op() {
-            Some(Op::Label) => {
-                (label, is_done) = (instruction.result_id().unwrap_or(0), false);
-                new.copy(&instruction);
-            }
-            Some(Op::Phi) => {
-                let phi = instruction.result_id().unwrap_or(0);
-                copy_phi(&mut new, &instruction, |from| ids.get(&(phi, from)).copied());
-            }
-            Some(Op::EntryPoint) => size.copy_entry_point(&mut new, &instruction),
-            _ => new.copy(&instruction),
-        }
-    }
-    new.finish().map(Some)
+    });
+    written.map(Some)
 }
 
 /// What a counter begins with.

@@ -16,10 +16,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::built_in_vector::{BuiltInVector, functions_with_built_ins};
-use super::never::{copy_phi, emit, is_largest};
+use super::never::{emit, is_largest, write_for_phis};
 use crate::Result;
 use crate::analysis::control_flow::{Flow, Loop};
-use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_block_end};
+use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
 
 /// How many blocks in a row are looked at for a barrier before a loop.
 const ROW: usize = 8;
@@ -41,31 +41,16 @@ pub(crate) fn separate(module: &Module, address_bits: u32) -> Result<Option<Modu
     let size = BuiltInVector::of(&mut new, BuiltIn::WorkgroupSize, address_bits);
     let ids: BTreeMap<(u32, u32), u32> =
         starts.iter().map(|(block, start)| ((start.phi, *block), new.fresh_id())).collect();
-    let (mut label, mut count, mut is_done) = (0, FIRST, false);
-    for instruction in module.instructions() {
-        if instruction.op().is_some_and(is_block_end)
-            && let Some(start) = starts.get(&label)
+    let mut count = FIRST;
+    let written = write_for_phis(new, &size, &ids, |new, label| {
+        if let Some(start) = starts.get(&label)
             && let Some(id) = ids.get(&(start.phi, label))
-            && !is_done
         {
-            is_done = true;
-            start.write(&mut new, &types, &size, count, *id);
+            start.write(new, &types, &size, count, *id);
             count += 2;
         }
-        match instruction.op() {
-            Some(Op::Label) => {
-                (label, is_done) = (instruction.result_id().unwrap_or(0), false);
-                new.copy(&instruction);
-            }
-            Some(Op::Phi) => {
-                let phi = instruction.result_id().unwrap_or(0);
-                copy_phi(&mut new, &instruction, |from| ids.get(&(phi, from)).copied());
-            }
-            Some(Op::EntryPoint) => size.copy_entry_point(&mut new, &instruction),
-            _ => new.copy(&instruction),
-        }
-    }
-    new.finish().map(Some)
+    });
+    written.map(Some)
 }
 
 /// What a phi of a loop begins with.

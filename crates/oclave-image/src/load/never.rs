@@ -1,8 +1,11 @@
 //! Values that compilers take for different ones: `never ? 0 : value`, under a condition that is
 //! never true. For a value of 0 it is `never ? 1 : 0`, which compilers do not simplify.
 
+use std::collections::BTreeMap;
+
 use super::built_in_vector::BuiltInVector;
-use crate::spirv::{Definitions, Instruction, Op, Rewriter, Type, TypeTable};
+use crate::Result;
+use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_block_end};
 
 /// Writes whether the id of dimension 0 is the largest number, which no id is.
 pub(super) fn is_largest(new: &mut Rewriter<'_>, of: &BuiltInVector) -> u32 {
@@ -79,4 +82,37 @@ pub(super) fn emit(new: &mut Rewriter<'_>, op: Op, ty: u32, operands: &[u32]) ->
     let id = new.fresh_id();
     new.push(op, &[&[ty, id], operands].concat());
     id
+}
+
+/// Writes a module whose phis take other values: `ids` has what a phi takes from the block of a label.
+/// Blocks write these where they end, by `write`. Entry points get the built-in variable that it uses.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(super) fn write_for_phis<'m>(
+    mut new: Rewriter<'m>,
+    used: &BuiltInVector,
+    ids: &BTreeMap<(u32, u32), u32>,
+    mut write: impl FnMut(&mut Rewriter<'m>, u32),
+) -> Result<Module> {
+    let (mut label, mut is_done) = (0, false);
+    for instruction in new.definitions().module().instructions() {
+        if instruction.op().is_some_and(is_block_end) && !is_done {
+            is_done = true;
+            write(&mut new, label);
+        }
+        match instruction.op() {
+            Some(Op::Label) => {
+                (label, is_done) = (instruction.result_id().unwrap_or(0), false);
+                new.copy(&instruction);
+            }
+            Some(Op::Phi) => {
+                let phi = instruction.result_id().unwrap_or(0);
+                copy_phi(&mut new, &instruction, |from| ids.get(&(phi, from)).copied());
+            }
+            Some(Op::EntryPoint) => used.copy_entry_point(&mut new, &instruction),
+            _ => new.copy(&instruction),
+        }
+    }
+    new.finish()
 }

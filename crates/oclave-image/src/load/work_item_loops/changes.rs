@@ -25,9 +25,8 @@ pub(crate) fn innermost_loops<'f>(
     let is_meant = |(number, of): (usize, &'f Loop)| {
         // Inner loops come first.
         let has_inner = flow.loops.iter().take(number).any(|inner| of.blocks.contains(&inner.header));
-        let has_barrier = of.blocks.iter().any(|block| uniformity.is_barrier(flow, *block));
         let &[exit] = flow.exiting(of).as_slice() else { return None };
-        (!has_inner && !has_barrier).then_some((of, exit))
+        (!has_inner && !uniformity.has_barrier(flow, of)).then_some((of, exit))
     };
     flow.loops.iter().enumerate().filter_map(is_meant).collect()
 }
@@ -132,8 +131,7 @@ impl Changes {
         flow: &Flow<'_>,
     ) {
         for of in &flow.loops {
-            let has_barrier = of.blocks.iter().any(|block| uniformity.is_barrier(flow, *block));
-            if has_barrier || uniformity.is_reached_together(flow, of) {
+            if uniformity.has_barrier(flow, of) || uniformity.is_reached_together(flow, of) {
                 continue;
             }
             flow.exiting(of).into_iter().for_each(|exit| self.add_end(flow, of, exit));

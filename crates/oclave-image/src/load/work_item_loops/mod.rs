@@ -131,7 +131,7 @@ fn kernels_that_only_choose(module: &Module) -> BTreeSet<u32> {
 }
 
 /// The interpreter's kernels.
-fn interpreters(module: &Module) -> BTreeSet<u32> {
+pub(crate) fn interpreters(module: &Module) -> BTreeSet<u32> {
     let entries = module.instructions().filter_map(|i| kernel_entry(&i));
     entries.filter(|entry| is_interpreter(&entry.name)).map(|entry| entry.function).collect()
 }
