@@ -49,7 +49,7 @@ pub(crate) fn compute(module: &Module) -> Result<Option<Module>> {
         in_function |= instruction.is(Op::Function);
         match in_function {
             true => pass.in_function(&mut new, &instruction)?,
-            false => pass.at_module_scope(&mut new, &instruction)?,
+            false => pass.at_module_scope(&mut new, &instruction),
         }
     }
     // What the initial values were made of is not used any more, and Mesa refuses it as well.
@@ -162,39 +162,38 @@ struct Pass<'a, 'm> {
     /// The width of a pointer.
     bits: u32,
     /// The parameters of kernels, which lead to other memory.
-    parameters: HashSet<u32>,
+    parameters: BTreeSet<u32>,
 }
 
 impl Pass<'_, '_> {
-    fn at_module_scope(&self, new: &mut Rewriter<'_>, instruction: &Instruction<'_>) -> Result<()> {
+    fn at_module_scope(&self, new: &mut Rewriter<'_>, instruction: &Instruction<'_>) {
         let is_table = |id| self.tables.iter().any(|written| written.table.variable == id);
         match (instruction.result_type(), instruction.result_id(), instruction.operands()) {
             (Some(ty), Some(id), &[class, initializer]) if instruction.is(Op::Variable) && is_table(id) => {
-                let initializer = self.without_addresses(new, initializer)?;
+                let initializer = self.without_addresses(new, initializer);
                 new.push_in(Section::Types, Op::Variable, &[ty, id, class, initializer]);
             }
             _ => new.copy(instruction),
         }
-        Ok(())
     }
 
     /// A constant with null pointers in the place of addresses.
-    fn without_addresses(&self, new: &mut Rewriter<'_>, constant: u32) -> Result<u32> {
+    fn without_addresses(&self, new: &mut Rewriter<'_>, constant: u32) -> u32 {
         let instruction = self.definitions.instruction(constant);
         let Some((instruction, ty)) = instruction
             .and_then(|i| Some((i, i.result_type()?)))
             .filter(|_| is_address(self.definitions, constant))
         else {
-            return Ok(constant);
+            return constant;
         };
         if !instruction.is(Op::ConstantComposite) {
-            return Ok(new.null_constant(ty));
+            return new.null_constant(ty);
         }
         let mut parts = vec![ty];
         for part in instruction.operands() {
-            parts.push(self.without_addresses(new, *part)?);
+            parts.push(self.without_addresses(new, *part));
         }
-        Ok(new.intern(Op::ConstantComposite, &parts))
+        new.intern(Op::ConstantComposite, &parts)
     }
 
     fn in_function(&self, new: &mut Rewriter<'_>, instruction: &Instruction<'_>) -> Result<()> {

@@ -3,10 +3,10 @@
 //! Mesa copies such a struct member by member, where a kernel begins. Members that are not aligned are
 //! read at the aligned address before. So the kernel takes an array of the same size, which is cast.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::Result;
-use crate::analysis::references::kernel_entry;
+use crate::load::roots::kernel_parameters;
 use crate::load::unaligned::MAX_DEPTH;
 use crate::spirv::{
     Capability, Definitions, Instruction, Module, Op, Rewriter, Section, StorageClass, Type, TypeTable,
@@ -19,7 +19,7 @@ use crate::spirv::{
 pub(crate) fn as_arrays(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
-    let packed = packed_parameters(module, &types);
+    let packed = packed_parameters(&definitions, &types);
     if packed.is_empty() {
         return Ok(None);
     }
@@ -102,27 +102,18 @@ fn write_function(new: &mut Rewriter<'_>, function: &Instruction<'_>, written: &
 
 /// The parameters of kernels that are packed structs by value, or have such structs inside, with the
 /// types of the structs.
-fn packed_parameters(module: &Module, types: &TypeTable<'_>) -> Vec<(u32, u32)> {
-    let kernels: HashSet<u32> =
-        module.instructions().filter_map(|i| kernel_entry(&i)).map(|entry| entry.function).collect();
-    let (mut is_kernel, mut found) = (false, Vec::new());
-    for instruction in module.instructions() {
-        match instruction.op() {
-            Some(Op::Function) => is_kernel = instruction.result_id().is_some_and(|id| kernels.contains(&id)),
-            Some(Op::FunctionParameter) if is_kernel => {
-                let ty = instruction.result_type().and_then(|ty| types.ty(ty));
-                if let (Some(id), Some(Type::Pointer { class, pointee })) = (instruction.result_id(), ty)
-                    && class == StorageClass::Function as u32
-                    && has_packed(types, pointee, 0)
-                    && types.size_bytes(pointee).is_some()
-                {
-                    found.push((id, pointee));
-                }
-            }
-            _ => {}
+fn packed_parameters(definitions: &Definitions<'_>, types: &TypeTable<'_>) -> Vec<(u32, u32)> {
+    let packed = |id: u32| match types.ty(definitions.type_of(id)?)? {
+        Type::Pointer { class, pointee }
+            if class == StorageClass::Function as u32
+                && has_packed(types, pointee, 0)
+                && types.size_bytes(pointee).is_some() =>
+        {
+            Some((id, pointee))
         }
-    }
-    found
+        _ => None,
+    };
+    kernel_parameters(definitions.module()).into_iter().filter_map(packed).collect()
 }
 
 fn has_packed(types: &TypeTable<'_>, ty: u32, depth: u32) -> bool {

@@ -1,6 +1,6 @@
 //! What pointers are made of.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::analysis::references::kernel_entry;
 use crate::spirv::{Definitions, Module, Op, is_access_chain};
@@ -22,10 +22,10 @@ pub(super) fn root(definitions: &Definitions<'_>, pointer: u32) -> u32 {
 }
 
 /// The parameters of kernels.
-pub(super) fn kernel_parameters(module: &Module) -> HashSet<u32> {
+pub(super) fn kernel_parameters(module: &Module) -> BTreeSet<u32> {
     let kernels: HashSet<u32> =
         module.instructions().filter_map(|i| kernel_entry(&i)).map(|entry| entry.function).collect();
-    let (mut is_kernel, mut parameters) = (false, HashSet::new());
+    let (mut is_kernel, mut parameters) = (false, BTreeSet::new());
     for instruction in module.instructions() {
         match instruction.op() {
             Some(Op::Function) => is_kernel = instruction.result_id().is_some_and(|id| kernels.contains(&id)),

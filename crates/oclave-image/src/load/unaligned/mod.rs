@@ -202,7 +202,7 @@ impl Pass<'_, '_> {
         let unit = u64::from(access.unit);
         let Some(bytes) = bytes.filter(|bytes| bytes / unit <= MOST_PARTS) else {
             let what = "a copy of many bytes, or of an unknown number of bytes, from or to local memory that is \
-                        aligned to less than 4 bytes; copy in a loop";
+                        aligned to less than 8 bytes; copy in a loop";
             return Err(ImageError::Unsupported(what.to_owned()));
         };
         let (to, from) = (self.bytes(to, access), self.bytes(from, access));
@@ -218,14 +218,8 @@ impl Pass<'_, '_> {
         let class = self.class(pointer).and_then(StorageClass::from_u32).unwrap_or(StorageClass::Workgroup);
         let part = self.part_type(access);
         let ty = self.new.pointer_type(class, part);
-        [
-            Addresses { definitions: self.definitions, types: self.types, bits: self.bits }.write(
-                &mut self.new,
-                pointer,
-                0,
-            ),
-            ty,
-        ]
+        let addresses = Addresses { definitions: self.definitions, types: self.types, bits: self.bits };
+        [addresses.write(&mut self.new, pointer, 0), ty]
     }
 
     fn part_type(&mut self, access: Access) -> u32 {
