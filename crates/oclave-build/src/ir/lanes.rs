@@ -1,8 +1,8 @@
 //! Vectors of more, narrower lanes than SPIR-V has.
 //!
-//! To get a few bits of a lane, clang's optimiser casts the vector to one with lanes of that width,
-//! and takes one of these: the first lane of `bitcast <4 x i32> %v to <64 x i2>`. A number may be cast
-//! as well. This pass gets the same bits from the number, or the lane of the original vector, by a shift.
+//! Clang's optimiser may need a few bits of a lane. It casts the vector to one with lanes of that width,
+//! and takes one of these: the first lane of `bitcast <4 x i32> %v to <64 x i2>`. It casts numbers as
+//! well. This pass gets the same bits from the number, or the lane of the original vector, by a shift.
 
 use super::function::Function;
 use super::text::{Cursor, Ty, definition, tokens};

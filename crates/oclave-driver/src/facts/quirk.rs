@@ -119,8 +119,8 @@ pub struct Quirks {
     /// PoCL takes continuations for kernels in which an outermost loop with barriers has several
     /// ends (`WorkitemLoops::canHandleKernel`). So such kernels get a second end.
     ///
-    /// **Q44. PoCL 6.0 and 7.1 on CPUs.** Behind a barrier, all work-items take the branch of the first
-    /// one, if several edges lead to where a way past the barrier leads. From source, this is wrong in
+    /// **Q44. PoCL 6.0 and 7.1 on CPUs.** Behind a barrier, all work-items may take the branch of the
+    /// first one. They do if several edges lead to where a way past the barrier leads. From source, this is wrong in
     /// both: `if (a) { do { v += 3; barrier(CLK_LOCAL_MEM_FENCE); } while (v < a); if (id > 2) out[id] = v; }
     /// if (id & 1) …`. So such kernels get the forms for Q14 and Q15 (decision 116).
     pub continuations_for_several_ends: bool,
@@ -218,7 +218,7 @@ pub struct Quirks {
     /// So functions compute such addresses (`constant_addresses` of `oclave_image`, decision 129).
     pub constant_addresses_fail: bool,
     /// **Q56. Mesa's rusticl 26.1.6 on llvmpipe.** Fields of packed structs are read and written at the
-    /// wrong place in local memory, and read there in structs that a kernel is given by value. An access
+    /// wrong place in local memory. In structs by value, kernels read them at the wrong place. An access
     /// falls on the address before that its type would be aligned to. From source, `int b` at offset 1
     /// is read at offset 0. Copies of such structs are wrong, too. Private, constant and global memory is
     /// right. Such accesses are split (decision 128).
@@ -340,8 +340,9 @@ pub struct Quirks {
     /// `-cl-opt-disable`. So such complements and negations become `never ? 0 : ~x`
     /// (`inverted_choices` of `oclave_image`).
     pub inverted_choices_fail: bool,
-    /// **Q45. PoCL 7.1 (LLVM 21) on CPUs.** LLVM's vectoriser drops a test that a counter with a mask
-    /// does not go round, where something is added to it in an address. `llvm-project#191498` mends it.
+    /// **Q45. PoCL 7.1 (LLVM 21) on CPUs.** LLVM's vectoriser has to test that a counter with a mask
+    /// does not wrap around. It drops this test if an address adds something to the counter.
+    /// `llvm-project#191498` mends it.
     /// From source, `out[id] = in[(id & 7) + 8 * (a & 3)]` reads `in[8]` for `id == 8`, and so does the
     /// same with a counter of a loop. So a fence keeps such loops from being vectorised
     /// (`masked_counters` of `oclave_image`, decision 118). Left as it is: code of clang's `-O0`.

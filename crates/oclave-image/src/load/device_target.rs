@@ -64,8 +64,8 @@ pub struct DeviceTarget {
     pub integer_pointer_constants_fail: bool,
     /// Whether the device's compiler refuses constants whose initial values have addresses.
     pub constant_addresses_fail: bool,
-    /// Whether accesses to local memory, and to structs that a kernel is given by value, fall on the
-    /// aligned address before, if they are less aligned than the numbers they access.
+    /// Whether accesses that are less aligned than their numbers fall on the aligned address before.
+    /// This holds for local memory, and for structs that a kernel is given by value.
     pub unaligned_accesses_miss: bool,
     /// Whether the device's compiler has atomic functions on generic pointers for modules of OpenCL
     /// C++ only.
