@@ -59,9 +59,25 @@ impl<'a, T: sealed::Sealed, const N: usize> Handles<'a, T> for &'a [&'a T; N] {
 }
 
 /// Calls with items as a slice; on the stack while they are few.
-pub(crate) fn with_slice<T: Copy, R>(mut items: impl Iterator<Item = T>, run: impl FnOnce(&[T]) -> R) -> R {
-    let Some(a) = items.next() else { return run(&[]) };
-    let Some(b) = items.next() else { return run(&[a]) };
-    let Some(c) = items.next() else { return run(&[a, b]) };
-    run(&[a, b, c].into_iter().chain(items).collect::<Vec<_>>())
+#[inline(always)]
+pub(crate) fn with_slice<T: Copy, R>(items: impl Iterator<Item = T>, run: impl FnOnce(&[T]) -> R) -> R {
+    let mut items = items.fuse();
+    // `run` is called in one place, so that it is inlined there.
+    let (one, two, many);
+    let slice = match (items.next(), items.next(), items.next()) {
+        (Some(a), Some(b), Some(c)) => {
+            many = [a, b, c].into_iter().chain(items).collect::<Vec<_>>();
+            many.as_slice()
+        }
+        (Some(a), Some(b), None) => {
+            two = [a, b];
+            &two
+        }
+        (Some(a), ..) => {
+            one = [a];
+            &one
+        }
+        (None, ..) => &[],
+    };
+    run(slice)
 }

@@ -37,16 +37,19 @@ impl Range {
     }
 
     /// 1, 2 or 3.
+    #[inline]
     pub const fn dimensions(&self) -> usize {
         self.dimensions as usize
     }
 
     /// Work-items per dimension; 1 for the dimensions that the range does not have.
+    #[inline]
     pub const fn sizes(&self) -> [usize; 3] {
         self.sizes
     }
 
     /// Whether there is no work-item.
+    #[inline]
     pub const fn is_empty(&self) -> bool {
         self.sizes[0] == 0 || self.sizes[1] == 0 || self.sizes[2] == 0
     }
@@ -127,16 +130,19 @@ impl NdRange {
     }
 
     /// All work-items.
+    #[inline]
     pub const fn global(&self) -> Range {
         self.global
     }
 
     /// Work-items of a group; `None`: the driver chooses.
+    #[inline]
     pub const fn local(&self) -> Option<Range> {
         self.local
     }
 
     /// Where global ids start; `None`: at 0.
+    #[inline]
     pub const fn offset(&self) -> Option<Range> {
         self.offset
     }
@@ -178,6 +184,7 @@ macro_rules! launch_ranges {
     ($($ty:ty),*) => {$(
         impl sealed::Sealed for $ty {}
         impl LaunchRange for $ty {
+            #[inline]
             fn nd_range(self) -> NdRange {
                 self.into()
             }

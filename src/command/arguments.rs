@@ -38,15 +38,18 @@ pub(super) fn check(kernel: &KernelSignature, arguments: &[Argument]) -> Result<
         )
         .at(format!("kernel `{}`", kernel.name)));
     }
-    if let Some((first, second)) = same_image(arguments) {
-        return Err(Error::new(
-            ErrorKind::KernelArgument,
-            format!("arguments {first} and {second} are one image, which the kernel writes"),
-        )
-        .at(format!("kernel `{}`", kernel.name))
-        .remedy("declare it once, as `read_write`, or use two images"));
-    }
     Ok(())
+}
+
+/// Refuses an image that is given twice, if the kernel writes it.
+pub(super) fn check_images(kernel: &KernelSignature, arguments: &[Argument]) -> Result<()> {
+    let Some((first, second)) = same_image(arguments) else { return Ok(()) };
+    Err(Error::new(
+        ErrorKind::KernelArgument,
+        format!("arguments {first} and {second} are one image, which the kernel writes"),
+    )
+    .at(format!("kernel `{}`", kernel.name))
+    .remedy("declare it once, as `read_write`, or use two images"))
 }
 
 /// What is wrong with an argument, if anything.

@@ -120,6 +120,7 @@ impl Value {
         self.ty == TypeId::of::<RawArgument>()
     }
 
+    #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -276,15 +277,18 @@ impl KernelCall {
         self.target.name()
     }
 
+    #[inline]
     pub(crate) fn target(&self) -> &CallTarget {
         &self.target
     }
 
+    #[inline]
     pub(crate) fn arguments(&self) -> &[Argument] {
         &self.arguments
     }
 
     /// The arguments that follow a parameter of a graph.
+    #[inline]
     pub(crate) fn bindings(&self) -> &[Binding] {
         self.more.as_ref().map_or(&[], |more| &more.bindings)
     }
@@ -334,6 +338,7 @@ impl KernelCall {
     }
 
     /// Sorted by id, one value an id.
+    #[inline]
     pub(crate) fn specs(&self) -> &[SpecValue] {
         self.more.as_ref().map_or(&[], |more| &more.specs)
     }

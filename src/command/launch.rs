@@ -64,6 +64,7 @@ fn kernel_of<'a>(
     arguments::check(kernel.signature(), call.arguments())?;
     let is_simple = |argument: &Argument| matches!(argument, Argument::Value(_) | Argument::Pointer(_));
     if !call.arguments().iter().all(is_simple) {
+        arguments::check_images(kernel.signature(), call.arguments())?;
         check_objects(context, call)?;
         check_local_memory(device, call)?;
     }

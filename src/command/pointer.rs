@@ -64,6 +64,7 @@ impl Pointer {
         self.place = accessed(place, self.access);
     }
 
+    #[inline]
     pub(crate) fn place(&self) -> &Place {
         &self.place
     }

@@ -11,7 +11,7 @@ use crate::event::{Known, Promise};
 use crate::handles::with_slice;
 use crate::memory::buffer::{self, Transport};
 use crate::queue::Rank;
-use crate::{Event, NdRange, Queue, Result, runtime};
+use crate::{Error, Event, NdRange, Queue, Result, runtime};
 
 /// Gives a command to what records the queue, or puts it on the queue.
 pub(crate) fn submit(queue: &Queue, command: Command) -> Result<Event> {
@@ -33,10 +33,18 @@ pub(crate) fn is_direct(queue: &Queue, call: &KernelCall) -> bool {
 /// kept. What this calls for each launch is inlined: a result that goes from function to function
 /// in memory costs as much as an atomic operation.
 pub(crate) fn submit_direct(queue: &Queue, range: &NdRange, call: &KernelCall) -> Result<Event> {
-    match launch_at_once(queue, range, call, queue.dependencies().iter()) {
-        Err(error) if error.is_busy_in_task() => submit(queue, Command::parallel_for(*range, call.clone())),
-        outcome => outcome,
+    launch_at_once(queue, range, call, queue.dependencies().iter())
+        .or_else(|error| submit_if_busy(queue, range, call, error))
+}
+
+/// After a launch that failed with `error`: submits it again if a host task was in the way, as the
+/// command is deferred then.
+#[cold]
+fn submit_if_busy(queue: &Queue, range: &NdRange, call: &KernelCall, error: Error) -> Result<Event> {
+    if !error.is_busy_in_task() {
+        return Err(error);
     }
+    submit(queue, Command::parallel_for(*range, call.clone()))
 }
 
 /// As [`submit`]; the command waits for `after` instead of what the queue's handle waits for.
@@ -102,10 +110,10 @@ fn launch_at_once<'a>(
     after: impl Iterator<Item = &'a Event>,
 ) -> Result<Event> {
     let (kernel, size) = launch::find(queue.context(), queue.device(), range, call)?;
-    let event = with_slice(after.filter_map(Event::native_event), |after| {
+    with_slice(after.filter_map(Event::native_event), |after| {
         launch::execute(queue.driver(), &kernel, call.arguments(), size.as_ref(), after, false)
-    });
-    event.map(Event::native)
+            .map(Event::native)
+    })
 }
 
 /// Enqueues a command that was prepared for the queue's context and device. It also runs after

@@ -24,7 +24,7 @@ use crate::driver::Device;
 use crate::driver::context::Context;
 use crate::image::{self, Known, LoadedImage, candidates};
 use crate::memory::Region;
-use crate::{Error, ErrorKind, Kernel, Result};
+use crate::{BundleKernel, Error, ErrorKind, Kernel, Result};
 
 /// The programs, kernels and device globals of one context.
 pub(crate) struct Programs {
@@ -85,6 +85,7 @@ impl Programs {
 
     /// The kernel of a call, ready to be launched on a device of the context. Builds its program if
     /// nobody did.
+    #[inline(always)]
     pub(crate) fn kernel<'a>(
         &'a self,
         device: &Device,
@@ -98,19 +99,25 @@ impl Programs {
                 self.kernel_of(&self.map, key, target, specs, state)
             }
             CallTarget::Bundle(kernel) => {
-                let bundle = kernel.bundle();
-                if !Arc::ptr_eq(bundle.context().driver(), &self.context) {
-                    return Err(Error::invalid("the kernel's bundle belongs to another context")
-                        .at(format!("kernel `{}`", kernel.name()))
-                        .remedy("load the bundle in the context of the queue"));
-                }
+                let map = self.programs_of(kernel)?;
                 let key = KernelKey { kernel: kernel.index(), device: index };
-                self.kernel_of(bundle.programs(), key, target, specs, state)
+                self.kernel_of(map, key, target, specs, state)
             }
         }
     }
 
-    #[inline]
+    /// The programs of a kernel's bundle, which must be of this context.
+    fn programs_of<'a>(&self, kernel: &'a BundleKernel) -> Result<&'a ProgramMap> {
+        let bundle = kernel.bundle();
+        if !Arc::ptr_eq(bundle.context().driver(), &self.context) {
+            return Err(Error::invalid("the kernel's bundle belongs to another context")
+                .at(format!("kernel `{}`", kernel.name()))
+                .remedy("load the bundle in the context of the queue"));
+        }
+        Ok(bundle.programs())
+    }
+
+    #[inline(always)]
     fn kernel_of<'a>(
         &self,
         map: &'a ProgramMap,

@@ -102,6 +102,7 @@ struct Inner {
 
 impl Error {
     /// An error of a kind with a message (lower case, no full stop).
+    #[cold]
     #[doc(hidden)]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
@@ -117,6 +118,7 @@ impl Error {
     }
 
     /// Shorthand for [`ErrorKind::Invalid`].
+    #[cold]
     #[doc(hidden)]
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Invalid, message)
@@ -131,6 +133,7 @@ impl Error {
     }
 
     /// A failed OpenCL call. The kind follows from the code.
+    #[cold]
     #[doc(hidden)]
     pub fn cl(call: &'static str, code: i32) -> Self {
         let mut error = Self::new(kind_of_code(code), "the driver refused");

@@ -72,6 +72,7 @@ impl Retired {
     }
 
     /// How many entries there are.
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         self.length.load(Ordering::Acquire)
     }

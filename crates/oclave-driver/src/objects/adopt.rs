@@ -87,8 +87,9 @@ impl Queue {
         after: &[&Event],
     ) -> Result<Event> {
         self.using(memory, || {
-            let wait = WaitList::new(self, after)?;
-            let last = enqueue(&Submission { queue: self.raw(), wait: wait.events() });
+            let mut list = WaitList::empty();
+            let wait = list.fill(self, after)?;
+            let last = enqueue(&Submission { queue: self.raw(), wait });
             last.and_then(|last| self.after_raw_commands(last)).inspect_err(|_| self.count_unknown())
         })
     }

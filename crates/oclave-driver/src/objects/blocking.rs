@@ -15,8 +15,9 @@ impl Queue {
         after: &[&Event],
         enqueue: impl FnOnce(&Api, cl_command_queue, &[cl_event]) -> Result<()>,
     ) -> Result<()> {
-        let wait = WaitList::new(self, after)?;
-        self.submit_at_once(|api, queue| enqueue(api, queue, wait.events()))?;
+        let mut list = WaitList::empty();
+        let wait = list.fill(self, after)?;
+        self.submit_at_once(|api, queue| enqueue(api, queue, wait))?;
         self.check_faults()
     }
 

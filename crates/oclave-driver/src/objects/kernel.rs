@@ -189,7 +189,7 @@ impl Kernel {
     }
 
     /// Enqueues or records the kernel. The driver knows before which memory it may reach.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn with_memory<R>(&mut self, enqueue: impl FnOnce(&Self) -> Result<R>) -> Result<R> {
         let Some(mut told) = self.told else { return enqueue(self) };
         let pointers = self.program.context().pointers()?;

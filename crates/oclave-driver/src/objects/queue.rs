@@ -310,15 +310,11 @@ impl Queue {
         enqueue: impl FnOnce(&Api, cl_command_queue, &[cl_event], *mut cl_event) -> Result<()>,
     ) -> Result<Event> {
         let core = &*self.core;
-        let wait = WaitList::new(self, after)?;
+        let mut list = WaitList::empty();
+        let wait = list.fill(self, after)?;
         let mut event: cl_event = std::ptr::null_mut();
         let before = core.submitted.load(Ordering::Acquire);
-        enqueue(
-            core.api,
-            core.raw,
-            wait.events(),
-            if want_event { &mut event } else { std::ptr::null_mut() },
-        )?;
+        enqueue(core.api, core.raw, wait, if want_event { &mut event } else { std::ptr::null_mut() })?;
         let alone =
             core.submitted.compare_exchange(before, before + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok();
         let count = if alone { before + 1 } else { core.submitted.fetch_add(1, Ordering::AcqRel) + 1 };
@@ -386,17 +382,36 @@ impl Queue {
         spans: impl Iterator<Item = Span<'a>> + Clone,
         during: impl FnOnce() -> Result<R>,
     ) -> Result<R> {
+        let spans = spans.map(Some);
+        self.begin_uses(spans.clone())?;
+        let outcome = during();
+        end_uses(spans);
+        outcome
+    }
+
+    /// Begins the use of what is memory of this by commands of this queue. The caller calls
+    /// [`end_uses`] when the commands are enqueued. After an error there is no use to end.
+    #[inline(always)]
+    pub(crate) fn begin_uses<'a>(&self, spans: impl Iterator<Item = Option<Span<'a>>> + Clone) -> Result<()> {
         self.context.check()?;
         self.context.sweep();
         for (begun, span) in spans.clone().enumerate() {
+            let Some(span) = span else { continue };
             if let Err(error) = span.begin_use(self) {
-                spans.take(begun).for_each(|span| span.end_use());
+                end_uses(spans.take(begun));
                 return Err(error);
             }
         }
-        let outcome = during();
-        spans.for_each(|span| span.end_use());
-        outcome
+        Ok(())
+    }
+}
+
+/// Ends what [`Queue::begin_uses`] began.
+#[inline(always)]
+pub(crate) fn end_uses<'a>(spans: impl Iterator<Item = Option<Span<'a>>>) {
+    for span in spans {
+        let Some(span) = span else { continue };
+        span.end_use();
     }
 }
 

@@ -17,14 +17,22 @@ pub(crate) struct WaitList {
 impl WaitList {
     const FEW: usize = 8;
 
-    /// What a command of `queue` must wait for. Events of the same in-order queue are left out.
+    /// A list without events.
     #[inline]
-    pub(crate) fn new(queue: &Queue, after: &[&Event]) -> Result<Self> {
-        let mut list = Self { few: [std::ptr::null_mut(); Self::FEW], many: Vec::new(), length: 0 };
+    pub(crate) const fn empty() -> Self {
+        Self { few: [std::ptr::null_mut(); Self::FEW], many: Vec::new(), length: 0 }
+    }
+
+    /// The list, filled with what a command of `queue` must wait for. Events of the same in-order
+    /// queue are left out.
+    ///
+    /// The list stays where it is, as moving it out of a result costs a launch some percent.
+    #[inline]
+    pub(crate) fn fill(&mut self, queue: &Queue, after: &[&Event]) -> Result<&[cl_event]> {
         for event in after {
-            list.add(queue, event)?;
+            self.add(queue, event)?;
         }
-        Ok(list)
+        Ok(self.events())
     }
 
     fn add(&mut self, queue: &Queue, event: &Event) -> Result<()> {
@@ -59,7 +67,8 @@ impl WaitList {
         Ok(())
     }
 
-    pub(crate) fn events(&self) -> &[cl_event] {
+    #[inline]
+    fn events(&self) -> &[cl_event] {
         if self.many.is_empty() { self.few.get(..self.length).unwrap_or(&[]) } else { &self.many }
     }
 }

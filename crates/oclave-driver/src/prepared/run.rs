@@ -77,8 +77,8 @@ impl Queue {
         let Some(last) = steps.clone().rev().find(|index| !is_join(index)) else {
             return Ok((self.marker(after)?, None));
         };
-        let given = WaitList::new(self, after)?;
-        let (mut after, mut wait) = (after, given.events());
+        let mut list = WaitList::empty();
+        let (mut after, mut wait) = (after, list.fill(self, after)?);
         let mut first = None;
         for index in steps.start..last {
             match sequence.step(index).map(|step| &step.work) {
@@ -121,7 +121,8 @@ impl Queue {
         mode: Mode,
         measured: Option<&mut Vec<Event>>,
     ) -> Result<(Event, Option<Event>)> {
-        let given = WaitList::new(self, after)?;
+        let mut list = WaitList::empty();
+        let given = list.fill(self, after)?;
         let mut events: Vec<RawEvent> = Vec::with_capacity(steps.len());
         let mut wait = Vec::new();
         for index in steps.clone() {
@@ -146,7 +147,7 @@ impl Queue {
                     for event in own {
                         wait.push(event?.raw());
                     }
-                    let wait = if wait.is_empty() { given.events() } else { &wait };
+                    let wait = if wait.is_empty() { given } else { &wait };
                     let mut event: cl_event = std::ptr::null_mut();
                     self.enqueue(work, self.raw(), wait, &mut event).map_err(named)?;
                     self.own_event(event)

@@ -298,6 +298,7 @@ impl fmt::Debug for Allocation {
 
 /// Whether a device can use the device memory of another: its own, or that of a device that it is a
 /// part of.
+#[inline]
 fn reaches(device: &Device, owner: &Device) -> bool {
     device == owner || device.parent().is_some_and(|parent| reaches(parent, owner))
 }
