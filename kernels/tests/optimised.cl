@@ -894,3 +894,13 @@ kernel void idle_or_endless(global uint *out, global const uint *in, uint a, int
     barrier(CLK_LOCAL_MEM_FENCE);
     out[id] = v + l[get_local_size(0) - 1 - item];
 }
+
+/// Elements that go round, each beside a base.
+kernel void masked_counters(global uint *out, global const uint *in, uint a, uint b)
+{
+    uint id = get_global_id(0), s = 0;
+    for (uint i = 0; i < b; i++) s = s * 31 + in[4 * a + (i & 3)];
+    out[5 * id + 4] = s + in[8 * a + (id & 7)];
+    if (in[id] != 77)
+        for (uint i = 0; i < b; i++) out[5 * id + (i & 3)] = a + i;
+}

@@ -8,6 +8,7 @@ mod ends;
 mod guarded;
 mod joined;
 mod lone;
+mod masked;
 mod once;
 mod packed;
 mod uneven;

@@ -344,7 +344,7 @@ pub struct Quirks {
     /// does not wrap around. It drops this test if an address adds something to the counter.
     /// `llvm-project#191498` mends it.
     /// From source, `out[id] = in[(id & 7) + 8 * (a & 3)]` reads `in[8]` for `id == 8`, and so does the
-    /// same with a counter of a loop. So a fence keeps such loops from being vectorised
+    /// same with a counter of a loop. So a zero that LLVM does not know joins such a counter
     /// (`masked_counters` of `oclave_image`, decision 118). Left as it is: code of clang's `-O0`.
     pub masked_counters_run_on: bool,
     /// **Q46. Mesa's rusticl 26.1.6 on llvmpipe.** A load from an address that is the same for all

@@ -131,11 +131,12 @@ pub fn legalize_with(
     let module = changed(target.deep_conditions_are_lost, module, bound)?;
     let module = changed(target.maxima_are_bounds, module, integer_maximum::expand)?;
     let module = changed(target.zero_lanes_are_lost, module, zero_lanes::split)?;
-    let module = changed(target.masked_counters_run_on, module, masked_counters::keep)?;
+    let bits = target.address_bits;
+    let module =
+        changed(target.masked_counters_run_on, module, |module| masked_counters::hide(module, bits))?;
     let module = changed(target.quotients_are_bounds, module, quotients::keep)?;
     let module = changed(target.vectorised_loops_crash, module, scalar_loops::keep)?;
     let module = changed(target.repeats_loads, module, kept_loads::keep)?;
-    let bits = target.address_bits;
     let module =
         changed(target.inverted_choices_fail, module, |module| inverted_choices::separate(module, bits))?;
     let module = changed(target.joined_values_collapse, module, |module| joined_values::keep(module, bits))?;

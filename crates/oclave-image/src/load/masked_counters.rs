@@ -9,24 +9,30 @@
 //! for (uint i = 0; i < n; i++) s += p[4 * a + (i & 3)];
 //! ```
 //!
-//! The loop may also be PoCL's over the work-items, where the counter is an id. A loop with a fence is
-//! not vectorised, so such a counter gets one before it. What is added must be more than a constant.
+//! The loop may also be PoCL's over the work-items, where the counter is an id. What is added must be
+//! more than a constant.
+//!
+//! So a zero that LLVM does not know joins what the mask leaves: `4 * a + ((i & 3) | zero)`. LLVM no
+//! longer sees that it grows by one.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
+use super::built_in_vector::BuiltInVector;
+use super::never::{emit, hidden_zero};
 use crate::Result;
 use crate::analysis::control_flow::{Block, Flow};
-use crate::load::fences;
-use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, is_access_chain};
+use crate::spirv::{
+    BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_access_chain,
+};
 
 /// Counters have fewer values than this behind a mask. Conversions of ids to 32 bits mask, too.
 const MOST: u64 = 1 << 31;
 
-/// The module with these fences; `None` where it needs none.
+/// The module with these zeroes; `None` where it needs none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`](crate::spirv::Rewriter::finish).
-pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
+/// As [`Rewriter::finish`].
+pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let mut sums = Sums { definitions: &definitions, seen: HashSet::new(), masks: HashMap::new() };
     for instruction in module.instructions().filter(|i| i.op().is_some_and(is_access_chain)) {
@@ -37,7 +43,7 @@ pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
     }
     let ids: HashSet<u32> =
         module.built_ins().filter(|(_, n)| is_of_work_item(*n)).map(|(id, _)| id).collect();
-    let mut places = BTreeSet::new();
+    let mut counters = Counters::default();
     let flows: HashMap<u32, Flow<'_>> =
         Flow::of_functions(module).into_iter().map(|flow| (flow.function, flow)).collect();
     let (mut flow, mut block) = (None, 0);
@@ -54,10 +60,71 @@ pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
         if let (Some(flow), Some(masked)) = (flow, masked)
             && counts(&definitions, flow, &ids, block, *masked)
         {
-            places.insert(instruction.at);
+            counters.functions.insert(flow.function);
+            counters.masks.extend(instruction.result_id());
         }
     }
-    fences::add(&definitions, &places)
+    if counters.masks.is_empty() { Ok(None) } else { counters.write(&definitions, address_bits).map(Some) }
+}
+
+/// The masks of counters.
+#[derive(Default)]
+struct Counters {
+    /// Where they are.
+    functions: HashSet<u32>,
+    /// Their results.
+    masks: HashSet<u32>,
+}
+
+impl Counters {
+    /// Writes the module. Functions compute the zero where they begin.
+    fn write(&self, definitions: &Definitions<'_>, address_bits: u32) -> Result<Module> {
+        let types = TypeTable::new(definitions);
+        let mut new = Rewriter::new(definitions);
+        let group = BuiltInVector::of(&mut new, BuiltIn::WorkgroupId, address_bits);
+        let (mut zero, mut is_begun) = (None, true);
+        for instruction in definitions.module().instructions() {
+            match instruction.op() {
+                Some(Op::EntryPoint) => {
+                    group.copy_entry_point(&mut new, &instruction);
+                    continue;
+                }
+                Some(Op::Function) => {
+                    let has_masks = instruction.result_id().is_some_and(|id| self.functions.contains(&id));
+                    (zero, is_begun) = (None, !has_masks);
+                }
+                Some(Op::FunctionParameter | Op::Label | Op::Variable | Op::Line | Op::NoLine) | None => {}
+                _ if !is_begun => {
+                    let n = group.load(&mut new, 0);
+                    (zero, is_begun) = (Some(hidden_zero(&mut new, n, group.width)), true);
+                }
+                _ => {}
+            }
+            let is_mask = instruction.result_id().is_some_and(|id| self.masks.contains(&id));
+            match zero {
+                Some(zero) if is_mask => hide_one(&mut new, &types, &instruction, (zero, group.width)),
+                _ => new.copy(&instruction),
+            }
+        }
+        new.finish()
+    }
+}
+
+/// Writes a mask, whose result a zero of some width joins.
+fn hide_one(
+    new: &mut Rewriter<'_>,
+    types: &TypeTable<'_>,
+    mask: &Instruction<'_>,
+    (zero, width): (u32, u32),
+) {
+    let (Some(op), Some(ty), Some(result)) = (mask.op(), mask.result_type(), mask.result_id()) else {
+        return new.copy(mask);
+    };
+    let Some(Type::Int { width: own }) = types.ty(ty) else { return new.copy(mask) };
+    let masked = new.fresh_id();
+    new.replace(mask, op, &[&[ty, masked], mask.operands()].concat());
+    let zero = if own == width { zero } else { emit(new, Op::UConvert, ty, &[zero]) };
+    new.push(Op::BitwiseOr, &[ty, result, masked, zero]);
 }
 
 /// Looks for what goes round in sums.

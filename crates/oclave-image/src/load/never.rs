@@ -1,5 +1,6 @@
 //! Values that compilers take for different ones: `never ? 0 : value`, under a condition that is
-//! never true. For a value of 0 it is `never ? 1 : 0`, which compilers do not simplify.
+//! never true. For a value of 0 it is `never ? 1 : 0`, which compilers do not simplify. And zeroes
+//! that compilers do not know.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +13,18 @@ pub(super) fn is_largest(new: &mut Rewriter<'_>, of: &BuiltInVector) -> u32 {
     let (bool_type, id) = (new.bool_type(), of.load(new, 0));
     let largest = new.int_constant(of.width, u64::MAX >> (64 - of.width.clamp(1, 64)));
     emit(new, Op::IEqual, bool_type, &[id, largest])
+}
+
+/// Writes a zero that compilers do not know, of a number of some width. It depends on the number.
+///
+/// Bits 0 and 2 of a square are never set together, so it is `(n * n >> 2) & n * n & 1`.
+pub(super) fn hidden_zero(new: &mut Rewriter<'_>, n: u32, width: u32) -> u32 {
+    let ty = new.int_type(width);
+    let [one, two] = [1, 2].map(|value| new.int_constant(width, value));
+    let square = emit(new, Op::IMul, ty, &[n, n]);
+    let shifted = emit(new, Op::ShiftRightLogical, ty, &[square, two]);
+    let both = emit(new, Op::BitwiseAnd, ty, &[shifted, square]);
+    emit(new, Op::BitwiseAnd, ty, &[both, one])
 }
 
 /// Writes `never ? 0 : value`, or `never ? 1 : 0`; of a vector, in its first lane.

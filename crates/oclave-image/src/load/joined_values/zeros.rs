@@ -1,11 +1,9 @@
 //! Zeroes that depend on the work-item, and values with such a zero added.
 //!
-//! Bits 0 and 2 of a square are never set together, and compilers do not know it. So `(n * n >> 2) &
-//! n * n & 1` is 0, and depends on the work-item if `n` does. Unlike a selection, it leaves
-//! compilers no condition to take out of a loop.
+//! Unlike a selection, a zero leaves compilers no condition to take out of a loop.
 
 use super::super::built_in_vector::BuiltInVector;
-use super::super::never::{emit, first_lane};
+use super::super::never::{emit, first_lane, hidden_zero};
 use crate::spirv::{Op, Rewriter, Type, TypeTable};
 
 /// The ways to add a zero to a number.
@@ -22,14 +20,10 @@ impl Zeros {
     pub(super) fn write(new: &mut Rewriter<'_>, local: &BuiltInVector) -> Self {
         let (id, width) = (local.load(new, 0), local.width);
         let ty = new.int_type(width);
-        let [one, two] = [1, 2].map(|value| new.int_constant(width, value));
         let made = std::array::from_fn(|number| {
             let number = new.int_constant(width, number as u64);
             let n = emit(new, Op::IAdd, ty, &[id, number]);
-            let square = emit(new, Op::IMul, ty, &[n, n]);
-            let shifted = emit(new, Op::ShiftRightLogical, ty, &[square, two]);
-            let both = emit(new, Op::BitwiseAnd, ty, &[shifted, square]);
-            emit(new, Op::BitwiseAnd, ty, &[both, one])
+            hidden_zero(new, n, width)
         });
         Self { made, width }
     }
