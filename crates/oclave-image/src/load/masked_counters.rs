@@ -9,8 +9,8 @@
 //! for (uint i = 0; i < n; i++) s += p[4 * a + (i & 3)];
 //! ```
 //!
-//! The loop may also be PoCL's over the work-items, where the counter is an id. What is added must be
-//! more than a constant.
+//! The loop may also be PoCL's over the work-items, where the counter is an id. LLVM is right where
+//! only a constant is added.
 //!
 //! So a zero that LLVM does not know joins what the mask leaves: `4 * a + ((i & 3) | zero)`. LLVM no
 //! longer sees that it grows by one.
