@@ -904,3 +904,44 @@ kernel void masked_counters(global uint *out, global const uint *in, uint a, uin
     if (in[id] != 77)
         for (uint i = 0; i < b; i++) out[5 * id + (i & 3)] = a + i;
 }
+
+/// A loop that does nothing if the number is not above 0. It stands between a store and a barrier.
+kernel void idle_before_barrier(global uint *out, global const uint *in, int a, int b)
+{
+    local uint l[64];
+    uint item = get_local_id(0), id = get_global_id(0), items = get_local_size(0), v = 1, w = 0;
+    l[item] = in[id];
+    do
+        for (int i = 0; i < b; i++) v += v % 4 + 1;
+    while (v < 7);
+    for (int i = 0; i < b; i++) w = w * 31 + v + i;
+    if ((int)(items & (uint)a) < 0) {
+        out[id] = l[item];
+        return;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[id] = v + w + l[items - 1 - item];
+}
+
+/// A value that is false where a condition is, with that condition around a loop of few rounds.
+kernel void condition_used_twice(global uint *out, global const uint *in, int a, int b)
+{
+    local uint l[64];
+    uint id = get_global_id(0), item = get_local_id(0), items = get_local_size(0);
+    bool v = a != 0 && 3 <= (uint)b && item < 31, w = item < 31;
+    l[item] = in[id];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item < 31) {
+        if (!((int)id < a) && v) v = item < 5;
+        if (in[b] != 7)
+            for (int i = 0; i < 4; i++) {
+                w = item < 31;
+                if (v) {
+                    if ((int)l[id % items] < (int)l[100 % items]) break;
+                } else
+                    w = item >= 1;
+            }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[id] = ((17 * 31 + (v ? 5 : 11)) * 31 + (w ? 5 : 11)) * 31 + l[items - 1 - item];
+}

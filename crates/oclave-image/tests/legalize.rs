@@ -870,7 +870,10 @@ fn branches_that_compute_get_a_second_phi() {
 fn conditions_say_nothing_of_values_that_one_way_takes() {
     let target = DeviceTarget { fixpoints_are_checked: true, ..rich() };
     let hidden = with_more_selects("hidden_comparisons.O2", &target);
-    assert_eq!(hidden, ["a_comparison", "counted", "of_a_sum", "used_by_both"]);
+    assert_eq!(hidden, ["a_comparison", "counted", "of_a_sum", "used_by_both", "used_twice"]);
+    // What else uses the condition keeps the first one.
+    let added = added("hidden_comparisons.O2", &target, |i| i.is(Op::ULessThan));
+    assert_eq!(added, BTreeMap::from([("used_twice".to_owned(), 1)]));
 }
 
 /// Where ways that store meet others, PoCL 6.0 gets their stores last, if nothing is loaded behind

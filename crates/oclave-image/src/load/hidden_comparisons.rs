@@ -13,8 +13,11 @@
 //! the condition that the addition does not overflow.
 //!
 //! This pass compares `never ? ~v : v` instead, if the size of the group is the largest number,
-//! which no size is. Each comparison has another number for `~v`. So LLVM learns nothing of `v` from the condition. PoCL knows the size later.
-//! Then it is `v` again.
+//! which no size is. Each comparison has another number for `~v`. So LLVM learns nothing of `v` from
+//! the condition. PoCL knows the size later. Then it is `v` again.
+//!
+//! LLVM may also know the condition itself by that, and values that are computed from it. So where the
+//! condition is one comparison, only branches take the new one. Other uses keep the old one.
 
 use std::collections::{HashMap, HashSet};
 
@@ -40,14 +43,15 @@ pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
     let mut new = Rewriter::new(&definitions);
     let size = BuiltInVector::of(&mut new, BuiltIn::WorkgroupSize, address_bits);
     let (types, mut hidden) = (TypeTable::new(&definitions), 0);
+    let mut branches = HashMap::new();
     for instruction in module.instructions() {
-        let place = instruction.result_id().and_then(|id| found.get(&id));
+        let place = instruction.result_id().and_then(|id| Some((id, found.get(&id)?)));
         match (instruction.op(), place) {
             (Some(Op::EntryPoint), _) => size.copy_entry_point(&mut new, &instruction),
-            (Some(op), Some(&place)) => {
+            (Some(op), Some((id, place))) => {
                 // Behind the opcode come the type and the result.
                 let mut words = instruction.words.get(1..).unwrap_or_default().to_vec();
-                if let Some(value) = words.get_mut(place + 2)
+                if let Some(value) = words.get_mut(place.operand + 2)
                     && let Some(ty) = definitions.type_of(*value)
                 {
                     let never = is_largest(&mut new, &size);
@@ -58,7 +62,23 @@ pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
                     *value = emit(&mut new, Op::Select, ty, &[never, other, *value]);
                     hidden += 1;
                 }
-                new.replace(&instruction, op, &words);
+                if place.is_condition
+                    && let Some(result) = words.get_mut(1)
+                {
+                    *result = new.fresh_id();
+                    branches.insert(id, *result);
+                    new.copy(&instruction);
+                    new.push(op, &words);
+                } else {
+                    new.replace(&instruction, op, &words);
+                }
+            }
+            (Some(Op::BranchConditional), _) => {
+                let mut words = instruction.words.get(1..).unwrap_or_default().to_vec();
+                if let Some(condition) = words.first_mut() {
+                    *condition = branches.get(condition).copied().unwrap_or(*condition);
+                }
+                new.replace(&instruction, Op::BranchConditional, &words);
             }
             _ => new.copy(&instruction),
         }
@@ -72,6 +92,13 @@ fn width(types: &TypeTable<'_>, ty: u32) -> u32 {
         Some(Type::Int { width }) => width,
         _ => 32,
     }
+}
+
+/// Where the value of a comparison is hidden.
+struct Place {
+    operand: usize,
+    /// Whether the comparison is the whole condition of its branches. Then only they take another one.
+    is_condition: bool,
 }
 
 struct Search<'a, 'm> {
@@ -95,10 +122,10 @@ impl<'a, 'm> Search<'a, 'm> {
         Self { definitions, types: TypeTable::new(definitions), phis }
     }
 
-    /// Comparisons, and which of their operands is hidden.
-    fn find(&self) -> HashMap<u32, usize> {
+    /// Comparisons, and where their values are hidden.
+    fn find(&self) -> HashMap<u32, Place> {
         let functions = functions_with_built_ins(self.definitions);
-        let mut found = HashMap::new();
+        let mut found: HashMap<u32, Place> = HashMap::new();
         for flow in Flow::of_functions(self.definitions.module()) {
             if !functions.contains(&flow.function) {
                 continue;
@@ -117,7 +144,10 @@ impl<'a, 'm> Search<'a, 'm> {
                     }
                 }
                 let told = comparisons.into_iter().filter(|(_, _, told)| !told.is_disjoint(&parts));
-                found.extend(told.map(|(comparison, place, _)| (comparison, place)));
+                for (comparison, operand, _) in told {
+                    let place = found.entry(comparison).or_insert(Place { operand, is_condition: true });
+                    place.is_condition &= comparison == condition;
+                }
             }
         }
         found
