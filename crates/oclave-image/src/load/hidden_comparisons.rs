@@ -13,11 +13,11 @@
 //! the condition that the addition does not overflow.
 //!
 //! This pass compares `never ? ~v : v` instead, if the size of the group is the largest number,
-//! which no size is. Each comparison has another number for `~v`. So LLVM learns nothing of `v` from
-//! the condition. PoCL knows the size later. Then it is `v` again.
+//! which no size is. Each comparison has another number for `~v`. So LLVM learns nothing of `v`
+//! from the condition. PoCL knows the size later. Then it is `v` again.
 //!
-//! LLVM may also know the condition itself by that, and values that are computed from it. So where the
-//! condition is one comparison, only branches take the new one. Other uses keep the old one.
+//! LLVM may also know the condition itself by that, and values that are computed from it. So where
+//! the condition is one comparison, only branches take the new one. Other uses keep the old one.
 
 use std::collections::{HashMap, HashSet};
 
@@ -97,7 +97,8 @@ fn width(types: &TypeTable<'_>, ty: u32) -> u32 {
 /// Where the value of a comparison is hidden.
 struct Place {
     operand: usize,
-    /// Whether the comparison is the whole condition of its branches. Then only they take another one.
+    /// Whether the comparison is the whole condition of its branches. Then only they take another
+    /// one.
     is_condition: bool,
 }
 
