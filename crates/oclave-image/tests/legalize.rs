@@ -6,7 +6,7 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 
 use oclave_image::passes::{check, dce, specialize, strip, version};
-use oclave_image::spirv::{Capability, Decoration, Instruction, Module, Op, Version};
+use oclave_image::spirv::{Capability, Decoration, Definitions, Instruction, Module, Op, Version};
 use oclave_image::{Aspects, DeviceImage, DeviceTarget, ImageError, legalize, legalize_with};
 use support::{assemble, golden, module, with_string};
 
@@ -864,6 +864,22 @@ fn branches_that_compute_get_a_second_phi() {
     assert_eq!(functions_of(&legal, is_phi).len(), before + 8);
 }
 
+/// LLVM makes branches of loops that run once at most. The code behind these gets a second phi for
+/// PoCL 6.0, and the loop does not change. A loop that stores needs none.
+#[test]
+fn loops_that_run_once_get_a_second_phi() {
+    let target = DeviceTarget { fixpoints_are_checked: true, ..rich() };
+    let chosen = with_more_selects("single_rounds.O2", &target);
+    assert_eq!(chosen, ["in_turn", "once", "without_ids"]);
+    let (module, legal) = legal_fixture("single_rounds.O2", &target);
+    let count = |module: &Module, what: &str| {
+        functions_of(module, |i| i.is(Op::Phi)).iter().filter(|name| *name == what).count()
+    };
+    for name in chosen {
+        assert!(count(&legal, &name) > count(&module, &name), "{name}");
+    }
+}
+
 /// Where PoCL 6.0 could learn something of a value from a condition, after it has moved the value
 /// behind that, the condition is of another value.
 #[test]
@@ -874,6 +890,14 @@ fn conditions_say_nothing_of_values_that_one_way_takes() {
     // What else uses the condition keeps the first one.
     let added = added("hidden_comparisons.O2", &target, |i| i.is(Op::ULessThan));
     assert_eq!(added, BTreeMap::from([("used_twice".to_owned(), 1)]));
+    // LLVM clears low bits of the numbers that make the other values, if a comparison does not need them.
+    let (_, legal) = legal_fixture("hidden_comparisons.O2", &target);
+    let definitions = Definitions::new(&legal);
+    let others = legal.instructions().filter(|i| i.is(Op::BitwiseXor));
+    let numbers: Vec<u64> =
+        others.filter_map(|i| definitions.int_constant(i.operand(1)?)).map(|number| number >> 16).collect();
+    assert_eq!(numbers.len(), 5);
+    assert_eq!(numbers.iter().collect::<BTreeSet<_>>().len(), numbers.len(), "{numbers:x?}");
 }
 
 /// Where ways that store meet others, PoCL 6.0 gets their stores last, if nothing is loaded behind

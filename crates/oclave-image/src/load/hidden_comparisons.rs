@@ -57,7 +57,7 @@ pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
                     let never = is_largest(&mut new, &size);
                     // Of one value, each comparison takes another one.
                     let width = width(&types, ty).clamp(1, 64);
-                    let number = new.int_constant(width, (u64::MAX - hidden) & (u64::MAX >> (64 - width)));
+                    let number = new.int_constant(width, number(hidden, width));
                     let other = emit(&mut new, Op::BitwiseXor, ty, &[*value, number]);
                     *value = emit(&mut new, Op::Select, ty, &[never, other, *value]);
                     hidden += 1;
@@ -84,6 +84,15 @@ pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
         }
     }
     new.finish().map(Some)
+}
+
+/// A number with which a value becomes another one: all bits, or some for further comparisons.
+///
+/// LLVM clears bits that a comparison does not need. Of `v < 2`, it needs all but the lowest one. So the
+/// numbers also differ in their high bits, and have the highest and the lowest one.
+fn number(hidden: u64, width: u32) -> u64 {
+    let mixed = !hidden.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (mixed | 1 << 63) >> (64 - width) | 1
 }
 
 /// The width of an integer type.

@@ -20,7 +20,11 @@
 //! ways that nothing takes. So the branch may access such variables, and other ways may lead to where
 //! the ways meet. Then a place may be where several branches meet their ways around. The second phi
 //! tells each branch from its way around.
+//!
+//! Loops that run once at most are in `single_rounds`.
 
+mod rounds_writer;
+mod single_rounds;
 mod writer;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -38,11 +42,12 @@ const BLOCKS: usize = 32;
 /// # Errors
 /// As [`Rewriter::finish`](crate::spirv::Rewriter::finish).
 pub(crate) fn add(module: &Module, address_bits: u32) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
+    let looped = single_rounds::add(module, address_bits)?;
+    let definitions = Definitions::new(looped.as_ref().unwrap_or(module));
     let types = TypeTable::new(&definitions);
     let found = find(&definitions, &types);
     if found.is_empty() {
-        return Ok(None);
+        return Ok(looped);
     }
     writer::write(&definitions, &types, &found, address_bits).map(Some)
 }

@@ -86,16 +86,7 @@ impl<'f> Ids<'f> {
     fn invert(&self, new: &mut Rewriter<'_>, types: &TypeTable<'_>, label: u32) {
         for (value, ty) in self.ends.get(&label).into_iter().flatten() {
             let Some(result) = self.others.get(&(label, *value)) else { continue };
-            let lane = match types.ty(*ty) {
-                Some(Type::Vector { component, .. }) => types.ty(component),
-                of => of,
-            };
-            let op = match lane {
-                Some(Type::Bool) => Op::LogicalNot,
-                Some(Type::Float { .. }) => Op::FNegate,
-                _ => Op::Not,
-            };
-            new.push(op, &[*ty, *result, *value]);
+            new.push(inverse(types, *ty), &[*ty, *result, *value]);
         }
     }
 
@@ -123,29 +114,57 @@ impl<'f> Ids<'f> {
         let partner = second.partner.filter(|(phi, _)| self.found.contains_key(phi));
         let partner = partner.and_then(|(phi, ty)| Some((self.phis.get(&phi)?.0, ty)));
         let (other, other_type) = partner.unwrap_or((*own, second.ty));
-        let never = second.is_never(new, types, size);
-        let (first, lane) = first_lane(new, types, *whole, second.ty);
-        let (other, _) = first_lane(new, types, other, other_type);
-        if lane == second.ty {
-            new.push(Op::Select, &[lane, second.phi, never, other, first]);
-        } else {
-            let chosen = emit(new, Op::Select, lane, &[never, other, first]);
-            new.push(Op::CompositeInsert, &[second.ty, second.phi, chosen, *whole, 0]);
-        }
+        let never = is_never(new, types, size, second.number);
+        select(new, types, never, [(other, other_type), (*whole, second.ty)], second.phi);
     }
 }
 
-impl Second {
-    /// Writes a condition that is never true. No square has both the bits 1 and 4.
-    fn is_never(&self, new: &mut Rewriter<'_>, types: &TypeTable<'_>, size: &BuiltInVector) -> u32 {
-        let number = self.number.and_then(|(number, ty)| match types.ty(ty) {
-            Some(Type::Int { width }) => Some((number, ty, width)),
-            _ => None,
-        });
-        let Some((number, ty, width)) = number else { return is_largest(new, size) };
-        let (five, truth) = (new.int_constant(width, 5), new.bool_type());
-        let square = emit(new, Op::IMul, ty, &[number, number]);
-        let bits = emit(new, Op::BitwiseAnd, ty, &[square, five]);
-        emit(new, Op::IEqual, truth, &[bits, five])
+/// The instruction that gives another value of a type.
+pub(super) fn inverse(types: &TypeTable<'_>, ty: u32) -> Op {
+    let lane = match types.ty(ty) {
+        Some(Type::Vector { component, .. }) => types.ty(component),
+        of => of,
+    };
+    match lane {
+        Some(Type::Bool) => Op::LogicalNot,
+        Some(Type::Float { .. }) => Op::FNegate,
+        _ => Op::Not,
     }
+}
+
+/// Writes `never ? other : first`; of a vector, in its first lane. The values come with their types.
+pub(super) fn select(
+    new: &mut Rewriter<'_>,
+    types: &TypeTable<'_>,
+    never: u32,
+    [(other, other_type), (whole, ty)]: [(u32, u32); 2],
+    result: u32,
+) {
+    let (first, lane) = first_lane(new, types, whole, ty);
+    let (other, _) = first_lane(new, types, other, other_type);
+    if lane == ty {
+        new.push(Op::Select, &[lane, result, never, other, first]);
+    } else {
+        let chosen = emit(new, Op::Select, lane, &[never, other, first]);
+        new.push(Op::CompositeInsert, &[ty, result, chosen, whole, 0]);
+    }
+}
+
+/// Writes a condition that is never true; by a number and its type, where there is one. No square has
+/// both the bits 1 and 4.
+pub(super) fn is_never(
+    new: &mut Rewriter<'_>,
+    types: &TypeTable<'_>,
+    size: &BuiltInVector,
+    number: Option<(u32, u32)>,
+) -> u32 {
+    let number = number.and_then(|(number, ty)| match types.ty(ty) {
+        Some(Type::Int { width }) => Some((number, ty, width)),
+        _ => None,
+    });
+    let Some((number, ty, width)) = number else { return is_largest(new, size) };
+    let (five, truth) = (new.int_constant(width, 5), new.bool_type());
+    let square = emit(new, Op::IMul, ty, &[number, number]);
+    let bits = emit(new, Op::BitwiseAnd, ty, &[square, five]);
+    emit(new, Op::IEqual, truth, &[bits, five])
 }
