@@ -205,6 +205,19 @@ kernel void past_an_array(global uint *out, global const uint *in, uint a, uint 
     out[id] = w;
 }
 
+/// The loop runs once at most. LLVM makes a branch of it when it knows what `min` is.
+kernel void loop_of_one_round(global uint *out, global const uint *in, uint a, uint b)
+{
+    uint id = get_global_id(0), v = a, w = in[id];
+    if (id < 5) {
+        v = in[a];
+        w = v * 3 + a;
+    }
+    for (uint i = 0; i < min(b, 1u); i++)
+        w = rotate(v, id + 1);
+    out[id] = w;
+}
+
 /// The switch leads to where the ways meet. LLVM finds that it always takes one case.
 kernel void in_a_case(global uint *out, global const uint *in, uint a, uint b)
 {

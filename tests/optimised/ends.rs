@@ -58,6 +58,27 @@ fn values_that_a_branch_uses_when_llvm_has_removed_something() {
     }
 }
 
+/// LLVM makes a branch of a loop (Q30).
+#[test]
+fn values_that_a_loop_of_one_round_uses() {
+    let Some(queue) = queue() else { return };
+    let (words, a) = (words(), 3_u32);
+    let (input, out) = (upload(&queue, &words), upload(&queue, &[0_u32; ITEMS as usize]));
+    for (group, b) in GROUPS.into_iter().flat_map(|group| [(group, 5_u32), (group, 0)]) {
+        let range = oclave::NdRange::new(ITEMS as usize, group as usize);
+        queue.parallel_for(range, kernel::loop_of_one_round(&out, &input, a, b)).unwrap();
+        let expected = |id: u32| {
+            let given = words[a as usize];
+            let (v, w) = match id {
+                0..5 => (given, given.wrapping_mul(3).wrapping_add(a)),
+                _ => (a, words[id as usize]),
+            };
+            if b == 0 { w } else { v.rotate_left(id + 1) }
+        };
+        assert_eq!(queue.read(&out).unwrap(), (0..ITEMS).map(expected).collect::<Vec<_>>(), "{group}, {b}");
+    }
+}
+
 /// The inner loop of the two kernels below.
 fn rounds(mut v: u32, mut w: u32, a: u32) -> (u32, u32) {
     loop {
