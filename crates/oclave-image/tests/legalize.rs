@@ -857,6 +857,8 @@ fn branches_that_compute_get_a_second_phi() {
         "rotated",
     ];
     assert_eq!(chosen, expected);
+    // One of its branches is the last block of the function.
+    assert_eq!(added("second_phis.O2", &target, |i| i.is(Op::Select)).get("chosen"), Some(&4));
     let (module, legal) = legal_fixture("second_phis.O2", &target);
     let is_phi = |i: &Instruction<'_>| i.is(Op::Phi);
     let before = functions_of(&module, is_phi).len();

@@ -141,6 +141,8 @@ impl<'a, 'm> Code<'a, 'm> {
                     pure.insert(label, 0);
                     light.insert(label);
                 }
+                // Blocks need not end with the function: the last one may lead to others.
+                Some(Op::FunctionEnd) => label = 0,
                 Some(Op::Phi) => phis.entry(label).or_default().push(instruction),
                 _ if !is_pure(definitions, types, &instruction) => {
                     pure.remove(&label);
