@@ -205,6 +205,18 @@ kernel void past_an_array(global uint *out, global const uint *in, uint a, uint 
     out[id] = w;
 }
 
+/// The other way reads an array of zeros. LLVM finds that it takes `a`.
+kernel void or_an_array(global uint *out, global const uint *in, uint a, uint b)
+{
+    uint zeros[4] = {0, 0, 0, 0};
+    uint id = get_global_id(0), v = a, w = in[id];
+    if (id < 5) {
+        v = in[a];
+        w = v * 3 + a;
+    }
+    out[id] = abs_diff(w, b) != 77u ? rotate(v, id) : zeros[w & 3] * 31 + a;
+}
+
 /// The loop runs once at most. LLVM makes a branch of it when it knows what `min` is.
 kernel void loop_of_one_round(global uint *out, global const uint *in, uint a, uint b)
 {

@@ -50,6 +50,17 @@ fn values_that_a_branch_uses_when_llvm_has_removed_something() {
         let read = || queue.read(&out).unwrap();
         assert_eq!(read()[..ITEMS as usize], (0..ITEMS).map(expected).collect::<Vec<_>>(), "{group}");
 
+        queue.parallel_for(range, kernel::or_an_array(&out, &input, a, b)).unwrap();
+        let expected = |id: u32| {
+            let given = words[a as usize];
+            let (v, w) = match id {
+                0..5 => (given, given.wrapping_mul(3).wrapping_add(a)),
+                _ => (a, words[id as usize]),
+            };
+            if w.abs_diff(b) == 77 { a } else { v.rotate_left(id) }
+        };
+        assert_eq!(read()[..ITEMS as usize], (0..ITEMS).map(expected).collect::<Vec<_>>(), "{group}");
+
         queue.parallel_for(range, kernel::in_a_case(&out, &input, a, b)).unwrap();
         let turned = (0..b % 9).fold(7_u32, |w, _| w.rotate_left(3).wrapping_mul(5));
         let expected = |id: u32| if id < 5 { turned } else { 9 };

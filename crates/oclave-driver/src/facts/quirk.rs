@@ -240,7 +240,7 @@ pub struct Quirks {
     /// program could be built. LLVM's maintainers say that the check is for tests only
     /// (llvm-project#104905).
     ///
-    /// Of twenty-two such kernels, seventeen have the form that `second_phis` of `oclave_image`
+    /// Of twenty-three such kernels, eighteen have the form that `second_phis` of `oclave_image`
     /// describes (decision 126). This source shows it: `uint id = get_global_id(0), v = a, w =
     /// in[id]; if (id < 5) { v = in[a]; w = v * 3 + a; } if (abs_diff(w, b) != 77u) w = rotate(v,
     /// id); out[id] = w;`. There, a second phi joins the first. The other five fail only in groups

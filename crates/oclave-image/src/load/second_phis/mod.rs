@@ -21,6 +21,9 @@
 //! the ways meet. Then a place may be where several branches meet their ways around. The second phi
 //! tells each branch from its way around.
 //!
+//! The way around may have code that goes, too: PoCL loads ids before the condition, and LLVM may know
+//! what is in a private array. An array into which only a constant is copied becomes that constant.
+//!
 //! Loops that run once at most are in `single_rounds`.
 
 mod rounds_writer;
@@ -123,7 +126,7 @@ struct Code<'a, 'm> {
     phis: HashMap<u32, Vec<Instruction<'m>>>,
     /// Blocks that only compute, by label, and how much.
     pure: HashMap<u32, usize>,
-    /// Blocks that at most load something and convert it, by label.
+    /// Blocks that at most load something and convert it, or compute with private memory, by label.
     light: HashSet<u32>,
     /// Values that something uses.
     used: HashSet<u32>,
@@ -133,6 +136,7 @@ impl<'a, 'm> Code<'a, 'm> {
     fn new(definitions: &Definitions<'m>, types: &'a TypeTable<'m>) -> Self {
         let mut phis: HashMap<u32, Vec<Instruction<'m>>> = HashMap::new();
         let (mut pure, mut light, mut used) = (HashMap::new(), HashSet::new(), HashSet::new());
+        let mut reading = HashSet::new();
         let mut label = 0;
         for instruction in definitions.module().instructions() {
             match instruction.op() {
@@ -155,12 +159,17 @@ impl<'a, 'm> Code<'a, 'm> {
             if !is_light(&instruction) {
                 light.remove(&label);
             }
+            if is_private_load(definitions, types, &instruction) {
+                reading.insert(label);
+            }
             if label != 0 {
                 instruction.visit_ids(definitions, |at, role| {
                     used.extend(instruction.word(at).filter(|_| role == Role::Id));
                 });
             }
         }
+        // LLVM may know what is in a private variable, and so what is computed from it.
+        light.extend(reading.into_iter().filter(|label| pure.contains_key(label)));
         Self { types, phis, pure, light, used }
     }
 
@@ -171,7 +180,8 @@ impl<'a, 'm> Code<'a, 'm> {
         if block.successors.len() < 2 {
             return Vec::new();
         }
-        // PoCL moves what a light block does before the condition, so that its way has no code.
+        // PoCL moves what a light block does before the condition, or LLVM removes it. Then the way has
+        // no code.
         let around = |way: usize| {
             let block = flow.blocks.get(way).filter(|block| self.light.contains(&block.label))?;
             match (block.successors.as_slice(), block.predecessors.len()) {
@@ -269,10 +279,7 @@ impl<'a, 'm> Code<'a, 'm> {
 
 /// Whether an instruction only computes, as far as LLVM may see.
 fn is_pure(definitions: &Definitions<'_>, types: &TypeTable<'_>, instruction: &Instruction<'_>) -> bool {
-    let class = |id: u32| match definitions.type_of(id).and_then(|ty| types.ty(ty)) {
-        Some(Type::Pointer { class, .. }) => Some(class),
-        _ => None,
-    };
+    let class = |id: u32| class_of(definitions, types, id);
     let takes_none = |from: usize| instruction.operands().iter().skip(from).all(|id| class(*id).is_none());
     match instruction.op() {
         // LLVM may remove a private variable, so that its accesses are none.
@@ -290,6 +297,24 @@ fn is_pure(definitions: &Definitions<'_>, types: &TypeTable<'_>, instruction: &I
         // Addresses and parts of values; conversions and arithmetic; comparisons, shifts and bits.
         Some(op) => matches!(op as u32, 65..=67 | 70 | 77..=84 | 109..=152 | 154..=207),
         None => false,
+    }
+}
+
+/// Whether an instruction loads from private memory.
+fn is_private_load(
+    definitions: &Definitions<'_>,
+    types: &TypeTable<'_>,
+    instruction: &Instruction<'_>,
+) -> bool {
+    let address = instruction.operand(0).filter(|_| instruction.is(Op::Load));
+    address.and_then(|id| class_of(definitions, types, id)) == Some(StorageClass::Function as u32)
+}
+
+/// The storage class of an address; `None` for other values.
+fn class_of(definitions: &Definitions<'_>, types: &TypeTable<'_>, id: u32) -> Option<u32> {
+    match definitions.type_of(id).and_then(|ty| types.ty(ty)) {
+        Some(Type::Pointer { class, .. }) => Some(class),
+        _ => None,
     }
 }
 
