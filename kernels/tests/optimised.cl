@@ -230,6 +230,23 @@ kernel void loop_of_one_round(global uint *out, global const uint *in, uint a, u
     out[id] = w;
 }
 
+/// The inner loop has a branch, and a condition on a bit stands before it.
+kernel void behind_a_bit(global uint *out, global const uint *in, uint a, uint b)
+{
+    uint id = get_global_id(0), v = in[id], u = 7 >> (id & 31), n = -id;
+    bool w = in[a] != id;
+    for (uint j = 0; j < b; j++) {
+        if (v % (a | 1) & 1) {
+            u = 16;
+        } else {
+            v = n;
+            for (uint i = 0; i < n % 5; i++)
+                w = i < j || (w && (i & 1) != 0);
+        }
+    }
+    out[id] = u * 31 + v + (w ? 5 : 11);
+}
+
 /// The switch leads to where the ways meet. LLVM finds that it always takes one case.
 kernel void in_a_case(global uint *out, global const uint *in, uint a, uint b)
 {

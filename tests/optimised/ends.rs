@@ -90,6 +90,33 @@ fn values_that_a_loop_of_one_round_uses() {
     }
 }
 
+/// LLVM knows that another value has more than that bit. It learned from the condition that a second phi
+/// is not needed, as long as both passes asked for the same size of groups (Q30).
+#[test]
+fn values_of_a_branch_behind_a_comparison_of_a_bit() {
+    let Some(queue) = queue() else { return };
+    let (words, a) = (words(), 3_u32);
+    let (input, out) = (upload(&queue, &words), upload(&queue, &[0_u32; ITEMS as usize]));
+    for (group, b) in GROUPS.into_iter().flat_map(|group| [(group, 3_u32), (group, 1), (group, 0)]) {
+        let range = oclave::NdRange::new(ITEMS as usize, group as usize);
+        queue.parallel_for(range, kernel::behind_a_bit(&out, &input, a, b)).unwrap();
+        let expected = |id: u32| {
+            let (mut v, mut u, n) = (words[id as usize], 7 >> id, id.wrapping_neg());
+            let mut w = words[a as usize] != id;
+            for j in 0..b {
+                if v % (a | 1) % 2 == 1 {
+                    u = 16;
+                } else {
+                    v = n;
+                    w = (0..n % 5).fold(w, |w, i| i < j || (w && i % 2 == 1));
+                }
+            }
+            v.wrapping_add(u * 31 + if w { 5 } else { 11 })
+        };
+        assert_eq!(queue.read(&out).unwrap(), (0..ITEMS).map(expected).collect::<Vec<_>>(), "{group}, {b}");
+    }
+}
+
 /// The inner loop of the two kernels below.
 fn rounds(mut v: u32, mut w: u32, a: u32) -> (u32, u32) {
     loop {

@@ -902,6 +902,16 @@ fn conditions_say_nothing_of_values_that_one_way_takes() {
         others.filter_map(|i| definitions.int_constant(i.operand(1)?)).map(|number| number >> 16).collect();
     assert_eq!(numbers.len(), 5);
     assert_eq!(numbers.iter().collect::<BTreeSet<_>>().len(), numbers.len(), "{numbers:x?}");
+    // Each has its own size of groups, and none that of second phis, which is the largest number.
+    let sizes: BTreeSet<u64> = legal
+        .instructions()
+        .filter(|i| i.is(Op::Select))
+        .filter(|i| {
+            i.operand(1).and_then(|id| definitions.instruction(id)).is_some_and(|i| i.is(Op::BitwiseXor))
+        })
+        .filter_map(|i| definitions.int_constant(definitions.instruction(i.operand(0)?)?.operand(1)?))
+        .collect();
+    assert_eq!(sizes, (1..=5).map(|larger| u64::MAX - larger).collect());
 }
 
 /// Where ways that store meet others, PoCL 6.0 gets their stores last, if nothing is loaded behind

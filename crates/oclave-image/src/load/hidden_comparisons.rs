@@ -12,9 +12,13 @@
 //! `instcombine` moves `v + 1` there, before it looks at the condition. Only the second run finds by
 //! the condition that the addition does not overflow.
 //!
-//! This pass compares `never ? ~v : v` instead, if the size of the group is the largest number,
-//! which no size is. Each comparison has another number for `~v`. So LLVM learns nothing of `v`
-//! from the condition. PoCL knows the size later. Then it is `v` again.
+//! This pass compares `never ? ~v : v` instead, if the size of the group is one of the largest
+//! numbers, which no size is. Each comparison has another number for `~v`. So LLVM learns nothing
+//! of `v` from the condition. PoCL knows the size later. Then it is `v` again.
+//!
+//! LLVM may know the outcome for `~v`. For `~v` of `v & 1`, it knows that `~v != 0`. Then it learns
+//! behind the branch that the size is another one. So each comparison has a size of its own, and
+//! not the one of `second_phis`. Else LLVM would remove second phis there.
 //!
 //! LLVM may also know the condition itself by that, and values that are computed from it. So where
 //! the condition is one comparison, only branches take the new one. Other uses keep the old one.
@@ -22,7 +26,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::built_in_vector::{BuiltInVector, functions_with_built_ins};
-use super::never::{emit, is_largest};
+use super::never::{emit, is_large};
 use crate::Result;
 use crate::analysis::control_flow::Flow;
 use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
@@ -54,13 +58,13 @@ pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
                 if let Some(value) = words.get_mut(place.operand + 2)
                     && let Some(ty) = definitions.type_of(*value)
                 {
-                    let never = is_largest(&mut new, &size);
-                    // Of one value, each comparison takes another one.
+                    // Of one value, each comparison takes another one, by a condition of its own.
                     let width = width(&types, ty).clamp(1, 64);
                     let number = new.int_constant(width, number(hidden, width));
+                    hidden += 1;
+                    let never = is_large(&mut new, &size, hidden);
                     let other = emit(&mut new, Op::BitwiseXor, ty, &[*value, number]);
                     *value = emit(&mut new, Op::Select, ty, &[never, other, *value]);
-                    hidden += 1;
                 }
                 if place.is_condition
                     && let Some(result) = words.get_mut(1)

@@ -10,9 +10,16 @@ use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTab
 
 /// Writes whether the id of dimension 0 is the largest number, which no id is.
 pub(super) fn is_largest(new: &mut Rewriter<'_>, of: &BuiltInVector) -> u32 {
+    is_large(new, of, 0)
+}
+
+/// Writes whether the id of dimension 0 is one of the largest numbers, which no id is. So many numbers
+/// are larger. Where one such condition does not hold, compilers learn nothing of the others.
+pub(super) fn is_large(new: &mut Rewriter<'_>, of: &BuiltInVector, larger: u64) -> u32 {
     let (bool_type, id) = (new.bool_type(), of.load(new, 0));
-    let largest = new.int_constant(of.width, u64::MAX >> (64 - of.width.clamp(1, 64)));
-    emit(new, Op::IEqual, bool_type, &[id, largest])
+    let largest = u64::MAX >> (64 - of.width.clamp(1, 64));
+    let number = new.int_constant(of.width, largest - larger % (largest / 2 + 1));
+    emit(new, Op::IEqual, bool_type, &[id, number])
 }
 
 /// Writes a zero that compilers do not know, of a number of some width. It depends on the number.
