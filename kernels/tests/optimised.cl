@@ -987,3 +987,26 @@ kernel void condition_used_twice(global uint *out, global const uint *in, int a,
     barrier(CLK_LOCAL_MEM_FENCE);
     out[id] = ((17 * 31 + (v ? 5 : 11)) * 31 + (w ? 5 : 11)) * 31 + l[items - 1 - item];
 }
+
+/// Loops whose counters grow by what complements and subtractions make.
+kernel void complement_steps(global uint *out, global const uint *in, uint b)
+{
+    uint id = get_global_id(0), v = 1, w = 1, x = 1, y = in[id], z = 1;
+    while (v < 21) {
+        v += (7 - in[b]) % 8 + 1;
+        y = y * 31;
+    }
+    while (w < 21) {
+        w += (in[b] & 6) ^ 7;
+        if (id % 4 == 3) y = y * 31 + w;
+    }
+    while (x < 21) {
+        x += (~in[id % 7] & 7) + 1;
+        y = y * 31;
+    }
+    for (int i = 30; i > 4; i -= 8 - (int)(in[b + 1] & 7)) {
+        z = z * 5;
+        y ^= z;
+    }
+    out[id] = ((v * 31 + w) * 31 + x) * 31 + z + y;
+}

@@ -11,6 +11,7 @@ mod lone;
 mod masked;
 mod once;
 mod packed;
+mod steps;
 mod uneven;
 mod ways;
 

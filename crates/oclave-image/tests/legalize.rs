@@ -1287,6 +1287,19 @@ fn quotients_that_bound_loops_go_through_memory() {
     }
 }
 
+/// Where a complement makes the step of a counter, Intel's compiler runs the loop too often.
+#[test]
+fn steps_of_counters_go_through_memory() {
+    let target = DeviceTarget { quotients_are_bounds: true, ..rich() };
+    let kept = |target: &DeviceTarget| {
+        let legal = legal_fixture("steps.O2", target).1;
+        support::assert_valid("steps", &legal);
+        functions_of(&legal, is_volatile_load)
+    };
+    assert_eq!(kept(&target), ["complement", "subtracted"]);
+    assert_eq!(kept(&rich()), [""; 0]);
+}
+
 /// LLVM 21 lets counters run on that masks hold back, where a variable is added to them in an address.
 /// A zero that LLVM does not know joins such counters, and no others.
 #[test]

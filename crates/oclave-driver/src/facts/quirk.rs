@@ -240,7 +240,7 @@ pub struct Quirks {
     /// program could be built. LLVM's maintainers say that the check is for tests only
     /// (llvm-project#104905).
     ///
-    /// Of twenty-three such kernels, eighteen have the form that `second_phis` of `oclave_image`
+    /// Of twenty-four such kernels, nineteen have the form that `second_phis` of `oclave_image`
     /// describes (decision 126). This source shows it: `uint id = get_global_id(0), v = a, w =
     /// in[id]; if (id < 5) { v = in[a]; w = v * 3 + a; } if (abs_diff(w, b) != 77u) w = rotate(v,
     /// id); out[id] = w;`. There, a second phi joins the first. The other five fail only in groups
@@ -320,7 +320,9 @@ pub struct Quirks {
     /// From source, `uint n = 40u / a; for (uint i = 0; i < n; i++) if (a != 1) v = i;` takes the `i`
     /// of a round that is not to be. In groups of 16, 32 and 64 it was right, and with
     /// `-cl-opt-disable`. Constant divisors and signed quotients were right, and loops without such
-    /// an `if`. So such quotients go through a volatile variable (`quotients` of `oclave_image`).
+    /// an `if`. It also runs too often where a complement makes the step of its counter, as in
+    /// `uint s = (in[b] & 6) ^ 7; while (v < 21) { v += s; w *= 31; }`. So such quotients and steps
+    /// go through a volatile variable (`quotients` of `oclave_image`, decision 108).
     pub quotients_are_bounds: bool,
     /// **Q41. NVIDIA 580.159.** `clEnqueueWriteImage` reads host memory when it is enqueued, before the
     /// events that it waits for. Where a read into the same host memory came before, it wrote zeroes

@@ -10,7 +10,10 @@
 //! ```
 //!
 //! Such quotients and remainders go through a volatile variable. Constant divisors are right, and so
-//! are loops without such a condition. These would become three to five times slower.
+//! are loops without such a condition. These would become three to five times slower. Some steps of
+//! counters go through such a variable as well, as LLVM divides by them (`steps`).
+
+mod steps;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -28,7 +31,8 @@ const VOLATILE: u32 = 1;
 /// As [`Rewriter::finish`].
 pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
     let is_quotient = |i: &Instruction<'_>| matches!(i.op(), Some(Op::UDiv | Op::UMod));
-    if !module.instructions().any(|i| is_quotient(&i)) {
+    let has_quotients = module.instructions().any(|i| is_quotient(&i));
+    if !has_quotients && !steps::are_in(module) {
         return Ok(None);
     }
     let definitions = Definitions::new(module);
@@ -36,15 +40,19 @@ pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
         let divisor = i.operand(1).and_then(|divisor| definitions.instruction(divisor));
         is_quotient(i) && !divisor.is_some_and(|d| d.is(Op::Constant) || d.is(Op::ConstantComposite))
     };
-    let reached = Sources::new(&definitions).of_exits(&Flow::of_functions(module));
-    // Function → the types of such quotients.
+    let flows = Flow::of_functions(module);
+    let reached = if has_quotients { Sources::new(&definitions).of_exits(&flows) } else { HashSet::new() };
+    let steps = steps::find(&definitions, &flows);
+    let is_kept =
+        |i: &Instruction<'_>, id: u32| is_variable(i) && reached.contains(&id) || steps.contains(&id);
+    // Function → the types of such values.
     let mut types: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
     let mut function = 0;
     for instruction in module.instructions() {
         if instruction.is(Op::Function) {
             function = instruction.result_id().unwrap_or(0);
         }
-        if is_variable(&instruction) && instruction.result_id().is_some_and(|id| reached.contains(&id)) {
+        if instruction.result_id().is_some_and(|id| is_kept(&instruction, id)) {
             types.entry(function).or_default().extend(instruction.result_type());
         }
     }
@@ -69,11 +77,11 @@ pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
                 }
                 continue;
             }
-            (Some(op), Some(id), Some(ty)) if is_variable(&instruction) && reached.contains(&id) => {
+            (Some(op), Some(id), Some(ty)) if is_kept(&instruction, id) => {
                 if let Some(&variable) = variables.get(&ty) {
-                    let quotient = new.fresh_id();
-                    new.push(op, &[&[ty, quotient], instruction.operands()].concat());
-                    new.push(Op::Store, &[variable, quotient, VOLATILE]);
+                    let value = new.fresh_id();
+                    new.push(op, &[&[ty, value], instruction.operands()].concat());
+                    new.push(Op::Store, &[variable, value, VOLATILE]);
                     new.push(Op::Load, &[ty, id, variable, VOLATILE]);
                     continue;
                 }
