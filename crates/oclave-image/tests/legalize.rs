@@ -1296,7 +1296,7 @@ fn steps_of_counters_go_through_memory() {
         support::assert_valid("steps", &legal);
         functions_of(&legal, is_volatile_load)
     };
-    assert_eq!(kept(&target), ["complement", "subtracted"]);
+    assert_eq!(kept(&target), ["complement", "subtracted", "used_twice"]);
     assert_eq!(kept(&rich()), [""; 0]);
 }
 

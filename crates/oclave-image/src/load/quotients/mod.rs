@@ -45,21 +45,24 @@ pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
     let steps = steps::find(&definitions, &flows);
     let is_kept =
         |i: &Instruction<'_>, id: u32| is_variable(i) && reached.contains(&id) || steps.contains(&id);
+    let mut new = Rewriter::new(&definitions);
     // Function → the types of such values.
     let mut types: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    // Such a value → its new name, by which it is stored.
+    let mut values: HashMap<u32, u32> = HashMap::new();
     let mut function = 0;
     for instruction in module.instructions() {
         if instruction.is(Op::Function) {
             function = instruction.result_id().unwrap_or(0);
         }
-        if instruction.result_id().is_some_and(|id| is_kept(&instruction, id)) {
+        if let Some(id) = instruction.result_id().filter(|id| is_kept(&instruction, *id)) {
             types.entry(function).or_default().extend(instruction.result_type());
+            values.insert(id, new.fresh_id());
         }
     }
     if types.is_empty() {
         return Ok(None);
     }
-    let mut new = Rewriter::new(&definitions);
     let mut waits: Option<&BTreeSet<u32>> = None;
     let mut variables: HashMap<u32, u32> = HashMap::new();
     for instruction in module.instructions() {
@@ -77,9 +80,17 @@ pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
                 }
                 continue;
             }
-            (Some(op), Some(id), Some(ty)) if is_kept(&instruction, id) => {
-                if let Some(&variable) = variables.get(&ty) {
-                    let value = new.fresh_id();
+            // What is said of the value is not true of a load.
+            (Some(Op::Decorate), ..) => {
+                let mut words = instruction.operands().to_vec();
+                if let Some(target) = words.first_mut() {
+                    *target = values.get(target).copied().unwrap_or(*target);
+                }
+                new.replace(&instruction, Op::Decorate, &words);
+                continue;
+            }
+            (Some(op), Some(id), Some(ty)) => {
+                if let (Some(&value), Some(&variable)) = (values.get(&id), variables.get(&ty)) {
                     new.push(op, &[&[ty, value], instruction.operands()].concat());
                     new.push(Op::Store, &[variable, value, VOLATILE]);
                     new.push(Op::Load, &[ty, id, variable, VOLATILE]);
