@@ -120,8 +120,8 @@ pub struct Quirks {
     /// ends (`WorkitemLoops::canHandleKernel`). So such kernels get a second end.
     ///
     /// **Q44. PoCL 6.0 and 7.1 on CPUs.** Behind a barrier, all work-items may take the branch of the
-    /// first one. They do if several edges lead to where a way past the barrier leads. From source, this is wrong in
-    /// both: `if (a) { do { v += 3; barrier(CLK_LOCAL_MEM_FENCE); } while (v < a); if (id > 2) out[id] = v; }
+    /// first one. They do if several edges lead to where a way past the barrier leads. From source,
+    /// this is wrong in both: `if (a) { do { v += 3; barrier(CLK_LOCAL_MEM_FENCE); } while (v < a); if (id > 2) out[id] = v; }
     /// if (id & 1) …`. So such kernels get the forms for Q14 and Q15 (decision 116).
     pub continuations_for_several_ends: bool,
     /// **Q15. PoCL 6.0 on CPUs.** It takes continuations only where `POCL_WORK_GROUP_METHOD=cbs` is

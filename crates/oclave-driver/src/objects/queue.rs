@@ -389,8 +389,9 @@ impl Queue {
         outcome
     }
 
-    /// Begins the use of what is memory of this by commands of this queue. The caller calls
-    /// [`end_uses`] when the commands are enqueued. After an error there is no use to end.
+    /// Begins the use of memory by commands of this queue. Items without memory are left out. The
+    /// caller calls [`end_uses`] when the commands are enqueued. After an error there is no use to
+    /// end.
     #[inline(always)]
     pub(crate) fn begin_uses<'a>(&self, spans: impl Iterator<Item = Option<Span<'a>>> + Clone) -> Result<()> {
         self.context.check()?;

@@ -3,8 +3,8 @@
 //! `do for (int i = 0; i < b; i++) v++; while (v < 17);` is endless if `b` is not above 0. Clang makes one
 //! block of the inner loop. The block leads to itself or on, by a condition that does not change. LLVM
 //! 18 takes the condition out of the loop, and leaves an endless loop. That is the same for all
-//! work-items, so PoCL 6.0 puts a barrier into it. Work-items that part behind the loop then all take the way of the
-//! first one.
+//! work-items, so PoCL 6.0 puts a barrier into it. Work-items that part behind the loop then all
+//! take the way of the first one.
 //!
 //! LLVM takes loops that write nothing for finite. So such a block leads on always.
 

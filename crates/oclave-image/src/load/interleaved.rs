@@ -9,12 +9,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Result;
-use crate::load::fences;
 use crate::spirv::{
-    Decoration, Definitions, Instruction, Module, Op, StorageClass, Type, TypeTable, is_access_chain,
-    is_atomic,
+    Decoration, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable,
+    is_access_chain, is_atomic,
 };
 
+/// Scope and semantics of `mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)`.
+const WORKGROUP: u64 = 2;
+const BOTH_FENCES: u64 = 0x308;
 /// The most elements that LLVM joins (`MaxInterleaveGroupFactor`).
 const MOST: u64 = 8;
 /// Longer ways from a pointer to its root are followed in part.
@@ -26,7 +28,20 @@ const WINDOW: usize = 256;
 pub(super) fn separate(module: Module) -> Result<Module> {
     let changed = {
         let definitions = Definitions::new(&module);
-        fences::add(&definitions, &places(&definitions))?
+        let places = places(&definitions);
+        if places.is_empty() {
+            None
+        } else {
+            let mut new = Rewriter::new(&definitions);
+            for instruction in module.instructions() {
+                if places.contains(&instruction.at) {
+                    let (scope, both) = (new.int_constant(32, WORKGROUP), new.int_constant(32, BOTH_FENCES));
+                    new.push(Op::MemoryBarrier, &[scope, both]);
+                }
+                new.copy(&instruction);
+            }
+            Some(new.finish()?)
+        }
     };
     Ok(changed.unwrap_or(module))
 }

@@ -50,8 +50,8 @@ fn is_counter(flow: &Flow<'_>, of: &Loop, id: u32) -> bool {
     flow.phis.get(&id) == Some(&of.header)
 }
 
-/// What a counter of a loop grows or shrinks by, if the loop does not change it, and if a complement
-/// makes it or it is subtracted.
+/// What a counter of a loop grows or shrinks by in a round. The loop must not change it. A complement
+/// makes it, or it is subtracted.
 fn steps(definitions: &Definitions<'_>, flow: &Flow<'_>, of: &Loop, counter: u32) -> Vec<u32> {
     let labels = || of.blocks.iter().filter_map(|at| flow.blocks.get(*at)).map(|block| block.label);
     let pairs = definitions.instruction(counter).map(|phi| phi.operands()).unwrap_or_default();
