@@ -78,11 +78,7 @@ pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
                 }
             }
             (Some(Op::BranchConditional), _) => {
-                let mut words = instruction.words.get(1..).unwrap_or_default().to_vec();
-                if let Some(condition) = words.first_mut() {
-                    *condition = branches.get(condition).copied().unwrap_or(*condition);
-                }
-                new.replace(&instruction, Op::BranchConditional, &words);
+                new.copy_mapped(&instruction, |id| branches.get(&id).copied().unwrap_or(id));
             }
             _ => new.copy(&instruction),
         }

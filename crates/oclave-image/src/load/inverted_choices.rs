@@ -15,7 +15,7 @@
 use std::collections::HashSet;
 
 use super::built_in_vector::BuiltInVector;
-use super::never::{is_largest, select};
+use super::never::{is_largest, select, write_for_values};
 use crate::Result;
 use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, TypeTable};
 
@@ -38,55 +38,16 @@ pub(crate) fn separate(module: &Module, address_bits: u32) -> Result<Option<Modu
     if found.is_empty() {
         return Ok(None);
     }
-    let functions = functions_of(module, &found);
     let types = TypeTable::new(&definitions);
     let mut new = Rewriter::new(&definitions);
     let id = BuiltInVector::of(&mut new, BuiltIn::GlobalInvocationId, address_bits);
-    let (mut never, mut is_open) = (None, false);
-    for instruction in module.instructions() {
-        match instruction.op() {
-            Some(Op::EntryPoint) => {
-                id.copy_entry_point(&mut new, &instruction);
-                continue;
-            }
-            Some(Op::Function) => {
-                (never, is_open) = (None, instruction.result_id().is_some_and(|id| functions.contains(&id)));
-            }
-            Some(Op::FunctionParameter | Op::Label | Op::Variable | Op::Line | Op::NoLine) | None => {}
-            _ if is_open => {
-                (never, is_open) = (Some(is_largest(&mut new, &id)), false);
-            }
-            _ => {}
-        }
-        let result = instruction.result_id().filter(|id| found.contains(id));
-        match (result, instruction.op(), instruction.result_type(), never) {
-            (Some(result), Some(op), Some(ty), Some(never)) => {
-                let inverted = new.fresh_id();
-                new.push(op, &[&[ty, inverted], instruction.operands()].concat());
-                select(&mut new, &types, never, [inverted, ty, result]);
-            }
-            _ => new.copy(&instruction),
-        }
-    }
-    new.finish().map(Some)
+    let begin = |new: &mut Rewriter<'_>| is_largest(new, &id);
+    write_for_values(new, &id, &found, begin, |new, never, words| select(new, &types, never, words)).map(Some)
 }
 
 /// Whether work-items of a group wait for each other.
 fn waits_for_group(op: Op) -> bool {
     op == Op::ControlBarrier || (Op::GroupAsyncCopy as u32..=Op::GroupSMax as u32).contains(&(op as u32))
-}
-
-/// The functions that define these values.
-fn functions_of(module: &Module, values: &HashSet<u32>) -> HashSet<u32> {
-    let (mut functions, mut function) = (HashSet::new(), None);
-    for instruction in module.instructions() {
-        if instruction.is(Op::Function) {
-            function = instruction.result_id();
-        } else if instruction.result_id().is_some_and(|id| values.contains(&id)) {
-            functions.extend(function);
-        }
-    }
-    functions
 }
 
 /// Whether compilers move a complement or a negation from the result to the operands.

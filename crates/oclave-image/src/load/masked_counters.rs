@@ -18,7 +18,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::built_in_vector::BuiltInVector;
-use super::never::{emit, hidden_zero};
+use super::never::{emit, hidden_zero, write_for_values};
 use crate::Result;
 use crate::analysis::control_flow::{Block, Flow};
 use crate::spirv::{
@@ -43,7 +43,7 @@ pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
     }
     let ids: HashSet<u32> =
         module.built_ins().filter(|(_, n)| is_of_work_item(*n)).map(|(id, _)| id).collect();
-    let mut counters = Counters::default();
+    let mut counters = HashSet::new();
     let flows: HashMap<u32, Flow<'_>> =
         Flow::of_functions(module).into_iter().map(|flow| (flow.function, flow)).collect();
     let (mut flow, mut block) = (None, 0);
@@ -60,71 +60,25 @@ pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
         if let (Some(flow), Some(masked)) = (flow, masked)
             && counts(&definitions, flow, &ids, block, *masked)
         {
-            counters.functions.insert(flow.function);
-            counters.masks.extend(instruction.result_id());
+            counters.extend(instruction.result_id());
         }
     }
-    if counters.masks.is_empty() { Ok(None) } else { counters.write(&definitions, address_bits).map(Some) }
-}
-
-/// The masks of counters.
-#[derive(Default)]
-struct Counters {
-    /// Where they are.
-    functions: HashSet<u32>,
-    /// Their results.
-    masks: HashSet<u32>,
-}
-
-impl Counters {
-    /// Writes the module. Functions compute the zero where they begin.
-    fn write(&self, definitions: &Definitions<'_>, address_bits: u32) -> Result<Module> {
-        let types = TypeTable::new(definitions);
-        let mut new = Rewriter::new(definitions);
-        let group = BuiltInVector::of(&mut new, BuiltIn::WorkgroupId, address_bits);
-        let (mut zero, mut is_begun) = (None, true);
-        for instruction in definitions.module().instructions() {
-            match instruction.op() {
-                Some(Op::EntryPoint) => {
-                    group.copy_entry_point(&mut new, &instruction);
-                    continue;
-                }
-                Some(Op::Function) => {
-                    let has_masks = instruction.result_id().is_some_and(|id| self.functions.contains(&id));
-                    (zero, is_begun) = (None, !has_masks);
-                }
-                Some(Op::FunctionParameter | Op::Label | Op::Variable | Op::Line | Op::NoLine) | None => {}
-                _ if !is_begun => {
-                    let n = group.load(&mut new, 0);
-                    (zero, is_begun) = (Some(hidden_zero(&mut new, n, group.width)), true);
-                }
-                _ => {}
-            }
-            let is_mask = instruction.result_id().is_some_and(|id| self.masks.contains(&id));
-            match zero {
-                Some(zero) if is_mask => hide_one(&mut new, &types, &instruction, (zero, group.width)),
-                _ => new.copy(&instruction),
-            }
-        }
-        new.finish()
+    if counters.is_empty() {
+        return Ok(None);
     }
-}
-
-/// Writes a mask, whose result a zero of some width joins.
-fn hide_one(
-    new: &mut Rewriter<'_>,
-    types: &TypeTable<'_>,
-    mask: &Instruction<'_>,
-    (zero, width): (u32, u32),
-) {
-    let (Some(op), Some(ty), Some(result)) = (mask.op(), mask.result_type(), mask.result_id()) else {
-        return new.copy(mask);
+    let types = TypeTable::new(&definitions);
+    let mut new = Rewriter::new(&definitions);
+    let group = BuiltInVector::of(&mut new, BuiltIn::WorkgroupId, address_bits);
+    let begin = |new: &mut Rewriter<'_>| {
+        let n = group.load(new, 0);
+        hidden_zero(new, n, group.width)
     };
-    let Some(Type::Int { width: own }) = types.ty(ty) else { return new.copy(mask) };
-    let masked = new.fresh_id();
-    new.replace(mask, op, &[&[ty, masked], mask.operands()].concat());
-    let zero = if own == width { zero } else { emit(new, Op::UConvert, ty, &[zero]) };
-    new.push(Op::BitwiseOr, &[ty, result, masked, zero]);
+    let join = |new: &mut Rewriter<'_>, zero: u32, [masked, ty, result]: [u32; 3]| {
+        let is_as_wide = matches!(types.ty(ty), Some(Type::Int { width }) if width == group.width);
+        let zero = if is_as_wide { zero } else { emit(new, Op::UConvert, ty, &[zero]) };
+        new.push(Op::BitwiseOr, &[ty, result, masked, zero]);
+    };
+    write_for_values(new, &group, &counters, begin, join).map(Some)
 }
 
 /// Looks for what goes round in sums.

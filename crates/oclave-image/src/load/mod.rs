@@ -9,7 +9,6 @@ mod decorations;
 mod deep_conditions;
 pub(crate) mod device_target;
 mod endless_loops;
-mod fences;
 mod function_names;
 mod generic_atomics;
 pub(crate) mod generic_pointers;

@@ -2,7 +2,7 @@
 //! never true. For a value of 0 it is `never ? 1 : 0`, which compilers do not simplify. And zeroes
 //! that compilers do not know.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::built_in_vector::BuiltInVector;
 use crate::Result;
@@ -44,6 +44,16 @@ pub(super) fn select(
     let (lane, lane_type) = first_lane(new, types, value, ty);
     let other = if is_zero(new.definitions(), lane) { one(new, types, lane_type) } else { None };
     let other = other.unwrap_or_else(|| new.null_constant(lane_type));
+    choose(new, [never, other], (lane, lane_type), [value, ty, result]);
+}
+
+/// Writes `never ? other : value`. `lane` is the first lane of a vector, or the value, with its type.
+pub(super) fn choose(
+    new: &mut Rewriter<'_>,
+    [never, other]: [u32; 2],
+    (lane, lane_type): (u32, u32),
+    [value, ty, result]: [u32; 3],
+) {
     if lane_type == ty {
         new.push(Op::Select, &[ty, result, never, other, lane]);
     } else {
@@ -135,4 +145,59 @@ pub(super) fn write_for_phis<'m>(
         }
     }
     new.finish()
+}
+
+/// Writes a module in which these values become others. Functions with such values compute something
+/// where they begin, by `begin`. `change` gets that, and writes what the value becomes: of its new
+/// name, its type and its name before. Entry points get the built-in variable that these use.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(super) fn write_for_values<'m>(
+    mut new: Rewriter<'m>,
+    used: &BuiltInVector,
+    values: &HashSet<u32>,
+    begin: impl Fn(&mut Rewriter<'m>) -> u32,
+    change: impl Fn(&mut Rewriter<'m>, u32, [u32; 3]),
+) -> Result<Module> {
+    let module = new.definitions().module();
+    let functions = functions_of(module, values);
+    let (mut begun, mut is_open) = (None, false);
+    for instruction in module.instructions() {
+        match instruction.op() {
+            Some(Op::EntryPoint) => {
+                used.copy_entry_point(&mut new, &instruction);
+                continue;
+            }
+            Some(Op::Function) => {
+                let has_values = instruction.result_id().is_some_and(|id| functions.contains(&id));
+                (begun, is_open) = (None, has_values);
+            }
+            Some(Op::FunctionParameter | Op::Label | Op::Variable | Op::Line | Op::NoLine) | None => {}
+            _ if is_open => (begun, is_open) = (Some(begin(&mut new)), false),
+            _ => {}
+        }
+        let result = instruction.result_id().filter(|id| values.contains(id));
+        match (result, instruction.op(), instruction.result_type(), begun) {
+            (Some(result), Some(op), Some(ty), Some(begun)) => {
+                let value = emit(&mut new, op, ty, instruction.operands());
+                change(&mut new, begun, [value, ty, result]);
+            }
+            _ => new.copy(&instruction),
+        }
+    }
+    new.finish()
+}
+
+/// The functions that define these values.
+fn functions_of(module: &Module, values: &HashSet<u32>) -> HashSet<u32> {
+    let (mut functions, mut function) = (HashSet::new(), None);
+    for instruction in module.instructions() {
+        if instruction.is(Op::Function) {
+            function = instruction.result_id();
+        } else if instruction.result_id().is_some_and(|id| values.contains(&id)) {
+            functions.extend(function);
+        }
+    }
+    functions
 }

@@ -82,11 +82,7 @@ pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
             }
             // What is said of the value is not true of a load.
             (Some(Op::Decorate), ..) => {
-                let mut words = instruction.operands().to_vec();
-                if let Some(target) = words.first_mut() {
-                    *target = values.get(target).copied().unwrap_or(*target);
-                }
-                new.replace(&instruction, Op::Decorate, &words);
+                new.copy_mapped(&instruction, |id| values.get(&id).copied().unwrap_or(id));
                 continue;
             }
             (Some(op), Some(id), Some(ty)) => {

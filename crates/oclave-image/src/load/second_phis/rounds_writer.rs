@@ -6,7 +6,7 @@ use super::single_rounds::Single;
 use super::writer::{inverse, is_never, select};
 use crate::Result;
 use crate::load::built_in_vector::BuiltInVector;
-use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Role, TypeTable, is_block_end};
+use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, TypeTable, is_block_end};
 
 /// The module with second phis of these loops.
 ///
@@ -42,16 +42,8 @@ pub(super) fn write(
                 ids.leave(&mut new, types, &size, &instruction, label);
             }
             // Before code, the label is 0 or that of an earlier function.
-            Some(op) if label != 0 && ids.uses(definitions, &instruction, label) => {
-                let mut words = instruction.words.to_vec();
-                instruction.visit_ids(definitions, |at, role| {
-                    if role == Role::Id
-                        && let Some(word) = words.get_mut(at)
-                    {
-                        *word = ids.behind(*word, label, label).unwrap_or(*word);
-                    }
-                });
-                new.replace(&instruction, op, words.get(1..).unwrap_or_default());
+            _ if label != 0 => {
+                new.copy_mapped(&instruction, |id| ids.behind(id, label, label).unwrap_or(id));
             }
             _ => new.copy(&instruction),
         }
@@ -101,16 +93,6 @@ impl<'f> Ids<'f> {
         let (single, [_, _, result]) = self.phis.get(&value)?;
         let is_inside = single.labels.contains(&from) && single.labels.contains(&to);
         (!is_inside).then_some(*result)
-    }
-
-    /// Whether an instruction uses a phi of a loop behind it.
-    fn uses(&self, definitions: &Definitions<'_>, instruction: &Instruction<'_>, label: u32) -> bool {
-        let mut is_found = false;
-        instruction.visit_ids(definitions, |at, role| {
-            let id = instruction.word(at).filter(|_| role == Role::Id);
-            is_found |= id.is_some_and(|id| self.behind(id, label, label).is_some());
-        });
-        is_found
     }
 
     /// Copies a phi, and writes the second one.

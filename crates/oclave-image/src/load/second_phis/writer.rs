@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::Second;
 use crate::Result;
 use crate::load::built_in_vector::BuiltInVector;
-use crate::load::never::{emit, first_lane, is_largest};
+use crate::load::never::{choose, emit, first_lane, is_largest};
 use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_block_end};
 
 /// The module with these phis.
@@ -142,12 +142,7 @@ pub(super) fn select(
 ) {
     let (first, lane) = first_lane(new, types, whole, ty);
     let (other, _) = first_lane(new, types, other, other_type);
-    if lane == ty {
-        new.push(Op::Select, &[lane, result, never, other, first]);
-    } else {
-        let chosen = emit(new, Op::Select, lane, &[never, other, first]);
-        new.push(Op::CompositeInsert, &[ty, result, chosen, whole, 0]);
-    }
+    choose(new, [never, other], (first, lane), [whole, ty, result]);
 }
 
 /// Writes a condition that is never true; by a number and its type, where there is one. No square has
