@@ -62,6 +62,18 @@ fn accesses_to_local_memory_are_as_wide_as_their_alignment() {
     assert_eq!(functions_with_unaligned_accesses(&legal(&target)), BTreeSet::new());
 }
 
+#[test]
+fn accesses_of_too_many_parts_are_refused() {
+    let path =
+        format!("{}/tests/regressions/sound/unaligned_array_of_arrays.spv", env!("CARGO_MANIFEST_DIR"));
+    let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+    let image = DeviceImage { spirv: module.words().to_vec(), ..DeviceImage::default() };
+    assert!(legalize(&image, &rich()).is_ok());
+    let target = DeviceTarget { unaligned_accesses_miss: true, ..rich() };
+    let error = legalize(&image, &target).unwrap_err().to_string();
+    assert!(error.contains("an access of 4194304 parts") && error.contains("copy in a loop"), "{error}");
+}
+
 /// The types of the structs that kernels are given by value: whether these are packed.
 fn are_packed(module: &Module) -> Vec<bool> {
     let definitions = Definitions::new(module);

@@ -213,7 +213,7 @@ impl Pass<'_, '_> {
                 self.load(new, instruction, from, Op::CopyObject)
             }
             Some(Type::Int { .. } | Type::Float { .. } | Type::Bool) => new.copy(instruction),
-            _ if ty.is_some_and(|ty| !self.has_pointer(ty, 0)) => new.copy(instruction),
+            _ if ty.is_some_and(|ty| !self.has_pointer(ty)) => new.copy(instruction),
             _ => {
                 let what = "a constant that may have addresses is copied as a whole, which this device \
                             cannot do; copy its members one by one";
@@ -239,19 +239,13 @@ impl Pass<'_, '_> {
     }
 
     /// Whether a type is a pointer, or has one.
-    fn has_pointer(&self, ty: u32, depth: u32) -> bool {
-        match self.types.ty(ty) {
-            Some(Type::Array { element, .. }) if depth < 64 => self.has_pointer(element, depth + 1),
-            Some(Type::Struct { members }) if depth < 64 => {
-                members.iter().any(|member| self.has_pointer(*member, depth + 1))
-            }
-            Some(Type::Vector { component, .. }) => {
-                matches!(self.types.ty(component), Some(Type::Int { width }) if width == self.bits)
-            }
+    fn has_pointer(&self, ty: u32) -> bool {
+        self.types.parts(ty).into_iter().any(|part| match self.types.ty(part) {
             Some(Type::Int { width }) => width == self.bits,
             Some(Type::Float { .. } | Type::Bool) => false,
+            Some(Type::Vector { .. } | Type::Array { .. } | Type::Struct { .. }) => false,
             _ => true,
-        }
+        })
     }
 
     /// Writes a load, and what it gives where it loads an address.

@@ -7,7 +7,6 @@ use std::collections::HashMap;
 
 use crate::Result;
 use crate::load::roots::kernel_parameters;
-use crate::load::unaligned::MAX_DEPTH;
 use crate::spirv::{
     Capability, Definitions, Instruction, Module, Op, Rewriter, Section, StorageClass, Type, TypeTable,
 };
@@ -106,7 +105,7 @@ fn packed_parameters(definitions: &Definitions<'_>, types: &TypeTable<'_>) -> Ve
     let packed = |id: u32| match types.ty(definitions.type_of(id)?)? {
         Type::Pointer { class, pointee }
             if class == StorageClass::Function as u32
-                && has_packed(types, pointee, 0)
+                && types.parts(pointee).iter().any(|part| types.is_packed(*part))
                 && types.size_bytes(pointee).is_some() =>
         {
             Some((id, pointee))
@@ -114,15 +113,4 @@ fn packed_parameters(definitions: &Definitions<'_>, types: &TypeTable<'_>) -> Ve
         _ => None,
     };
     kernel_parameters(definitions.module()).into_iter().filter_map(packed).collect()
-}
-
-fn has_packed(types: &TypeTable<'_>, ty: u32, depth: u32) -> bool {
-    match types.ty(ty) {
-        _ if depth > MAX_DEPTH => false,
-        Some(Type::Array { element, .. }) => has_packed(types, element, depth + 1),
-        Some(Type::Struct { members }) => {
-            types.is_packed(ty) || members.iter().any(|member| has_packed(types, *member, depth + 1))
-        }
-        _ => false,
-    }
 }

@@ -6,7 +6,7 @@
 //! saturate. A type whose parts are not declared before it is [`Type::Other`], except for pointers.
 //! So a walk from a type to its parts ends on any input, if it does not follow pointers.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ::spirv::{AddressingModel, Decoration, Op};
 
@@ -159,6 +159,25 @@ impl<'m> TypeTable<'m> {
     /// Whether a struct is decorated `CPacked`.
     pub fn is_packed(&self, id: u32) -> bool {
         self.entry(id).is_some_and(|e| e.packed)
+    }
+
+    /// The type itself and all that a value of it consists of, each once: elements, components and members,
+    /// and theirs. What pointers lead to is not part of it.
+    pub(crate) fn parts(&self, id: u32) -> Vec<u32> {
+        let mut found = vec![id];
+        let mut seen = HashSet::from([id]);
+        let mut next = 0;
+        while let Some(&id) = found.get(next) {
+            next += 1;
+            let inner = match self.ty(id) {
+                Some(Type::Vector { component: inner, .. }) => &[inner][..],
+                Some(Type::Array { element, .. } | Type::RuntimeArray { element }) => &[element],
+                Some(Type::Struct { members }) => members,
+                _ => &[],
+            };
+            found.extend(inner.iter().filter(|id| seen.insert(**id)));
+        }
+        found
     }
 
     /// Size of a pointer in bytes: 4 for `Physical32`, else 8.

@@ -17,7 +17,7 @@ use crate::{ImageError, Result};
 /// `MemoryAccess` bits: volatile, and aligned, which says that an alignment follows.
 const VOLATILE: u32 = 1;
 const ALIGNED: u32 = 2;
-/// Copies of more parts are refused: each is a load and a store.
+/// Accesses of more parts are refused: each part is a load or a store.
 const MOST_PARTS: u64 = 4096;
 /// Types that nest deeper are refused; keeps the stack bounded.
 pub(super) const MAX_DEPTH: u32 = 64;
@@ -25,7 +25,8 @@ pub(super) const MAX_DEPTH: u32 = 64;
 /// The module with these accesses in parts; `None` where it has none.
 ///
 /// # Errors
-/// [`ImageError::Unsupported`] for copies of more than 4096 parts, and of an unknown number of bytes.
+/// [`ImageError::Unsupported`] for accesses of more than 4096 parts, of an unknown number of bytes, and of
+/// numbers that have no 8, 16, 32 or 64 bits.
 pub(crate) fn split(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
@@ -53,6 +54,12 @@ struct Access {
     flags: u32,
 }
 
+fn unsupported_type() -> ImageError {
+    let what = "an unaligned access to local memory, of a type that has other parts than numbers of 8, 16, 32 or \
+                64 bits and pointers";
+    ImageError::Unsupported(what.to_owned())
+}
+
 struct Pass<'a, 'm> {
     definitions: &'a Definitions<'m>,
     types: &'a TypeTable<'m>,
@@ -71,7 +78,7 @@ impl Pass<'_, '_> {
             (Op::CopyMemorySized, [to, from, _, rest @ ..]) => (vec![*to, *from], None, rest),
             _ => return None,
         };
-        let numbers = ty.and_then(|ty| self.bytes_of_numbers(ty, 0));
+        let numbers = ty.and_then(|ty| self.bytes_of_numbers(ty));
         let (flags, aligned) = match (rest, numbers) {
             (&[flags, aligned], _) if flags & ALIGNED != 0 => (flags, aligned),
             // Of a copy: of what is written, and of what is read.
@@ -149,23 +156,28 @@ impl Pass<'_, '_> {
     }
 
     /// Bytes of the narrowest and of the widest number in a type; `None` if it has other parts.
-    fn bytes_of_numbers(&self, ty: u32, depth: u32) -> Option<(u32, u32)> {
-        match self.types.ty(ty)? {
-            Type::Int { width } | Type::Float { width } => Some((width / 8, width / 8)),
-            Type::Pointer { .. } => Some((self.types.pointer_bytes(), self.types.pointer_bytes())),
-            Type::Vector { component, .. } => self.bytes_of_numbers(component, depth),
-            Type::Array { element, .. } if depth < MAX_DEPTH => self.bytes_of_numbers(element, depth + 1),
-            Type::Struct { members } if depth < MAX_DEPTH => {
-                let mut all = members.iter().map(|member| self.bytes_of_numbers(*member, depth + 1));
-                let first = all.next()??;
-                all.try_fold(first, |(least, most), next| next.map(|(a, b)| (least.min(a), most.max(b))))
-            }
-            _ => None,
+    fn bytes_of_numbers(&self, ty: u32) -> Option<(u32, u32)> {
+        let mut range: Option<(u32, u32)> = None;
+        for part in self.types.parts(ty) {
+            let bytes = match self.types.ty(part)? {
+                Type::Int { width: width @ (8 | 16 | 32 | 64) }
+                | Type::Float { width: width @ (16 | 32 | 64) } => width / 8,
+                Type::Pointer { .. } => self.types.pointer_bytes(),
+                Type::Struct { members: [] } => continue,
+                Type::Vector { .. } | Type::Array { .. } | Type::Struct { .. }
+                    if self.types.size_bytes(part) > Some(0) =>
+                {
+                    continue;
+                }
+                _ => return None,
+            };
+            range = Some(range.map_or((bytes, bytes), |(least, most)| (least.min(bytes), most.max(bytes))));
         }
+        range
     }
 
     fn bytes_of_number(&self, ty: u32) -> u32 {
-        self.bytes_of_numbers(ty, 0).map_or(0, |(_, widest)| widest)
+        self.bytes_of_numbers(ty).map_or(0, |(_, widest)| widest)
     }
 
     fn write(&mut self, instruction: &Instruction<'_>, access: Access) -> Result<()> {
@@ -174,17 +186,20 @@ impl Pass<'_, '_> {
                 let Some((ty, result)) = instruction.result_type().zip(instruction.result_id()) else {
                     return Ok(());
                 };
+                self.check_parts(ty, access)?;
                 let bytes = self.bytes(from, access);
                 let value = self.load(bytes, access, ty, 0, 0)?;
                 self.new.push(Op::CopyObject, &[ty, result, value]);
             }
             (Some(Op::Store), &[to, value, ..]) => {
-                let bytes = self.bytes(to, access);
                 let ty = self.definitions.type_of(value).unwrap_or(0);
+                self.check_parts(ty, access)?;
+                let bytes = self.bytes(to, access);
                 self.store(bytes, access, [value, ty], 0, 0)?;
             }
             (Some(Op::CopyMemory), &[to, from, ..]) => {
                 let ty = self.pointee(to).unwrap_or(0);
+                self.check_parts(ty, access)?;
                 let (to, from) = (self.bytes(to, access), self.bytes(from, access));
                 let value = self.load(from, access, ty, 0, 0)?;
                 self.store(to, access, [value, ty], 0, 0)?;
@@ -193,6 +208,20 @@ impl Pass<'_, '_> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Checks that a type consists of numbers, and has no more parts than may be written.
+    fn check_parts(&self, ty: u32, access: Access) -> Result<()> {
+        let numbers = self.bytes_of_numbers(ty);
+        let bytes = numbers.and_then(|_| self.types.size_bytes(ty)).ok_or_else(unsupported_type)?;
+        match bytes / u64::from(access.unit) {
+            0..=MOST_PARTS => Ok(()),
+            parts => Err(ImageError::Unsupported(format!(
+                "an access of {parts} parts to local memory that is aligned to {} bytes; at most {MOST_PARTS} \
+                 parts are supported, so copy in a loop",
+                access.unit
+            ))),
+        }
     }
 
     fn copy(&mut self, to: u32, from: u32, size: u32, access: Access) -> Result<()> {
@@ -250,24 +279,22 @@ impl Pass<'_, '_> {
 
     /// The parts of a composite type and where they lie.
     fn members(&self, ty: u32, depth: u32) -> Result<Option<Vec<(u32, u64)>>> {
-        let unknown = || ImageError::Unsupported("an unaligned access of a type of unknown size".to_owned());
         if depth > MAX_DEPTH {
-            return Err(unknown());
+            return Err(unsupported_type());
         }
         let all = |element: u32, count: u64| {
-            let stride =
-                self.types.size_bytes(element).filter(|_| count <= MOST_PARTS).ok_or_else(unknown)?;
+            let stride = self.types.size_bytes(element).ok_or_else(unsupported_type)?;
             Ok(Some((0..count).map(|i| (element, i * stride)).collect()))
         };
         match self.types.ty(ty) {
             Some(Type::Vector { component, count }) => all(component, u64::from(count)),
             Some(Type::Array { element, length: Some(length) }) => all(element, length),
             Some(Type::Struct { members }) => {
-                let offsets = self.types.member_offsets(ty).ok_or_else(unknown)?;
+                let offsets = self.types.member_offsets(ty).ok_or_else(unsupported_type)?;
                 Ok(Some(members.iter().copied().zip(offsets).collect()))
             }
             Some(Type::Int { .. } | Type::Float { .. } | Type::Pointer { .. }) => Ok(None),
-            _ => Err(unknown()),
+            _ => Err(unsupported_type()),
         }
     }
 
