@@ -937,6 +937,23 @@ kernel void idle_or_endless(global uint *out, global const uint *in, uint a, int
     out[id] = v + l[get_local_size(0) - 1 - item];
 }
 
+/// One way leads into an endless loop. No work-item takes it.
+kernel void endless_way(global uint *out, global const uint *in, uint a, int b)
+{
+    local uint l[64];
+    uint item = get_local_id(0), id = get_global_id(0);
+    l[item] = in[id];
+    for (int i = 0; i < b; i++) {
+        if (in[id] == a)
+            while (true) l[item]++;
+        else
+            barrier(CLK_LOCAL_MEM_FENCE);
+        l[item] += i;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[id] = l[get_local_size(0) - 1 - item];
+}
+
 /// Elements that go round, each beside a base.
 kernel void masked_counters(global uint *out, global const uint *in, uint a, uint b)
 {

@@ -146,6 +146,26 @@ fn endless_loops_hold_no_barrier() {
     }
 }
 
+/// PoCL 6.0 put a barrier into a loop that nothing leads out of. Groups of two lost what the second
+/// work-item computes (Q53).
+#[test]
+fn endless_loops_that_nothing_comes_to() {
+    let Some(queue) = queue() else { return };
+    for items in [1, 2, 3, 8, 32] {
+        let words = words(3 * items);
+        let (input, out) = (upload(&queue, &words), upload(&queue, &vec![0_u32; 3 * items]));
+        let absent = (0..).find(|word| !words.contains(word)).unwrap();
+        for b in [0, 1, 4] {
+            let range = NdRange::new(3 * items, items);
+            queue.parallel_for(range, kernel::endless_way(&out, &input, absent, b)).unwrap();
+            let sum = (0..b.unsigned_abs()).sum::<u32>();
+            let expected: Vec<u32> =
+                (0..3 * items).map(|id| sum.wrapping_add(mirrored(&words, id, items))).collect();
+            assert_eq!(queue.read(&out).unwrap(), expected, "{b} rounds in groups of {items}");
+        }
+    }
+}
+
 /// The same before a barrier, where groups of one and two lost all that follows the loop.
 #[test]
 fn endless_loops_end_nothing_else() {

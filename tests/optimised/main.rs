@@ -215,7 +215,10 @@ fn values_that_a_way_past_a_condition_uses() {
         let (v, w) = if id < 5 { (numbers[3], numbers[3] * 3.0 + 11.0) } else { (11.0_f32, numbers[id]) };
         if (w - 11.0).max(0.0) == 77.0 { [w; 4] } else { [v * v, 1.0, 2.0, 3.0] }
     };
-    assert_eq!(queue.read(&out).unwrap(), (0..24).flat_map(divided).collect::<Vec<_>>());
+    // OpenCL allows `pown` 16 units in the last place (OpenCL C, 7.4). Intel's takes one, on CPUs without AVX-512.
+    let is_near = |(got, wanted): (&f32, f32)| (got - wanted).abs() <= wanted * 16.0 * f32::EPSILON;
+    let found = queue.read(&out).unwrap();
+    assert!(found.iter().zip((0..24).flat_map(divided)).all(is_near), "{found:?}");
 }
 
 /// Intel's vectoriser takes these values for the same in all work-items (Q32), unless the pass helps.

@@ -799,7 +799,7 @@ fn functions_of(module: &Module, mut is_wanted: impl FnMut(&Instruction<'_>) -> 
             function = instruction.result_id().unwrap();
         }
         if is_wanted(&instruction) {
-            found.push(names.get(&function).unwrap().clone());
+            found.push(names.get(&function).cloned().unwrap_or_else(|| format!("%{function}")));
         }
     }
     found
@@ -955,6 +955,17 @@ fn loops_that_do_nothing_end_at_once() {
     let (module, legal) = legal_fixture("lone_loops.O2", &target);
     // The other two count.
     assert_eq!((to_itself(&module), to_itself(&legal)), (3, 2));
+}
+
+/// A loop that nothing leads out of counts its rounds for PoCL 6.0, and has an end when the counter is zero.
+#[test]
+fn loops_without_ends_get_one() {
+    let target = DeviceTarget { loops_without_end_go: true, ..rich() };
+    let more = |op: Op| added("endless.O2", &target, move |i| i.is(op));
+    let once = |functions: &[&str]| functions.iter().map(|name| ((*name).to_owned(), 1)).collect();
+    assert_eq!(more(Op::Return), once(&["endless_way"]));
+    assert_eq!(more(Op::ReturnValue), once(&["never_back"]));
+    assert_eq!(more(Op::Phi), once(&["endless_way", "never_back"]));
 }
 
 /// Counters of loops begin with a selection for PoCL 6.0, where ways meet in a value that is used elsewhere.

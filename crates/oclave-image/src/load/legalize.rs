@@ -91,7 +91,9 @@ pub fn legalize_with(
     let expanded = changed(target.mad_is_called, stripped, multiply_add::expand)?;
     // What passes add needs no fences: the interpreter's own accesses meet nothing.
     let apart = keep_apart(expanded, target)?;
-    let left = changed(target.loops_without_end_go, pass(apart)?, endless_loops::leave)?;
+    let bits = target.address_bits;
+    let left =
+        changed(target.loops_without_end_go, pass(apart)?, |module| endless_loops::leave(module, bits))?;
     let Steered { module, doubtful } = steer(left, target)?;
     // llvm-spirv declares the type of samplers twice where a kernel has both a literal sampler and
     // one as an argument. Mesa's drivers refuse that.
@@ -131,7 +133,6 @@ pub fn legalize_with(
     let module = changed(target.deep_conditions_are_lost, module, bound)?;
     let module = changed(target.maxima_are_bounds, module, integer_maximum::expand)?;
     let module = changed(target.zero_lanes_are_lost, module, zero_lanes::split)?;
-    let bits = target.address_bits;
     let module =
         changed(target.masked_counters_run_on, module, |module| masked_counters::hide(module, bits))?;
     let module = changed(target.quotients_are_bounds, module, quotients::keep)?;
