@@ -208,7 +208,7 @@ impl Built {
         let graph = Graph::new(context, context.device()).unwrap();
         let step = DynamicParameter::new(&graph, 1);
         let cell = DynamicParameter::new(&graph, cells[0].clone());
-        let local = DynamicParameter::new(&graph, Local::new(1));
+        let local = DynamicParameter::new(&graph, Local::new(2));
         let mut nodes: Vec<Node> = Vec::with_capacity(NODES);
         let mut last: Option<Node> = None;
         let mut add = |command: Command| {
@@ -229,9 +229,10 @@ impl Built {
             if what == What::Parts && at > 0 {
                 add(Command::host_task(|| {}));
             }
-            // What has local memory is in a list only with groups of a given size.
+            // What has local memory is in a list only with groups of a given size; on PoCL, of more
+            // than one (Q12).
             nodes.push(add(match what {
-                What::Local => Command::parallel_for(NdRange::new(1, 1), call),
+                What::Local => Command::parallel_for(NdRange::new(2, 2), call),
                 _ => Command::parallel_for(1, call),
             }));
         }
@@ -249,7 +250,7 @@ impl Built {
         match self.what {
             What::Value | What::Parts => self.step.update(value).unwrap(),
             What::Pointer => self.cell.update(&cells[other]).unwrap(),
-            What::Local => self.local.update(Local::new(1 + other)).unwrap(),
+            What::Local => self.local.update(Local::new(2 + other)).unwrap(),
             What::Range => self.nodes[..n].iter().for_each(|node| node.update_range(1 + other).unwrap()),
         }
     }

@@ -290,6 +290,7 @@ impl Sequence {
 }
 
 /// The launch of a step that is a kernel.
+#[inline]
 fn launch_mut(entries: &mut [Entry], index: usize) -> Result<&mut Launch> {
     match entries.get_mut(index) {
         Some(Entry { step: Step { work: Work::Kernel(launch), .. }, .. }) => Ok(launch),
@@ -297,6 +298,7 @@ fn launch_mut(entries: &mut [Entry], index: usize) -> Result<&mut Launch> {
     }
 }
 
+#[cold]
 fn no_step(index: usize) -> Error {
     Error::invalid(format!("there is no step {index} of this kind"))
 }
