@@ -1027,3 +1027,41 @@ kernel void complement_steps(global uint *out, global const uint *in, uint b)
     }
     out[id] = ((v * 31 + w) * 31 + x) * 31 + z + y;
 }
+
+/// Two ways load, and one of them computes something else before and after that.
+kernel void loaded_on_two_ways(global uint *out, global const uint *in, uint a, uint b)
+{
+    uint id = get_global_id(0), w = b, v = a;
+    if (a > 2) {
+        if ((id & 1) == 0)
+            v = in[a & 3] * 3;
+        else {
+            w = rotate(id, 3u) + b;
+            v = in[b & 3] * 3;
+            w = w * 31 + mul_hi(w, id);
+        }
+    }
+    out[id] = v ^ w;
+}
+
+/// The same, with one more condition.
+kernel void loaded_on_three_ways(global uint *out, global const uint *in, uint a, uint b)
+{
+    uint id = get_global_id(0), w = b, v = a;
+    if (a > 2) {
+        if (id & 1) {
+            if (id & 2)
+                v = in[a & 3] * 3;
+            else {
+                w = rotate(id, 3u) + b;
+                v = in[b & 3] * 3;
+                w = w * 31 + mul_hi(w, id);
+            }
+        } else {
+            w = rotate(id, 7u) * b;
+            v = in[id] * 3;
+            w = w * 31 + mul_hi(w, b);
+        }
+    }
+    out[id] = v ^ w;
+}

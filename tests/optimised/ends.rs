@@ -117,6 +117,42 @@ fn values_of_a_branch_behind_a_comparison_of_a_bit() {
     }
 }
 
+/// The first run of `instcombine` joined stores only after it had looked at loads before these (Q30).
+#[test]
+fn values_that_two_ways_load() {
+    let Some(queue) = queue() else { return };
+    let words = words();
+    let (input, out) = (upload(&queue, &words), upload(&queue, &[0_u32; ITEMS as usize]));
+    let loaded = |at: u32| words[at as usize].wrapping_mul(3);
+    let high = |w: u32, by: u32| u32::try_from((u64::from(w) * u64::from(by)) >> 32).unwrap();
+    for (group, a) in GROUPS.into_iter().flat_map(|group| [(group, 2_u32), (group, 6)]) {
+        let (range, b) = (oclave::NdRange::new(ITEMS as usize, group as usize), 0x1234_5677_u32);
+        let computed = |id: u32| {
+            let w = id.rotate_left(3).wrapping_add(b);
+            loaded(b & 3) ^ w.wrapping_mul(31).wrapping_add(high(w, id))
+        };
+        queue.parallel_for(range, kernel::loaded_on_two_ways(&out, &input, a, b)).unwrap();
+        let expected = |id: u32| match id & 1 {
+            _ if a <= 2 => a ^ b,
+            0 => loaded(a & 3) ^ b,
+            _ => computed(id),
+        };
+        assert_eq!(queue.read(&out).unwrap(), (0..ITEMS).map(expected).collect::<Vec<_>>(), "{group}, {a}");
+
+        queue.parallel_for(range, kernel::loaded_on_three_ways(&out, &input, a, b)).unwrap();
+        let expected = |id: u32| match id & 3 {
+            _ if a <= 2 => a ^ b,
+            1 => computed(id),
+            3 => loaded(a & 3) ^ b,
+            _ => {
+                let w = id.rotate_left(7).wrapping_mul(b);
+                loaded(id) ^ w.wrapping_mul(31).wrapping_add(high(w, b))
+            }
+        };
+        assert_eq!(queue.read(&out).unwrap(), (0..ITEMS).map(expected).collect::<Vec<_>>(), "{group}, {a}");
+    }
+}
+
 /// The inner loop of the two kernels below.
 fn rounds(mut v: u32, mut w: u32, a: u32) -> (u32, u32) {
     loop {

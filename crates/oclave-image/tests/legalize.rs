@@ -884,6 +884,18 @@ fn loops_that_run_once_get_a_second_phi() {
     }
 }
 
+/// Where two ways that load in the same way meet, a phi gets a second one for PoCL 6.0. It needs none
+/// where the ways store nothing else, or compute in other ways.
+#[test]
+fn ways_that_load_get_a_second_phi() {
+    let target = DeviceTarget { fixpoints_are_checked: true, ..rich() };
+    assert_eq!(with_more_selects("loading_ways.O2", &target), ["in_three_ways", "loaded"]);
+    let added = |op| added("loading_ways.O2", &target, move |i| i.is(op));
+    let each = || BTreeMap::from(["in_three_ways", "loaded"].map(|name| (name.to_owned(), 1)));
+    // Of three ways, the one between the others differs from both.
+    assert_eq!((added(Op::Phi), added(Op::Not)), (each(), each()));
+}
+
 /// Where PoCL 6.0 could learn something of a value from a condition, after it has moved the value
 /// behind that, the condition is of another value.
 #[test]

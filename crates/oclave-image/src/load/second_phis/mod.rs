@@ -24,13 +24,16 @@
 //! The way around may have code that goes, too: PoCL loads ids before the condition, and LLVM may know
 //! what is in a private array. An array into which only a constant is copied becomes that constant.
 //!
-//! Loops that run once at most are in `single_rounds`.
+//! Loops that run once at most are in `single_rounds`, and ways that load something in `loading_ways`.
 
+mod loading_ways;
 mod rounds_writer;
 mod single_rounds;
 mod writer;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+
+use loading_ways::Accesses;
 
 use super::built_in_vector::functions_with_built_ins;
 use crate::Result;
@@ -45,12 +48,20 @@ const BLOCKS: usize = 32;
 /// # Errors
 /// As [`Rewriter::finish`](crate::spirv::Rewriter::finish).
 pub(crate) fn add(module: &Module, address_bits: u32) -> Result<Option<Module>> {
-    let looped = single_rounds::add(module, address_bits)?;
-    let definitions = Definitions::new(looped.as_ref().unwrap_or(module));
+    let passes = [single_rounds::add, add_phis];
+    passes.into_iter().try_fold(None, |new: Option<Module>, pass| {
+        let changed = pass(new.as_ref().unwrap_or(module), address_bits)?;
+        Ok(changed.or(new))
+    })
+}
+
+/// The module with second phis behind branches; `None` where it needs none.
+fn add_phis(module: &Module, address_bits: u32) -> Result<Option<Module>> {
+    let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
     let found = find(&definitions, &types);
     if found.is_empty() {
-        return Ok(looped);
+        return Ok(None);
     }
     writer::write(&definitions, &types, &found, address_bits).map(Some)
 }
@@ -65,6 +76,8 @@ struct Second {
     inverted: Vec<(u32, u32)>,
     /// The branches that change it, by number.
     branches: BTreeSet<usize>,
+    /// Whether no other phi can be taken for it.
+    is_own: bool,
     /// Another phi of the block, and its type, that is taken for the second one.
     partner: Option<(u32, u32)>,
     /// A parameter of the function, and its type, where the function has no ids.
@@ -85,11 +98,13 @@ fn find(definitions: &Definitions<'_>, types: &TypeTable<'_>) -> HashMap<u32, Se
                 continue;
             }
         }
+        let loaded = code.loaded(flow).into_iter();
+        found.extend(loaded.map(|second| (second.phi, Second { number, ..second })));
         // Inner branches come first.
         let branches = flow.reverse_postorder().into_iter().rev().flat_map(|at| code.behind(flow, at));
         for (branch, changes) in branches.enumerate() {
             for change in changes {
-                let new = Second { number, ..Second::of(&change) };
+                let new = Second::new(change.phi, change.ty, number);
                 found.entry(change.phi).or_insert(new).add(branch, change);
             }
         }
@@ -130,10 +145,11 @@ struct Code<'a, 'm> {
     light: HashSet<u32>,
     /// Values that something uses.
     used: HashSet<u32>,
+    accesses: Accesses<'a, 'm>,
 }
 
 impl<'a, 'm> Code<'a, 'm> {
-    fn new(definitions: &Definitions<'m>, types: &'a TypeTable<'m>) -> Self {
+    fn new(definitions: &'a Definitions<'m>, types: &'a TypeTable<'m>) -> Self {
         let mut phis: HashMap<u32, Vec<Instruction<'m>>> = HashMap::new();
         let (mut pure, mut light, mut used) = (HashMap::new(), HashSet::new(), HashSet::new());
         let mut reading = HashSet::new();
@@ -170,7 +186,8 @@ impl<'a, 'm> Code<'a, 'm> {
         }
         // LLVM may know what is in a private variable, and so what is computed from it.
         light.extend(reading.into_iter().filter(|label| pure.contains_key(label)));
-        Self { types, phis, pure, light, used }
+        let accesses = Accesses::new(definitions, types);
+        Self { types, phis, pure, light, used, accesses }
     }
 
     /// What the condition at a block's end needs, where the ways behind it meet.
@@ -213,6 +230,14 @@ impl<'a, 'm> Code<'a, 'm> {
         Some(phis.iter().filter_map(|phi| self.change(phi, from, &labels)).collect())
     }
 
+    /// Phis that take what ways load.
+    fn loaded(&self, flow: &Flow<'_>) -> Vec<Second> {
+        let phis = |at: usize| self.phis.get(&flow.blocks.get(at)?.label).map(|phis| (at, phis));
+        let all = (0..flow.blocks.len()).filter_map(phis);
+        let loaded = all.flat_map(|(at, phis)| self.accesses.at(flow, at, phis));
+        loaded.filter(|second| self.is_meant(second.phi, second.ty)).collect()
+    }
+
     /// Finds other phis that may replace these.
     fn find_partners(&self, found: &mut HashMap<u32, Second>) {
         for phis in self.phis.values() {
@@ -221,7 +246,7 @@ impl<'a, 'm> Code<'a, 'm> {
             for (at, id) in here.iter().enumerate() {
                 let behind = here.iter().cycle().skip(at + 1).take(here.len() - 1);
                 let mut others = behind.filter_map(|other| found.get(other));
-                let Some(of) = found.get(id) else { continue };
+                let Some(of) = found.get(id).filter(|of| !of.is_own) else { continue };
                 let partner = others.find(|other| {
                     self.lane(other.ty) == self.lane(of.ty) && other.branches.is_superset(&of.branches)
                 });
@@ -262,10 +287,13 @@ impl<'a, 'm> Code<'a, 'm> {
         let (_, around) = pairs().find(|(at, _)| *at == from)?;
         let taken: Vec<(u32, u32)> =
             pairs().filter(|(at, value)| labels.contains(at) && *value != around).collect();
-        let is_scalar =
-            matches!(self.types.ty(self.lane(ty)), Some(Type::Bool | Type::Int { .. } | Type::Float { .. }));
-        let is_meant = !taken.is_empty() && self.used.contains(&id) && is_scalar;
-        is_meant.then_some(Change { phi: id, ty, around: from, taken })
+        (!taken.is_empty() && self.is_meant(id, ty)).then_some(Change { phi: id, ty, around: from, taken })
+    }
+
+    /// Whether something uses a phi, and it may have another value.
+    fn is_meant(&self, phi: u32, ty: u32) -> bool {
+        let lane = self.types.ty(self.lane(ty));
+        self.used.contains(&phi) && matches!(lane, Some(Type::Bool | Type::Int { .. } | Type::Float { .. }))
     }
 
     /// The type of a lane of a vector, or another type as it is.
@@ -329,9 +357,9 @@ fn is_light(instruction: &Instruction<'_>) -> bool {
 }
 
 impl Second {
-    fn of(change: &Change) -> Self {
+    fn new(phi: u32, ty: u32, number: Option<(u32, u32)>) -> Self {
         let (inverted, branches) = (Vec::new(), BTreeSet::new());
-        Self { phi: change.phi, ty: change.ty, inverted, branches, partner: None, number: None }
+        Self { phi, ty, inverted, branches, is_own: false, partner: None, number }
     }
 
     /// Adds a branch. The second phi tells it from the way around it.
