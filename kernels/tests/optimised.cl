@@ -1065,3 +1065,27 @@ kernel void loaded_on_three_ways(global uint *out, global const uint *in, uint a
     }
     out[id] = v ^ w;
 }
+
+/// A loop gives the condition of a selection, which numbers may replace.
+kernel void chosen_behind_a_loop(global uint *out, global const uint *in, uint a, uint b)
+{
+    local uint l[64];
+    uint id = get_global_id(0), item = get_local_id(0), items = get_local_size(0), n = 0;
+    bool v = false;
+    l[item] = in[id];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = 0; i < b; i++)
+        if (in[i] != a) {
+            v = in[(id + i) & 3] == 0 || (v && l[i % items] > a);
+            n += in[i + 1];
+        }
+    if (n % 3 == 0) {
+        if (item < 3) {
+            v = true;
+            out[64 + id] = l[items - 1 - item];
+        } else
+            v = false;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[id] = n * 31 + (v ? 5 : 11);
+}

@@ -153,6 +153,27 @@ fn values_that_two_ways_load() {
     }
 }
 
+/// LLVM freezes the condition of a selection, and later moves that into the loop before it (Q30).
+#[test]
+fn selections_by_what_a_loop_gives() {
+    let Some(queue) = queue() else { return };
+    let (words, a) = (words(), 5_u32);
+    let (input, out) = (upload(&queue, &words), upload(&queue, &[0_u32; 96]));
+    for (group, b) in GROUPS.into_iter().flat_map(|group| (0..7).map(move |b| (group, b))) {
+        let range = oclave::NdRange::new(ITEMS as usize, group as usize);
+        queue.parallel_for(range, kernel::chosen_behind_a_loop(&out, &input, a, b)).unwrap();
+        let n = (0..b).fold(0_u32, |n, i| n.wrapping_add(words[i as usize + 1]));
+        let expected = |id: u32| {
+            let of_group = |at: u32| words[(id / group * group + at % group) as usize];
+            let v = (0..b).fold(false, |v, i| words[((id + i) & 3) as usize] == 0 || (v && of_group(i) > a));
+            let v = if n.is_multiple_of(3) { id % group < 3 } else { v };
+            n.wrapping_mul(31).wrapping_add(if v { 5 } else { 11 })
+        };
+        let read = queue.read(&out).unwrap();
+        assert_eq!(read[..ITEMS as usize], (0..ITEMS).map(expected).collect::<Vec<_>>(), "{group}, {b}");
+    }
+}
+
 /// The inner loop of the two kernels below.
 fn rounds(mut v: u32, mut w: u32, a: u32) -> (u32, u32) {
     loop {

@@ -896,6 +896,14 @@ fn ways_that_load_get_a_second_phi() {
     assert_eq!((added(Op::Phi), added(Op::Not)), (each(), each()));
 }
 
+/// Selections by phis have another condition for PoCL 6.0, unless they stand where a loop begins.
+#[test]
+fn selections_by_phis_are_hidden() {
+    let target = DeviceTarget { fixpoints_are_checked: true, ..rich() };
+    let hidden = added("choices.O2", &target, |i| i.is(Op::LogicalNotEqual));
+    assert_eq!(hidden, BTreeMap::from(["of_a_condition", "of_a_number"].map(|name| (name.to_owned(), 1))));
+}
+
 /// Where PoCL 6.0 could learn something of a value from a condition, after it has moved the value
 /// behind that, the condition is of another value.
 #[test]

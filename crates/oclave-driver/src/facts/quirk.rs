@@ -240,14 +240,14 @@ pub struct Quirks {
     /// program could be built. LLVM's maintainers say that the check is for tests only
     /// (llvm-project#104905).
     ///
-    /// Of twenty-five such kernels, nineteen have the form that `second_phis` of `oclave_image`
+    /// Of twenty-six such kernels, nineteen have the form that `second_phis` of `oclave_image`
     /// describes (decision 126). This source shows it: `uint id = get_global_id(0), v = a, w =
     /// in[id]; if (id < 5) { v = in[a]; w = v * 3 + a; } if (abs_diff(w, b) != 77u) w = rotate(v,
     /// id); out[id] = w;`. There, a second phi joins the first. One loads on two ways, and gets a
-    /// second phi, too (`loading_ways`). The other five fail only in groups of one and two. Four compute
-    /// a value before a condition that says something of it (`hidden_comparisons`). The last one
-    /// stores at one address on two ways (`last_stores`). Left as it is: code of clang's `-O0`, which
-    /// has no phis yet.
+    /// second phi, too (`loading_ways`). The other six fail only in groups of one and two. Four
+    /// compute a value before a condition that says something of it (`hidden_comparisons`). One
+    /// stores at one address on two ways (`last_stores`). One selects by what a loop gives
+    /// (`choices`). Left as it is: code of clang's `-O0`, which has no phis yet.
     pub fixpoints_are_checked: bool,
     /// **Q31. NVIDIA 580.159.** A kernel that was given `CL_KERNEL_EXEC_INFO_SVM_PTRS` is launched
     /// more slowly each time, also where the list stays the same. A launch and a wait took 16.4 µs

@@ -24,8 +24,10 @@
 //! The way around may have code that goes, too: PoCL loads ids before the condition, and LLVM may know
 //! what is in a private array. An array into which only a constant is copied becomes that constant.
 //!
-//! Loops that run once at most are in `single_rounds`, and ways that load something in `loading_ways`.
+//! Loops that run once at most are in `single_rounds`, ways that load something in `loading_ways`, and
+//! selections in `choices`.
 
+mod choices;
 mod loading_ways;
 mod rounds_writer;
 mod single_rounds;
@@ -48,7 +50,7 @@ const BLOCKS: usize = 32;
 /// # Errors
 /// As [`Rewriter::finish`](crate::spirv::Rewriter::finish).
 pub(crate) fn add(module: &Module, address_bits: u32) -> Result<Option<Module>> {
-    let passes = [single_rounds::add, add_phis];
+    let passes = [single_rounds::add, add_phis, choices::hide];
     passes.into_iter().try_fold(None, |new: Option<Module>, pass| {
         let changed = pass(new.as_ref().unwrap_or(module), address_bits)?;
         Ok(changed.or(new))
