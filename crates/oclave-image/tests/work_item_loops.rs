@@ -80,7 +80,8 @@ fn pocl6() -> DeviceTarget {
 #[test]
 fn barriers_on_some_ways_become_one() {
     let mut gathered = Vec::new();
-    for (name, module) in modules() {
+    // Loops of that one get their ends before (`loops_without_ends_get_one` of `legalize`).
+    for (name, module) in modules().into_iter().filter(|(name, _)| name != "endless.O2.spv") {
         let before = kernels_with_tangled_barriers(&module);
         let steered = steer(module, &pocl6()).unwrap();
         assert_eq!(steered.doubtful, [""; 0], "{name}");

@@ -370,7 +370,7 @@ pub struct Quirks {
     /// (decision 124). `two_inner_loops` of `kernels/tests/optimised.cl` was wrong. The old condition
     /// also made kernels wrong that PoCL gets right without it (664/k1 of the random kernels). A loop that
     /// does nothing, and may be endless, leads on always (`endless_loops`; 1352/k52). One that nothing
-    /// leads out of ends when a counter of its rounds is zero again (1834/k73).
+    /// leads out of ends when a counter of its rounds is zero again (1834/k73, 2014/k74).
     pub loops_without_end_go: bool,
     /// **Q54. PoCL 6.0 on CPUs.** In groups of one or two work-items, a loop directly behind a
     /// barrier vanishes, with all that follows. The kernel crashes or hangs, or an assertion of

@@ -9,9 +9,9 @@
 //! LLVM takes loops that write nothing for finite. So such a block leads on always.
 //!
 //! Where clang knows that the condition holds, nothing leads out of the loop. PoCL puts a barrier into
-//! that as well. Work-items that do not come to the loop are wrong then, in groups of two. Such a loop
-//! counts its rounds, and the function returns when the counter is zero again. A condition that does
-//! not change is not enough, as LLVM takes it out of the loop.
+//! that as well. Work-items that do not come to the loop are wrong then, in groups of two or three.
+//! Such a loop counts its rounds, and the function returns when the counter is zero again. A condition
+//! that does not change is not enough, as LLVM takes it out of the loop.
 
 use std::collections::HashMap;
 

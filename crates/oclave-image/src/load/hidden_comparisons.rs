@@ -29,7 +29,9 @@ use super::built_in_vector::{BuiltInVector, functions_with_built_ins};
 use super::never::{emit, is_large};
 use crate::Result;
 use crate::analysis::control_flow::Flow;
-use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
+use crate::spirv::{
+    BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_integer_comparison,
+};
 
 /// How deep LLVM looks into what a value is computed from.
 const DEPTH: usize = 6;
@@ -212,7 +214,7 @@ impl<'a, 'm> Search<'a, 'm> {
                 Some(Op::LogicalAnd | Op::LogicalOr | Op::LogicalNot | Op::Select) => {
                     open.extend(instruction.operands());
                 }
-                Some(op) if matches!(op as u32, 170..=179) => {
+                Some(op) if is_integer_comparison(op) => {
                     let operands = instruction.operands();
                     let is_number = |id: u32| self.definitions.int_constant(id).is_some();
                     let is_other =

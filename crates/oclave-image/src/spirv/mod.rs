@@ -36,7 +36,9 @@ pub use grammar::{Fit, Role};
 pub use id_map::IdMap;
 pub use instruction::Instruction;
 pub use module::{Instructions, Module, Version};
-pub(crate) use opcodes::{is_access_chain, is_atomic, is_block_end, is_decoration, is_terminator};
+pub(crate) use opcodes::{
+    is_access_chain, is_atomic, is_block_end, is_decoration, is_integer_comparison, is_terminator,
+};
 pub use rewriter::Rewriter;
 pub use section::Section;
 pub(crate) use section::{is_constant, is_type};

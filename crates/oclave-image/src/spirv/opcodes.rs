@@ -35,6 +35,11 @@ pub(crate) fn is_decoration(op: Op) -> bool {
     )
 }
 
+/// Whether an opcode compares integers.
+pub(crate) fn is_integer_comparison(op: Op) -> bool {
+    (Op::IEqual as u32..=Op::SLessThanEqual as u32).contains(&(op as u32))
+}
+
 /// Whether an opcode accesses memory atomically.
 pub(crate) fn is_atomic(op: Op) -> bool {
     (Op::AtomicLoad as u32..=Op::AtomicXor as u32).contains(&(op as u32))

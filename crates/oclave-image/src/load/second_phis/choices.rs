@@ -10,7 +10,7 @@
 //! If no way can lead past the code in between, it makes a selection again. By then, the branch has a
 //! `freeze` of the phi. In such groups, PoCL 6.0 keeps phis. `instcombine` moves the `freeze` past them,
 //! into the loop. As `v` is no poison there now, the selection of `v && g()` may become a bitwise
-//! and. `instcombine` has looked at it before, so only the second run finds that.
+//! and. `instcombine` has looked at it before. So only the second run finds that.
 //!
 //! This pass makes `v != never` of the condition, where `never` says that the size of the group is the
 //! largest number. Then LLVM does not see a phi, and keeps the selection. PoCL knows the size later.
@@ -23,7 +23,9 @@ use crate::Result;
 use crate::analysis::control_flow::Flow;
 use crate::load::built_in_vector::{BuiltInVector, functions_with_built_ins};
 use crate::load::never::emit;
-use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
+use crate::spirv::{
+    BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_integer_comparison,
+};
 
 /// The module with these conditions; `None` where it needs none.
 ///
@@ -110,7 +112,7 @@ fn chosen_by(definitions: &Definitions<'_>, types: &TypeTable<'_>, of: &Instruct
     }
     let comparison = definitions.instruction(value)?;
     if let &[left, right] = comparison.operands()
-        && comparison.op().is_some_and(|op| matches!(op as u32, 170..=179))
+        && comparison.op().is_some_and(is_integer_comparison)
     {
         let is_number = |id: u32| definitions.int_constant(id).is_some();
         value = match (is_number(left), is_number(right)) {

@@ -7,8 +7,8 @@
 //! if (c) { v = in[a] * 3; } else { w = f(w); v = in[b] * 3; w = g(w); }
 //! ```
 //!
-//! In groups of three and more, PoCL 6.0 makes stores of phis, at the end of each way. `instcombine`
-//! joins the two last stores, say those of `v`. At once, it also joins the products, and comes to the
+//! In groups of three and more, PoCL 6.0 makes stores of phis, at the end of each way. There,
+//! `instcombine` joins the two last stores, say those of `v`. At once, it also joins the products, and comes to the
 //! loads. But the stores of `w` still follow these. It joins the stores of `w` later, and only the
 //! second run joins the loads.
 //!
@@ -99,14 +99,18 @@ impl<'a, 'm> Accesses<'a, 'm> {
         let [Some(one), Some(other)] = [first, second].map(|id| self.definitions.instruction(id)) else {
             return false;
         };
-        // Parts of vectors; conversions and arithmetic; comparisons, shifts and bits.
-        let is_alike = one.op() == other.op()
-            && one.op().is_some_and(|op| matches!(op as u32, 81 | 109..=152 | 154..=205))
-            && depth > 1;
-        is_alike
+        let is_alike = one.op() == other.op() && one.op().is_some_and(computes);
+        depth > 1
+            && is_alike
             && one.operands().iter().any(|one| {
                 let mut others = other.operands().iter();
                 others.any(|other| self.load_alike(*one, *other, depth - 1, above))
             })
     }
+}
+
+/// Whether an opcode takes parts of vectors, converts, calculates, compares, shifts or counts bits.
+fn computes(op: Op) -> bool {
+    let is_in = |first: Op, last: Op| (first as u32..=last as u32).contains(&(op as u32));
+    op == Op::CompositeExtract || is_in(Op::ConvertFToU, Op::SMulExtended) || is_in(Op::Any, Op::BitCount)
 }
