@@ -33,7 +33,7 @@ pub(crate) fn leave(module: &Module, address_bits: u32) -> Result<Option<Module>
     let mut new = Rewriter::new(&definitions);
     let counters: Vec<Counter> = flows
         .iter()
-        .flat_map(|flow| without_ends(flow).map(|of| (flow, of)).collect::<Vec<_>>())
+        .flat_map(|flow| without_ends(flow).map(move |of| (flow, of)))
         .filter_map(|(flow, of)| Counter::new(&mut new, flow, of))
         .collect();
     if found.is_empty() && counters.is_empty() {

@@ -17,7 +17,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::Result;
 use crate::analysis::control_flow::Flow;
-use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
+use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_calculation};
 
 /// The module with these stores at the ends of their blocks; `None` where they are there.
 ///
@@ -101,8 +101,8 @@ fn computes(definitions: &Definitions<'_>, types: &TypeTable<'_>, instruction: &
     };
     match instruction.op() {
         Some(Op::ExtInst) => !instruction.operands().iter().skip(2).any(is_pointer),
-        // Parts of values; conversions and arithmetic; comparisons, shifts and bits.
-        Some(op) => matches!(op as u32, 77..=84 | 109..=152 | 154..=205),
+        // The first are parts of values.
+        Some(op) => matches!(op as u32, 77..=84) || is_calculation(op),
         None => false,
     }
 }

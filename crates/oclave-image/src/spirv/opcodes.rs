@@ -35,6 +35,12 @@ pub(crate) fn is_decoration(op: Op) -> bool {
     )
 }
 
+/// Whether an opcode converts, calculates, compares, shifts or counts bits.
+pub(crate) fn is_calculation(op: Op) -> bool {
+    let is_in = |first: Op, last: Op| (first as u32..=last as u32).contains(&(op as u32));
+    is_in(Op::ConvertFToU, Op::SMulExtended) || is_in(Op::Any, Op::BitCount)
+}
+
 /// Whether an opcode compares integers.
 pub(crate) fn is_integer_comparison(op: Op) -> bool {
     (Op::IEqual as u32..=Op::SLessThanEqual as u32).contains(&(op as u32))

@@ -17,7 +17,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::analysis::control_flow::Flow;
-use crate::spirv::{Definitions, Instruction, Op, StorageClass, TypeTable};
+use crate::spirv::{Definitions, Instruction, Op, StorageClass, TypeTable, is_calculation};
 
 use super::{Second, class_of};
 
@@ -99,7 +99,8 @@ impl<'a, 'm> Accesses<'a, 'm> {
         let [Some(one), Some(other)] = [first, second].map(|id| self.definitions.instruction(id)) else {
             return false;
         };
-        let is_alike = one.op() == other.op() && one.op().is_some_and(computes);
+        let is_alike = one.op() == other.op()
+            && one.op().is_some_and(|op| op == Op::CompositeExtract || is_calculation(op));
         depth > 1
             && is_alike
             && one.operands().iter().any(|one| {
@@ -107,10 +108,4 @@ impl<'a, 'm> Accesses<'a, 'm> {
                 others.any(|other| self.load_alike(*one, *other, depth - 1, above))
             })
     }
-}
-
-/// Whether an opcode takes parts of vectors, converts, calculates, compares, shifts or counts bits.
-fn computes(op: Op) -> bool {
-    let is_in = |first: Op, last: Op| (first as u32..=last as u32).contains(&(op as u32));
-    op == Op::CompositeExtract || is_in(Op::ConvertFToU, Op::SMulExtended) || is_in(Op::Any, Op::BitCount)
 }

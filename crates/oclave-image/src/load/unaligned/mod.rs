@@ -26,7 +26,7 @@ pub(super) const MAX_DEPTH: u32 = 64;
 ///
 /// # Errors
 /// [`ImageError::Unsupported`] for accesses of more than 4096 parts, of an unknown number of bytes, and of
-/// numbers that have no 8, 16, 32 or 64 bits.
+/// numbers that are not 8, 16, 32 or 64 bits wide.
 pub(crate) fn split(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
