@@ -6,8 +6,8 @@ use std::ptr::{null, null_mut};
 
 use oclave::{Device, Graph};
 use opencl_sys::{
-    cl_command_buffer_khr, cl_command_queue, cl_event, cl_int, cl_kernel, cl_mutable_command_khr,
-    cl_sync_point_khr, cl_uint, cl_ulong,
+    CL_INVALID_OPERATION, cl_command_buffer_khr, cl_command_queue, cl_event, cl_int, cl_kernel,
+    cl_mutable_command_khr, cl_sync_point_khr, cl_uint, cl_ulong,
 };
 
 use super::{Raw, check};
@@ -43,6 +43,9 @@ type Enqueue = unsafe extern "C" fn(
 ) -> cl_int;
 type Update =
     unsafe extern "C" fn(cl_command_buffer_khr, cl_uint, *const cl_uint, *mut *const c_void) -> cl_int;
+
+/// How often a buffer that is still pending is enqueued again.
+const MOST_TRIES: usize = 100_000;
 
 /// The functions of the extension.
 pub(crate) struct CommandBuffers {
@@ -123,10 +126,20 @@ impl CommandBuffers {
         check(unsafe { (self.finalize)(buffer) });
     }
 
-    /// Submits it; an earlier replay has been waited for.
+    /// Submits it; `clFinish` has waited for an earlier replay. PoCL takes the buffer again only
+    /// some microseconds after that (pocl#2306).
     pub(crate) fn enqueue(&self, buffer: cl_command_buffer_khr) {
         // SAFETY: the buffer is alive.
-        check(unsafe { (self.enqueue)(0, null(), buffer, 0, null(), null_mut()) });
+        let enqueue = || unsafe { (self.enqueue)(0, null(), buffer, 0, null(), null_mut()) };
+        let mut code = enqueue();
+        for _ in 0..MOST_TRIES {
+            if code != CL_INVALID_OPERATION {
+                break;
+            }
+            std::thread::yield_now();
+            code = enqueue();
+        }
+        check(code);
     }
 
     pub(crate) fn release(&self, buffer: cl_command_buffer_khr) {
