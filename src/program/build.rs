@@ -20,7 +20,6 @@ use super::spec::SpecValue;
 use crate::driver::DeviceGlobalAccess;
 use crate::driver::context::Context;
 use crate::driver::program::Program;
-use crate::driver::quirk::Quirks;
 use crate::image::LoadedImage;
 use crate::{Error, ErrorKind, Result};
 
@@ -86,7 +85,7 @@ impl Builder<'_> {
         form: &str,
         words: impl FnOnce() -> Result<Vec<u32>>,
     ) -> Result<Arc<Program>> {
-        let is_kept = specs.is_empty() || !Quirks::of(device.device()).binaries_lose_constants;
+        let is_kept = specs.is_empty() || !device.device().quirks().binaries_lose_constants;
         let disk = self.disk.filter(|_| is_kept);
         let cache = disk.map(|disk| (disk, self.cache_key(image, device, specs, form)));
         if let Some((disk, key)) = &cache

@@ -12,7 +12,6 @@ use super::flight::Flight;
 use crate::Result;
 use crate::driver::context::Context;
 use crate::driver::queue::{Properties, Queue};
-use crate::driver::quirk::Quirks;
 use crate::driver::{Device, DeviceGlobalAccess, DeviceKind};
 use crate::image::LoadedImage;
 
@@ -160,7 +159,7 @@ fn target(device: &Device) -> DeviceTarget {
     }
     target.aspects = capabilities.aspects;
     target.address_bits = capabilities.address_bits;
-    let quirks = Quirks::of(device);
+    let quirks = device.quirks();
     target.mad_is_called = quirks.mad_is_called; // Q9
     target.serial_work_items = quirks.serial_work_items; // Q11
     let wide_groups = crate::environment::switch("OCLAVE_WIDE_GROUPS");

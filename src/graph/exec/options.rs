@@ -1,7 +1,6 @@
 //! What users choose for an executable graph.
 
 use crate::Device;
-use crate::driver::quirk::Quirks;
 
 /// What an executable graph shall be able to do.
 #[derive(Debug, Clone, Copy, Default)]
@@ -44,7 +43,7 @@ impl ReplayStrategy {
     pub(crate) fn on(self, device: &Device) -> Self {
         let has_buffers = device.capabilities().command_buffer.is_some();
         match self {
-            Self::Auto | Self::Interpreter if has_buffers && !Quirks::of(device).slow_command_buffers => {
+            Self::Auto | Self::Interpreter if has_buffers && !device.quirks().slow_command_buffers => {
                 // Q5
                 Self::CommandBuffer
             }

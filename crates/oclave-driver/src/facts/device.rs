@@ -11,6 +11,7 @@ use super::capabilities::{self, Capabilities};
 use super::mask::{self, Mask};
 use super::platform::Platform;
 use super::query::Ask;
+use super::quirk::Quirks;
 use crate::ext::command_buffer::Recorder;
 use crate::ext::{self, Tables};
 use crate::native::DeviceHandle;
@@ -66,6 +67,7 @@ struct Inner {
     mask: Mask,
     side: Side,
     capabilities: OnceLock<Capabilities>,
+    quirks: OnceLock<Quirks>,
 }
 
 /// A handle with the cached answers to queries.
@@ -204,7 +206,7 @@ impl Device {
     }
 
     fn new(root: RootRef, mask: Mask, side: Side) -> Self {
-        Self(Arc::new(Inner { root, mask, side, capabilities: OnceLock::new() }))
+        Self(Arc::new(Inner { root, mask, side, capabilities: OnceLock::new(), quirks: OnceLock::new() }))
     }
 
     /// The same device with more capabilities hidden, for tests of fallbacks.
@@ -253,6 +255,12 @@ impl Device {
                 root.queried.get_or_init(|| capabilities::query(&self.asker(), root.platform.tables()));
             queried.masked(self.0.mask)
         })
+    }
+
+    /// The work-arounds that the device needs.
+    #[inline]
+    pub fn quirks(&self) -> &Quirks {
+        self.0.quirks.get_or_init(|| Quirks::of(self))
     }
 
     /// The device's name.

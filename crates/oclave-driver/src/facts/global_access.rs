@@ -2,7 +2,6 @@
 
 use oclave_image::Aspects;
 
-use super::quirk::Quirks;
 use crate::Device;
 
 /// How kernels come to know where device globals lie. The results are the same in each way.
@@ -25,7 +24,7 @@ impl Device {
         let capabilities = self.capabilities();
         let has_variables = capabilities.aspects.contains(Aspects::PROGRAM_SCOPE_VARIABLES);
         // The PTX of images is made for the hidden argument.
-        if !has_variables || capabilities.ptx.is_some() || Quirks::of(self).variables_move {
+        if !has_variables || capabilities.ptx.is_some() || self.quirks().variables_move {
             // Q4
             DeviceGlobalAccess::Argument
         } else if capabilities.global_variable_access && capabilities.global_variable_pointer {

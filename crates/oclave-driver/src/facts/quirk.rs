@@ -390,8 +390,8 @@ pub struct Quirks {
 }
 
 impl Quirks {
-    /// Those of a device.
-    pub fn of(device: &Device) -> Self {
+    /// Those of a device. [`Device::quirks`] keeps them.
+    pub(super) fn of(device: &Device) -> Self {
         // For the tests that show what they are for; not in what users build.
         #[cfg(feature = "record")]
         if std::env::var_os("OCLAVE_WITHOUT_WORKAROUNDS").is_some() {

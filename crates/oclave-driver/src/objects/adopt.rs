@@ -12,7 +12,6 @@ use super::native::{
 };
 use super::queue::{Properties, Queue};
 use super::wait_list::WaitList;
-use crate::quirk::Quirks;
 use crate::sys::{
     CL_CONTEXT_DEVICES, CL_EVENT_COMMAND_QUEUE, CL_EVENT_CONTEXT, CL_QUEUE_CONTEXT, CL_QUEUE_DEVICE,
     CL_QUEUE_ON_DEVICE, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROFILING_ENABLE,
@@ -152,7 +151,7 @@ impl RawEvent {
             unsafe { api.clGetEventInfo(self.raw(), CL_EVENT_CONTEXT, size, value, ret) }
         })?;
         let devices = devices_of(context)?;
-        Ok(devices.first().is_some_and(|device| Quirks::of(device).failures_are_silent)) // Q8
+        Ok(devices.first().is_some_and(|device| device.quirks().failures_are_silent)) // Q8
     }
 }
 

@@ -30,7 +30,6 @@ pub struct Context {
     pointers: Option<Pointers>,
     /// For what the host does with memory: never for commands that wait for others.
     host_queue: OnceLock<QueueHandle>,
-    quirks: Quirks,
     slots: Slots,
     retired: Retired,
     /// Where freed memory does not go back to the driver at once.
@@ -83,7 +82,7 @@ impl Context {
         let Some(first) = devices.first() else {
             return Err(Error::invalid("a context without devices"));
         };
-        let quirks = Quirks::of(first);
+        let quirks = first.quirks();
         let pointers = Pointers::of(devices);
         let free_delay = quirks.usm_free_delay.or(pointers.as_ref().and_then(Pointers::free_delay));
         let context = Arc::new(Self {
@@ -93,7 +92,6 @@ impl Context {
             first: first.clone(),
             pointers,
             host_queue: OnceLock::new(),
-            quirks,
             slots: Slots::default(),
             retired: Retired::default(),
             spare: free_delay.map(Spare::new), // Q3
@@ -132,8 +130,8 @@ impl Context {
 
     /// The work-arounds that its devices need.
     #[inline]
-    pub fn quirks(&self) -> Quirks {
-        self.quirks
+    pub fn quirks(&self) -> &Quirks {
+        self.first.quirks()
     }
 
     #[inline]

@@ -22,7 +22,6 @@ use std::time::Duration;
 
 use super::ext::device_address::DeviceAddress;
 use super::ext::usm::Usm;
-use super::quirk::Quirks;
 use super::sys::*;
 use super::usm::Kind;
 use super::{Api, Device, MemoryKind, MemorySupport, info};
@@ -75,7 +74,7 @@ impl Pointers {
             MemoryKind::BufferAddress => Way::Buffers(device.api(), &device.tables().device_address),
         };
         // On a second device, the memory might be elsewhere.
-        let (is_one, quirks) = (devices.len() == 1, Quirks::of(device));
+        let (is_one, quirks) = (devices.len() == 1, device.quirks());
         let reached_untold = is_one && quirks.telling_pointers_is_slow; // Q31
         let are_numbers = reached_untold && quirks.pointer_arguments_are_slow && matches!(way, Way::Svm(_)); // Q34
         let images_by_buffers = quirks.image_writes_read_early; // Q41

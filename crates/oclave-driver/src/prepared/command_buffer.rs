@@ -11,7 +11,6 @@ use super::step::Work;
 use crate::event::{Event, RawEvent};
 use crate::ext::command_buffer::{CommandBuffer as Table, Recorder};
 use crate::queue::Queue;
-use crate::quirk::Quirks;
 use crate::retired::RetiredResource;
 use crate::sys::{
     CL_COMMAND_BUFFER_FLAGS_KHR, CL_COMMAND_BUFFER_MUTABLE_KHR, CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR,
@@ -61,7 +60,7 @@ impl CommandBuffer {
     ) -> Result<Self> {
         queue.check_sequence(sequence)?;
         let device = queue.device();
-        if Quirks::of(device).command_buffers_leak {
+        if device.quirks().command_buffers_leak {
             // Q6
             LEAK.call_once(|| {
                 log::warn!(
