@@ -64,7 +64,7 @@ struct Entry<T> {
     payload: T,
     predecessors: Vec<NodeId>,
     successors: Vec<NodeId>,
-    /// Where it stands in `leaves`, if it does.
+    /// Its place in `leaves`, if it is there.
     leaf: Option<u32>,
     seen: u64,
 }

@@ -8,7 +8,7 @@ use crate::spirv::{
 };
 
 /// The instructions of a module as text: `%id = OpName words`. Ids begin with a percent sign,
-/// strings stand in quotes, literals are numbers but for the most common enumerants. Opcodes that
+/// strings are in quotes, literals are numbers but for the most common enumerants. Opcodes that
 /// have no name are `Op` with their number.
 pub fn disassemble(module: &Module) -> String {
     let definitions = Definitions::new(module);

@@ -203,7 +203,7 @@ fn readable(bytes: &[u8]) -> Option<&str> {
     plain.then_some(text)
 }
 
-/// Bytes as hexadecimal digits, in the order in which they stand in memory.
+/// Bytes as hexadecimal digits, in the order of memory.
 struct Hex<'b>(&'b [u8]);
 
 impl fmt::Display for Hex<'_> {

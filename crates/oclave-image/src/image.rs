@@ -41,7 +41,7 @@ pub struct DeviceGlobalInfo {
 pub struct InitialValue {
     /// As many bytes as the variable has; none means all zero.
     pub bytes: Vec<u8>,
-    /// Addresses that stand in it; only the device knows them. Sorted by offset.
+    /// Addresses in it; only the device knows them. Sorted by offset.
     pub addresses: Vec<InitialAddress>,
 }
 

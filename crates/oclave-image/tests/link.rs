@@ -274,7 +274,7 @@ fn split_off(module: &Module, function: u32) -> (Module, Module) {
     (main.unwrap(), library.unwrap())
 }
 
-/// How often each opcode stands in functions.
+/// How often functions contain each opcode.
 fn histogram(module: &Module) -> BTreeMap<u16, usize> {
     let mut counts = BTreeMap::new();
     for instruction in module.instructions().skip_while(|i| !i.is(Op::Function)) {

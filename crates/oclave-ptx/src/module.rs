@@ -208,7 +208,7 @@ fn describe(instruction: &Instruction<'_>) -> String {
     }
 }
 
-/// Whether the name can stand in PTX as it is.
+/// Whether PTX takes the name as it is.
 fn is_identifier(name: &str) -> bool {
     let follows = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
     let mut chars = name.chars();

@@ -90,7 +90,7 @@ impl fmt::Display for Ty {
     }
 }
 
-/// A register, or bits that stand in the instruction.
+/// A register, or bits in the instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Operand {
     Register(Class, u32),

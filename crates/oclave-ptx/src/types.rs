@@ -15,7 +15,7 @@ const MOST_PARTS: usize = 4096;
 #[derive(Debug, Default)]
 pub(crate) struct Shape {
     pub(crate) kinds: Vec<Kind>,
-    /// Where each part stands in memory, in bytes.
+    /// Where each part is in memory, in bytes.
     pub(crate) offsets: Vec<u64>,
     /// How many types were visited: arrays of arrays of nothing have no parts, but take time.
     visited: usize,

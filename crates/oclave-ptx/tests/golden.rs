@@ -1,4 +1,4 @@
-//! The PTX of small kernels, as it stands in `tests/golden`; `OCLAVE_BLESS=1` writes these files.
+//! The PTX of small kernels, compared with `tests/golden`; `OCLAVE_BLESS=1` writes these files.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 mod support;

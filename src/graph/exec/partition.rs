@@ -61,7 +61,7 @@ pub(in crate::graph) struct PartitionExec {
     tuning: Tuning,
     /// It was replayed often.
     is_frequent: bool,
-    /// What its next run comes behind: the event of its last run, and of those that failed half-way
+    /// What its next run comes after: the event of its last run, and of those that failed half-way
     /// and may run on.
     last: Vec<Event>,
 }

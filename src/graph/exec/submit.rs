@@ -13,7 +13,7 @@ use crate::{Error, Event, Queue, Result};
 
 impl ExecutableGraph {
     /// Submits it to a queue of its context and device. One instance runs at a time, so it comes
-    /// behind the last submission.
+    /// after the last submission.
     pub(crate) fn submit<'a>(
         &self,
         queue: &Queue,

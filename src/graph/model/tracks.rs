@@ -19,7 +19,7 @@ pub(in crate::graph) enum Role {
     Plain,
     /// Joins what came before on its queue.
     Marker,
-    /// Joins what came before on its queue, and what comes behind it there waits for it.
+    /// Joins what came before on its queue, and what comes after it there waits for it.
     Barrier,
 }
 

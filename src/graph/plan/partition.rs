@@ -1,7 +1,7 @@
 //! Partitions: what of a graph is given to the device at once, and what runs on the host.
 //!
 //! Each host task is a partition of its own. Nodes for the device are together when they come
-//! behind the same host tasks and before the same ones. So a partition waits for a host task if and
+//! after the same host tasks and before the same ones. So a partition waits for a host task if and
 //! only if each of its nodes does. The cuts make no node wait for anything that it does not depend
 //! on. Such partitions cannot form a cycle. Along a cycle, the tasks before could only grow and
 //! those behind only shrink, so all of it would be one partition.

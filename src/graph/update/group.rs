@@ -16,7 +16,7 @@ use crate::{Error, Graph, NodeType, Result};
 ///
 /// All are kernels, or all are host tasks. The kernels may differ in their arguments and ranges;
 /// arguments may follow a [`DynamicParameter`](crate::DynamicParameter), which reaches them also
-/// while they are not active. All must depend on the same nodes. What comes behind the node waits
+/// while they are not active. All must depend on the same nodes. What comes after the node waits
 /// for it as if it did what any of the commands does.
 ///
 /// ```no_run

@@ -4,7 +4,7 @@
 //! kernels at once:
 //! - fp64: any type with a 64-bit float, pointers to it included, for the module must declare it to
 //!   name it;
-//! - fp16: values of half. Halfs that only stand in memory (`vload_half`) are core OpenCL;
+//! - fp16: values of half. Halfs that are only in memory (`vload_half`) are core OpenCL;
 //! - atomic64: atomics on 64 bits; atomic_float: floating-point atomic addition and min/max;
 //! - images: by the types of images and samplers, read-write and 3-D writing by access qualifier
 //!   and dimension;

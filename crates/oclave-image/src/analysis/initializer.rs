@@ -1,4 +1,4 @@
-//! The bytes of a constant, as it stands in memory.
+//! The bytes of a constant in memory.
 
 use crate::spirv::{Definitions, Instruction, Op, StorageClass, Type, TypeTable};
 
@@ -7,7 +7,7 @@ const MAX_BYTES: u64 = 64 << 20;
 /// Deeper types are refused; keeps the stack bounded.
 const MAX_DEPTH: u32 = 64;
 
-/// A constant as it stands in memory.
+/// A constant in the form of memory.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Constant {
     /// None where all of it is zero.

@@ -268,7 +268,7 @@ pub(crate) fn scalar_named(name: &str) -> Option<Scalar> {
 /// The scalar of a SPIR-V type, integers as signed ones; `None` for what is no scalar.
 pub(crate) fn scalar(ty: Type<'_>) -> Option<Scalar> {
     Some(match ty {
-        // bool stands in memory as one byte.
+        // bool is one byte in memory.
         Type::Bool => Scalar::U8,
         Type::Int { width: 8 } => Scalar::I8,
         Type::Int { width: 16 } => Scalar::I16,

@@ -12,7 +12,7 @@
 //! - the types of operands (`values.rs`, `memory.rs`, `images.rs`, `extended.rs`).
 //!
 //! What `llvm-spirv` writes passes, although it is not in all points what the specification says:
-//! blocks stand in any order, loop merges anywhere in their block. Its annotations' strings do not
+//! blocks are in any order, loop merges anywhere in their block. Its annotations' strings do not
 //! pass: [`strip`](crate::transform::strip) first. Operands of instructions of extensions are only
 //! checked to exist. `tests/mutants.rs` compares the verdicts with those of `spirv-val`, and lists
 //! what is taken here and refused there. Time and memory are linear in the module's size, dominance

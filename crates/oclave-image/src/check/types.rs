@@ -303,7 +303,7 @@ fn constant(context: &Context<'_, '_>, instruction: &Instruction<'_>, op: Op) ->
             words.extend(instruction.result_id());
             words.extend(rest);
             let operation = Instruction { opcode: inner as u16, words: &words, at: instruction.at };
-            // Words of the operation stand one before where they stand in the instruction.
+            // Words of the operation are one place before those of the instruction.
             let ids: Vec<_> =
                 spec_operands(context, instruction).map(|(i, id)| (i - 1, Role::Id, id)).collect();
             values::check(context, &operation, inner, &ids).map_err(|what| broken(instruction, what))
@@ -334,7 +334,7 @@ fn spec_operands(
     ids.into_iter()
 }
 
-/// What may stand in a constant: constants, and the addresses of variables and functions.
+/// What a constant may contain: constants, and the addresses of variables and functions.
 fn is_constant_or_address(context: &Context<'_, '_>, id: u32) -> bool {
     context.definitions.instruction(id).and_then(|i| i.op()).is_some_and(|op| {
         is_constant(op)

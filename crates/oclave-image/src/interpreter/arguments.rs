@@ -1,4 +1,4 @@
-//! How each parameter of a kernel stands in an argument block.
+//! How an argument block holds each parameter of a kernel.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! What the host must know of an interpreter module: which number a kernel has, and how tasks and
-//! arguments stand in memory.
+//! What the host must know of an interpreter module: which number a kernel has, and the
+//! memory layout of tasks and arguments.
 
 use std::collections::HashMap;
 
@@ -94,7 +94,7 @@ pub struct InterpreterArgument {
     pub kind: InterpreterArgumentKind,
 }
 
-/// What stands in a block for an argument.
+/// What a block holds for an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InterpreterArgumentKind {
     /// The value: so many bytes, as `clSetKernelArg` takes them.
@@ -177,7 +177,7 @@ impl LocalCopy {
     pub const WORDS: usize = TaskRecord::WORDS + Self::READ_BYTES / 8 + 2;
     /// Bytes.
     pub const BYTES: usize = Self::WORDS * 8;
-    /// What the number of tasks in a block must be a multiple of, so that what comes behind the
+    /// What the number of tasks in a block must be a multiple of, so that what comes after the
     /// copies is aligned to 128 bytes.
     pub const BLOCK: usize = 8;
     /// Bytes that are read from where the arguments of a task begin, however many it has.
@@ -221,7 +221,7 @@ impl TaskRecord {
         Self { kernel, dimensions, arguments, global_size, global_offset, local_size, groups, level: 1 }
     }
 
-    /// The record as it stands in device memory.
+    /// The record, in the form of device memory.
     pub fn to_words(&self) -> [u64; Self::WORDS] {
         let mut words = [0; Self::WORDS];
         let mut put = |field: Field, values: &[u64]| {

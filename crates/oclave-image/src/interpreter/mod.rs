@@ -15,13 +15,13 @@
 //! The local memory then begins with the copies, [`LocalCopy::BYTES`] for each task of a block.
 //!
 //! A launch of one group runs the tasks `first` to `first + count` in order, each sees what those
-//! before it wrote. Of several groups each takes every so-manieth task, and tasks must not depend
-//! on each other.
+//! before it wrote. A launch of `n` groups gives each group every `n`th task. Tasks must not depend
+//! on each other then.
 //!
 //! | file | job |
 //! |---|---|
 //! | `survey.rs`, `modes.rs`, `cost.rs` | what functions and kernels do, which kernels can be in the module, what they cost |
-//! | `arguments.rs` | how parameters stand in an argument block |
+//! | `arguments.rs` | how an argument block holds parameters |
 //! | `functions.rs` | kernels and what they call become functions, with built-ins as parameters |
 //! | `own_tasks.rs` | copies and fills |
 //! | `box_kernels.rs` | the same as kernels of a module of their own |

@@ -113,7 +113,7 @@ impl<'m> Survey<'m> {
         self.definitions
     }
 
-    /// Loads of built-ins and chains into them. Uses may stand before them: blocks stand in any
+    /// Loads of built-ins and chains into them. Uses may come before them: blocks are in any
     /// order.
     fn find_loads(&mut self) {
         for instruction in self.definitions.module().instructions() {

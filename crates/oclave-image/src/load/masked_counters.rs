@@ -86,7 +86,7 @@ struct Sums<'a, 'm> {
     definitions: &'a Definitions<'m>,
     /// Values that were followed, and whether something was added to them.
     seen: HashSet<(u32, bool)>,
-    /// Result of a mask → what is masked.
+    /// Result of a mask → its operand.
     masks: HashMap<u32, u32>,
 }
 

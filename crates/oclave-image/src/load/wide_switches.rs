@@ -1,6 +1,6 @@
 //! Wide switches as searches by halves.
 //!
-//! Mesa makes an `if` of each block that a switch leads to. Each stands in the `else` of the one
+//! Mesa makes an `if` of each block that a switch leads to. Each is in the `else` of the one
 //! before. llvmpipe keeps 80 nested conditions, and forgets deeper ones. So a switch with 80 such
 //! blocks is wrong there. A search by halves nests as deep as a logarithm:
 //!

@@ -74,7 +74,7 @@ pub(crate) const LOOP_CONTROL_CORE: u32 = 0x1ff;
 
 /// The mask and literals of a loop control with only the bits of `allowed`.
 ///
-/// Literals stand in the order of their bits. `allowed` must be a low part of the mask, so that
+/// Literals are in the order of their bits. `allowed` must be a low part of the mask, so that
 /// what goes is the end.
 pub(crate) fn trim_loop_control(control: &[u32], allowed: u32) -> Vec<u32> {
     let Some((&mask, literals)) = control.split_first() else { return Vec::new() };

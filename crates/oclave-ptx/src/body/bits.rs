@@ -1,5 +1,5 @@
 //! Bit casts: between parts of equal widths nothing is written, else the bits are put together
-//! anew.
+//! again.
 
 use oclave_image::spirv::Instruction;
 

@@ -30,7 +30,7 @@ impl<'m> Body<'_, '_, 'm> {
         let (text, conversions) = rewrite(&text);
         let format = self.string(&text);
 
-        // What is printed, as it stands in memory: numbers of 4 or 8 bytes, aligned.
+        // Printed values, in the form of memory: numbers of 4 or 8 bytes, aligned.
         let mut values = Vec::new();
         let mut conversions = conversions.into_iter();
         for &argument in arguments {

@@ -123,7 +123,7 @@ impl CommandBuffers {
             let before = last.as_ref();
             let after = before.as_ref().map_or(after, std::slice::from_ref);
             let event = match buffer {
-                // What comes behind it waits for what it would wait for.
+                // What comes after it waits for what it would wait for.
                 Some(buffer) if buffer.is_empty() => continue,
                 Some(buffer) => queue.run_buffer(buffer, sequence, after, held)?,
                 None => queue.run(sequence, run.steps.clone(), after, Mode { measure: false, held })?,

@@ -91,7 +91,7 @@ pub(super) struct Slot {
 pub(super) struct Vtable {
     /// Code of its first byte.
     pub(super) base: u64,
-    /// Offset in bytes → what is called there.
+    /// Offset in bytes → the called function.
     pub(super) slots: BTreeMap<u64, Slot>,
     /// Offset in bytes → what is there: offset to top, vbase and vcall offsets.
     pub(super) offsets: BTreeMap<u64, i64>,

@@ -32,7 +32,7 @@ use writer::Writer;
 const MOST: usize = 79;
 /// The loops that may be.
 const MOST_LOOPS: usize = 80;
-/// Functions with more are written anew. There is a distance to `MOST`, as compilers may add some.
+/// Functions with more are rewritten. There is a distance to `MOST`, as compilers may add some.
 const ENOUGH: usize = 60;
 /// The conditions between two cuts.
 const BETWEEN: usize = 10;

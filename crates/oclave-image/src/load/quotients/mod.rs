@@ -107,7 +107,7 @@ struct Sources<'a, 'm> {
     arguments: HashMap<u32, Vec<u32>>,
     /// Function → what it returns.
     returned: HashMap<u32, Vec<u32>>,
-    /// Private variable → what is stored there.
+    /// Private variable → the stored value.
     stored: HashMap<u32, Vec<u32>>,
     /// The labels of blocks with selections.
     selects: HashSet<u32>,

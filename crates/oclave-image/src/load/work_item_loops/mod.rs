@@ -36,7 +36,7 @@
 //! all work-items of a group, and both versions are right there. So these kernels get neither form
 //! for that condition alone. One barrier made lists of kernels with barriers 17 times slower.
 //!
-//! A group of one work-item has none of these faults but the ones at barriers and conditions.
+//! A group of one work-item has none of these faults, except those at barriers and conditions.
 
 mod changes;
 mod idle_rounds;
