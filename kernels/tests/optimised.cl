@@ -914,6 +914,32 @@ kernel void ways_to_a_join(global uint *out, global const uint *in, uint b)
     out[id] = v * 31 + w * 7 + x + l[items - 1 - item];
 }
 
+/// The value of a loop chooses the way behind it. Where the loop has no rounds, another value does.
+kernel void way_of_a_phi(global uint *out, global const uint *in, uint b)
+{
+    local uint l[256];
+    uint items = get_local_size(0) * get_local_size(1);
+    uint item = get_local_id(1) * get_local_size(0) + get_local_id(0);
+    uint count = get_global_size(0) * get_global_size(1), id = get_group_id(0) * items + item;
+    uint v = 0;
+    bool is_odd = false;
+    for (uint i = 0; i < 4; i++) l[item * 4 + i] = 7 + i;
+    for (uint i = b; i > 0; i--) {
+        for (uint j = 0; j < get_group_id(0) % 7; j++) {
+            is_odd = (item & 1) != 0;
+            v = v * 31 + in[in[id + j] % count];
+            out[count + id] = out[count + id] * 3 + i;
+        }
+        l[item * 4 + item % 4] = is_odd ? i : l[item * 4 + id % 4];
+        for (uint j = 5; j > 0; j--) {
+            v = (i + id) % 9;
+            l[item * 4 + l[item * 4 + b % 4] % 4] = j;
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[id] = v * 2 + is_odd + l[item] * 31;
+}
+
 /// A loop that is endless if the number is not above 0, and does nothing then.
 kernel void idle_or_endless(global uint *out, global const uint *in, uint a, int b)
 {

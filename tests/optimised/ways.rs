@@ -113,3 +113,48 @@ fn each_work_item_takes_its_way_behind_barriers() {
         }
     }
 }
+
+/// LLVM copies the block that chooses to the end of the loop before it. On PoCL 6.0 all work-items take
+/// the way of the first one there (Q13), unless the pass helps.
+#[test]
+fn each_work_item_takes_the_way_that_a_loop_chose() {
+    let Some(queue) = queue() else { return };
+    for [x, y] in GROUPS {
+        let (range, items) = (NdRange::new([3 * x, y], [x, y]), u32::try_from(x * y).unwrap());
+        let count = 3 * items;
+        let values: Vec<u32> = (0..count + 7).map(|i| i.wrapping_mul(0x9e37_79b9) >> 7).collect();
+        let input = upload(&queue, &values);
+        for b in [0, 1, 2, 3] {
+            let out = upload(&queue, &vec![0_u32; 2 * count as usize]);
+            queue.parallel_for(range, kernel::way_of_a_phi(&out, &input, b)).unwrap();
+            let (mut results, mut sums) = (Vec::new(), Vec::new());
+            for group in 0..3 {
+                let ends: Vec<_> = (0..items).map(|item| way_of_a_phi(group, item, items, b)).collect();
+                let local: Vec<u32> = ends.iter().flat_map(|(local, ..)| *local).collect();
+                let result = |(item, end): (usize, &([u32; 4], u32, bool))| {
+                    end.1 * 2 + u32::from(end.2) + local[item] * 31
+                };
+                results.extend(ends.iter().enumerate().map(result));
+                let sum = (1..=b).rev().flat_map(|i| (0..group).map(move |_| i));
+                sums.extend(vec![sum.fold(0_u32, |sum, i| sum * 3 + i); items as usize]);
+            }
+            results.extend(sums);
+            assert_eq!(queue.read(&out).unwrap(), results, "{b} rounds in groups of {x} x {y}");
+        }
+    }
+}
+
+/// What a work-item of `way_of_a_phi` has at the barrier: its part of the local memory, `v` and `is_odd`.
+fn way_of_a_phi(group: u32, item: u32, items: u32, b: u32) -> ([u32; 4], u32, bool) {
+    let id = group * items + item;
+    let (mut local, mut v, mut is_odd) = ([7, 8, 9, 10], 0, false);
+    for i in (1..=b).rev() {
+        is_odd = if group > 0 { item & 1 == 1 } else { is_odd };
+        local[item as usize % 4] = if is_odd { i } else { local[id as usize % 4] };
+        for j in (1..=5).rev() {
+            v = (i + id) % 9;
+            local[local[b as usize % 4] as usize % 4] = j;
+        }
+    }
+    (local, v, is_odd)
+}

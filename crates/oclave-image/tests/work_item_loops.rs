@@ -326,6 +326,20 @@ fn ways_that_meet_the_conditions_around_them_get_no_barriers() {
     assert_eq!(added(&[Op::ControlBarrier]), 0);
 }
 
+/// LLVM may copy a block that chooses by its phi to the end of a loop. Work-items part behind the loop
+/// then, and PoCL 6.0 gets that wrong. So the loop gets an end there.
+#[test]
+fn loops_before_blocks_that_choose_by_a_phi_get_ends() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/chosen_ways.O2.spv");
+    let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+    for (target, ends) in [(pocl6(), 1), (pocl7(), 0)] {
+        let steered = steer(module.clone(), &target).unwrap().module;
+        check::check(&steered).unwrap();
+        let count = |module| count(module, "way_of_a_phi", &[Op::LogicalOr, Op::LogicalAnd]);
+        assert_eq!(count(&steered) - count(&module), ends);
+    }
+}
+
 /// All loops to which work-items come one by one get an end that depends on the work-item. So do rounds
 /// that leave a value as it is. A loop gets an end instead of barriers if work-items part behind it.
 #[test]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::control_flow::{Flow, Loop};
 use super::references::kernel_entry;
-use crate::spirv::{BuiltIn, Definitions, Op, is_access_chain};
+use crate::spirv::{BuiltIn, Definitions, Op, is_access_chain, is_calculation};
 
 /// Answers questions about the functions of a module. What is not known counts as different for
 /// each work-item.
@@ -133,6 +133,17 @@ impl<'a, 'm> Uniformity<'a, 'm> {
             at = before;
         }
         true
+    }
+
+    /// Whether a block that heads no loop chooses its way by a phi of its own, or by what one
+    /// instruction makes of that phi.
+    pub(crate) fn chooses_by_phi(&self, flow: &Flow<'_>, block: usize) -> bool {
+        let is_own = |value: &u32| flow.phis.get(value) == Some(&block);
+        let chooses = condition(flow, block).is_some_and(|value| {
+            let by = self.definitions.instruction(value).filter(|by| by.op().is_some_and(is_calculation));
+            is_own(&value) || by.is_some_and(|by| by.operands().iter().any(is_own))
+        });
+        chooses && flow.loops.iter().all(|of| of.header != block)
     }
 
     /// Whether barriers are where not all compilers follow them: under conditions, or in loops with

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::idle_rounds;
-use super::ways::{parts, splits_choice};
+use super::ways::{Edges, parts, splits_choice};
 use super::{ImplicitBarriers, interpreters, single_kernels, tangled_functions, with_callers};
 use crate::Result;
 use crate::analysis::control_flow::{Flow, Loop};
@@ -174,14 +174,14 @@ impl Changes {
             let mut behind = above.map(|at| (at, false)).chain([(exit, false)]);
             let is_wrong = if innermost == 0 {
                 // 6.0 gets no barriers where ways meet, so all edges count.
-                behind.any(|barrier| parts(uniformity, flow, None, barrier))
+                behind.any(|barrier| parts(uniformity, flow, Edges::AllWithCopies, barrier))
             } else {
                 let outer = conditions.iter().skip(innermost).copied().filter(|at| !flow.ends_loop(*at));
                 let joins: BTreeSet<usize> = outer.clone().filter_map(|at| flow.join(at)).collect();
                 let mut barriers = behind.chain(joins.iter().map(|join| (*join, true)));
                 splits_choice(flow, &conditions)
-                    || barriers.any(|barrier| parts(uniformity, flow, Some(&joins), barrier))
-                    || outer.clone().any(|at| parts(uniformity, flow, None, (at, false)))
+                    || barriers.any(|barrier| parts(uniformity, flow, Edges::Joined(&joins), barrier))
+                    || outer.clone().any(|at| parts(uniformity, flow, Edges::All, (at, false)))
             };
             if is_wrong || !add(conditions) {
                 without.push((of, exit));

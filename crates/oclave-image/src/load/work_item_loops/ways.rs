@@ -16,6 +16,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::analysis::control_flow::{Flow, Loop};
 use crate::analysis::uniformity::{Uniformity, condition};
 
+/// How edges to blocks that others lead to are counted.
+#[derive(Clone, Copy)]
+pub(super) enum Edges<'a> {
+    /// Those to one of these blocks or to the end of the kernel are one, if they come from one choice.
+    /// PoCL joins them.
+    Joined(&'a BTreeSet<usize>),
+    /// Each counts.
+    All,
+    /// Each counts, and a block that chooses by its own phi counts as behind if a block behind only
+    /// leads there. LLVM may put a copy of it there (`duplicateCondBranchOnPHIIntoPred` of
+    /// `JumpThreading.cpp`). This was seen on 6.0 only.
+    AllWithCopies,
+}
+
 /// Whether the device's compiler puts a barrier between one of these conditions, from the inside, and
 /// its ways, and the condition has more than two. It does so at the first condition above a barrier.
 /// That is the innermost one, and the one above each condition that gets a barrier before it.
@@ -37,7 +51,7 @@ pub(super) fn parts_behind_source(uniformity: &Uniformity<'_, '_>, flow: &Flow<'
     let above = joins.iter().flat_map(|at| flow.conditions_above(*at)).filter(|at| !flow.ends_loop(*at));
     let others: BTreeSet<usize> = exits.chain(above).collect();
     let mut barriers = joins.iter().map(|at| (*at, true)).chain(others.into_iter().map(|at| (at, false)));
-    barriers.any(|barrier| parts(uniformity, flow, Some(&joins), barrier))
+    barriers.any(|barrier| parts(uniformity, flow, Edges::Joined(&joins), barrier))
 }
 
 /// The blocks with barriers of the source.
@@ -48,21 +62,20 @@ pub(super) fn barriers_of(uniformity: &Uniformity<'_, '_>, flow: &Flow<'_>) -> B
 /// Whether work-items may part behind a barrier of a block, and come by several edges to blocks that
 /// others lead to. At the block's own end they part only where the barrier stands at its start.
 ///
-/// PoCL first joins edges that lead to a barrier (`joins`) or to the end of the kernel, if they come from
-/// one choice. Without `joins` all edges count. So it is for a barrier before a condition that leads to
-/// the same block as the ways behind it. There, groups of one work-item ran these ways twice.
+/// All edges count for a barrier before a condition that leads to the same block as the ways behind it.
+/// There, groups of one work-item ran these ways twice.
 pub(super) fn parts(
     uniformity: &Uniformity<'_, '_>,
     flow: &Flow<'_>,
-    joins: Option<&BTreeSet<usize>>,
+    counted: Edges<'_>,
     (barrier, at_start): (usize, bool),
 ) -> bool {
-    let (all, behind) = edges(flow, joins, barrier, barrier);
+    let edges = |from| edges(uniformity, flow, counted, barrier, from);
+    let (all, behind) = edges(barrier);
     all > 1
         && behind.into_iter().any(|at| {
             let value = condition(flow, at).filter(|_| at_start || at != barrier);
-            value.is_some_and(|value| !uniformity.is_uniform(flow, vec![value]))
-                && edges(flow, joins, barrier, at).0 > 1
+            value.is_some_and(|value| !uniformity.is_uniform(flow, vec![value])) && edges(at).0 > 1
         })
 }
 
@@ -70,20 +83,30 @@ pub(super) fn parts(
 /// the number of edges to those, and the blocks from which they may lead. Edges that close a loop do
 /// not count.
 fn edges(
+    uniformity: &Uniformity<'_, '_>,
     flow: &Flow<'_>,
-    joins: Option<&BTreeSet<usize>>,
+    counted: Edges<'_>,
     barrier: usize,
     from: usize,
 ) -> (usize, BTreeSet<usize>) {
+    let is_joined = |to| match counted {
+        Edges::Joined(joins) => joins.contains(&to) || successors(flow, to).is_empty(),
+        Edges::All | Edges::AllWithCopies => false,
+    };
+    let is_copied = |at, to| {
+        matches!(counted, Edges::AllWithCopies)
+            && successors(flow, at).len() == 1
+            && uniformity.chooses_by_phi(flow, to)
+    };
     let (mut count, mut joined) = (0, BTreeMap::<usize, Vec<usize>>::new());
     let (mut seen, mut open) = (BTreeSet::from([from]), vec![from]);
     while let Some(at) = open.pop() {
         for &to in successors(flow, at).iter().filter(|to| !flow.dominates(**to, at)) {
-            if flow.dominates(barrier, to) {
+            if flow.dominates(barrier, to) || is_copied(at, to) {
                 if seen.insert(to) {
                     open.push(to);
                 }
-            } else if joins.is_some_and(|joins| joins.contains(&to) || successors(flow, to).is_empty()) {
+            } else if is_joined(to) {
                 joined.entry(to).or_default().push(at);
             } else {
                 count += 1;
