@@ -230,6 +230,34 @@ kernel void loop_of_one_round(global uint *out, global const uint *in, uint a, u
     out[id] = w;
 }
 
+/// The branch gives an address in other memory. Behind it is one load.
+kernel void address_of_a_branch(global uint *out, global const uint *in, uint a, uint b)
+{
+    uint id = get_global_id(0), v = a, w = in[id];
+    if (id < 5) {
+        v = in[a];
+        w = v * 3 + a;
+    }
+    global const uint *from = out + 32 + id;
+    if (abs_diff(w, b) != 77u)
+        from = in + rotate(v, id) % 32;
+    out[id] = *from;
+}
+
+/// A loop that runs once at most gives the address.
+kernel void address_of_one_round(global uint *out, global const uint *in, uint a, uint b)
+{
+    uint id = get_global_id(0), v = a, w = in[id];
+    if (id < 5) {
+        v = in[a];
+        w = v * 3 + a;
+    }
+    global const uint *from = out + 32 + id;
+    for (uint i = 0; i < min(b, 1u); i++)
+        from = in + rotate(v, id + 1) % 32;
+    out[id] = *from + w;
+}
+
 /// The inner loop has a branch, and a condition on a bit stands before it.
 kernel void behind_a_bit(global uint *out, global const uint *in, uint a, uint b)
 {

@@ -90,6 +90,37 @@ fn values_that_a_loop_of_one_round_uses() {
     }
 }
 
+/// The branch or the loop gives an address (Q30).
+#[test]
+fn values_that_a_branch_makes_an_address_of() {
+    let Some(queue) = queue() else { return };
+    let (words, a) = (words(), 3_u32);
+    let read_behind: Vec<u32> = (0..ITEMS).chain(1000..1000 + ITEMS).collect();
+    let (input, out) = (upload(&queue, &words), upload(&queue, &read_behind));
+    let given = |id: u32| match id {
+        0..5 => (words[a as usize], words[a as usize].wrapping_mul(3).wrapping_add(a)),
+        _ => (a, words[id as usize]),
+    };
+    let at = |index: u32| words[index as usize % ITEMS as usize];
+    for (group, b) in GROUPS.into_iter().flat_map(|group| [(group, 0_u32), (group, words[7] + 77)]) {
+        let range = oclave::NdRange::new(ITEMS as usize, group as usize);
+        let read = || queue.read(&out).unwrap()[..ITEMS as usize].to_vec();
+        queue.parallel_for(range, kernel::address_of_a_branch(&out, &input, a, b)).unwrap();
+        let expected = |id: u32| match given(id) {
+            (_, w) if w.abs_diff(b) == 77 => 1000 + id,
+            (v, _) => at(v.rotate_left(id)),
+        };
+        assert_eq!(read(), (0..ITEMS).map(expected).collect::<Vec<_>>(), "{group}, {b}");
+
+        queue.parallel_for(range, kernel::address_of_one_round(&out, &input, a, b)).unwrap();
+        let expected = |id: u32| {
+            let (v, w) = given(id);
+            w.wrapping_add(if b == 0 { 1000 + id } else { at(v.rotate_left(id + 1)) })
+        };
+        assert_eq!(read(), (0..ITEMS).map(expected).collect::<Vec<_>>(), "once, {group}, {b}");
+    }
+}
+
 /// LLVM knows that another value has more than that bit. It learned from the condition that a second phi
 /// is not needed, as long as both passes asked for the same size of groups (Q30).
 #[test]

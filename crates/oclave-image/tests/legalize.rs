@@ -852,6 +852,7 @@ fn branches_that_compute_get_a_second_phi() {
         "chosen",
         "divided",
         "in_a_case",
+        "of_an_address",
         "or_an_array",
         "or_id",
         "past_an_array",
@@ -865,7 +866,10 @@ fn branches_that_compute_get_a_second_phi() {
     let is_phi = |i: &Instruction<'_>| i.is(Op::Phi);
     let before = functions_of(&module, is_phi).len();
     // In `chosen`, each of two phis may become the other one.
-    assert_eq!(functions_of(&legal, is_phi).len(), before + 9);
+    assert_eq!(functions_of(&legal, is_phi).len(), before + 10);
+    // Of an address, the other value is the next address.
+    let next = added("second_phis.O2", &target, |i| i.is(Op::PtrAccessChain));
+    assert_eq!(next, BTreeMap::from([("of_an_address".to_owned(), 1)]));
 }
 
 /// LLVM makes branches of loops that run once at most. The code behind these gets a second phi for
@@ -874,7 +878,7 @@ fn branches_that_compute_get_a_second_phi() {
 fn loops_that_run_once_get_a_second_phi() {
     let target = DeviceTarget { fixpoints_are_checked: true, ..rich() };
     let chosen = with_more_selects("single_rounds.O2", &target);
-    assert_eq!(chosen, ["in_turn", "once", "without_ids"]);
+    assert_eq!(chosen, ["in_turn", "of_an_address", "once", "without_ids"]);
     let (module, legal) = legal_fixture("single_rounds.O2", &target);
     let count = |module: &Module, what: &str| {
         functions_of(module, |i| i.is(Op::Phi)).iter().filter(|name| *name == what).count()

@@ -1,4 +1,4 @@
-//! Keeps LLVM's `instcombine` from a check that ends the process, in PoCL 6.0.
+//! Keeps LLVM's `instcombine` from a check that ends the process, in PoCL 6.0 (Q30, record 126).
 //!
 //! PoCL 6.0 stores the values of phis in private variables. Then it runs `instcombine`, which checks
 //! that a second run would find nothing to do. LLVM 18 aborts if that check fails.
@@ -24,6 +24,9 @@
 //! The way around may have code that goes, too: PoCL loads ids before the condition, and LLVM may know
 //! what is in a private array. An array into which only a constant is copied becomes that constant.
 //!
+//! An address is such a value, too: in `l[i] = c ? m[f(v)] : l[i]`, LLVM loads once behind both ways, from
+//! the address that a phi gives. Its second phi takes the next address from the branch.
+//!
 //! Loops that run once at most are in `single_rounds`, ways that load something in `loading_ways`, and
 //! selections in `choices`.
 
@@ -36,6 +39,7 @@ mod writer;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use loading_ways::Accesses;
+use writer::has_other;
 
 use super::built_in_vector::functions_with_built_ins;
 use crate::Result;
@@ -106,7 +110,9 @@ fn find(definitions: &Definitions<'_>, types: &TypeTable<'_>) -> HashMap<u32, Se
         let branches = flow.reverse_postorder().into_iter().rev().flat_map(|at| code.behind(flow, at));
         for (branch, changes) in branches.enumerate() {
             for change in changes {
-                let new = Second::new(change.phi, change.ty, number);
+                let mut new = Second::new(change.phi, change.ty, number);
+                // LLVM should see where an address comes from.
+                new.is_own = matches!(types.ty(change.ty), Some(Type::Pointer { .. }));
                 found.entry(change.phi).or_insert(new).add(branch, change);
             }
         }
@@ -294,8 +300,7 @@ impl<'a, 'm> Code<'a, 'm> {
 
     /// Whether something uses a phi, and it may have another value.
     fn is_meant(&self, phi: u32, ty: u32) -> bool {
-        let lane = self.types.ty(self.lane(ty));
-        self.used.contains(&phi) && matches!(lane, Some(Type::Bool | Type::Int { .. } | Type::Float { .. }))
+        self.used.contains(&phi) && has_other(self.types, ty)
     }
 
     /// The type of a lane of a vector, or another type as it is.

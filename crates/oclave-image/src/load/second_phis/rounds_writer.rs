@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::single_rounds::Single;
-use super::writer::{inverse, is_never, select};
+use super::writer::{is_never, push_other, select};
 use crate::Result;
 use crate::load::built_in_vector::BuiltInVector;
 use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, TypeTable, is_block_end};
@@ -28,7 +28,7 @@ pub(super) fn write(
             is_done = true;
             for [value, ty, result] in ids.ends.remove(&label).into_iter().flatten() {
                 let value = ids.behind(value, label, label).unwrap_or(value);
-                new.push(inverse(types, ty), &[ty, result, value]);
+                push_other(&mut new, types, [ty, result, value]);
             }
         }
         match op {

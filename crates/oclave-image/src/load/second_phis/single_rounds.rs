@@ -13,6 +13,7 @@
 use std::collections::HashSet;
 
 use super::rounds_writer::write;
+use super::writer::has_other;
 use super::{is_pure, number_parameter};
 use crate::Result;
 use crate::analysis::control_flow::{Flow, Loop};
@@ -248,11 +249,7 @@ impl<'m> Search<'_, 'm> {
         let mut phis = Vec::new();
         for (phi, _) in flow.phis.iter().filter(|(phi, at)| **at == of.header && used.contains(*phi)) {
             let ty = self.definitions.type_of(*phi)?;
-            let lane = match self.types.ty(ty) {
-                Some(Type::Vector { component, .. }) => self.types.ty(component),
-                of => of,
-            };
-            if matches!(lane, Some(Type::Bool | Type::Int { .. } | Type::Float { .. })) {
+            if has_other(self.types, ty) {
                 phis.push((*phi, ty));
             }
         }

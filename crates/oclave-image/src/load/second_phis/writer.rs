@@ -86,7 +86,7 @@ impl<'f> Ids<'f> {
     fn invert(&self, new: &mut Rewriter<'_>, types: &TypeTable<'_>, label: u32) {
         for (value, ty) in self.ends.get(&label).into_iter().flatten() {
             let Some(result) = self.others.get(&(label, *value)) else { continue };
-            new.push(inverse(types, *ty), &[*ty, *result, *value]);
+            push_other(new, types, [*ty, *result, *value]);
         }
     }
 
@@ -119,16 +119,33 @@ impl<'f> Ids<'f> {
     }
 }
 
-/// The instruction that gives another value of a type.
-pub(super) fn inverse(types: &TypeTable<'_>, ty: u32) -> Op {
+/// Whether another value of a type can be written. Addresses need something with a size behind them.
+pub(super) fn has_other(types: &TypeTable<'_>, ty: u32) -> bool {
+    match types.ty(ty) {
+        Some(Type::Vector { component, .. }) => types.ty(component).is_some_and(is_number),
+        Some(Type::Pointer { pointee, .. }) => types.size_bytes(pointee).is_some_and(|size| size > 0),
+        of => of.is_some_and(is_number),
+    }
+}
+
+fn is_number(ty: Type<'_>) -> bool {
+    matches!(ty, Type::Bool | Type::Int { .. } | Type::Float { .. })
+}
+
+/// Writes another value of a type: the inverse of a number, or the address behind an address.
+pub(super) fn push_other(new: &mut Rewriter<'_>, types: &TypeTable<'_>, [ty, result, value]: [u32; 3]) {
     let lane = match types.ty(ty) {
         Some(Type::Vector { component, .. }) => types.ty(component),
         of => of,
     };
     match lane {
-        Some(Type::Bool) => Op::LogicalNot,
-        Some(Type::Float { .. }) => Op::FNegate,
-        _ => Op::Not,
+        Some(Type::Bool) => new.push(Op::LogicalNot, &[ty, result, value]),
+        Some(Type::Float { .. }) => new.push(Op::FNegate, &[ty, result, value]),
+        Some(Type::Pointer { .. }) => {
+            let one = new.int_constant(32, 1);
+            new.push(Op::PtrAccessChain, &[ty, result, value, one]);
+        }
+        _ => new.push(Op::Not, &[ty, result, value]),
     }
 }
 
