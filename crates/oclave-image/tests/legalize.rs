@@ -878,7 +878,7 @@ fn branches_that_compute_get_a_second_phi() {
 fn loops_that_run_once_get_a_second_phi() {
     let target = DeviceTarget { fixpoints_are_checked: true, ..rich() };
     let chosen = with_more_selects("single_rounds.O2", &target);
-    assert_eq!(chosen, ["in_turn", "of_an_address", "once", "without_ids"]);
+    assert_eq!(chosen, ["behind_a_barrier", "in_turn", "of_an_address", "once", "without_ids"]);
     let (module, legal) = legal_fixture("single_rounds.O2", &target);
     let count = |module: &Module, what: &str| {
         functions_of(module, |i| i.is(Op::Phi)).iter().filter(|name| *name == what).count()
@@ -886,6 +886,12 @@ fn loops_that_run_once_get_a_second_phi() {
     for name in chosen {
         assert!(count(&legal, &name) > count(&module, &name), "{name}");
     }
+    // Another pass lets a counter begin with a selection.
+    let begins = DeviceTarget { fixpoints_are_checked: false, counters_are_mistaken: true, ..target.clone() };
+    assert_eq!(with_more_selects("single_rounds.O2", &begins), ["behind_a_barrier"]);
+    let (_, both) =
+        legal_fixture("single_rounds.O2", &DeviceTarget { counters_are_mistaken: true, ..target });
+    assert_eq!(count(&both, "behind_a_barrier"), count(&legal, "behind_a_barrier"));
 }
 
 /// Where two ways that load in the same way meet, a phi gets a second one for PoCL 6.0. It needs none

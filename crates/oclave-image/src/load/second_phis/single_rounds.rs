@@ -180,12 +180,24 @@ impl<'m> Search<'_, 'm> {
         }
         let (low, high) = if is_up { (start?, bound) } else { (bound, start?) };
         // Numbers without a sign that go down end at 0, as others do if they begin above.
-        let low = match self.constant(low, largest) {
+        let low = match self.least(low, largest, DEPTH) {
             None if is_up => return None,
             low => low.unwrap_or(0),
         };
         let high = self.most(high, DEPTH)?;
         Some(high < largest / 2 && high + i128::from(or_equal) - low <= by.abs())
+    }
+
+    /// The least that a number is, with a sign, if it is a constant or a choice of some. Other passes
+    /// (`lone_counters`) let loops begin with `never ? 1 : 0`.
+    fn least(&self, value: u32, largest: i128, depth: usize) -> Option<i128> {
+        let choice = self.definitions.instruction(value).filter(|of| depth > 0 && of.is(Op::Select));
+        match choice.as_ref().map(|choice| choice.operands()) {
+            Some(&[_, yes, no]) => {
+                Some(self.least(yes, largest, depth - 1)?.min(self.least(no, largest, depth - 1)?))
+            }
+            _ => self.constant(value, largest),
+        }
     }
 
     /// A constant, as a number with a sign.
