@@ -7,7 +7,7 @@ const MAX_BYTES: u64 = 64 << 20;
 /// Deeper types are refused; keeps the stack bounded.
 const MAX_DEPTH: u32 = 64;
 
-/// A constant in the form of memory.
+/// A constant, as bytes of memory.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Constant {
     /// None where all of it is zero.

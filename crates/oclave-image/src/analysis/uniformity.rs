@@ -268,10 +268,7 @@ pub(crate) fn makes_value(op: Op) -> bool {
 
 /// Composites, conversions, arithmetic, comparisons.
 fn is_arithmetic(op: Op) -> bool {
-    let within = |from: Op, to: Op| (from as u32..=to as u32).contains(&(op as u32));
-    within(Op::VectorExtractDynamic, Op::CopyObject)
-        || within(Op::ConvertFToU, Op::Bitcast)
-        || within(Op::SNegate, Op::BitCount)
+    (Op::VectorExtractDynamic as u32..=Op::CopyObject as u32).contains(&(op as u32)) || is_calculation(op)
 }
 
 fn is_of_group(number: u32) -> bool {

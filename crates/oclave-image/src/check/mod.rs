@@ -11,12 +11,12 @@
 //! - control flow: branch targets, predecessors of phis, dominance, no recursion (`flow.rs`);
 //! - the types of operands (`values.rs`, `memory.rs`, `images.rs`, `extended.rs`).
 //!
-//! What `llvm-spirv` writes passes, although it is not in all points what the specification says:
-//! blocks are in any order, loop merges anywhere in their block. Its annotations' strings do not
-//! pass: [`strip`](crate::transform::strip) first. Operands of instructions of extensions are only
-//! checked to exist. `tests/mutants.rs` compares the verdicts with those of `spirv-val`, and lists
-//! what is taken here and refused there. Time and memory are linear in the module's size, dominance
-//! aside, which is nearly so.
+//! What `llvm-spirv` writes passes, although the specification says otherwise in two points. Blocks
+//! may be in any order, and loop merges may be anywhere in their block. Its annotations' strings do
+//! not pass: [`strip`](crate::transform::strip) first. Operands of instructions of extensions are
+//! only checked to exist. `tests/mutants.rs` compares the verdicts with those of `spirv-val`. It
+//! lists what is taken here and refused there. Time and memory are linear in the module's size.
+//! Dominance is nearly so.
 
 mod annotations;
 mod decorations;

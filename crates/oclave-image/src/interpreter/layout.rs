@@ -221,7 +221,7 @@ impl TaskRecord {
         Self { kernel, dimensions, arguments, global_size, global_offset, local_size, groups, level: 1 }
     }
 
-    /// The record, in the form of device memory.
+    /// The bytes of the record in device memory.
     pub fn to_words(&self) -> [u64; Self::WORDS] {
         let mut words = [0; Self::WORDS];
         let mut put = |field: Field, values: &[u64]| {

@@ -1,4 +1,4 @@
-//! One instruction of a module, in the form of its words.
+//! One instruction of a module, as words.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;

@@ -34,7 +34,7 @@ impl Version {
         Self { major, minor }
     }
 
-    /// The version, in the form of a module's header.
+    /// The version word of a module's header.
     pub const fn word(self) -> u32 {
         (self.major as u32) << 16 | (self.minor as u32) << 8
     }

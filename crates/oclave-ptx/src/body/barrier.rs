@@ -29,8 +29,7 @@ pub(crate) fn scope_suffix(scope: u64) -> &'static str {
 }
 
 impl<'m> Body<'_, '_, 'm> {
-    /// A scope or memory semantics, which must be constant; the strongest that there is
-    /// replaces others.
+    /// A scope or memory semantics. What is not constant counts as the strongest that there is.
     pub(crate) fn known(&mut self, id: u32, strongest: u64) -> Step<u64> {
         Ok(self.scalar(id)?.immediate().unwrap_or(strongest))
     }

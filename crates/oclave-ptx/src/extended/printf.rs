@@ -30,7 +30,7 @@ impl<'m> Body<'_, '_, 'm> {
         let (text, conversions) = rewrite(&text);
         let format = self.string(&text);
 
-        // Printed values, in the form of memory: numbers of 4 or 8 bytes, aligned.
+        // The printed values in memory: numbers of 4 or 8 bytes, aligned.
         let mut values = Vec::new();
         let mut conversions = conversions.into_iter();
         for &argument in arguments {

@@ -8,9 +8,9 @@
 //! ```
 //!
 //! In groups of three and more, PoCL 6.0 makes stores of phis, at the end of each way. There,
-//! `instcombine` joins the two last stores, say those of `v`. At once, it also joins the products, and comes to the
-//! loads. But the stores of `w` still follow these. It joins the stores of `w` later, and only the
-//! second run joins the loads.
+//! `instcombine` joins the two last stores, say those of `v`. At once, it also joins the products,
+//! and comes to the loads. But the stores of `w` still follow these. It joins the stores of `w`
+//! later, and only the second run joins the loads.
 //!
 //! Nothing is joined that has two uses. So the second phi takes `~v` from one of the ways.
 
