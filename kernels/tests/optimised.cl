@@ -258,6 +258,23 @@ kernel void address_of_one_round(global uint *out, global const uint *in, uint a
     out[id] = *from + w;
 }
 
+/// The loop runs once at most. There is a barrier, so another pass changes where its counter begins.
+kernel void one_round_behind_a_barrier(global uint *out, global const uint *in, uint a, uint b)
+{
+    local uint first;
+    uint id = get_global_id(0), v = a, w = in[id];
+    if (get_local_id(0) == 0)
+        first = w ^ a;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (id < 5) {
+        v = in[a];
+        w = v * 3 + a;
+    }
+    for (uint i = 0; i < min(b, 1u); i++)
+        w = rotate(v, id + 1);
+    out[id] = w + first;
+}
+
 /// The inner loop has a branch, and a condition on a bit stands before it.
 kernel void behind_a_bit(global uint *out, global const uint *in, uint a, uint b)
 {
