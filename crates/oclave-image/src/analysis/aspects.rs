@@ -20,6 +20,7 @@ use crate::Aspects;
 use crate::analysis::references::References;
 use crate::spirv::{
     BuiltIn, Decoration, Definitions, ExecutionMode, Instruction, Op, StorageClass, Type, TypeTable,
+    is_within,
 };
 
 pub(crate) const SCOPE_WORKGROUP: u64 = 2;
@@ -181,9 +182,7 @@ impl Look<'_, '_> {
             Op::AtomicStore => {
                 self.atomic(instruction.operand(3).and_then(|id| self.definitions.type_of(id)))
             }
-            _ if (Op::AtomicLoad as u32..=Op::AtomicXor as u32).contains(&(op as u32)) => {
-                self.atomic(instruction.result_type())
-            }
+            _ if is_within(op, Op::AtomicLoad, Op::AtomicXor) => self.atomic(instruction.result_type()),
             Op::ControlBarrier => {
                 match instruction.operand(0).and_then(|id| self.definitions.int_constant(id)) {
                     Some(SCOPE_SUBGROUP) => Aspects::SUB_GROUPS,
@@ -191,9 +190,7 @@ impl Look<'_, '_> {
                 }
             }
             Op::NamedBarrierInitialize | Op::MemoryNamedBarrier => Aspects::SUB_GROUPS,
-            _ if (Op::GroupAll as u32..=Op::GroupSMax as u32).contains(&(op as u32)) => {
-                self.group(instruction)
-            }
+            _ if is_within(op, Op::GroupAll, Op::GroupSMax) => self.group(instruction),
             Op::GroupIMulKHR
             | Op::GroupFMulKHR
             | Op::GroupBitwiseAndKHR
@@ -202,12 +199,8 @@ impl Look<'_, '_> {
             | Op::GroupLogicalAndKHR
             | Op::GroupLogicalOrKHR
             | Op::GroupLogicalXorKHR => self.group(instruction),
-            _ if (Op::ReadPipe as u32..=Op::GroupCommitWritePipe as u32).contains(&(op as u32)) => {
-                Aspects::PIPES
-            }
-            _ if (Op::EnqueueMarker as u32..=Op::BuildNDRange as u32).contains(&(op as u32)) => {
-                Aspects::DEVICE_ENQUEUE
-            }
+            _ if is_within(op, Op::ReadPipe, Op::GroupCommitWritePipe) => Aspects::PIPES,
+            _ if is_within(op, Op::EnqueueMarker, Op::BuildNDRange) => Aspects::DEVICE_ENQUEUE,
             Op::GetKernelLocalSizeForSubgroupCount | Op::GetKernelMaxNumSubgroups => {
                 Aspects::DEVICE_ENQUEUE | Aspects::SUB_GROUPS
             }

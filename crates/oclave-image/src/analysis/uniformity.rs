@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::control_flow::{Flow, Loop};
 use super::references::kernel_entry;
-use crate::spirv::{BuiltIn, Definitions, Op, is_access_chain, is_calculation};
+use crate::spirv::{BuiltIn, Definitions, Op, is_access_chain, is_calculation, is_pure, is_within};
 
 /// Answers questions about the functions of a module. What is not known counts as different for
 /// each work-item.
@@ -70,7 +70,7 @@ impl<'a, 'm> Uniformity<'a, 'm> {
             let Some(instruction) = self.definitions.instruction(id) else { return false };
             let Some(op) = instruction.op() else { return false };
             match op {
-                op if (Op::ConstantTrue as u32..=Op::SpecConstantOp as u32).contains(&(op as u32)) => {}
+                op if is_within(op, Op::ConstantTrue, Op::SpecConstantOp) => {}
                 Op::FunctionParameter if self.kernels.contains(&flow.function) => {}
                 Op::Load if instruction.operand(0).is_some_and(|from| self.of_group.contains(&from)) => {}
                 Op::Phi => {
@@ -81,7 +81,7 @@ impl<'a, 'm> Uniformity<'a, 'm> {
                     open.extend(instruction.operands().iter().step_by(2));
                     open.extend(self.exit_conditions(flow, of));
                 }
-                op if is_arithmetic(op) => {
+                op if is_pure(op) => {
                     let values = match op {
                         Op::CompositeExtract => instruction.operands().get(..1),
                         Op::CompositeInsert | Op::VectorShuffle => instruction.operands().get(..2),
@@ -263,12 +263,7 @@ pub(crate) fn condition(flow: &Flow<'_>, block: usize) -> Option<u32> {
 /// Whether an instruction makes a value of its operands, or of what they point to, and does nothing
 /// else. Built-in functions count as such.
 pub(crate) fn makes_value(op: Op) -> bool {
-    is_arithmetic(op) || is_access_chain(op) || matches!(op, Op::Load | Op::Phi | Op::ExtInst)
-}
-
-/// Composites, conversions, arithmetic, comparisons.
-fn is_arithmetic(op: Op) -> bool {
-    (Op::VectorExtractDynamic as u32..=Op::CopyObject as u32).contains(&(op as u32)) || is_calculation(op)
+    is_pure(op) || is_access_chain(op) || matches!(op, Op::Load | Op::Phi | Op::ExtInst)
 }
 
 fn is_of_group(number: u32) -> bool {

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::control_flow::Flow;
 use crate::spirv::{
     BuiltIn, Definitions, Instruction, Op, Role, StorageClass, Type, TypeTable, is_access_chain, is_atomic,
+    is_group, is_within,
 };
 
 /// How often the values of a kernel are gone through, at most. What is not found by then counts as
@@ -263,17 +264,13 @@ fn leads_into(from: &Instruction<'_>) -> bool {
     from.op().is_some_and(|op| is_access_chain(op) || matches!(op, Op::Bitcast | Op::CopyObject))
 }
 
-fn is_within(op: Op, from: Op, to: Op) -> bool {
-    (from as u32..=to as u32).contains(&(op as u32))
-}
-
 fn is_comparison(op: Op) -> bool {
     op != Op::Select && is_within(op, Op::Any, Op::FUnordGreaterThanEqual)
 }
 
 /// Atomic instructions, those of groups, and stores to images.
 fn writes_or_exchanges(op: Op) -> bool {
-    op == Op::ImageWrite || is_atomic(op) || is_within(op, Op::GroupAsyncCopy, Op::GroupSMax)
+    op == Op::ImageWrite || is_atomic(op) || is_group(op)
 }
 
 /// The variables that tell a work-item which one it is.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::layout::InterpreterCost;
-use crate::spirv::{Instruction, Op, is_terminator};
+use crate::spirv::{Instruction, Op, is_atomic, is_terminator};
 
 /// Deeper loops count as this deep.
 const DEEPEST: u32 = 3;
@@ -107,7 +107,7 @@ fn weight(op: Op, instruction: &Instruction<'_>) -> u64 {
             _ => 10,
         },
         Op::ControlBarrier => 20,
-        op if (Op::AtomicLoad as u32..=Op::AtomicXor as u32).contains(&(op as u32)) => 10,
+        op if is_atomic(op) => 10,
         _ => 1,
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::inline::Bodies;
-use crate::spirv::{Definitions, Instruction, LoopControl, Op, Type, TypeTable};
+use crate::spirv::{Definitions, Instruction, LoopControl, Op, Type, TypeTable, is_pure};
 
 /// A block that goes back to itself.
 #[derive(Debug)]
@@ -117,15 +117,7 @@ fn phi(instruction: &Instruction<'_>, label: u32) -> Option<Phi> {
 /// times a vector took 1.47 times as long with its loops over rows unrolled. Such loops have few
 /// rounds, and not as many in each work-item.
 fn is_value(instruction: &Instruction<'_>) -> bool {
-    let values = [
-        Op::VectorExtractDynamic..=Op::Transpose,
-        Op::ConvertFToU..=Op::Bitcast,
-        Op::SNegate..=Op::SMulExtended,
-        Op::Any..=Op::FUnordGreaterThanEqual,
-        Op::ShiftRightLogical..=Op::BitCount,
-    ];
-    let code = instruction.opcode;
-    values.iter().any(|range| (*range.start() as u16..=*range.end() as u16).contains(&code))
+    instruction.op().is_some_and(is_pure)
 }
 
 fn count<'m>(

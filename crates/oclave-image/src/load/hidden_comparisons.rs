@@ -30,7 +30,8 @@ use super::never::{emit, is_large};
 use crate::Result;
 use crate::analysis::control_flow::Flow;
 use crate::spirv::{
-    BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_integer_comparison,
+    BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_calculation,
+    is_integer_comparison, is_within,
 };
 
 /// How deep LLVM looks into what a value is computed from.
@@ -185,8 +186,7 @@ impl<'a, 'm> Search<'a, 'm> {
             parts.insert(self.origin(value));
             return;
         }
-        // Parts of values; conversions and arithmetic; comparisons, shifts and bits.
-        if instruction.op().is_some_and(|op| matches!(op as u32, 81 | 109..=152 | 154..=205)) {
+        if instruction.op().is_some_and(|op| op == Op::CompositeExtract || is_calculation(op)) {
             for operand in instruction.operands() {
                 parts.insert(self.origin(*operand));
                 if depth > 1 {
@@ -240,7 +240,7 @@ impl<'a, 'm> Search<'a, 'm> {
         let Some(instruction) = self.definitions.instruction(value) else { return told };
         let is_seen_through = match instruction.op() {
             Some(Op::IAdd | Op::ISub) => !is_equality,
-            Some(op) => is_equality && matches!(op as u32, 194..=199),
+            Some(op) => is_equality && is_within(op, Op::ShiftRightLogical, Op::BitwiseAnd),
             None => false,
         };
         if is_seen_through {

@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use super::built_in_vector::BuiltInVector;
 use super::never::{is_largest, select, write_for_values};
 use crate::Result;
-use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, TypeTable};
+use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, TypeTable, is_group};
 
 /// Minima, maxima and clamps of OpenCL.std.
 const CHOICES: [u32; 11] = [27, 28, 95, 97, 98, 149, 150, 156, 157, 158, 159];
@@ -47,7 +47,7 @@ pub(crate) fn separate(module: &Module, address_bits: u32) -> Result<Option<Modu
 
 /// Whether work-items of a group wait for each other.
 fn waits_for_group(op: Op) -> bool {
-    op == Op::ControlBarrier || (Op::GroupAsyncCopy as u32..=Op::GroupSMax as u32).contains(&(op as u32))
+    op == Op::ControlBarrier || is_group(op)
 }
 
 /// Whether compilers move a complement or a negation from the result to the operands.

@@ -17,7 +17,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::Result;
 use crate::analysis::control_flow::Flow;
-use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_calculation};
+use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_pure};
 
 /// The module with these stores at the ends of their blocks; `None` where they are there.
 ///
@@ -101,8 +101,7 @@ fn computes(definitions: &Definitions<'_>, types: &TypeTable<'_>, instruction: &
     };
     match instruction.op() {
         Some(Op::ExtInst) => !instruction.operands().iter().skip(2).any(is_pointer),
-        // The first are parts of values.
-        Some(op) => matches!(op as u32, 77..=84) || is_calculation(op),
+        Some(op) => is_pure(op),
         None => false,
     }
 }

@@ -84,12 +84,8 @@ fn one(new: &mut Rewriter<'_>, types: &TypeTable<'_>, ty: u32) -> Option<u32> {
 
 /// The first lane of a vector and its type; another value as it is.
 pub(super) fn first_lane(new: &mut Rewriter<'_>, types: &TypeTable<'_>, value: u32, ty: u32) -> (u32, u32) {
-    match types.ty(ty) {
-        Some(Type::Vector { component, .. }) => {
-            (emit(new, Op::CompositeExtract, component, &[value, 0]), component)
-        }
-        _ => (value, ty),
-    }
+    let lane = types.lane(ty);
+    if lane == ty { (value, ty) } else { (emit(new, Op::CompositeExtract, lane, &[value, 0]), lane) }
 }
 
 /// Copies a phi; `other` gives what it takes from a block instead, if that changes.

@@ -37,8 +37,8 @@ pub use id_map::IdMap;
 pub use instruction::Instruction;
 pub use module::{Instructions, Module, Version};
 pub(crate) use opcodes::{
-    is_access_chain, is_atomic, is_block_end, is_calculation, is_decoration, is_integer_comparison,
-    is_terminator,
+    is_access_chain, is_atomic, is_block_end, is_calculation, is_conversion, is_decoration, is_group,
+    is_integer_comparison, is_pure, is_terminator, is_within,
 };
 pub use rewriter::Rewriter;
 pub use section::Section;

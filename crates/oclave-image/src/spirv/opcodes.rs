@@ -35,20 +35,40 @@ pub(crate) fn is_decoration(op: Op) -> bool {
     )
 }
 
+/// Whether the number of an opcode is one of those from `first` to `last`.
+pub(crate) fn is_within(op: Op, first: Op, last: Op) -> bool {
+    (first as u32..=last as u32).contains(&(op as u32))
+}
+
+/// Whether an opcode converts a value to another type.
+pub(crate) fn is_conversion(op: Op) -> bool {
+    is_within(op, Op::ConvertFToU, Op::Bitcast)
+}
+
 /// Whether an opcode converts, calculates, compares, shifts or counts bits.
 pub(crate) fn is_calculation(op: Op) -> bool {
-    let is_in = |first: Op, last: Op| (first as u32..=last as u32).contains(&(op as u32));
-    is_in(Op::ConvertFToU, Op::SMulExtended) || is_in(Op::Any, Op::BitCount)
+    is_within(op, Op::ConvertFToU, Op::SMulExtended) || is_within(op, Op::Any, Op::BitCount)
+}
+
+/// Whether an opcode makes a value of nothing but its operands: it calculates, or takes, joins or
+/// copies parts of values.
+pub(crate) fn is_pure(op: Op) -> bool {
+    is_within(op, Op::VectorExtractDynamic, Op::Transpose) || is_calculation(op)
 }
 
 /// Whether an opcode compares integers.
 pub(crate) fn is_integer_comparison(op: Op) -> bool {
-    (Op::IEqual as u32..=Op::SLessThanEqual as u32).contains(&(op as u32))
+    is_within(op, Op::IEqual, Op::SLessThanEqual)
+}
+
+/// Whether an opcode is a collective function or an asynchronous copy of a work-group or sub-group.
+pub(crate) fn is_group(op: Op) -> bool {
+    is_within(op, Op::GroupAsyncCopy, Op::GroupSMax)
 }
 
 /// Whether an opcode accesses memory atomically.
 pub(crate) fn is_atomic(op: Op) -> bool {
-    (Op::AtomicLoad as u32..=Op::AtomicXor as u32).contains(&(op as u32))
+    is_within(op, Op::AtomicLoad, Op::AtomicXor)
         || matches!(
             op,
             Op::AtomicFlagTestAndSet

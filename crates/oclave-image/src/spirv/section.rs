@@ -4,6 +4,7 @@
 use ::spirv::Op;
 
 use super::instruction::Instruction;
+use super::opcodes::is_within;
 
 /// A section of a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,7 +96,7 @@ pub(crate) fn is_module_scope(op: Op) -> bool {
 
 /// Whether `op` declares a type.
 pub(crate) fn is_type(op: Op) -> bool {
-    (Op::TypeVoid as u32..=Op::TypeForwardPointer as u32).contains(&(op as u32))
+    is_within(op, Op::TypeVoid, Op::TypeForwardPointer)
         || matches!(
             op,
             Op::TypePipeStorage
@@ -104,12 +105,12 @@ pub(crate) fn is_type(op: Op) -> bool {
                 | Op::TypeUntypedPointerKHR
                 | Op::TypeCooperativeMatrixKHR
         )
-        || (Op::TypeVmeImageINTEL as u32..=Op::TypeAvcSicResultINTEL as u32).contains(&(op as u32))
+        || is_within(op, Op::TypeVmeImageINTEL, Op::TypeAvcSicResultINTEL)
 }
 
 /// Whether `op` declares a constant, specialization constants included.
 pub(crate) fn is_constant(op: Op) -> bool {
-    (Op::ConstantTrue as u32..=Op::SpecConstantOp as u32).contains(&(op as u32))
+    is_within(op, Op::ConstantTrue, Op::SpecConstantOp)
         || matches!(
             op,
             Op::ConstantPipeStorage

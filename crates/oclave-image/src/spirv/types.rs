@@ -161,6 +161,14 @@ impl<'m> TypeTable<'m> {
         self.entry(id).is_some_and(|e| e.packed)
     }
 
+    /// The type of a vector's lanes. Other types have one lane.
+    pub(crate) fn lane(&self, id: u32) -> u32 {
+        match self.ty(id) {
+            Some(Type::Vector { component, .. }) => component,
+            _ => id,
+        }
+    }
+
     /// The type itself and all that a value of it consists of, each once: elements, components and members,
     /// and theirs. What pointers lead to is not part of it.
     pub(crate) fn parts(&self, id: u32) -> Vec<u32> {

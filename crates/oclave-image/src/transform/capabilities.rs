@@ -7,7 +7,7 @@ use crate::analysis::aspects::{SCOPE_WORKGROUP, is_sub_group_builtin, is_sub_gro
 use crate::check::implied;
 use crate::spirv::{
     BuiltIn, Capability, Decoration, Definitions, ExecutionMode, Module, Op, Rewriter, StorageClass, Type,
-    TypeTable, is_atomic,
+    TypeTable, is_atomic, is_group,
 };
 
 /// What only code with sub-groups needs. They come and go together: whatever of sub-groups there is
@@ -271,9 +271,4 @@ fn needed(module: &Module) -> BTreeSet<u32> {
 fn is_sub_group_mode(mode: ExecutionMode) -> bool {
     use ExecutionMode as E;
     matches!(mode, E::SubgroupSize | E::SubgroupsPerWorkgroup | E::SubgroupsPerWorkgroupId)
-}
-
-/// Work-group and sub-group collectives, asynchronous copies, work-group queries of pipes.
-fn is_group(op: Op) -> bool {
-    (Op::GroupAsyncCopy as u32..=Op::GroupSMax as u32).contains(&(op as u32))
 }

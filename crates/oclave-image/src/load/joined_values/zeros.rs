@@ -41,11 +41,7 @@ impl Zeros {
         [value, ty, result]: [u32; 3],
     ) -> bool {
         let is_vector = matches!(types.ty(ty), Some(Type::Vector { .. }));
-        let kind = match types.ty(ty) {
-            Some(Type::Vector { component, .. }) => types.ty(component),
-            kind => kind,
-        };
-        let (width, is_float) = match kind {
+        let (width, is_float) = match types.ty(types.lane(ty)) {
             Some(Type::Bool) => (0, false),
             Some(Type::Int { width }) => (width, false),
             Some(Type::Float { width }) => (width, true),

@@ -44,7 +44,10 @@ use writer::has_other;
 use super::built_in_vector::functions_with_built_ins;
 use crate::Result;
 use crate::analysis::control_flow::Flow;
-use crate::spirv::{Definitions, Instruction, Module, Op, Role, StorageClass, Type, TypeTable};
+use crate::spirv::{
+    Definitions, Instruction, Module, Op, Role, StorageClass, Type, TypeTable, is_access_chain,
+    is_conversion, is_pure,
+};
 
 /// The most blocks of a branch.
 const BLOCKS: usize = 32;
@@ -172,7 +175,7 @@ impl<'a, 'm> Code<'a, 'm> {
                 // Blocks need not end with the function: the last one may lead to others.
                 Some(Op::FunctionEnd) => label = 0,
                 Some(Op::Phi) => phis.entry(label).or_default().push(instruction),
-                _ if !is_pure(definitions, types, &instruction) => {
+                _ if !only_computes(definitions, types, &instruction) => {
                     pure.remove(&label);
                 }
                 _ if instruction.result_id().is_some() => {
@@ -256,7 +259,8 @@ impl<'a, 'm> Code<'a, 'm> {
                 let mut others = behind.filter_map(|other| found.get(other));
                 let Some(of) = found.get(id).filter(|of| !of.is_own) else { continue };
                 let partner = others.find(|other| {
-                    self.lane(other.ty) == self.lane(of.ty) && other.branches.is_superset(&of.branches)
+                    self.types.lane(other.ty) == self.types.lane(of.ty)
+                        && other.branches.is_superset(&of.branches)
                 });
                 let partner = partner.map(|other| (other.phi, other.ty));
                 found.entry(*id).and_modify(|of| of.partner = partner);
@@ -302,18 +306,14 @@ impl<'a, 'm> Code<'a, 'm> {
     fn is_meant(&self, phi: u32, ty: u32) -> bool {
         self.used.contains(&phi) && has_other(self.types, ty)
     }
-
-    /// The type of a lane of a vector, or another type as it is.
-    fn lane(&self, ty: u32) -> u32 {
-        match self.types.ty(ty) {
-            Some(Type::Vector { component, .. }) => component,
-            _ => ty,
-        }
-    }
 }
 
 /// Whether an instruction only computes, as far as LLVM may see.
-fn is_pure(definitions: &Definitions<'_>, types: &TypeTable<'_>, instruction: &Instruction<'_>) -> bool {
+fn only_computes(
+    definitions: &Definitions<'_>,
+    types: &TypeTable<'_>,
+    instruction: &Instruction<'_>,
+) -> bool {
     let class = |id: u32| class_of(definitions, types, id);
     let takes_none = |from: usize| instruction.operands().iter().skip(from).all(|id| class(*id).is_none());
     match instruction.op() {
@@ -329,8 +329,7 @@ fn is_pure(definitions: &Definitions<'_>, types: &TypeTable<'_>, instruction: &I
         Some(Op::ExtInst) => takes_none(2),
         Some(Op::Branch | Op::BranchConditional | Op::Switch | Op::SelectionMerge | Op::LoopMerge) => true,
         Some(Op::Line | Op::NoLine | Op::Undef) => true,
-        // Addresses and parts of values; conversions and arithmetic; comparisons, shifts and bits.
-        Some(op) => matches!(op as u32, 65..=67 | 70 | 77..=84 | 109..=152 | 154..=207),
+        Some(op) => is_access_chain(op) || is_pure(op),
         None => false,
     }
 }
@@ -358,7 +357,7 @@ fn class_of(definitions: &Definitions<'_>, types: &TypeTable<'_>, id: u32) -> Op
 fn is_light(instruction: &Instruction<'_>) -> bool {
     match instruction.op() {
         Some(Op::Label | Op::Load | Op::Branch | Op::Line | Op::NoLine) => true,
-        Some(op) => matches!(op as u32, 81 | 109..=124),
+        Some(op) => op == Op::CompositeExtract || is_conversion(op),
         None => false,
     }
 }

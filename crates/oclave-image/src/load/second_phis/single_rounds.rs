@@ -14,7 +14,7 @@ use std::collections::HashSet;
 
 use super::rounds_writer::write;
 use super::writer::has_other;
-use super::{is_pure, number_parameter};
+use super::{number_parameter, only_computes};
 use crate::Result;
 use crate::analysis::control_flow::{Flow, Loop};
 use crate::load::built_in_vector::functions_with_built_ins;
@@ -92,7 +92,7 @@ impl<'m> Search<'_, 'm> {
             match instruction.op() {
                 Some(Op::Label) => label = instruction.result_id().unwrap_or(0),
                 Some(Op::Phi) => {}
-                _ if !is_pure(self.definitions, self.types, &instruction) => {
+                _ if !only_computes(self.definitions, self.types, &instruction) => {
                     found.insert(label);
                 }
                 _ => {}

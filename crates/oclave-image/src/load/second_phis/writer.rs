@@ -121,24 +121,19 @@ impl<'f> Ids<'f> {
 
 /// Whether another value of a type can be written. Addresses need something with a size behind them.
 pub(super) fn has_other(types: &TypeTable<'_>, ty: u32) -> bool {
-    match types.ty(ty) {
-        Some(Type::Vector { component, .. }) => types.ty(component).is_some_and(is_number),
-        Some(Type::Pointer { pointee, .. }) => types.size_bytes(pointee).is_some_and(|size| size > 0),
-        of => of.is_some_and(is_number),
+    let lane = types.lane(ty);
+    match types.ty(lane) {
+        Some(Type::Bool | Type::Int { .. } | Type::Float { .. }) => true,
+        Some(Type::Pointer { pointee, .. }) if lane == ty => {
+            types.size_bytes(pointee).is_some_and(|size| size > 0)
+        }
+        _ => false,
     }
-}
-
-fn is_number(ty: Type<'_>) -> bool {
-    matches!(ty, Type::Bool | Type::Int { .. } | Type::Float { .. })
 }
 
 /// Writes another value of a type: the inverse of a number, or the address behind an address.
 pub(super) fn push_other(new: &mut Rewriter<'_>, types: &TypeTable<'_>, [ty, result, value]: [u32; 3]) {
-    let lane = match types.ty(ty) {
-        Some(Type::Vector { component, .. }) => types.ty(component),
-        of => of,
-    };
-    match lane {
+    match types.ty(types.lane(ty)) {
         Some(Type::Bool) => new.push(Op::LogicalNot, &[ty, result, value]),
         Some(Type::Float { .. }) => new.push(Op::FNegate, &[ty, result, value]),
         Some(Type::Pointer { .. }) => {

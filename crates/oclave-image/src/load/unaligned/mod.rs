@@ -54,6 +54,20 @@ struct Access {
     flags: u32,
 }
 
+impl Access {
+    /// Checks that an access to so many bytes has no more parts than may be written.
+    fn check_parts(self, bytes: u64) -> Result<()> {
+        match bytes / u64::from(self.unit) {
+            0..=MOST_PARTS => Ok(()),
+            parts => Err(ImageError::Unsupported(format!(
+                "an access of {parts} parts to local memory that is aligned to {} bytes; at most {MOST_PARTS} \
+                 parts are supported, so copy in a loop",
+                self.unit
+            ))),
+        }
+    }
+}
+
 fn unsupported_type() -> ImageError {
     let what = "an unaligned access to local memory, of a type that has other parts than numbers of 8, 16, 32 or \
                 64 bits and pointers";
@@ -186,20 +200,20 @@ impl Pass<'_, '_> {
                 let Some((ty, result)) = instruction.result_type().zip(instruction.result_id()) else {
                     return Ok(());
                 };
-                self.check_parts(ty, access)?;
+                self.check_type(ty, access)?;
                 let bytes = self.bytes(from, access);
                 let value = self.load(bytes, access, ty, 0, 0)?;
                 self.new.push(Op::CopyObject, &[ty, result, value]);
             }
             (Some(Op::Store), &[to, value, ..]) => {
                 let ty = self.definitions.type_of(value).unwrap_or(0);
-                self.check_parts(ty, access)?;
+                self.check_type(ty, access)?;
                 let bytes = self.bytes(to, access);
                 self.store(bytes, access, [value, ty], 0, 0)?;
             }
             (Some(Op::CopyMemory), &[to, from, ..]) => {
                 let ty = self.pointee(to).unwrap_or(0);
-                self.check_parts(ty, access)?;
+                self.check_type(ty, access)?;
                 let (to, from) = (self.bytes(to, access), self.bytes(from, access));
                 let value = self.load(from, access, ty, 0, 0)?;
                 self.store(to, access, [value, ty], 0, 0)?;
@@ -211,29 +225,22 @@ impl Pass<'_, '_> {
     }
 
     /// Checks that a type consists of numbers, and has no more parts than may be written.
-    fn check_parts(&self, ty: u32, access: Access) -> Result<()> {
+    fn check_type(&self, ty: u32, access: Access) -> Result<()> {
         let numbers = self.bytes_of_numbers(ty);
         let bytes = numbers.and_then(|_| self.types.size_bytes(ty)).ok_or_else(unsupported_type)?;
-        match bytes / u64::from(access.unit) {
-            0..=MOST_PARTS => Ok(()),
-            parts => Err(ImageError::Unsupported(format!(
-                "an access of {parts} parts to local memory that is aligned to {} bytes; at most {MOST_PARTS} \
-                 parts are supported, so copy in a loop",
-                access.unit
-            ))),
-        }
+        access.check_parts(bytes)
     }
 
     fn copy(&mut self, to: u32, from: u32, size: u32, access: Access) -> Result<()> {
         let bytes = self.definitions.int_constant(size);
         let whole = bytes.map_or(0, |bytes| bytes.trailing_zeros());
         let access = Access { unit: access.unit.min(1 << whole.min(2)), ..access };
-        let unit = u64::from(access.unit);
-        let Some(bytes) = bytes.filter(|bytes| bytes / unit <= MOST_PARTS) else {
-            let what = "a copy of many bytes, or of an unknown number of bytes, from or to local memory that is \
-                        aligned to less than 8 bytes; copy in a loop";
-            return Err(ImageError::Unsupported(what.to_owned()));
-        };
+        let bytes = bytes.ok_or_else(|| {
+            let what = "a copy of an unknown number of bytes, from or to local memory that is aligned to less than 8 \
+                        bytes; copy in a loop";
+            ImageError::Unsupported(what.to_owned())
+        })?;
+        access.check_parts(bytes)?;
         let (to, from) = (self.bytes(to, access), self.bytes(from, access));
         for offset in (0..bytes).step_by(access.unit as usize) {
             let value = self.load_part(from, access, offset);
