@@ -257,9 +257,8 @@ fn image_aspects(operands: &[u32]) -> Aspects {
 }
 
 pub(crate) fn is_sub_group_op(op: Op) -> bool {
-    let number = op as u32;
-    (Op::GroupNonUniformElect as u32..=Op::GroupNonUniformQuadSwap as u32).contains(&number)
-        || (Op::SubgroupShuffleINTEL as u32..=Op::SubgroupImageMediaBlockWriteINTEL as u32).contains(&number)
+    is_within(op, Op::GroupNonUniformElect, Op::GroupNonUniformQuadSwap)
+        || is_within(op, Op::SubgroupShuffleINTEL, Op::SubgroupImageMediaBlockWriteINTEL)
         || matches!(
             op,
             Op::SubgroupBallotKHR

@@ -1,11 +1,10 @@
 //! Images and samplers.
 
 use super::values::{At, Kind, Verdict};
-use crate::spirv::{Instruction, Op, Type};
+use crate::spirv::{Instruction, Op, Type, is_within};
 
 /// Checks instructions that sample, read, write or ask images.
 pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
-    let opcode = op as u32;
     match op {
         Op::SampledImage => {
             let sampler = at.operand_type(1).and_then(|ty| at.context.ty(ty));
@@ -19,9 +18,7 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
             sampled_image(at, 0).is_some() && at.result_type() == Some(Type::Image),
             "is not the image of a sampled one",
         ),
-        _ if (Op::ImageSampleImplicitLod as u32..=Op::ImageDrefGather as u32).contains(&opcode)
-            && op != Op::ImageFetch =>
-        {
+        _ if is_within(op, Op::ImageSampleImplicitLod, Op::ImageDrefGather) && op != Op::ImageFetch => {
             let image = sampled_image(at, 0).ok_or("operand 0 is no sampled image")?;
             at.ensure(image.operand(4) != Some(1), "the image has several samples a pixel")?;
             let projective = matches!(
@@ -63,7 +60,7 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
             at.ensure(image(at, 0).is_some(), "operand 0 is no image")?;
             at.ensure(at.shape(1, Kind::Int)?.lanes == 1, "the level of detail is no scalar")
         }
-        _ if (Op::ImageQueryFormat as u32..=Op::ImageQuerySamples as u32).contains(&opcode) => {
+        _ if is_within(op, Op::ImageQueryFormat, Op::ImageQuerySamples) => {
             at.ensure(image(at, 0).is_some(), "operand 0 is no image")
         }
         _ => Ok(()),

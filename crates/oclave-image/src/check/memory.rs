@@ -1,11 +1,10 @@
 //! Loads, stores, access chains, composites, atomics.
 
 use super::values::{At, Kind, Shape, Verdict};
-use crate::spirv::{Capability, Op, StorageClass, Type};
+use crate::spirv::{Capability, Op, StorageClass, Type, is_within};
 
 /// Checks instructions that touch memory, and the rest of those that have rules.
 pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
-    let opcode = op as u32;
     match op {
         Op::Load => {
             let (_, pointee) = pointer(at, 0)?;
@@ -53,9 +52,7 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
             scopes(at, &[1], &[2])
         }
         Op::AtomicFAddEXT | Op::AtomicFMinEXT | Op::AtomicFMaxEXT => atomic(at, &[3], &[1, 2]),
-        _ if (Op::AtomicExchange as u32..=Op::AtomicXor as u32).contains(&opcode) => {
-            atomic(at, &[3], &[1, 2])
-        }
+        _ if is_within(op, Op::AtomicExchange, Op::AtomicXor) => atomic(at, &[3], &[1, 2]),
         Op::ControlBarrier => scopes(at, &[0, 1], &[2]),
         Op::MemoryBarrier => scopes(at, &[0], &[1]),
         Op::GroupAll | Op::GroupAny => {
@@ -70,7 +67,7 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
             at.ensure(at.operand_type(1) == at.result_id(), "the value is not of the result's type")?;
             at.shape(2, Kind::Int).map(|_| ())
         }
-        _ if (Op::GroupIAdd as u32..=Op::GroupSMax as u32).contains(&opcode) => {
+        _ if is_within(op, Op::GroupIAdd, Op::GroupSMax) => {
             scopes(at, &[0], &[])?;
             let float = matches!(op, Op::GroupFAdd | Op::GroupFMin | Op::GroupFMax);
             at.result(if float { Kind::Float } else { Kind::Int })?;

@@ -4,7 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::{Context, broken, values};
 use crate::Result;
-use crate::spirv::{Capability, IdMap, Instruction, Op, Role, StorageClass, Type, is_constant, is_type};
+use crate::spirv::{
+    Capability, IdMap, Instruction, Op, Role, StorageClass, Type, is_constant, is_type, is_within,
+};
 
 /// How deep types and constants may nest, and operations on constants may hang on each other. The
 /// universal limit for structs is 255; drivers walk all of these recursively.
@@ -351,7 +353,6 @@ fn is_constant_or_address(context: &Context<'_, '_>, id: u32) -> bool {
 
 /// What `OpSpecConstantOp` may do in kernels.
 fn is_constant_operation(op: Op) -> bool {
-    let number = op as u32;
     matches!(
         op,
         Op::UConvert
@@ -378,9 +379,9 @@ fn is_constant_operation(op: Op) -> bool {
             | Op::PtrEqual
             | Op::PtrNotEqual
             | Op::PtrDiff
-    ) || (Op::SNegate as u32..=Op::FMod as u32).contains(&number)
-        || (Op::LogicalEqual as u32..=Op::FUnordGreaterThanEqual as u32).contains(&number)
-        || (Op::ShiftRightLogical as u32..=Op::Not as u32).contains(&number)
+    ) || is_within(op, Op::SNegate, Op::FMod)
+        || is_within(op, Op::LogicalEqual, Op::FUnordGreaterThanEqual)
+        || is_within(op, Op::ShiftRightLogical, Op::Not)
 }
 
 /// Checks an `OpVariable`, of a function or outside.

@@ -1,7 +1,7 @@
 //! The types of what instructions work on.
 
 use super::{Context, memory, types};
-use crate::spirv::{Definitions, Instruction, Op, Role, StorageClass, Type, is_access_chain};
+use crate::spirv::{Definitions, Instruction, Op, Role, StorageClass, Type, is_access_chain, is_within};
 
 pub(super) type Verdict = Result<(), String>;
 
@@ -31,7 +31,6 @@ pub(super) fn check(
 ) -> Verdict {
     let at = At { context, instruction };
     at.operands_are_values(op, ids)?;
-    let opcode = op as u32;
     match op {
         Op::IAdd | Op::ISub | Op::IMul | Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod => {
             at.arithmetic(Kind::Int)
@@ -55,12 +54,8 @@ pub(super) fn check(
             "operands of different types",
         ),
         Op::IEqual | Op::INotEqual => at.comparison(Kind::Int),
-        _ if (Op::UGreaterThan as u32..=Op::SLessThanEqual as u32).contains(&opcode) => {
-            at.comparison(Kind::Int)
-        }
-        _ if (Op::FOrdEqual as u32..=Op::FUnordGreaterThanEqual as u32).contains(&opcode) => {
-            at.comparison(Kind::Float)
-        }
+        _ if is_within(op, Op::UGreaterThan, Op::SLessThanEqual) => at.comparison(Kind::Int),
+        _ if is_within(op, Op::FOrdEqual, Op::FUnordGreaterThanEqual) => at.comparison(Kind::Float),
         Op::LessOrGreater | Op::Ordered | Op::Unordered => at.comparison(Kind::Float),
         Op::IsNan | Op::IsInf | Op::IsFinite | Op::IsNormal | Op::SignBitSet => at.comparison(Kind::Float),
         Op::Any | Op::All => {

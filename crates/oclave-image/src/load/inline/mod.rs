@@ -1,9 +1,9 @@
 //! Calls that become part of the kernel that makes them.
 //!
-//! What is changed about a kernel's barriers and loops ([`steer`](super::work_item_loops::steer))
-//! is changed in its own blocks. PoCL inlines functions with barriers, and LLVM others, so faults of
-//! the driver's loops over work-items reach what kernels call, too. The kernels of an interpreter
-//! module do nothing but call.
+//! The pass for barriers and loops ([`steer`](super::work_item_loops::steer)) only changes a kernel's
+//! own blocks. PoCL inlines functions with barriers, and LLVM inlines others. So faults of the
+//! driver's loops over work-items reach functions that kernels call, too. The kernels of an
+//! interpreter module do nothing but call.
 
 mod inliner;
 

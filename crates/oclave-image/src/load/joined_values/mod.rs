@@ -200,12 +200,11 @@ impl<'d, 'm> Values<'d, 'm> {
 
     /// Whether there is a 0 of the type that a select can give.
     pub(super) fn is_plain(&self, ty: u32) -> bool {
-        let is_scalar =
-            |ty: u32| matches!(self.types.ty(ty), Some(Type::Bool | Type::Int { .. } | Type::Float { .. }));
-        match self.types.ty(ty) {
-            Some(Type::Pointer { .. }) => true,
-            Some(Type::Vector { component, .. }) => is_scalar(component),
-            _ => is_scalar(ty),
+        let lane = self.types.lane(ty);
+        match self.types.ty(lane) {
+            Some(Type::Bool | Type::Int { .. } | Type::Float { .. }) => true,
+            Some(Type::Pointer { .. }) => lane == ty,
+            _ => false,
         }
     }
 

@@ -40,7 +40,7 @@ impl Zeros {
         number: usize,
         [value, ty, result]: [u32; 3],
     ) -> bool {
-        let is_vector = matches!(types.ty(ty), Some(Type::Vector { .. }));
+        let is_vector = types.lane(ty) != ty;
         let (width, is_float) = match types.ty(types.lane(ty)) {
             Some(Type::Bool) => (0, false),
             Some(Type::Int { width }) => (width, false),

@@ -25,8 +25,8 @@ pub(super) const MAX_DEPTH: u32 = 64;
 /// The module with these accesses in parts; `None` where it has none.
 ///
 /// # Errors
-/// [`ImageError::Unsupported`] for accesses of more than 4096 parts or of an unknown number of bytes, and
-/// for numbers of other widths than 8, 16, 32 and 64 bits.
+/// [`ImageError::Unsupported`] for accesses of more than 4096 parts or of an unknown number of bytes. Also
+/// for numbers whose width is not 8, 16, 32 or 64 bits.
 pub(crate) fn split(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
