@@ -4,24 +4,43 @@
 use std::collections::BTreeSet;
 
 use crate::analysis::declared_globals::VariableFacts;
-use crate::spirv::{Decoration, Definitions, LinkageType, Module, Op, Rewriter, StorageClass};
+use crate::spirv::{
+    Decoration, Definitions, Instruction, LinkageType, Module, Op, Rewriter, StorageClass,
+};
 use crate::{ImageError, Result};
+
+/// Names that the translators of drivers take for LLVM's intrinsics: `spirv.llvm_fshl_i32` for
+/// `llvm.fshl.i32`. llvm-spirv gives them to its helper functions.
+const INTRINSIC_PREFIX: &str = "spirv.";
 
 /// Removes the linkage of everything exported of which `keep` says no. Kernels need none: they have
 /// entry points.
+///
+/// A helper function of llvm-spirv that is no longer exported gets another name. By its old name,
+/// drivers would read it as an intrinsic of LLVM, and an intrinsic without external linkage does not
+/// build.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].
 pub(crate) fn remove_exports(module: &Module, keep: impl Fn(&str) -> bool) -> Result<Module> {
     let definitions = Definitions::new(module);
-    let mut new = Rewriter::new(&definitions);
-    for instruction in module.instructions() {
-        let export = instruction.is(Op::Decorate)
+    let is_removed = |instruction: &Instruction<'_>| {
+        instruction.is(Op::Decorate)
             && instruction.operand(1) == Some(Decoration::LinkageAttributes as u32)
             && instruction.after_string(2).and_then(|rest| rest.first())
-                == Some(&(LinkageType::Export as u32));
-        if !export || instruction.string(2).is_some_and(|name| keep(&name)) {
-            new.copy(&instruction);
+                == Some(&(LinkageType::Export as u32))
+            && !instruction.string(2).is_some_and(|name| keep(&name))
+    };
+    let before_code = || module.instructions().take_while(|i| !i.is(Op::Function));
+    let removed: BTreeSet<u32> = before_code().filter(is_removed).filter_map(|i| i.operand(0)).collect();
+    let mut new = Rewriter::new(&definitions);
+    for instruction in module.instructions() {
+        let name = instruction.string(1).filter(|_| instruction.is(Op::Name));
+        let helper = name.as_deref().and_then(|name| name.strip_prefix(INTRINSIC_PREFIX));
+        match (instruction.operand(0), helper) {
+            (Some(id), Some(rest)) if removed.contains(&id) => new.name(id, &format!("spirv_{rest}")),
+            _ if is_removed(&instruction) => {}
+            _ => new.copy(&instruction),
         }
     }
     new.finish()
