@@ -1,0 +1,3 @@
+//! Placeholder until the runner follows.
+mod case;
+fn main() {}
