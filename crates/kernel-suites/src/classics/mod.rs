@@ -4,8 +4,10 @@
 #![allow(clippy::many_single_char_names, reason = "formulas use the names of their publications")]
 
 mod barriers;
+mod bits;
 mod common;
 mod reduce;
+mod scan;
 
 use crate::case::Case;
 
@@ -28,10 +30,17 @@ pub fn programs() -> Vec<Classic> {
         classic("barrier_branches", barriers::branches),
         classic("barrier_flags", barriers::flags),
         classic("barrier_loops", barriers::loops),
+        classic("byte_swaps", bits::byte_swaps),
+        classic("overflow", bits::overflow),
         classic("reduce_endings", reduce::endings),
         classic("reduce_halving", reduce::halving),
         classic("reduce_interleaved", reduce::interleaved),
         classic("reduce_while", reduce::loops),
+        classic("rotations", bits::rotations),
+        classic("scan_blelloch", scan::blelloch),
+        classic("scan_groups", scan::groups),
+        classic("scan_hillis_steele", scan::hillis_steele),
+        classic("scan_segmented", scan::segmented),
     ]
 }
 
