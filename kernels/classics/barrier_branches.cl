@@ -21,7 +21,7 @@ kernel void in_cases(global const uint *in, global uint *out, local uint *tmp) {
     const uint lid = get_local_id(0), size = get_local_size(0);
     tmp[lid] = in[get_global_id(0)];
     uint value = 0;
-    switch (get_group_id(0)) {
+    switch (get_group_id(0) % 4) {
     case 0:
         barrier(CLK_LOCAL_MEM_FENCE);
         value = tmp[size - 1 - lid];

@@ -259,7 +259,7 @@ where
 fn of_int() -> Parts {
     let (a, b) = operands();
     let [a, b] = [a, b].map(|x| narrow(&x).iter().map(|x| x.cast_signed()).collect::<Vec<i32>>());
-    checked("of_int", &a, &b, |a, b| [a.overflowing_add(b), a.overflowing_sub(b), a.overflowing_mul(b)])
+    checked("of_int", &a, &b, |a, b| [a.overflowing_add(b), a.overflowing_sub(b)])
 }
 
 fn of_uint() -> Parts {
@@ -278,6 +278,16 @@ fn of_long() -> Parts {
 fn of_ulong() -> Parts {
     let (a, b) = operands();
     checked("of_ulong", &a, &b, |a, b| [a.overflowing_add(b), a.overflowing_sub(b), a.overflowing_mul(b)])
+}
+
+pub(super) fn overflow_signed_product() -> Vec<Case> {
+    let (a, b) = operands();
+    let [c, d] = [&a, &b].map(|x| narrow(x).iter().map(|x| x.cast_signed()).collect::<Vec<i32>>());
+    let [a, b] = [a, b].map(|x| x.iter().map(|x| x.cast_signed()).collect::<Vec<i64>>());
+    vec![
+        case("of_int", checked("of_int", &c, &d, |a, b| [a.overflowing_mul(b)])),
+        case("of_long", checked("of_long", &a, &b, |a, b| [a.overflowing_mul(b)])),
+    ]
 }
 
 fn checked_products() -> Parts {

@@ -32,6 +32,7 @@ pub fn programs() -> Vec<Classic> {
         classic("barrier_loops", barriers::loops),
         classic("byte_swaps", bits::byte_swaps),
         classic("overflow", bits::overflow),
+        classic("overflow_signed_product", bits::overflow_signed_product),
         classic("reduce_endings", reduce::endings),
         classic("reduce_halving", reduce::halving),
         classic("reduce_interleaved", reduce::interleaved),
