@@ -3,4 +3,6 @@
 mod case;
 #[allow(dead_code, reason = "the runner follows")]
 mod piglit;
+#[allow(dead_code, reason = "the runner follows")]
+mod real;
 fn main() {}
