@@ -57,6 +57,9 @@ pub enum Argument {
     Memory(usize),
     /// A pointer to nothing.
     Null,
+    /// A pointer to nothing or, where the kernel's parameter points to local memory, that many
+    /// bytes of it. `clSetKernelArg` with no value means the same, whatever the parameter is.
+    NullOrLocal(usize),
     /// Local memory of a size in bytes.
     Local(usize),
     /// A sampler.

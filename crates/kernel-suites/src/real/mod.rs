@@ -1,0 +1,263 @@
+//! Kernels of real programs, with arguments by rule: what their parameters are called and point to.
+//!
+//! No result is known. The kernel's own source, built by the driver, says what is right. Arguments
+//! are chosen so that most kernels stay within their buffers. Some do not, and may crash.
+//!
+//! Sources are one file each, as `ci/real` makes them: preprocessed, without macros and headers.
+
+mod compare;
+mod fill;
+mod layout;
+
+use std::path::{Path, PathBuf};
+
+use oclave_image::{Access, AddressSpace, DeviceImage, KernelSignature, Parameter, ParameterKind};
+
+pub(crate) use self::compare::Comparison;
+use self::layout::Layout;
+use crate::case::{Argument, Case, Launch, Memory, Space};
+
+/// For the driver's compiler. `ci/real` chose code by macros of this version.
+pub(crate) const DRIVER_OPTIONS: &str = "-cl-std=CL3.0 -w";
+/// For clang.
+pub(crate) const CLANG_ARGUMENTS: [&str; 1] = ["-w"];
+
+/// The edge of images. All coordinates of launches are inside.
+const IMAGE_EDGE: usize = 64;
+/// Local memory of all parameters together.
+const LOCAL_BYTES: usize = 16 << 10;
+
+/// A launch of a kernel whose right result is not known.
+pub(crate) struct Kernel {
+    /// Its check accepts everything.
+    pub(crate) case: Case,
+    /// What the elements of each memory are.
+    layouts: Vec<Option<Layout>>,
+}
+
+impl Kernel {
+    /// Compares the final contents of all memory on two paths.
+    pub(crate) fn compare(&self, one: &[Vec<u8>], other: &[Vec<u8>]) -> Comparison {
+        compare::compare(&self.layouts, one, other)
+    }
+}
+
+/// All sources in a folder and below, relative to it and sorted.
+///
+/// # Errors
+/// A folder that cannot be read.
+pub(crate) fn sources(root: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut folders = vec![root.to_owned()];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "cl") {
+                found.extend(path.strip_prefix(root).map(Path::to_owned));
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// A launch of each kernel of a source, by its name. What cannot be filled says why.
+pub(crate) fn kernels(images: &[DeviceImage], source: &str) -> Vec<(String, Result<Kernel, String>)> {
+    let signatures = images.iter().flat_map(|image| &image.kernels);
+    signatures.map(|signature| (signature.name.clone(), kernel(signature, source))).collect()
+}
+
+fn kernel(signature: &KernelSignature, source: &str) -> Result<Kernel, String> {
+    let mut memory = Vec::new();
+    let mut layouts = Vec::new();
+    let mut arguments = Vec::new();
+    let is_local = |parameter: &&Parameter| matches!(parameter.kind, ParameterKind::Local { .. });
+    let locals = signature.parameters.iter().filter(is_local).count().max(1);
+    for parameter in &signature.parameters {
+        let about = |reason: String| format!("the parameter `{}`: {reason}", parameter.name);
+        let layout = |ty| Layout::of(ty, &parameter.name).map_err(about);
+        arguments.push(match &parameter.kind {
+            ParameterKind::Value(ty) => Argument::Value(fill::value(&layout(ty)?)),
+            ParameterKind::Pointer { address_space, pointee, .. } => {
+                let layout = layout(pointee)?;
+                let size = match address_space {
+                    AddressSpace::Global => fill::BODY_BYTES + fill::GUARD_BYTES,
+                    AddressSpace::Constant => fill::CONSTANT_BYTES,
+                };
+                let seed = u32::try_from(memory.len()).unwrap_or(0);
+                memory.push(Memory::Buffer(fill::buffer(&layout, size, seed)));
+                layouts.push(Some(layout));
+                Argument::Memory(memory.len() - 1)
+            }
+            ParameterKind::Local { pointee } => {
+                let stride = layout(pointee)?.stride;
+                Argument::Local((LOCAL_BYTES / locals / stride).max(1) * stride)
+            }
+            ParameterKind::Image { type_name, access } => {
+                let (image, layout) = image(&parameter.name, type_name, *access, source).map_err(about)?;
+                memory.push(image);
+                layouts.push(layout);
+                Argument::Memory(memory.len() - 1)
+            }
+            ParameterKind::Sampler => Argument::Sampler {
+                is_normalized: false,
+                addressing: "clamp_to_edge".to_owned(),
+                is_linear: false,
+            },
+        });
+    }
+    let name = signature.name.clone();
+    let launch = Launch { kernel: name.clone(), arguments, space: space(signature, source) };
+    let check = Box::new(|_: &[Vec<u8>]| Ok(()));
+    Ok(Kernel { case: Case { name, memory, launches: vec![launch], check }, layouts })
+}
+
+/// An image of four channels, with the kind of numbers that the source seems to read or write.
+fn image(
+    name: &str,
+    type_name: &str,
+    access: Access,
+    source: &str,
+) -> Result<(Memory, Option<Layout>), String> {
+    use oclave_image::{Scalar, ValueType};
+
+    if type_name != "image2d_t" {
+        return Err(format!("images of the type {type_name} are not filled"));
+    }
+    let is_written = match access {
+        Access::Read => false,
+        Access::Write => true,
+        Access::ReadWrite => return Err("images that are read and written are not filled".to_owned()),
+    };
+    let (scalar, channel) = match accessed_as(name, source) {
+        'i' => (Scalar::I32, "SIGNED_INT32"),
+        'u' => (Scalar::U32, "UNSIGNED_INT32"),
+        _ => (Scalar::F32, "FLOAT"),
+    };
+    let layout = Layout::of(&ValueType::Scalar(scalar), name)?;
+    let size = IMAGE_EDGE * IMAGE_EDGE * 4 * scalar.size_bytes() as usize;
+    let image = Memory::Image {
+        width: IMAGE_EDGE,
+        height: IMAGE_EDGE,
+        order: "RGBA".to_owned(),
+        channel: channel.to_owned(),
+        is_written,
+        pixels: fill::buffer(&layout, size, 0),
+    };
+    Ok((image, Some(layout)))
+}
+
+/// The letter behind `read_image` or `write_image` where the source calls it with `name`; `f` where
+/// it does not.
+fn accessed_as(name: &str, source: &str) -> char {
+    let calls = source.match_indices("_image").filter_map(|(at, word)| {
+        let rest = source.get(at + word.len()..)?;
+        let letter = rest.chars().next().filter(|letter| matches!(letter, 'f' | 'i' | 'u' | 'h'))?;
+        let (_, arguments) = rest.split_once('(')?;
+        let rest = arguments.trim_start().strip_prefix(name)?;
+        rest.trim_start().starts_with(',').then_some(letter)
+    });
+    calls.into_iter().next().unwrap_or('f')
+}
+
+/// As many dimensions as the source asks for, with few work-items. Groups are as the kernel demands.
+fn space(signature: &KernelSignature, source: &str) -> Space {
+    let asks_for = |dimension: usize| {
+        let argument = format!("({dimension})");
+        ["get_global_id", "get_local_id", "get_group_id"].iter().any(|function| {
+            source.match_indices(function).any(|(at, _)| {
+                let rest = source.get(at + function.len()..).unwrap_or_default();
+                let call: String = rest.chars().filter(|c| !c.is_whitespace()).take(3).collect();
+                call == argument
+            })
+        })
+    };
+    let (dimensions, groups, local) = match (asks_for(1), asks_for(2)) {
+        (_, true) => (3, [2, 2, 2], [4, 4, 2]),
+        (true, false) => (2, [2, 4, 1], [8, 4, 1]),
+        (false, false) => (1, [4, 1, 1], [32, 1, 1]),
+    };
+    let required = signature.required_work_group_size.map(|size| size.map(|size| size as usize));
+    let (dimensions, local) = match required {
+        Some(local) => {
+            let used = 3 - local.iter().rev().take_while(|size| **size == 1).count().min(2);
+            (dimensions.max(used), local)
+        }
+        None => (dimensions, local),
+    };
+    let mut global = [1; 3];
+    for (at, global) in global.iter_mut().enumerate().take(dimensions) {
+        *global = local[at] * groups[at];
+    }
+    Space { dimensions, global, local: Some(local), offset: [0; 3] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oclave_image::{Scalar, ValueType};
+
+    fn signature(parameters: Vec<(&str, ParameterKind)>) -> KernelSignature {
+        let named = |(name, kind): (&str, ParameterKind)| Parameter { name: name.to_owned(), kind };
+        KernelSignature {
+            name: "k".to_owned(),
+            parameters: parameters.into_iter().map(named).collect(),
+            required_work_group_size: None,
+            required_sub_group_size: None,
+            aspects: Default::default(),
+            device_globals: Vec::new(),
+        }
+    }
+
+    fn pointer(address_space: AddressSpace) -> ParameterKind {
+        let pointee = ValueType::Vector(Scalar::F32, 4);
+        ParameterKind::Pointer { address_space, access: Access::ReadWrite, pointee }
+    }
+
+    #[test]
+    fn parameters_are_filled_by_their_kind() {
+        let signature = signature(vec![
+            ("a", pointer(AddressSpace::Global)),
+            ("b", pointer(AddressSpace::Constant)),
+            ("c", ParameterKind::Local { pointee: ValueType::Scalar(Scalar::F64) }),
+            ("n", ParameterKind::Value(ValueType::Scalar(Scalar::I32))),
+            ("s", ParameterKind::Sampler),
+            ("i", ParameterKind::Image { type_name: "image2d_t".to_owned(), access: Access::Write }),
+        ]);
+        let kernel = kernel(&signature, "write_imageui( i , x, y)").unwrap();
+        let launch = &kernel.case.launches[0];
+        assert_eq!(
+            launch.arguments[..3],
+            [Argument::Memory(0), Argument::Memory(1), Argument::Local(LOCAL_BYTES)]
+        );
+        assert_eq!(launch.arguments[3], Argument::Value(vec![100, 0, 0, 0]));
+        let memory = &kernel.case.memory;
+        assert!(memory[0].bytes().len() > memory[1].bytes().len());
+        assert!(
+            matches!(&memory[2], Memory::Image { channel, is_written: true, .. } if channel == "UNSIGNED_INT32")
+        );
+        let contents: Vec<Vec<u8>> = memory.iter().map(|memory| memory.bytes().to_vec()).collect();
+        assert_eq!(kernel.compare(&contents, &contents), Comparison::Equal);
+    }
+
+    #[test]
+    fn what_cannot_be_filled_says_why() {
+        let opaque = ValueType::Opaque { name: "U".to_owned(), size_bytes: 8, align_bytes: 8 };
+        let signature = signature(vec![("u", ParameterKind::Value(opaque))]);
+        let error = kernel(&signature, "").err().unwrap();
+        assert!(error.contains("`u`") && error.contains("`U`"), "{error}");
+    }
+
+    #[test]
+    fn launches_have_the_dimensions_of_the_source() {
+        let mut signature = signature(vec![]);
+        assert_eq!(space(&signature, "get_global_id(0)").global, [128, 1, 1]);
+        assert_eq!(space(&signature, "get_group_id( 1 )").global, [16, 16, 1]);
+        assert_eq!(space(&signature, "get_local_id (2)").dimensions, 3);
+        signature.required_work_group_size = Some([4, 8, 1]);
+        let space = space(&signature, "");
+        assert_eq!((space.dimensions, space.global, space.local), (2, [16, 8, 1], Some([4, 8, 1])));
+    }
+}
