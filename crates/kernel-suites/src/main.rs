@@ -5,7 +5,7 @@
 //! kernel-suites run SUITE IMAGES ROWS [--modes source,launch,graph] [--limit SECONDS] [PROGRAM…]
 //! kernel-suites totals ROWS…
 //! ```
-//! `build` compiles the programs to device images, where the compiler is. `run` runs them where the
+//! SUITE is `classics`, `piglit=FOLDER` (see `ci/piglit`) or `real=FOLDER` (see `ci/real`). `build` compiles the programs to device images, where the compiler is. `run` runs them where the
 //! device is, each in a process of its own, and appends a row for each case and mode to the file
 //! ROWS: file, case, device, mode, outcome, reason. `totals` counts rows.
 
@@ -111,8 +111,9 @@ fn build(name: &str, images: &Path, rest: &[&str]) -> Result<ExitCode, String> {
         for _ in 0..threads {
             scope.spawn(|| {
                 while let Some(one) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let program = suite.program(one);
-                    let made = program.and_then(|program| images::build(images, &program, &options.arguments));
+                    let program = suite.program(one, images);
+                    let made =
+                        program.and_then(|program| images::build(images, &program, &options.arguments));
                     if let Err(error) = made {
                         eprintln!("{one}: {error}");
                         failed.fetch_add(1, Ordering::Relaxed);
@@ -130,7 +131,7 @@ fn run(name: &str, images: &Path, rows: &Path, rest: &[&str]) -> Result<ExitCode
     let suite = suite(name)?;
     let options = options(rest)?;
     let names = chosen(suite.as_ref(), &options.names)?;
-    let device = std::env::var("OCLAVE_CI_DEVICE").unwrap_or_else(|_| "device".to_owned());
+    let device = device();
     let images = PathBuf::from(images);
     let settings = supervisor::Settings {
         suite: name,
@@ -145,6 +146,11 @@ fn run(name: &str, images: &Path, rows: &Path, rest: &[&str]) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
+/// What `ci/on` calls the device.
+fn device() -> String {
+    std::env::var("OCLAVE_CI_DEVICE").unwrap_or_else(|_| "device".to_owned())
+}
+
 fn one(
     name: &str,
     images: &Path,
@@ -155,6 +161,8 @@ fn one(
 ) -> Result<ExitCode, String> {
     let mode = Mode::of(mode).ok_or_else(|| format!("there is no mode {mode}"))?;
     let from = from.parse().map_err(|_| format!("{from} is no number of a case"))?;
-    worker::run(suite(name)?.as_ref(), images, program, mode, from, alone)?;
+    let device = device();
+    let task = worker::Task { images, program, mode, device: &device, from, alone };
+    worker::run(suite(name)?.as_ref(), task)?;
     Ok(ExitCode::SUCCESS)
 }

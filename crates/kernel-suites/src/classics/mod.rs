@@ -8,6 +8,7 @@ mod bits;
 mod common;
 mod reduce;
 mod scan;
+mod tree;
 
 use crate::case::Case;
 

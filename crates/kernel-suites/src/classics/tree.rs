@@ -31,13 +31,7 @@ fn ids(size: usize) -> Parts {
 }
 
 /// Each work-item adds `added` to its element.
-fn of_groups(
-    kernel: &str,
-    size: usize,
-    more: Vec<Argument>,
-    added: u32,
-    result: fn(&[u32]) -> u32,
-) -> Parts {
+fn of_groups(kernel: &str, size: usize, more: Vec<Argument>, added: u32, result: fn(&[u32]) -> u32) -> Parts {
     let groups = groups_of(size);
     let input = Random::new(40 + size as u64).words(groups * size);
     let read: Vec<u32> = input.iter().map(|word| word.wrapping_add(added)).collect();
