@@ -37,6 +37,7 @@ pub fn programs() -> Vec<Classic> {
         classic("reduce_endings", reduce::endings),
         classic("reduce_halving", reduce::halving),
         classic("reduce_interleaved", reduce::interleaved),
+        classic("reduce_tree", tree::cases),
         classic("reduce_while", reduce::loops),
         classic("rotations", bits::rotations),
         classic("scan_blelloch", scan::blelloch),
