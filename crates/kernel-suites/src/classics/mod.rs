@@ -6,8 +6,10 @@
 mod barriers;
 mod bits;
 mod common;
+mod histogram;
 mod reduce;
 mod scan;
+mod sort;
 
 use crate::case::Case;
 
@@ -31,6 +33,7 @@ pub fn programs() -> Vec<Classic> {
         classic("barrier_flags", barriers::flags),
         classic("barrier_loops", barriers::loops),
         classic("byte_swaps", bits::byte_swaps),
+        classic("histogram", histogram::cases),
         classic("overflow", bits::overflow),
         classic("overflow_signed_product", bits::overflow_signed_product),
         classic("reduce_endings", reduce::endings),
@@ -42,6 +45,12 @@ pub fn programs() -> Vec<Classic> {
         classic("scan_groups", scan::groups),
         classic("scan_hillis_steele", scan::hillis_steele),
         classic("scan_segmented", scan::segmented),
+        classic("sort_bitonic", sort::bitonic),
+        classic("sort_merge", sort::merge),
+        classic("sort_odd_even", sort::odd_even),
+        classic("sort_private", sort::private),
+        classic("sort_radix", sort::radix),
+        classic("sort_rank", sort::rank),
     ]
 }
 
