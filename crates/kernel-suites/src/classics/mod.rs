@@ -6,7 +6,9 @@
 mod barriers;
 mod bits;
 mod common;
+mod grid;
 mod histogram;
+mod matrix;
 mod reduce;
 mod scan;
 mod sort;
@@ -33,7 +35,14 @@ pub fn programs() -> Vec<Classic> {
         classic("barrier_flags", barriers::flags),
         classic("barrier_loops", barriers::loops),
         classic("byte_swaps", bits::byte_swaps),
+        classic("convolution", grid::convolution),
+        classic("gauss", matrix::gauss),
+        classic("heat_3d", grid::heat_3d),
         classic("histogram", histogram::cases),
+        classic("hotspot", grid::hotspot),
+        classic("life", grid::life),
+        classic("lu", matrix::lu),
+        classic("matrix_product", matrix::products),
         classic("overflow", bits::overflow),
         classic("overflow_signed_product", bits::overflow_signed_product),
         classic("reduce_endings", reduce::endings),
@@ -51,6 +60,9 @@ pub fn programs() -> Vec<Classic> {
         classic("sort_private", sort::private),
         classic("sort_radix", sort::radix),
         classic("sort_rank", sort::rank),
+        classic("stencil_1d", grid::stencil_1d),
+        classic("stencil_2d", grid::stencil_2d),
+        classic("transpose", matrix::transposes),
     ]
 }
 
