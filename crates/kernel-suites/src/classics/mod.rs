@@ -11,6 +11,7 @@ mod histogram;
 mod matrix;
 mod reduce;
 mod scan;
+mod science;
 mod sort;
 
 use crate::case::Case;
@@ -34,8 +35,11 @@ pub fn programs() -> Vec<Classic> {
         classic("barrier_branches", barriers::branches),
         classic("barrier_flags", barriers::flags),
         classic("barrier_loops", barriers::loops),
+        classic("bfs", science::bfs),
         classic("byte_swaps", bits::byte_swaps),
         classic("convolution", grid::convolution),
+        classic("fft", science::fft),
+        classic("floyd_warshall", science::floyd_warshall),
         classic("gauss", matrix::gauss),
         classic("heat_3d", grid::heat_3d),
         classic("histogram", histogram::cases),
@@ -43,6 +47,7 @@ pub fn programs() -> Vec<Classic> {
         classic("life", grid::life),
         classic("lu", matrix::lu),
         classic("matrix_product", matrix::products),
+        classic("nbody", science::nbody),
         classic("overflow", bits::overflow),
         classic("overflow_signed_product", bits::overflow_signed_product),
         classic("reduce_endings", reduce::endings),
@@ -60,6 +65,7 @@ pub fn programs() -> Vec<Classic> {
         classic("sort_private", sort::private),
         classic("sort_radix", sort::radix),
         classic("sort_rank", sort::rank),
+        classic("spmv", science::spmv),
         classic("stencil_1d", grid::stencil_1d),
         classic("stencil_2d", grid::stencil_2d),
         classic("transpose", matrix::transposes),
