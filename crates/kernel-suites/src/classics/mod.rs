@@ -4,9 +4,13 @@
 #![allow(clippy::many_single_char_names, reason = "formulas use the names of their publications")]
 
 mod barriers;
+mod bignum;
 mod bits;
+mod cipher;
 mod common;
+mod generator;
 mod grid;
+mod hash;
 mod histogram;
 mod matrix;
 mod reduce;
@@ -32,12 +36,15 @@ fn classic(name: &'static str, cases: fn() -> Vec<Case>) -> Classic {
 /// All programs.
 pub fn programs() -> Vec<Classic> {
     vec![
+        classic("aes", cipher::of_aes),
         classic("barrier_branches", barriers::branches),
         classic("barrier_flags", barriers::flags),
         classic("barrier_loops", barriers::loops),
         classic("bfs", science::bfs),
         classic("byte_swaps", bits::byte_swaps),
+        classic("chacha20", cipher::of_chacha20),
         classic("convolution", grid::convolution),
+        classic("crc32", hash::of_crc32),
         classic("fft", science::fft),
         classic("floyd_warshall", science::floyd_warshall),
         classic("gauss", matrix::gauss),
@@ -47,9 +54,14 @@ pub fn programs() -> Vec<Classic> {
         classic("life", grid::life),
         classic("lu", matrix::lu),
         classic("matrix_product", matrix::products),
+        classic("md5", hash::of_md5),
+        classic("mersenne_twister", generator::mersenne_twister),
+        classic("murmur3", hash::of_murmur3),
         classic("nbody", science::nbody),
         classic("overflow", bits::overflow),
         classic("overflow_signed_product", bits::overflow_signed_product),
+        classic("philox", generator::of_philox),
+        classic("random_numbers", generator::random_numbers),
         classic("reduce_endings", reduce::endings),
         classic("reduce_halving", reduce::halving),
         classic("reduce_interleaved", reduce::interleaved),
@@ -59,6 +71,9 @@ pub fn programs() -> Vec<Classic> {
         classic("scan_groups", scan::groups),
         classic("scan_hillis_steele", scan::hillis_steele),
         classic("scan_segmented", scan::segmented),
+        classic("sha1", hash::of_sha1),
+        classic("sha256", hash::of_sha256),
+        classic("sha512", hash::of_sha512),
         classic("sort_bitonic", sort::bitonic),
         classic("sort_merge", sort::merge),
         classic("sort_odd_even", sort::odd_even),
@@ -69,6 +84,8 @@ pub fn programs() -> Vec<Classic> {
         classic("stencil_1d", grid::stencil_1d),
         classic("stencil_2d", grid::stencil_2d),
         classic("transpose", matrix::transposes),
+        classic("xtea", cipher::of_xtea),
+        classic("xxhash", hash::of_xxhash),
     ]
 }
 

@@ -263,12 +263,15 @@ fn shortest(distances: &[i32], n: usize) -> Vec<i32> {
     let from = |source: usize| {
         let mut best = vec![FAR; n];
         best[source] = 0;
-        for _ in 0..n {
+        loop {
+            let before = best.clone();
             for i in 0..n * n {
                 best[i % n] = best[i % n].min(best[i / n].saturating_add(distances[i]));
             }
+            if best == before {
+                return best;
+            }
         }
-        best
     };
     (0..n).flat_map(from).collect()
 }
@@ -435,10 +438,9 @@ pub(super) fn fft() -> Vec<Case> {
             let root = power(3, (PRIME - 1) / n as u64);
             let roots: Vec<u32> = (0..n as u64 / 2).map(|k| power(root, k) as u32).collect();
             let of = |values: &[u32], k: usize| {
-                let terms = values.iter().enumerate();
-                terms.fold(0, |sum, (i, value)| {
-                    (sum + u64::from(*value) * power(root, (i * k) as u64)) % PRIME
-                }) as u32
+                // By Horner.
+                let at = power(root, k as u64);
+                values.iter().rev().fold(0, |sum, value| (sum * at + u64::from(*value)) % PRIME) as u32
             };
             let expected = input.chunks(n).flat_map(|values| (0..n).map(move |k| of(values, k))).collect();
             let arguments = [mem(0), mem(1), int(bits), local::<u32>(n)];
