@@ -321,7 +321,7 @@ fn adler32(message: &[u8]) -> u32 {
     let n = message.len() as u64;
     let a: u64 = 1 + message.iter().map(|byte| u64::from(*byte)).sum::<u64>();
     let b: u64 = n + message.iter().zip(0..).map(|(byte, i)| (n - i) * u64::from(*byte)).sum::<u64>();
-    ((b % 65521) << 16 | a % 65521) as u32
+    (b % 65521 * 65536 + a % 65521) as u32
 }
 
 pub(super) fn of_md5() -> Vec<Case> {

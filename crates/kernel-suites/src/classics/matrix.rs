@@ -135,7 +135,7 @@ pub(super) fn products() -> Vec<Case> {
 fn dominant(seed: u64, n: usize) -> Vec<f32> {
     let mut a = Random::new(seed).floats(n * n, -1.0, 1.0);
     for i in 0..n {
-        a[i * n + i] = n as f32 + a[i * n + i];
+        a[i * n + i] += n as f32;
     }
     a
 }
