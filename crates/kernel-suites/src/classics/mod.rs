@@ -13,6 +13,7 @@ mod grid;
 mod hash;
 mod histogram;
 mod matrix;
+mod number;
 mod reduce;
 mod scan;
 mod science;
@@ -41,11 +42,13 @@ pub fn programs() -> Vec<Classic> {
         classic("barrier_flags", barriers::flags),
         classic("barrier_loops", barriers::loops),
         classic("bfs", science::bfs),
+        classic("big_integers", number::big_integers),
         classic("byte_swaps", bits::byte_swaps),
         classic("chacha20", cipher::of_chacha20),
         classic("convolution", grid::convolution),
         classic("crc32", hash::of_crc32),
         classic("fft", science::fft),
+        classic("fixed_point", number::fixed_point),
         classic("floyd_warshall", science::floyd_warshall),
         classic("gauss", matrix::gauss),
         classic("heat_3d", grid::heat_3d),
