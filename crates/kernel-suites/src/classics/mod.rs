@@ -18,6 +18,7 @@ mod reduce;
 mod scan;
 mod science;
 mod sort;
+mod text;
 
 use crate::case::Case;
 
@@ -41,6 +42,7 @@ pub fn programs() -> Vec<Classic> {
         classic("barrier_branches", barriers::branches),
         classic("barrier_flags", barriers::flags),
         classic("barrier_loops", barriers::loops),
+        classic("base64", text::of_base64),
         classic("bfs", science::bfs),
         classic("big_integers", number::big_integers),
         classic("byte_swaps", bits::byte_swaps),
@@ -70,6 +72,7 @@ pub fn programs() -> Vec<Classic> {
         classic("reduce_interleaved", reduce::interleaved),
         classic("reduce_while", reduce::loops),
         classic("rotations", bits::rotations),
+        classic("run_length", text::run_length),
         classic("scan_blelloch", scan::blelloch),
         classic("scan_groups", scan::groups),
         classic("scan_hillis_steele", scan::hillis_steele),
@@ -86,7 +89,10 @@ pub fn programs() -> Vec<Classic> {
         classic("spmv", science::spmv),
         classic("stencil_1d", grid::stencil_1d),
         classic("stencil_2d", grid::stencil_2d),
+        classic("string_search", text::string_search),
         classic("transpose", matrix::transposes),
+        classic("utf8", text::utf8),
+        classic("varint", text::of_varint),
         classic("xtea", cipher::of_xtea),
         classic("xxhash", hash::of_xxhash),
     ]
