@@ -14,7 +14,7 @@ mod kernels {
     oclave::include_kernels!("tests");
 }
 use common::{compiled, device, from_binaries};
-use kernels::{globals_define, saxpy, spec_constants};
+use kernels::{globals_define, program_scope, saxpy, spec_constants};
 
 /// Runs one kernel in a fresh context and says how its program came about.
 fn run(device: &Device, cache: &ProgramCache) -> oclave::Result<Origin> {
@@ -51,6 +51,34 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
 
 fn at(directory: &tempfile::TempDir) -> ProgramCache {
     ProgramCache::Directory(directory.path().to_owned())
+}
+
+/// With an empty cache, and with what the first context left in it. PoCL 6.0 read garbage in the first
+/// run (Q57).
+#[test]
+fn program_scope_variables_hold_their_values_with_a_cache() {
+    let Some(device) = device() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let run = || -> oclave::Result<[Vec<i32>; 2]> {
+        let cache = at(&directory);
+        let context = Context::builder(std::slice::from_ref(&device)).program_cache(&cache).build()?;
+        let queue = Queue::new(&context)?;
+        let out = queue.upload(&[-1_i32; 3])?;
+        queue.single_task(program_scope::program_scope_look(&out))?;
+        let first = queue.read(&out)?;
+        queue.single_task(program_scope::program_scope_change(10))?;
+        queue.single_task(program_scope::program_scope_look(&out))?;
+        Ok([first, queue.read(&out)?])
+    };
+    for _ in 0..3 {
+        match run() {
+            Ok(seen) => assert_eq!(seen, [vec![7, 0, 5], vec![17, -10, 50]]),
+            Err(error) => {
+                println!("refused: {error}");
+                assert!(error.to_string().contains("program-scope variables"), "{error}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -5,9 +5,9 @@ use std::ffi::CStr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use oclave_image::ImageError;
 use oclave_image::passes;
 use oclave_image::passes::interpreter::{INTERPRETER_SEQ, INTERPRETER_WI};
+use oclave_image::{Aspects, ImageError};
 
 use super::ahead;
 use super::attach;
@@ -85,7 +85,11 @@ impl Builder<'_> {
         form: &str,
         words: impl FnOnce() -> Result<Vec<u32>>,
     ) -> Result<Arc<Program>> {
-        let is_kept = specs.is_empty() || !device.device().quirks().binaries_lose_constants;
+        let quirks = device.device().quirks();
+        let has_variables =
+            || image.image().kernels.iter().any(|k| k.aspects.contains(Aspects::PROGRAM_SCOPE_VARIABLES));
+        let is_kept = (specs.is_empty() || !quirks.binaries_lose_constants)
+            && !(quirks.binaries_spoil_variables && has_variables());
         let disk = self.disk.filter(|_| is_kept);
         let cache = disk.map(|disk| (disk, self.cache_key(image, device, specs, form)));
         if let Some((disk, key)) = &cache

@@ -1,13 +1,14 @@
 //! Runs kernels that other people wrote, by oclave and by the driver's own compiler.
 //!
 //! ```text
-//! kernel-suites build SUITE IMAGES [--argument CLANG-ARGUMENT]… [PROGRAM…]
-//! kernel-suites run SUITE IMAGES ROWS [--modes source,launch,graph] [--limit SECONDS] [PROGRAM…]
-//! kernel-suites totals ROWS…
+//! kernel-suites build SUITE IMAGES [--argument CLANG-ARGUMENT]… [--part K/N] [PROGRAM…]
+//! kernel-suites run SUITE IMAGES ROWS [--modes source,launch,graph] [--limit SECONDS] [--part K/N] [PROGRAM…]
+//! kernel-suites totals [--exceptions FILE] ROWS…
 //! ```
 //! SUITE is `classics`, `piglit=FOLDER` (see `ci/piglit`) or `real=FOLDER` (see `ci/real`). `build` compiles the programs to device images, where the compiler is. `run` runs them where the
 //! device is, each in a process of its own, and appends a row for each case and mode to the file
-//! ROWS: file, case, device, mode, outcome, reason. `totals` counts rows.
+//! ROWS: file, case, device, mode, outcome, reason. `totals` counts rows, and fails if oclave is worse than
+//! the driver's own compiler, unless the file of exceptions names the case.
 
 mod case;
 mod classics;
@@ -32,9 +33,9 @@ use std::time::Duration;
 use crate::outcome::Mode;
 use crate::suite::{Suite, suite};
 
-const USAGE: &str = "usage: kernel-suites build SUITE IMAGES [--argument CLANG-ARGUMENT]… [PROGRAM…]
-       kernel-suites run SUITE IMAGES ROWS [--modes source,launch,graph] [--limit SECONDS] [PROGRAM…]
-       kernel-suites totals ROWS…";
+const USAGE: &str = "usage: kernel-suites build SUITE IMAGES [--argument CLANG-ARGUMENT]… [--part K/N] [PROGRAM…]
+       kernel-suites run SUITE IMAGES ROWS [--modes source,launch,graph] [--limit SECONDS] [--part K/N] [PROGRAM…]
+       kernel-suites totals [--exceptions FILE] ROWS…";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -45,7 +46,8 @@ fn main() -> ExitCode {
         ["one", name, images, program, mode, from, how] => {
             one(name, Path::new(images), program, mode, from, how == "alone")
         }
-        ["totals", ref files @ ..] => totals::print(files),
+        ["totals", "--exceptions", exceptions, ref files @ ..] => totals::print(Some(exceptions), files),
+        ["totals", ref files @ ..] => totals::print(None, files),
         _ => Err(USAGE.to_owned()),
     };
     match done {
@@ -62,6 +64,8 @@ struct Options<'a> {
     modes: Vec<Mode>,
     limit: Duration,
     arguments: Vec<String>,
+    /// Only programs whose number leaves this remainder, for this divisor.
+    part: (usize, usize),
     names: Vec<&'a str>,
 }
 
@@ -70,6 +74,7 @@ fn options<'a>(words: &[&'a str]) -> Result<Options<'a>, String> {
         modes: Mode::ALL.to_vec(),
         limit: Duration::from_secs(60),
         arguments: Vec::new(),
+        part: (0, 1),
         names: Vec::new(),
     };
     let mut words = words.iter();
@@ -84,6 +89,12 @@ fn options<'a>(words: &[&'a str]) -> Result<Options<'a>, String> {
                 let seconds = value()?.parse().map_err(|_| "--limit takes seconds".to_owned())?;
                 all.limit = Duration::from_secs(seconds);
             }
+            "--part" => {
+                let numbers =
+                    value()?.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
+                all.part =
+                    numbers.filter(|(k, n)| k < n).ok_or("--part takes K/N, with K from 0 to N - 1")?;
+            }
             "--argument" => all.arguments.push(value()?.to_owned()),
             _ if word.starts_with("--") => return Err(format!("there is no option {word}\n{USAGE}")),
             _ => all.names.push(word),
@@ -92,19 +103,21 @@ fn options<'a>(words: &[&'a str]) -> Result<Options<'a>, String> {
     Ok(all)
 }
 
-/// The programs of the given names, or all.
-fn chosen(suite: &dyn Suite, names: &[&str]) -> Result<Vec<String>, String> {
+/// The programs of the given names, or the part of all.
+fn chosen(suite: &dyn Suite, options: &Options<'_>) -> Result<Vec<String>, String> {
+    let (names, (remainder, divisor)) = (&options.names, options.part);
     let all = suite.names();
     if let Some(unknown) = names.iter().find(|name| !all.iter().any(|one| one == *name)) {
         return Err(format!("the suite has no program {unknown}"));
     }
-    Ok(all.into_iter().filter(|name| names.is_empty() || names.contains(&name.as_str())).collect())
+    let wanted = all.into_iter().filter(|name| names.is_empty() || names.contains(&name.as_str()));
+    Ok(wanted.enumerate().filter(|(at, _)| at % divisor == remainder).map(|(_, name)| name).collect())
 }
 
 fn build(name: &str, images: &Path, rest: &[&str]) -> Result<ExitCode, String> {
     let suite = suite(name)?;
     let options = options(rest)?;
-    let names = chosen(suite.as_ref(), &options.names)?;
+    let names = chosen(suite.as_ref(), &options)?;
     let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
@@ -130,7 +143,7 @@ fn build(name: &str, images: &Path, rest: &[&str]) -> Result<ExitCode, String> {
 fn run(name: &str, images: &Path, rows: &Path, rest: &[&str]) -> Result<ExitCode, String> {
     let suite = suite(name)?;
     let options = options(rest)?;
-    let names = chosen(suite.as_ref(), &options.names)?;
+    let names = chosen(suite.as_ref(), &options)?;
     let device = device();
     let images = PathBuf::from(images);
     let settings = supervisor::Settings {

@@ -152,6 +152,11 @@ pub struct Quirks {
     /// values that the binary was made with are lost. `G-KRN-003` computed 11, 11 and 11 instead of 28, 53 and
     /// 11 with a warm cache. So programs with other values are compiled each time.
     pub binaries_lose_constants: bool,
+    /// **Q57. PoCL 6.0.** If a program's binary is asked for before its first launch
+    /// (`CL_PROGRAM_BINARIES`), variables at program scope hold garbage in that process. So programs
+    /// with such variables are not kept on disk. `tests/program_cache.rs` shows it. Upstream:
+    /// `docs/upstream/pocl-variables-after-binaries.md`.
+    pub binaries_spoil_variables: bool,
     /// **Q19. PoCL 6.0.** A kernel that is given a one-dimensional image of a buffer crashes the
     /// process in `clEnqueueNDRangeKernel`, from any buffer. Kernels take an ordinary
     /// one-dimensional image for it, and compute the same. So such images are ordinary ones there,
@@ -417,6 +422,7 @@ impl Quirks {
             joins_accesses: is_pocl_on_cpu,
             lanes_of_arguments_crash: is_rusticl(device),
             binaries_lose_constants: is_rusticl(device),
+            binaries_spoil_variables: is_pocl_before_7(device),
             barriers_in_calls_crash: is_rusticl(device),
             private_memory_may_lack: is_rusticl(device),
             unnamed_functions_crash: is_rusticl(device),

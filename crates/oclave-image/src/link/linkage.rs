@@ -4,9 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::analysis::declared_globals::VariableFacts;
-use crate::spirv::{
-    Decoration, Definitions, Instruction, LinkageType, Module, Op, Rewriter, StorageClass,
-};
+use crate::spirv::{Decoration, Definitions, Instruction, LinkageType, Module, Op, Rewriter, StorageClass};
 use crate::{ImageError, Result};
 
 /// Names that the translators of drivers take for LLVM's intrinsics: `spirv.llvm_fshl_i32` for

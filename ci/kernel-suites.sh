@@ -1,0 +1,55 @@
+# shellcheck shell=bash
+# Runs kernels that other people wrote (crates/kernel-suites). Sourced by ci/classics, ci/piglit, ci/real and ci/test, after
+# ci/lib.sh.
+
+KERNEL_SUITES=$CARGO_TARGET_DIR/kernel-suites
+EXCEPTIONS=$OCLAVE_REPO/ci/exceptions
+
+# build_kernel_suites: builds the program that runs them.
+build_kernel_suites() { (cd "$OCLAVE_REPO" && cargo build --quiet -p kernel-suites); }
+
+# build_images NAME SUITE OPTION…: compiles the programs of a suite with the LLVM of the environment.
+build_images() {
+    local name=$1 suite=$2
+    shift 2
+    mkdir -p "$KERNEL_SUITES/$name"
+    "$CARGO_TARGET_DIR/debug/kernel-suites" build "$suite" "$KERNEL_SUITES/$name" "$@" >&2
+}
+
+# run_kernel_suite NAME SUITE DEVICE OPTION…: runs a suite on a device. Rows land in $KERNEL_SUITES/NAME-DEVICE.tsv.
+run_kernel_suite() {
+    local name=$1 suite=$2 device=$3
+    shift 3
+    rm -f "$KERNEL_SUITES/$name-$device.tsv"
+    "$OCLAVE_REPO/ci/on" "$device" "$CARGO_TARGET_DIR/debug/kernel-suites" run "$suite" "$KERNEL_SUITES/$name" \
+        "$KERNEL_SUITES/$name-$device.tsv" "$@" </dev/null
+}
+
+# kernel_suite_totals NAME FILE…: counts rows. Fails if one is worse than the driver's own compiler, unless ci/exceptions/NAME
+# names it with a reason.
+kernel_suite_totals() {
+    local exceptions=$EXCEPTIONS/$1
+    shift
+    "$CARGO_TARGET_DIR/debug/kernel-suites" totals --exceptions "$exceptions" "$@"
+}
+
+# kernel_suite NAME SUITE WORD…: builds, runs on all devices or those that the words begin with, and counts. The other words are
+# options of kernel-suites.
+kernel_suite() {
+    local name=$1 suite=$2 device devices=() files=()
+    shift 2
+    while [[ ${1:-} =~ ^[a-z] ]]; do
+        devices+=("$1")
+        shift
+    done
+    [ "${#devices[@]}" -gt 0 ] || devices=("${DEVICES[@]}")
+    "$OCLAVE_REPO/ci/setup" compilers "${devices[@]}"
+    build_kernel_suites
+    build_images "$name" "$suite"
+    for device in "${devices[@]}"; do
+        say "$name on $device"
+        run_kernel_suite "$name" "$suite" "$device" "$@"
+        files+=("$KERNEL_SUITES/$name-$device.tsv")
+    done
+    kernel_suite_totals "$name" "${files[@]}"
+}
