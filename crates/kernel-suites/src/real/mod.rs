@@ -260,4 +260,43 @@ mod tests {
         let space = space(&signature, "");
         assert_eq!((space.dimensions, space.global, space.local), (2, [16, 8, 1], Some([4, 8, 1])));
     }
+
+    /// Builds all sources in the folder `OCLAVE_REAL` and below, and says which kernels cannot be
+    /// filled. `ci/real fetch` prints a folder that has a folder for each project.
+    #[test]
+    fn sources_are_filled() {
+        let Some(root) = std::env::var_os("OCLAVE_REAL").map(PathBuf::from) else {
+            println!("skipped: OCLAVE_REAL is not set");
+            return;
+        };
+        let (mut built, mut filled, mut bad) = (0, 0, Vec::new());
+        let sources = sources(&root).unwrap();
+        for path in &sources {
+            let folder = tempfile::tempdir().unwrap();
+            let mut config = oclave_build::Config::new();
+            for variable in ["CARGO_PKG_NAME", "CARGO_MANIFEST_DIR", "TARGET", "OUT_DIR", "NUM_JOBS"] {
+                config.env(variable, "");
+            }
+            config.out_dir(folder.path()).extra_args(CLANG_ARGUMENTS);
+            let images = match config.compile_images(&[root.join(path)]) {
+                Ok(made) => made.images,
+                Err(error) => {
+                    let first: String = error.to_string().chars().take(300).collect();
+                    bad.push(format!("{}: {first}", path.display()));
+                    continue;
+                }
+            };
+            built += 1;
+            let images: Vec<_> = images.iter().map(|bytes| DeviceImage::from_bytes(bytes).unwrap()).collect();
+            let source = std::fs::read_to_string(root.join(path)).unwrap();
+            for (name, kernel) in kernels(&images, &source) {
+                match kernel {
+                    Ok(_) => filled += 1,
+                    Err(error) => bad.push(format!("{} {name}: {error}", path.display())),
+                }
+            }
+        }
+        println!("{} sources, {built} built, {filled} kernels filled: {bad:#?}", sources.len());
+        assert!(filled > 0);
+    }
 }
