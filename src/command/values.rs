@@ -46,8 +46,8 @@ impl<T: 'static> KernelLocal<T> for Local<T> {
 
 /// An argument without a type check (`sycl_ext_oneapi_raw_kernel_arg`).
 ///
-/// It is memory for any pointer, or bytes for a by-value parameter, as many as the kernel's type
-/// has. A launch, or adding the call to a graph, returns
+/// It is memory for any pointer, bytes for a by-value parameter, as many as the kernel's type
+/// has, or a size of local memory. A launch, or adding the call to a graph, returns
 /// [`KernelArgument`](ErrorKind::KernelArgument) if it does not fit.
 #[derive(Clone, Debug)]
 pub struct RawArgument(Raw);
@@ -56,6 +56,7 @@ pub struct RawArgument(Raw);
 enum Raw {
     Bytes(Value),
     Memory(Place),
+    Local { size_bytes: usize },
 }
 
 impl RawArgument {
@@ -79,10 +80,18 @@ impl RawArgument {
         Self(Raw::Memory(Place::Null))
     }
 
+    /// Local memory of a size in bytes, for a `local` pointer of any type.
+    pub const fn local(size_bytes: usize) -> Self {
+        Self(Raw::Local { size_bytes })
+    }
+
     pub(crate) fn argument(&self) -> Argument {
         match &self.0 {
             Raw::Bytes(value) => Argument::Value(value.clone()),
             Raw::Memory(place) => Argument::Pointer(Pointer::new(place.clone())),
+            Raw::Local { size_bytes } => {
+                Argument::Local { size_bytes: *size_bytes, ty: TypeId::of::<Self>() }
+            }
         }
     }
 }

@@ -147,7 +147,13 @@ where
 ///
 /// # Errors
 /// The first element that differs by more, and how many do.
-pub fn expect_close(what: &str, got: &[u8], expected: &[f32], relative: f32, absolute: f32) -> Result<(), String> {
+pub fn expect_close(
+    what: &str,
+    got: &[u8],
+    expected: &[f32],
+    relative: f32,
+    absolute: f32,
+) -> Result<(), String> {
     let got: Vec<f32> = elements(got);
     compare(what, &got, expected, |got, expected| {
         got == expected
@@ -165,7 +171,8 @@ fn compare<T: std::fmt::Debug>(
     if got.len() < expected.len() {
         return Err(format!("{what} has {} elements, not {}", got.len(), expected.len()));
     }
-    let mut wrong = got.iter().zip(expected).enumerate().filter(|(_, (got, expected))| !is_same(got, expected));
+    let mut wrong =
+        got.iter().zip(expected).enumerate().filter(|(_, (got, expected))| !is_same(got, expected));
     let Some((at, (first, wanted))) = wrong.next() else { return Ok(()) };
     let more = wrong.count();
     Err(format!("{what}[{at}] is {first:?}, not {wanted:?}; {} of {} are wrong", more + 1, expected.len()))

@@ -1,8 +1,168 @@
-//! Placeholder until the runner follows.
-#[allow(dead_code, unreachable_pub, reason = "the runner follows")]
+//! Runs kernels that other people wrote, by oclave and by the driver's own compiler.
+//!
+//! ```text
+//! kernel-suites build SUITE IMAGES [--argument CLANG-ARGUMENT]… [PROGRAM…]
+//! kernel-suites run SUITE IMAGES ROWS [--modes source,launch,graph] [--limit SECONDS] [PROGRAM…]
+//! kernel-suites totals ROWS…
+//! ```
+//! SUITE is `classics`, `piglit=FOLDER` (see `ci/piglit`) or `real=FOLDER` (see `ci/real`). `build` compiles the programs to device images, where the compiler is. `run` runs them where the
+//! device is, each in a process of its own, and appends a row for each case and mode to the file
+//! ROWS: file, case, device, mode, outcome, reason. `totals` counts rows.
+
 mod case;
-#[allow(dead_code, reason = "the runner follows")]
+mod classics;
+mod images;
+mod ours;
+mod outcome;
 mod piglit;
-#[allow(dead_code, reason = "the runner follows")]
 mod real;
-fn main() {}
+mod run;
+mod source;
+mod suite;
+mod supervisor;
+mod totals;
+mod worker;
+
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use crate::outcome::Mode;
+use crate::suite::{Suite, suite};
+
+const USAGE: &str = "usage: kernel-suites build SUITE IMAGES [--argument CLANG-ARGUMENT]… [PROGRAM…]
+       kernel-suites run SUITE IMAGES ROWS [--modes source,launch,graph] [--limit SECONDS] [PROGRAM…]
+       kernel-suites totals ROWS…";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let done = match *words {
+        ["build", name, images, ref rest @ ..] => build(name, Path::new(images), rest),
+        ["run", name, images, rows, ref rest @ ..] => run(name, Path::new(images), Path::new(rows), rest),
+        ["one", name, images, program, mode, from, how] => {
+            one(name, Path::new(images), program, mode, from, how == "alone")
+        }
+        ["totals", ref files @ ..] => totals::print(files),
+        _ => Err(USAGE.to_owned()),
+    };
+    match done {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Options of a command, and the words that are none.
+struct Options<'a> {
+    modes: Vec<Mode>,
+    limit: Duration,
+    arguments: Vec<String>,
+    names: Vec<&'a str>,
+}
+
+fn options<'a>(words: &[&'a str]) -> Result<Options<'a>, String> {
+    let mut all = Options {
+        modes: Mode::ALL.to_vec(),
+        limit: Duration::from_secs(60),
+        arguments: Vec::new(),
+        names: Vec::new(),
+    };
+    let mut words = words.iter();
+    while let Some(&word) = words.next() {
+        let mut value = || words.next().copied().ok_or_else(|| format!("{word} needs a value"));
+        match word {
+            "--modes" => {
+                let mode = |name: &str| Mode::of(name).ok_or_else(|| format!("there is no mode {name}"));
+                all.modes = value()?.split(',').map(mode).collect::<Result<_, _>>()?;
+            }
+            "--limit" => {
+                let seconds = value()?.parse().map_err(|_| "--limit takes seconds".to_owned())?;
+                all.limit = Duration::from_secs(seconds);
+            }
+            "--argument" => all.arguments.push(value()?.to_owned()),
+            _ if word.starts_with("--") => return Err(format!("there is no option {word}\n{USAGE}")),
+            _ => all.names.push(word),
+        }
+    }
+    Ok(all)
+}
+
+/// The programs of the given names, or all.
+fn chosen(suite: &dyn Suite, names: &[&str]) -> Result<Vec<String>, String> {
+    let all = suite.names();
+    if let Some(unknown) = names.iter().find(|name| !all.iter().any(|one| one == *name)) {
+        return Err(format!("the suite has no program {unknown}"));
+    }
+    Ok(all.into_iter().filter(|name| names.is_empty() || names.contains(&name.as_str())).collect())
+}
+
+fn build(name: &str, images: &Path, rest: &[&str]) -> Result<ExitCode, String> {
+    let suite = suite(name)?;
+    let options = options(rest)?;
+    let names = chosen(suite.as_ref(), &options.names)?;
+    let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(one) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let program = suite.program(one, images);
+                    let made =
+                        program.and_then(|program| images::build(images, &program, &options.arguments));
+                    if let Err(error) = made {
+                        eprintln!("{one}: {error}");
+                        failed.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner();
+    println!("{} programs, {failed} not read or written", names.len());
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn run(name: &str, images: &Path, rows: &Path, rest: &[&str]) -> Result<ExitCode, String> {
+    let suite = suite(name)?;
+    let options = options(rest)?;
+    let names = chosen(suite.as_ref(), &options.names)?;
+    let device = device();
+    let images = PathBuf::from(images);
+    let settings = supervisor::Settings {
+        suite: name,
+        images: &images,
+        device: &device,
+        modes: &options.modes,
+        limit: options.limit,
+    };
+    let told = |error: std::io::Error| format!("{}: {error}", rows.display());
+    let mut file = OpenOptions::new().create(true).append(true).open(rows).map_err(told)?;
+    supervisor::run(&settings, suite.as_ref(), &names, &mut file).map_err(told)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What `ci/on` calls the device.
+fn device() -> String {
+    std::env::var("OCLAVE_CI_DEVICE").unwrap_or_else(|_| "device".to_owned())
+}
+
+fn one(
+    name: &str,
+    images: &Path,
+    program: &str,
+    mode: &str,
+    from: &str,
+    alone: bool,
+) -> Result<ExitCode, String> {
+    let mode = Mode::of(mode).ok_or_else(|| format!("there is no mode {mode}"))?;
+    let from = from.parse().map_err(|_| format!("{from} is no number of a case"))?;
+    let device = device();
+    let task = worker::Task { images, program, mode, device: &device, from, alone };
+    worker::run(suite(name)?.as_ref(), task)?;
+    Ok(ExitCode::SUCCESS)
+}

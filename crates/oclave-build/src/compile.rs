@@ -130,13 +130,47 @@ impl Compiler<'_> {
         let mut args = self.ir_arguments(source, effort);
         args.extend(["-S", "-MMD", "-MF"].map(OsString::from));
         args.extend([depfile.into(), "-o".into(), ir.into()]);
+        let by_steps = effort.level > 0 && ir::merges_convergent_calls(self.toolchain.clang.version.major);
+        if by_steps {
+            args.extend(["-Xclang", "-disable-llvm-passes"].map(OsString::from));
+        }
         let run = self.run(args, source)?;
         if !run.success {
             let what = format!("{} does not compile for devices", source.path.display());
             return Err(run.failure(ErrorKind::Compile, &what));
         }
+        if by_steps {
+            self.optimise(source, effort, ir)?;
+        }
         let (bitcode, leftovers) = self.bitcode(source, effort, ir)?;
         Ok((bitcode, leftovers, warnings(&run.stderr)))
+    }
+
+    /// Optimises the LLVM IR of a source that no pass has seen, with its barriers marked.
+    fn optimise(&self, source: &Source, effort: Effort, text: &Path) -> Result<()> {
+        let marked = ir::keep_convergent_calls_apart(&String::from_utf8_lossy(&files::read(text)?));
+        let unoptimised = text.with_extension("unoptimised.ll");
+        files::write(&unoptimised, marked.as_bytes())?;
+        let mut args: Vec<OsString> = ["-target", TARGET, "-x", "ir", "-S", "-w"].map(OsString::from).into();
+        args.push(format!("-O{}", effort.level).into());
+        args.extend(self.optimiser_arguments(effort));
+        if ir::needs_typed_pointers_option(self.toolchain.clang.version.major) {
+            args.extend(["-mllvm", "-opaque-pointers=0"].map(OsString::from));
+        }
+        args.extend(["-o".into(), text.into(), unoptimised.into()]);
+        if command::run(&self.toolchain.clang.path, &args, &self.config.environment)?.success {
+            return Ok(());
+        }
+        // Clang 15 writes text that it does not read back. Then no call at all is merged.
+        let mut args = self.ir_arguments(source, effort);
+        args.extend(ir::KEEP_CALLS_APART.map(OsString::from));
+        args.extend(["-S".into(), "-w".into(), "-o".into(), text.into()]);
+        let run = self.run(args, source)?;
+        if !run.success {
+            let what = format!("{} does not compile for devices", source.path.display());
+            return Err(run.failure(ErrorKind::Compile, &what));
+        }
+        Ok(())
     }
 
     /// Arguments that make LLVM IR of a source.
@@ -148,10 +182,6 @@ impl Compiler<'_> {
             args.extend(["-Xclang", "-disable-O0-optnone"].map(OsString::from));
         }
         let typed = ir::has_typed_pointers(self.toolchain.clang.version.major);
-        if !typed {
-            // It makes vectors of one number, which SPIR-V does not have, of single loads.
-            args.extend(["-mllvm", "-disable-vector-combine"].map(OsString::from));
-        }
         if source.language == Language::OpenClC {
             // Definitions of `inline` functions for calls that are not inlined (`ir::inline`).
             args.push("-fgnu89-inline".into());
@@ -159,15 +189,25 @@ impl Compiler<'_> {
         if source.language == Language::CppForOpenCl && !typed {
             args.extend(["-Xclang", ir::CLASSES_WANTED].map(OsString::from));
         }
-        if !effort.closed_forms {
-            args.extend(["-mllvm", "-replexitval=never"].map(OsString::from));
-        }
+        args.extend(self.optimiser_arguments(effort));
+        args.push("-cl-kernel-arg-info".into());
+        args
+    }
+
+    /// Arguments that say what the optimiser may write, as LLVM IR.
+    fn optimiser_arguments(&self, effort: Effort) -> Vec<OsString> {
         // The vectorisers' reductions and odd-width vectors are beyond the translator; drivers
         // vectorise over work-items.
-        let no_vectors = ["-fno-vectorize", "-fno-slp-vectorize", "-mllvm", "-vectorize-slp=false"];
-        args.extend(no_vectors.map(OsString::from));
-        args.extend(["-cl-kernel-arg-info", "-emit-llvm"].map(OsString::from));
-        args
+        let mut args = vec!["-fno-vectorize", "-fno-slp-vectorize", "-mllvm", "-vectorize-slp=false"];
+        if !ir::has_typed_pointers(self.toolchain.clang.version.major) {
+            // It makes vectors of one number, which SPIR-V does not have, of single loads.
+            args.extend(["-mllvm", "-disable-vector-combine"]);
+        }
+        if !effort.closed_forms {
+            args.extend(["-mllvm", "-replexitval=never"]);
+        }
+        args.push("-emit-llvm");
+        args.into_iter().map(OsString::from).collect()
     }
 
     /// The LLVM IR of a source with the places of its functions and instructions.

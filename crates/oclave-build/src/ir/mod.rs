@@ -6,6 +6,7 @@
 
 mod address_spaces;
 mod annotations;
+mod convergent;
 mod freeze;
 mod function;
 mod inline;
@@ -22,6 +23,7 @@ mod virtual_calls;
 mod vtables;
 mod widths;
 
+pub(crate) use convergent::{KEEP_CALLS_APART, keep_convergent_calls_apart, merges_convergent_calls};
 pub(crate) use function::symbol;
 pub(crate) use text::replace_tokens;
 pub(crate) use unknown::Leftover;

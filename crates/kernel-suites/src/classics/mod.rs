@@ -1,0 +1,100 @@
+//! Kernels in the forms of textbooks and samples: `kernels/classics`.
+//!
+//! Their results are computed by code that shares nothing with the kernels.
+#![allow(clippy::many_single_char_names, reason = "formulas use the names of their publications")]
+
+mod barriers;
+mod bits;
+mod common;
+mod reduce;
+mod scan;
+mod tree;
+
+use crate::case::Case;
+
+/// A program of `kernels/classics` with its cases.
+#[derive(Debug, Clone, Copy)]
+pub struct Classic {
+    /// The stem of its file.
+    pub name: &'static str,
+    /// Makes the cases.
+    pub cases: fn() -> Vec<Case>,
+}
+
+fn classic(name: &'static str, cases: fn() -> Vec<Case>) -> Classic {
+    Classic { name, cases }
+}
+
+/// All programs.
+pub fn programs() -> Vec<Classic> {
+    vec![
+        classic("barrier_branches", barriers::branches),
+        classic("barrier_flags", barriers::flags),
+        classic("barrier_loops", barriers::loops),
+        classic("byte_swaps", bits::byte_swaps),
+        classic("overflow", bits::overflow),
+        classic("overflow_signed_product", bits::overflow_signed_product),
+        classic("reduce_endings", reduce::endings),
+        classic("reduce_halving", reduce::halving),
+        classic("reduce_interleaved", reduce::interleaved),
+        classic("reduce_while", reduce::loops),
+        classic("rotations", bits::rotations),
+        classic("scan_blelloch", scan::blelloch),
+        classic("scan_groups", scan::groups),
+        classic("scan_hillis_steele", scan::hillis_steele),
+        classic("scan_segmented", scan::segmented),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::path::Path;
+
+    use super::programs;
+    use crate::case::{Argument, Memory};
+
+    #[test]
+    fn every_file_has_cases_and_the_other_way_round() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/classics");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "cl"))
+            .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
+            .collect();
+        files.sort();
+        let mut names: Vec<String> = programs().iter().map(|program| program.name.to_owned()).collect();
+        names.sort();
+        assert_eq!(files, names);
+    }
+
+    #[test]
+    fn cases_have_unique_names_and_use_their_memory() {
+        for program in programs() {
+            let cases = (program.cases)();
+            assert!(!cases.is_empty(), "{}", program.name);
+            let mut names = HashSet::new();
+            for case in cases {
+                let all = format!("{}: {}", program.name, case.name);
+                for launch in &case.launches {
+                    for argument in &launch.arguments {
+                        if let Argument::Memory(index) = argument {
+                            assert!(*index < case.memory.len(), "{all}");
+                        }
+                    }
+                    let local = launch.space.local.unwrap();
+                    for (global, local) in launch.space.global.iter().zip(local) {
+                        assert!(*global > 0 && global.is_multiple_of(local), "{all}");
+                    }
+                }
+                let not_empty = |memory: &Memory| !memory.bytes().is_empty();
+                assert!(case.memory.iter().all(not_empty), "{all}");
+                // The contents before the launches must not pass.
+                let before: Vec<Vec<u8>> = case.memory.iter().map(|memory| memory.bytes().to_vec()).collect();
+                assert!((case.check)(&before).is_err(), "{all}");
+                assert!(names.insert(case.name), "{all} is twice");
+            }
+        }
+    }
+}

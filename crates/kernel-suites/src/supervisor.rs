@@ -1,0 +1,186 @@
+//! Runs each program in a process of its own, and goes on behind those that end early or hang.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use crate::outcome::{Mode, Outcome, one_line};
+use crate::suite::Suite;
+use crate::worker::{BUILD, CASES, ENDED, STARTS};
+
+/// How a run is done.
+#[derive(Debug, Clone)]
+pub struct Settings<'a> {
+    /// Its name, for processes of their own.
+    pub suite: &'a str,
+    /// Where the device images are.
+    pub images: &'a Path,
+    /// The device's name in the rows.
+    pub device: &'a str,
+    /// How cases run, in this order.
+    pub modes: &'a [Mode],
+    /// How long a process may be silent.
+    pub limit: Duration,
+}
+
+/// After so many early ends of one program and mode, its other cases count as the last one.
+const MOST_CRASHES: usize = 6;
+
+/// Runs programs and writes a row for each case and mode: file, case, device, mode, outcome, reason.
+///
+/// # Errors
+/// Rows that cannot be written, and processes that cannot be started.
+pub fn run(
+    settings: &Settings<'_>,
+    suite: &dyn Suite,
+    names: &[String],
+    rows: &mut dyn Write,
+) -> std::io::Result<()> {
+    for name in names {
+        let program = suite.program(name, settings.images);
+        let titles: Vec<String> = match &program {
+            Ok(program) => program.cases.iter().map(|case| case.name.clone()).collect(),
+            Err(_) => Vec::new(),
+        };
+        drop(program);
+        for &mode in settings.modes {
+            let outcomes = program_outcomes(settings, name, mode, titles.len())?;
+            let title = |at: usize| titles.get(at).map_or("(build)", String::as_str);
+            for (at, outcome) in outcomes.iter().enumerate() {
+                let (title, device) = (one_line(title(at)), settings.device);
+                let (word, reason) = (outcome.word(), one_line(outcome.reason()));
+                writeln!(rows, "{name}\t{title}\t{device}\t{mode}\t{word}\t{reason}")?;
+            }
+            rows.flush()?;
+        }
+    }
+    Ok(())
+}
+
+/// What the processes of one program and mode said, for each case, or of the build if there is none.
+fn program_outcomes(
+    settings: &Settings<'_>,
+    name: &str,
+    mode: Mode,
+    cases: usize,
+) -> std::io::Result<Vec<Outcome>> {
+    let mut outcomes: Vec<Option<Outcome>> = vec![None; cases.max(1)];
+    let (mut from, mut alone, mut crashes) = (0, false, 0);
+    loop {
+        let end = one_process(settings, name, mode, from, alone, &mut outcomes)?;
+        let missing = outcomes.iter().position(Option::is_none);
+        let (Some(missing), Some(early)) = (missing, end.early) else {
+            let silent = || Outcome::Fail("the process said nothing of it".to_owned());
+            return Ok(outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(silent)).collect());
+        };
+        crashes += 1;
+        match end.at {
+            // A case by itself.
+            Some(at) if crashes < MOST_CRASHES => {
+                if let Some(outcome) = outcomes.get_mut(at) {
+                    outcome.get_or_insert(early);
+                }
+                from = outcomes.iter().position(Option::is_none).unwrap_or(cases);
+                if from >= cases {
+                    return Ok(outcomes.into_iter().flatten().collect());
+                }
+            }
+            // All cases of a graph at once: then one by one.
+            None if !alone && mode == Mode::Graph && cases > 1 && crashes < MOST_CRASHES => {
+                (alone, from) = (true, missing);
+            }
+            _ => {
+                return Ok(outcomes
+                    .into_iter()
+                    .map(|outcome| outcome.unwrap_or_else(|| early.clone()))
+                    .collect());
+            }
+        }
+    }
+}
+
+/// How a process ended.
+struct End {
+    /// The case that it was at, unless it was at the build.
+    at: Option<usize>,
+    /// Why it ended early, if so.
+    early: Option<Outcome>,
+}
+
+fn one_process(
+    settings: &Settings<'_>,
+    name: &str,
+    mode: Mode,
+    from: usize,
+    alone: bool,
+    outcomes: &mut [Option<Outcome>],
+) -> std::io::Result<End> {
+    let mut errors = tempfile::tempfile()?;
+    let mut child = Command::new(std::env::current_exe()?)
+        .args(["one", settings.suite])
+        .arg(settings.images)
+        .args([name, &mode.to_string(), &from.to_string(), if alone { "alone" } else { "together" }])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(errors.try_clone()?)
+        .spawn()?;
+    let (send, receive) = channel();
+    let reader = child.stdout.take().map(|stdout| {
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).split(b'\n').map_while(Result::ok) {
+                if send.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                    break;
+                }
+            }
+        })
+    });
+    let (mut at, mut is_late, mut heard) = (None, false, Instant::now());
+    loop {
+        match receive.recv_timeout(settings.limit.saturating_sub(heard.elapsed())) {
+            Ok(line) => {
+                let words: Vec<&str> = line.split('\t').collect();
+                match *words {
+                    [STARTS, case] => at = if case == BUILD { None } else { case.parse().ok() },
+                    [ENDED, case, word, reason] => {
+                        let number = if case == BUILD { Some(0) } else { case.parse().ok() };
+                        if let Some(place) = number.and_then(|number: usize| outcomes.get_mut(number)) {
+                            *place = place.take().or_else(|| Outcome::of(word, reason));
+                        }
+                    }
+                    [CASES, _] => {}
+                    // What the driver prints is no sign of life.
+                    _ => continue,
+                }
+                heard = Instant::now();
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                is_late = true;
+                child.kill()?;
+                break;
+            }
+        }
+    }
+    let status = child.wait()?;
+    if let Some(reader) = reader {
+        // A reader that panicked has sent what it read.
+        let _ = reader.join();
+    }
+    let early = match (is_late, status.success()) {
+        (true, _) => Some(Outcome::Timeout(format!("silent for {} s", settings.limit.as_secs()))),
+        (false, true) => None,
+        (false, false) => Some(Outcome::Crash(format!("{status}: {}", last_line(&mut errors)?))),
+    };
+    Ok(End { at, early })
+}
+
+fn last_line(file: &mut File) -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(text.lines().rfind(|line| !line.trim().is_empty()).map(one_line).unwrap_or_default())
+}
