@@ -38,7 +38,7 @@ literals() {
     local file
     mkdir "$1/literals"
     while IFS= read -r -d '' file; do
-        strings -w -n 60 -s $'\x01' "$file" | awk -v RS='\x01' -v out="$1/literals/$(basename "$file")" '
+        strings -w -e S -n 60 -s $'\x01' "$file" | LC_ALL=C awk -v RS='\x01' -v out="$1/literals/$(basename "$file")" '
             /#define|kernel|inline|INLINE/ && /[;#]/ && /\n|;.*;/ {
                 file = sprintf("%s.%04d.cl", out, NR)
                 print > file
