@@ -175,18 +175,46 @@ fn accessed_as(name: &str, source: &str) -> char {
     calls.into_iter().next().unwrap_or('f')
 }
 
-/// As many dimensions as the source asks for, with few work-items. Groups are as the kernel demands.
-fn space(signature: &KernelSignature, source: &str) -> Space {
-    let asks_for = |dimension: usize| {
-        let argument = format!("({dimension})");
-        ["get_global_id", "get_local_id", "get_group_id"].iter().any(|function| {
-            source.match_indices(function).any(|(at, _)| {
-                let rest = source.get(at + function.len()..).unwrap_or_default();
-                let call: String = rest.chars().filter(|c| !c.is_whitespace()).take(3).collect();
-                call == argument
-            })
+/// The body of a kernel in a preprocessed source, with its braces.
+fn body<'a>(kernel: &str, source: &'a str) -> Option<&'a str> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    source.match_indices(kernel).find_map(|(at, _)| {
+        let after = source.get(at + kernel.len()..)?;
+        let is_whole = !source.get(..at)?.ends_with(is_word) && after.trim_start().starts_with('(');
+        // A declaration ends before any body begins. A call is an expression, and ends, too.
+        let begin = after.find(['{', ';']).filter(|begin| is_whole && after[*begin..].starts_with('{'))?;
+        let body = &after[begin..];
+        let mut depth = 0_usize;
+        let end = body.char_indices().find_map(|(at, c)| {
+            match c {
+                '{' => depth += 1,
+                '}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            (depth == 0).then_some(at + 1)
+        });
+        body.get(..end?)
+    })
+}
+
+/// Whether a text asks for ids of a dimension.
+fn asks_for(dimension: usize, text: &str) -> bool {
+    let argument = format!("({dimension})");
+    ["get_global_id", "get_local_id", "get_group_id"].iter().any(|function| {
+        text.match_indices(function).any(|(at, _)| {
+            let rest = text.get(at + function.len()..).unwrap_or_default();
+            let call: String = rest.chars().filter(|c| !c.is_whitespace()).take(3).collect();
+            call == argument
         })
-    };
+    })
+}
+
+/// As many dimensions as the kernel asks for, with few work-items. Groups are as it demands. A
+/// kernel without ids of its own leaves them to the source's functions.
+fn space(signature: &KernelSignature, source: &str) -> Space {
+    let body = body(&signature.name, source);
+    let text = body.filter(|body| (0..3).any(|dimension| asks_for(dimension, body))).unwrap_or(source);
+    let asks_for = |dimension| asks_for(dimension, text);
     let (dimensions, groups, local) = match (asks_for(1), asks_for(2)) {
         (_, true) => (3, [2, 2, 2], [4, 4, 2]),
         (true, false) => (2, [2, 4, 1], [8, 4, 1]),
@@ -261,6 +289,19 @@ mod tests {
         let signature = signature(vec![("u", ParameterKind::Value(opaque))]);
         let error = kernel(&signature, "").err().unwrap();
         assert!(error.contains("`u`") && error.contains("`U`"), "{error}");
+    }
+
+    #[test]
+    fn kernels_are_looked_at_one_by_one() {
+        let source = "void k(int); void k2() { get_global_id(2); } kernel void k (int a) { { get_global_id(1); } } \
+                      void f() { get_local_id(2); k(1); }";
+        assert_eq!(body("k", source), Some("{ { get_global_id(1); } }"));
+        assert_eq!(body("k3", source), None);
+        assert_eq!(space(&signature(vec![]), source).dimensions, 2);
+        assert_eq!(
+            space(&signature(vec![]), "kernel void k() { f(get_global_id(1)"),
+            space(&signature(vec![]), "get_global_id(1)")
+        );
     }
 
     #[test]
