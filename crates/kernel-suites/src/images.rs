@@ -7,7 +7,7 @@ use crate::suite::Program;
 
 /// The file of a program's folder that says why it did not compile.
 const ERROR: &str = "error";
-/// The file that says that the folder is complete.
+/// The file that says that the folder is complete, and of what.
 const DONE: &str = "done";
 
 /// The folder of a program's images.
@@ -15,16 +15,22 @@ pub fn folder(images: &Path, program: &str) -> PathBuf {
     images.join(program.replace('/', "+"))
 }
 
-/// Compiles a program, unless that was done before. What the compiler refuses is noted for [`load`].
+/// Compiles a program, unless that was done before by this version of this program. What the
+/// compiler refuses is noted for [`load`].
 ///
 /// # Errors
 /// Files that cannot be written.
 pub fn build(images: &Path, program: &Program, arguments: &[String]) -> Result<(), String> {
     let folder = folder(images, &program.name);
-    if folder.join(DONE).exists() {
+    let io = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let me = std::env::current_exe().and_then(fs::metadata).and_then(|me| me.modified()).map_err(io)?;
+    let inputs = format!("{me:?}\n{:?}\n{arguments:?}\n{}", program.options, program.source);
+    if fs::read_to_string(folder.join(DONE)).is_ok_and(|done| done == inputs) {
         return Ok(());
     }
-    let io = |error: std::io::Error| format!("{}: {error}", folder.display());
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(io)?;
+    }
     let sources = folder.join("source");
     fs::create_dir_all(&sources).map_err(io)?;
     let path = sources.join(&program.file);
@@ -47,7 +53,7 @@ pub fn build(images: &Path, program: &Program, arguments: &[String]) -> Result<(
         }
         Err(error) => fs::write(folder.join(ERROR), format!("{error:#}")).map_err(io)?,
     }
-    fs::write(folder.join(DONE), "").map_err(io)
+    fs::write(folder.join(DONE), inputs).map_err(io)
 }
 
 /// The images of a program.

@@ -4,10 +4,22 @@
 #![allow(clippy::many_single_char_names, reason = "formulas use the names of their publications")]
 
 mod barriers;
+mod bignum;
 mod bits;
+mod cipher;
 mod common;
+mod fills;
+mod generator;
+mod grid;
+mod hash;
+mod histogram;
+mod matrix;
+mod number;
 mod reduce;
 mod scan;
+mod science;
+mod sort;
+mod text;
 mod tree;
 
 use crate::case::Case;
@@ -28,21 +40,65 @@ fn classic(name: &'static str, cases: fn() -> Vec<Case>) -> Classic {
 /// All programs.
 pub fn programs() -> Vec<Classic> {
     vec![
+        classic("aes", cipher::of_aes),
         classic("barrier_branches", barriers::branches),
         classic("barrier_flags", barriers::flags),
         classic("barrier_loops", barriers::loops),
+        classic("base64", text::of_base64),
+        classic("bfs", science::bfs),
+        classic("big_integers", number::big_integers),
         classic("byte_swaps", bits::byte_swaps),
+        classic("chacha20", cipher::of_chacha20),
+        classic("convolution", grid::convolution),
+        classic("crc32", hash::of_crc32),
+        classic("fft", science::fft),
+        classic("fixed_point", number::fixed_point),
+        classic("floyd_warshall", science::floyd_warshall),
+        classic("gauss", matrix::gauss),
+        classic("heat_3d", grid::heat_3d),
+        classic("histogram", histogram::cases),
+        classic("hotspot", grid::hotspot),
+        classic("life", grid::life),
+        classic("lu", matrix::lu),
+        classic("matrix_product", matrix::products),
+        classic("md5", hash::of_md5),
+        classic("mersenne_twister", generator::mersenne_twister),
+        classic("murmur3", hash::of_murmur3),
+        classic("nbody", science::nbody),
+        classic("fills", fills::cases),
         classic("overflow", bits::overflow),
         classic("overflow_signed_product", bits::overflow_signed_product),
+        classic("philox", generator::of_philox),
+        classic("random_numbers", generator::random_numbers),
         classic("reduce_endings", reduce::endings),
         classic("reduce_halving", reduce::halving),
         classic("reduce_interleaved", reduce::interleaved),
+        classic("reduce_tree", tree::cases),
         classic("reduce_while", reduce::loops),
         classic("rotations", bits::rotations),
+        classic("run_length", text::run_length),
         classic("scan_blelloch", scan::blelloch),
         classic("scan_groups", scan::groups),
         classic("scan_hillis_steele", scan::hillis_steele),
         classic("scan_segmented", scan::segmented),
+        classic("sha1", hash::of_sha1),
+        classic("sha256", hash::of_sha256),
+        classic("sha512", hash::of_sha512),
+        classic("sort_bitonic", sort::bitonic),
+        classic("sort_merge", sort::merge),
+        classic("sort_odd_even", sort::odd_even),
+        classic("sort_private", sort::private),
+        classic("sort_radix", sort::radix),
+        classic("sort_rank", sort::rank),
+        classic("spmv", science::spmv),
+        classic("stencil_1d", grid::stencil_1d),
+        classic("stencil_2d", grid::stencil_2d),
+        classic("string_search", text::string_search),
+        classic("transpose", matrix::transposes),
+        classic("utf8", text::utf8),
+        classic("varint", text::of_varint),
+        classic("xtea", cipher::of_xtea),
+        classic("xxhash", hash::of_xxhash),
     ]
 }
 
@@ -90,9 +146,10 @@ mod tests {
                 }
                 let not_empty = |memory: &Memory| !memory.bytes().is_empty();
                 assert!(case.memory.iter().all(not_empty), "{all}");
-                // The contents before the launches must not pass.
+                // The contents before the launches must not pass. Only a group of one has nothing to sort in place.
                 let before: Vec<Vec<u8>> = case.memory.iter().map(|memory| memory.bytes().to_vec()).collect();
-                assert!((case.check)(&before).is_err(), "{all}");
+                let may_pass = case.name == "radix_split in groups of 1";
+                assert!(may_pass || (case.check)(&before).is_err(), "{all}");
                 assert!(names.insert(case.name), "{all} is twice");
             }
         }

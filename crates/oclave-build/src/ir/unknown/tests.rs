@@ -126,5 +126,58 @@ fn intrinsics_that_the_translator_lacks_become_instructions() {
     );
     let new = edited("  %3 = call i8 @llvm.bitreverse.i8(i8 %0)");
     assert_eq!(new.len(), 15, "{new:#?}");
-    assert_eq!(new[14], "%oclave.3 = or i8 %oclave.new14, %oclave.new13");
+    assert_eq!(new[14], "%oclave.3 = or i8 %oclave.new12, %oclave.new14");
+}
+
+#[test]
+fn products_and_funnel_shifts_are_plain_instructions() {
+    let new = edited(
+        "  %3 = call { i32, i1 } @llvm.umul.with.overflow.i32(i32 %0, i32 %1)\n  %4 = tail call i32 @llvm.fshl.i32(i32 %0, i32 %0, i32 7)\n  %5 = call i32 @llvm.fshr.i32(i32 %0, i32 %1, i32 33)\n  %6 = call i32 @llvm.fshl.i32(i32 %0, i32 %1, i32 %4)",
+    );
+    assert_eq!(
+        new,
+        [
+            "%oclave.new1 = zext i32 %oclave.0 to i64",
+            "%oclave.new2 = zext i32 %oclave.1 to i64",
+            "%oclave.new3 = mul i64 %oclave.new1, %oclave.new2",
+            "%oclave.new4 = lshr i64 %oclave.new3, 32",
+            "%oclave.new5 = trunc i64 %oclave.new4 to i32",
+            "%oclave.new6 = trunc i64 %oclave.new3 to i32",
+            "%oclave.new7 = icmp ne i32 %oclave.new5, zeroinitializer",
+            "%oclave.new8 = insertvalue { i32, i1 } undef, i32 %oclave.new6, 0",
+            "%oclave.3 = insertvalue { i32, i1 } %oclave.new8, i1 %oclave.new7, 1",
+            "%oclave.new9 = shl i32 %oclave.0, 7",
+            "%oclave.new10 = lshr i32 %oclave.0, 25",
+            "%oclave.4 = or i32 %oclave.new9, %oclave.new10",
+            "%oclave.new11 = shl i32 %oclave.0, 31",
+            "%oclave.new12 = lshr i32 %oclave.1, 1",
+            "%oclave.5 = or i32 %oclave.new11, %oclave.new12",
+            "%oclave.new13 = and i32 %oclave.4, 31",
+            "%oclave.new14 = xor i32 %oclave.new13, 31",
+            "%oclave.new15 = lshr i32 %oclave.1, 1",
+            "%oclave.new16 = shl i32 %oclave.0, %oclave.new13",
+            "%oclave.new17 = lshr i32 %oclave.new15, %oclave.new14",
+            "%oclave.6 = or i32 %oclave.new16, %oclave.new17",
+        ]
+    );
+}
+
+#[test]
+fn bytes_change_places_and_numbers_are_compared() {
+    let new =
+        edited("  %3 = call i16 @llvm.bswap.i16(i16 5)\n  %4 = call i8 @llvm.scmp.i8.i32(i32 %0, i32 %1)");
+    assert_eq!(
+        new,
+        [
+            "%oclave.new1 = lshr i16 5, 8",
+            "%oclave.new2 = and i16 %oclave.new1, 255",
+            "%oclave.new3 = and i16 5, 255",
+            "%oclave.new4 = shl i16 %oclave.new3, 8",
+            "%oclave.3 = or i16 %oclave.new2, %oclave.new4",
+            "%oclave.new5 = icmp slt i32 %oclave.0, %oclave.1",
+            "%oclave.new6 = icmp sgt i32 %oclave.0, %oclave.1",
+            "%oclave.new7 = zext i1 %oclave.new6 to i8",
+            "%oclave.4 = select i1 %oclave.new5, i8 -1, i8 %oclave.new7",
+        ]
+    );
 }
