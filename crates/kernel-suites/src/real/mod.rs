@@ -17,9 +17,7 @@ pub(crate) use self::compare::Comparison;
 use self::layout::Layout;
 use crate::case::{Argument, Case, Launch, Memory, Space};
 
-/// For the driver's compiler. `ci/real` chose code by macros of this version.
-pub(crate) const DRIVER_OPTIONS: &str = "-cl-std=CL3.0 -w";
-/// For clang.
+/// For both compilers. The version must be OpenCL C 3.0, by whose macros `ci/real` chose code.
 pub(crate) const CLANG_ARGUMENTS: [&str; 1] = ["-w"];
 
 /// The edge of images. All coordinates of launches are inside.
