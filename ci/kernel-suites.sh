@@ -38,10 +38,11 @@ kernel_suite_totals() {
 kernel_suite() {
     local name=$1 suite=$2 device devices=() files=()
     shift 2
-    while [[ ${1:-} =~ ^[a-z] ]]; do
-        devices+=("$1")
-        shift
+    local options=() word
+    for word in "$@"; do
+        if [[ " ${DEVICES[*]} " == *" $word "* ]]; then devices+=("$word"); else options+=("$word"); fi
     done
+    set -- "${options[@]}"
     [ "${#devices[@]}" -gt 0 ] || devices=("${DEVICES[@]}")
     "$OCLAVE_REPO/ci/setup" compilers "${devices[@]}"
     build_kernel_suites

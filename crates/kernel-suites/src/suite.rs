@@ -45,7 +45,7 @@ pub struct Needs {
     pub newest_version: u32,
     /// Whether it must have images.
     pub images: bool,
-    /// The platform that it is only for, if any.
+    /// The platform or device that it is only for, if any.
     pub platform: Option<String>,
 }
 
@@ -112,7 +112,7 @@ impl Suite for Piglit {
                 oldest_version: program.version_min,
                 newest_version: program.version_max.unwrap_or(0),
                 images: program.needs_images,
-                platform: program.platform_pattern,
+                platform: program.platform_pattern.or(program.device_pattern),
             },
             file: program.source_name,
             source: program.source,

@@ -57,24 +57,6 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// The version of OpenCL C for a device's own compiler.
-    ///
-    /// `usual` is the device's `CL_DEVICE_OPENCL_C_VERSION`, `highest` the highest one in
-    /// `CL_DEVICE_OPENCL_C_ALL_VERSIONS`. `None` if the device has none that does.
-    pub(crate) fn version(&self, usual: u32, highest: u32) -> Option<u32> {
-        let limited = |version: u32| self.version_max.map_or(version, |max| version.min(max));
-        [usual, highest].into_iter().map(limited).find(|version| *version >= self.version_min)
-    }
-
-    /// Options for a device's own compiler and a version of OpenCL C.
-    pub(crate) fn driver_options(&self, version: u32) -> String {
-        let mut options = self.options.clone();
-        if version > 10 && !self.chooses_version() {
-            options.push(standard(version));
-        }
-        options.join(" ")
-    }
-
     /// Arguments for clang, whose version of OpenCL C is 3.0 unless something else is said.
     pub(crate) fn clang_arguments(&self) -> Vec<String> {
         let mut arguments = self.options.clone();
@@ -335,15 +317,11 @@ kernel void twice() {}
     #[test]
     fn programs_know_their_versions() {
         let mut program = loaded("twice.cl", TWICE).unwrap().program;
-        assert_eq!(program.version(30, 30), Some(12));
-        assert!(program.driver_options(12).ends_with("-cl-std=CL1.2"));
         assert!(program.clang_arguments().contains(&"-cl-std=CL1.2".to_owned()));
-        (program.version_min, program.version_max) = (20, None);
-        assert_eq!(program.version(12, 30), Some(30));
-        assert_eq!(program.version(12, 12), None);
+        program.version_max = None;
         assert_eq!(program.clang_arguments().len(), 4);
-        program.options = vec!["-cl-std=CL1.1".to_owned()];
-        assert_eq!(program.driver_options(30), "-cl-std=CL1.1");
+        (program.options, program.version_max) = (vec!["-cl-std=CL1.1".to_owned()], Some(12));
+        assert_eq!(program.clang_arguments(), ["-cl-std=CL1.1"]);
     }
 
     #[test]

@@ -74,7 +74,11 @@ fn scalar_integer(leaf: &Leaf) -> u32 {
     let words: Vec<&str> = name.split('_').collect();
     let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
     let is = |whole: &[&str]| words.iter().any(|word| whole.contains(word));
-    if has(&["offset", "start", "begin", "first", "_lo", "shift"]) || is(&["x", "y", "z", "off", "lo"]) {
+    let is_just = |whole: &[&str]| whole.contains(&name.as_str());
+    if has(&["offset", "start", "begin", "first", "_lo", "shift"])
+        || is(&["off", "lo"])
+        || is_just(&["x", "y", "z"])
+    {
         0
     } else if has(&["stride", "pitch"]) || is(&["lda", "ldb", "ldc", "ld", "step"]) {
         WIDTH
@@ -84,12 +88,12 @@ fn scalar_integer(leaf: &Leaf) -> u32 {
         2
     } else if has(&["iter", "loop", "pass", "channel"]) {
         3
-    } else if has(&["width", "cols", "columns", "dim", "size"]) || is(&["w", "nx", "sx", "m"]) {
+    } else if has(&["width", "cols", "columns", "size"]) || is(&["w", "nx", "sx", "m"]) {
         // Components of a size: width, height, depth.
         [WIDTH, HEIGHT, 4, 1][leaf.lane % 4]
     } else if has(&["height", "rows"]) || is(&["h", "ny", "sy"]) {
         HEIGHT
-    } else if has(&["depth"]) || is(&["d", "nz", "k"]) {
+    } else if has(&["depth", "dim"]) || is(&["d", "nz", "k"]) {
         4
     } else if has(&["count", "num", "len", "total", "elem", "max", "end"]) || is(&["n", "nb", "nr"]) {
         // Not all work-items of a launch, so that some have nothing to do.
@@ -132,7 +136,7 @@ mod tests {
     #[test]
     fn integers_fit_their_names() {
         assert_eq!((integer("width"), integer("imageHeight"), integer("n_elements")), (16, 12, 100));
-        assert_eq!((integer("src_offset"), integer("incx"), integer("foo")), (0, 1, 4));
+        assert_eq!((integer("src_offset"), integer("incx"), integer("x_inc"), integer("foo")), (0, 1, 1, 4));
         let size = value(&Layout::of(&ValueType::Vector(Scalar::U16, 4), "size").unwrap());
         assert_eq!(size, [16, 0, 12, 0, 4, 0, 1, 0]);
     }

@@ -17,9 +17,7 @@ pub(crate) use self::compare::Comparison;
 use self::layout::Layout;
 use crate::case::{Argument, Case, Launch, Memory, Space};
 
-/// For the driver's compiler. `ci/real` chose code by macros of this version.
-pub(crate) const DRIVER_OPTIONS: &str = "-cl-std=CL3.0 -w";
-/// For clang.
+/// For both compilers. The version must be OpenCL C 3.0, by whose macros `ci/real` chose code.
 pub(crate) const CLANG_ARGUMENTS: [&str; 1] = ["-w"];
 
 /// The edge of images. All coordinates of launches are inside.
@@ -175,18 +173,46 @@ fn accessed_as(name: &str, source: &str) -> char {
     calls.into_iter().next().unwrap_or('f')
 }
 
-/// As many dimensions as the source asks for, with few work-items. Groups are as the kernel demands.
-fn space(signature: &KernelSignature, source: &str) -> Space {
-    let asks_for = |dimension: usize| {
-        let argument = format!("({dimension})");
-        ["get_global_id", "get_local_id", "get_group_id"].iter().any(|function| {
-            source.match_indices(function).any(|(at, _)| {
-                let rest = source.get(at + function.len()..).unwrap_or_default();
-                let call: String = rest.chars().filter(|c| !c.is_whitespace()).take(3).collect();
-                call == argument
-            })
+/// The body of a kernel in a preprocessed source, with its braces.
+fn body<'a>(kernel: &str, source: &'a str) -> Option<&'a str> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    source.match_indices(kernel).find_map(|(at, _)| {
+        let after = source.get(at + kernel.len()..)?;
+        let is_whole = !source.get(..at)?.ends_with(is_word) && after.trim_start().starts_with('(');
+        // A declaration ends before any body begins. A call is an expression, and ends, too.
+        let begin = after.find(['{', ';']).filter(|begin| is_whole && after[*begin..].starts_with('{'))?;
+        let body = &after[begin..];
+        let mut depth = 0_usize;
+        let end = body.char_indices().find_map(|(at, c)| {
+            match c {
+                '{' => depth += 1,
+                '}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            (depth == 0).then_some(at + 1)
+        });
+        body.get(..end?)
+    })
+}
+
+/// Whether a text asks for ids of a dimension.
+fn asks_for(dimension: usize, text: &str) -> bool {
+    let argument = format!("({dimension})");
+    ["get_global_id", "get_local_id", "get_group_id"].iter().any(|function| {
+        text.match_indices(function).any(|(at, _)| {
+            let rest = text.get(at + function.len()..).unwrap_or_default();
+            let call: String = rest.chars().filter(|c| !c.is_whitespace()).take(3).collect();
+            call == argument
         })
-    };
+    })
+}
+
+/// As many dimensions as the kernel asks for, with few work-items. Groups are as it demands. A
+/// kernel without ids of its own leaves them to the source's functions.
+fn space(signature: &KernelSignature, source: &str) -> Space {
+    let body = body(&signature.name, source);
+    let text = body.filter(|body| (0..3).any(|dimension| asks_for(dimension, body))).unwrap_or(source);
+    let asks_for = |dimension| asks_for(dimension, text);
     let (dimensions, groups, local) = match (asks_for(1), asks_for(2)) {
         (_, true) => (3, [2, 2, 2], [4, 4, 2]),
         (true, false) => (2, [2, 4, 1], [8, 4, 1]),
@@ -264,6 +290,19 @@ mod tests {
     }
 
     #[test]
+    fn kernels_are_looked_at_one_by_one() {
+        let source = "void k(int); void k2() { get_global_id(2); } kernel void k (int a) { { get_global_id(1); } } \
+                      void f() { get_local_id(2); k(1); }";
+        assert_eq!(body("k", source), Some("{ { get_global_id(1); } }"));
+        assert_eq!(body("k3", source), None);
+        assert_eq!(space(&signature(vec![]), source).dimensions, 2);
+        assert_eq!(
+            space(&signature(vec![]), "kernel void k() { f(get_global_id(1)"),
+            space(&signature(vec![]), "get_global_id(1)")
+        );
+    }
+
+    #[test]
     fn launches_have_the_dimensions_of_the_source() {
         let mut signature = signature(vec![]);
         assert_eq!(space(&signature, "get_global_id(0)").global, [128, 1, 1]);
@@ -272,5 +311,44 @@ mod tests {
         signature.required_work_group_size = Some([4, 8, 1]);
         let space = space(&signature, "");
         assert_eq!((space.dimensions, space.global, space.local), (2, [16, 8, 1], Some([4, 8, 1])));
+    }
+
+    /// Builds all sources in the folder `OCLAVE_REAL` and below, and says which kernels cannot be
+    /// filled. `ci/real fetch` prints a folder that has a folder for each project.
+    #[test]
+    fn sources_are_filled() {
+        let Some(root) = std::env::var_os("OCLAVE_REAL").map(PathBuf::from) else {
+            println!("skipped: OCLAVE_REAL is not set");
+            return;
+        };
+        let (mut built, mut filled, mut bad) = (0, 0, Vec::new());
+        let sources = sources(&root).unwrap();
+        for path in &sources {
+            let folder = tempfile::tempdir().unwrap();
+            let mut config = oclave_build::Config::new();
+            for variable in ["CARGO_PKG_NAME", "CARGO_MANIFEST_DIR", "TARGET", "OUT_DIR", "NUM_JOBS"] {
+                config.env(variable, "");
+            }
+            config.out_dir(folder.path()).extra_args(CLANG_ARGUMENTS);
+            let images = match config.compile_images(&[root.join(path)]) {
+                Ok(made) => made.images,
+                Err(error) => {
+                    let first: String = error.to_string().chars().take(300).collect();
+                    bad.push(format!("{}: {first}", path.display()));
+                    continue;
+                }
+            };
+            built += 1;
+            let images: Vec<_> = images.iter().map(|bytes| DeviceImage::from_bytes(bytes).unwrap()).collect();
+            let source = std::fs::read_to_string(root.join(path)).unwrap();
+            for (name, kernel) in kernels(&images, &source) {
+                match kernel {
+                    Ok(_) => filled += 1,
+                    Err(error) => bad.push(format!("{} {name}: {error}", path.display())),
+                }
+            }
+        }
+        println!("{} sources, {built} built, {filled} kernels filled: {bad:#?}", sources.len());
+        assert!(filled > 0);
     }
 }

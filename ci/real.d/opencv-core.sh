@@ -1,0 +1,2 @@
+# shellcheck shell=bash
+. "$OCLAVE_REPO/ci/real.d/opencv-imgproc.sh"
