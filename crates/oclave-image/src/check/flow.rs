@@ -96,11 +96,17 @@ impl<'a, 'm> Body<'a, 'm> {
         let blocks = self.layout.blocks.get(self.function.blocks.clone()).unwrap_or_default();
         let mut calls = Vec::new();
         for (number, block) in blocks.iter().enumerate() {
-            let mut phis = true;
+            let (mut phis, mut variables, mut merge) = (true, number == 0, None);
             for instruction in self.context.module.instructions_from(block.start) {
                 let Some(op) = instruction.op() else { continue };
                 self.context.requirements.instruction(&instruction)?;
                 self.ids(&instruction, &mut ids)?;
+                if instruction.at != block.terminator.at
+                    && !matches!(op, Op::Line | Op::NoLine)
+                    && let Some(merge) = merge
+                {
+                    return Err(broken(&merge, "does not stand before a branch"));
+                }
                 match op {
                     Op::Phi if !phis => return Err(broken(&instruction, "stands after another instruction")),
                     Op::Phi => self.phi(&instruction, number)?,
@@ -108,11 +114,19 @@ impl<'a, 'm> Body<'a, 'm> {
                         return Err(broken(&instruction, "its file is no OpString"));
                     }
                     Op::Line | Op::NoLine => {}
+                    Op::Variable if !variables => {
+                        return Err(broken(&instruction, "stands after other instructions"));
+                    }
                     Op::Variable => {
                         phis = false;
                         types::variable(self.context, &instruction, true)?;
                     }
                     _ => {
+                        variables &= op == Op::ExtInst
+                            && instruction.operand(0) != self.context.definitions.opencl_std();
+                        if matches!(op, Op::LoopMerge | Op::SelectionMerge) {
+                            merge = Some(instruction);
+                        }
                         // llvm-spirv puts debug scopes between phis.
                         phis &= op == Op::ExtInst
                             && instruction.operand(0) != self.context.definitions.opencl_std();

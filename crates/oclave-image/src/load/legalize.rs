@@ -32,7 +32,6 @@ use crate::load::scalar_loops;
 use crate::load::second_phis;
 use crate::load::unaligned;
 use crate::load::uneven_loops;
-use crate::load::variables_first;
 use crate::load::vector_components;
 use crate::load::version;
 use crate::load::work_item_loops::{Steered, keep_apart, steer};
@@ -87,7 +86,6 @@ pub fn legalize_with(
     let takes = |c: u32| target.capabilities.as_ref().is_some_and(|all| all.contains(&c));
     let renumbered = global_decorations::for_device(&module, takes)?;
     let stripped = strip::strip(renumbered.as_ref().unwrap_or(&module), takes)?;
-    let stripped = changed(true, stripped, variables_first::sort)?;
     let expanded = changed(target.mad_is_called, stripped, multiply_add::expand)?;
     // What passes add needs no fences: the interpreter's own accesses meet nothing.
     let apart = keep_apart(expanded, target)?;

@@ -46,7 +46,6 @@ pub(crate) mod specialize;
 mod unaligned;
 mod uneven_loops;
 pub(crate) mod unroll;
-mod variables_first;
 pub(crate) mod vector_components;
 pub mod version;
 mod wide_switches;

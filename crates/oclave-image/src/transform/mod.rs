@@ -1,5 +1,6 @@
 //! Changes that several phases make to a module.
 
+pub(crate) mod block_layout;
 pub mod capabilities;
 pub mod dce;
 pub(crate) mod hints;

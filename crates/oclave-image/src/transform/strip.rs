@@ -7,6 +7,7 @@ use crate::Result;
 use crate::spirv::{
     Decoration, Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass, is_decoration,
 };
+use crate::transform::block_layout;
 use crate::transform::hints::{
     EXPECT_ASSUME, FAST_MATH_INTEL, FPGA_LOOP_CONTROLS, HINTS, Hint, LOOP_CONTROL_CORE, LOOP_CONTROLS,
     MEMORY_ALIASING, OPT_NONE, trim_loop_control,
@@ -36,7 +37,8 @@ pub(crate) fn is_kernel_language(language: u32) -> bool {
 /// It always drops `UserSemantic` decorations and unused module-scope variables of storage class
 /// Function. `llvm-spirv` leaves the strings of annotations in such variables, and drivers crash on
 /// them. It also drops `OpSource` of languages that drivers do not know, attributes of pointers on
-/// images and the like, and repeated decorations, which rusticl refuses.
+/// images and the like, and repeated decorations, which rusticl refuses. Variables and merge
+/// instructions end up where SPIR-V wants them in blocks.
 ///
 /// A capability that is not taken goes with its extension, decorations, execution modes, mask bits
 /// and instructions. A capability that means more than a hint is never touched.
@@ -83,7 +85,8 @@ pub fn strip(module: &Module, takes: impl Fn(u32) -> bool) -> Result<Module> {
         }
         in_function &= !instruction.is(Op::FunctionEnd);
     }
-    new.finish()
+    let stripped = new.finish()?;
+    Ok(block_layout::sort(&stripped)?.unwrap_or(stripped))
 }
 
 /// Whether an attribute of pointers (`NoCapture` …) is on a parameter that is an image, a sampler or
