@@ -3,11 +3,13 @@
 //! Their results are computed by code that shares nothing with the kernels.
 #![allow(clippy::many_single_char_names, reason = "formulas use the names of their publications")]
 
+mod algorithm;
 mod barriers;
 mod bignum;
 mod bits;
 mod cipher;
 mod common;
+mod dynamic;
 mod generator;
 mod grid;
 mod hash;
@@ -45,27 +47,39 @@ pub fn programs() -> Vec<Classic> {
         classic("base64", text::of_base64),
         classic("bfs", science::bfs),
         classic("big_integers", number::big_integers),
+        classic("binary_search", algorithm::binary_search),
         classic("byte_swaps", bits::byte_swaps),
         classic("chacha20", cipher::of_chacha20),
+        classic("collatz", algorithm::collatz),
+        classic("common_subsequence", dynamic::common_subsequence),
         classic("convolution", grid::convolution),
         classic("crc32", hash::of_crc32),
+        classic("doubles", algorithm::doubles),
         classic("fft", science::fft),
         classic("fixed_point", number::fixed_point),
         classic("floyd_warshall", science::floyd_warshall),
         classic("gauss", matrix::gauss),
+        classic("hash_table", algorithm::hash_table),
         classic("heat_3d", grid::heat_3d),
         classic("histogram", histogram::cases),
         classic("hotspot", grid::hotspot),
+        classic("k_means", algorithm::k_means),
         classic("life", grid::life),
         classic("lu", matrix::lu),
+        classic("mandelbrot", algorithm::mandelbrot),
+        classic("marching_squares", algorithm::marching_squares),
         classic("matrix_product", matrix::products),
         classic("md5", hash::of_md5),
         classic("mersenne_twister", generator::mersenne_twister),
         classic("murmur3", hash::of_murmur3),
         classic("nbody", science::nbody),
+        classic("needleman_wunsch", dynamic::needleman_wunsch),
+        classic("needleman_wunsch_launches", dynamic::needleman_wunsch_launches),
         classic("overflow", bits::overflow),
         classic("overflow_signed_product", bits::overflow_signed_product),
+        classic("pathfinder", dynamic::pathfinder),
         classic("philox", generator::of_philox),
+        classic("prime_sieve", algorithm::prime_sieve),
         classic("random_numbers", generator::random_numbers),
         classic("reduce_endings", reduce::endings),
         classic("reduce_halving", reduce::halving),
@@ -91,6 +105,7 @@ pub fn programs() -> Vec<Classic> {
         classic("stencil_2d", grid::stencil_2d),
         classic("string_search", text::string_search),
         classic("transpose", matrix::transposes),
+        classic("two_bounds", algorithm::two_bounds),
         classic("utf8", text::utf8),
         classic("varint", text::of_varint),
         classic("xtea", cipher::of_xtea),
