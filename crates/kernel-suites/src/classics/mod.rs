@@ -10,6 +10,7 @@ mod bits;
 mod cipher;
 mod common;
 mod dynamic;
+mod format;
 mod generator;
 mod grid;
 mod hash;
@@ -48,6 +49,8 @@ pub fn programs() -> Vec<Classic> {
         classic("bfs", science::bfs),
         classic("big_integers", number::big_integers),
         classic("binary_search", algorithm::binary_search),
+        classic("bit_fields", format::bit_fields),
+        classic("bit_packed", format::bit_packed),
         classic("byte_swaps", bits::byte_swaps),
         classic("chacha20", cipher::of_chacha20),
         classic("collatz", algorithm::collatz),
@@ -79,7 +82,9 @@ pub fn programs() -> Vec<Classic> {
         classic("overflow_signed_product", bits::overflow_signed_product),
         classic("pathfinder", dynamic::pathfinder),
         classic("philox", generator::of_philox),
+        classic("pixels", format::pixels),
         classic("prime_sieve", algorithm::prime_sieve),
+        classic("quants", format::quants),
         classic("random_numbers", generator::random_numbers),
         classic("reduce_endings", reduce::endings),
         classic("reduce_halving", reduce::halving),
@@ -104,6 +109,7 @@ pub fn programs() -> Vec<Classic> {
         classic("stencil_1d", grid::stencil_1d),
         classic("stencil_2d", grid::stencil_2d),
         classic("string_search", text::string_search),
+        classic("structs", format::structs),
         classic("transpose", matrix::transposes),
         classic("two_bounds", algorithm::two_bounds),
         classic("utf8", text::utf8),
