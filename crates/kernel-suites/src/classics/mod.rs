@@ -8,6 +8,7 @@ mod barriers;
 mod bignum;
 mod bits;
 mod cipher;
+mod collective;
 mod common;
 mod dynamic;
 mod format;
@@ -42,6 +43,7 @@ fn classic(name: &'static str, cases: fn() -> Vec<Case>) -> Classic {
 pub fn programs() -> Vec<Classic> {
     vec![
         classic("aes", cipher::of_aes),
+        classic("async_copy", collective::async_copy),
         classic("barrier_branches", barriers::branches),
         classic("barrier_flags", barriers::flags),
         classic("barrier_loops", barriers::loops),
@@ -54,6 +56,7 @@ pub fn programs() -> Vec<Classic> {
         classic("byte_swaps", bits::byte_swaps),
         classic("chacha20", cipher::of_chacha20),
         classic("collatz", algorithm::collatz),
+        classic("collectives", collective::collectives),
         classic("common_subsequence", dynamic::common_subsequence),
         classic("convolution", grid::convolution),
         classic("crc32", hash::of_crc32),
@@ -110,6 +113,7 @@ pub fn programs() -> Vec<Classic> {
         classic("stencil_2d", grid::stencil_2d),
         classic("string_search", text::string_search),
         classic("structs", format::structs),
+        classic("subgroups", collective::of_sub_groups),
         classic("transpose", matrix::transposes),
         classic("two_bounds", algorithm::two_bounds),
         classic("utf8", text::utf8),
