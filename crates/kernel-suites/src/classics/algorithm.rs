@@ -164,7 +164,7 @@ pub(super) fn two_bounds() -> Vec<Case> {
         };
     let ints = |values: &[i32]| values.iter().map(|value| Argument::value(*value)).collect::<Vec<Argument>>();
     let mut cases = Vec::new();
-    for (n, m, d) in [(3, 5, 4), (4, 5, 3), (2, 1, 2), (300, 20, 40)] {
+    for (n, m, d) in [(3, 5, 4), (4, 5, 3), (2, 1, 2), (300, 38, 40)] {
         cases.extend(in_groups(&format!("early_return {n} {m} {d}"), &SIZES, |size| {
             let of = |i: i32| (i <= n && d - i <= m).then_some(100 * i + d - i);
             line(size, ints(&[n, m, d]), "early_return", &of)

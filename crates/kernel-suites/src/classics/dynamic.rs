@@ -73,12 +73,15 @@ fn way(size: usize) -> Parts {
     (vec![Memory::of(&costs), Memory::unset::<i32>(groups * height)], launches, equal(1, expected))
 }
 
+/// Two sequences.
+type Pair = (Vec<u8>, Vec<u8>);
+
 const SIMILARITY: [i32; 16] = [10, -1, -3, -4, -1, 7, -5, -3, -3, -5, 9, 0, -4, -3, 0, 8];
 
 const GAP: i32 = 5;
 
 /// Letters from 0 to 3; the second sequence resembles the first.
-fn sequences(seed: u64, n: usize, m: usize) -> (Vec<u8>, Vec<u8>) {
+fn sequences(seed: u64, n: usize, m: usize) -> Pair {
     let mut random = Random::new(seed);
     let a: Vec<u8> = (0..n).map(|_| random.below(4) as u8).collect();
     let similar = |j: usize| if random.below(3) == 0 { random.below(4) as u8 } else { a[(j + 2) % n] };
@@ -115,8 +118,8 @@ fn first(n: usize, m: usize) -> [Argument; 7] {
 
 pub(super) fn needleman_wunsch() -> Vec<Case> {
     let (n, m, pairs) = (21, 17, 3);
-    let all: Vec<(Vec<u8>, Vec<u8>)> = (0..pairs).map(|pair| sequences(243 + pair, n, m)).collect();
-    let joined = |of: fn(&(Vec<u8>, Vec<u8>)) -> &Vec<u8>| {
+    let all: Vec<Pair> = (0..pairs).map(|pair| sequences(243 + pair, n, m)).collect();
+    let joined = |of: fn(&Pair) -> &Vec<u8>| {
         Memory::of(&all.iter().flat_map(|pair| of(pair).clone()).collect::<Vec<u8>>())
     };
     let both = || vec![joined(|pair| &pair.0), joined(|pair| &pair.1), Memory::of(&SIMILARITY)];
@@ -128,7 +131,7 @@ pub(super) fn needleman_wunsch() -> Vec<Case> {
         (memory, launches, equal(3, expected))
     });
     cases.extend(in_groups("best_local_score", &SIZES, |size| {
-        let best = |(a, b): &(Vec<u8>, Vec<u8>)| aligned(a, b, 0).concat().into_iter().max().unwrap_or(0);
+        let best = |(a, b): &Pair| aligned(a, b, 0).concat().into_iter().max().unwrap_or(0);
         let memory = [both(), vec![Memory::unset::<i32>(all.len())]].concat();
         let arguments = [&first(n, m)[..], &[local::<i32>(3 * (n + 1))]].concat();
         let launches = vec![launch("best_local_score", Space::d1(all.len() * size, size), arguments)];
@@ -168,7 +171,7 @@ pub(super) fn common_subsequence() -> Vec<Case> {
     let mut cases = Vec::new();
     for (n, m) in [(40, 33), (12, 50)] {
         let groups = 4;
-        let all: Vec<(Vec<u8>, Vec<u8>)> = (0..groups as u64).map(|i| sequences(260 + i, n, m)).collect();
+        let all: Vec<Pair> = (0..groups as u64).map(|i| sequences(260 + i, n, m)).collect();
         let a: Vec<u8> = all.iter().flat_map(|pair| pair.0.clone()).collect();
         let b: Vec<u8> = all.iter().flat_map(|pair| pair.1.clone()).collect();
         let expected: Vec<i32> = all.iter().map(|(a, b)| common(a, b)).collect();
@@ -207,7 +210,7 @@ fn distance(a: &[u8], b: &[u8], known: &mut std::collections::HashMap<(usize, us
 
 fn edit_distance(size: usize) -> Parts {
     let (pairs, n, m) = (groups_of(size) * size, 11, 14);
-    let all: Vec<(Vec<u8>, Vec<u8>)> = (0..pairs as u64).map(|i| sequences(270 + i, n, m)).collect();
+    let all: Vec<Pair> = (0..pairs as u64).map(|i| sequences(270 + i, n, m)).collect();
     let expected = all.iter().map(|(a, b)| distance(a, b, &mut std::collections::HashMap::new())).collect();
     let a: Vec<u8> = all.iter().flat_map(|pair| pair.0.clone()).collect();
     let b: Vec<u8> = all.iter().flat_map(|pair| pair.1.clone()).collect();

@@ -86,7 +86,8 @@ fn morton() -> Parts {
         vec![Memory::of(&input), Memory::unset::<u32>(N), Memory::unset::<u32>(N), Memory::unset::<u32>(N)];
     let gray = |pair: &u32| {
         let code = code(pair);
-        (0..32).map(|bit| u32::from(code >> bit & 1 != (code >> bit) / 2 & 1) << bit).sum::<u32>()
+        let bit = |at: u32| code.checked_shr(at).unwrap_or(0) % 2;
+        (0..32).map(|at| u32::from(bit(at) != bit(at + 1)) << at).sum::<u32>()
     };
     let check = all(vec![
         equal::<u32>(1, input.iter().map(code).collect()),
