@@ -1,16 +1,11 @@
 //! Primes, fractals, searches, hash tables, clusters, contours and double precision.
 
 use super::common::{
-    Parts, Random, SHAPES, SIZES, all, case, close, equal, groups_of, in_groups, in_shapes, int, launch,
-    local, mem, uint,
+    Parts, Random, SHAPES, SIZES, all, case, close, enough, equal, groups_of, in_groups, in_shapes, int,
+    launch, local, mem, uint,
 };
 use super::matrix::covering;
 use crate::case::{Argument, Case, Check, Memory, Space, elements};
-
-/// At least three groups, and enough work-items for `n`.
-fn enough(n: usize, size: usize) -> Space {
-    Space::d1(n.div_ceil(size).max(3) * size, size)
-}
 
 fn is_prime(n: u32) -> bool {
     n >= 2

@@ -89,7 +89,7 @@ fn sequences(seed: u64, n: usize, m: usize) -> Pair {
     (a, b)
 }
 
-/// The table, recursively from the end of both sequences by its definition.
+/// The table by its definition, row by row. With 0 as the floor, alignments may start anywhere.
 fn aligned(a: &[u8], b: &[u8], floor: i32) -> Vec<Vec<i32>> {
     let mut table = vec![vec![0i32; b.len() + 1]; a.len() + 1];
     for i in 0..=a.len() {

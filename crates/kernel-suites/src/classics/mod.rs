@@ -167,7 +167,8 @@ mod tests {
                 }
                 let not_empty = |memory: &Memory| !memory.bytes().is_empty();
                 assert!(case.memory.iter().all(not_empty), "{all}");
-                // The contents before the launches must not pass. Only a group of one has nothing to sort in place.
+                // The contents before the launches must not pass.
+                // Only a group of one has nothing to sort in place.
                 let before: Vec<Vec<u8>> = case.memory.iter().map(|memory| memory.bytes().to_vec()).collect();
                 let may_pass = case.name == "radix_split in groups of 1";
                 assert!(may_pass || (case.check)(&before).is_err(), "{all}");
