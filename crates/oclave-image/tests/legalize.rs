@@ -664,6 +664,29 @@ fn functions_with_barriers_are_to_be_inlined() {
 }
 
 #[test]
+fn functions_that_read_ids_are_to_be_inlined() {
+    let module = support::module("control.O0.spv");
+    let target = DeviceTarget { built_ins_in_calls_crash: true, ..rich() };
+    let legal = Module::from_words(legalize(&image(&module), &target).unwrap()).unwrap();
+    support::assert_valid("the module with hints", &legal);
+    let is_built_in =
+        |i: &Instruction<'_>| i.is(Op::Decorate) && i.operand(1) == Some(Decoration::BuiltIn as u32);
+    let built_ins: Vec<u32> = legal.instructions().filter(is_built_in).filter_map(|i| i.operand(0)).collect();
+    let kernels: Vec<u32> =
+        legal.instructions().filter(|i| i.is(Op::EntryPoint)).map(|i| i.operand(1).unwrap()).collect();
+    let (mut function, mut control, mut readers) = (0, 0, 0);
+    for instruction in legal.instructions() {
+        if instruction.is(Op::Function) {
+            (function, control) = (instruction.result_id().unwrap(), instruction.operand(0).unwrap());
+        } else if instruction.is(Op::Load) && built_ins.contains(&instruction.operand(0).unwrap()) {
+            readers += 1;
+            assert!(kernels.contains(&function) || control & 3 == 1, "%{function}");
+        }
+    }
+    assert!(readers > 0);
+}
+
+#[test]
 fn functions_with_private_addresses_have_a_variable() {
     let module = barrier_in_a_function();
     let target = DeviceTarget { private_memory_may_lack: true, ..rich() };

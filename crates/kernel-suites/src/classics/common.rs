@@ -20,6 +20,11 @@ pub(super) fn groups_of(size: usize) -> usize {
     }
 }
 
+/// At least three groups, and enough work-items for `n`.
+pub(super) fn enough(n: usize, size: usize) -> Space {
+    Space::d1(n.div_ceil(size).max(3) * size, size)
+}
+
 /// Deterministic numbers for inputs (SplitMix64).
 pub(super) struct Random(u64);
 

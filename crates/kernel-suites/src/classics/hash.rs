@@ -123,7 +123,10 @@ fn roots(degree: usize, count: usize) -> Vec<u64> {
 }
 
 macro_rules! sha2 {
-    ($name:ident, $word:ty, $length:ty, $rounds:literal, $big0:expr, $big1:expr, $small0:expr, $small1:expr) => {
+    (
+        $name:ident, $word:ty, $length:ty, $rounds:literal,
+        $big0:expr, $big1:expr, $small0:expr, $small1:expr
+    ) => {
         fn $name(message: &[u8], constants: &[$word], first: &[$word]) -> [$word; 8] {
             let bytes = size_of::<$word>();
             let mut state = [0; 8];

@@ -3,12 +3,17 @@
 //! Their results are computed by code that shares nothing with the kernels.
 #![allow(clippy::many_single_char_names, reason = "formulas use the names of their publications")]
 
+mod algorithm;
 mod barriers;
 mod bignum;
 mod bits;
+mod calls;
 mod cipher;
+mod collective;
 mod common;
+mod dynamic;
 mod fills;
+mod format;
 mod generator;
 mod grid;
 mod hash;
@@ -41,34 +46,53 @@ fn classic(name: &'static str, cases: fn() -> Vec<Case>) -> Classic {
 pub fn programs() -> Vec<Classic> {
     vec![
         classic("aes", cipher::of_aes),
+        classic("async_copy", collective::async_copy),
         classic("barrier_branches", barriers::branches),
         classic("barrier_flags", barriers::flags),
         classic("barrier_loops", barriers::loops),
         classic("base64", text::of_base64),
         classic("bfs", science::bfs),
         classic("big_integers", number::big_integers),
+        classic("binary_search", algorithm::binary_search),
+        classic("bit_fields", format::bit_fields),
+        classic("bit_packed", format::bit_packed),
         classic("byte_swaps", bits::byte_swaps),
         classic("chacha20", cipher::of_chacha20),
+        classic("collatz", algorithm::collatz),
+        classic("collectives", collective::collectives),
+        classic("common_subsequence", dynamic::common_subsequence),
         classic("convolution", grid::convolution),
         classic("crc32", hash::of_crc32),
+        classic("doubles", algorithm::doubles),
         classic("fft", science::fft),
         classic("fixed_point", number::fixed_point),
+        classic("calls", calls::cases),
+        classic("fills", fills::cases),
         classic("floyd_warshall", science::floyd_warshall),
         classic("gauss", matrix::gauss),
+        classic("hash_table", algorithm::hash_table),
         classic("heat_3d", grid::heat_3d),
         classic("histogram", histogram::cases),
         classic("hotspot", grid::hotspot),
+        classic("k_means", algorithm::k_means),
         classic("life", grid::life),
         classic("lu", matrix::lu),
+        classic("mandelbrot", algorithm::mandelbrot),
+        classic("marching_squares", algorithm::marching_squares),
         classic("matrix_product", matrix::products),
         classic("md5", hash::of_md5),
         classic("mersenne_twister", generator::mersenne_twister),
         classic("murmur3", hash::of_murmur3),
         classic("nbody", science::nbody),
-        classic("fills", fills::cases),
+        classic("needleman_wunsch", dynamic::needleman_wunsch),
+        classic("needleman_wunsch_launches", dynamic::needleman_wunsch_launches),
         classic("overflow", bits::overflow),
         classic("overflow_signed_product", bits::overflow_signed_product),
+        classic("pathfinder", dynamic::pathfinder),
         classic("philox", generator::of_philox),
+        classic("pixels", format::pixels),
+        classic("prime_sieve", algorithm::prime_sieve),
+        classic("quants", format::quants),
         classic("random_numbers", generator::random_numbers),
         classic("reduce_endings", reduce::endings),
         classic("reduce_halving", reduce::halving),
@@ -94,7 +118,10 @@ pub fn programs() -> Vec<Classic> {
         classic("stencil_1d", grid::stencil_1d),
         classic("stencil_2d", grid::stencil_2d),
         classic("string_search", text::string_search),
+        classic("structs", format::structs),
+        classic("subgroups", collective::of_sub_groups),
         classic("transpose", matrix::transposes),
+        classic("two_bounds", algorithm::two_bounds),
         classic("utf8", text::utf8),
         classic("varint", text::of_varint),
         classic("xtea", cipher::of_xtea),
@@ -146,7 +173,8 @@ mod tests {
                 }
                 let not_empty = |memory: &Memory| !memory.bytes().is_empty();
                 assert!(case.memory.iter().all(not_empty), "{all}");
-                // The contents before the launches must not pass. Only a group of one has nothing to sort in place.
+                // The contents before the launches must not pass.
+                // Only a group of one has nothing to sort in place.
                 let before: Vec<Vec<u8>> = case.memory.iter().map(|memory| memory.bytes().to_vec()).collect();
                 let may_pass = case.name == "radix_split in groups of 1";
                 assert!(may_pass || (case.check)(&before).is_err(), "{all}");

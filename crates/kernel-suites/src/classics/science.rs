@@ -1,16 +1,11 @@
 //! Sparse matrices, graphs, bodies and Fourier transforms.
 
 use super::common::{
-    Parts, Random, SHAPES, SIZES, all, case, close, equal, groups_of, in_groups, in_shapes, int, launch,
-    local, mem, uint,
+    Parts, Random, SHAPES, SIZES, all, case, close, enough, equal, groups_of, in_groups, in_shapes, int,
+    launch, local, mem, uint,
 };
 use super::matrix::covering;
 use crate::case::{Argument, Case, Memory, Space};
-
-/// At least three groups, and enough work-items for `n`.
-fn enough(n: usize, size: usize) -> Space {
-    Space::d1(n.div_ceil(size).max(3) * size, size)
-}
 
 /// Rows of columns and values.
 type Sparse = Vec<Vec<(usize, f32)>>;

@@ -1,12 +1,9 @@
 //! Strings and codes of bytes.
 
-use super::common::{Parts, Random, SIZES, all, equal, groups_of, in_groups, launch, local, mem, uint};
+use super::common::{
+    Parts, Random, SIZES, all, enough, equal, groups_of, in_groups, launch, local, mem, uint,
+};
 use crate::case::{Argument, Case, Memory, Space};
-
-/// At least three groups, and enough work-items for `n`.
-fn enough(n: usize, size: usize) -> Space {
-    Space::d1(n.div_ceil(size).max(3) * size, size)
-}
 
 /// A text of few letters, so that parts of patterns are frequent.
 fn text(n: usize) -> Vec<u8> {

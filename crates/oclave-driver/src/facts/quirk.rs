@@ -172,6 +172,11 @@ pub struct Quirks {
     /// there, and a function has none. Such functions get SPIR-V's hint `Inline`, which Mesa follows
     /// (`inline_hints` of `oclave_image`). Kernels with barriers in virtual functions crashed.
     pub barriers_in_calls_crash: bool,
+    /// **Q58. PoCL 6.0 on CPUs.** A function that stays a call and reads the id of its work-item or group
+    /// ends the process when its kernel is loaded. Seen in plain OpenCL C: `__attribute__((noinline))
+    /// uint f(void) { return get_group_id(0); }`. So such functions get the hint to be inlined
+    /// (`inline_hints` of `oclave_image`). Upstream: `docs/upstream/pocl-ids-in-calls.md`.
+    pub built_ins_in_calls_crash: bool,
     /// **Q22. Mesa's rusticl 26.1.6 on llvmpipe.** If a kernel has no private variable, an access
     /// to private memory ends the process with SIGSEGV at the launch. The address may be an
     /// integer, and the access need not happen: `if (a) *out = *(private uint *)a;` with `a == 0`
@@ -424,6 +429,7 @@ impl Quirks {
             binaries_lose_constants: is_rusticl(device),
             binaries_spoil_variables: is_pocl_before_7(device),
             barriers_in_calls_crash: is_rusticl(device),
+            built_ins_in_calls_crash: is_pocl_on_cpu && is_pocl_before_7(device),
             private_memory_may_lack: is_rusticl(device),
             unnamed_functions_crash: is_rusticl(device),
             integer_pointer_constants_fail: is_rusticl(device),

@@ -55,6 +55,8 @@ pub struct DeviceTarget {
     pub lanes_of_arguments_crash: bool,
     /// Whether the device's compiler crashes on barriers in functions that it does not inline.
     pub barriers_in_calls_crash: bool,
+    /// Whether functions that read built-in variables have to be inlined.
+    pub built_ins_in_calls_crash: bool,
     /// Whether the device's compiler crashes on accesses to private memory in kernels that have no
     /// private variable.
     pub private_memory_may_lack: bool,
@@ -135,6 +137,7 @@ impl Default for DeviceTarget {
             joins_accesses: false,
             lanes_of_arguments_crash: false,
             barriers_in_calls_crash: false,
+            built_ins_in_calls_crash: false,
             private_memory_may_lack: false,
             unnamed_functions_crash: false,
             integer_pointer_constants_fail: false,

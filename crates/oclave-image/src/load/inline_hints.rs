@@ -1,7 +1,5 @@
-//! The hint that functions with barriers are to be inlined.
-//!
-//! Mesa's llvmpipe leaves larger functions as calls, and crashes where it compiles a barrier in one.
-//! Its compiler follows the hint.
+//! The hint that some functions are to be inlined, where drivers compile calls of them wrongly and
+//! follow the hint.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +8,10 @@ use crate::analysis::control_flow::Flow;
 use crate::analysis::uniformity::Uniformity;
 use crate::spirv::{Definitions, FunctionControl, Module, Op, Rewriter};
 
-/// The module with the hint at each function, other than kernels, that comes to a barrier; `None`
+/// The module with the hint at each function, other than kernels, that reaches a barrier; `None`
 /// where none lacks it.
+///
+/// Mesa's llvmpipe leaves larger functions as calls, and crashes where it compiles a barrier in one.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].
@@ -19,19 +19,54 @@ pub(crate) fn at_functions_with_barriers(module: &Module) -> Result<Option<Modul
     let definitions = Definitions::new(module);
     let flows = Flow::of_functions(module);
     let uniformity = Uniformity::new(&definitions, &flows);
+    let is_wanted = |id: u32| uniformity.has_barriers(id) && !uniformity.kernels().contains(&id);
+    hint(&definitions, is_wanted)
+}
+
+/// The module with the hint at each function that reads a built-in variable, such as the id of the
+/// work-item; `None` where none lacks it.
+///
+/// PoCL 6.0 ends the process where such a function stays a call.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn at_functions_with_built_ins(module: &Module) -> Result<Option<Module>> {
+    let built_ins: BTreeSet<u32> = module.built_ins().map(|(id, _)| id).collect();
+    let kernels: BTreeSet<u32> =
+        module.instructions().filter(|i| i.is(Op::EntryPoint)).filter_map(|i| i.operand(1)).collect();
+    let mut function = None;
+    let mut found = BTreeSet::new();
+    for instruction in module.instructions() {
+        match instruction.op() {
+            Some(Op::Function) => function = instruction.result_id(),
+            Some(_) => {
+                if let Some(id) = function.filter(|id| !kernels.contains(id))
+                    && instruction.operands().iter().any(|operand| built_ins.contains(operand))
+                {
+                    found.insert(id);
+                }
+            }
+            None => {}
+        }
+    }
+    hint(&Definitions::new(module), |id| found.contains(&id))
+}
+
+/// Puts the hint at the functions that `is_wanted` names.
+fn hint(definitions: &Definitions<'_>, is_wanted: impl Fn(u32) -> bool) -> Result<Option<Module>> {
     let hinted =
         |control: u32| control & !FunctionControl::DONT_INLINE.bits() | FunctionControl::INLINE.bits();
-    let is_wanted = |id: u32| uniformity.has_barriers(id) && !uniformity.kernels().contains(&id);
+    let module = definitions.module();
     let found: BTreeSet<usize> = module
         .instructions()
-        .filter(|i| i.is(Op::Function) && i.result_id().is_some_and(is_wanted))
+        .filter(|i| i.is(Op::Function) && i.result_id().is_some_and(&is_wanted))
         .filter(|i| i.operand(0).is_some_and(|control| control != hinted(control)))
         .map(|i| i.at)
         .collect();
     if found.is_empty() {
         return Ok(None);
     }
-    let mut new = Rewriter::new(&definitions);
+    let mut new = Rewriter::new(definitions);
     for instruction in module.instructions() {
         match (instruction.result_type(), instruction.result_id(), instruction.operands()) {
             (Some(ty), Some(id), &[control, of]) if found.contains(&instruction.at) => {

@@ -123,6 +123,7 @@ pub fn legalize_with(
     let module = changed(target.integer_pointer_constants_fail, module, integer_pointers::compute)?;
     let module = changed(target.lanes_of_arguments_crash, module, vector_components::cast)?;
     let module = changed(target.barriers_in_calls_crash, module, inline_hints::at_functions_with_barriers)?;
+    let module = changed(target.built_ins_in_calls_crash, module, inline_hints::at_functions_with_built_ins)?;
     let module = changed(target.private_memory_may_lack, module, private_addresses::add_variables)?;
     let module = changed(target.unnamed_functions_crash, module, function_names::complete)?;
     let module = changed(target.generic_atomics_are_cpp, module, generic_atomics::as_cpp)?;

@@ -107,6 +107,7 @@ pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
         deep_conditions_are_lost: true,
         guarded_loads_run: true,
         barriers_in_calls_crash: true,
+        built_ins_in_calls_crash: true,
         private_memory_may_lack: true,
         unnamed_functions_crash: true,
         integer_pointer_constants_fail: true,
