@@ -16,11 +16,10 @@ build_images() {
     "$CARGO_TARGET_DIR/debug/kernel-suites" build "$suite" "$KERNEL_SUITES/$name" "$@" >&2
 }
 
-# run_kernel_suite NAME SUITE DEVICE OPTION…: runs a suite on a device. Rows land in $KERNEL_SUITES/NAME-DEVICE.tsv.
+# run_kernel_suite NAME SUITE DEVICE OPTION…: runs a suite on a device, and adds rows to $KERNEL_SUITES/NAME-DEVICE.tsv.
 run_kernel_suite() {
     local name=$1 suite=$2 device=$3
     shift 3
-    rm -f "$KERNEL_SUITES/$name-$device.tsv"
     "$OCLAVE_REPO/ci/on" "$device" "$CARGO_TARGET_DIR/debug/kernel-suites" run "$suite" "$KERNEL_SUITES/$name" \
         "$KERNEL_SUITES/$name-$device.tsv" "$@" </dev/null
 }
@@ -31,6 +30,13 @@ kernel_suite_totals() {
     local exceptions=$EXCEPTIONS/$1
     shift
     "$CARGO_TARGET_DIR/debug/kernel-suites" totals --exceptions "$exceptions" "$@"
+}
+
+# kernel_suite_results NAME FILE…: the rows of oclave as ci/test counts them, without the device: status, suite, case, reason.
+kernel_suite_results() {
+    local name=$1
+    shift
+    "$CARGO_TARGET_DIR/debug/kernel-suites" results "$name" --exceptions "$EXCEPTIONS/$name" "$@"
 }
 
 # kernel_suite NAME SUITE WORD…: builds, runs on all devices or those that the words begin with, and counts. The other words are
@@ -49,6 +55,7 @@ kernel_suite() {
     build_images "$name" "$suite"
     for device in "${devices[@]}"; do
         say "$name on $device"
+        rm -f "$KERNEL_SUITES/$name-$device.tsv"
         run_kernel_suite "$name" "$suite" "$device" "$@"
         files+=("$KERNEL_SUITES/$name-$device.tsv")
     done

@@ -1,7 +1,7 @@
 //! A case: memory with contents, launches that use it, and a check of what they leave behind.
 
 /// A case of a program.
-pub struct Case {
+pub(crate) struct Case {
     /// Unique within its program.
     pub name: String,
     /// Arguments name these by their indices.
@@ -13,11 +13,11 @@ pub struct Case {
 }
 
 /// Looks at the final contents of all memory, in the order of [`Case::memory`].
-pub type Check = Box<dyn Fn(&[Vec<u8>]) -> Result<(), String>>;
+pub(crate) type Check = Box<dyn Fn(&[Vec<u8>]) -> Result<(), String>>;
 
 /// Memory with its contents before the first launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Memory {
+pub(crate) enum Memory {
     /// A buffer.
     Buffer(Vec<u8>),
     /// A two-dimensional image.
@@ -39,7 +39,7 @@ pub enum Memory {
 
 /// A launch of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Launch {
+pub(crate) struct Launch {
     /// Its name in the source.
     pub kernel: String,
     /// All arguments, in the order of the parameters.
@@ -50,13 +50,11 @@ pub struct Launch {
 
 /// An argument of a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Argument {
+pub(crate) enum Argument {
     /// A value of a scalar, vector or struct type.
     Value(Vec<u8>),
     /// Memory of the case, by its index.
     Memory(usize),
-    /// A pointer to nothing.
-    Null,
     /// A pointer to nothing or, where the kernel's parameter points to local memory, that many
     /// bytes of it. `clSetKernelArg` with no value means the same, whatever the parameter is.
     NullOrLocal(usize),
@@ -75,7 +73,7 @@ pub enum Argument {
 
 /// The work-items of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Space {
+pub(crate) struct Space {
     /// One to three.
     pub dimensions: usize,
     /// Work-items by dimension.
@@ -126,7 +124,7 @@ impl Memory {
 }
 
 /// Bytes as elements, wherever they lie.
-pub fn elements<T: bytemuck::Pod>(bytes: &[u8]) -> Vec<T> {
+pub(crate) fn elements<T: bytemuck::Pod>(bytes: &[u8]) -> Vec<T> {
     bytemuck::pod_collect_to_vec(bytes)
 }
 
@@ -134,7 +132,7 @@ pub fn elements<T: bytemuck::Pod>(bytes: &[u8]) -> Vec<T> {
 ///
 /// # Errors
 /// The first element that differs, and how many do.
-pub fn expect_equal<T>(what: &str, got: &[u8], expected: &[T]) -> Result<(), String>
+pub(crate) fn expect_equal<T>(what: &str, got: &[u8], expected: &[T]) -> Result<(), String>
 where
     T: bytemuck::Pod + PartialEq + std::fmt::Debug,
 {
@@ -147,7 +145,7 @@ where
 ///
 /// # Errors
 /// The first element that differs by more, and how many do.
-pub fn expect_close(
+pub(crate) fn expect_close(
     what: &str,
     got: &[u8],
     expected: &[f32],

@@ -11,7 +11,7 @@ const ERROR: &str = "error";
 const DONE: &str = "done";
 
 /// The folder of a program's images.
-pub fn folder(images: &Path, program: &str) -> PathBuf {
+pub(crate) fn folder(images: &Path, program: &str) -> PathBuf {
     images.join(program.replace('/', "+"))
 }
 
@@ -20,7 +20,7 @@ pub fn folder(images: &Path, program: &str) -> PathBuf {
 ///
 /// # Errors
 /// Files that cannot be written.
-pub fn build(images: &Path, program: &Program, arguments: &[String]) -> Result<(), String> {
+pub(crate) fn build(images: &Path, program: &Program, arguments: &[String]) -> Result<(), String> {
     let folder = folder(images, &program.name);
     let io = |error: std::io::Error| format!("{}: {error}", folder.display());
     let me = std::env::current_exe().and_then(fs::metadata).and_then(|me| me.modified()).map_err(io)?;
@@ -60,7 +60,7 @@ pub fn build(images: &Path, program: &Program, arguments: &[String]) -> Result<(
 ///
 /// # Errors
 /// Why the program did not compile.
-pub fn load(images: &Path, program: &str) -> Result<Vec<Vec<u8>>, String> {
+pub(crate) fn load(images: &Path, program: &str) -> Result<Vec<Vec<u8>>, String> {
     let folder = folder(images, program);
     if let Ok(error) = fs::read_to_string(folder.join(ERROR)) {
         return Err(error);
@@ -80,7 +80,7 @@ fn kept(images: &Path, program: &str, device: &str, number: usize) -> PathBuf {
 ///
 /// # Errors
 /// A file that cannot be written.
-pub fn keep(
+pub(crate) fn keep(
     images: &Path,
     program: &str,
     device: &str,
@@ -99,7 +99,7 @@ pub fn keep(
 }
 
 /// What [`keep`] kept, if anything.
-pub fn recall(images: &Path, program: &str, device: &str, number: usize) -> Option<Vec<Vec<u8>>> {
+pub(crate) fn recall(images: &Path, program: &str, device: &str, number: usize) -> Option<Vec<Vec<u8>>> {
     let bytes = fs::read(kept(images, program, device, number)).ok()?;
     let (mut rest, mut contents) = (&bytes[..], Vec::new());
     while let Some((length, after)) = rest.split_first_chunk() {
@@ -111,7 +111,7 @@ pub fn recall(images: &Path, program: &str, device: &str, number: usize) -> Opti
 }
 
 /// Forgets what [`keep`] kept, so that an older run is not compared with.
-pub fn forget(images: &Path, program: &str, device: &str, number: usize) {
+pub(crate) fn forget(images: &Path, program: &str, device: &str, number: usize) {
     // What is not there need not go.
     let _ = fs::remove_file(kept(images, program, device, number));
 }

@@ -4,11 +4,12 @@
 //! kernel-suites build SUITE IMAGES [--argument CLANG-ARGUMENT]… [--part K/N] [PROGRAM…]
 //! kernel-suites run SUITE IMAGES ROWS [--modes source,launch,graph] [--limit SECONDS] [--part K/N] [PROGRAM…]
 //! kernel-suites totals [--exceptions FILE] ROWS…
+//! kernel-suites results SUITE --exceptions FILE ROWS…
 //! ```
 //! SUITE is `classics`, `piglit=FOLDER` (see `ci/piglit`) or `real=FOLDER` (see `ci/real`). `build` compiles the programs to device images, where the compiler is. `run` runs them where the
 //! device is, each in a process of its own, and appends a row for each case and mode to the file
 //! ROWS: file, case, device, mode, outcome, reason. `totals` counts rows, and fails if oclave is worse than
-//! the driver's own compiler, unless the file of exceptions names the case.
+//! the driver's own compiler, unless the file of exceptions names the case. `results` prints the rows of oclave as ci/test counts them.
 
 mod case;
 mod classics;
@@ -35,7 +36,8 @@ use crate::suite::{Suite, suite};
 
 const USAGE: &str = "usage: kernel-suites build SUITE IMAGES [--argument CLANG-ARGUMENT]… [--part K/N] [PROGRAM…]
        kernel-suites run SUITE IMAGES ROWS [--modes source,launch,graph] [--limit SECONDS] [--part K/N] [PROGRAM…]
-       kernel-suites totals [--exceptions FILE] ROWS…";
+       kernel-suites totals [--exceptions FILE] ROWS…
+       kernel-suites results SUITE --exceptions FILE ROWS…";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -47,6 +49,9 @@ fn main() -> ExitCode {
             one(name, Path::new(images), program, mode, from, how == "alone")
         }
         ["totals", "--exceptions", exceptions, ref files @ ..] => totals::print(Some(exceptions), files),
+        ["results", name, "--exceptions", exceptions, ref files @ ..] => {
+            totals::results(name, Some(exceptions), files)
+        }
         ["totals", ref files @ ..] => totals::print(None, files),
         _ => Err(USAGE.to_owned()),
     };

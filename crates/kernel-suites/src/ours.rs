@@ -12,7 +12,7 @@ use oclave_image::{DeviceImage, KernelSignature, ParameterKind};
 
 use crate::case::{Argument, Case, Launch, Memory, Space};
 use crate::outcome::Outcome;
-use crate::run::{Executor, Report, check_arguments, with_margin};
+use crate::run::{Contents, Executor, Report, check_arguments, with_margin};
 use crate::source::Driver;
 use crate::suite::Program;
 
@@ -20,7 +20,7 @@ use crate::suite::Program;
 const REPLAYS: usize = 2;
 
 /// Runs cases by oclave.
-pub struct Ours {
+pub(crate) struct Ours {
     driver: Driver,
     context: Context,
     queue: Queue,
@@ -110,7 +110,6 @@ impl Ours {
                 Argument::NullOrLocal(size_bytes) if is_local => call.raw(RawArgument::local(*size_bytes)),
                 Argument::NullOrLocal(_) => call.raw(RawArgument::null()),
                 Argument::Value(bytes) => call.raw(RawArgument::bytes(bytes)),
-                Argument::Null => call.raw(RawArgument::null()),
                 Argument::Local(size_bytes) => call.raw(RawArgument::local(*size_bytes)),
                 Argument::Memory(index) => match (places.get(*index), case.memory.get(*index)) {
                     (Some(Place::Buffer { memory, .. }), _) => call.raw(RawArgument::memory(memory)),
@@ -158,7 +157,7 @@ impl Ours {
         prepared.places.iter().map(place).collect()
     }
 
-    fn run_launched(&self, case: &Case) -> Result<(Vec<Vec<u8>>, String), Outcome> {
+    fn run_launched(&self, case: &Case) -> Result<Contents, Outcome> {
         let prepared = self.prepare(case)?;
         let run = || {
             self.reset(&prepared)?;
@@ -214,7 +213,7 @@ impl Ours {
         &self,
         graph: &Graph,
         nodes: &[(usize, Vec<usize>, Prepared)],
-    ) -> Result<Vec<(Vec<Vec<u8>>, String)>, Outcome> {
+    ) -> Result<Vec<Contents>, Outcome> {
         let failed = |error| outcome(&error);
         let finalizer = graph.finalizer().strategy(ReplayStrategy::Interpreter).wait_for_interpreter();
         let executable = finalizer.finalize().map_err(failed)?;

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// What became of a case on a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// The results are right; with a remark on how they came about, or none.
     Pass(String),
     /// The results are wrong, or a call failed.
@@ -57,16 +57,11 @@ impl Outcome {
             _ => return None,
         })
     }
-
-    /// Whether the results are right.
-    pub fn is_pass(&self) -> bool {
-        matches!(self, Self::Pass(_))
-    }
 }
 
 /// How a case runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Mode {
+pub(crate) enum Mode {
     /// By the driver's own compiler, from source.
     Source,
     /// By oclave, launched.
@@ -96,7 +91,7 @@ impl fmt::Display for Mode {
 }
 
 /// A text on one line, without tabs, of at most 600 bytes.
-pub fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let mut text = words.join(" / ").replace('\t', " ");
     if text.len() > 600 {

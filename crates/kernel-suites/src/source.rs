@@ -19,11 +19,11 @@ use opencl3::types::{cl_image_desc, cl_image_format, cl_mem, cl_sampler};
 
 use crate::case::{Argument, Case, Launch, Memory};
 use crate::outcome::Outcome;
-use crate::run::{Executor, Report, check_arguments, with_margin};
+use crate::run::{Contents, Executor, Report, check_arguments, with_margin};
 use crate::suite::Program;
 
 /// The device as its driver describes it.
-pub struct Driver {
+pub(crate) struct Driver {
     device: Device,
     extensions: String,
     /// The version of OpenCL C that the driver prefers, and the newest one, as 12 for 1.2.
@@ -115,7 +115,7 @@ fn failed(what: &str) -> impl Fn(ClError) -> Outcome + '_ {
 }
 
 /// Runs cases by the driver's own compiler.
-pub struct Source {
+pub(crate) struct Source {
     driver: Driver,
     context: Context,
     queue: CommandQueue,
@@ -149,7 +149,7 @@ impl Source {
         Ok(Self { queue: queue.map_err(failed("clCreateCommandQueue"))?, driver, context, program: None })
     }
 
-    fn run_case(&self, case: &Case) -> Result<(Vec<Vec<u8>>, String), Outcome> {
+    fn run_case(&self, case: &Case) -> Result<Contents, Outcome> {
         let Some(program) = &self.program else { return Err(Outcome::Fail("nothing was built".to_owned())) };
         check_arguments(case)?;
         let places: Vec<Place> =
@@ -233,7 +233,6 @@ impl Source {
         let (size, value) = match argument {
             Argument::Value(bytes) => (bytes.len(), bytes.as_ptr().cast()),
             Argument::Local(size_bytes) => (*size_bytes, null()),
-            Argument::Null => (size_of::<cl_mem>(), null()),
             Argument::NullOrLocal(size_bytes) => (*size_bytes, null()),
             Argument::Memory(at) => {
                 object = places.get(*at).map_or(object, Place::handle);

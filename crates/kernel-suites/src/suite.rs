@@ -9,7 +9,7 @@ use crate::real::Comparison;
 use crate::{classics, images, piglit, real};
 
 /// A program and its cases.
-pub struct Program {
+pub(crate) struct Program {
     /// Unique within its suite. It may have slashes.
     pub name: String,
     /// The file name of the source, for messages.
@@ -32,11 +32,11 @@ pub struct Program {
 }
 
 /// Compares the final contents of all memory on two paths, of a case by its number.
-pub type Compare = Box<dyn Fn(usize, &[Vec<u8>], &[Vec<u8>]) -> Comparison>;
+pub(crate) type Compare = Box<dyn Fn(usize, &[Vec<u8>], &[Vec<u8>]) -> Comparison>;
 
 /// What a device must have.
 #[derive(Debug, Clone, Default)]
-pub struct Needs {
+pub(crate) struct Needs {
     /// Extensions of OpenCL.
     pub extensions: Vec<String>,
     /// The oldest version of OpenCL C, as 12 for 1.2; 0 is any.
@@ -50,7 +50,7 @@ pub struct Needs {
 }
 
 /// A collection of programs.
-pub trait Suite: Sync {
+pub(crate) trait Suite: Sync {
     /// The names of all programs.
     fn names(&self) -> Vec<String>;
 
@@ -168,7 +168,7 @@ impl Suite for Real {
 ///
 /// # Errors
 /// The names that there are.
-pub fn suite(name: &str) -> Result<Box<dyn Suite>, String> {
+pub(crate) fn suite(name: &str) -> Result<Box<dyn Suite>, String> {
     match name.split_once('=') {
         None if name == "classics" => Ok(Box::new(Classics)),
         Some(("piglit", root)) => Ok(Box::new(Piglit { root: PathBuf::from(root) })),

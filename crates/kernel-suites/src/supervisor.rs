@@ -13,7 +13,7 @@ use crate::worker::{BUILD, CASES, ENDED, STARTS};
 
 /// How a run is done.
 #[derive(Debug, Clone)]
-pub struct Settings<'a> {
+pub(crate) struct Settings<'a> {
     /// Its name, for processes of their own.
     pub suite: &'a str,
     /// Where the device images are.
@@ -33,7 +33,7 @@ const MOST_CRASHES: usize = 6;
 ///
 /// # Errors
 /// Rows that cannot be written, and processes that cannot be started.
-pub fn run(
+pub(crate) fn run(
     settings: &Settings<'_>,
     suite: &dyn Suite,
     names: &[String],

@@ -39,52 +39,96 @@ fn matches(pattern: &str, text: &str) -> bool {
         .any(|at| rest.get(at..).is_some_and(|rest| matches(after, rest)))
 }
 
+/// What became of a case, by its mode: outcome and reason.
+type Modes = BTreeMap<String, (String, String)>;
+
+/// The rows of a run.
+struct Rows {
+    exceptions: Vec<Exception>,
+    /// (device, program, case) → mode → outcome and reason
+    cases: BTreeMap<[String; 3], Modes>,
+}
+
+/// How a row compares with the driver's own compiler.
+enum Verdict<'r> {
+    /// It is right.
+    Pass,
+    /// It is not, and neither is the driver's own compiler, or the device lacks something.
+    Skip,
+    /// It is worse, for a reason that is known.
+    Exception(&'r str),
+    /// It is worse.
+    Worse,
+}
+
+impl Rows {
+    fn read(exceptions: Option<&str>, files: &[&str]) -> Result<Self, String> {
+        let read = |file: &str| fs::read_to_string(file).map_err(|error| format!("{file}: {error}"));
+        let exceptions: Vec<Exception> = match exceptions {
+            None => Vec::new(),
+            Some(file) => read(file)?
+                .lines()
+                .filter(|line| !line.is_empty() && !line.starts_with('#'))
+                .map(Exception::parse)
+                .collect::<Result<_, _>>()?,
+        };
+        let mut cases: BTreeMap<[String; 3], Modes> = BTreeMap::new();
+        for file in files {
+            for line in read(file)?.lines() {
+                let words: Vec<&str> = line.split('\t').collect();
+                let [program, case, device, mode, word, reason] = *words else {
+                    return Err(format!("{file}: a row has {} columns, not 6: {line}", words.len()));
+                };
+                let key = [device, program, case].map(str::to_owned);
+                cases.entry(key).or_default().insert(mode.to_owned(), (word.to_owned(), reason.to_owned()));
+            }
+        }
+        if cases.is_empty() {
+            return Err("nothing ran".to_owned());
+        }
+        Ok(Self { exceptions, cases })
+    }
+
+    fn verdict(&self, [device, program, case]: &[String; 3], modes: &Modes, mode: &str) -> Verdict<'_> {
+        let word = modes.get(mode).map_or("fail", |(word, _)| word);
+        match (word, modes.get("source").map_or("pass", |(word, _)| word)) {
+            ("pass", _) => Verdict::Pass,
+            ("skip", _) => Verdict::Skip,
+            (_, "pass") => {
+                match self.exceptions.iter().find(|one| one.is_of([device, mode, program, case])) {
+                    Some(exception) => Verdict::Exception(&exception.reason),
+                    None => Verdict::Worse,
+                }
+            }
+            _ => Verdict::Skip,
+        }
+    }
+}
+
 /// Prints, for each device and mode, how many rows have which outcome. Then each case whose result is
 /// worse than that of the driver's own compiler, unless the file of exceptions names it. Fails if
 /// there is one.
 ///
 /// # Errors
 /// Files that cannot be read.
-pub fn print(exceptions: Option<&str>, files: &[&str]) -> Result<ExitCode, String> {
-    let read = |file: &str| fs::read_to_string(file).map_err(|error| format!("{file}: {error}"));
-    let exceptions: Vec<Exception> = match exceptions {
-        None => Vec::new(),
-        Some(file) => read(file)?
-            .lines()
-            .filter(|line| !line.is_empty() && !line.starts_with('#'))
-            .map(Exception::parse)
-            .collect::<Result<_, _>>()?,
-    };
-    let mut counts: BTreeMap<(String, String), [usize; WORDS.len()]> = BTreeMap::new();
-    // (device, program, case) → mode → outcome and reason
-    let mut cases: BTreeMap<[String; 3], BTreeMap<String, (String, String)>> = BTreeMap::new();
-    for file in files {
-        for line in read(file)?.lines() {
-            let words: Vec<&str> = line.split('\t').collect();
-            let [program, case, device, mode, word, reason] = *words else {
-                return Err(format!("{file}: a row has {} columns, not 6: {line}", words.len()));
-            };
-            let count = counts.entry((device.to_owned(), mode.to_owned())).or_default();
-            if let Some(at) = WORDS.iter().position(|one| *one == word) {
+pub(crate) fn print(exceptions: Option<&str>, files: &[&str]) -> Result<ExitCode, String> {
+    let rows = Rows::read(exceptions, files)?;
+    let mut counts: BTreeMap<(&str, &str), [usize; WORDS.len()]> = BTreeMap::new();
+    let (mut worse, mut named) = (0, BTreeMap::new());
+    for (key, modes) in &rows.cases {
+        let [device, program, case] = key;
+        for (mode, (word, reason)) in modes {
+            let count = counts.entry((device, mode)).or_default();
+            if let Some(at) = WORDS.iter().position(|one| one == word) {
                 count.iter_mut().skip(at).take(1).for_each(|count| *count += 1);
             }
-            let key = [device, program, case].map(str::to_owned);
-            cases.entry(key).or_default().insert(mode.to_owned(), (word.to_owned(), reason.to_owned()));
-        }
-    }
-    if cases.is_empty() {
-        return Err("nothing ran".to_owned());
-    }
-    let (mut worse, mut named) = (0, BTreeMap::new());
-    for ([device, program, case], modes) in &cases {
-        let source = modes.get("source").map_or("pass", |(word, _)| word.as_str());
-        for (mode, (word, reason)) in modes.iter().filter(|(mode, _)| *mode != "source") {
-            if source != "pass" || word == "pass" {
+            if mode == "source" {
                 continue;
             }
-            match exceptions.iter().find(|one| one.is_of([device, mode, program, case])) {
-                Some(exception) => *named.entry(exception.reason.as_str()).or_insert(0) += 1,
-                None => {
+            match rows.verdict(key, modes, mode) {
+                Verdict::Pass | Verdict::Skip => {}
+                Verdict::Exception(reason) => *named.entry(reason).or_insert(0) += 1,
+                Verdict::Worse => {
                     worse += 1;
                     println!("WORSE {device} {mode} {program}: {case}: {word}: {reason}");
                 }
@@ -100,13 +144,36 @@ pub fn print(exceptions: Option<&str>, files: &[&str]) -> Result<ExitCode, Strin
         println!("exception: {count} rows: {reason}");
     }
     let named: usize = named.values().sum();
-    let programs: BTreeSet<&String> = cases.keys().map(|[_, program, _]| program).collect();
+    let programs: BTreeSet<&String> = rows.cases.keys().map(|[_, program, _]| program).collect();
     println!(
         "{} programs, {} cases: {worse} rows are worse than the driver's own compiler, and {named} are named exceptions",
         programs.len(),
-        cases.len()
+        rows.cases.len()
     );
     Ok(if worse == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Prints a line for each row of oclave: `pass`, `fail` or `skip`, the suite with the mode, the case,
+/// the reason. Tabs are between them.
+///
+/// # Errors
+/// Files that cannot be read.
+pub(crate) fn results(suite: &str, exceptions: Option<&str>, files: &[&str]) -> Result<ExitCode, String> {
+    let rows = Rows::read(exceptions, files)?;
+    for (key, modes) in &rows.cases {
+        let [_, program, case] = key;
+        for (mode, (word, reason)) in modes.iter().filter(|(mode, _)| *mode != "source") {
+            let (status, reason) = match rows.verdict(key, modes, mode) {
+                Verdict::Pass => ("pass", String::new()),
+                Verdict::Skip if word == "skip" => ("skip", reason.clone()),
+                Verdict::Skip => ("skip", "the driver's own compiler is wrong, too".to_owned()),
+                Verdict::Exception(reason) => ("skip", reason.to_owned()),
+                Verdict::Worse => ("fail", format!("{word}: {reason}")),
+            };
+            println!("{status}\t{suite}-{mode}\t{program}: {case}\t{reason}");
+        }
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 #[cfg(test)]

@@ -9,22 +9,22 @@ use crate::images;
 use crate::ours::Ours;
 use crate::outcome::{Mode, Outcome, one_line};
 use crate::real::Comparison;
-use crate::run::{Executor, Report};
+use crate::run::{Contents, Executor, Report};
 use crate::source::{Driver, Source};
 use crate::suite::{Compare, Program, Suite};
 
 /// Begins a line that a case, or the build (`-`), starts.
-pub const STARTS: &str = "@starts";
+pub(crate) const STARTS: &str = "@starts";
 /// Begins a line with an outcome: case, word, reason.
-pub const ENDED: &str = "@ended";
+pub(crate) const ENDED: &str = "@ended";
 /// Begins a line with the number of cases.
-pub const CASES: &str = "@cases";
+pub(crate) const CASES: &str = "@cases";
 /// Stands for the build of the program in the place of a case's number.
-pub const BUILD: &str = "-";
+pub(crate) const BUILD: &str = "-";
 
 /// What a process runs.
 #[derive(Debug, Clone, Copy)]
-pub struct Task<'a> {
+pub(crate) struct Task<'a> {
     /// The folder of device images.
     pub images: &'a Path,
     /// The program's name.
@@ -43,7 +43,7 @@ pub struct Task<'a> {
 ///
 /// # Errors
 /// What keeps all cases from running.
-pub fn run(suite: &dyn Suite, task: Task<'_>) -> Result<(), String> {
+pub(crate) fn run(suite: &dyn Suite, task: Task<'_>) -> Result<(), String> {
     let Task { images, program: name, mode, from, alone, .. } = task;
     let program = suite.program(name, images)?;
     say(&[CASES, &program.cases.len().to_string()]);
@@ -181,7 +181,7 @@ impl Report for Lines<'_> {
         say(&[STARTS, &number.to_string()]);
     }
 
-    fn ended(&mut self, number: usize, result: Result<(Vec<Vec<u8>>, String), Outcome>) {
+    fn ended(&mut self, number: usize, result: Result<Contents, Outcome>) {
         let runs_twice = self.program.compare.is_some() && self.task.mode == Mode::Source;
         let outcome = match result {
             Ok((contents, _)) if runs_twice && self.before.is_none() => {

@@ -31,7 +31,7 @@ use crate::case::Case;
 
 /// A program of `kernels/classics` with its cases.
 #[derive(Debug, Clone, Copy)]
-pub struct Classic {
+pub(crate) struct Classic {
     /// The stem of its file.
     pub name: &'static str,
     /// Makes the cases.
@@ -43,7 +43,7 @@ fn classic(name: &'static str, cases: fn() -> Vec<Case>) -> Classic {
 }
 
 /// All programs.
-pub fn programs() -> Vec<Classic> {
+pub(crate) fn programs() -> Vec<Classic> {
     vec![
         classic("aes", cipher::of_aes),
         classic("async_copy", collective::async_copy),
