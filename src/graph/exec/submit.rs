@@ -2,13 +2,16 @@
 //!
 //! A graph that is one partition for the device is one command. Other graphs run on an internal
 //! queue, out of order, each partition behind those that it depends on. On the user's queue, only a
-//! start marker and an end marker appear. The end marker has the graph's event.
+//! start marker and an end marker appear. The end marker has the graph's event. Graphs that do not
+//! run at the same time share the internal queue.
 
 use std::sync::{Arc, PoisonError};
 
 use super::executable::ExecutableGraph;
 use crate::command::{CommandKind, GraphPart, Prepared, submit_prepared};
+use crate::driver::queue::Properties;
 use crate::event::{Outcome, Promise};
+use crate::graph::plan::partition::Partition;
 use crate::handles::with_slice;
 use crate::{Error, Event, Queue, Result};
 
@@ -23,16 +26,9 @@ impl ExecutableGraph {
     ) -> Result<Event> {
         self.warn_if_behind();
         let mut turn = self.inner().turn.lock().unwrap_or_else(PoisonError::into_inner);
-        match &self.inner().lane {
-            Some(lane) => {
-                let submitted = Promise::new(false);
-                let outcome = self.submit_parts(queue, lane, after, behind, &mut turn, &submitted);
-                drop(turn);
-                submitted.resolve(Outcome::done_now());
-                submitted.notify();
-                outcome
-            }
-            None if self.is_one_device_part() => {
+        match self.inner().partitions.as_slice() {
+            [] => submit_prepared(queue, Prepared::Empty, after, behind),
+            [Partition { host: false, .. }] => {
                 let part = Prepared::Part(self.submitted_part(0)?);
                 let behind = turn.iter().chain(behind.iter().copied());
                 let event = with_slice(behind, |behind| submit_prepared(queue, part, after, behind))?;
@@ -40,7 +36,27 @@ impl ExecutableGraph {
                 *turn = Some(&event).filter(|event| event.native_event().is_none()).cloned();
                 Ok(event)
             }
-            None => submit_prepared(queue, Prepared::Empty, after, behind),
+            _ => {
+                let context = self.context();
+                let lane = context.take_queue(self.device(), self.lane_properties())?;
+                let lane = Queue::around(context.clone(), lane);
+                let submitted = Promise::new(false);
+                let outcome = self.submit_parts(queue, &lane, after, behind, &mut turn, &submitted);
+                context.put_queue_back(Arc::clone(lane.driver()), turn.clone());
+                drop(turn);
+                submitted.resolve(Outcome::done_now());
+                submitted.notify();
+                outcome
+            }
+        }
+    }
+
+    /// Those of the queue for the partitions.
+    fn lane_properties(&self) -> Properties {
+        Properties {
+            out_of_order: self.device().capabilities().out_of_order_queues,
+            profiling: self.inner().options.profiling,
+            ..Properties::default()
         }
     }
 
