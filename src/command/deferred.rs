@@ -183,7 +183,9 @@ impl DeferredCommand {
     /// One dependency less.
     fn met(self: &Arc<Self>, failure: Option<&Error>) {
         if let (Some(failure), Some(work)) = (failure, self.lock().as_mut()) {
-            work.failure.get_or_insert_with(|| failure.of_dependent());
+            // The end of a graph tells what failed in the graph.
+            let is_end = matches!(work.prepared, Prepared::GraphEnd);
+            work.failure.get_or_insert_with(|| if is_end { failure.clone() } else { failure.of_dependent() });
         }
         if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
             run_ready(Arc::clone(self));

@@ -114,9 +114,14 @@ impl ExecutableGraph {
         let submitted = Event::promised(Arc::clone(submitted));
         for (index, partition) in inner.partitions.iter().enumerate() {
             let node = partition.nodes.first().map(|node| *node as usize);
-            let task = node.and_then(|node| self.flat().command(node).cloned());
-            let part = match task.as_deref() {
-                Some(CommandKind::HostTask(task)) => Prepared::HostTask(task.clone()),
+            let task = node.and_then(|node| {
+                let flat = self.flat();
+                Some((flat.command(node).cloned()?, flat.origin(node)))
+            });
+            let part = match task.as_ref().map(|(command, origin)| (&**command, *origin)) {
+                Some((CommandKind::HostTask(task), origin)) => {
+                    Prepared::HostTask(task.of_node(inner.graph, origin))
+                }
                 _ => Prepared::Part(self.submitted_part(index)?),
             };
             let waits: Vec<&Event> = partition
