@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytemuck::Pod;
 
@@ -12,7 +12,7 @@ use crate::driver::native::{ContextHandle, cl_context};
 use crate::driver::spare::SpareMemory;
 use crate::memory::{UsmSlice, kind};
 use crate::program::{PrintSink, Printed, Programs};
-use crate::{Device, Error, ProgramCache, Result, runtime};
+use crate::{Device, Error, Event, ProgramCache, Result, runtime};
 
 /// Devices of one platform that share memory, programs, and events.
 ///
@@ -38,7 +38,15 @@ struct Inner {
     blocking_submissions: bool,
     /// For copies between buffers and the host; made on first use.
     transfer: OnceLock<Arc<driver::queue::Queue>>,
+    /// Internal queues that are not in use.
+    spare_queues: Mutex<Vec<SpareQueue>>,
     driver: Arc<driver::context::Context>,
+}
+
+/// An internal queue, with the event after which nothing runs on it.
+struct SpareQueue {
+    queue: Arc<driver::queue::Queue>,
+    last: Option<Event>,
 }
 
 impl Context {
@@ -159,6 +167,34 @@ impl Context {
         }
         let queue = driver::queue::Queue::new(self.driver(), self.device(), Default::default())?;
         Ok(self.0.transfer.get_or_init(|| queue))
+    }
+
+    /// An internal queue for some commands, from those that [`Self::put_queue_back`] got, if one of
+    /// them is idle. Queues are expensive: one of rusticl takes 8 MB and up to 50 ms.
+    pub(crate) fn take_queue(
+        &self,
+        device: &Device,
+        properties: driver::queue::Properties,
+    ) -> Result<Arc<driver::queue::Queue>> {
+        let is_idle = |spare: &SpareQueue| {
+            spare.queue.properties() == properties
+                && spare.queue.device() == device
+                && spare.last.as_ref().is_none_or(Event::has_ended)
+        };
+        let mut spare = self.0.spare_queues.lock().unwrap_or_else(PoisonError::into_inner);
+        match spare.iter().position(is_idle) {
+            Some(index) => Ok(spare.swap_remove(index).queue),
+            None => {
+                drop(spare);
+                driver::queue::Queue::new(self.driver(), device, properties)
+            }
+        }
+    }
+
+    /// Returns an internal queue. It is idle once `last` has ended.
+    pub(crate) fn put_queue_back(&self, queue: Arc<driver::queue::Queue>, last: Option<Event>) {
+        let mut spare = self.0.spare_queues.lock().unwrap_or_else(PoisonError::into_inner);
+        spare.push(SpareQueue { queue, last });
     }
 
     pub(crate) fn programs(&self) -> &Programs {
@@ -299,7 +335,13 @@ impl ContextBuilder {
         runtime::prepare_exit();
         let programs = Programs::new(&driver, &self.cache, options, self.virtual_call_checks, self.printf);
         let Self { graph_interpreter, blocking_submissions, .. } = self;
-        let transfer = OnceLock::new();
-        Ok(Context(Arc::new(Inner { programs, graph_interpreter, blocking_submissions, transfer, driver })))
+        Ok(Context(Arc::new(Inner {
+            programs,
+            graph_interpreter,
+            blocking_submissions,
+            transfer: OnceLock::new(),
+            spare_queues: Mutex::default(),
+            driver,
+        })))
     }
 }

@@ -148,7 +148,7 @@ pub use command::{
 };
 pub use context::{Context, ContextBuilder};
 pub use device_global::{
-    BundleGlobal, DeviceGlobal, EXT_ONEAPI_DEVICE_GLOBAL, Elements, GlobalSlice, host_access,
+    BundleGlobal, DeviceGlobal, EXT_ONEAPI_DEVICE_GLOBAL, Elements, GlobalElement, GlobalSlice, host_access,
 };
 #[cfg(feature = "record")]
 pub use driver::record;

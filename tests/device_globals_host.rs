@@ -212,7 +212,24 @@ fn by_name() {
         let mut words = [0u16; 4];
         queue.read_into(&histogram.slice(4..4 + words.len()).unwrap(), &mut words).unwrap();
         assert_eq!(words, [5, 0, 6, 0]);
+        // By value: all of it, and one element, as of variables that rustc knows.
+        let value = counter.value::<i32>().unwrap();
+        queue.write(&value, &7).unwrap();
+        assert_eq!((queue.read(&value).unwrap(), queue.read(&define::COUNTER).unwrap()), (7, 7));
+        queue.write_async(&value, 8).unwrap().wait().unwrap();
+        assert_eq!(queue.read_async(&value).unwrap().wait().unwrap(), 8);
+        queue.write(&histogram.element(3).unwrap(), &9_u32).unwrap();
+        assert_eq!(queue.read(&define::HISTOGRAM.element::<u32>(3).unwrap()).unwrap(), 9);
+        queue.write(&define::HISTOGRAM.element(2).unwrap(), &4_u32).unwrap();
+        assert_eq!(queue.read(&histogram.slice::<u32>(2..4).unwrap()).unwrap(), [4, 9]);
         for error in [
+            counter.value::<i64>().unwrap_err(),
+            counter.value::<[i32; 0]>().unwrap_err(),
+            counter.value::<i16>().unwrap_err(),
+            counter.element::<i32>(1).unwrap_err(),
+            counter.element::<i32>(usize::MAX).unwrap_err(),
+            counter.element::<[u8; 3]>(0).unwrap_err(),
+            define::COUNTER.element(1).unwrap_err(),
             counter.slice::<i64>(..).unwrap_err(),
             queue.write(&counter.slice(..).unwrap(), &[1u8]).unwrap_err(),
             counter.slice::<[u8; 3]>(..1).unwrap_err(),
@@ -248,6 +265,7 @@ fn host_access_by_name_is_checked_at_run_time() {
             let reads = [
                 queue.read(&global.slice::<i32>(..).unwrap()).map(drop),
                 queue.read_into(&global.slice(..1).unwrap(), &mut [0i32]),
+                queue.read(&global.value::<i32>().unwrap()).map(drop),
                 queue.read_into(&global.slice::<u8>(..1).unwrap(), &mut [0]),
                 queue.read_async(&global.slice::<i32>(..1).unwrap()).map(drop),
                 queue.read_async(&global.slice::<u8>(..1).unwrap()).map(drop),
@@ -257,6 +275,7 @@ fn host_access_by_name_is_checked_at_run_time() {
             let writes = [
                 queue.write(&global.slice(..).unwrap(), &[1i32]),
                 queue.write(&global.slice(..1).unwrap(), &[1i32]),
+                queue.write(&global.value().unwrap(), &1i32),
                 queue.write(&global.slice::<u8>(..1).unwrap(), &[1]),
                 queue.write_async(&global.slice(..1).unwrap(), vec![1i32]).map(drop),
                 queue.write_async(&global.slice::<u8>(..1).unwrap(), vec![1]).map(drop),

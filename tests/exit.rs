@@ -11,7 +11,7 @@ use std::process::{Command as Process, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{bundle, call, context, device};
+use common::{bundle, call, chain, context, device, replay_kernels, without_cache};
 use oclave::{Command, Context, Graph, Queue, ReplayStrategy};
 
 /// Whether all commands of the child are on their queues.
@@ -21,7 +21,8 @@ static LEFT: AtomicBool = AtomicBool::new(false);
 const HOW: &str = "OCLAVE_EXIT_HOW";
 
 /// Ways to end, with the code that the process ends with.
-const WAYS: [(&str, i32); 5] = [("return", 0), ("exit", 7), ("task", 8), ("panic", 101), ("kernels", 0)];
+const WAYS: [(&str, i32); 6] =
+    [("return", 0), ("exit", 7), ("task", 8), ("panic", 101), ("kernels", 0), ("build", 0)];
 
 #[test]
 fn processes_end_well_while_commands_are_in_flight() {
@@ -75,6 +76,9 @@ fn leave_work(context: &Context, how: &str) {
         }
         return queue.flush().unwrap();
     }
+    if how == "build" {
+        return leave_build(context);
+    }
     let graph = Graph::from_queue(&queue);
     let first = graph.add(Command::single_task(late())).unwrap();
     let task = graph.after(&first).add(Command::host_task(|| ())).unwrap();
@@ -97,5 +101,21 @@ fn leave_work(context: &Context, how: &str) {
         queue.after(&[&task.unwrap()]).single_task(late()).unwrap();
         queue.host_task(|| std::thread::sleep(Duration::from_micros(50))).unwrap();
         queue.submit_graph(&graph).unwrap();
+    }
+}
+
+/// A build in the background that nobody wants any more. Intel's driver does not survive the end of a
+/// process while it compiles.
+fn leave_build(context: &Context) {
+    let context = without_cache(context);
+    let bundle = replay_kernels(&context);
+    let memory = context.alloc_device::<i32>(64).unwrap();
+    let graph = Graph::new(&context, context.device()).unwrap();
+    let bump = || call(&bundle, "chained").pointer_mut::<i32>(&memory).value(1);
+    chain(&graph, (0..40).map(|_| Command::parallel_for(64, bump())));
+    drop(graph.finalizer().strategy(ReplayStrategy::Interpreter).finalize().unwrap());
+    // Half of them end while it is compiled, others before it was begun.
+    if std::process::id().is_multiple_of(2) {
+        std::thread::sleep(Duration::from_millis(50));
     }
 }

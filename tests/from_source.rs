@@ -213,3 +213,19 @@ fn errors_of_calls_show_the_kernels_declaration() {
         assert!(error.to_string().contains(declared), "{error}");
     }
 }
+
+/// clang accepts them, and SPIR-V loses them.
+#[test]
+fn options_that_have_no_effect_are_refused() {
+    if setting().is_none() {
+        return;
+    }
+    let text = "kernel void one(global int *x) { *x = 1; }";
+    for option in ["-cl-denorms-are-zero", "-cl-fp32-correctly-rounded-divide-sqrt"] {
+        let source = KernelSource::new("one.cl", text).compiler_args(["-g", option]);
+        let Some(error) = refused(&source) else { return };
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        assert!(error.to_string().contains(option), "{error}");
+        assert!(error.to_string().contains("compiler_options"), "{error}");
+    }
+}

@@ -384,6 +384,58 @@ fn programs_that_cannot_be_built_in_the_background_leave_launches() {
     assert!(memory.read().unwrap().iter().zip(0..).all(|(value, item)| *value == 1 + runs * item));
 }
 
+/// Each executable is replaced while its program is being built. One build serves all of them.
+#[test]
+fn executables_share_a_build() {
+    let Some(context) = undecided() else { return };
+    let Bumps { queue, graph, memory, bundle: _bundle } = unbuilt_bumps(&context);
+    let session = Session::start();
+    let finalize = || graph.finalizer().strategy(ReplayStrategy::Interpreter).finalize().unwrap();
+    let mut executable = finalize();
+    let begin = Instant::now();
+    let mut runs = 0;
+    while executable.segments().is_empty() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "it is never built");
+        queue.submit_graph(&executable).unwrap().wait().unwrap();
+        runs += 40;
+        executable = finalize();
+    }
+    assert_eq!(session.count("clBuildProgram"), 1);
+    assert!(memory.read().unwrap().iter().zip(0..).all(|(value, item)| *value == 1 + runs * item));
+}
+
+/// A graph that is submitted once is not worth a build.
+#[test]
+fn the_second_request_for_a_program_begins_its_build() {
+    let Some(context) = undecided() else { return };
+    let reason = |executable: &ExecutableGraph| {
+        executable.not_interpreted().first().map(|not| not.reason.clone()).unwrap_or_default()
+    };
+    let is_first = |reason: &str| reason.starts_with("its interpreter program is built when");
+    for finalized_again in [true, false] {
+        let Bumps { queue, graph, bundle: _bundle, .. } = unbuilt_bumps(&context);
+        let session = Session::start();
+        let executable = graph.finalize().unwrap();
+        queue.submit_graph(&executable).unwrap().wait().unwrap();
+        assert!(is_first(&reason(&executable)), "{}", reason(&executable));
+        assert_eq!(session.count("clBuildProgram"), 0);
+        let second = match finalized_again {
+            true => graph.finalize().unwrap(),
+            false => {
+                queue.submit_graph(&executable).unwrap().wait().unwrap();
+                executable
+            }
+        };
+        // It is being built, or is there by now.
+        assert!(!is_first(&reason(&second)), "{}", reason(&second));
+        let begin = Instant::now();
+        while session.count("clBuildProgram") == 0 {
+            assert!(begin.elapsed() < Duration::from_secs(60), "no build has begun");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
 /// Executables may go while their programs are being built, and so may all else.
 #[test]
 fn what_is_being_built_may_be_dropped() {

@@ -205,8 +205,10 @@ fn failures_name_their_root_and_stop_what_depends_on_them() {
         {
             let error = event.wait().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::HostTask);
-            assert!(format!("{error:#}").contains(what), "{error}");
-            assert_eq!(format!("{error:#}").matches("the disk is full").count(), 1, "{error}");
+            for printed in [error.to_string(), format!("{error:#}"), format!("{error:?}")] {
+                assert!(printed.contains(what), "{printed}");
+                assert_eq!(printed.matches("the disk is full").count(), 1, "{printed}");
+            }
             assert!(matches!(event.status().unwrap(), EventStatus::Failed(_)));
             assert!(event.is_complete().is_err());
         }

@@ -12,7 +12,7 @@ use common::{
     allocated, bundle, call, context, freed, memory_call, queues_and_measuring, resident_bytes, strategies,
 };
 use oclave::record::{ObjectKind, Session};
-use oclave::{Command, Context, Graph, Queue};
+use oclave::{Command, Context, ExecutableGraph, Graph, Queue};
 use proptest::prelude::*;
 
 /// Long enough to be still running when the next statement is executed.
@@ -380,4 +380,30 @@ fn copies_of_any_part() {
         prop_assert_eq!(queue.read(&a).unwrap(), model.0);
         prop_assert_eq!(&*b.read().unwrap(), &*model.1);
     });
+}
+
+/// Queues are expensive on some drivers.
+#[test]
+fn executables_share_queues() {
+    let Some(context) = context() else { return };
+    let queue = Queue::new(&context).unwrap();
+    let memory = context.alloc_device::<u32>(4).unwrap();
+    let finalize = |with_task: bool| {
+        let graph = Graph::from_queue(&queue);
+        let filled = graph.add(Command::fill(&memory, 1)).unwrap();
+        if with_task {
+            graph.after(&filled).add(Command::host_task(|| ())).unwrap();
+        }
+        graph.finalize().unwrap()
+    };
+    let session = Session::start();
+    for with_task in [false, true] {
+        let all: Vec<ExecutableGraph> = (0..20).map(|_| finalize(with_task)).collect();
+        for executable in &all {
+            queue.submit_graph(executable).unwrap().wait().unwrap();
+        }
+    }
+    // One for commands to be prepared with, and one for the partitions.
+    let made = session.count("clCreateCommandQueueWithProperties");
+    assert!(made <= 2, "{made} queues");
 }

@@ -57,6 +57,10 @@ fn a_graph_that_fails_ends_when_all_of_its_nodes_have() {
                 // Its wait.
                 let error = queue.submit_graph(&graph).unwrap().wait().unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::HostTask, "{message}: {error}");
+                // Without `{:#}`: the graph, the node and the cause.
+                let text = "node 0: the host task failed; caused by: this one";
+                assert!(error.to_string().starts_with("graph "), "{message}: {error}");
+                assert!(error.to_string().contains(text), "{message}: {error}");
                 assert_eq!(other.read(&value).unwrap(), [2], "{message}");
                 // The next submissions, on whatever queue, and commands behind them.
                 let last = [&queue, &other, &queue].map(|queue| queue.submit_graph(&graph).unwrap());
@@ -88,7 +92,8 @@ fn a_graph_within_a_graph_fails_as_late() {
         graph.add(Command::graph(&inner)).unwrap();
         let graph = graph.finalizer().strategy(ReplayStrategy::Enqueue).finalize().unwrap();
         let events = [(); 3].map(|()| queue.submit_graph(&graph).unwrap());
-        assert!(events[2].wait().is_err());
+        let error = events[2].wait().unwrap_err().to_string();
+        assert!(error.contains("node 0: the host task failed; caused by: this one"), "{error}");
         assert_eq!(Queue::new(&context).unwrap().read(&value).unwrap(), [6]);
         let _ = queue.wait();
     }

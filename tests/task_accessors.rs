@@ -420,3 +420,113 @@ fn failures_inside_graphs_reach_who_waits_for_the_buffer() {
     x.set_final_data(Some(&HostTarget::new(LEN).unwrap())).unwrap();
     assert_eq!(graph.add(negate(&x)).unwrap_err().kind(), ErrorKind::Invalid);
 }
+
+/// A task that fails the first time, and adds one to each element.
+fn fails_once(x: &Buffer<u32>) -> Command {
+    let runs = AtomicUsize::new(0);
+    Command::host_task_with(x.read_write(), move |x: &mut [u32]| {
+        x.iter_mut().for_each(|x| *x += 1);
+        if runs.fetch_add(1, Ordering::SeqCst) == 0 { Err("the first time") } else { Ok(()) }
+    })
+}
+
+/// Whether each event is that of a success.
+fn succeeded(events: &[Event]) -> Vec<bool> {
+    events.iter().map(|event| event.wait().is_ok()).collect()
+}
+
+#[test]
+fn commands_after_a_failed_task_run() {
+    let Some(context) = context() else { return };
+    let other = Context::new(context.device()).unwrap();
+    let elsewhere = Queue::new(&other).unwrap();
+    for queue in queues_and_measuring(&context) {
+        // All at once, and each when the one before has ended.
+        for at_once in [true, false] {
+            let x = Buffer::with_data(LEN, numbers(0)).unwrap();
+            let task = fails_once(&x);
+            let submit = |_| {
+                let event = queue.submit(task.clone()).unwrap();
+                if !at_once {
+                    let _ = event.wait();
+                }
+                event
+            };
+            let events: Vec<Event> = (0..5).map(submit).collect();
+            assert_eq!(succeeded(&events), [false, true, true, true, true]);
+            // Where the last one has succeeded, nobody is told of the first.
+            assert_eq!(*x.host_read().unwrap(), *numbers(4));
+            // The queue tells once.
+            assert!(format!("{:#}", queue.wait().unwrap_err()).contains("the first time"));
+            queue.wait().unwrap();
+        }
+        // Commands of other kinds, also in another context. Only who names the event fails.
+        let x = Buffer::with_data(LEN, numbers(0)).unwrap();
+        let failed = queue.submit(fails_once(&x)).unwrap();
+        let named = queue.after(&failed).parallel_for(LEN, advance(x.read_write(), 5, 5)).unwrap();
+        let kernel = queue.parallel_for(LEN, advance(x.read_write(), 1, 1)).unwrap();
+        let moved = elsewhere.parallel_for(LEN, advance(x.read_write(), 1, 1)).unwrap();
+        let back = queue.write_async(&x.write().slice(..1).unwrap(), vec![7]).unwrap();
+        assert_eq!(succeeded(&[failed, named, kernel, moved, back]), [false, false, true, true, true]);
+        let mut expected = numbers(2);
+        expected[0] = 7;
+        assert_eq!(queue.read(&x.read()).unwrap(), expected);
+        assert_eq!(*x.host_read().unwrap(), *expected);
+        assert!(queue.wait().is_err());
+        queue.wait().unwrap();
+    }
+}
+
+#[test]
+fn submissions_of_a_graph_after_a_failed_one_run() {
+    let Some(context) = context() else { return };
+    for queue in queues_and_measuring(&context) {
+        for strategy in strategies(context.device()) {
+            for alone in [true, false] {
+                let x = Buffer::with_data(LEN, numbers(0)).unwrap();
+                let graph = Graph::from_queue(&queue);
+                graph.add(fails_once(&x)).unwrap();
+                if !alone {
+                    graph.add(Command::parallel_for(LEN, advance(x.read_write(), 1, 1))).unwrap();
+                }
+                let executable = graph.finalizer().strategy(strategy).finalize().unwrap();
+                let events: Vec<Event> = (0..5).map(|_| queue.submit_graph(&executable).unwrap()).collect();
+                // Another graph and a kernel that use the buffer.
+                let graph = Graph::from_queue(&queue);
+                graph.add(Command::parallel_for(LEN, advance(x.read_write(), 1, 1))).unwrap();
+                let other = queue.submit_graph(&graph.finalize().unwrap()).unwrap();
+                let kernel = queue.parallel_for(LEN, advance(x.read_write(), 1, 1)).unwrap();
+                assert_eq!(succeeded(&events), [false, true, true, true, true], "{strategy:?}");
+                assert_eq!(succeeded(&[other, kernel]), [true, true], "{strategy:?}");
+                let each = if alone { 1 } else { 2 };
+                assert_eq!(*x.host_read().unwrap(), *numbers(4 * each + 2), "{strategy:?}");
+                assert!(queue.wait().is_err());
+                queue.wait().unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn commands_after_one_that_never_ran_run() {
+    let Some(context) = context() else { return };
+    let tasks = Queue::new(&context).unwrap();
+    for queue in queues_and_measuring(&context) {
+        let target = HostTarget::<u32>::new(LEN).unwrap();
+        let x = Buffer::with_data(LEN, numbers(0)).unwrap();
+        x.set_final_data(Some(&target)).unwrap();
+        queue.parallel_for(LEN, advance(x.read_write(), 1, 1)).unwrap();
+        // Its dependency failed.
+        let failing = tasks.host_task(|| Err::<(), _>("this one")).unwrap();
+        let stopped = || queue.after(&failing).parallel_for(LEN, advance(x.read_write(), 5, 5)).unwrap();
+        let first = stopped();
+        let behind = queue.parallel_for(LEN, advance(x.read_write(), 1, 1)).unwrap();
+        assert_eq!(succeeded(&[first, behind]), [false, true]);
+        // What is written back does not go missing either.
+        let last = stopped();
+        drop(x);
+        assert!(last.wait().is_err());
+        assert_eq!(target.to_vec().unwrap(), numbers(2));
+        let _ = (queue.wait(), tasks.wait());
+    }
+}

@@ -18,6 +18,22 @@ impl CommandKind {
     pub(crate) fn check(&self, context: &Context, device: &Device) -> Result<()> {
         if let Self::Kernel { range, call } = self {
             launch::find(context, device, range, call)?;
+        }
+        self.check_objects(context, device)
+    }
+
+    /// As [`Self::check`], for a command some of whose parameters may still change. So two images
+    /// can change places.
+    pub(crate) fn check_parameters(&self, context: &Context, device: &Device) -> Result<()> {
+        if let Self::Kernel { range, call } = self {
+            launch::check_parameters(context, device, range, call)?;
+        }
+        self.check_objects(context, device)
+    }
+
+    /// Checks memory, sub-graphs and host tasks.
+    fn check_objects(&self, context: &Context, device: &Device) -> Result<()> {
+        if let Self::Kernel { call, .. } = self {
             let places = call.arguments().iter().enumerate().filter_map(|(index, argument)| match argument {
                 Argument::Pointer(pointer) => Some((index, pointer.place())),
                 _ => None,

@@ -53,7 +53,7 @@ struct Work {
     queue: Queue,
     ticket: Ticket,
     /// What the driver must wait for.
-    natives: Vec<driver::Event>,
+    natives: Vec<(driver::Event, Tie)>,
     /// What the driver keeps in order without being told. A command that fails waits for it, too.
     ahead: Vec<driver::Event>,
     /// Whether its memory is still held.
@@ -73,7 +73,7 @@ pub(super) fn defer<'a>(
     queue: &Queue,
     prepared: Prepared,
     after: impl Iterator<Item = &'a Event> + Clone,
-    behind: Option<&Event>,
+    behind: &[&Event],
 ) -> Result<Event> {
     after.clone().try_for_each(|event| event.known().map(drop))?;
     runtime::start()?;
@@ -161,8 +161,10 @@ impl DeferredCommand {
             if let Some(work) = place.as_mut() {
                 let is_same = tie == Tie::SameQueue;
                 if is_same || Arc::ptr_eq(work.queue.driver().context(), event.queue().context()) {
-                    let events = if is_same { &mut work.ahead } else { &mut work.natives };
-                    events.push(event.clone());
+                    match is_same {
+                        true => work.ahead.push(event.clone()),
+                        false => work.natives.push((event.clone(), tie)),
+                    }
                     drop(place);
                     return self.met(None);
                 }
@@ -181,7 +183,9 @@ impl DeferredCommand {
     /// One dependency less.
     fn met(self: &Arc<Self>, failure: Option<&Error>) {
         if let (Some(failure), Some(work)) = (failure, self.lock().as_mut()) {
-            work.failure.get_or_insert_with(|| failure.of_dependent());
+            // The end of a graph tells what failed in the graph.
+            let is_end = matches!(work.prepared, Prepared::GraphEnd);
+            work.failure.get_or_insert_with(|| if is_end { failure.clone() } else { failure.of_dependent() });
         }
         if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
             run_ready(Arc::clone(self));
@@ -209,8 +213,8 @@ impl DeferredCommand {
     /// Ends a command that did not get to the driver, once everything has ended that it comes
     /// after. A thread that waits for it takes its end for the end of all that.
     fn fail(self: Arc<Self>, mut work: Work, failure: Error) {
-        let mut before = std::mem::take(&mut work.natives);
-        before.append(&mut work.ahead);
+        let natives = std::mem::take(&mut work.natives).into_iter().map(|(event, _)| event);
+        let before: Vec<_> = natives.chain(std::mem::take(&mut work.ahead)).collect();
         if !before.is_empty() {
             work.failure = Some(failure);
             self.missing.store(before.len(), Ordering::Release);
@@ -266,7 +270,9 @@ impl DeferredCommand {
     fn enqueue(self: Arc<Self>, mut work: Work) {
         let _entered = work.session.as_ref().map(hook::Session::enter);
         let queue = work.queue.driver();
-        let natives: Vec<&driver::Event> = work.natives.iter().collect();
+        let must_wait = |(event, tie): &&(driver::Event, Tie)| *tie == Tie::Needs || !event.has_failed();
+        let natives: Vec<&driver::Event> =
+            work.natives.iter().filter(must_wait).map(|(event, _)| event).collect();
         let enqueued = work.prepared.execute(queue, &natives, true);
         work.prepared.end_held_use();
         work.holds = false;

@@ -23,8 +23,9 @@ pub(crate) trait GraphCommand: Any + fmt::Debug + Send + Sync {
     /// Checks that it was made for a context and device.
     fn check(&self, context: &Context, device: &Device) -> Result<()>;
 
-    /// Submits it to a queue of its context and device, after events.
-    fn submit(self: Arc<Self>, queue: &Queue, after: &[&Event]) -> Result<Event>;
+    /// Submits it to a queue of its context and device, after events. It also runs after `behind`,
+    /// whether or not that succeeds.
+    fn submit(self: Arc<Self>, queue: &Queue, after: &[&Event], behind: &[&Event]) -> Result<Event>;
 
     /// The allocations that a part for the device uses; the same ones each time.
     fn part_memory(self: Arc<Self>, part: usize) -> Vec<Arc<Allocation>>;

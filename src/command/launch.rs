@@ -42,29 +42,48 @@ fn try_find<'a>(
     range: &NdRange,
     call: &'a KernelCall,
 ) -> Result<(Cow<'a, Arc<ReadyKernel>>, Option<WorkSize>)> {
-    let kernel = kernel_of(context, device, call)?;
+    let kernel = kernel_of(context, device, call, true)?;
     let size = index_space::check(range, &kernel)?;
     Ok((kernel, size))
 }
 
+/// As [`find`], for a command some of whose parameters may still change. Images that are given twice
+/// are left to the check of the command that runs.
+pub(super) fn check_parameters(
+    context: &Context,
+    device: &Device,
+    range: &NdRange,
+    call: &KernelCall,
+) -> Result<()> {
+    let check = || {
+        let kernel = kernel_of(context, device, call, false)?;
+        index_space::check(range, &kernel).map(drop)
+    };
+    check().map_err(|error| named(error, call.kernel_name()))
+}
+
 /// Finds or builds the program of a call, and checks what it is given.
 pub(crate) fn prepare_kernel(queue: &Queue, call: &KernelCall) -> Result<()> {
-    let found = kernel_of(queue.context(), queue.device(), call);
+    let found = kernel_of(queue.context(), queue.device(), call, true);
     found.map(drop).map_err(|error| named(error, call.kernel_name()))
 }
 
-/// The kernel of a call, whose arguments it takes.
+/// The kernel of a call, whose arguments it takes. `apart`: no image may be given twice if the kernel
+/// writes it.
 #[inline(always)]
 fn kernel_of<'a>(
     context: &'a Context,
     device: &Device,
     call: &'a KernelCall,
+    apart: bool,
 ) -> Result<Cow<'a, Arc<ReadyKernel>>> {
     let kernel = context.programs().kernel(device, call.target(), call.specs())?;
     arguments::check(kernel.signature(), call.arguments())?;
     let is_simple = |argument: &Argument| matches!(argument, Argument::Value(_) | Argument::Pointer(_));
     if !call.arguments().iter().all(is_simple) {
-        arguments::check_images(kernel.signature(), call.arguments())?;
+        if apart {
+            arguments::check_images(kernel.signature(), call.arguments())?;
+        }
         check_objects(context, call)?;
         check_local_memory(device, call)?;
     }
@@ -79,7 +98,7 @@ fn try_prepare(queue: &Queue, range: &NdRange, call: &mut KernelCall) -> Result<
 
 /// The kernel of a call, with arguments that fit it, for no range in particular.
 pub(super) fn bind(queue: &Queue, mut call: KernelCall) -> Result<(Arc<ReadyKernel>, Vec<Argument>)> {
-    let kernel = kernel_of(queue.context(), queue.device(), &call)?.into_owned();
+    let kernel = kernel_of(queue.context(), queue.device(), &call, true)?.into_owned();
     Ok((kernel, resolved(&mut call, queue)?))
 }
 

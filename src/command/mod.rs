@@ -189,8 +189,9 @@ impl Command {
 
     /// Runs a closure on a thread of the library. It returns `()` or a `Result<(), E>`.
     ///
-    /// An error that it returns and a panic end on the command's event, and what depends on it does
-    /// not run. It may be called many times: a graph does so on each replay.
+    /// An error that it returns and a panic end on the command's event. Commands that name this
+    /// event do not run. Commands that only come later on the queue do. It may be called many times:
+    /// a graph does so on each replay.
     pub fn host_task<R: TaskResult>(task: impl Fn() -> R + Send + Sync + 'static) -> Self {
         Self::new(CommandKind::HostTask(HostTask::new(task)))
     }
@@ -206,6 +207,9 @@ impl Command {
     /// itself. The elements are copied from the queue's context. Written elements are copied back
     /// when the closure has succeeded, but not when it fails or panics. With
     /// [`no_init`](crate::Accessor::no_init), elements are zero at first, and all are copied back.
+    ///
+    /// If it fails, later commands on the same elements run nevertheless, unless they name its
+    /// event. With `no_init`, the elements are undefined then. Without, they are unchanged.
     ///
     /// Two accessors of the same elements, one of which writes, are
     /// [`Invalid`](crate::ErrorKind::Invalid) where the command is submitted.

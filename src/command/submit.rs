@@ -68,29 +68,31 @@ fn submit_after(queue: &Queue, command: Command, after: &[Event]) -> Result<Even
     let Command { kind, after: own } = command;
     let requirements = kind.requirements();
     let prepared = kind.prepare(queue)?;
-    let run = |more: &[&Event]| {
+    let run = |more: &[&Event], behind: &[&Event]| {
         let all = own.iter().chain(after).chain(more.iter().copied());
         with_slice(all, |all| match prepared {
-            Prepared::Graph(graph) => graph.submit(queue, all),
-            prepared => submit_prepared(queue, prepared, all.iter().copied(), None),
+            Prepared::Graph(graph) => graph.submit(queue, all, behind),
+            prepared => submit_prepared(queue, prepared, all.iter().copied(), behind),
         })
     };
     match requirements.is_empty() {
-        true => run(&[]),
+        true => run(&[], &[]),
         false => {
-            buffer::ordered(queue.context(), &requirements, &|what, after| carry(queue, what, after), run)
+            let carry = |what, after: &[Event], behind: &[Event]| carry(queue, what, after, behind);
+            buffer::ordered(queue.context(), &requirements, &carry, run)
         }
     }
 }
 
-/// Submits what brings the contents of a buffer to the context of a queue.
-fn carry(queue: &Queue, transport: Transport, after: &[Event]) -> Result<Event> {
+/// Submits what brings the contents of a buffer to the context of a queue. It also runs after
+/// `behind`, whether or not that succeeds.
+fn carry(queue: &Queue, transport: Transport, after: &[Event], behind: &[Event]) -> Result<Event> {
     let prepared = match transport {
         Transport::Zeroes(to) => Prepared::Fill { to, pattern: Value::new(&0_u8) },
         Transport::Write { from, to } => Prepared::Write { from: from.into(), to },
         Transport::Task(task) => Prepared::HostTask(HostTask::of(task)),
     };
-    submit_prepared(queue, prepared, after.iter(), None)
+    with_slice(behind.iter(), |behind| submit_prepared(queue, prepared, after.iter(), behind))
 }
 
 /// Whether a kernel's arguments can be given to the driver as they are, and nothing defers it.
@@ -122,10 +124,22 @@ pub(crate) fn submit_prepared<'a>(
     queue: &Queue,
     prepared: Prepared,
     after: impl Iterator<Item = &'a Event> + Clone,
-    behind: Option<&Event>,
+    behind: &[&Event],
 ) -> Result<Event> {
-    let behind = behind.filter(|event| !matches!(event.known(), Ok(Known::Done | Known::Failed(_))));
-    let alone = after.clone().next().is_none() && behind.is_none();
+    // A driver would fail a command that waits for an event that failed.
+    with_slice(behind.iter().copied().filter(|event| !event.is_done_or_failed()), |behind| {
+        submit_behind(queue, prepared, after, behind)
+    })
+}
+
+/// As [`submit_prepared`], for `behind` of which nothing is known to have failed.
+fn submit_behind<'a>(
+    queue: &Queue,
+    prepared: Prepared,
+    after: impl Iterator<Item = &'a Event> + Clone,
+    behind: &[&Event],
+) -> Result<Event> {
+    let alone = after.clone().next().is_none() && behind.is_empty();
     let rank = prepared.rank(alone);
     if alone && queue.is_out_of_order() && matches!(prepared, Prepared::Empty) {
         return Ok(Event::promised(Promise::done(queue.driver().properties().profiling)));
@@ -133,7 +147,7 @@ pub(crate) fn submit_prepared<'a>(
     let for_driver = !matches!(prepared, Prepared::HostTask(_))
         && queue.order().lets_pass(rank)
         && after.clone().all(|event| is_for_driver(queue, event))
-        && behind.is_none_or(|event| is_for_driver(queue, event));
+        && behind.iter().all(|event| is_for_driver(queue, event));
     if !for_driver {
         return defer(queue, prepared, after, behind);
     }
@@ -212,7 +226,7 @@ pub(crate) fn settled<'a, R>(
 
 fn both<'s, 'a: 's>(
     after: impl Iterator<Item = &'a Event> + Clone,
-    behind: Option<&'s Event>,
+    behind: &'s [&'s Event],
 ) -> impl Iterator<Item = &'s Event> + Clone {
-    after.map(|event| -> &'s Event { event }).chain(behind)
+    after.map(|event| -> &'s Event { event }).chain(behind.iter().copied())
 }

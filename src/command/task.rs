@@ -19,6 +19,8 @@ type Task = dyn Fn(&Context) -> Result<()> + Send + Sync;
 pub(crate) struct HostTask {
     task: Arc<Task>,
     uses: Vec<Arc<Requirement>>,
+    /// The graph and the node whose command it is, for errors.
+    node: Option<(u64, u32)>,
 }
 
 /// What the closure of a host task may return: `()`, or a `Result<(), E>`.
@@ -62,12 +64,17 @@ impl HostTask {
             task(S::views(&mut data)).into_result()?;
             accessors.close(context, &data)
         };
-        Self { task: Arc::new(task), uses }
+        Self { task: Arc::new(task), uses, node: None }
     }
 
     /// A task of the library itself.
     pub(crate) fn of(task: impl Fn() -> Result<()> + Send + Sync + 'static) -> Self {
-        Self { task: Arc::new(move |_| task()), uses: Vec::new() }
+        Self { task: Arc::new(move |_| task()), uses: Vec::new(), node: None }
+    }
+
+    /// The same, with the graph and node that its errors name.
+    pub(crate) fn of_node(&self, graph: u64, node: u32) -> Self {
+        Self { node: Some((graph, node)), ..self.clone() }
     }
 
     /// The parts of buffers that it uses.
@@ -95,7 +102,10 @@ impl HostTask {
 
     /// Calls the closure, with its parts as they are in a context. A panic is an error.
     pub(crate) fn run(&self, context: &Context) -> Result<()> {
-        caught(TASK, || (self.task)(context))
+        caught(TASK, || (self.task)(context)).map_err(|error| match self.node {
+            Some((graph, node)) => error.at(format!("node {node}")).at(format!("graph {graph}")),
+            None => error,
+        })
     }
 }
 

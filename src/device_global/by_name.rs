@@ -8,21 +8,25 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use oclave_image::{DeviceGlobalInfo, HostAccess};
 
-use super::slice::{AnyGlobal, GlobalSlice, named};
+use super::slice::{AnyGlobal, GlobalElement, GlobalSlice, named};
 use crate::image::LoadedImage;
 use crate::memory::Region;
 use crate::{Error, KernelBundle, Queue, Result, UsmSlice};
 
 /// A device global of a [`KernelBundle`]; from [`KernelBundle::device_global`].
 ///
-/// Copies take its [elements](BundleGlobal::slice). What its property `host_access` does not allow
-/// is [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) there.
+/// Copies take its [value](BundleGlobal::value), an [element](BundleGlobal::element) or
+/// [several](BundleGlobal::slice). What its property `host_access` does not allow is
+/// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) there.
 ///
 /// ```no_run
 /// # fn f(queue: &oclave::Queue, bundle: &oclave::KernelBundle) -> oclave::Result<()> {
-/// let gain = bundle.device_global("gain")?.slice::<f32>(..)?;
-/// queue.write(&gain, &[2.0])?;
-/// assert_eq!(queue.read(&gain)?, [2.0]);
+/// let gain = bundle.device_global("gain")?.value::<f32>()?;
+/// queue.write(&gain, &2.0)?;
+/// assert_eq!(queue.read(&gain)?, 2.0);
+/// let table = bundle.device_global("table")?;
+/// queue.write(&table.slice(..2)?, &[1.0_f32, 2.0])?;
+/// assert_eq!(queue.read(&table.element::<f32>(1)?)?, 2.0);
 /// # Ok(())
 /// # }
 /// ```
@@ -75,6 +79,38 @@ impl BundleGlobal {
     /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for a type of which the variable is no
     /// whole number, and beyond its end.
     pub fn slice<E: Pod>(&self, range: impl RangeBounds<usize>) -> Result<GlobalSlice<E>> {
+        self.check_array::<E>()?;
+        GlobalSlice::new(AnyGlobal::Bundle(self.clone()), self.size_bytes(), range)
+    }
+
+    /// One element, by value. Otherwise as [`BundleGlobal::slice`].
+    ///
+    /// # Errors
+    /// As [`BundleGlobal::slice`].
+    pub fn element<E: Pod>(&self, index: usize) -> Result<GlobalElement<E>> {
+        self.check_array::<E>()?;
+        GlobalElement::new(AnyGlobal::Bundle(self.clone()), self.size_bytes(), index)
+    }
+
+    /// The variable as one value, as generated code has it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for a type of another size.
+    pub fn value<T: Pod>(&self) -> Result<GlobalElement<T>> {
+        if size_of::<T>() != self.size_bytes() {
+            let error = Error::invalid(format!(
+                "it has {} bytes, `{}` has {}",
+                self.size_bytes(),
+                std::any::type_name::<T>(),
+                size_of::<T>()
+            ));
+            return Err(named(self.id(), error.remedy("name the type that the kernels declare")));
+        }
+        self.element(0)
+    }
+
+    /// Whether it is an array of `E`.
+    fn check_array<E>(&self) -> Result<()> {
         let element = size_of::<E>();
         if element == 0 || !self.size_bytes().is_multiple_of(element) {
             return Err(named(
@@ -86,7 +122,7 @@ impl BundleGlobal {
                 )),
             ));
         }
-        GlobalSlice::new(AnyGlobal::Bundle(self.clone()), self.size_bytes(), range)
+        Ok(())
     }
 
     /// Its memory on a queue's device, to be used like any other: in copies, fills, as an argument

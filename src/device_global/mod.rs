@@ -18,8 +18,8 @@ use oclave_image::{DeviceGlobalInfo, Side};
 
 pub use self::by_name::BundleGlobal;
 pub(crate) use self::slice::GlobalPlace;
-pub use self::slice::GlobalSlice;
 use self::slice::{AnyGlobal, named};
+pub use self::slice::{GlobalElement, GlobalSlice};
 use crate::command::{Contents, CopyFrom, CopyTo, Place, Placed};
 use crate::image::LoadedImage;
 use crate::memory::Region;
@@ -170,6 +170,18 @@ impl<T: Pod, A: host_access::Access> DeviceGlobal<T, A> {
         T: Elements<E>,
     {
         GlobalSlice::new(self.any()?, size_of::<T>(), range)
+    }
+
+    /// One element, by value: `queue.write(&TABLE.element(2)?, &5.0)`. Otherwise as
+    /// [`DeviceGlobal::slice`].
+    ///
+    /// # Errors
+    /// As [`DeviceGlobal::slice`].
+    pub fn element<E: Pod>(&self, index: usize) -> Result<GlobalElement<E, A>>
+    where
+        T: Elements<E>,
+    {
+        GlobalElement::new(self.any()?, size_of::<T>(), index)
     }
 
     /// Bytes, as copies and fills take them.

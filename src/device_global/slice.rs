@@ -144,6 +144,54 @@ impl<E: Pod, A: Access> Contents for GlobalSlice<E, A> {
 impl<E: Pod, A: HostRead> CopyFrom for GlobalSlice<E, A> {}
 impl<E: Pod, A: HostWrite> CopyTo for GlobalSlice<E, A> {}
 
+/// One element of a device global, or all of one as a value: `queue.write(&COUNTS.element(3)?, &5)`.
+/// From [`DeviceGlobal::element`](super::DeviceGlobal::element), [`BundleGlobal::element`] and
+/// [`BundleGlobal::value`].
+///
+/// Copies take it as the variable itself: by value. What the host may do with the variable holds
+/// here, too.
+pub struct GlobalElement<E, A = ReadWrite>(GlobalSlice<E, A>);
+
+impl<E: Pod, A> GlobalElement<E, A> {
+    pub(super) fn new(variable: AnyGlobal, size_bytes: usize, index: usize) -> Result<Self> {
+        let len = size_bytes.checked_div(size_of::<E>()).unwrap_or(0);
+        if index >= len {
+            let error = Error::invalid(format!("element {index} is not within its {len}"));
+            return Err(named(variable.id(), error));
+        }
+        GlobalSlice::new(variable, size_bytes, index..index + 1).map(Self)
+    }
+}
+
+impl<E, A> Clone for GlobalElement<E, A> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<E, A> fmt::Debug for GlobalElement<E, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GlobalElement<{}>({:?})", std::any::type_name::<E>(), self.0.place)
+    }
+}
+
+impl<E, A> Placed for GlobalElement<E, A> {
+    fn place(&self, write: bool) -> Place {
+        self.0.place(write)
+    }
+
+    fn name(&self, error: Error) -> Error {
+        self.0.name(error)
+    }
+}
+impl<E: Pod, A: Access> Contents for GlobalElement<E, A> {
+    type Element = E;
+    type Data = E;
+    type Owned = E;
+}
+impl<E: Pod, A: HostRead> CopyFrom for GlobalElement<E, A> {}
+impl<E: Pod, A: HostWrite> CopyTo for GlobalElement<E, A> {}
+
 /// Names the variable in an error.
 pub(super) fn named(id: &str, error: Error) -> Error {
     let place = format!("device global `{id}`");

@@ -156,6 +156,15 @@ impl Event {
         }
     }
 
+    /// Whether it is known to be complete without the driver, or to have failed.
+    pub(crate) fn is_done_or_failed(&self) -> bool {
+        match self.known() {
+            Ok(Known::Native(event)) => event.has_failed(),
+            Ok(Known::Done | Known::Failed(_)) => true,
+            Ok(Known::Unknown(_)) | Err(_) => false,
+        }
+    }
+
     /// What is known of it.
     ///
     /// # Errors

@@ -10,7 +10,8 @@ use bytemuck::Pod;
 use crate::driver::host::{HostBuffer, HostBytes, HostSink};
 use crate::{Error, Event, Result};
 
-/// Host data that commands read: made from a `Vec<T>`, an `Arc<[T]>`, or a single value.
+/// Host data that commands read: made from a `Vec<T>`, an `Arc<[T]>`, or a single value. Slices and
+/// references to arrays are copied at once.
 pub struct AsyncSource<T> {
     bytes: HostBytes,
     ty: PhantomData<fn() -> T>,
@@ -31,6 +32,18 @@ impl<T: Pod> From<Vec<T>> for AsyncSource<T> {
 impl<T: Pod> From<Arc<[T]>> for AsyncSource<T> {
     fn from(data: Arc<[T]>) -> Self {
         Self { bytes: HostBytes::shared(data), ty: PhantomData }
+    }
+}
+
+impl<T: Pod> From<&[T]> for AsyncSource<T> {
+    fn from(data: &[T]) -> Self {
+        data.to_vec().into()
+    }
+}
+
+impl<T: Pod, const N: usize> From<&[T; N]> for AsyncSource<T> {
+    fn from(data: &[T; N]) -> Self {
+        data.to_vec().into()
     }
 }
 

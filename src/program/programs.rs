@@ -22,6 +22,7 @@ use super::target::CallTarget;
 use super::virtual_faults::VirtualFaults;
 use crate::driver::Device;
 use crate::driver::context::Context;
+use crate::driver::queue::Queue;
 use crate::image::{self, Known, LoadedImage, candidates};
 use crate::memory::Region;
 use crate::{BundleKernel, Error, ErrorKind, Kernel, Result};
@@ -352,6 +353,11 @@ impl Programs {
             )
             .remedy("rebuild the image")
         })
+    }
+
+    /// The in-order queue of a device for what the library does on its own account.
+    pub(crate) fn queue(&self, device: &Device) -> Result<Arc<Queue>> {
+        self.device(device)?.1.queue(&self.context)
     }
 
     fn device(&self, device: &Device) -> Result<(usize, &DeviceState)> {

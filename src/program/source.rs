@@ -39,7 +39,13 @@ pub struct KernelSource {
     sources: Vec<(String, String)>,
     headers: Vec<(String, String)>,
     config: Config,
+    /// An argument that clang accepts and that has no effect.
+    lost_option: Option<&'static str>,
 }
+
+/// Options that clang accepts, and that have no form in SPIR-V: they speak to the driver's compiler.
+const LOST_OPTIONS: [&str; 3] =
+    ["-cl-denorms-are-zero", "-cl-fp32-correctly-rounded-divide-sqrt", "-cl-uniform-work-group-size"];
 
 impl KernelSource {
     /// A program of one source.
@@ -49,7 +55,8 @@ impl KernelSource {
         for variable in ["CARGO_PKG_NAME", "CARGO_MANIFEST_DIR", "TARGET", "OUT_DIR", "NUM_JOBS"] {
             config.env(variable, "");
         }
-        Self { sources: vec![(name.into(), text.into())], headers: Vec::new(), config }
+        let sources = vec![(name.into(), text.into())];
+        Self { sources, headers: Vec::new(), config, lost_option: None }
     }
 
     /// Adds a source to the program.
@@ -99,9 +106,16 @@ impl KernelSource {
 
     /// Adds arguments for clang, after all others: `-cl-fast-relaxed-math`, `-cl-std=CL1.2`, ….
     ///
+    /// SPIR-V cannot hold what some options of OpenCL mean: `-cl-denorms-are-zero`,
+    /// `-cl-fp32-correctly-rounded-divide-sqrt` and `-cl-uniform-work-group-size`. Loading refuses
+    /// them. Give them to the driver: [`ContextBuilder::compiler_options`](crate::ContextBuilder::compiler_options).
+    ///
     /// Headers that only they name (`-include`, `-isystem`) are not looked at again when the cache
     /// has the program.
     pub fn compiler_args<S: Into<std::ffi::OsString>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        let args: Vec<std::ffi::OsString> = args.into_iter().map(Into::into).collect();
+        let lost = args.iter().find_map(|arg| LOST_OPTIONS.into_iter().find(|lost| arg == *lost));
+        self.lost_option = self.lost_option.or(lost);
         self.config.extra_args(args);
         self
     }
@@ -118,6 +132,14 @@ impl KernelSource {
 
     /// The images of the program, from the cache or from the compiler.
     fn images(&self, disk: Option<&DiskCache>) -> Result<Vec<Vec<u8>>> {
+        if let Some(option) = self.lost_option {
+            return Err(Error::invalid(format!(
+                "the compiler's argument `{option}` has no effect, as SPIR-V cannot hold it"
+            ))
+            .remedy(format!(
+                "give it to the driver: `Context::builder(&devices).compiler_options(\"{option}\")`"
+            )));
+        }
         for (name, _) in &self.sources {
             if plain_path(name).is_none_or(|path| path.components().count() != 1) {
                 return Err(Error::invalid(format!(

@@ -110,7 +110,8 @@ impl Queue {
         self.read_now(&place.into_region(self)?, to).map_err(|error| from.name(error))
     }
 
-    /// As [`Queue::write`], later: the data is a `Vec<T>`, an `Arc<[T]>`, or a single value.
+    /// As [`Queue::write`], later: the data is a `Vec<T>`, an `Arc<[T]>`, a single value, or a copy of
+    /// a slice or array.
     ///
     /// # Errors
     /// As [`Queue::write`].

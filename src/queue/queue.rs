@@ -295,7 +295,13 @@ impl Queue {
         self.order().take_failure().map_or(Ok(()), Err)
     }
 
-    pub(super) fn around(context: Context, driver: Arc<driver::Queue>) -> Self {
+    /// The library's own queue of a device, for commands to be prepared with.
+    pub(crate) fn internal(context: &Context, device: &Device) -> Result<Self> {
+        let driver = context.programs().queue(device)?;
+        Ok(Self::around(context.clone(), driver))
+    }
+
+    pub(crate) fn around(context: Context, driver: Arc<driver::Queue>) -> Self {
         let order = Order::new(!driver.properties().out_of_order);
         let inner = Inner { order, recording: Arc::default(), driver, context };
         Self { inner: Arc::new(inner), dependencies: Dependencies::None }

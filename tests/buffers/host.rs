@@ -207,3 +207,21 @@ fn contents_go_back_to_a_borrowed_slice() {
     buffer.write_back_to(&mut [0; 4]).unwrap().finish().unwrap();
     assert_eq!(buffer.write_back_to(&mut [0; 3]).unwrap_err().kind(), ErrorKind::Invalid);
 }
+
+#[test]
+fn slices_and_arrays_are_copied() {
+    let Some(context) = context() else { return };
+    let queue = out_of_order(&context);
+    let data = [1_u32, 2, 3, 4];
+    for buffer in [
+        Buffer::with_data([2, 2], &data),
+        Buffer::with_data([2, 2], data.as_slice()),
+        Buffer::with_data([2, 2], std::sync::Arc::<[u32]>::from(data)),
+    ] {
+        let buffer = buffer.unwrap();
+        assert_eq!(*buffer.host_read().unwrap(), data);
+        queue.write_async(&buffer.write().slice(1..).unwrap(), &data[..2]).unwrap();
+        assert_eq!(*buffer.host_read().unwrap(), [1, 2, 1, 2]);
+    }
+    assert_eq!(Buffer::with_data(3, &data).unwrap_err().kind(), ErrorKind::Invalid);
+}

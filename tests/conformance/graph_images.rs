@@ -133,6 +133,37 @@ fn img_023_updated() {
 }
 
 #[test]
+fn img_023_change_places() {
+    for context in contexts() {
+        let queue = Queue::new(&context).unwrap();
+        for strategy in strategies(context.device()) {
+            let images = [picture(&context), picture(&context)];
+            queue.fill(&images[0], [1.0; 4]).unwrap();
+            queue.fill(&images[1], [0.0; 4]).unwrap().wait().unwrap();
+            let graph = Graph::new(&context, context.device()).unwrap();
+            let [from, to] = [0, 1].map(|index: usize| DynamicParameter::new(&graph, images[index].clone()));
+            let node = graph.add(Command::parallel_for([4, 4], kernels::brighten(&from, &to))).unwrap();
+            let executable = graph.finalizer().updatable().strategy(strategy).finalize().unwrap();
+            for turn in 0..5_usize {
+                from.update(&images[turn % 2]).unwrap();
+                // One of them is both for a moment, which no executable takes.
+                if turn > 0 {
+                    let error = executable.update(&node).unwrap_err();
+                    assert_eq!(error.kind(), ErrorKind::KernelArgument, "{error}");
+                    assert_eq!(graph.finalize().unwrap_err().kind(), ErrorKind::KernelArgument);
+                    node.update_range([4, 4]).unwrap();
+                }
+                to.update(&images[(turn + 1) % 2]).unwrap();
+                executable.update(&node).unwrap();
+                queue.submit_graph(&executable).unwrap().wait().unwrap();
+                let brightness = f32::from(1_u8 << (turn + 1));
+                assert_eq!(queue.read(&images[(turn + 1) % 2]).unwrap()[0], [brightness; 4], "{strategy:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn img_024_updated_copies() {
     for context in contexts() {
         let queue = Queue::new(&context).unwrap();

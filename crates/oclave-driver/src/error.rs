@@ -69,9 +69,10 @@ impl fmt::Display for ErrorKind {
 
 /// What every fallible function of the library returns.
 ///
-/// `{}` prints one line: place, message, the OpenCL call with its code, and the remedy. `{:#}` adds
-/// the causes and the build log. `{:?}` prints a line for each of these, and so does `main` for an
-/// error that it returns.
+/// `{}` prints one line: place, message, the OpenCL call with its code, the causes, and the remedy.
+/// `{:#}` adds the build log. `{:?}` prints a line for each of these, and so does `main` for an error
+/// that it returns. Reporters that print [`source`](std::error::Error::source) too print the causes
+/// twice.
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
@@ -273,6 +274,39 @@ impl Error {
         Ok(())
     }
 
+    /// The causes, from the outside in. Each is printed without its own causes. Those whose text the
+    /// one before has already printed are left out.
+    fn causes(&self) -> Vec<String> {
+        let mut causes: Vec<String> = Vec::new();
+        let mut source = std::error::Error::source(self);
+        while let Some(error) = source {
+            let text = match error.downcast_ref::<Self>() {
+                Some(error) => error.without_causes(),
+                None => error.to_string(),
+            };
+            if !causes.last().is_some_and(|last| last.contains(&text)) {
+                causes.push(text);
+            }
+            source = error.source();
+        }
+        causes
+    }
+
+    fn without_causes(&self) -> String {
+        struct Alone<'a>(&'a Error);
+        impl fmt::Display for Alone<'_> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.write_summary(f)?;
+                self.0.write_remedy(f)
+            }
+        }
+        Alone(self).to_string()
+    }
+
+    fn write_remedy(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.remedy.iter().try_for_each(|remedy| write!(f, "; {remedy}"))
+    }
+
     fn trimmed_build_log(&self) -> Option<&str> {
         self.build_log().map(str::trim).filter(|log| !log.is_empty())
     }
@@ -281,20 +315,13 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_summary(f)?;
-        if f.alternate() {
-            let mut source = std::error::Error::source(self);
-            while let Some(error) = source {
-                write!(f, "; caused by: {error}")?;
-                source = error.source();
-            }
-            if let Some(log) = self.trimmed_build_log() {
-                write!(f, "; build log: {log}")?;
-            }
+        for cause in self.causes() {
+            write!(f, "; caused by: {cause}")?;
         }
-        if let Some(remedy) = &self.0.remedy {
-            write!(f, "; {remedy}")?;
+        if let Some(log) = self.trimmed_build_log().filter(|_| f.alternate()) {
+            write!(f, "; build log: {log}")?;
         }
-        Ok(())
+        self.write_remedy(f)
     }
 }
 
@@ -302,10 +329,8 @@ impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_summary(f)?;
         write!(f, "\n  kind: {}", self.kind())?;
-        let mut source = std::error::Error::source(self);
-        while let Some(error) = source {
-            write!(f, "\n  caused by: {error}")?;
-            source = error.source();
+        for cause in self.causes() {
+            write!(f, "\n  caused by: {cause}")?;
         }
         if let Some(log) = self.trimmed_build_log() {
             f.write_str("\n  build log:")?;
@@ -429,13 +454,37 @@ mod tests {
     #[test]
     fn causes_are_printed_once() {
         const DEPENDENT: &str = "a command that it depends on failed";
-        let root = Error::invalid("the disk is full").at("host task");
+        let root = Error::invalid("the disk is full").at("host task").remedy("delete something");
         let error = root.of_dependent().of_dependent();
-        assert_eq!(error.to_string(), DEPENDENT);
-        assert_eq!(format!("{error:#}"), format!("{DEPENDENT}; caused by: host task: the disk is full"));
+        let text = "host task: the disk is full; delete something";
+        for printed in [error.to_string(), format!("{error:#}")] {
+            assert_eq!(printed, format!("{DEPENDENT}; caused by: {text}"));
+        }
+        assert_eq!(format!("{error:?}"), format!("{DEPENDENT}\n  kind: invalid\n  caused by: {text}"));
+    }
+
+    #[test]
+    fn every_cause_is_printed_and_none_twice() {
+        // One that prints its own cause, as errors of others often do.
+        #[derive(Debug)]
+        struct Other(Error);
+        impl fmt::Display for Other {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "the file is bad: {}", self.0)
+            }
+        }
+        impl std::error::Error for Other {
+            fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+                Some(&self.0)
+            }
+        }
+        let root = Error::invalid("no room").with_source(std::io::Error::other("the disk is full"));
+        let error = Error::new(ErrorKind::Io, "not written").with_source(Other(root)).remedy("try again");
+        let text = "the file is bad: no room; caused by: the disk is full";
+        assert_eq!(error.to_string(), format!("not written; caused by: {text}; try again"));
         assert_eq!(
             format!("{error:?}"),
-            format!("{DEPENDENT}\n  kind: invalid\n  caused by: host task: the disk is full")
+            format!("not written\n  kind: io\n  caused by: {text}\n  help: try again")
         );
     }
 

@@ -1,11 +1,14 @@
 //! Interpreter programs that are built while the graph runs without them.
+//!
+//! All executables that want the same program share one build. The last one that goes takes a build
+//! back that was not begun. Nobody waits for a build that was begun: it holds all that it needs. At
+//! the exit of the process, [`runtime`] waits for it.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Weak};
 
 use crate::driver::hook;
-use crate::program::{CallTarget, InterpreterSlot, SpecValue};
+use crate::program::{CallTarget, InterpreterSlot, PendingProgram, SpecValue};
 use crate::runtime;
 use crate::{Context, Device};
 
@@ -19,72 +22,68 @@ pub(in crate::graph) struct Wanted {
     pub(in crate::graph) kernels: BTreeSet<String>,
 }
 
-/// Interpreter programs that are being built on a thread of the library.
+/// Interpreter programs that are being built on threads of the library.
 #[derive(Debug)]
-pub(crate) struct Build(Arc<Progress>);
-
-#[derive(Debug, Default)]
-struct Progress {
-    is_over: Mutex<bool>,
-    changed: Condvar,
-    /// Nobody waits for what was not begun.
-    given_up: AtomicBool,
-}
+pub(crate) struct Build(Vec<Arc<PendingProgram>>);
 
 impl Build {
-    /// Begins. Failures are kept where the programs are: who asks then is told.
+    /// Begins to build those that nobody builds yet. Failures are kept where the programs are: who
+    /// asks then is told.
     pub(in crate::graph) fn start(context: &Context, device: &Device, all: Vec<Wanted>) -> Self {
-        let progress = Arc::<Progress>::default();
-        let (context, device, told) = (context.clone(), device.clone(), Arc::clone(&progress));
-        let session = hook::session();
-        runtime::spawn(move || {
-            let over = Over(told);
-            let _counted = runtime::Counted::build();
-            let _session = session.as_ref().map(|session| session.enter());
-            runtime::blocking(|| {
-                for Wanted { target, specs, kernels, .. } in &all {
-                    if over.0.given_up.load(Ordering::Acquire) || runtime::is_exiting() {
-                        break;
+        let mut pending = Vec::with_capacity(all.len());
+        let mut new = Vec::new();
+        for wanted in all {
+            let (program, is_new) = wanted.slot.pending(&wanted.kernels);
+            if is_new {
+                new.push((Last(Arc::downgrade(&program)), wanted));
+            }
+            pending.push(program);
+        }
+        if !new.is_empty() {
+            let (context, device, session) = (context.clone(), device.clone(), hook::session());
+            runtime::spawn(move || {
+                let _counted = runtime::Counted::build();
+                let _session = session.as_ref().map(|session| session.enter());
+                runtime::blocking(|| {
+                    for (last, wanted) in new {
+                        build(&context, &device, &last, &wanted);
                     }
-                    if let Err(error) = context.programs().interpreter(&device, target, specs, kernels) {
-                        log::debug!("built in the background: {error:#}");
-                    }
-                }
+                });
             });
-        });
-        Self(progress)
+        }
+        Self(pending)
     }
 
     /// Waits until all is built.
     pub(crate) fn wait(&self) {
-        runtime::blocking(|| {
-            let over = self.0.is_over.lock().unwrap_or_else(PoisonError::into_inner);
-            drop(self.0.changed.wait_while(over, |over| !*over).unwrap_or_else(PoisonError::into_inner));
-        });
+        runtime::blocking(|| self.0.iter().for_each(|program| program.wait()));
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        *self.0.is_over.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.iter().all(|program| program.is_over())
     }
 }
 
-impl Drop for Build {
-    /// Waits for a program that is being built: a process that ends while Intel's driver compiles
-    /// dies of a segmentation fault.
+/// Builds a program if somebody still wants it.
+fn build(context: &Context, device: &Device, last: &Last, wanted: &Wanted) {
+    // While it is held, others that want the same find it.
+    let Some(_program) = last.0.upgrade() else { return };
+    if runtime::is_exiting() {
+        return;
+    }
+    let Wanted { target, specs, kernels, .. } = wanted;
+    if let Err(error) = context.programs().interpreter(device, target, specs, kernels) {
+        log::debug!("built in the background: {error:#}");
+    }
+}
+
+/// Reports the end of a build, however it came.
+struct Last(Weak<PendingProgram>);
+
+impl Drop for Last {
     fn drop(&mut self) {
-        self.0.given_up.store(true, Ordering::Release);
-        if !self.is_over() {
-            self.wait();
+        if let Some(program) = self.0.upgrade() {
+            program.end();
         }
-    }
-}
-
-/// Tells of the end, however it came.
-struct Over(Arc<Progress>);
-
-impl Drop for Over {
-    fn drop(&mut self) {
-        *self.0.is_over.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.0.changed.notify_all();
     }
 }

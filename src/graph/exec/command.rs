@@ -55,8 +55,8 @@ impl GraphCommand for Inner {
             .remedy("submit it to a queue of the context and device that the graph was made for")))
     }
 
-    fn submit(self: Arc<Self>, queue: &Queue, after: &[&Event]) -> Result<Event> {
-        ExecutableGraph::from_inner(self).submit(queue, after.iter().copied())
+    fn submit(self: Arc<Self>, queue: &Queue, after: &[&Event], behind: &[&Event]) -> Result<Event> {
+        ExecutableGraph::from_inner(self).submit(queue, after.iter().copied(), behind)
     }
 
     fn part_memory(self: Arc<Self>, part: usize) -> Vec<Arc<Allocation>> {

@@ -54,7 +54,7 @@ pub(in crate::graph) struct Inner {
     changes: Arc<Changes>,
     seen: AtomicU64,
     warned: AtomicBool,
-    /// For commands to be prepared with; of the context and device.
+    /// For commands to be prepared with; of the context and device. All executables share it.
     pub(in crate::graph) queue: Queue,
     pub(in crate::graph) options: Options,
     flat: RwLock<Flat>,
@@ -63,8 +63,7 @@ pub(in crate::graph) struct Inner {
     /// Where each node of `flat` went. Changes with the state only.
     places: RwLock<Vec<Option<Place>>>,
     state: Mutex<State>,
-    /// For graphs of several partitions: where they are put, and the event of the last submission.
-    pub(in crate::graph) lane: Option<Queue>,
+    /// The event of the last submission, as far as the next one must wait for it.
     pub(in crate::graph) turn: Mutex<Option<Event>>,
 }
 
@@ -87,7 +86,7 @@ impl ExecutableGraph {
         if options.strategy == ReplayStrategy::CommandBuffer {
             frozen.device.require_command_buffers()?;
         }
-        let queue = Queue::builder(&frozen.context).device(&frozen.device).build()?;
+        let queue = Queue::internal(&frozen.context, &frozen.device)?;
         let subs = sub_graphs(&frozen)?;
         let settled = |node| subs.get(&node).map(Self::settled).ok_or_else(|| no_sub_graph(node));
         let flat = Flat::new(&frozen, settled)?;
@@ -101,15 +100,6 @@ impl ExecutableGraph {
             parts.push(exec.map(PartitionState::new));
         }
         let requirements = requirements(&flat);
-        let lane = match partitions.as_slice() {
-            [] | [Partition { host: false, .. }] => None,
-            _ => {
-                let lane = Queue::builder(&frozen.context).device(&frozen.device);
-                let lane =
-                    if frozen.device.capabilities().out_of_order_queues { lane.out_of_order() } else { lane };
-                Some(if options.profiling { lane.profiling() } else { lane }.build()?)
-            }
-        };
         Ok(Self(Arc::new(Inner {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             graph,
@@ -128,7 +118,6 @@ impl ExecutableGraph {
                 patches: Patches::default(),
                 outdated: (Vec::new(), seen),
             }),
-            lane,
             turn: Mutex::new(None),
         })))
     }

@@ -47,8 +47,9 @@ impl Finalizer<'_> {
     /// Building it takes seconds if the cache of programs does not have it. Without this function,
     /// a thread of the library builds it. Submissions launch nodes one by one until it is ready,
     /// with the same results. If the build fails, nodes stay launched, and
-    /// [`ExecutableGraph::not_interpreted`] says why. Dropping the executable waits for a running
-    /// build, because Intel's driver does not survive the end of a process while it compiles.
+    /// [`ExecutableGraph::not_interpreted`] says why. With [`Auto`](ReplayStrategy::Auto), the build
+    /// begins with the second submission, or with a second graph of the same kernels. Executables
+    /// share it, and their drop does not wait for it. The exit of the process does.
     ///
     /// In contexts with
     /// [`graph_interpreter(Some(true))`](crate::ContextBuilder::graph_interpreter), `finalize`

@@ -35,6 +35,7 @@ const MOST_WAITS: u32 = 8;
 /// Why kernels are not interpreted yet.
 const FEW: &str = "fewer than 32 small kernels; they become eligible after 4096 launches";
 const BUILDING: &str = "its interpreter program is being built";
+const FIRST: &str = "its interpreter program is built when these kernels are submitted or finalized again";
 const FEW_MEASURED: &str = "fewer than 32 small kernels, which are measured one by one";
 
 /// Whether the nodes of a graph are interpreted.
@@ -72,6 +73,8 @@ enum Tuning {
     Settled,
     /// So many replays, after which it is replayed often.
     Counting(usize),
+    /// Interpreter programs that are built with the next submission but so many.
+    Waiting(usize),
     /// Interpreter programs that are being built.
     Building(Build),
     Racing(PlanRace),
@@ -128,7 +131,9 @@ impl PartitionExec {
                 _ => {}
             },
         }
-        let mut surveyed = survey(source)?;
+        // A graph that is submitted once is not worth a build, which takes longer than its launches.
+        let at_once = policy == InterpreterPolicy::Always || options.wait_for_interpreter;
+        let mut surveyed = survey(source, at_once)?;
         // Images that become known meanwhile make other programs, which want interpreters of their
         // own.
         let mut waits = if options.wait_for_interpreter { MOST_WAITS } else { 0 };
@@ -138,9 +143,11 @@ impl PartitionExec {
                 Surveyed::Building(build) if waits > 0 => {
                     waits -= 1;
                     build.wait();
-                    surveyed = survey(source)?;
+                    surveyed = survey(source, at_once)?;
                 }
                 Surveyed::Building(build) => return launched(places, BUILDING, Tuning::Building(build)),
+                // The first submission counts.
+                Surveyed::FirstRequest => return launched(places, FIRST, Tuning::Waiting(2)),
             }
         };
         let cores = groups_at_once(queue.device().capabilities());
@@ -176,6 +183,10 @@ impl PartitionExec {
             Tuning::Counting(left) => {
                 *left = left.saturating_sub(1);
                 self.is_frequent |= *left == 0;
+                *left == 0
+            }
+            Tuning::Waiting(left) => {
+                *left = left.saturating_sub(1);
                 *left == 0
             }
             Tuning::Building(build) => build.is_over(),
@@ -313,14 +324,14 @@ fn policy(Source { queue, options, .. }: Source<'_>) -> InterpreterPolicy {
     }
 }
 
-fn survey(Source { flat, nodes, queue, .. }: Source<'_>) -> Result<Surveyed> {
+fn survey(Source { flat, nodes, queue, .. }: Source<'_>, at_once: bool) -> Result<Surveyed> {
     let command = |node: &u32| {
         let missing = || Error::bug(format!("node {node} of {} is not there", flat.len()));
         let command = flat.command(*node as usize).ok_or_else(missing)?;
         Ok((flat.origin(*node as usize), &**command))
     };
     let commands: Vec<(u32, &CommandKind)> = nodes.iter().map(command).collect::<Result<_>>()?;
-    Survey::of(queue, commands.into_iter())
+    Survey::of(queue, commands.into_iter(), at_once)
 }
 
 /// How many kernels are small by their range, as far as that matters.

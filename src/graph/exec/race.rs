@@ -6,13 +6,13 @@
 use std::sync::Arc;
 
 use super::prepare::{Place, PreparedPart, Source, prepare};
-use crate::Result;
 use crate::driver::event::{Event, Several, Status};
 use crate::driver::queue::{Properties, Queue};
 use crate::driver::run::Mode;
 use crate::driver::sequence::Sequence;
 use crate::graph::plan::unit::PartitionPlan;
 use crate::program::InterpreterProgram;
+use crate::{Context, Event as AnyEvent, Result};
 
 /// Replays of each plan.
 const TURNS: u32 = 3;
@@ -32,6 +32,9 @@ pub(in crate::graph) struct PlanRace {
     pub(in crate::graph) candidates: Vec<CandidatePlan>,
     /// The best times so far in nanoseconds, of the present plan and of each candidate.
     best: Vec<f64>,
+    /// Of the plans.
+    context: Context,
+    /// What measures them, from the context's internal queues.
     queue: Option<Arc<Queue>>,
     running: Option<Running>,
     round: u32,
@@ -56,7 +59,8 @@ impl PlanRace {
         };
         let candidates = plans.into_iter().map(candidate).collect::<Result<Vec<_>>>()?;
         let best = vec![f64::INFINITY; candidates.len() + 1];
-        let race = Self { candidates, best, queue: None, running: None, round: 0 };
+        let context = source.queue.context().clone();
+        let race = Self { candidates, best, context, queue: None, running: None, round: 0 };
         Ok((!race.candidates.is_empty()).then_some(race))
     }
 
@@ -120,8 +124,12 @@ impl PlanRace {
             _ => {
                 let out_of_order = !queue.is_in_order();
                 let properties = Properties { profiling: true, out_of_order, ..Properties::default() };
-                let own = Queue::new(queue.context(), queue.device(), properties)?;
-                Arc::clone(self.queue.insert(own))
+                let own = self.context.take_queue(queue.device(), properties)?;
+                // Nothing runs on the other one, as a new round begins.
+                if let Some(other) = self.queue.replace(Arc::clone(&own)) {
+                    self.context.put_queue_back(other, None);
+                }
+                own
             }
         };
         let before = (queue.is_in_order()).then(|| queue.marker(after)).transpose()?;
@@ -138,6 +146,15 @@ impl PlanRace {
         let (end, running) = put().inspect_err(|_| own.abandon())?;
         self.running = Some(running);
         Ok(end)
+    }
+}
+
+impl Drop for PlanRace {
+    fn drop(&mut self) {
+        if let Some(queue) = self.queue.take() {
+            let last = self.running.take().map(|running| AnyEvent::native(running.end));
+            self.context.put_queue_back(queue, last);
+        }
     }
 }
 

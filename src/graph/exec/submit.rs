@@ -2,42 +2,61 @@
 //!
 //! A graph that is one partition for the device is one command. Other graphs run on an internal
 //! queue, out of order, each partition behind those that it depends on. On the user's queue, only a
-//! start marker and an end marker appear. The end marker has the graph's event.
+//! start marker and an end marker appear. The end marker has the graph's event. Graphs that do not
+//! run at the same time share the internal queue.
 
 use std::sync::{Arc, PoisonError};
 
 use super::executable::ExecutableGraph;
 use crate::command::{CommandKind, GraphPart, Prepared, submit_prepared};
+use crate::driver::queue::Properties;
 use crate::event::{Outcome, Promise};
+use crate::graph::plan::partition::Partition;
+use crate::handles::with_slice;
 use crate::{Error, Event, Queue, Result};
 
 impl ExecutableGraph {
     /// Submits it to a queue of its context and device. One instance runs at a time, so it comes
-    /// after the last submission.
+    /// after the last submission. It also runs after `behind`, whether or not that succeeds.
     pub(crate) fn submit<'a>(
         &self,
         queue: &Queue,
         after: impl Iterator<Item = &'a Event> + Clone,
+        behind: &[&Event],
     ) -> Result<Event> {
         self.warn_if_behind();
         let mut turn = self.inner().turn.lock().unwrap_or_else(PoisonError::into_inner);
-        match &self.inner().lane {
-            Some(lane) => {
+        match self.inner().partitions.as_slice() {
+            [] => submit_prepared(queue, Prepared::Empty, after, behind),
+            [Partition { host: false, .. }] => {
+                let part = Prepared::Part(self.submitted_part(0)?);
+                let behind = turn.iter().chain(behind.iter().copied());
+                let event = with_slice(behind, |behind| submit_prepared(queue, part, after, behind))?;
+                // For what the driver has, `run` sees to it.
+                *turn = Some(&event).filter(|event| event.native_event().is_none()).cloned();
+                Ok(event)
+            }
+            _ => {
+                let context = self.context();
+                let lane = context.take_queue(self.device(), self.lane_properties())?;
+                let lane = Queue::around(context.clone(), lane);
                 let submitted = Promise::new(false);
-                let outcome = self.submit_parts(queue, lane, after, &mut turn, &submitted);
+                let outcome = self.submit_parts(queue, &lane, after, behind, &mut turn, &submitted);
+                context.put_queue_back(Arc::clone(lane.driver()), turn.clone());
                 drop(turn);
                 submitted.resolve(Outcome::done_now());
                 submitted.notify();
                 outcome
             }
-            None if self.is_one_device_part() => {
-                let part = Prepared::Part(self.submitted_part(0)?);
-                let event = submit_prepared(queue, part, after, turn.as_ref())?;
-                // For what the driver has, `run` sees to it.
-                *turn = Some(&event).filter(|event| event.native_event().is_none()).cloned();
-                Ok(event)
-            }
-            None => submit_prepared(queue, Prepared::Empty, after, None),
+        }
+    }
+
+    /// Those of the queue for the partitions.
+    fn lane_properties(&self) -> Properties {
+        Properties {
+            out_of_order: self.device().capabilities().out_of_order_queues,
+            profiling: self.inner().options.profiling,
+            ..Properties::default()
         }
     }
 
@@ -52,18 +71,21 @@ impl ExecutableGraph {
         queue: &Queue,
         lane: &Queue,
         after: impl Iterator<Item = &'a Event> + Clone,
+        behind: &[&Event],
         turn: &mut Option<Event>,
         submitted: &Arc<Promise>,
     ) -> Result<Event> {
-        let begin: Vec<Event> = match queue.is_out_of_order() {
-            true => after.cloned().chain(queue.order().barrier()).collect(),
-            false => vec![submit_prepared(queue, Prepared::Marker, after, None)?],
+        let barrier = queue.order().barrier();
+        let (begin, behind): (Vec<Event>, Vec<&Event>) = match queue.is_out_of_order() {
+            true => (after.cloned().collect(), behind.iter().copied().chain(&barrier).collect()),
+            false => (vec![submit_prepared(queue, Prepared::Marker, after, behind)?], Vec::new()),
         };
+        let behind: Vec<&Event> = behind.into_iter().chain(turn.as_ref()).collect();
         let mut events = Vec::with_capacity(self.inner().partitions.len());
-        if let Err(error) = self.put_parts(lane, &begin, turn.as_ref(), submitted, &mut events) {
+        if let Err(error) = self.put_parts(lane, &begin, &behind, submitted, &mut events) {
             // What was put there is still behind the last submission, and before the next.
             if !events.is_empty() {
-                *turn = Some(submit_prepared(lane, Prepared::Empty, events.iter(), None)?);
+                *turn = Some(submit_prepared(lane, Prepared::Empty, events.iter(), &[])?);
             }
             return Err(self.at(error));
         }
@@ -72,7 +94,7 @@ impl ExecutableGraph {
             *is_leaf.get_mut(*wait as usize).ok_or_else(|| no_partition(*wait))? = false;
         }
         let leaves = events.iter().zip(is_leaf).filter(|(_, leaf)| *leaf).map(|(event, _)| event);
-        let end = submit_prepared(queue, Prepared::GraphEnd, leaves, None)?;
+        let end = submit_prepared(queue, Prepared::GraphEnd, leaves, &[])?;
         *turn = Some(end.clone());
         Ok(Event::of_graph(self.id(), self.inner().options.profiling, end, events))
     }
@@ -84,7 +106,7 @@ impl ExecutableGraph {
         &self,
         lane: &Queue,
         begin: &[Event],
-        behind: Option<&Event>,
+        behind: &[&Event],
         submitted: &Arc<Promise>,
         events: &mut Vec<Event>,
     ) -> Result<()> {
@@ -92,9 +114,14 @@ impl ExecutableGraph {
         let submitted = Event::promised(Arc::clone(submitted));
         for (index, partition) in inner.partitions.iter().enumerate() {
             let node = partition.nodes.first().map(|node| *node as usize);
-            let task = node.and_then(|node| self.flat().command(node).cloned());
-            let part = match task.as_deref() {
-                Some(CommandKind::HostTask(task)) => Prepared::HostTask(task.clone()),
+            let task = node.and_then(|node| {
+                let flat = self.flat();
+                Some((flat.command(node).cloned()?, flat.origin(node)))
+            });
+            let part = match task.as_ref().map(|(command, origin)| (&**command, *origin)) {
+                Some((CommandKind::HostTask(task), origin)) => {
+                    Prepared::HostTask(task.of_node(inner.graph, origin))
+                }
                 _ => Prepared::Part(self.submitted_part(index)?),
             };
             let waits: Vec<&Event> = partition
@@ -105,7 +132,7 @@ impl ExecutableGraph {
             let submitted = partition.host.then_some(&submitted);
             let event = match partition.waits.is_empty() {
                 true => submit_prepared(lane, part, begin.iter().chain(submitted), behind),
-                false => submit_prepared(lane, part, waits.into_iter().chain(submitted), None),
+                false => submit_prepared(lane, part, waits.into_iter().chain(submitted), &[]),
             }?;
             events.push(event);
         }

@@ -16,6 +16,8 @@ pub(in crate::graph) enum Surveyed {
     Ready(Survey),
     /// Interpreter programs are being built for them.
     Building(Build),
+    /// Nobody wanted the interpreter programs before, so that they are not built yet.
+    FirstRequest,
 }
 
 /// The nodes of a partition for planning, and the programs that task lists of them run with.
@@ -31,11 +33,12 @@ pub(in crate::graph) struct Survey {
 type Numbers = HashMap<usize, Result<u32, u32>>;
 
 impl Survey {
-    /// Looks at commands, with numbers for messages. Has interpreter programs that nobody built yet
-    /// built in the background.
+    /// Looks at commands, with numbers for messages. Builds missing interpreter programs in the
+    /// background: `at_once`, or when one of them is wanted for the second time.
     pub(in crate::graph) fn of<'c>(
         queue: &Queue,
         commands: impl Iterator<Item = (u32, &'c CommandKind)>,
+        at_once: bool,
     ) -> Result<Surveyed> {
         let form = |(origin, command): (u32, &'c CommandKind)| {
             command.form(queue).map_err(|error| error.at(format!("node {origin}")))
@@ -80,6 +83,11 @@ impl Survey {
             }
         }
         if !missing.is_empty() {
+            // All are noted.
+            let known = missing.iter().filter(|wanted| wanted.slot.request(&wanted.kernels)).count();
+            if known == 0 && !at_once {
+                return Ok(Surveyed::FirstRequest);
+            }
             return Ok(Surveyed::Building(Build::start(queue.context(), queue.device(), missing)));
         }
         survey.candidates.nodes.reserve(forms.len());

@@ -138,6 +138,10 @@ impl ExecutableGraph {
     /// kernels of this one get the arguments and ranges of its kernels. Sub-graphs are compared and
     /// updated command by command. That it is the same is checked.
     ///
+    /// Graphs with host tasks, copies and other nodes are refused, as the specification demands of
+    /// `update` with a graph (`sycl_ext_oneapi_graph`, section 7.5.5). Update such nodes with
+    /// [`Node::update_command`] and [`Self::update`].
+    ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when the executable is not
     /// [updatable](crate::Finalizer::updatable), and for another context or device. Also for nodes

@@ -29,9 +29,9 @@ fn check(target: &Nodes<'_>, source: &Nodes<'_>) -> Result<()> {
         let ty = NodeType::of(command);
         if !matches!(ty, NodeType::Kernel | NodeType::Empty | NodeType::Barrier | NodeType::Subgraph) {
             return Err(Error::invalid(format!(
-                "node {node} is a {ty}, and whole graphs are updated with kernels only (sycl_ext_oneapi_graph, section 7.5.2)"
+                "node {node} is a {ty}, and whole graphs are updated with kernels only (sycl_ext_oneapi_graph, section 7.5.5)"
             ))
-            .remedy("update the node itself: `executable.update(&node)`"));
+            .remedy("update the nodes themselves: `node.update_command(..)`, then `executable.update(&node)`"));
         }
     }
     match first_difference(target, source) {

@@ -68,7 +68,7 @@ impl Node {
             }
             let mut new = CommandKind::Kernel { range: to, call: call.clone() };
             new.follow();
-            new.check(graph.context(), graph.device())?;
+            new.check_parameters(graph.context(), graph.device())?;
             state.change(owner, |command| {
                 if let CommandKind::Kernel { range, .. } = command {
                     *range = to;

@@ -83,6 +83,10 @@ impl<V: DynamicValue> DynamicParameter<V> {
     /// Gives all arguments that follow the parameter a value; a `V` or a `&V`. It may be the one
     /// that they have.
     ///
+    /// Two images of a kernel change places with two updates, and then one
+    /// [`ExecutableGraph::update`]. That both are one image for a moment is no error. It is one where
+    /// the kernel writes the image and an executable gets the node like that.
+    ///
     /// # Errors
     /// The errors of adding a command with the value to the graph. Examples are memory of another
     /// context, a buffer that writes back, and more local memory than the device has
@@ -115,7 +119,7 @@ impl<V: DynamicValue> DynamicParameter<V> {
             if let CommandKind::Kernel { call, .. } = &mut command {
                 call.set_argument(site.argument, value);
             }
-            command.check(self.graph.context(), self.graph.device())?;
+            command.check_parameters(self.graph.context(), self.graph.device())?;
         }
         Ok(())
     }
@@ -142,6 +146,8 @@ impl ExecutableGraph {
     ///
     /// # Errors
     /// As those two. [`Invalid`](crate::ErrorKind::Invalid) when the parameter is of another graph.
+    /// [`KernelArgument`](crate::ErrorKind::KernelArgument) when a kernel would write an image that it
+    /// is given twice: update the other parameter first.
     /// If a command is refused with the value, the graph has the value and the executable has not.
     pub fn set<V: DynamicValue>(&self, parameter: &DynamicParameter<V>, value: impl Borrow<V>) -> Result<()> {
         self.check_updatable()?;

@@ -236,8 +236,9 @@ impl<T: Pod, A: AccessKind> Accessor<T, A> {
     /// wait until it is dropped or [finished](HostWriter::finish).
     ///
     /// # Errors
-    /// When a command that writes them failed; [`Invalid`](crate::ErrorKind::Invalid) while a
-    /// [`HostWriter`] of one of them lives;
+    /// When the last command that writes some of them failed, or a later one that uses them did, for
+    /// a writer. This is reported once: the next call returns the elements as they are.
+    /// [`Invalid`](crate::ErrorKind::Invalid) while a [`HostWriter`] of one of them lives;
     /// [`MemoryAllocation`](crate::ErrorKind::MemoryAllocation) when the host has no room.
     pub fn host(&self) -> Result<A::Host<T>> {
         A::host(&self.requirement, self.range)

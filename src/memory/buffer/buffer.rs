@@ -68,8 +68,8 @@ impl<T: Pod> Buffer<T> {
         Object::new::<T>(shape.into()).map(Self::of)
     }
 
-    /// A buffer with contents: a `Vec<T>` or an `Arc<[T]>` of as many elements, in the order of
-    /// memory. They are kept until a device needs them.
+    /// A buffer with contents: a `Vec<T>`, an `Arc<[T]>`, or a copy of a slice or array, of as many
+    /// elements, in the order of memory. They are kept until a device needs them.
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) for another number of elements; else as

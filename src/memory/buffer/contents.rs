@@ -25,8 +25,8 @@ pub(crate) enum Transport {
     Task(Task),
 }
 
-/// Submits a [`Transport`] behind events.
-pub(crate) type Carrier<'a> = &'a dyn Fn(Transport, &[Event]) -> Result<Event>;
+/// Submits a [`Transport`] after events. Those of the first list must succeed.
+pub(crate) type Carrier<'a> = &'a dyn Fn(Transport, &[Event], &[Event]) -> Result<Event>;
 
 impl State {
     /// Notes that the newest contents are in a context only.
@@ -40,7 +40,7 @@ impl State {
     }
 
     /// Looks which moves have ended. When one failed, the contents are where they were before it:
-    /// all that was submitted behind it waited for it, and has not run.
+    /// all that was submitted behind it depends on its success, and has not run.
     pub(super) fn end_moves(&mut self) {
         while let Some(first) = self.moves.first() {
             match first.event.status() {
@@ -68,8 +68,9 @@ impl State {
         }
         let whole = Area::whole(object.shape());
         let storage = object.storage(context)?;
-        let after: Vec<Event> = self.pending(&whole, true).cloned().collect();
-        let transport = if after.iter().all(Event::has_ended) {
+        let moves: Vec<Event> = self.moves.iter().map(|moved| moved.event.clone()).collect();
+        let behind: Vec<Event> = self.pending(&whole, true).cloned().collect();
+        let transport = if moves.iter().chain(&behind).all(Event::has_ended) {
             let to = Region::whole(storage.memory.clone());
             match &self.contents {
                 Contents::Zeroes => Transport::Zeroes(to),
@@ -78,7 +79,7 @@ impl State {
         } else {
             Transport::Task(self.bring_later(object, storage.clone()))
         };
-        let event = carry(transport, &after)?;
+        let event = carry(transport, &moves, &behind)?;
         self.tracker.record(&whole, true, event.clone());
         self.moves.push(Move { from: self.contents.clone(), event });
         match &mut self.contents {

@@ -109,8 +109,7 @@ impl<T: Pod> HostWriter<T> {
     /// Puts the elements back, as dropping does, and says whether that went well.
     ///
     /// # Errors
-    /// When the driver refuses. The buffer has its old contents then, or a part of the new ones,
-    /// and commands that waited for this fail.
+    /// When the driver refuses. The elements are undefined then. Commands that waited for this run.
     pub fn finish(mut self) -> Result<()> {
         self.close()
     }
@@ -128,7 +127,7 @@ impl<T: Pod> HostWriter<T> {
             Err(error) => Outcome::Failed(error.clone()),
         });
         if outcome.is_err() {
-            // Commands that wait already fail with it. Later ones do not, so it is reported here.
+            // It is reported here, and not again by the next host accessor.
             object.lock().tracker.forget_completed();
         }
         promise.notify();

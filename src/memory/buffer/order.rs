@@ -25,8 +25,12 @@ impl Dependency for Event {
 }
 
 /// Submits a command that uses parts of buffers. `carry` submits what brings their contents to the
-/// context. `submit` gets what the command must wait for besides what its user named. No other
-/// command that uses one of the buffers comes in between.
+/// context. No other command that uses one of the buffers comes in between.
+///
+/// `submit` gets two lists of events that the command must wait for. Those of the first must
+/// succeed: they bring the contents to a context. The second are earlier commands that use the
+/// parts. Whether these succeed is not of interest: a command that failed leaves the contents
+/// undefined, and later commands run.
 ///
 /// # Errors
 /// Those of `submit` and `carry`; when the context has no memory for the contents.
@@ -34,7 +38,7 @@ pub(crate) fn ordered(
     context: &Context,
     parts: &[Arc<Requirement>],
     carry: Carrier<'_>,
-    submit: impl FnOnce(&[&Event]) -> Result<Event>,
+    submit: impl FnOnce(&[&Event], &[&Event]) -> Result<Event>,
 ) -> Result<Event> {
     match parts {
         [part] => among(context, parts, &mut [locked(part.object())], carry, submit),
@@ -65,7 +69,7 @@ fn among(
     parts: &[Arc<Requirement>],
     buffers: &mut [(&Arc<Object>, MutexGuard<'_, State>)],
     carry: Carrier<'_>,
-    submit: impl FnOnce(&[&Event]) -> Result<Event>,
+    submit: impl FnOnce(&[&Event], &[&Event]) -> Result<Event>,
 ) -> Result<Event> {
     for (object, state) in &mut *buffers {
         state.end_moves();
@@ -75,10 +79,11 @@ fn among(
             }
         }
     }
-    let after = buffers.iter().flat_map(|(object, state)| {
+    let moves = buffers.iter().flat_map(|(_, state)| state.moves.iter().map(|moved| &moved.event));
+    let behind = buffers.iter().flat_map(|(object, state)| {
         of(object, parts).flat_map(|part| state.tracker.dependencies(part.area(), part.writes()))
     });
-    let event = with_slice(after, submit)?;
+    let event = with_slice(moves, |moves| with_slice(behind, |behind| submit(moves, behind)))?;
     for (object, state) in buffers {
         for part in of(object, parts) {
             state.tracker.record(part.area(), part.writes(), event.clone());

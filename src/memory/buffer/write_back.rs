@@ -121,7 +121,10 @@ impl<T: Pod> Drop for Final<T> {
         let plan = self.plan.get_mut().unwrap_or_else(PoisonError::into_inner);
         let Some(target) = plan.target.take() else { return };
         let write_back = move |object: &Object| {
-            if let Err(error) = copy_back(object, &target) {
+            // A failed command is reported. What the others wrote goes back nevertheless.
+            let whole = Area::whole(object.shape());
+            let settled = object.settled(&whole, false, |_| Ok(()));
+            for error in [settled, copy_back(object, &target)].into_iter().filter_map(Result::err) {
                 object.keep_error(error.at("writing a buffer back"));
             }
         };

@@ -25,7 +25,7 @@ use oclave_image::passes::interpreter::{
 use oclave_image::passes::{self, Legal, dce, legalize_with};
 
 pub(crate) use self::limits::GroupLimits;
-pub(crate) use self::slot::InterpreterSlot;
+pub(crate) use self::slot::{InterpreterSlot, PendingProgram};
 pub(crate) use self::tasks::TaskList;
 use self::wide::WideGroups;
 use super::attach;

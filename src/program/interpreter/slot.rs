@@ -1,7 +1,7 @@
 //! Where a program keeps its interpreter programs.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
 
 use super::InterpreterProgram;
 use crate::Result;
@@ -11,7 +11,38 @@ type Built = Result<Arc<InterpreterProgram>>;
 
 /// The interpreter programs of a program, each for some of its kernels, or why there is none.
 #[derive(Debug, Default)]
-pub(crate) struct InterpreterSlot(Mutex<Vec<Entry>>);
+pub(crate) struct InterpreterSlot(Mutex<Vec<Entry>>, Mutex<Vec<Request>>);
+
+/// Kernels for which a graph wanted an interpreter program before there was one.
+#[derive(Debug)]
+struct Request {
+    kernels: BTreeSet<String>,
+    /// The build in the background, while somebody wants it.
+    pending: Weak<PendingProgram>,
+}
+
+/// An interpreter program that is being built, or will be.
+#[derive(Debug, Default)]
+pub(crate) struct PendingProgram {
+    is_over: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl PendingProgram {
+    pub(crate) fn wait(&self) {
+        let over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.changed.wait_while(over, |over| !*over).unwrap_or_else(PoisonError::into_inner));
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        *lock(&self.is_over)
+    }
+
+    pub(crate) fn end(&self) {
+        *lock(&self.is_over) = true;
+        self.changed.notify_all();
+    }
+}
 
 #[derive(Debug)]
 struct Entry {
@@ -28,6 +59,34 @@ impl InterpreterSlot {
         let mut built = has_all.filter_map(|entry| Some((entry.built.get()?, entry.kernels == *kernels)));
         // The failure of a larger one says nothing of this one.
         built.find(|(built, is_exact)| built.is_ok() || *is_exact).map(|(built, _)| built.clone())
+    }
+
+    /// Notes that a graph wants a program for these kernels; whether one did before.
+    pub(crate) fn request(&self, kernels: &BTreeSet<String>) -> bool {
+        let mut requests = lock(&self.1);
+        let is_known = requests.iter().any(|request| request.kernels == *kernels);
+        if !is_known {
+            requests.push(Request { kernels: kernels.clone(), pending: Weak::new() });
+        }
+        is_known
+    }
+
+    /// The build of a program for these kernels, and whether it is new, so that the caller must see
+    /// to it.
+    pub(crate) fn pending(&self, kernels: &BTreeSet<String>) -> (Arc<PendingProgram>, bool) {
+        let mut requests = lock(&self.1);
+        let known = requests.iter_mut().find(|request| request.kernels == *kernels);
+        let pending = known.as_ref().and_then(|request| request.pending.upgrade());
+        if let Some(pending) = pending.filter(|pending| !pending.is_over()) {
+            return (pending, false);
+        }
+        let new = Arc::<PendingProgram>::default();
+        let pending = Arc::downgrade(&new);
+        match known {
+            Some(request) => request.pending = pending,
+            None => requests.push(Request { kernels: kernels.clone(), pending }),
+        }
+        (new, true)
     }
 
     /// Whether this one is among them.

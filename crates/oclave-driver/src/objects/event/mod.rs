@@ -295,6 +295,18 @@ impl Event {
         })
     }
 
+    /// Whether it has ended with a failure, as far as the driver says. Creates no marker to find out.
+    pub fn has_failed(&self) -> bool {
+        let Submitted { own, joined, .. } = &**self.one();
+        let status = match own {
+            _ if self.is_behind() => return false,
+            Some(own) => own.status(),
+            None if joined.is_empty() => return false,
+            None => status_of_all(joined),
+        };
+        matches!(status, Ok(Status::Failed(_)))
+    }
+
     /// Whether it has ended, however it did, as far as the driver says.
     pub(crate) fn has_ended(&self) -> bool {
         self.status().is_ok_and(Status::is_over)
