@@ -86,12 +86,12 @@ pub(crate) struct Space {
 
 impl Space {
     /// `global` work-items in groups of `local`, in one dimension.
-    pub fn d1(global: usize, local: usize) -> Self {
+    pub(crate) fn d1(global: usize, local: usize) -> Self {
         Self { dimensions: 1, global: [global, 1, 1], local: Some([local, 1, 1]), offset: [0; 3] }
     }
 
     /// `global` work-items in groups of `local`, in two dimensions: x, y.
-    pub fn d2(global: [usize; 2], local: [usize; 2]) -> Self {
+    pub(crate) fn d2(global: [usize; 2], local: [usize; 2]) -> Self {
         let local = Some([local[0], local[1], 1]);
         Self { dimensions: 2, global: [global[0], global[1], 1], local, offset: [0; 3] }
     }
@@ -99,24 +99,24 @@ impl Space {
 
 impl Argument {
     /// A scalar, vector or struct.
-    pub fn value<T: bytemuck::NoUninit>(value: T) -> Self {
+    pub(crate) fn value<T: bytemuck::NoUninit>(value: T) -> Self {
         Self::Value(bytemuck::bytes_of(&value).to_vec())
     }
 }
 
 impl Memory {
     /// A buffer of elements.
-    pub fn of<T: bytemuck::NoUninit>(elements: &[T]) -> Self {
+    pub(crate) fn of<T: bytemuck::NoUninit>(elements: &[T]) -> Self {
         Self::Buffer(bytemuck::cast_slice(elements).to_vec())
     }
 
     /// A buffer of `len` elements of which each byte is 0xCD.
-    pub fn unset<T>(len: usize) -> Self {
+    pub(crate) fn unset<T>(len: usize) -> Self {
         Self::Buffer(vec![0xCD; len * size_of::<T>()])
     }
 
     /// The contents before the first launch.
-    pub fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Self::Buffer(bytes) | Self::Image { pixels: bytes, .. } => bytes,
         }

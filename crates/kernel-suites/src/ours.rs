@@ -48,7 +48,7 @@ impl Ours {
     ///
     /// # Errors
     /// What OpenCL says.
-    pub fn new(images: Vec<Vec<u8>>, in_graph: bool) -> Result<Self, Outcome> {
+    pub(crate) fn new(images: Vec<Vec<u8>>, in_graph: bool) -> Result<Self, Outcome> {
         let device = Device::select().map_err(|error| outcome(&error))?;
         let context = Context::new(&device).map_err(|error| outcome(&error))?;
         let queue = Queue::new(&context).map_err(|error| outcome(&error))?;

@@ -21,7 +21,7 @@ pub(crate) enum Outcome {
 
 impl Outcome {
     /// The word for reports.
-    pub fn word(&self) -> &'static str {
+    pub(crate) fn word(&self) -> &'static str {
         match self {
             Self::Pass(_) => "pass",
             Self::Fail(_) => "fail",
@@ -33,7 +33,7 @@ impl Outcome {
     }
 
     /// Why, or how.
-    pub fn reason(&self) -> &str {
+    pub(crate) fn reason(&self) -> &str {
         match self {
             Self::Pass(text)
             | Self::Fail(text)
@@ -45,7 +45,7 @@ impl Outcome {
     }
 
     /// The outcome of a word of [`Outcome::word`].
-    pub fn of(word: &str, reason: &str) -> Option<Self> {
+    pub(crate) fn of(word: &str, reason: &str) -> Option<Self> {
         let reason = reason.to_owned();
         Some(match word {
             "pass" => Self::Pass(reason),
@@ -72,10 +72,10 @@ pub(crate) enum Mode {
 
 impl Mode {
     /// All of them, in the order of reports.
-    pub const ALL: [Self; 3] = [Self::Source, Self::Launch, Self::Graph];
+    pub(crate) const ALL: [Self; 3] = [Self::Source, Self::Launch, Self::Graph];
 
     /// The mode of a name.
-    pub fn of(name: &str) -> Option<Self> {
+    pub(crate) fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.to_string() == name)
     }
 }

@@ -38,7 +38,7 @@ impl Driver {
     ///
     /// # Errors
     /// What OpenCL says.
-    pub fn new() -> Result<Self, Outcome> {
+    pub(crate) fn new() -> Result<Self, Outcome> {
         let devices = || {
             let platforms = get_platforms().ok()?;
             platforms.iter().find_map(|one| one.get_devices(CL_DEVICE_TYPE_ALL).ok()?.first().copied())
@@ -59,7 +59,7 @@ impl Driver {
     }
 
     /// What the device lacks for a program, if anything.
-    pub fn lacks(&self, program: &Program) -> Option<String> {
+    pub(crate) fn lacks(&self, program: &Program) -> Option<String> {
         let needs = &program.needs;
         let has = |name: &String| self.extensions.split_whitespace().any(|one| one == name);
         if let Some(missing) = needs.extensions.iter().find(|name| !has(name)) {
@@ -76,7 +76,7 @@ impl Driver {
     }
 
     /// Whether the device takes the groups of a case. What it lacks, if not.
-    pub fn lacks_groups(&self, case: &Case) -> Option<String> {
+    pub(crate) fn lacks_groups(&self, case: &Case) -> Option<String> {
         let is_too_large = |launch: &Launch| {
             let local = launch.space.local.unwrap_or([1; 3]);
             let sizes = local.iter().take(launch.space.dimensions);
@@ -142,7 +142,7 @@ impl Source {
     ///
     /// # Errors
     /// What OpenCL says.
-    pub fn new() -> Result<Self, Outcome> {
+    pub(crate) fn new() -> Result<Self, Outcome> {
         let driver = Driver::new()?;
         let context = Context::from_device(&driver.device).map_err(failed("clCreateContext"))?;
         let queue = CommandQueue::create_default_with_properties(&context, 0, 0);
