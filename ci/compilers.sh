@@ -2,11 +2,13 @@
 # Tests with compilers of other Debian releases. Sourced by ci/test, after ci/suites.sh.
 #
 # All tests run with the default compiler. Each run also takes one of two others, and a part of the tests, by the number of
-# commits (RUN_NUMBER). LLVM 19 takes even numbers, the newest takes odd ones. Half the number, rounded down, modulo four
-# selects the part: three of the tests of oclave-build, and the conformance tests. So eight commits in a row cover everything.
-# The conformance tests run on Intel; those of LLVM 19 on PoCL, too. OCLAVE_TEST_COMPILERS="llvm19 llvm-newest" runs all parts
+# commits (RUN_NUMBER). LLVM 19 takes even numbers, the newest takes odd ones. Half the number, rounded down, modulo five
+# selects the part: three of the tests of oclave-build, the conformance tests, and some of the classics. So ten commits in a row
+# cover everything. The conformance tests run on Intel; those of LLVM 19 on PoCL, too. The classics run on every device. OCLAVE_TEST_COMPILERS="llvm19 llvm-newest" runs all parts
 # with each of these.
-COMPILER_TESTS=('^(virtual_functions|optimised)$' '^program$' '^shared$' conformance)
+COMPILER_TESTS=('^(virtual_functions|optimised)$' '^program$' '^shared$' conformance classics)
+# Classics whose code the optimisers of different versions write in different ways: barriers, rotations, loops that fill memory.
+COMPILER_CLASSICS='^(barrier_|reduce_|scan_|rotations|byte_swaps|overflow|fills|calls)'
 
 # run_other_compilers SUITES: SUITES is what build_suites printed. Says what ran in the variable OTHER_COMPILERS.
 run_other_compilers() {
@@ -16,7 +18,7 @@ run_other_compilers() {
         read -ra compilers <<<"$OCLAVE_TEST_COMPILERS"
     else
         compilers=("${compilers[RUN_NUMBER % 2]}")
-        parts=("${parts[RUN_NUMBER / 2 % 4]}")
+        parts=("${parts[RUN_NUMBER / 2 % 5]}")
     fi
     for compiler in "${compilers[@]}"; do
         if ! version=$(version_of_llvm "$compiler"); then
@@ -29,6 +31,9 @@ run_other_compilers() {
             if [ "$part" = conformance ]; then
                 (use_llvm "$version" && test_conformance "$version")
                 OTHER_COMPILERS+="; LLVM $version for the conformance tests"
+            elif [ "$part" = classics ]; then
+                (use_llvm "$version" && test_classics "$version")
+                OTHER_COMPILERS+="; LLVM $version for classics that match $COMPILER_CLASSICS"
             else
                 (use_llvm "$version" && test_part "$version" "$part" "$suites")
                 OTHER_COMPILERS+="; LLVM $version for those of oclave-build that match $part"
@@ -79,5 +84,18 @@ test_conformance() {
     for device in "${devices[@]}"; do
         [[ " ${READY[*]} " == *" $device "* ]] || continue
         run_suite "$device" "llvm$version-test-$name" "$binary" "$TEST_RESULTS"
+    done
+}
+
+test_classics() {
+    local version=$1 device name programs
+    name=classics-llvm$version
+    mapfile -t programs < <(cd "$OCLAVE_REPO/kernels/classics" && basename -s .cl -- *.cl | grep -E "$COMPILER_CLASSICS")
+    build_images "$name" classics "${programs[@]}"
+    for device in "${READY[@]}"; do
+        rm -f "$KERNEL_SUITES/$name-$device.tsv"
+        run_kernel_suite "$name" classics "$device" --modes launch "${programs[@]}"
+        kernel_suite_results classics "$KERNEL_SUITES/$name-$device.tsv" | sed "s/^/$device\t/; s/\tclassics-/\tllvm$version-classics-/" \
+            >>"$TEST_RESULTS"
     done
 }

@@ -240,7 +240,6 @@ impl Source {
             }
             Argument::Sampler { is_normalized, addressing, is_linear } => {
                 let filter = if *is_linear { CL_FILTER_LINEAR } else { CL_FILTER_NEAREST };
-                #[expect(deprecated, reason = "the call with properties takes a pointer to a list")]
                 let made =
                     Sampler::create(&self.context, u32::from(*is_normalized), address(addressing)?, filter);
                 let made = made.map_err(failed("clCreateSampler"))?;
