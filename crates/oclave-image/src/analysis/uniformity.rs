@@ -219,6 +219,9 @@ impl<'a, 'm> Uniformity<'a, 'm> {
                 },
             );
             match flow.preheader(of) {
+                // At a barrier of the loop's own test, work-items are together already. PoCL 6.0
+                // goes wrong if another barrier stands right before it.
+                _ if exit == of.header && self.is_barrier(flow, exit) => {}
                 Some(preheader) if all && guards.is_empty() && exit == of.header => {
                     before.insert(preheader);
                     let successors =
