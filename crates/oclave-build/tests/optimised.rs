@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use common::{Folder, assert_has, toolchain_is_here};
 use oclave_build::{Config, sources_in};
+use oclave_image::DeviceImage;
+use oclave_image::spirv::{Module, Op};
 
 fn fixtures() -> Vec<PathBuf> {
     sources_in(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/optimised")).unwrap()
@@ -121,4 +123,105 @@ fn a_missing_extension_is_named_with_the_remedy() {
     let remedy = "Config::translator_args([\"--spirv-ext=+SPV_INTEL_variable_length_array\"])";
     assert_has(&error, &["stack.clcpp:", "`grow`", remedy]);
     assert!(!error.contains("fine.cl"), "{error}");
+}
+
+/// The modules of a program that is compiled from one source at -O2.
+fn modules(source: &str) -> Vec<Module> {
+    let folder = Folder::new();
+    let path = folder.write("source.cl", source);
+    let mut config = Config::new();
+    config.out_dir(folder.path().join("out")).env("CARGO_MANIFEST_DIR", folder.path());
+    let images = config.compile_images(&[path]).unwrap().images;
+    let module = |bytes: &Vec<u8>| Module::from_words(DeviceImage::from_bytes(bytes).unwrap().spirv).unwrap();
+    images.iter().map(module).collect()
+}
+
+/// LLVM 15 sank the barrier before a loop and the one at its end into one, and those of several
+/// branches.
+#[test]
+fn barriers_are_neither_merged_nor_copied() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let modules = modules(
+        "#define WAIT barrier(CLK_LOCAL_MEM_FENCE)
+        kernel void before_and_at_end(global int *out, local int *t)
+        {
+            uint l = get_local_id(0);
+            t[l] = l + 1;
+            WAIT;
+            for (uint s = 1; s < get_local_size(0); s *= 2) {
+                if (l + s < get_local_size(0) && l % (2 * s) == 0)
+                    t[l] += t[l + s];
+                WAIT;
+            }
+            out[l] = t[0];
+        }
+        kernel void ends_of_arms(global int *out, int n)
+        {
+            int l = get_local_id(0);
+            if (n > 3) { out[l] = 3; WAIT; } else { out[l + 1] = 5; WAIT; }
+            out[l + 2] += 7;
+        }
+        kernel void starts_of_arms(global int *out, int n)
+        {
+            int l = get_local_id(0);
+            if (n > 3) { WAIT; out[l + 1] = 4; } else { WAIT; out[l] = 5; }
+        }
+        kernel void cases(global int *out, int n)
+        {
+            int l = get_local_id(0);
+            switch (n) {
+            case 1: out[l] = 4; WAIT; break;
+            case 2: out[l] = 7; WAIT; break;
+            case 3: out[l + 1] = 5; WAIT; break;
+            }
+            out[l] += 3;
+        }
+        kernel void continued(global int *out, local int *t, int n)
+        {
+            int l = get_local_id(0);
+            for (int i = 0; i < n; i++) {
+                if (i & 1) { t[l] = i; WAIT; continue; }
+                out[l] += t[l + 1];
+                WAIT;
+            }
+        }
+        kernel void conditional_in_loop(global int *out, local int *t, int n, int m)
+        {
+            int l = get_local_id(0);
+            for (int i = 0; i < n; i++) {
+                t[l] = out[l] + i;
+                if (m > 2) WAIT;
+                out[l] = t[l + 1];
+            }
+        }",
+    );
+    let instructions = modules.iter().flat_map(Module::instructions);
+    let barriers = instructions.filter(|i| i.is(Op::ControlBarrier)).count();
+    assert_eq!(barriers, 12, "as many as the source has");
+}
+
+/// Drivers read the names of helper functions that llvm-spirv writes as intrinsic functions of LLVM.
+#[test]
+fn nothing_is_named_like_an_intrinsic_function() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let modules = modules(
+        "kernel void rotated(global uint *x, uint n) { size_t i = get_global_id(0); uint v = x[i]; x[i] = v << 7 | v >> 25; x[i + 9] = v << (n & 31) | v >> (-n & 31); }
+        kernel void swapped(global ushort *x) { size_t i = get_global_id(0); ushort v = x[i]; x[i] = (ushort)((v & 0xff) << 8 | v >> 8); }
+        kernel void product(global uint *x) { uint r; x[0] = __builtin_mul_overflow(x[1], x[2], &r) ? 0 : r; }
+        kernel void long_product(global long *x) { long r; x[0] = __builtin_mul_overflow(x[1], x[2], &r) ? 0 : r; }
+        kernel void cleared(global uchar *x, uint n) { for (uint i = 0; i < n; i++) x[i] = 0; }
+        kernel void filled(local uchar *x, uchar v, uint n) { for (uint i = 0; i < n; i++) x[i] = v; }
+        kernel void moved(global int *x, uint n) { for (uint i = 0; i < n; i++) x[i] = x[i + 1]; }
+        kernel void reversed(global uint *x) { x[0] = __builtin_bitreverse32(x[1]); }
+        kernel void ordered(global int *x) { x[0] = (x[1] > x[2]) - (x[1] < x[2]); }",
+    );
+    let names: Vec<String> = modules.iter().flat_map(Module::names).map(|(_, name)| name).collect();
+    assert!(names.iter().any(|name| name == "x"), "{names:?}");
+    let like: Vec<&String> =
+        names.iter().filter(|name| name.starts_with("spirv.") || name.starts_with("llvm.")).collect();
+    assert!(like.is_empty(), "{like:?}");
 }
