@@ -50,7 +50,6 @@ impl DeviceState {
                 aspects: capabilities.aspects | Aspects::GENERIC_POINTER,
                 max_work_group_size: capabilities.limits.max_work_group_size,
                 max_work_item_sizes: capabilities.limits.max_work_item_sizes,
-                sub_group_sizes: capabilities.limits.sub_group_sizes.clone(),
             },
             variable_access,
             pointers_are_numbers,
@@ -183,6 +182,7 @@ fn target(device: &Device) -> DeviceTarget {
     target.joined_values_collapse = quirks.joined_values_collapse; // Q32
     target.repeats_loads = quirks.repeats_loads; // Q33
     target.maxima_are_bounds = quirks.maxima_are_bounds; // Q35
+    target.differences_invert_bounds = quirks.differences_invert_bounds; // Q61
     target.repeated_pairs_fail = quirks.repeated_pairs_fail; // Q36
     target.fixpoints_are_checked = quirks.fixpoints_are_checked; // Q30
     target.phis_vanish = quirks.phis_vanish; // Q54

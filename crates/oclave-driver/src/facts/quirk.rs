@@ -297,6 +297,15 @@ pub struct Quirks {
     /// = max((uint)get_local_id(1), 1u);` writes nothing in groups of 8 × 1. So `max` of integers
     /// becomes a comparison and a selection (`integer_maximum` of `oclave_image`). `min` was right.
     pub maxima_are_bounds: bool,
+    /// **Q61. Intel's CPU runtime 2026.2.** A condition that a kernel begins with becomes a bound of the
+    /// loop over the work-items. One on a difference `d - i` with an id inverts the next one on an id, in
+    /// this kernel or in a later one of the program. From source, `int i = get_global_id(0), j = d - i;
+    /// if (i > n || j > m) return; out[i] = i;` runs from `n` on. Beside a kernel that begins with `if (d - i >= n)
+    /// return;`, another one with `if (i >= n) return;` runs from `n` on, out of its buffers. Also,
+    /// `if (i - d <= n || i < m) return;` is wrong for item 0 if `n + d` is 0. Such comparisons get a zero
+    /// that compilers do not know (`inverted_bounds` of `oclave_image`). Upstream:
+    /// `docs/upstream/intel-differences-invert-bounds.md`.
+    pub differences_invert_bounds: bool,
     /// **Q36. Mesa's rusticl 26.1.6.** `clBuildProgram` refuses phis with two values for one block
     /// ("OpPhi's number of incoming blocks does not match"). llvm-spirv 15 writes such phis where
     /// several cases of a switch lead to one block. SPIR-V does not allow them, and the drivers that
@@ -454,6 +463,7 @@ impl Quirks {
             loops_without_end_go: is_pocl_on_cpu && is_pocl_before_7(device),
             counters_are_mistaken: is_pocl_on_cpu && is_pocl_before_7(device),
             maxima_are_bounds: is_intel_cpu_runtime(device),
+            differences_invert_bounds: is_intel_cpu_runtime(device),
             repeats_loads: is_pocl_on_cpu && !is_pocl_before_7(device),
             pointer_arguments_are_slow: is_nvidia(device),
             image_writes_read_early: is_nvidia(device),

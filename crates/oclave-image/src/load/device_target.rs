@@ -90,6 +90,8 @@ pub struct DeviceTarget {
     pub repeats_loads: bool,
     /// Whether the device's compiler takes `max` of an id of a work-item for a bound of the group.
     pub maxima_are_bounds: bool,
+    /// Whether a condition on a difference with an id inverts later conditions on ids.
+    pub differences_invert_bounds: bool,
     /// Whether the device refuses phis with several values for a block that leads to them by several
     /// cases of a switch.
     pub repeated_pairs_fail: bool,
@@ -151,6 +153,7 @@ impl Default for DeviceTarget {
             joined_values_collapse: false,
             repeats_loads: false,
             maxima_are_bounds: false,
+            differences_invert_bounds: false,
             repeated_pairs_fail: false,
             zero_lanes_are_lost: false,
             masked_counters_run_on: false,

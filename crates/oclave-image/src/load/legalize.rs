@@ -16,6 +16,7 @@ use crate::load::hidden_comparisons;
 use crate::load::inline_hints;
 use crate::load::integer_maximum;
 use crate::load::integer_pointers;
+use crate::load::inverted_bounds;
 use crate::load::inverted_choices;
 use crate::load::joined_values;
 use crate::load::kept_loads;
@@ -131,6 +132,8 @@ pub fn legalize_with(
     let bound = |module: &Module| deep_conditions::bound(module, &image.name);
     let module = changed(target.deep_conditions_are_lost, module, bound)?;
     let module = changed(target.maxima_are_bounds, module, integer_maximum::expand)?;
+    let hide_bounds = |module: &Module| inverted_bounds::hide(module, bits);
+    let module = changed(target.differences_invert_bounds, module, hide_bounds)?;
     let module = changed(target.zero_lanes_are_lost, module, zero_lanes::split)?;
     let module =
         changed(target.masked_counters_run_on, module, |module| masked_counters::hide(module, bits))?;

@@ -23,6 +23,7 @@ mod inline_hints;
 mod integer_maximum;
 mod integer_pointers;
 mod interleaved;
+mod inverted_bounds;
 mod inverted_choices;
 mod joined_values;
 mod kept_loads;
