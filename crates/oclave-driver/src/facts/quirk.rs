@@ -306,6 +306,17 @@ pub struct Quirks {
     /// that compilers do not know (`inverted_bounds` of `oclave_image`). Upstream:
     /// `docs/upstream/intel-differences-invert-bounds.md`.
     pub differences_invert_bounds: bool,
+    /// **Q62. Intel's CPU runtime 2026.2.** Some built-in functions of vectors are wrong.
+    /// `mad_sat((int2)INT_MAX, (int2)2, (int2)2)` is 0; of 1728 triples of edge values, 282 are wrong for `int`
+    /// and 239 for `uint`. `mad_sat` of `long` is wrong for scalars, too. `step` is 0 for NaN. `shuffle(double4, mask)` uses high bits of the mask.
+    /// `shuffle` of `half` vectors does not build. `vstorea_half3` writes a fourth element. Such calls get
+    /// other instructions (`wrong_functions` of `oclave_image`). Upstream:
+    /// `docs/upstream/intel-vector-functions.md`.
+    pub functions_are_wrong: bool,
+    /// **Q65. Intel's CPU runtime 2026.2.** `work_group_broadcast` of `half` crashes its compiler
+    /// (`vplan-vec`). Other collective functions of `half` are right. So it broadcasts integers
+    /// (`half_broadcasts` of `oclave_image`). Upstream: `docs/upstream/intel-half-broadcast.md`.
+    pub half_broadcasts_crash: bool,
     /// **Q36. Mesa's rusticl 26.1.6.** `clBuildProgram` refuses phis with two values for one block
     /// ("OpPhi's number of incoming blocks does not match"). llvm-spirv 15 writes such phis where
     /// several cases of a switch lead to one block. SPIR-V does not allow them, and the drivers that
@@ -464,6 +475,8 @@ impl Quirks {
             counters_are_mistaken: is_pocl_on_cpu && is_pocl_before_7(device),
             maxima_are_bounds: is_intel_cpu_runtime(device),
             differences_invert_bounds: is_intel_cpu_runtime(device),
+            functions_are_wrong: is_intel_cpu_runtime(device),
+            half_broadcasts_crash: is_intel_cpu_runtime(device),
             repeats_loads: is_pocl_on_cpu && !is_pocl_before_7(device),
             pointer_arguments_are_slow: is_nvidia(device),
             image_writes_read_early: is_nvidia(device),

@@ -92,6 +92,10 @@ pub struct DeviceTarget {
     pub maxima_are_bounds: bool,
     /// Whether a condition on a difference with an id inverts later conditions on ids.
     pub differences_invert_bounds: bool,
+    /// Whether some built-in functions of Intel's CPU runtime get other instructions.
+    pub functions_are_wrong: bool,
+    /// Whether the device's compiler crashes on broadcasts of `half` to a work-group.
+    pub half_broadcasts_crash: bool,
     /// Whether the device refuses phis with several values for a block that leads to them by several
     /// cases of a switch.
     pub repeated_pairs_fail: bool,
@@ -154,6 +158,8 @@ impl Default for DeviceTarget {
             repeats_loads: false,
             maxima_are_bounds: false,
             differences_invert_bounds: false,
+            functions_are_wrong: false,
+            half_broadcasts_crash: false,
             repeated_pairs_fail: false,
             zero_lanes_are_lost: false,
             masked_counters_run_on: false,

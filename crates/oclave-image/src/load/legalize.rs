@@ -12,6 +12,7 @@ use crate::load::generic_atomics;
 use crate::load::generic_pointers;
 use crate::load::global_decorations;
 use crate::load::guarded_loads;
+use crate::load::half_broadcasts;
 use crate::load::hidden_comparisons;
 use crate::load::inline_hints;
 use crate::load::integer_maximum;
@@ -36,6 +37,7 @@ use crate::load::uneven_loops;
 use crate::load::vector_components;
 use crate::load::version;
 use crate::load::work_item_loops::{Steered, keep_apart, steer};
+use crate::load::wrong_functions;
 use crate::load::zero_lanes;
 use crate::spirv::{
     AddressingModel, Capability, Definitions, Module, Op, StorageClass, Type, TypeTable, Version,
@@ -131,6 +133,8 @@ pub fn legalize_with(
     let module = changed(target.repeated_pairs_fail, module, phi_pairs::join)?;
     let bound = |module: &Module| deep_conditions::bound(module, &image.name);
     let module = changed(target.deep_conditions_are_lost, module, bound)?;
+    let module = changed(target.half_broadcasts_crash, module, half_broadcasts::as_integers)?;
+    let module = changed(target.functions_are_wrong, module, wrong_functions::replace)?;
     let module = changed(target.maxima_are_bounds, module, integer_maximum::expand)?;
     let hide_bounds = |module: &Module| inverted_bounds::hide(module, bits);
     let module = changed(target.differences_invert_bounds, module, hide_bounds)?;

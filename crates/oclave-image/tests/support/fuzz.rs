@@ -72,6 +72,8 @@ pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
         vectorised_loops_crash: true,
         joined_values_collapse: true,
         maxima_are_bounds: true,
+        functions_are_wrong: true,
+        half_broadcasts_crash: true,
         differences_invert_bounds: true,
         quotients_are_bounds: true,
         inverted_choices_fail: true,
