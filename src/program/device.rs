@@ -50,6 +50,7 @@ impl DeviceState {
                 aspects: capabilities.aspects | Aspects::GENERIC_POINTER,
                 max_work_group_size: capabilities.limits.max_work_group_size,
                 max_work_item_sizes: capabilities.limits.max_work_item_sizes,
+                sub_group_sizes: capabilities.limits.sub_group_sizes.clone(),
             },
             variable_access,
             pointers_are_numbers,
@@ -184,6 +185,8 @@ fn target(device: &Device) -> DeviceTarget {
     target.maxima_are_bounds = quirks.maxima_are_bounds; // Q35
     target.differences_invert_bounds = quirks.differences_invert_bounds; // Q61
     target.functions_are_wrong = quirks.functions_are_wrong; // Q62
+    target.group_votes_are_inverted = quirks.group_votes_are_inverted; // Q63
+    target.sub_group_sizes_are_whole = quirks.sub_group_sizes_are_whole; // Q64
     target.half_broadcasts_crash = quirks.half_broadcasts_crash; // Q65
     target.repeated_pairs_fail = quirks.repeated_pairs_fail; // Q36
     target.fixpoints_are_checked = quirks.fixpoints_are_checked; // Q30

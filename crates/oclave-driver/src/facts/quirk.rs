@@ -313,6 +313,14 @@ pub struct Quirks {
     /// other instructions (`wrong_functions` of `oclave_image`). Upstream:
     /// `docs/upstream/intel-vector-functions.md`.
     pub functions_are_wrong: bool,
+    /// **Q63. PoCL 6.0 on CPUs.** `work_group_all` is 0 where all work-items are for it. `work_group_any`
+    /// is right. So it becomes `!work_group_any(!x)` (`inverted_votes` of `oclave_image`). Upstream:
+    /// `docs/upstream/pocl-work-group-all.md`.
+    pub group_votes_are_inverted: bool,
+    /// **Q64. Mesa's rusticl 26.1.6 on llvmpipe.** `get_sub_group_size` is 8 in the last sub-group of a group of 9, which has
+    /// one work-item. So the size is computed from the size of the group (`sub_group_sizes` of `oclave_image`).
+    /// Upstream: `docs/upstream/rusticl-sub-group-size.md`.
+    pub sub_group_sizes_are_whole: bool,
     /// **Q65. Intel's CPU runtime 2026.2.** `work_group_broadcast` of `half` crashes its compiler
     /// (`vplan-vec`). Other collective functions of `half` are right. So it broadcasts integers
     /// (`half_broadcasts` of `oclave_image`). Upstream: `docs/upstream/intel-half-broadcast.md`.
@@ -476,6 +484,8 @@ impl Quirks {
             maxima_are_bounds: is_intel_cpu_runtime(device),
             differences_invert_bounds: is_intel_cpu_runtime(device),
             functions_are_wrong: is_intel_cpu_runtime(device),
+            group_votes_are_inverted: is_pocl_on_cpu && is_pocl_before_7(device),
+            sub_group_sizes_are_whole: is_rusticl(device),
             half_broadcasts_crash: is_intel_cpu_runtime(device),
             repeats_loads: is_pocl_on_cpu && !is_pocl_before_7(device),
             pointer_arguments_are_slow: is_nvidia(device),

@@ -94,6 +94,10 @@ pub struct DeviceTarget {
     pub differences_invert_bounds: bool,
     /// Whether some built-in functions of Intel's CPU runtime get other instructions.
     pub functions_are_wrong: bool,
+    /// Whether `work_group_all` is false where all work-items are for it.
+    pub group_votes_are_inverted: bool,
+    /// Whether a part of a sub-group has the size of a whole one.
+    pub sub_group_sizes_are_whole: bool,
     /// Whether the device's compiler crashes on broadcasts of `half` to a work-group.
     pub half_broadcasts_crash: bool,
     /// Whether the device refuses phis with several values for a block that leads to them by several
@@ -159,6 +163,8 @@ impl Default for DeviceTarget {
             maxima_are_bounds: false,
             differences_invert_bounds: false,
             functions_are_wrong: false,
+            group_votes_are_inverted: false,
+            sub_group_sizes_are_whole: false,
             half_broadcasts_crash: false,
             repeated_pairs_fail: false,
             zero_lanes_are_lost: false,

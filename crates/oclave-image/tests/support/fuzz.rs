@@ -88,6 +88,7 @@ pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
     };
     let pocl6 = DeviceTarget {
         mad_is_called: true,
+        group_votes_are_inverted: true,
         one_barrier: true,
         fixpoints_are_checked: true,
         uneven_rounds_collapse: true,
@@ -106,6 +107,7 @@ pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
     };
     let rusticl = DeviceTarget {
         lanes_of_arguments_crash: true,
+        sub_group_sizes_are_whole: true,
         repeated_pairs_fail: true,
         deep_conditions_are_lost: true,
         guarded_loads_run: true,
