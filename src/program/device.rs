@@ -183,6 +183,11 @@ fn target(device: &Device) -> DeviceTarget {
     target.joined_values_collapse = quirks.joined_values_collapse; // Q32
     target.repeats_loads = quirks.repeats_loads; // Q33
     target.maxima_are_bounds = quirks.maxima_are_bounds; // Q35
+    target.differences_invert_bounds = quirks.differences_invert_bounds; // Q61
+    target.functions_are_wrong = quirks.functions_are_wrong; // Q62
+    target.group_votes_are_inverted = quirks.group_votes_are_inverted; // Q63
+    target.sub_group_sizes_are_whole = quirks.sub_group_sizes_are_whole; // Q64
+    target.half_broadcasts_crash = quirks.half_broadcasts_crash; // Q65
     target.repeated_pairs_fail = quirks.repeated_pairs_fail; // Q36
     target.fixpoints_are_checked = quirks.fixpoints_are_checked; // Q30
     target.phis_vanish = quirks.phis_vanish; // Q54

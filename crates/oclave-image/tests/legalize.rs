@@ -1144,6 +1144,80 @@ fn maxima_of_integers_are_selected() {
     }
 }
 
+/// Intel's CPU runtime makes wrong bounds of conditions beside one on a difference with an id.
+#[test]
+fn comparisons_of_differences_with_ids_are_hidden() {
+    type Code<'a> = &'a [(Op, &'a [u32])];
+    let module = |before: Code<'_>, form: Code<'_>| {
+        let o = |op, operands: &[u32]| (op, operands.to_vec());
+        let mut code = vec![
+            o(Op::Capability, &[Capability::Addresses as u32]),
+            o(Op::Capability, &[Capability::Kernel as u32]),
+            o(Op::Capability, &[Capability::Int64 as u32]),
+            o(Op::MemoryModel, &[2, 2]),
+            (Op::EntryPoint, with_string(&[6, 20], "k", &[10])),
+            // The global id.
+            o(Op::Decorate, &[10, 11, 28]),
+            o(Op::TypeVoid, &[1]),
+            o(Op::TypeInt, &[3, 32, 0]),
+            o(Op::TypeInt, &[4, 64, 0]),
+            o(Op::TypeBool, &[5]),
+            o(Op::TypeVector, &[6, 4, 3]),
+            o(Op::TypePointer, &[7, 1, 6]),
+            o(Op::TypePointer, &[8, 5, 3]),
+            o(Op::TypeFunction, &[9, 1, 3, 3, 8]),
+            o(Op::Variable, &[7, 10, 1]),
+            o(Op::Function, &[1, 20, 0, 9]),
+            o(Op::FunctionParameter, &[3, 21]),
+            o(Op::FunctionParameter, &[3, 22]),
+            o(Op::FunctionParameter, &[8, 23]),
+            o(Op::Label, &[30]),
+            o(Op::Load, &[6, 31, 10]),
+            o(Op::CompositeExtract, &[4, 32, 31, 0]),
+            o(Op::UConvert, &[3, 33, 32]),
+        ];
+        code.extend(before.iter().chain(form).map(|(op, operands)| o(*op, operands)));
+        code.extend([
+            o(Op::BranchConditional, &[49, 50, 51]),
+            o(Op::Label, &[50]),
+            o(Op::Return, &[]),
+            o(Op::Label, &[51]),
+            o(Op::Store, &[23, 22]),
+            o(Op::Return, &[]),
+            o(Op::FunctionEnd, &[]),
+        ]);
+        assemble(Version::V1_0, &code)
+    };
+    let both: Code<'_> = &[(Op::LogicalOr, &[5, 49, 47, 48])];
+    let is_over: (Op, &[u32]) = (Op::SGreaterThan, &[5, 47, 33, 22]);
+    // Which code, and how many comparisons are hidden.
+    let forms: [(Code<'_>, usize); 6] = [
+        // id >= n
+        (&[(Op::SGreaterThanEqual, &[5, 49, 33, 22])], 0),
+        // d - id > n
+        (&[(Op::ISub, &[3, 40, 21, 33]), (Op::SGreaterThan, &[5, 49, 40, 22])], 1),
+        // n == -id
+        (&[(Op::SNegate, &[3, 40, 33]), (Op::IEqual, &[5, 49, 22, 40])], 1),
+        // id - d > n, alone
+        (&[(Op::ISub, &[3, 40, 33, 21]), (Op::SGreaterThan, &[5, 49, 40, 22])], 0),
+        // id > n || id + d > n
+        (&[is_over, (Op::IAdd, &[3, 40, 33, 21]), (Op::SGreaterThan, &[5, 48, 40, 22]), both[0]], 1),
+        // id > n || id + d >= n
+        (&[is_over, (Op::IAdd, &[3, 40, 33, 21]), (Op::SGreaterThanEqual, &[5, 48, 40, 22]), both[0]], 0),
+    ];
+    let target = DeviceTarget { differences_invert_bounds: true, ..rich() };
+    for (form, count) in forms {
+        let before = module(&[], form);
+        let legal = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();
+        support::assert_valid("hidden comparisons", &legal);
+        assert_eq!(legal.instructions().filter(|i| i.is(Op::BitwiseXor)).count(), count, "{form:?}");
+        assert!(count > 0 || legal == before);
+        // After a side effect there are no bounds.
+        let after = module(&[(Op::Store, &[23, 22])], form);
+        assert_eq!(legalize(&image(&after), &target).unwrap(), after.words());
+    }
+}
+
 /// Intel's compiler takes wrong values of complements beside minima, in kernels with barriers.
 #[test]
 fn complements_beside_minima_depend_on_the_work_item() {

@@ -184,6 +184,24 @@ pub(super) fn two_bounds() -> Vec<Case> {
         let launches = vec![launch("triangle", Space::d2([width, height], [x, y]), [mem(0), int(n)])];
         (vec![Memory::unset::<i32>(width * height)], launches, equal(0, expected))
     }));
+    for (low, high, d) in [(-4, -1, 1), (-4, 1, 1), (-4, -3, 3), (2, 7, 2)] {
+        cases.extend(in_groups(&format!("shifted_band {low} {high} {d}"), &SIZES, |size| {
+            let of = |i: i32| (low < i - d && i - d <= high).then_some(i + 1);
+            line(size, ints(&[low, high, d]), "shifted_band", &of)
+        }));
+    }
+    for is_mirrored in [0, 1] {
+        cases.extend(in_groups(&format!("lanes {is_mirrored}"), &SIZES, |size| {
+            let (n, d) = (2, 6);
+            let at = |i: i32| if is_mirrored == 1 { d - i - 1 } else { i };
+            let of = |i: i32| (d - i >= n && at(i) >= n).then_some(d - i);
+            line(size, ints(&[n, d, is_mirrored]), "lanes", &of)
+        }));
+    }
+    cases.extend(in_groups("usual", &SIZES, |size| {
+        let n = groups_of(size) as i32 + 1;
+        line(size, ints(&[n]), "usual", &|i| (i < n).then_some(i))
+    }));
     cases.extend(in_groups("mirrored", &SIZES, |size| {
         let (total, n) = (groups_of(size) * size, 3);
         let of = |at: i32| {

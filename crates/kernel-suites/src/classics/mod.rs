@@ -26,6 +26,7 @@ mod science;
 mod sort;
 mod text;
 mod tree;
+mod vector;
 
 use crate::case::Case;
 
@@ -124,6 +125,9 @@ pub(crate) fn programs() -> Vec<Classic> {
         classic("two_bounds", algorithm::two_bounds),
         classic("utf8", text::utf8),
         classic("varint", text::of_varint),
+        classic("vector_doubles", vector::doubles),
+        classic("vector_functions", vector::functions),
+        classic("vector_halves", vector::halves),
         classic("xtea", cipher::of_xtea),
         classic("xxhash", hash::of_xxhash),
     ]

@@ -297,6 +297,34 @@ pub struct Quirks {
     /// = max((uint)get_local_id(1), 1u);` writes nothing in groups of 8 × 1. So `max` of integers
     /// becomes a comparison and a selection (`integer_maximum` of `oclave_image`). `min` was right.
     pub maxima_are_bounds: bool,
+    /// **Q61. Intel's CPU runtime 2026.2.** A condition that a kernel begins with becomes a bound of the
+    /// loop over the work-items. One on a difference `d - i` with an id inverts the next one on an id, in
+    /// this kernel or in a later one of the program. From source, `int i = get_global_id(0), j = d - i;
+    /// if (i > n || j > m) return; out[i] = i;` runs from `n` on. Beside a kernel that begins with `if (d - i >= n)
+    /// return;`, another one with `if (i >= n) return;` runs from `n` on, out of its buffers. Also,
+    /// `if (i - d <= n || i < m) return;` is wrong for item 0 if `n + d` is 0. Such comparisons get a zero
+    /// that compilers do not know (`inverted_bounds` of `oclave_image`). Upstream:
+    /// `docs/upstream/intel-differences-invert-bounds.md`.
+    pub differences_invert_bounds: bool,
+    /// **Q62. Intel's CPU runtime 2026.2.** Some built-in functions of vectors are wrong.
+    /// `mad_sat((int2)INT_MAX, (int2)2, (int2)2)` is 0; of 1728 triples of edge values, 282 are wrong for `int`
+    /// and 239 for `uint`. `mad_sat` of `long` is wrong for scalars, too. `step` is 0 for NaN. `shuffle(double4, mask)` uses high bits of the mask.
+    /// `shuffle` of `half` vectors does not build. `vstorea_half3` writes a fourth element. Such calls get
+    /// other instructions (`wrong_functions` of `oclave_image`). Upstream:
+    /// `docs/upstream/intel-vector-functions.md`.
+    pub functions_are_wrong: bool,
+    /// **Q63. PoCL 6.0 on CPUs.** `work_group_all` is 0 where all work-items are for it. `work_group_any`
+    /// is right. So it becomes `!work_group_any(!x)` (`inverted_votes` of `oclave_image`). Upstream:
+    /// `docs/upstream/pocl-work-group-all.md`.
+    pub group_votes_are_inverted: bool,
+    /// **Q64. Mesa's rusticl 26.1.6 on llvmpipe.** `get_sub_group_size` is 8 in the last sub-group of a group of 9, which has
+    /// one work-item. So the size is computed from the size of the group (`sub_group_sizes` of `oclave_image`).
+    /// Upstream: `docs/upstream/rusticl-sub-group-size.md`.
+    pub sub_group_sizes_are_whole: bool,
+    /// **Q65. Intel's CPU runtime 2026.2.** `work_group_broadcast` of `half` crashes its compiler
+    /// (`vplan-vec`). Other collective functions of `half` are right. So it broadcasts integers
+    /// (`half_broadcasts` of `oclave_image`). Upstream: `docs/upstream/intel-half-broadcast.md`.
+    pub half_broadcasts_crash: bool,
     /// **Q36. Mesa's rusticl 26.1.6.** `clBuildProgram` refuses phis with two values for one block
     /// ("OpPhi's number of incoming blocks does not match"). llvm-spirv 15 writes such phis where
     /// several cases of a switch lead to one block. SPIR-V does not allow them, and the drivers that
@@ -454,6 +482,11 @@ impl Quirks {
             loops_without_end_go: is_pocl_on_cpu && is_pocl_before_7(device),
             counters_are_mistaken: is_pocl_on_cpu && is_pocl_before_7(device),
             maxima_are_bounds: is_intel_cpu_runtime(device),
+            differences_invert_bounds: is_intel_cpu_runtime(device),
+            functions_are_wrong: is_intel_cpu_runtime(device),
+            group_votes_are_inverted: is_pocl_on_cpu && is_pocl_before_7(device),
+            sub_group_sizes_are_whole: is_rusticl(device),
+            half_broadcasts_crash: is_intel_cpu_runtime(device),
             repeats_loads: is_pocl_on_cpu && !is_pocl_before_7(device),
             pointer_arguments_are_slow: is_nvidia(device),
             image_writes_read_early: is_nvidia(device),

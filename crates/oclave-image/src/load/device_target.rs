@@ -90,6 +90,16 @@ pub struct DeviceTarget {
     pub repeats_loads: bool,
     /// Whether the device's compiler takes `max` of an id of a work-item for a bound of the group.
     pub maxima_are_bounds: bool,
+    /// Whether a condition on a difference with an id inverts later conditions on ids.
+    pub differences_invert_bounds: bool,
+    /// Whether some built-in functions of Intel's CPU runtime get other instructions.
+    pub functions_are_wrong: bool,
+    /// Whether `work_group_all` is false where all work-items are for it.
+    pub group_votes_are_inverted: bool,
+    /// Whether a part of a sub-group has the size of a whole one.
+    pub sub_group_sizes_are_whole: bool,
+    /// Whether the device's compiler crashes on broadcasts of `half` to a work-group.
+    pub half_broadcasts_crash: bool,
     /// Whether the device refuses phis with several values for a block that leads to them by several
     /// cases of a switch.
     pub repeated_pairs_fail: bool,
@@ -151,6 +161,11 @@ impl Default for DeviceTarget {
             joined_values_collapse: false,
             repeats_loads: false,
             maxima_are_bounds: false,
+            differences_invert_bounds: false,
+            functions_are_wrong: false,
+            group_votes_are_inverted: false,
+            sub_group_sizes_are_whole: false,
+            half_broadcasts_crash: false,
             repeated_pairs_fail: false,
             zero_lanes_are_lost: false,
             masked_counters_run_on: false,

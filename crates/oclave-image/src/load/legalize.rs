@@ -12,11 +12,14 @@ use crate::load::generic_atomics;
 use crate::load::generic_pointers;
 use crate::load::global_decorations;
 use crate::load::guarded_loads;
+use crate::load::half_broadcasts;
 use crate::load::hidden_comparisons;
 use crate::load::inline_hints;
 use crate::load::integer_maximum;
 use crate::load::integer_pointers;
+use crate::load::inverted_bounds;
 use crate::load::inverted_choices;
+use crate::load::inverted_votes;
 use crate::load::joined_values;
 use crate::load::kept_loads;
 use crate::load::last_stores;
@@ -30,11 +33,13 @@ use crate::load::private_addresses;
 use crate::load::quotients;
 use crate::load::scalar_loops;
 use crate::load::second_phis;
+use crate::load::sub_group_sizes;
 use crate::load::unaligned;
 use crate::load::uneven_loops;
 use crate::load::vector_components;
 use crate::load::version;
 use crate::load::work_item_loops::{Steered, keep_apart, steer};
+use crate::load::wrong_functions;
 use crate::load::zero_lanes;
 use crate::spirv::{
     AddressingModel, Capability, Definitions, Module, Op, StorageClass, Type, TypeTable, Version,
@@ -130,7 +135,14 @@ pub fn legalize_with(
     let module = changed(target.repeated_pairs_fail, module, phi_pairs::join)?;
     let bound = |module: &Module| deep_conditions::bound(module, &image.name);
     let module = changed(target.deep_conditions_are_lost, module, bound)?;
+    let module = changed(target.group_votes_are_inverted, module, inverted_votes::replace)?;
+    let sizes = |module: &Module| sub_group_sizes::compute(module, bits);
+    let module = changed(target.sub_group_sizes_are_whole, module, sizes)?;
+    let module = changed(target.half_broadcasts_crash, module, half_broadcasts::as_integers)?;
+    let module = changed(target.functions_are_wrong, module, wrong_functions::replace)?;
     let module = changed(target.maxima_are_bounds, module, integer_maximum::expand)?;
+    let hide_bounds = |module: &Module| inverted_bounds::hide(module, bits);
+    let module = changed(target.differences_invert_bounds, module, hide_bounds)?;
     let module = changed(target.zero_lanes_are_lost, module, zero_lanes::split)?;
     let module =
         changed(target.masked_counters_run_on, module, |module| masked_counters::hide(module, bits))?;

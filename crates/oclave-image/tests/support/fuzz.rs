@@ -72,6 +72,9 @@ pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
         vectorised_loops_crash: true,
         joined_values_collapse: true,
         maxima_are_bounds: true,
+        functions_are_wrong: true,
+        half_broadcasts_crash: true,
+        differences_invert_bounds: true,
         quotients_are_bounds: true,
         inverted_choices_fail: true,
         ..plain.clone()
@@ -85,6 +88,7 @@ pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
     };
     let pocl6 = DeviceTarget {
         mad_is_called: true,
+        group_votes_are_inverted: true,
         one_barrier: true,
         fixpoints_are_checked: true,
         uneven_rounds_collapse: true,
@@ -103,6 +107,7 @@ pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
     };
     let rusticl = DeviceTarget {
         lanes_of_arguments_crash: true,
+        sub_group_sizes_are_whole: true,
         repeated_pairs_fail: true,
         deep_conditions_are_lost: true,
         guarded_loads_run: true,
