@@ -1,16 +1,19 @@
 //! Optional kernel features: which kernels a device gets, what it is told of the others, and images
 //! made ahead of time.
 //!
-//! No device of the tests lacks fp64, so that is masked.
+//! Most devices of the tests have fp64, so that is masked.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod common;
 
+use common::prints::Lines;
 use common::{device, queue};
 use oclave::mask::Mask;
 use oclave::record::Session;
-use oclave::{Aspects, Device, Error, ErrorKind, KernelBundle, Local};
+use oclave::{
+    Aspects, Command, Context, Device, Error, ErrorKind, Graph, KernelBundle, Local, Queue, ReplayStrategy,
+};
 use oclave_image::DeviceImage;
 
 mod kernels {
@@ -24,7 +27,7 @@ mod classes {
 mod ahead {
     oclave::include_kernels!("ahead");
 }
-use kernels::{generic_pointers, optional_features, required_sub_groups};
+use kernels::{generic_pointers, literals, optional_features, required_sub_groups};
 
 #[track_caller]
 fn assert_refused(error: &Error, parts: &[&str]) {
@@ -225,5 +228,87 @@ fn address_spaces_of_generic_pointers_are_found() {
         if !mask.is_empty() {
             assert_eq!(seen, [1, 2, 4, 7]);
         }
+    }
+}
+
+/// The selected device as it is, and without fp64.
+fn with_and_without_fp64() -> Vec<Device> {
+    let device = device();
+    device.into_iter().flat_map(|device| [device.masked(Mask::FP64), device]).collect()
+}
+
+#[test]
+fn literals_are_floats_where_there_are_no_doubles() {
+    for device in with_and_without_fp64() {
+        let has_fp64 = device.capabilities().aspects.contains(Aspects::FP64);
+        let queue = queue(&device);
+        let x = queue.upload(&[0.3_f32, 0.25]).unwrap();
+        let above = queue.context().alloc_device::<i32>(2).unwrap();
+        queue.parallel_for(2, literals::above_literal(&x, &above)).unwrap();
+        assert_eq!(queue.read(&above).unwrap(), [i32::from(has_fp64), 0], "fp64: {has_fp64}");
+        let graph = Graph::from_queue(&queue);
+        graph.add(Command::parallel_for(2, literals::move_by_literals(&x, 8.0))).unwrap();
+        let finalizer = graph.finalizer().strategy(ReplayStrategy::Interpreter).wait_for_interpreter();
+        let graph = finalizer.finalize().unwrap();
+        assert_eq!(graph.not_interpreted().len(), 0, "{:?}", graph.not_interpreted());
+        queue.submit_graph(&graph).unwrap();
+        assert_eq!(queue.read(&x).unwrap(), [0.3 * 0.5 + 2.0, 2.125]);
+    }
+}
+
+#[test]
+fn doubles_beside_literals_are_refused_where_there_are_none() {
+    for device in with_and_without_fp64() {
+        let queue = queue(&device);
+        let x = queue.upload(&[1.0_f32, 2.0, 3.5]).unwrap();
+        match queue.single_task(literals::sum_in_double(&x, 3)) {
+            Ok(_) => assert_eq!(queue.read(&x).unwrap()[0], 6.5),
+            Err(error) => {
+                assert!(!device.capabilities().aspects.contains(Aspects::FP64), "{error}");
+                assert_refused(&error, &["kernel `sum_in_double`", "needs fp64", device.name()]);
+            }
+        }
+    }
+}
+
+#[test]
+fn floats_are_printed_where_there_are_no_doubles() {
+    let Some(selected) = device() else { return };
+    for device in with_and_without_fp64() {
+        let lines = Lines::default();
+        let to = lines.clone();
+        let context = Context::builder(std::slice::from_ref(&device)).printf(move |line| to.push(line));
+        let queue = Queue::new(&context.build().unwrap()).unwrap();
+        for (x, i) in [(1.5, 2), (-0.125, 300)] {
+            queue.single_task(literals::print_literals(x, i)).unwrap().wait().unwrap();
+        }
+        let expected = [
+            "1.500000 0.25 2 0.75\n",
+            "2.5 2.000000\n",
+            "small 7.5\n",
+            "-0.125000 0.25 300 -0.0625\n",
+            "-0.1 44.000000\n",
+            "large 0.9\n",
+        ];
+        assert_eq!(lines.texts(), expected);
+    }
+    // The driver prints this, where the test does not see it.
+    let queue = queue(&selected);
+    queue.single_task(literals::print_literals(2.0, 3)).unwrap().wait().unwrap();
+}
+
+#[test]
+fn forms_without_fp64_are_chosen_ahead_of_time() {
+    for device in with_and_without_fp64() {
+        let has_fp64 = device.capabilities().aspects.contains(Aspects::FP64);
+        let mut images = images("tests");
+        images.retain(|image| image.name.starts_with("literals"));
+        let images: Vec<Vec<u8>> = images.iter().map(DeviceImage::to_bytes).collect();
+        let made = oclave::build_ahead_of_time(&device, &images, false).unwrap();
+        let has = |name: &str| {
+            made.iter().any(|image| DeviceImage::from_bytes(image).unwrap().kernel(name).is_some())
+        };
+        assert!(has("above_literal"));
+        assert_eq!(has("sum_in_double"), has_fp64);
     }
 }

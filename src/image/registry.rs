@@ -23,6 +23,8 @@ pub(crate) struct LoadedImage {
     device_globals: Vec<DeviceGlobalInfo>,
     spec_constants: Vec<SpecConstantInfo>,
     virtual_functions: VirtualFunctions,
+    /// What devices without fp64 load instead.
+    without_fp64: Option<Arc<LoadedImage>>,
     /// Whether it cannot be built without linking; asked once.
     needs_dispatchers: OnceLock<bool>,
     /// The kernels that follow pointers which are not their arguments; asked once.
@@ -50,7 +52,10 @@ enum Source {
 impl LoadedImage {
     /// Reads an image that is embedded in the program.
     pub(crate) fn from_container(container: &'static [u8], table: &'static str) -> Result<Self> {
-        let loaded = Self::new(DeviceImage::from_bytes(container)?, Source::Container(container))?;
+        let mut loaded = Self::new(DeviceImage::from_bytes(container)?, Source::Container(container))?;
+        if let Some(form) = loaded.without_fp64.as_mut().and_then(Arc::get_mut) {
+            form.table = Some(table);
+        }
         Ok(Self { table: Some(table), ..loaded })
     }
 
@@ -79,7 +84,15 @@ impl LoadedImage {
     fn new(image: DeviceImage, source: Source) -> Result<Self> {
         let place =
             |error: oclave_image::ImageError| Error::from(error).at(format!("image `{}`", image.name));
+        let without_fp64 = match image.without_fp64().map_err(place)? {
+            Some(form) => {
+                let bytes = form.to_bytes();
+                Some(Arc::new(Self::from_bytes(form, &bytes)?))
+            }
+            None => None,
+        };
         Ok(Self {
+            without_fp64,
             needs: image.needs().map_err(place)?,
             device_globals: image.device_globals().map_err(place)?,
             spec_constants: image.spec_constants().map_err(place)?,
@@ -218,6 +231,9 @@ pub(crate) fn candidates<'a>(
     let mut refusals = Vec::new();
     for &image in images {
         let Some(signature) = image.kernel(kernel) else { continue };
+        let form = image.without_fp64.as_ref().filter(|_| !device.aspects.contains(Aspects::FP64));
+        let without_fp64 = form.and_then(|form| Some((form, form.kernel(kernel)?)));
+        let (image, signature) = without_fp64.unwrap_or((image, signature));
         match device.refusal(image.needs, signature) {
             None => fitting.push(image),
             Some(reason) => refusals.push(format!("image `{}` {reason}", image.name())),

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use oclave_image::spirv::Module;
 use oclave_image::{
-    DeviceImage, KernelSignature, PostLinkOptions, SplitMode, TranslationUnit, passes, post_link,
+    Aspects, DeviceImage, ImageError, KernelSignature, PostLinkOptions, SplitMode, TranslationUnit,
+    forms_without_fp64, passes, post_link,
 };
 
 use super::map::ProgramMap;
@@ -65,16 +66,7 @@ impl KernelBundle {
     }
 
     pub(crate) fn of_spirv(context: &Context, bytes: &[u8]) -> Result<Self> {
-        let read = || {
-            let module = Module::from_bytes(bytes)?;
-            // Annotations leave strings that break the rules; post-link reads them and drops them,
-            // too.
-            passes::check::check(&passes::strip::strip(&module, |_| false)?)?;
-            let mut options = PostLinkOptions::default();
-            options.split = SplitMode::Off;
-            post_link(&[TranslationUnit::new(NAME, module)], &options)
-        };
-        let images = read().map_err(|error| Error::from(error).at(NAME))?;
+        let images = images_of(bytes).map_err(|error| Error::from(error).at(NAME))?;
         Self::new(context, images, bytes)
     }
 
@@ -185,6 +177,28 @@ impl KernelBundle {
     pub fn context(&self) -> &Context {
         &self.0.context
     }
+}
+
+/// The images of a module that is given at run time.
+fn images_of(bytes: &[u8]) -> Result<Vec<DeviceImage>, ImageError> {
+    let module = Module::from_bytes(bytes)?;
+    // Annotations leave strings that break the rules; post-link reads them and drops them, too.
+    passes::check::check(&passes::strip::strip(&module, |_| false)?)?;
+    let mut options = PostLinkOptions::default();
+    options.split = SplitMode::Off;
+    let prints = passes::printf::prints(&module);
+    let unit = [TranslationUnit::new(NAME, module)];
+    let mut images = post_link(&unit, &options)?;
+    // Without the source, only the arguments of `printf` can become floats.
+    let needs_fp64 = |image: &DeviceImage| image.kernels.iter().any(|k| k.aspects.contains(Aspects::FP64));
+    if prints && images.iter().any(needs_fp64) {
+        for (index, form) in forms_without_fp64(&images, &unit, &options)? {
+            if let Some(image) = images.get_mut(index) {
+                image.insert_without_fp64(&form);
+            }
+        }
+    }
+    Ok(images)
 }
 
 impl fmt::Debug for KernelBundle {

@@ -159,6 +159,10 @@ impl DeviceConfig {
                 }
             }
         }
+        // A device without fp64 finds the form in the image that it belongs to.
+        let forms: Vec<DeviceImage> =
+            chosen.iter().filter_map(|(linked, _)| linked.without_fp64().ok().flatten()).collect();
+        chosen.retain(|(linked, _)| !forms.contains(linked));
         if chosen.is_empty() {
             let names = targets.join("`, `");
             return Err(Error::config(format!(

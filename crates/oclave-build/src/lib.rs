@@ -43,6 +43,7 @@ mod source;
 mod toolchain;
 mod translate;
 mod undefined;
+mod without_fp64;
 
 use std::path::Path;
 

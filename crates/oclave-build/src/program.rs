@@ -20,8 +20,9 @@ use crate::host;
 use crate::overlay;
 use crate::source::{self, Source};
 use crate::toolchain::{self, Toolchain};
-use crate::translate;
+use crate::translate::{self, Translated};
 use crate::undefined;
+use crate::without_fp64;
 
 /// Switches the rewriting of checked-in images on.
 const UPDATE: &str = "OCLAVE_UPDATE_CHECKED_IN";
@@ -145,13 +146,7 @@ fn device_images(
         units.iter_mut().for_each(|unit| unit.declarations.shared.clear());
     }
 
-    let name = match sources {
-        [source] => source.stem.clone(),
-        _ => config.out_name.clone(),
-    };
-    let mut unit = TranslationUnit::new(name, translated.module);
-    unit.kernel_sources = kernel_sources(sources, &units);
-    unit.sources = translated.sources;
+    let unit = translation_unit(config, sources, &units, translated);
     let mut options = PostLinkOptions::default();
     options.round_products = !config.fp_contract;
     options.split = config.split;
@@ -161,6 +156,7 @@ fn device_images(
         Error::new(ErrorKind::PostLink, format!("post-link of {}", names.join(", "))).with_source(error)
     })?;
     undefined::refuse(compiler, sources, &images)?;
+    without_fp64::add(compiler, sources, &units, &options, &mut images)?;
     if let Some((path, targets)) = &config.device_config {
         cargo.rerun_if_changed(path);
         cargo.rerun_if_env_changed(oclave_ptx::LIBRARY_VARIABLE);
@@ -179,6 +175,23 @@ fn device_images(
         image.properties.insert(BUILD_SET, TOOLCHAIN, PropertyValue::Bytes(described));
     }
     Ok((images, units))
+}
+
+/// What post-link starts from.
+pub(crate) fn translation_unit(
+    config: &Config,
+    sources: &[Source],
+    units: &[Unit],
+    translated: Translated,
+) -> TranslationUnit {
+    let name = match sources {
+        [source] => source.stem.clone(),
+        _ => config.out_name.clone(),
+    };
+    let mut unit = TranslationUnit::new(name, translated.module);
+    unit.kernel_sources = kernel_sources(sources, units);
+    unit.sources = translated.sources;
+    unit
 }
 
 fn compile(

@@ -97,6 +97,93 @@ fn splits() {
     assert_has(&built.rust(), &["pub mod a {", "pub fn one(", "pub mod b {", "pub fn wide("]);
 }
 
+/// The kernels of an image, and those of its form without fp64.
+fn kernels_and_form(image: &DeviceImage) -> (Vec<String>, Vec<String>) {
+    let names = |image: &DeviceImage| image.kernels.iter().map(|kernel| kernel.name.clone()).collect();
+    (names(image), image.without_fp64().unwrap().as_ref().map(names).unwrap_or_default())
+}
+
+#[test]
+fn kernels_with_literals_have_a_form_without_fp64() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    let literal =
+        "float half_of(float x);\nkernel void literal(global float *x) { x[0] = half_of(x[0]) + 0.3; }\n";
+    let prints = "kernel void prints(float x) { printf(\"%f\\n\", x); }\n";
+    let sum = "kernel void sum(global float *x, int n)\n\
+               { double s = 0.0; for (int i = 0; i < n; i++) s += (double)x[i]; x[0] = (float)s; }\n";
+    let plain = "kernel void plain(global int *x) { x[0] = 1; }\n";
+    folder.write("a.cl", &[literal, prints, sum, plain].concat());
+    folder
+        .write("b.cl", "float half_of(float x) { return 0.5 * x; }\nkernel void wide(double x) { (void)x; }");
+    for level in [0, 2] {
+        let built = folder.build(Config::new().opt_level(level), &["a.cl", "b.cl"]);
+        assert_eq!(built.cargo.matches("a.cl").count(), 1, "{}", built.cargo);
+        let made = images(&built);
+        let with_fp64 = made.iter().find(|image| image.name == "a.fp64").unwrap();
+        let (kernels, form) = kernels_and_form(with_fp64);
+        assert_eq!(kernels, ["literal", "prints", "sum"], "-O{level}");
+        assert_eq!(form, ["literal", "prints"], "-O{level}");
+        let form = with_fp64.without_fp64().unwrap().unwrap();
+        assert_eq!(form.kernel("literal").unwrap().parameters, with_fp64.kernels[0].parameters);
+        assert!(
+            made.iter().filter(|image| image.name != "a.fp64").all(|i| i.without_fp64().unwrap().is_none())
+        );
+    }
+    // The same bytes each time.
+    let build = || images(&folder.build(&mut Config::new(), &["a.cl", "b.cl"]));
+    assert_eq!(build(), build());
+    // With the compiler's own option there is nothing to add.
+    let flag = ["-cl-single-precision-constant"];
+    let built = folder.build(Config::new().extra_args(flag), &["a.cl", "b.cl"]);
+    assert!(images(&built).iter().all(|image| image.without_fp64().unwrap().is_none()));
+}
+
+#[test]
+fn sources_that_need_doubles_to_compile_build_as_before() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write(
+        "k.clcpp",
+        "static_assert(sizeof(0.5) == 8, \"doubles\");\nkernel void k(global int *x) { x[0] = 1; }\n\
+         kernel void l(global float *x) { *x += 0.3; }",
+    );
+    let built = folder.build(&mut Config::new(), &["k.clcpp"]);
+    assert_eq!(image_names(&built), ["k", "k.fp64"]);
+    assert!(images(&built).iter().all(|image| image.without_fp64().unwrap().is_none()));
+    assert!(!built.cargo.contains("cargo::warning"), "{}", built.cargo);
+}
+
+#[test]
+fn the_host_and_the_kernels_agree_on_device_globals_without_fp64() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    let source = |value: &str| {
+        format!(
+            "#include <oclave/oclave.h>\nDEVICE_GLOBAL() global float own = {value};\nDEVICE_GLOBAL() global int other;\n\
+             kernel void k(global float *x) {{ x[0] = own * 0.3; }}\n"
+        )
+    };
+    // In floats, the quotient is another one.
+    for (value, has_form) in [("0.1", true), ("0.1 / 0.3", false)] {
+        folder.write("k.cl", &source(value));
+        let built = images(&folder.build(&mut Config::new(), &["k.cl"]));
+        let form = built[0].without_fp64().unwrap();
+        assert_eq!(form.is_some(), has_form, "{value}");
+        if let Some(form) = form {
+            let ids: Vec<String> =
+                form.device_globals().unwrap().into_iter().map(|global| global.id).collect();
+            assert_eq!(ids.len(), 1, "{ids:?}: only what the kernels use");
+        }
+    }
+}
+
 /// Devices without program-scope variables run the kernels beside those that use some.
 #[test]
 fn variables_of_the_program_leave_their_neighbours_alone() {

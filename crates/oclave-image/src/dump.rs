@@ -47,6 +47,14 @@ impl DeviceImage {
             Ok(Some(Side::Host)) => writeln!(out, "side: host")?,
             Err(error) => writeln!(out, "side: {error}")?,
         }
+        match self.without_fp64() {
+            Ok(None) => {}
+            Ok(Some(form)) => {
+                let names: Vec<&str> = form.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+                writeln!(out, "also for devices without fp64: {}", names.join(", "))?;
+            }
+            Err(error) => writeln!(out, "for devices without fp64: {error}")?,
+        }
         self.write_kernels(out)?;
         self.write_device_globals(out)?;
         self.write_spec_constants(out)?;

@@ -43,13 +43,13 @@ pub use image::{
 #[doc(hidden)]
 pub use link::virtual_functions::{CLASS_MARKER, FUNCTION_PLACEHOLDER};
 pub use passes::{DeviceTarget, legalize, legalize_with};
-pub use post_link::{PostLinkOptions, SplitMode, post_link};
+pub use post_link::{PostLinkOptions, SplitMode, forms_without_fp64, post_link};
 pub use profile::{DeviceProfile, Needs};
 pub use properties::{
     DEVICE_GLOBAL_ADDRESSES, DEVICE_GLOBAL_HOST_ACCESS, DEVICE_GLOBAL_IMPLEMENT_IN_CSR,
     DEVICE_GLOBAL_INIT_MODE, DEVICE_GLOBAL_INITIALIZERS, DEVICE_GLOBALS, DEVICE_REQUIREMENTS, PropertySets,
     PropertyValue, SIDES, SPEC_CONSTANTS, VIRTUAL_CALLS, VIRTUAL_DISPATCHERS, VIRTUAL_FUNCTION_TABLE,
-    VIRTUAL_FUNCTIONS, VIRTUAL_OFFSETS, VIRTUAL_SLOTS,
+    VIRTUAL_FUNCTIONS, VIRTUAL_OFFSETS, VIRTUAL_SLOTS, WITHOUT_FP64,
 };
 pub use signature::{
     Access, AddressSpace, Field, KernelSignature, Parameter, ParameterKind, Scalar, StructType, ValueType,

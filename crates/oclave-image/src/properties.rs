@@ -37,6 +37,9 @@ pub const VIRTUAL_DISPATCHERS: &str = "oclave/virtual dispatchers";
 /// Set of the image's side, where it has one: `side` → u32, 0 for devices, 1 for the host.
 pub const SIDES: &str = "oclave/if_device";
 
+/// Set of what devices without fp64 load instead of the image: `image` → the bytes of an image.
+pub const WITHOUT_FP64: &str = "oclave/without fp64";
+
 /// The value of a property.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PropertyValue {

@@ -7,10 +7,12 @@ use crate::{
     DEVICE_GLOBAL_INIT_MODE, DEVICE_GLOBAL_INITIALIZERS, DEVICE_GLOBALS, DEVICE_REQUIREMENTS,
     DeviceGlobalInfo, DeviceImage, HostAccess, ImageError, InitMode, InitialAddress, InitialValue,
     KernelSignature, PropertyValue, Requirements, Result, SIDES, SPEC_CONSTANTS, Side, SpecConstantInfo,
+    WITHOUT_FP64,
 };
 
 const ASPECTS: &str = "aspects";
 const SIDE: &str = "side";
+const IMAGE: &str = "image";
 
 impl DeviceImage {
     /// The signature of a kernel of this image.
@@ -74,6 +76,26 @@ impl DeviceImage {
     /// Notes which side the image is for.
     pub fn insert_side(&mut self, side: Side) {
         self.properties.insert(SIDES, SIDE, PropertyValue::U32(u32::from(side == Side::Host)));
+    }
+
+    /// The form of the image for devices without fp64: those of its kernels whose doubles come from
+    /// literals and from arguments of `printf`. `None` for images without such kernels.
+    ///
+    /// # Errors
+    /// [`ImageError::Property`] where the property has the wrong shape; as
+    /// [`DeviceImage::from_bytes`].
+    pub fn without_fp64(&self) -> Result<Option<Self>> {
+        let Some(value) = self.properties.value(WITHOUT_FP64, IMAGE) else { return Ok(None) };
+        let form = Self::from_bytes(bytes(WITHOUT_FP64, IMAGE, value)?)?;
+        match form.properties.value(WITHOUT_FP64, IMAGE) {
+            None => Ok(Some(form)),
+            Some(_) => Err(property(WITHOUT_FP64, IMAGE, "the form has such a form itself".to_owned())),
+        }
+    }
+
+    /// Adds the form for devices without fp64, or replaces it.
+    pub fn insert_without_fp64(&mut self, form: &Self) {
+        self.properties.insert(WITHOUT_FP64, IMAGE, PropertyValue::Bytes(form.to_bytes()));
     }
 
     /// The specialization constants of the image, sorted by name.

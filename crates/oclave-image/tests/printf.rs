@@ -2,12 +2,18 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod support;
+
 use std::fmt::Write as _;
 use std::process::Command;
 
 use oclave_image::passes::printf::{PRINTS, PrintArgument, PrintBuffer, PrintSite, decode, lower_printf};
-use oclave_image::spirv::{Definitions, Module, Op};
-use oclave_image::{DeviceImage, PostLinkOptions, TranslationUnit, passes, post_link};
+use oclave_image::spirv::{Capability, Definitions, Module, Op, Version};
+use oclave_image::{
+    Aspects, DeviceImage, DeviceTarget, ImageError, PostLinkOptions, TranslationUnit, forms_without_fp64,
+    legalize, passes, post_link,
+};
+use support::with_string;
 
 fn site(format: &str, arguments: Vec<PrintArgument>) -> PrintSite {
     PrintSite { format: format.as_bytes().to_vec(), arguments, kernel: None, source: None }
@@ -231,4 +237,138 @@ fn kernels_that_print_nothing_keep_their_globals() {
 fn a_header_says_site_and_length() {
     assert_eq!(PrintBuffer::parts(5 << 11 | 1024), (5, 1024));
     assert!(PrintBuffer::RING_WORDS.is_power_of_two());
+}
+
+/// Kernels that print doubles: `%x` widened, a selection and a phi of such values and of literals, an
+/// integer, and, if `needs_double`, a sum that takes a widened value.
+fn printing_doubles(needs_double: bool) -> Module {
+    const VOID: u32 = 1;
+    const INT: u32 = 3;
+    const FLOAT: u32 = 4;
+    const DOUBLE: u32 = 5;
+    const BOOL: u32 = 6;
+    const FORMAT: u32 = 50;
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let print = |id: u32, value: u32| o(Op::ExtInst, &[INT, id, 2, 184, FORMAT, value]);
+    let double =
+        |id: u32, value: f64| o(Op::Constant, &[&[DOUBLE, id], &halves(value.to_bits())[..]].concat());
+    let mut code = vec![
+        o(Op::Capability, &[Capability::Addresses as u32]),
+        o(Op::Capability, &[Capability::Kernel as u32]),
+        o(Op::Capability, &[Capability::Int8 as u32]),
+        o(Op::Capability, &[Capability::Float64 as u32]),
+        (Op::ExtInstImport, with_string(&[2], "OpenCL.std", &[])),
+        o(Op::MemoryModel, &[2, 2]),
+        (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+        o(Op::TypeVoid, &[VOID]),
+        o(Op::TypeInt, &[INT, 32, 0]),
+        o(Op::TypeInt, &[7, 8, 0]),
+        o(Op::TypeFloat, &[FLOAT, 32]),
+        o(Op::TypeFloat, &[DOUBLE, 64]),
+        o(Op::TypeBool, &[BOOL]),
+        o(Op::TypePointer, &[8, 0, 7]),
+        o(Op::TypePointer, &[9, 5, FLOAT]),
+        o(Op::TypeFunction, &[10, VOID, 9, FLOAT, INT, BOOL]),
+        o(Op::Constant, &[INT, 11, 255]),
+        double(12, 0.1),
+        // The number of `printf` is no id.
+        double(184, 2.5),
+        o(Op::ConstantNull, &[8, FORMAT]),
+        o(Op::Function, &[VOID, 20, 0, 10]),
+        o(Op::FunctionParameter, &[9, 21]),
+        o(Op::FunctionParameter, &[FLOAT, 22]),
+        o(Op::FunctionParameter, &[INT, 23]),
+        o(Op::FunctionParameter, &[BOOL, 24]),
+        o(Op::Label, &[25]),
+        o(Op::FConvert, &[DOUBLE, 26, 22]),
+        o(Op::Select, &[DOUBLE, 27, 24, 26, 12]),
+        o(Op::BitwiseAnd, &[INT, 28, 23, 11]),
+        o(Op::ConvertUToF, &[DOUBLE, 29, 28]),
+        print(60, 26),
+        print(61, 27),
+        print(62, 29),
+        print(63, 12),
+        o(Op::BranchConditional, &[24, 30, 31]),
+        o(Op::Label, &[30]),
+        o(Op::Branch, &[31]),
+        o(Op::Label, &[31]),
+        o(Op::Phi, &[DOUBLE, 32, 184, 25, 27, 30]),
+        print(64, 32),
+    ];
+    if needs_double {
+        code.extend([
+            o(Op::FAdd, &[DOUBLE, 33, 26, 12]),
+            o(Op::FConvert, &[FLOAT, 34, 33]),
+            o(Op::Store, &[21, 34, 2, 4]),
+        ]);
+    }
+    code.extend([o(Op::Return, &[]), o(Op::FunctionEnd, &[])]);
+    support::assemble(Version::V1_0, &code)
+}
+
+fn declares_double(module: &Module) -> bool {
+    passes::capabilities::declared(module).any(|capability| capability == Capability::Float64 as u32)
+}
+
+/// The images of a module, and the form without fp64 of the first.
+fn with_form(module: Module) -> (DeviceImage, Option<DeviceImage>) {
+    let units = [TranslationUnit::new("k", module)];
+    let options = PostLinkOptions::default();
+    let images = post_link(&units, &options).unwrap();
+    let forms = forms_without_fp64(&images, &units, &options).unwrap();
+    assert!(forms.iter().all(|(index, _)| *index == 0));
+    (images.into_iter().next().unwrap(), forms.into_iter().map(|(_, form)| form).next())
+}
+
+#[test]
+fn printed_doubles_become_floats() {
+    let module = printing_doubles(false);
+    passes::check::check(&module).unwrap();
+    let (mut image, form) = with_form(module);
+    assert_eq!(image.kernels[0].aspects, Aspects::FP64);
+    let form = form.unwrap();
+    assert_eq!((form.name.as_str(), form.kernels[0].aspects), ("k.without_fp64", Aspects::empty()));
+    let narrowed = Module::from_words(form.spirv.clone()).unwrap();
+    assert!(!declares_double(&narrowed));
+    support::assert_valid("narrowed", &narrowed);
+    support::golden("printed_floats", &narrowed);
+    // Devices without fp64 take the form, and refuse the image.
+    let poor = DeviceTarget { aspects: Aspects::all() - Aspects::FP64, ..DeviceTarget::default() };
+    assert!(legalize(&form, &poor).is_ok());
+    assert!(
+        matches!(legalize(&image, &poor), Err(ImageError::DeviceLacks { what }) if what.contains("fp64"))
+    );
+    // The image holds it, and says so.
+    image.insert_without_fp64(&form);
+    let read = DeviceImage::from_bytes(&image.to_bytes()).unwrap();
+    assert_eq!(read.without_fp64().unwrap().as_ref(), Some(&form));
+    assert!(read.dump().contains("also for devices without fp64: k"), "{}", read.dump());
+    // A form in a form is malformed.
+    let mut nested = image.clone();
+    nested.insert_without_fp64(&image);
+    assert!(matches!(nested.without_fp64(), Err(ImageError::Property { .. })));
+}
+
+#[test]
+fn doubles_that_are_not_only_printed_stay() {
+    let (image, form) = with_form(printing_doubles(true));
+    assert_eq!(image.kernels[0].aspects, Aspects::FP64);
+    assert_eq!(form, None);
+}
+
+#[test]
+fn prints_of_the_fixtures_need_no_doubles() {
+    for words in [&include_bytes!("fixtures/prints.O0.spv")[..], include_bytes!("fixtures/prints.O2.spv")] {
+        let units = [TranslationUnit::new("prints", Module::from_bytes(words).unwrap())];
+        let options = PostLinkOptions::default();
+        let images = post_link(&units, &options).unwrap();
+        let forms = forms_without_fp64(&images, &units, &options).unwrap();
+        let [(index, form)] = &forms[..] else { panic!("{} forms", forms.len()) };
+        assert!(images[*index].kernel("items").unwrap().aspects.contains(Aspects::FP64));
+        assert_eq!(form.kernels.len(), 1);
+        assert!(!form.kernel("items").unwrap().aspects.contains(Aspects::FP64));
+        let printing = lower_printf(form, 1).unwrap().unwrap();
+        let arguments = printing.sites.iter().flat_map(|site| &site.arguments);
+        assert_eq!(arguments.filter(|a| matches!(a, PrintArgument::Float { width: 32, .. })).count(), 1);
+    }
 }

@@ -18,6 +18,7 @@ mod generator;
 mod grid;
 mod hash;
 mod histogram;
+mod literals;
 mod matrix;
 mod number;
 mod reduce;
@@ -77,6 +78,7 @@ pub(crate) fn programs() -> Vec<Classic> {
         classic("hotspot", grid::hotspot),
         classic("k_means", algorithm::k_means),
         classic("life", grid::life),
+        classic("literals", literals::cases),
         classic("lu", matrix::lu),
         classic("mandelbrot", algorithm::mandelbrot),
         classic("marching_squares", algorithm::marching_squares),

@@ -7,7 +7,8 @@ use crate::{DeviceImage, DeviceProfile, ImageError, Result, VirtualFunctions};
 
 /// The images of a program as they serve a device, nothing left to link.
 ///
-/// Images that the device cannot run are left out. Those with virtual calls include their sets, so
+/// Images that the device cannot run are left out, or replaced by their form without fp64
+/// ([`DeviceImage::without_fp64`]). Those with virtual calls include their sets, so
 /// no set images remain. A set needs the aspects of all its functions. If the device lacks one, the
 /// whole set is dropped, and so are the kernels that call it (design of the virtual functions
 /// extension, "AOT flow").
@@ -35,7 +36,15 @@ pub fn ahead_of_time(
     let known: Vec<&VirtualFunctions> = all.iter().collect();
     let mut chosen = Vec::new();
     for (kernels, virtual_functions) in images.iter().zip(&all) {
-        if virtual_functions.provides.is_some() || !device.runs(kernels)? {
+        if virtual_functions.provides.is_some() {
+            continue;
+        }
+        if !device.runs(kernels)? {
+            if let Some(form) = kernels.without_fp64()?
+                && device.runs(&form)?
+            {
+                chosen.push(form);
+            }
             continue;
         }
         if !needs_dispatchers(kernels)? {

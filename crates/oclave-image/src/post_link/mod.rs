@@ -1,8 +1,11 @@
 //! Post-link: modules as the translator wrote them become device images.
 
 mod checks;
+mod without_fp64;
 
 use std::collections::{BTreeMap, BTreeSet};
+
+pub use without_fp64::forms_without_fp64;
 
 use checks::{check_agreement, check_virtual_calls, parts_that_fit};
 
@@ -77,11 +80,28 @@ pub fn post_link(units: &[TranslationUnit], options: &PostLinkOptions) -> Result
         let what = format!("`virtual_call_depth` is 1 to {MAX_VIRTUAL_CALL_DEPTH}, not {depth}");
         return Err(ImageError::Diagnostic(what));
     }
+    link_units(units, options, Kernels::All)
+}
+
+/// The kernels of a program that images are made of.
+#[derive(Clone, Copy)]
+enum Kernels<'k> {
+    All,
+    /// Those for which the function returns true, and nothing else of the program.
+    Only(&'k dyn Fn(&KernelSignature) -> bool),
+}
+
+fn link_units(
+    units: &[TranslationUnit],
+    options: &PostLinkOptions,
+    chosen: Kernels<'_>,
+) -> Result<Vec<DeviceImage>> {
     let mut images = Vec::new();
     let mut wanted_sets = Vec::new();
     for unit in units {
         let sided = if_device::has_sides(&unit.module);
-        let (of_unit, wanted) = if sided { link_sides(unit, options)? } else { link_unit(unit, options)? };
+        let link = if sided { link_sides } else { link_unit };
+        let (of_unit, wanted) = link(unit, options, chosen)?;
         images.extend(of_unit);
         wanted_sets.extend(wanted);
     }
@@ -110,12 +130,14 @@ type WantedSet = (String, String);
 fn link_sides(
     unit: &TranslationUnit,
     options: &PostLinkOptions,
+    chosen: Kernels<'_>,
 ) -> Result<(Vec<DeviceImage>, Vec<WantedSet>)> {
     let (mut images, mut wanted) = (Vec::new(), Vec::new());
     for side in [Side::Device, Side::Host] {
         let module = if_device::keep_side(&unit.module, side)?;
         let own = TranslationUnit { module, ..unit.clone() };
-        let (linked, wanted_there) = link_unit(&own, options).map_err(|error| of_side(error, side))?;
+        let (linked, wanted_there) =
+            link_unit(&own, options, chosen).map_err(|error| of_side(error, side))?;
         wanted.extend(wanted_there);
         for mut image in linked {
             if side == Side::Host {
@@ -150,6 +172,7 @@ fn is_set(image: &DeviceImage) -> bool {
 fn link_unit(
     unit: &TranslationUnit,
     options: &PostLinkOptions,
+    chosen: Kernels<'_>,
 ) -> Result<(Vec<DeviceImage>, Vec<WantedSet>)> {
     let plain = plain_constants(&unit.module)?;
     let module = plain.as_ref().unwrap_or(&unit.module);
@@ -178,6 +201,13 @@ fn link_unit(
     if let Some(all) = &virtual_functions {
         all.complete_kernels(&mut kernels, &references)?;
     }
+    if let Kernels::Only(is_wanted) = chosen {
+        kernels.retain(is_wanted);
+        // Without its set images, no kernel with virtual calls can be linked.
+        if kernels.is_empty() || virtual_functions.is_some() {
+            return Ok((Vec::new(), Vec::new()));
+        }
+    }
     let wanted = virtual_functions.iter().flat_map(Virtual::wanted);
     let wanted = wanted.map(|(kernel, set)| (kernel.clone(), set.clone())).collect();
     let mut program = Program {
@@ -193,6 +223,9 @@ fn link_unit(
     let plain: Vec<_> = plain_variables(definitions.module(), &facts, &variables).collect();
     let (parts, fits) = parts_that_fit(&program, unit, options, &references, &plain);
     program.tables = tables(&program.globals, &program.kernels, &parts, program.virtual_functions.as_ref());
+    if matches!(chosen, Kernels::All) {
+        add_unused_globals(&program.globals, &parts, &mut program.tables);
+    }
     let mut images = Vec::new();
     program.images(&program.rewritten, &parts, &mut images)?;
     fits?;
@@ -345,19 +378,13 @@ fn unknown_set(set: &str) -> ImageError {
 
 /// Which device globals each image lists: those that its kernels use, also through the initial
 /// value of another.
-///
-/// An unused variable goes to an image of the source that declares it, or to the first image. The
-/// variables in its initial value go with it. The host may access a shared one. For one with image
-/// scope it learns that no kernel uses it.
 fn tables(
     globals: &[DeclaredGlobal],
     kernels: &[KernelSignature],
     parts: &[Part],
     virtual_functions: Option<&Virtual<'_>>,
 ) -> BTreeMap<String, BTreeSet<String>> {
-    let by_id: BTreeMap<&str, &DeclaredGlobal> = globals.iter().map(|g| (g.info.id.as_str(), g)).collect();
     let kernels: BTreeMap<&str, &KernelSignature> = kernels.iter().map(|k| (k.name.as_str(), k)).collect();
-    let mut used = BTreeSet::new();
     let mut tables = BTreeMap::new();
     for part in parts {
         let of_kernels = part.kernels.iter().filter_map(|name| kernels.get(name.as_str()));
@@ -367,9 +394,23 @@ fn tables(
             let of_set = globals.iter().filter(|global| set.reached.contains(&global.variable));
             table.extend(of_set.map(|global| global.info.id.clone()));
         }
-        used.extend(table.iter().cloned());
         tables.insert(part.name.clone(), table);
     }
+    tables
+}
+
+/// Adds the device globals that no kernel uses to the tables.
+///
+/// Each goes to an image of the source that declares it, or to the first image. The variables in
+/// its initial value go with it. The host may access a shared one. For one with image scope it
+/// learns that no kernel uses it.
+fn add_unused_globals(
+    globals: &[DeclaredGlobal],
+    parts: &[Part],
+    tables: &mut BTreeMap<String, BTreeSet<String>>,
+) {
+    let by_id: BTreeMap<&str, &DeclaredGlobal> = globals.iter().map(|g| (g.info.id.as_str(), g)).collect();
+    let used: BTreeSet<String> = tables.values().flatten().cloned().collect();
     for global in globals.iter().filter(|global| !used.contains(&global.info.id)) {
         // oclave-build's unit names are `package/program/stem`.
         let stem = global.unit.rsplit('/').next();
@@ -384,5 +425,4 @@ fn tables(
             }
         }
     }
-    tables
 }

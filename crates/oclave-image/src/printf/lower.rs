@@ -88,7 +88,7 @@ fn global() -> DeviceGlobalInfo {
     }
 }
 
-fn is_printf(instruction: &Instruction<'_>, set: Option<u32>) -> bool {
+pub(super) fn is_printf(instruction: &Instruction<'_>, set: Option<u32>) -> bool {
     instruction.is(Op::ExtInst)
         && set.is_some()
         && instruction.operand(0) == set

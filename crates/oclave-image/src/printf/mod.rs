@@ -12,11 +12,13 @@ mod convert;
 mod decode;
 mod float;
 mod lower;
+mod narrow;
 mod reserve;
 mod site;
 
 pub use decode::decode;
 pub use lower::{Printing, lower_printf, prints};
+pub(crate) use narrow::narrow_arguments;
 pub use site::{PrintArgument, PrintSite};
 
 /// The device global with the address of the buffer.
