@@ -27,7 +27,10 @@ pub(crate) struct Settings<'a> {
 }
 
 /// After so many early ends of one program and mode, its other cases count as the last one.
-const MOST_CRASHES: usize = 6;
+const MOST_CRASHES: usize = 60;
+
+/// The same for processes that were stopped, which take longer.
+const MOST_TIMEOUTS: usize = 3;
 
 /// Runs programs and writes a row for each case and mode: file, case, device, mode, outcome, reason.
 ///
@@ -68,7 +71,7 @@ fn program_outcomes(
     cases: usize,
 ) -> std::io::Result<Vec<Outcome>> {
     let mut outcomes: Vec<Option<Outcome>> = vec![None; cases.max(1)];
-    let (mut from, mut alone, mut crashes) = (0, false, 0);
+    let (mut from, mut alone, mut crashes, mut timeouts) = (0, false, 0, 0);
     loop {
         let end = one_process(settings, name, mode, from, alone, &mut outcomes)?;
         let missing = outcomes.iter().position(Option::is_none);
@@ -77,9 +80,11 @@ fn program_outcomes(
             return Ok(outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(silent)).collect());
         };
         crashes += 1;
+        timeouts += usize::from(matches!(early, Outcome::Timeout(_)));
+        let goes_on = crashes < MOST_CRASHES && timeouts < MOST_TIMEOUTS;
         match end.at {
             // A case by itself.
-            Some(at) if crashes < MOST_CRASHES => {
+            Some(at) if goes_on => {
                 if let Some(outcome) = outcomes.get_mut(at) {
                     outcome.get_or_insert(early);
                 }
@@ -89,7 +94,7 @@ fn program_outcomes(
                 }
             }
             // All cases of a graph at once: then one by one.
-            None if !alone && mode == Mode::Graph && cases > 1 && crashes < MOST_CRASHES => {
+            None if !alone && mode == Mode::Graph && cases > 1 && goes_on => {
                 (alone, from) = (true, missing);
             }
             _ => {
