@@ -26,6 +26,7 @@ mod science;
 mod sort;
 mod text;
 mod tree;
+mod wide_vectors;
 
 use crate::case::Case;
 
@@ -124,6 +125,8 @@ pub fn programs() -> Vec<Classic> {
         classic("two_bounds", algorithm::two_bounds),
         classic("utf8", text::utf8),
         classic("varint", text::of_varint),
+        classic("wide_doubles", wide_vectors::doubles),
+        classic("wide_vectors", wide_vectors::cases),
         classic("xtea", cipher::of_xtea),
         classic("xxhash", hash::of_xxhash),
     ]
