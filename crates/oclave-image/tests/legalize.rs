@@ -5,7 +5,7 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use oclave_image::passes::{check, dce, specialize, strip, version};
+use oclave_image::passes::{check, dce, signatures, specialize, strip, version};
 use oclave_image::spirv::{Capability, Decoration, Definitions, Instruction, Module, Op, Version};
 use oclave_image::{Aspects, DeviceImage, DeviceTarget, ImageError, legalize, legalize_with};
 use support::{assemble, golden, module, with_string};
@@ -1485,4 +1485,78 @@ fn functions_of_no_library_get_parts_of_wide_vectors() {
     let what = missing(legalize(&image(&length), &target(16)));
     assert!(what.starts_with("`length` of vectors of more than 16 bytes"), "{what}");
     assert!(what.contains("compute it from the components"), "{what}");
+}
+
+/// Structs with halves are copied on all devices. Arithmetic with halves is a feature.
+#[test]
+fn halves_that_are_only_moved_need_no_arithmetic() {
+    type Code<'a> = &'a [(Op, &'a [u32])];
+    let module = |code: Code<'_>| {
+        let o = |op, operands: &[u32]| (op, operands.to_vec());
+        let mut all = vec![
+            o(Op::Capability, &[Capability::Addresses as u32]),
+            o(Op::Capability, &[Capability::Kernel as u32]),
+            o(Op::Capability, &[Capability::Int64 as u32]),
+            o(Op::Capability, &[Capability::Float16Buffer as u32]),
+            o(Op::Capability, &[Capability::Float16 as u32]),
+            (Op::ExtInstImport, with_string(&[2], "OpenCL.std", &[])),
+            o(Op::MemoryModel, &[2, 2]),
+            (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+            o(Op::TypeVoid, &[1]),
+            o(Op::TypeBool, &[3]),
+            o(Op::TypeInt, &[4, 64, 0]),
+            o(Op::TypeFloat, &[5, 16]),
+            o(Op::TypeFloat, &[6, 32]),
+            o(Op::TypeStruct, &[7, 5, 4]),
+            o(Op::TypePointer, &[8, 5, 7]),
+            o(Op::TypePointer, &[9, 5, 5]),
+            o(Op::TypeFunction, &[10, 1, 8, 8, 9]),
+            o(Op::ConstantTrue, &[3, 11]),
+            o(Op::Constant, &[4, 12, 0, 0]),
+            o(Op::Constant, &[5, 13, 0x3C00]),
+            o(Op::Function, &[1, 20, 0, 10]),
+            o(Op::FunctionParameter, &[8, 21]),
+            o(Op::FunctionParameter, &[8, 22]),
+            o(Op::FunctionParameter, &[9, 23]),
+            o(Op::Label, &[25]),
+            o(Op::Load, &[7, 30, 21]),
+            o(Op::CompositeExtract, &[5, 31, 30, 0]),
+            o(Op::Load, &[5, 32, 23]),
+        ];
+        all.extend(code.iter().map(|(op, operands)| (*op, operands.to_vec())));
+        all.extend([o(Op::Store, &[22, 30]), o(Op::Return, &[]), o(Op::FunctionEnd, &[])]);
+        assemble(Version::V1_0, &all)
+    };
+    let forms: [(Code<'_>, bool); 8] = [
+        (&[], false),
+        (&[(Op::Select, &[5, 33, 11, 31, 32]), (Op::Store, &[23, 33])], false),
+        (&[(Op::CompositeInsert, &[7, 33, 13, 30, 0]), (Op::Store, &[22, 33])], false),
+        // `vload_half` and `vstore_half`.
+        (
+            &[
+                (Op::ExtInst, &[6, 33, 2, 173, 12, 23]),
+                (Op::FAdd, &[6, 34, 33, 33]),
+                (Op::ExtInst, &[1, 35, 2, 175, 34, 12, 23]),
+            ],
+            false,
+        ),
+        (&[(Op::FAdd, &[5, 33, 31, 32])], true),
+        // Only an operand is a half, and only an argument of a function.
+        (&[(Op::FConvert, &[6, 33, 31])], true),
+        (&[(Op::FOrdLessThan, &[3, 33, 31, 32])], true),
+        (&[(Op::ExtInst, &[5, 33, 2, 23, 31])], true),
+    ];
+    let plain = DeviceTarget::default();
+    for (at, (code, computes)) in forms.into_iter().enumerate() {
+        let before = module(code);
+        let wanted = if computes { Aspects::FP16 } else { Aspects::empty() };
+        assert_eq!(signatures(&before).unwrap()[0].aspects, wanted, "form {at}");
+        let live = dce::eliminate(&before, |_| true).unwrap();
+        support::assert_valid("halves", &live);
+        let has = |capability: Capability| {
+            live.instructions().any(|i| i.is(Op::Capability) && i.operand(0) == Some(capability as u32))
+        };
+        assert_eq!([has(Capability::Float16), has(Capability::Float16Buffer)], [computes, true], "form {at}");
+        assert_eq!(legalize(&image(&live), &plain).is_ok(), !computes, "form {at}");
+    }
 }

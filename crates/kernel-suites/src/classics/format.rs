@@ -137,6 +137,90 @@ fn quants_4(seed: u64, blocks: usize) -> (Vec<u8>, Vec<(f32, Vec<i32>)>) {
     (bytes, meaning)
 }
 
+/// A struct of 18 bytes in `half_blocks.cl`, and what it means.
+fn half_block(random: &mut Random) -> (Vec<u8>, f32) {
+    let (scale, bits) = half(random);
+    (bits.into_iter().chain(random.bytes(16)).collect(), scale)
+}
+
+fn in_blocks(name: &str, input: &[Vec<u8>], expected: Vec<u8>) -> Case {
+    let memory = vec![Memory::of(&input.concat()), Memory::unset::<u8>(expected.len())];
+    case(name, (memory, vec![launch(name, space(), [mem(0), mem(1)])], equal(1, expected)))
+}
+
+pub(super) fn half_blocks() -> Vec<Case> {
+    let mut random = Random::new(321);
+    let (blocks, scales): (Vec<Vec<u8>>, Vec<f32>) = (0..N).map(|_| half_block(&mut random)).unzip();
+    let changed = |change: fn(usize, u8) -> u8| {
+        let of = |block: &Vec<u8>| {
+            let numbers = block[2..].iter().enumerate().map(|(k, number)| change(k, *number));
+            block[..2].iter().copied().chain(numbers).collect::<Vec<u8>>()
+        };
+        blocks.iter().map(of).collect::<Vec<_>>()
+    };
+    let counted = changed(|k, number| number.wrapping_add(k as u8)).concat();
+    let mut rescaled = changed(|_, number| number / 2);
+    for block in &mut rescaled {
+        // One more in the exponent.
+        block[1] += 4;
+    }
+    let mut cases = vec![
+        in_blocks("copy_blocks", &blocks, blocks.concat()),
+        in_blocks("count_up", &blocks, counted),
+        in_blocks("rescale", &blocks, rescaled.concat()),
+    ];
+    let numbers = blocks
+        .iter()
+        .zip(&scales)
+        .flat_map(|(block, scale)| block[2..].iter().map(move |number| f32::from(*number) * scale));
+    let memory = vec![Memory::of(&blocks.concat()), Memory::unset::<f32>(16 * N)];
+    let launches = vec![launch("dequantise", space(), [mem(0), mem(1)])];
+    cases.push(case("dequantise", (memory, launches, equal::<f32>(1, numbers.collect()))));
+    cases.extend(in_groups("turn_groups", &SIZES, |size| {
+        let mut random = Random::new(322);
+        let n = groups_of(size) * size;
+        let blocks: Vec<Vec<u8>> = (0..n).map(|_| half_block(&mut random).0).collect();
+        let expected = blocks.chunks(size).flat_map(|group| group.iter().rev().flatten().copied()).collect();
+        let memory = vec![Memory::of(&blocks.concat()), Memory::unset::<u8>(18 * n)];
+        let arguments = [mem(0), mem(1), local::<[u8; 18]>(size)];
+        (memory, vec![launch("turn_groups", Space::d1(n, size), arguments)], equal::<u8>(1, expected))
+    }));
+    cases.push(case("choose", choose()));
+    for first in [0, 1] {
+        cases.push(case(format!("turn_parts from {first}"), turn_parts(first)));
+    }
+    cases
+}
+
+fn choose() -> Parts {
+    let mut random = Random::new(323);
+    let blocks: Vec<Vec<u8>> = (0..N).map(|_| random.bytes(12)).collect();
+    let which = random.words(N);
+    let of = |(at, which): (usize, &u32)| {
+        let mut block = blocks[if which & 1 == 1 { at } else { N - 1 - at }].clone();
+        if which & 2 == 2 {
+            block[4..8].copy_from_slice(&which.to_le_bytes());
+        }
+        block
+    };
+    let expected: Vec<u8> = which.iter().enumerate().flat_map(of).collect();
+    let memory = vec![Memory::of(&blocks.concat()), Memory::unset::<u8>(12 * N), Memory::of(&which)];
+    (memory, vec![launch("choose", space(), [0, 1, 2].map(mem))], equal(1, expected))
+}
+
+fn turn_parts(first: usize) -> Parts {
+    let mut random = Random::new(324);
+    let blocks: Vec<Vec<u8>> = (0..N).map(|_| random.bytes(42)).collect();
+    let of = |block: &Vec<u8>| {
+        let (parts, scales) = block.split_at(36);
+        let turned = if first == 0 { parts.to_vec() } else { [&parts[18..], &parts[..18]].concat() };
+        [turned.as_slice(), scales].concat()
+    };
+    let expected: Vec<u8> = blocks.iter().flat_map(of).collect();
+    let memory = vec![Memory::of(&blocks.concat()), Memory::unset::<u8>(42 * N)];
+    (memory, vec![launch("turn_parts", space(), [mem(0), mem(1), uint(first)])], equal(1, expected))
+}
+
 pub(super) fn quants() -> Vec<Case> {
     // A scale has 11 bits and a number 5, so the products are exact.
     let mut cases = in_groups("dequantise_4", &[1, 2, 32, 64, 256], |size| {

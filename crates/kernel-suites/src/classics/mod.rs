@@ -71,6 +71,7 @@ pub fn programs() -> Vec<Classic> {
         classic("fills", fills::cases),
         classic("floyd_warshall", science::floyd_warshall),
         classic("gauss", matrix::gauss),
+        classic("half_blocks", format::half_blocks),
         classic("hash_table", algorithm::hash_table),
         classic("heat_3d", grid::heat_3d),
         classic("histogram", histogram::cases),
