@@ -172,6 +172,7 @@ fn target(device: &Device) -> DeviceTarget {
     target.lanes_of_arguments_crash = quirks.lanes_of_arguments_crash; // Q17
     target.barriers_in_calls_crash = quirks.barriers_in_calls_crash; // Q21
     target.built_ins_in_calls_crash = quirks.built_ins_in_calls_crash; // Q58
+    target.vector_argument_bytes = quirks.vector_argument_bytes; // Q59
     target.private_memory_may_lack = quirks.private_memory_may_lack; // Q22
     target.unnamed_functions_crash = quirks.unnamed_functions_crash; // Q23
     target.integer_pointer_constants_fail = quirks.integer_pointer_constants_fail; // Q27

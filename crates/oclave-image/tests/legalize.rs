@@ -5,7 +5,7 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use oclave_image::passes::{check, dce, specialize, strip, version};
+use oclave_image::passes::{check, dce, signatures, specialize, strip, version};
 use oclave_image::spirv::{Capability, Decoration, Definitions, Instruction, Module, Op, Version};
 use oclave_image::{Aspects, DeviceImage, DeviceTarget, ImageError, legalize, legalize_with};
 use support::{assemble, golden, module, with_string};
@@ -1443,4 +1443,194 @@ fn masked_counters_beside_a_base_are_hidden() {
     let joined = added("masked_counters.O2", &target, |i| i.is(Op::BitwiseOr));
     let once = ["counter_beside_a_base", "id_beside_a_base"].map(|name| (name.to_owned(), 1));
     assert_eq!(joined, BTreeMap::from(once));
+}
+
+/// A kernel that calls a function of OpenCL.std with vectors of `lanes` numbers: 30 and 31 are of
+/// 64 bits, 32 of doubles. 21 is a pointer to such numbers, 22 one to a vector of doubles.
+fn wide_call(lanes: u32, call: &[(Op, Vec<u32>)]) -> Module {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let mut code = vec![
+        o(Op::Capability, &[Capability::Addresses as u32]),
+        o(Op::Capability, &[Capability::Kernel as u32]),
+        o(Op::Capability, &[Capability::Int64 as u32]),
+        o(Op::Capability, &[Capability::Float64 as u32]),
+        o(Op::Capability, &[Capability::Float16Buffer as u32]),
+        o(Op::Capability, &[Capability::Vector16 as u32]),
+        (Op::ExtInstImport, with_string(&[2], "OpenCL.std", &[])),
+        o(Op::MemoryModel, &[2, 2]),
+        (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+        o(Op::Decorate, &[40, Decoration::FPFastMathMode as u32, 16]),
+        o(Op::TypeVoid, &[1]),
+        o(Op::TypeInt, &[3, 64, 0]),
+        o(Op::TypeFloat, &[4, 64]),
+        o(Op::TypeFloat, &[5, 16]),
+        o(Op::TypeVector, &[6, 3, lanes]),
+        o(Op::TypeVector, &[7, 4, lanes]),
+        o(Op::TypePointer, &[8, 5, 3]),
+        o(Op::TypePointer, &[9, 5, 7]),
+        o(Op::TypePointer, &[10, 5, 5]),
+        o(Op::TypeFunction, &[11, 1, 8, 9, 10]),
+        o(Op::Constant, &[3, 12, 5, 0]),
+        o(Op::Undef, &[6, 30]),
+        o(Op::Undef, &[6, 31]),
+        o(Op::Undef, &[7, 32]),
+        o(Op::Function, &[1, 20, 0, 11]),
+        o(Op::FunctionParameter, &[8, 21]),
+        o(Op::FunctionParameter, &[9, 22]),
+        o(Op::FunctionParameter, &[10, 23]),
+        o(Op::Label, &[25]),
+    ];
+    code.extend_from_slice(call);
+    code.extend([o(Op::Return, &[]), o(Op::FunctionEnd, &[])]);
+    if !call.iter().any(|(_, operands)| operands.get(1) == Some(&40)) {
+        code.retain(|(op, _)| *op != Op::Decorate);
+    }
+    assemble(Version::V1_0, &code)
+}
+
+/// PoCL 6.0 passes vectors that are wider than a register wrongly.
+#[test]
+fn built_in_functions_get_parts_of_wide_vectors() {
+    let ext = |ty: u32, rest: &[u32]| vec![(Op::ExtInst, [&[ty, 40, 2], rest].concat())];
+    // The call; lanes; for registers of 64 and 16 bytes, the functions that take parts, with the
+    // lanes of each.
+    type Expected<'a> = (Vec<(Op, Vec<u32>)>, u32, &'a [u32], &'a [u32], u32);
+    let forms: [Expected<'_>; 9] = [
+        // `u_max`, and `cos` with a decoration.
+        (ext(6, &[157, 30, 31]), 16, &[8; 2], &[2; 8], 157),
+        (ext(7, &[14, 32]), 16, &[8; 2], &[2; 8], 14),
+        // `popcount` of three lanes, which fit into 64 bytes.
+        (ext(6, &[166, 30]), 3, &[3], &[2, 1], 166),
+        // `vstoren`: the last lane is stored without a call.
+        (ext(1, &[172, 30, 12, 21]), 16, &[8; 2], &[2; 8], 172),
+        (ext(1, &[172, 30, 12, 21]), 3, &[3], &[2], 172),
+        // `vstorea_halfn_r` becomes `vstore_halfn_r`, since parts are less aligned.
+        (ext(1, &[181, 32, 12, 23, 1]), 16, &[8; 2], &[2; 8], 178),
+        // `sincos`.
+        (ext(7, &[58, 32, 22]), 16, &[8; 2], &[2; 8], 58),
+        // `shuffle` and `shuffle2` need no call.
+        (ext(6, &[182, 30, 31]), 16, &[], &[], 182),
+        (ext(6, &[183, 30, 30, 31]), 16, &[], &[], 183),
+    ];
+    for (call, lanes, in_64, in_16, number) in forms {
+        let before = wide_call(lanes, &call);
+        for (most, expected) in [(64, in_64), (16, in_16)] {
+            let target = DeviceTarget { vector_argument_bytes: Some(most), ..rich() };
+            let legal = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();
+            let name = format!("function {number} of {lanes} lanes, in {most} bytes");
+            support::assert_valid(&name, &legal);
+            let definitions = Definitions::new(&legal);
+            let lanes_of = |id: u32| {
+                let ty = definitions.instruction(definitions.type_of(id).unwrap()).unwrap();
+                if ty.is(Op::TypeVector) { ty.operand(1).unwrap() } else { 1 }
+            };
+            let calls = legal.instructions().filter(|i| i.is(Op::ExtInst));
+            let found: Vec<u32> = calls
+                .map(|call| {
+                    assert!(call.operand(1) == Some(number) || expected.len() == 1, "{name}");
+                    lanes_of(call.operand(2).unwrap())
+                })
+                .collect();
+            assert_eq!(found, expected, "{name}");
+            let decorated = legal.instructions().filter(|i| i.is(Op::Decorate)).count();
+            let wanted = if call[0].1[0] == 1 { decorated } else { expected.len() };
+            assert_eq!(decorated, wanted, "{name}: decorations");
+            let again = Module::from_words(legalize(&image(&legal), &target).unwrap()).unwrap();
+            assert_eq!(again.words(), legal.words(), "{name}, again");
+        }
+    }
+}
+
+#[test]
+fn functions_of_no_library_get_parts_of_wide_vectors() {
+    let target = |most| DeviceTarget { vector_argument_bytes: Some(most), ..rich() };
+    let counted = |module: &Module, most: u32, op: Op| {
+        let legal = Module::from_words(legalize(&image(module), &target(most)).unwrap()).unwrap();
+        support::assert_valid("parts", &legal);
+        legal.instructions().filter(|i| i.is(op)).count()
+    };
+    let bits = wide_call(16, &[(Op::BitCount, vec![6, 41, 30])]);
+    assert_eq!([64, 32, 16, 8].map(|most| counted(&bits, most, Op::BitCount)), [2, 4, 8, 16]);
+    let dot = wide_call(4, &[(Op::Dot, vec![4, 41, 32, 32])]);
+    assert_eq!([32, 16].map(|most| counted(&dot, most, Op::Dot)), [1, 0]);
+    // `length`.
+    let length = wide_call(4, &[(Op::ExtInst, vec![4, 41, 2, 106, 32])]);
+    assert!(legalize(&image(&length), &target(32)).is_ok());
+    let what = missing(legalize(&image(&length), &target(16)));
+    assert!(what.starts_with("`length` of vectors of more than 16 bytes"), "{what}");
+    assert!(what.contains("compute it from the components"), "{what}");
+}
+
+/// Structs with halves are copied on all devices. Arithmetic with halves is a feature.
+#[test]
+fn halves_that_are_only_moved_need_no_arithmetic() {
+    type Code<'a> = &'a [(Op, &'a [u32])];
+    let module = |code: Code<'_>| {
+        let o = |op, operands: &[u32]| (op, operands.to_vec());
+        let mut all = vec![
+            o(Op::Capability, &[Capability::Addresses as u32]),
+            o(Op::Capability, &[Capability::Kernel as u32]),
+            o(Op::Capability, &[Capability::Int64 as u32]),
+            o(Op::Capability, &[Capability::Float16Buffer as u32]),
+            o(Op::Capability, &[Capability::Float16 as u32]),
+            (Op::ExtInstImport, with_string(&[2], "OpenCL.std", &[])),
+            o(Op::MemoryModel, &[2, 2]),
+            (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+            o(Op::TypeVoid, &[1]),
+            o(Op::TypeBool, &[3]),
+            o(Op::TypeInt, &[4, 64, 0]),
+            o(Op::TypeFloat, &[5, 16]),
+            o(Op::TypeFloat, &[6, 32]),
+            o(Op::TypeStruct, &[7, 5, 4]),
+            o(Op::TypePointer, &[8, 5, 7]),
+            o(Op::TypePointer, &[9, 5, 5]),
+            o(Op::TypeFunction, &[10, 1, 8, 8, 9]),
+            o(Op::ConstantTrue, &[3, 11]),
+            o(Op::Constant, &[4, 12, 0, 0]),
+            o(Op::Constant, &[5, 13, 0x3C00]),
+            o(Op::Function, &[1, 20, 0, 10]),
+            o(Op::FunctionParameter, &[8, 21]),
+            o(Op::FunctionParameter, &[8, 22]),
+            o(Op::FunctionParameter, &[9, 23]),
+            o(Op::Label, &[25]),
+            o(Op::Load, &[7, 30, 21]),
+            o(Op::CompositeExtract, &[5, 31, 30, 0]),
+            o(Op::Load, &[5, 32, 23]),
+        ];
+        all.extend(code.iter().map(|(op, operands)| (*op, operands.to_vec())));
+        all.extend([o(Op::Store, &[22, 30]), o(Op::Return, &[]), o(Op::FunctionEnd, &[])]);
+        assemble(Version::V1_0, &all)
+    };
+    let forms: [(Code<'_>, bool); 8] = [
+        (&[], false),
+        (&[(Op::Select, &[5, 33, 11, 31, 32]), (Op::Store, &[23, 33])], false),
+        (&[(Op::CompositeInsert, &[7, 33, 13, 30, 0]), (Op::Store, &[22, 33])], false),
+        // `vload_half` and `vstore_half`.
+        (
+            &[
+                (Op::ExtInst, &[6, 33, 2, 173, 12, 23]),
+                (Op::FAdd, &[6, 34, 33, 33]),
+                (Op::ExtInst, &[1, 35, 2, 175, 34, 12, 23]),
+            ],
+            false,
+        ),
+        (&[(Op::FAdd, &[5, 33, 31, 32])], true),
+        // Only an operand is a half, and only an argument of a function.
+        (&[(Op::FConvert, &[6, 33, 31])], true),
+        (&[(Op::FOrdLessThan, &[3, 33, 31, 32])], true),
+        (&[(Op::ExtInst, &[5, 33, 2, 23, 31])], true),
+    ];
+    let plain = DeviceTarget::default();
+    for (at, (code, computes)) in forms.into_iter().enumerate() {
+        let before = module(code);
+        let wanted = if computes { Aspects::FP16 } else { Aspects::empty() };
+        assert_eq!(signatures(&before).unwrap()[0].aspects, wanted, "form {at}");
+        let live = dce::eliminate(&before, |_| true).unwrap();
+        support::assert_valid("halves", &live);
+        let has = |capability: Capability| {
+            live.instructions().any(|i| i.is(Op::Capability) && i.operand(0) == Some(capability as u32))
+        };
+        assert_eq!([has(Capability::Float16), has(Capability::Float16Buffer)], [computes, true], "form {at}");
+        assert_eq!(legalize(&image(&live), &plain).is_ok(), !computes, "form {at}");
+    }
 }

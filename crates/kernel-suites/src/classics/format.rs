@@ -5,7 +5,7 @@ use super::common::{
     local, mem, uint,
 };
 use super::matrix::covering;
-use crate::case::{Argument, Case, Memory, Space};
+use crate::case::{Argument, Case, Memory, Space, elements, expect_equal};
 
 /// Work-items of kernels that do not work in groups.
 const N: usize = 300;
@@ -135,6 +135,90 @@ fn quants_4(seed: u64, blocks: usize) -> (Vec<u8>, Vec<(f32, Vec<i32>)>) {
         meaning.push((scale, numbers));
     }
     (bytes, meaning)
+}
+
+/// A struct of 18 bytes in `half_blocks.cl`, and what it means.
+fn half_block(random: &mut Random) -> (Vec<u8>, f32) {
+    let (scale, bits) = half(random);
+    (bits.into_iter().chain(random.bytes(16)).collect(), scale)
+}
+
+fn in_blocks(name: &str, input: &[Vec<u8>], expected: Vec<u8>) -> Case {
+    let memory = vec![Memory::of(&input.concat()), Memory::unset::<u8>(expected.len())];
+    case(name, (memory, vec![launch(name, space(), [mem(0), mem(1)])], equal(1, expected)))
+}
+
+pub(super) fn half_blocks() -> Vec<Case> {
+    let mut random = Random::new(321);
+    let (blocks, scales): (Vec<Vec<u8>>, Vec<f32>) = (0..N).map(|_| half_block(&mut random)).unzip();
+    let changed = |change: fn(usize, u8) -> u8| {
+        let of = |block: &Vec<u8>| {
+            let numbers = block[2..].iter().enumerate().map(|(k, number)| change(k, *number));
+            block[..2].iter().copied().chain(numbers).collect::<Vec<u8>>()
+        };
+        blocks.iter().map(of).collect::<Vec<_>>()
+    };
+    let counted = changed(|k, number| number.wrapping_add(k as u8)).concat();
+    let mut rescaled = changed(|_, number| number / 2);
+    for block in &mut rescaled {
+        // One more in the exponent.
+        block[1] += 4;
+    }
+    let mut cases = vec![
+        in_blocks("copy_blocks", &blocks, blocks.concat()),
+        in_blocks("count_up", &blocks, counted),
+        in_blocks("rescale", &blocks, rescaled.concat()),
+    ];
+    let numbers = blocks
+        .iter()
+        .zip(&scales)
+        .flat_map(|(block, scale)| block[2..].iter().map(move |number| f32::from(*number) * scale));
+    let memory = vec![Memory::of(&blocks.concat()), Memory::unset::<f32>(16 * N)];
+    let launches = vec![launch("dequantise", space(), [mem(0), mem(1)])];
+    cases.push(case("dequantise", (memory, launches, equal::<f32>(1, numbers.collect()))));
+    cases.extend(in_groups("turn_groups", &SIZES, |size| {
+        let mut random = Random::new(322);
+        let n = groups_of(size) * size;
+        let blocks: Vec<Vec<u8>> = (0..n).map(|_| half_block(&mut random).0).collect();
+        let expected = blocks.chunks(size).flat_map(|group| group.iter().rev().flatten().copied()).collect();
+        let memory = vec![Memory::of(&blocks.concat()), Memory::unset::<u8>(18 * n)];
+        let arguments = [mem(0), mem(1), local::<[u8; 18]>(size)];
+        (memory, vec![launch("turn_groups", Space::d1(n, size), arguments)], equal::<u8>(1, expected))
+    }));
+    cases.push(case("choose", choose()));
+    for first in [0, 1] {
+        cases.push(case(format!("turn_parts from {first}"), turn_parts(first)));
+    }
+    cases
+}
+
+fn choose() -> Parts {
+    let mut random = Random::new(323);
+    let blocks: Vec<Vec<u8>> = (0..N).map(|_| random.bytes(12)).collect();
+    let which = random.words(N);
+    let of = |(at, which): (usize, &u32)| {
+        let mut block = blocks[if which & 1 == 1 { at } else { N - 1 - at }].clone();
+        if which & 2 == 2 {
+            block[4..8].copy_from_slice(&which.to_le_bytes());
+        }
+        block
+    };
+    let expected: Vec<u8> = which.iter().enumerate().flat_map(of).collect();
+    let memory = vec![Memory::of(&blocks.concat()), Memory::unset::<u8>(12 * N), Memory::of(&which)];
+    (memory, vec![launch("choose", space(), [0, 1, 2].map(mem))], equal(1, expected))
+}
+
+fn turn_parts(first: usize) -> Parts {
+    let mut random = Random::new(324);
+    let blocks: Vec<Vec<u8>> = (0..N).map(|_| random.bytes(42)).collect();
+    let of = |block: &Vec<u8>| {
+        let (parts, scales) = block.split_at(36);
+        let turned = if first == 0 { parts.to_vec() } else { [&parts[18..], &parts[..18]].concat() };
+        [turned.as_slice(), scales].concat()
+    };
+    let expected: Vec<u8> = blocks.iter().flat_map(of).collect();
+    let memory = vec![Memory::of(&blocks.concat()), Memory::unset::<u8>(42 * N)];
+    (memory, vec![launch("turn_parts", space(), [mem(0), mem(1), uint(first)])], equal(1, expected))
 }
 
 pub(super) fn quants() -> Vec<Case> {
@@ -484,5 +568,88 @@ pub(super) fn bit_fields() -> Vec<Case> {
     let memory = vec![Memory::of(&input), Memory::unset::<[i32; 4]>(N)];
     let check = equal::<[i32; 4]>(1, input.iter().map(fields).collect());
     let signed = (memory, vec![launch("signed_fields", space(), [mem(0), mem(1)])], check);
-    vec![case("parts_of_floats", floats), case("signed_fields", signed)]
+    vec![
+        case("parts_of_floats", floats),
+        case("signed_fields", signed),
+        case("adjoining_fields", adjoining_fields()),
+        case("nine_bytes", nine_bytes()),
+        case("long_literals", long_literals()),
+    ]
+}
+
+/// Fields of 40, 24, 8 and 24 bits, and padding.
+fn adjoining_fields() -> Parts {
+    let (input, fields) = (Random::new(338).words(N), Random::new(339).longs(2 * N));
+    let low = |value: u64, bits: u32| value & ((1 << bits) - 1);
+    let (mut read, mut written) = (Vec::new(), Vec::new());
+    for (word, pair) in input.iter().map(|word| u64::from(*word)).zip(fields.chunks(2)) {
+        let [mut a, mut b, mut c, mut d] =
+            [low(pair[0], 40), pair[0] >> 40, low(pair[1], 8), low(pair[1] >> 8, 24)];
+        read.extend([a, b, c, d]);
+        b = low(b + word, 24);
+        c = low(c ^ d, 8);
+        a = low(a.wrapping_sub(b), 40);
+        if word % 2 == 1 {
+            d = low(a >> 3, 24);
+        } else {
+            a = d * 5;
+        }
+        written.push([a | b << 40, c | d << 8]);
+    }
+    let fields_are = Box::new(move |memory: &[Vec<u8>]| {
+        // Without the padding.
+        let all: Vec<[u64; 2]> = elements(&memory[1]);
+        let without: Vec<u8> = all.iter().flat_map(|pair| bytemuck::bytes_of(pair)[..12].to_vec()).collect();
+        let wanted: Vec<u8> =
+            written.iter().flat_map(|pair| bytemuck::bytes_of(pair)[..12].to_vec()).collect();
+        expect_equal("the fields", &without, &wanted)
+    });
+    let memory = vec![Memory::of(&input), Memory::of(&fields), Memory::unset::<[u64; 4]>(N)];
+    let launches = vec![launch("adjoining_fields", space(), [0, 1, 2].map(mem))];
+    (memory, launches, all(vec![equal(2, read), fields_are]))
+}
+
+/// Fields of 20, 12, 17, 15 (signed) and 8 bits, and padding.
+fn nine_bytes() -> Parts {
+    let (input, fields) = (Random::new(340).words(N), Random::new(341).words(3 * N));
+    let (mut results, mut written) = (Vec::new(), Vec::new());
+    for (word, fields) in input.iter().zip(fields.chunks(3)) {
+        let (mut a, b) = (fields[0] & 0xF_FFFF, fields[0] >> 20);
+        let (c, mut d) = (fields[1] & 0x1_FFFF, fields[1].cast_signed() >> 17);
+        let c = c.wrapping_add(*word) & 0x1_FFFF;
+        let mut e = (fields[2] + 1) & 255;
+        for k in 0..word % 5 {
+            a = b.wrapping_add_signed(d) & 0xF_FFFF;
+            d = (c.wrapping_sub(e) << 17).cast_signed() >> 17;
+            e = (e + k) & 255;
+        }
+        results.push(if d < 0 { d } else { i32::from(a == e) });
+        written.extend([a | b << 20, c | d.cast_unsigned() << 17, e]);
+    }
+    let fields_are = Box::new(move |memory: &[Vec<u8>]| {
+        let mut all: Vec<u32> = elements(&memory[1]);
+        all.iter_mut().skip(2).step_by(3).for_each(|last| *last &= 255);
+        expect_equal("the fields", bytemuck::cast_slice(&all), &written)
+    });
+    let fields: Vec<u32> =
+        fields.iter().enumerate().map(|(at, word)| if at % 3 == 2 { word & 255 } else { *word }).collect();
+    let memory = vec![Memory::of(&input), Memory::of(&fields), Memory::unset::<i32>(N)];
+    let launches = vec![launch("nine_bytes", space(), [0, 1, 2].map(mem))];
+    (memory, launches, all(vec![equal(2, results), fields_are]))
+}
+
+fn long_literals() -> Parts {
+    let mut random = Random::new(342);
+    let input: Vec<u64> = (0..N).map(|at| random.u64() >> (at % 40)).collect();
+    let value = |x: &u64| {
+        let n = x & 63;
+        let mut r = 0xFF_FFFF_FFFF >> (n / 2);
+        r ^= x.wrapping_add(0x0123_4567_89AB_CDEF) & 0xFF00_FF00_FF00_FF00;
+        r = x.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(r);
+        r ^= 1 << n;
+        if *x > 0x7F_FFFF_FFFF { r.wrapping_sub(77) } else { r }
+    };
+    let expected: Vec<u64> = input.iter().map(value).collect();
+    let memory = vec![Memory::of(&input), Memory::unset::<u64>(N)];
+    (memory, vec![launch("long_literals", space(), [mem(0), mem(1)])], equal(1, expected))
 }

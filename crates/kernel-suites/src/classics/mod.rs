@@ -28,6 +28,7 @@ mod sort;
 mod text;
 mod tree;
 mod vector;
+mod wide_vectors;
 
 use crate::case::Case;
 
@@ -72,6 +73,7 @@ pub(crate) fn programs() -> Vec<Classic> {
         classic("fills", fills::cases),
         classic("floyd_warshall", science::floyd_warshall),
         classic("gauss", matrix::gauss),
+        classic("half_blocks", format::half_blocks),
         classic("hash_table", algorithm::hash_table),
         classic("heat_3d", grid::heat_3d),
         classic("histogram", histogram::cases),
@@ -130,6 +132,8 @@ pub(crate) fn programs() -> Vec<Classic> {
         classic("vector_doubles", vector::doubles),
         classic("vector_functions", vector::functions),
         classic("vector_halves", vector::halves),
+        classic("wide_doubles", wide_vectors::doubles),
+        classic("wide_vectors", wide_vectors::cases),
         classic("xtea", cipher::of_xtea),
         classic("xxhash", hash::of_xxhash),
     ]

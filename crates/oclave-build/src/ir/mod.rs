@@ -14,6 +14,7 @@ mod intrinsics;
 mod lanes;
 mod language;
 mod layout;
+mod limbs;
 pub(crate) mod places;
 mod steps;
 mod tables;
@@ -56,6 +57,7 @@ pub(crate) fn mend(text: &str) -> Mended {
     address_spaces::move_constructors(&mut ir);
     steps::count_bytes(&mut ir);
     let leftovers = unknown::replace(&mut ir);
+    limbs::rename_members(&mut ir);
     Mended { text: ir.text(), leftovers }
 }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::function::Function;
-use super::{Ir, freeze, intrinsics, lanes, virtual_calls, widths};
+use super::{Ir, freeze, intrinsics, lanes, limbs, virtual_calls, widths};
 
 /// What an edit could not express.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +51,10 @@ pub(super) fn replace(ir: &mut Ir) -> Vec<Leftover> {
         freeze::remove(&mut function);
         intrinsics::lower(&mut function);
         leftovers.extend(lanes::shift(&mut function));
-        leftovers.extend(widths::widen(&mut function));
+        match limbs::split(&mut function) {
+            Some(leftover) => leftovers.push(leftover),
+            None => leftovers.extend(widths::widen(&mut function)),
+        }
         ir.lines.append(&mut function.into_lines());
     }
     if changed {

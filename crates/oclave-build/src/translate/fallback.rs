@@ -8,6 +8,7 @@ use crate::cargo::Cargo;
 use crate::command::Run;
 use crate::compile::{Compiler, Effort, Unit};
 use crate::error::{Error, ErrorKind, Result};
+use crate::ir::Leftover;
 use crate::source::Source;
 
 /// What translators from LLVM 18 on say of a private variable outside of functions.
@@ -34,7 +35,14 @@ pub(super) fn replace_refused(
         let words = cause(&refused.stderr);
         let others = others(unit, effort, &refused.stderr);
         let Some(&last) = others.last().filter(|_| !is_about_options(&refused.stderr)) else {
-            return Err(module_error(compiler, source, &refused));
+            let error = module_error(compiler, source, &refused);
+            return Err(match unit.leftovers.first() {
+                Some(Leftover { function, cause, .. }) => {
+                    let what = format!("{}: `{function}`: {cause}", source.path.display());
+                    Error::new(ErrorKind::Translate, what).with_source(error)
+                }
+                None => error,
+            });
         };
         // At -O0, the translator refuses a variable, which is in no function.
         let place = match effort.level {
@@ -45,8 +53,9 @@ pub(super) fn replace_refused(
             Ok(found) => found,
             Err(unoptimised) => {
                 let what = format!(
-                    "llvm-spirv refuses {} at {effort}:\n{}\n\nand it does not work at {last} either",
+                    "llvm-spirv refuses {} at {effort}{}:\n{}\n\nand it does not work at {last} either",
                     describe(source, &place),
+                    place.cause.map(|cause| format!(" ({cause})")).unwrap_or_default(),
                     module_error(compiler, source, &refused)
                 );
                 return Err(Error::new(ErrorKind::Translate, what).with_source(unoptimised));
@@ -69,7 +78,7 @@ fn others(unit: &Unit, effort: Effort, refusal: &str) -> Vec<Effort> {
     if effort.level == 0 {
         return refusal.contains(PRIVATE_VARIABLE).then_some(Effort::level(1)).into_iter().collect();
     }
-    let too_wide = unit.leftovers.iter().any(|leftover| leftover.cause.starts_with("an integer of"));
+    let too_wide = unit.leftovers.iter().any(|leftover| leftover.cause.contains("an integer of"));
     let without = too_wide.then_some(Effort { closed_forms: false, ..effort });
     without.into_iter().chain((0..effort.level).rev().map(Effort::level)).collect()
 }

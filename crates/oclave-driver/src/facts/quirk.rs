@@ -177,6 +177,13 @@ pub struct Quirks {
     /// uint f(void) { return get_group_id(0); }`. So such functions get the hint to be inlined
     /// (`inline_hints` of `oclave_image`). Upstream: `docs/upstream/pocl-ids-in-calls.md`.
     pub built_ins_in_calls_crash: bool,
+    /// **Q59. PoCL 6.0 on CPUs.** Built-in functions that SPIR-V calls get garbage for vectors that are
+    /// wider than a register: 64 bytes with AVX-512, 32 with AVX, 16 else. `vstore16` of `long`
+    /// stores nothing there, and `cos(double16)` does not compute. The library of bitcode calls such a function by
+    /// a wrapper that passes addresses of variables, and never writes them. OpenCL C does not call the
+    /// wrappers. So these functions get parts of the vectors (`wide_arguments` of `oclave_image`).
+    /// This is the number of bytes that they may have. Upstream: `docs/upstream/pocl-wide-arguments.md`.
+    pub vector_argument_bytes: Option<u32>,
     /// **Q22. Mesa's rusticl 26.1.6 on llvmpipe.** If a kernel has no private variable, an access
     /// to private memory ends the process with SIGSEGV at the launch. The address may be an
     /// integer, and the access need not happen: `if (a) *out = *(private uint *)a;` with `a == 0`
@@ -458,6 +465,7 @@ impl Quirks {
             binaries_spoil_variables: is_pocl_before_7(device),
             barriers_in_calls_crash: is_rusticl(device),
             built_ins_in_calls_crash: is_pocl_on_cpu && is_pocl_before_7(device),
+            vector_argument_bytes: (is_pocl_on_cpu && is_pocl_before_7(device)).then(vector_argument_bytes),
             private_memory_may_lack: is_rusticl(device),
             unnamed_functions_crash: is_rusticl(device),
             integer_pointer_constants_fail: is_rusticl(device),
@@ -507,6 +515,22 @@ impl Quirks {
 /// version here.
 fn is_intel_cpu_runtime(device: &Device) -> bool {
     device.kind() == DeviceKind::Cpu && device.platform().vendor().contains("Intel")
+}
+
+/// The widest vectors that PoCL passes in registers. It has a library of built-in functions for each
+/// class of processors, and takes one by the features of the host or by this variable.
+fn vector_argument_bytes() -> u32 {
+    let named = std::env::var("POCL_KERNELLIB_NAME").ok();
+    let has = |feature: &str, on_host: bool| named.as_ref().map_or(on_host, |name| name.contains(feature));
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    let (avx512, avx) = (is_x86_feature_detected!("avx512f"), is_x86_feature_detected!("avx"));
+    #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
+    let (avx512, avx) = (false, false);
+    match (has("avx512", avx512), has("avx", avx)) {
+        (true, _) => 64,
+        (_, true) => 32,
+        _ => 16,
+    }
 }
 
 fn usm_free_delay(device: &Device) -> Option<Duration> {

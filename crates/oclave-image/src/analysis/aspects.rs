@@ -4,7 +4,8 @@
 //! kernels at once:
 //! - fp64: any type with a 64-bit float, pointers to it included, for the module must declare it to
 //!   name it;
-//! - fp16: values of half. Halfs that are only in memory (`vload_half`) are core OpenCL;
+//! - fp16: arithmetic with halves. Halves that are only stored, loaded (`vload_half`) and copied are core
+//!   OpenCL;
 //! - atomic64: atomics on 64 bits; atomic_float: floating-point atomic addition and min/max;
 //! - images: by the types of images and samplers, read-write and 3-D writing by access qualifier
 //!   and dimension;
@@ -17,10 +18,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Aspects;
+use crate::analysis::halves::Halves;
 use crate::analysis::references::References;
 use crate::spirv::{
-    BuiltIn, Decoration, Definitions, ExecutionMode, Instruction, Op, StorageClass, Type, TypeTable,
-    is_within,
+    BuiltIn, Decoration, Definitions, ExecutionMode, Instruction, Op, StorageClass, TypeTable, is_within,
 };
 
 pub(crate) const SCOPE_WORKGROUP: u64 = 2;
@@ -44,8 +45,13 @@ impl FunctionAspects {
         device_globals: &BTreeSet<u32>,
     ) -> Self {
         let definitions = references.definitions();
-        let mut look =
-            Look { definitions, types, special: Special::new(definitions), direct: BTreeMap::new() };
+        let mut look = Look {
+            definitions,
+            types,
+            halves: Halves::new(definitions, types),
+            special: Special::new(definitions),
+            direct: BTreeMap::new(),
+        };
         look.special.constant.extend(device_globals);
         let mut function = None;
         for instruction in definitions.module().instructions() {
@@ -119,6 +125,7 @@ pub(crate) fn is_sub_group_builtin(builtin: BuiltIn) -> bool {
 struct Look<'a, 'm> {
     definitions: &'a Definitions<'m>,
     types: &'a TypeTable<'m>,
+    halves: Halves<'a, 'm>,
     special: Special,
     direct: BTreeMap<u32, Aspects>,
 }
@@ -150,7 +157,7 @@ impl Look<'_, '_> {
             (Some(Op::TypeQueue | Op::TypeDeviceEvent), _) => Aspects::DEVICE_ENQUEUE,
             (Some(Op::ConstantFunctionPointerINTEL), _) => Aspects::FUNCTION_POINTERS,
             (Some(Op::Variable), operands) => self.variable_aspects(instruction, operands),
-            _ => self.half_value(instruction),
+            _ => self.half_arithmetic(instruction),
         };
         if let Some(id) = instruction.result_id() {
             self.add(id, aspects);
@@ -171,7 +178,7 @@ impl Look<'_, '_> {
     }
 
     fn in_function(&mut self, function: u32, instruction: &Instruction<'_>) {
-        let aspects = self.instruction_aspects(instruction) | self.half_value(instruction);
+        let aspects = self.instruction_aspects(instruction) | self.half_arithmetic(instruction);
         self.add(function, aspects);
     }
 
@@ -227,20 +234,8 @@ impl Look<'_, '_> {
         }
     }
 
-    /// fp16 where the result is a half or holds one. Pointers to halfs are no such values.
-    fn half_value(&self, instruction: &Instruction<'_>) -> Aspects {
-        let mut open: Vec<u32> = instruction.result_type().into_iter().collect();
-        let mut seen = BTreeSet::new();
-        while let Some(ty) = open.pop() {
-            match self.types.ty(ty) {
-                Some(Type::Float { width: 16 }) => return Aspects::FP16,
-                Some(Type::Vector { component, .. }) => open.push(component),
-                Some(Type::Array { element, .. }) => open.push(element),
-                Some(Type::Struct { members }) if seen.insert(ty) => open.extend(members),
-                _ => {}
-            }
-        }
-        Aspects::empty()
+    fn half_arithmetic(&self, instruction: &Instruction<'_>) -> Aspects {
+        if self.halves.computes(instruction) { Aspects::FP16 } else { Aspects::empty() }
     }
 }
 

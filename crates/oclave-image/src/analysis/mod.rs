@@ -3,6 +3,7 @@
 pub(crate) mod aspects;
 pub(crate) mod control_flow;
 pub(crate) mod declared_globals;
+pub(crate) mod halves;
 pub(crate) mod indirect;
 pub(crate) mod initializer;
 pub(crate) mod nesting;

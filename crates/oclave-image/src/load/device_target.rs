@@ -57,6 +57,8 @@ pub struct DeviceTarget {
     pub barriers_in_calls_crash: bool,
     /// Whether functions that read built-in variables have to be inlined.
     pub built_ins_in_calls_crash: bool,
+    /// Bytes of the widest vector that built-in functions take by value; `None` where they take all.
+    pub vector_argument_bytes: Option<u32>,
     /// Whether the device's compiler crashes on accesses to private memory in kernels that have no
     /// private variable.
     pub private_memory_may_lack: bool,
@@ -148,6 +150,7 @@ impl Default for DeviceTarget {
             lanes_of_arguments_crash: false,
             barriers_in_calls_crash: false,
             built_ins_in_calls_crash: false,
+            vector_argument_bytes: None,
             private_memory_may_lack: false,
             unnamed_functions_crash: false,
             integer_pointer_constants_fail: false,

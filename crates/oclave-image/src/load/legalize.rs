@@ -38,6 +38,7 @@ use crate::load::unaligned;
 use crate::load::uneven_loops;
 use crate::load::vector_components;
 use crate::load::version;
+use crate::load::wide_arguments;
 use crate::load::work_item_loops::{Steered, keep_apart, steer};
 use crate::load::wrong_functions;
 use crate::load::zero_lanes;
@@ -129,6 +130,10 @@ pub fn legalize_with(
     let module = changed(target.lanes_of_arguments_crash, module, vector_components::cast)?;
     let module = changed(target.barriers_in_calls_crash, module, inline_hints::at_functions_with_barriers)?;
     let module = changed(target.built_ins_in_calls_crash, module, inline_hints::at_functions_with_built_ins)?;
+    let module = match target.vector_argument_bytes {
+        Some(most) => changed(true, module, |module| wide_arguments::split(module, most, &image.name))?,
+        None => module,
+    };
     let module = changed(target.private_memory_may_lack, module, private_addresses::add_variables)?;
     let module = changed(target.unnamed_functions_crash, module, function_names::complete)?;
     let module = changed(target.generic_atomics_are_cpp, module, generic_atomics::as_cpp)?;

@@ -52,6 +52,7 @@ mod uneven_loops;
 pub(crate) mod unroll;
 pub(crate) mod vector_components;
 pub mod version;
+mod wide_arguments;
 mod wide_switches;
 pub(crate) mod work_item_loops;
 mod wrong_functions;

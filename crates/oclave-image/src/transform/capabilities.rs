@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::Result;
 use crate::analysis::aspects::{SCOPE_WORKGROUP, is_sub_group_builtin, is_sub_group_op};
+use crate::analysis::halves::Halves;
 use crate::check::implied;
 use crate::spirv::{
     BuiltIn, Capability, Decoration, Definitions, ExecutionMode, Module, Op, Rewriter, StorageClass, Type,
@@ -163,6 +164,8 @@ fn needed(module: &Module) -> BTreeSet<u32> {
     use Capability as C;
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
+    let halves = Halves::new(&definitions, &types);
+    let names_halves = declared(module).any(|c| c == C::Float16Buffer as u32);
     let mut needed = BTreeSet::new();
     let mut need = |capabilities: &[Capability]| needed.extend(capabilities.iter().map(|&c| c as u32));
     for instruction in module.instructions() {
@@ -171,10 +174,14 @@ fn needed(module: &Module) -> BTreeSet<u32> {
             return declared(module).collect();
         };
         let ty = instruction.result_type().and_then(|ty| types.ty(ty));
+        if halves.computes(&instruction) {
+            need(&[C::Float16]);
+        }
         match op {
             Op::TypeFloat => match instruction.operand(0) {
                 Some(64) => need(&[C::Float64]),
-                Some(16) => need(&[C::Float16, C::Float16Buffer]),
+                Some(16) if names_halves => need(&[C::Float16Buffer]),
+                Some(16) => need(&[C::Float16]),
                 _ => {}
             },
             Op::TypeVector if instruction.operand(1).is_some_and(|n| n > 4) => need(&[C::Vector16]),

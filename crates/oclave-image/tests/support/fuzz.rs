@@ -95,6 +95,8 @@ pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
         loops_without_end_go: true,
         counters_are_mistaken: true,
         phis_vanish: true,
+        built_ins_in_calls_crash: true,
+        vector_argument_bytes: Some(16),
         ..pocl.clone()
     };
     let pocl7 = DeviceTarget {

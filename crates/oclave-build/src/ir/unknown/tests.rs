@@ -95,14 +95,17 @@ fn odd_widths_become_the_next_one() {
 
 #[test]
 fn too_wide_integers_are_told_and_stay() {
-    let module = "define void @\"f g\"(i64 %0) {\n  %2 = zext i64 %0 to i128\n  ret void\n}\n";
+    let module = "define void @\"f g\"(i64 %0) {\n  %2 = uitofp i128 7 to float\n  ret void\n}\n";
     let mended = mend(module);
     assert_eq!(
         mended.leftovers,
         [Leftover {
             function: "f g".to_owned(),
-            instruction: "%oclave.2 = zext i64 %oclave.0 to i128".to_owned(),
-            cause: "an integer of 128 bits".to_owned()
+            instruction: "%oclave.2 = uitofp i128 7 to float".to_owned(),
+            cause:
+                "`uitofp` of an integer of 128 bits; literals with the suffix `ULL` or `LL` have 128 bits in \
+                    OpenCL C, so write `UL` or `L`"
+                    .to_owned()
         }]
     );
 }
