@@ -27,5 +27,6 @@ kernel void sum_in_double(global float *x, int n)
     double sum = 0.0;
     for (int i = 0; i < n; i++)
         sum += (double)x[i];
-    x[0] = (float)sum;
+    // With a float for the literal, this call is ambiguous.
+    x[0] = (float)fmax(sum, 0.0);
 }

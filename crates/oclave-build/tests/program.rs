@@ -114,8 +114,11 @@ fn kernels_with_literals_have_a_form_without_fp64() {
     let prints = "kernel void prints(float x) { printf(\"%f\\n\", x); }\n";
     let sum = "kernel void sum(global float *x, int n)\n\
                { double s = 0.0; for (int i = 0; i < n; i++) s += (double)x[i]; x[0] = (float)s; }\n";
+    // With a float for 2.0, `pow` is ambiguous.
+    let power = "float power(float x) { double d = x; return (float)pow(d, 2.0); }\n\
+                 kernel void calls_power(global float *x) { x[0] = power(x[0]); }\n";
     let plain = "kernel void plain(global int *x) { x[0] = 1; }\n";
-    folder.write("a.cl", &[literal, prints, sum, plain].concat());
+    folder.write("a.cl", &[literal, prints, power, sum, plain].concat());
     folder
         .write("b.cl", "float half_of(float x) { return 0.5 * x; }\nkernel void wide(double x) { (void)x; }");
     for level in [0, 2] {
@@ -124,7 +127,7 @@ fn kernels_with_literals_have_a_form_without_fp64() {
         let made = images(&built);
         let with_fp64 = made.iter().find(|image| image.name == "a.fp64").unwrap();
         let (kernels, form) = kernels_and_form(with_fp64);
-        assert_eq!(kernels, ["literal", "prints", "sum"], "-O{level}");
+        assert_eq!(kernels, ["literal", "prints", "calls_power", "sum"], "-O{level}");
         assert_eq!(form, ["literal", "prints"], "-O{level}");
         let form = with_fp64.without_fp64().unwrap().unwrap();
         assert_eq!(form.kernel("literal").unwrap().parameters, with_fp64.kernels[0].parameters);
@@ -136,6 +139,7 @@ fn kernels_with_literals_have_a_form_without_fp64() {
     let build = || images(&folder.build(&mut Config::new(), &["a.cl", "b.cl"]));
     assert_eq!(build(), build());
     // With the compiler's own option there is nothing to add.
+    folder.write("a.cl", &[literal, prints, sum, plain].concat());
     let flag = ["-cl-single-precision-constant"];
     let built = folder.build(Config::new().extra_args(flag), &["a.cl", "b.cl"]);
     assert!(images(&built).iter().all(|image| image.without_fp64().unwrap().is_none()));
