@@ -174,8 +174,8 @@ pub struct Quirks {
     pub barriers_in_calls_crash: bool,
     /// **Q58. PoCL 6.0 on CPUs.** A function that stays a call and reads the id of its work-item or group
     /// ends the process when its kernel is loaded. Seen in plain OpenCL C: `__attribute__((noinline))
-    /// uint f(void) { return get_group_id(0); }`. So such functions get the hint to be inlined
-    /// (`inline_hints` of `oclave_image`). Upstream: `docs/upstream/pocl-ids-in-calls.md`.
+    /// uint f(void) { return get_group_id(0); }`. So such functions lose the hint not to be
+    /// inlined (`inline_hints` of `oclave_image`). Upstream: `docs/upstream/pocl-ids-in-calls.md`.
     pub built_ins_in_calls_crash: bool,
     /// **Q59. PoCL 6.0 on CPUs.** Built-in functions that SPIR-V calls get garbage for vectors that are
     /// wider than a register: 64 bytes with AVX-512, 32 with AVX, 16 else. `vstore16` of `long`

@@ -219,11 +219,12 @@ impl<'a, 'm> Uniformity<'a, 'm> {
                 },
             );
             match flow.preheader(of) {
-                // At a barrier of the loop's own test, work-items are together already. PoCL 6.0
-                // goes wrong if another barrier stands right before it.
-                _ if exit == of.header && self.is_barrier(flow, exit) => {}
                 Some(preheader) if all && guards.is_empty() && exit == of.header => {
-                    before.insert(preheader);
+                    // At a barrier of the loop's own test, work-items are together already. PoCL 6.0
+                    // goes wrong if another barrier stands right before it.
+                    if !self.is_barrier(flow, exit) {
+                        before.insert(preheader);
+                    }
                     let successors =
                         flow.blocks.get(exit).map(|b| b.successors.as_slice()).unwrap_or_default();
                     behind.extend(successors.iter().filter(|to| !of.blocks.contains(to)));

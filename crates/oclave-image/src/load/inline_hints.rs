@@ -20,13 +20,15 @@ pub(crate) fn at_functions_with_barriers(module: &Module) -> Result<Option<Modul
     let flows = Flow::of_functions(module);
     let uniformity = Uniformity::new(&definitions, &flows);
     let is_wanted = |id: u32| uniformity.has_barriers(id) && !uniformity.kernels().contains(&id);
-    hint(&definitions, is_wanted)
+    let hinted = |control: u32| without_dont_inline(control) | FunctionControl::INLINE.bits();
+    with_controls(&definitions, is_wanted, hinted)
 }
 
-/// The module with the hint at each function that reads a built-in variable, such as the id of the
-/// work-item; `None` where none lacks it.
+/// The module without the opposite hint at each function that reads a built-in variable, such as the
+/// id of the work-item; `None` where none has it.
 ///
-/// PoCL 6.0 ends the process where such a function stays a call.
+/// PoCL 6.0 ends the process where such a function stays a call. Without a hint, it inlines them.
+/// It refuses the hint to inline beside `noinline`, which it gives to the code of kernels.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].
@@ -49,18 +51,24 @@ pub(crate) fn at_functions_with_built_ins(module: &Module) -> Result<Option<Modu
             None => {}
         }
     }
-    hint(&Definitions::new(module), |id| found.contains(&id))
+    with_controls(&Definitions::new(module), |id| found.contains(&id), without_dont_inline)
 }
 
-/// Puts the hint at the functions that `is_wanted` names.
-fn hint(definitions: &Definitions<'_>, is_wanted: impl Fn(u32) -> bool) -> Result<Option<Module>> {
-    let hinted =
-        |control: u32| control & !FunctionControl::DONT_INLINE.bits() | FunctionControl::INLINE.bits();
+fn without_dont_inline(control: u32) -> u32 {
+    control & !FunctionControl::DONT_INLINE.bits()
+}
+
+/// Changes the function control of the functions that `is_wanted` names.
+fn with_controls(
+    definitions: &Definitions<'_>,
+    is_wanted: impl Fn(u32) -> bool,
+    changed: impl Fn(u32) -> u32,
+) -> Result<Option<Module>> {
     let module = definitions.module();
     let found: BTreeSet<usize> = module
         .instructions()
         .filter(|i| i.is(Op::Function) && i.result_id().is_some_and(&is_wanted))
-        .filter(|i| i.operand(0).is_some_and(|control| control != hinted(control)))
+        .filter(|i| i.operand(0).is_some_and(|control| control != changed(control)))
         .map(|i| i.at)
         .collect();
     if found.is_empty() {
@@ -70,7 +78,7 @@ fn hint(definitions: &Definitions<'_>, is_wanted: impl Fn(u32) -> bool) -> Resul
     for instruction in module.instructions() {
         match (instruction.result_type(), instruction.result_id(), instruction.operands()) {
             (Some(ty), Some(id), &[control, of]) if found.contains(&instruction.at) => {
-                new.replace(&instruction, Op::Function, &[ty, id, hinted(control), of]);
+                new.replace(&instruction, Op::Function, &[ty, id, changed(control), of]);
             }
             _ => new.copy(&instruction),
         }
