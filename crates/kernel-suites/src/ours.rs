@@ -286,6 +286,7 @@ fn outcome(error: &oclave::Error) -> Outcome {
         text.push_str(log);
     }
     match error.kind() {
+        ErrorKind::KernelNotSupported => Outcome::Skip(text),
         ErrorKind::FeatureNotSupported | ErrorKind::Build => Outcome::Refused(text),
         _ => Outcome::Fail(text),
     }
