@@ -124,16 +124,15 @@ fn a_write_that_fails_leaves_what_was_there() {
             x.fill(99);
             Err::<(), _>("no")
         });
+        // The buffer orders this command behind the failed one, but does not require its success.
         let event = queue.parallel_for(64, advance(buffer.read_write(), 2, 0)).unwrap();
-        assert_eq!(event.wait().unwrap_err().kind(), ErrorKind::HostTask);
+        event.wait().unwrap();
         assert_eq!(broken.unwrap().wait().unwrap_err().kind(), ErrorKind::HostTask);
         assert_eq!(queue.wait().unwrap_err().kind(), ErrorKind::HostTask);
         queue.wait().unwrap();
         drop(buffer);
-        // The next check reports it once, if it counts as an error of the drop.
-        let _ = queue.wait();
-        let back = target.to_vec().unwrap();
-        assert!(back == [7; 64] || back == [8; 64], "{back:?}");
+        queue.wait().unwrap();
+        assert_eq!(target.to_vec().unwrap(), [16; 64]);
     }
 }
 

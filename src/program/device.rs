@@ -186,6 +186,7 @@ fn target(device: &Device) -> DeviceTarget {
     target.maxima_are_bounds = quirks.maxima_are_bounds; // Q35
     target.differences_invert_bounds = quirks.differences_invert_bounds; // Q61
     target.functions_are_wrong = quirks.functions_are_wrong; // Q62
+    target.aligned_threes_write_four = quirks.aligned_threes_write_four; // Q66
     target.group_votes_are_inverted = quirks.group_votes_are_inverted; // Q63
     target.sub_group_sizes_are_whole = quirks.sub_group_sizes_are_whole; // Q64
     target.half_broadcasts_crash = quirks.half_broadcasts_crash; // Q65

@@ -314,12 +314,16 @@ pub struct Quirks {
     /// `docs/upstream/intel-differences-invert-bounds.md`.
     pub differences_invert_bounds: bool,
     /// **Q62. Intel's CPU runtime 2026.2.** Some built-in functions of vectors are wrong.
-    /// `mad_sat((int2)INT_MAX, (int2)2, (int2)2)` is 0; of 1728 triples of edge values, 282 are wrong for `int`
-    /// and 239 for `uint`. `mad_sat` of `long` is wrong for scalars, too. `step` is 0 for NaN. `shuffle(double4, mask)` uses high bits of the mask.
-    /// `shuffle` of `half` vectors does not build. `vstorea_half3` writes a fourth element. Such calls get
-    /// other instructions (`wrong_functions` of `oclave_image`). Upstream:
+    /// `mad_sat((int2)INT_MAX, (int2)2, (int2)2)` is 0. Of 1728 triples of edge values, 282 are wrong for
+    /// `int` and 239 for `uint`. `mad_sat` of `long` is wrong for scalars, too. `step` is 0 for NaN.
+    /// `shuffle(double4, mask)` uses high bits of the mask. `shuffle` of `half` vectors does not build. Such
+    /// calls get other instructions (`wrong_functions` of `oclave_image`). Upstream:
     /// `docs/upstream/intel-vector-functions.md`.
     pub functions_are_wrong: bool,
+    /// **Q66. Intel's CPU runtime 2026.2, PoCL 6.0 and 7.1 on CPUs.** `vstorea_half3` writes a fourth
+    /// element, in all address spaces and rounding modes. So `vstore_half3` stores at the same address
+    /// (`wrong_functions` of `oclave_image`). Upstream: `docs/upstream/vstorea-half3.md`.
+    pub aligned_threes_write_four: bool,
     /// **Q63. PoCL 6.0 on CPUs.** `work_group_all` is 0 where all work-items are for it. `work_group_any`
     /// is right. So it becomes `!work_group_any(!x)` (`inverted_votes` of `oclave_image`). Upstream:
     /// `docs/upstream/pocl-work-group-all.md`.
@@ -492,6 +496,7 @@ impl Quirks {
             maxima_are_bounds: is_intel_cpu_runtime(device),
             differences_invert_bounds: is_intel_cpu_runtime(device),
             functions_are_wrong: is_intel_cpu_runtime(device),
+            aligned_threes_write_four: is_intel_cpu_runtime(device) || is_pocl_on_cpu,
             group_votes_are_inverted: is_pocl_on_cpu && is_pocl_before_7(device),
             sub_group_sizes_are_whole: is_rusticl(device),
             half_broadcasts_crash: is_intel_cpu_runtime(device),

@@ -96,6 +96,8 @@ pub struct DeviceTarget {
     pub differences_invert_bounds: bool,
     /// Whether some built-in functions of Intel's CPU runtime get other instructions.
     pub functions_are_wrong: bool,
+    /// Whether `vstorea_half3` writes a fourth element.
+    pub aligned_threes_write_four: bool,
     /// Whether `work_group_all` is false where all work-items are for it.
     pub group_votes_are_inverted: bool,
     /// Whether a part of a sub-group has the size of a whole one.
@@ -166,6 +168,7 @@ impl Default for DeviceTarget {
             maxima_are_bounds: false,
             differences_invert_bounds: false,
             functions_are_wrong: false,
+            aligned_threes_write_four: false,
             group_votes_are_inverted: false,
             sub_group_sizes_are_whole: false,
             half_broadcasts_crash: false,

@@ -19,12 +19,13 @@ use std::collections::{HashMap, HashSet};
 
 use super::built_in_vector::BuiltInVector;
 use super::never::{emit, hidden_zero};
+use super::roots::root;
 use crate::Result;
 use crate::analysis::control_flow::Flow;
 use crate::analysis::work_items::id_variables;
 use crate::spirv::{
-    BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_access_chain, is_atomic,
-    is_group, is_integer_comparison, is_pure,
+    BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_atomic, is_group,
+    is_integer_comparison, is_pure,
 };
 
 /// How often all instructions are visited, at most. Each visit follows variables and calls once.
@@ -109,7 +110,7 @@ impl<'a, 'm> Facts<'a, 'm> {
                 }
                 match (op, instruction.operands()) {
                     (Some(Op::Store), &[to, value, ..]) => {
-                        let to = facts.root(to);
+                        let to = root(definitions, to);
                         if definitions.is_private_variable(to) {
                             is_new |= facts.add(to, facts.get(value));
                         }
@@ -148,24 +149,13 @@ impl<'a, 'm> Facts<'a, 'm> {
         is_new
     }
 
-    /// The variable that a pointer leads into.
-    fn root(&self, mut pointer: u32) -> u32 {
-        while let Some(chain) = self.definitions.instruction(pointer)
-            && chain.op().is_some_and(is_access_chain)
-            && let Some(base) = chain.operand(0)
-        {
-            pointer = base;
-        }
-        pointer
-    }
-
     /// The facts of an instruction's result.
     fn follow(&self, instruction: &Instruction<'_>) -> u8 {
         let operands = instruction.operands();
         let all = || operands.iter().fold(0, |all, id| all | self.get(*id));
         let is_constant = |id: &u32| self.definitions.int_constant(*id).is_some();
         match (instruction.op(), operands) {
-            (Some(Op::Load), &[from, ..]) => self.get(self.root(from)),
+            (Some(Op::Load), &[from, ..]) => self.get(root(self.definitions, from)),
             (Some(Op::FunctionCall), &[callee, ..]) => self.get(callee),
             (Some(Op::ISub), &[_, taken]) if self.get(taken) & OF_ID != 0 => all() | FALLS | IS_MOVED,
             (Some(Op::SNegate | Op::Not), _) if all() & OF_ID != 0 => all() | FALLS,
@@ -256,7 +246,7 @@ impl<'a, 'm> Facts<'a, 'm> {
     fn has_effect(&self, instruction: &Instruction<'_>) -> bool {
         let Some(op) = instruction.op() else { return false };
         match (op, instruction.operand(0)) {
-            (Op::Store, Some(to)) => !self.definitions.is_private_variable(self.root(to)),
+            (Op::Store, Some(to)) => !self.definitions.is_private_variable(root(self.definitions, to)),
             _ => {
                 matches!(op, Op::ControlBarrier | Op::MemoryBarrier | Op::ImageWrite)
                     || is_group(op)

@@ -1,4 +1,6 @@
-//! Replaces built-in functions that Intel's CPU runtime computes wrongly.
+//! Replaces built-in functions that drivers compute wrongly.
+//!
+//! Intel's CPU runtime:
 //!
 //! | function | wrong | instead |
 //! |---|---|---|
@@ -7,9 +9,11 @@
 //! | `step` of vectors | 0 for NaN, where 1 is right | a comparison and a selection |
 //! | `shuffle(double4, mask)` | where high bits of the mask are set | `shuffle` of integers |
 //! | `shuffle` and `shuffle2` of `half` vectors | the program does not build | `shuffle` of integers |
-//! | `vstorea_half3` | writes a fourth element | `vstore_half3` at the same address |
 //!
 //! Other scalar `mad_sat` and scalar `step` are right.
+//!
+//! Intel's CPU runtime and PoCL: `vstorea_half3` writes a fourth element. `vstore_half3` at the same address
+//! replaces it.
 
 use super::never::emit;
 use crate::Result;
@@ -25,18 +29,33 @@ const VSTOREA_HALFN_R: u32 = 181;
 const SHUFFLE: u32 = 182;
 const SHUFFLE2: u32 = 183;
 
-/// The module with other instructions for such functions; `None` where there are none.
+/// The module with other instructions for the functions that Intel's CPU runtime computes wrongly; `None`
+/// where there are none.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].
 pub(crate) fn replace(module: &Module) -> Result<Option<Module>> {
+    replace_by(module, |reader, ty, number, arguments| reader.wrong_on_intel(ty, number, arguments))
+}
+
+/// The module with `vstore_half3` for `vstorea_half3`; `None` where there are none.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn replace_aligned_stores(module: &Module) -> Result<Option<Module>> {
+    replace_by(module, |reader, _, number, arguments| reader.aligned_store(number, arguments))
+}
+
+type Find = fn(&Reader<'_, '_>, ty: u32, number: u32, arguments: &[u32]) -> Option<Form>;
+
+fn replace_by(module: &Module, find: Find) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let Some(set) = definitions.opencl_std() else { return Ok(None) };
     let reader = Reader { definitions: &definitions, types: TypeTable::new(&definitions), set };
     let mut new = Rewriter::new(&definitions);
     let mut any = false;
     for instruction in module.instructions() {
-        match reader.read(&instruction) {
+        match reader.read(&instruction, find) {
             Some(call) => {
                 any = true;
                 call.write(&mut new);
@@ -100,13 +119,18 @@ struct Reader<'a, 'm> {
 }
 
 impl Reader<'_, '_> {
-    fn read(&self, instruction: &Instruction<'_>) -> Option<Call> {
+    fn read(&self, instruction: &Instruction<'_>, find: Find) -> Option<Call> {
         let &[set, number, ref arguments @ ..] = instruction.operands() else { return None };
         if set != self.set || !instruction.is(Op::ExtInst) {
             return None;
         }
         let (ty, result) = (instruction.result_type()?, instruction.result_id()?);
-        let form = match (number, arguments) {
+        let form = find(self, ty, number, arguments)?;
+        Some(Call { set, ty, result, form })
+    }
+
+    fn wrong_on_intel(&self, ty: u32, number: u32, arguments: &[u32]) -> Option<Form> {
+        Some(match (number, arguments) {
             (S_MAD_SAT, &[a, b, term])
                 if matches!(self.types.ty(self.types.lane(ty)), Some(Type::Int { width: 64 })) =>
             {
@@ -131,19 +155,20 @@ impl Reader<'_, '_> {
                 }
                 Form::Shuffle { number, width, lanes, from_lanes, sources: sources.to_vec(), mask }
             }
-            (VSTOREA_HALFN | VSTOREA_HALFN_R, &[data, offset, to, ref mode @ ..]) => {
-                let (.., lanes) = self.lanes(self.definitions.type_of(data)?)?;
-                let offset_type = self.definitions.type_of(offset)?;
-                let Some(Type::Int { width: bits }) = self.types.ty(offset_type).filter(|_| lanes == 3)
-                else {
-                    return None;
-                };
-                let (pointer, mode) = (self.definitions.type_of(to)?, mode.first().copied());
-                Form::StoreHalf3 { data, offset, offset_type, bits, to, pointer, mode }
-            }
             _ => return None,
-        };
-        Some(Call { set, ty, result, form })
+        })
+    }
+
+    fn aligned_store(&self, number: u32, arguments: &[u32]) -> Option<Form> {
+        let &[data, offset, to, ref mode @ ..] = arguments else { return None };
+        let (.., lanes) = self.lanes(self.definitions.type_of(data)?)?;
+        let offset_type = self.definitions.type_of(offset)?;
+        let Type::Int { width: bits } = self.types.ty(offset_type)? else { return None };
+        if !matches!(number, VSTOREA_HALFN | VSTOREA_HALFN_R) || lanes != 3 {
+            return None;
+        }
+        let (pointer, mode) = (self.definitions.type_of(to)?, mode.first().copied());
+        Some(Form::StoreHalf3 { data, offset, offset_type, bits, to, pointer, mode })
     }
 
     /// The type of a vector's lanes, and their number.

@@ -107,8 +107,11 @@ fn chosen_by(definitions: &Definitions<'_>, types: &TypeTable<'_>, of: &Instruct
         return None;
     }
     let mut value = condition;
-    while let Some(not) = definitions.instruction(value).filter(|of| of.is(Op::LogicalNot)) {
-        value = not.operand(0)?;
+    // In blocks that nothing leads to, a negation may be its own operand.
+    let mut before = usize::MAX;
+    while let Some(not) = definitions.instruction(value).filter(|of| of.is(Op::LogicalNot) && of.at < before)
+    {
+        (value, before) = (not.operand(0)?, not.at);
     }
     let comparison = definitions.instruction(value)?;
     if let &[left, right] = comparison.operands()
