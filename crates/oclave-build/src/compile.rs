@@ -136,8 +136,7 @@ impl Compiler<'_> {
         }
         let run = self.run(args, source)?;
         if !run.success {
-            let what = format!("{} does not compile for devices", source.path.display());
-            return Err(run.failure(ErrorKind::Compile, &what));
+            return Err(refused(source, &run));
         }
         if by_steps {
             self.optimise(source, effort, ir)?;
@@ -167,8 +166,7 @@ impl Compiler<'_> {
         args.extend(["-S".into(), "-w".into(), "-o".into(), text.into()]);
         let run = self.run(args, source)?;
         if !run.success {
-            let what = format!("{} does not compile for devices", source.path.display());
-            return Err(run.failure(ErrorKind::Compile, &what));
+            return Err(refused(source, &run));
         }
         Ok(())
     }
@@ -344,6 +342,11 @@ fn refuse_violations(source: &Source, declarations: &Declarations) -> Result<()>
         })
         .collect();
     Err(Error::new(ErrorKind::Compile, lines.join("\n")))
+}
+
+/// The error for a source that the compiler refuses.
+fn refused(source: &Source, run: &Run) -> Error {
+    run.failure(ErrorKind::Compile, &format!("{} does not compile for devices", source.path.display()))
 }
 
 /// The lines of warnings and of the notes that belong to them; the excerpts of the source are left

@@ -5,7 +5,7 @@
 //! writes a variable where the code fills memory, in any block. In loops of one block, it writes
 //! `OpLoopMerge` before the loop's condition. rusticl refuses such modules.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::Result;
 use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter};
@@ -23,19 +23,17 @@ pub(crate) fn sort(module: &Module) -> Result<Option<Module>> {
     }
     let definitions = Definitions::new(module);
     let mut new = Rewriter::new(&definitions);
-    let is_late =
-        |i: &Instruction<'_>| i.is(Op::Variable) && variables.values().flatten().any(|l| l.at == i.at);
-    let is_early = |i: &Instruction<'_>| is_merge(i) && merges.values().any(|merge| merge.at == i.at);
+    let moved: HashSet<usize> = variables.values().flatten().chain(merges.values()).map(|i| i.at).collect();
     for instruction in module.instructions() {
         if let Some(merge) = merges.get(&instruction.at) {
             new.copy(merge);
         }
-        if is_late(&instruction) {
-            if let (Some(id), Some(value)) = (instruction.result_id(), instruction.operand(1)) {
-                new.push(Op::Store, &[id, value]);
-            }
-        } else if !is_early(&instruction) {
+        if !moved.contains(&instruction.at) {
             new.copy(&instruction);
+        } else if instruction.is(Op::Variable)
+            && let (Some(id), Some(value)) = (instruction.result_id(), instruction.operand(1))
+        {
+            new.push(Op::Store, &[id, value]);
         }
         let label = instruction.result_id().filter(|_| instruction.is(Op::Label));
         for variable in label.and_then(|label| variables.get(&label)).into_iter().flatten() {
