@@ -12,9 +12,9 @@ use std::path::PathBuf;
 
 use assembler::{Assembler, Text};
 use oclave_image::passes::{self, ahead_of_time, interpreter};
-use oclave_image::spirv::{Module, Op};
 use oclave_image::{Aspects, DeviceImage, DeviceProfile, DeviceTarget, Side};
 use oclave_ptx::{Library, PtxError, PtxTarget};
+use oclave_spirv::{Module, Op};
 
 const TARGETS: [&str; 3] = ["sm_70", "sm_80", "sm_90"];
 /// There are that many, fewer only where a change took kernels from the test suite.

@@ -5,8 +5,9 @@ mod common;
 
 use common::{call, context, load};
 use oclave::{KernelBundle, KernelCall, Queue, UsmSlice, usm};
-use oclave_image::passes::{check, unroll};
-use oclave_image::spirv::{Module, Op};
+use oclave_image::passes::unroll;
+use oclave_spirv::check;
+use oclave_spirv::{Module, Op};
 
 const BYTES: &[u8] = include_bytes!("fixtures/unrolled.spv");
 /// The kernels of `tests/fixtures/unrolled.cl`, and whether they take 64 bits.

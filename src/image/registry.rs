@@ -6,11 +6,11 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use oclave_image::passes;
-use oclave_image::spirv::Module;
 use oclave_image::{
     Aspects, DeviceGlobalInfo, DeviceImage, DeviceProfile, KernelSignature, Needs, Side, SpecConstantInfo,
     VirtualFunctions,
 };
+use oclave_spirv::Module;
 
 use super::linked::LinkedImages;
 use crate::{Error, ErrorKind, Result};

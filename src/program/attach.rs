@@ -7,7 +7,7 @@ use std::sync::Arc;
 use oclave_image::DeviceGlobalInfo;
 use oclave_image::passes::printf::PRINTS;
 use oclave_image::passes::{self, GLOBAL_ACCESS_KERNEL};
-use oclave_image::spirv::Module;
+use oclave_spirv::Module;
 
 use super::build::Builder;
 use super::device::DeviceState;

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use oclave_image::spirv::Module;
 use oclave_image::{
     Aspects, DeviceImage, ImageError, KernelSignature, PostLinkOptions, SplitMode, TranslationUnit,
     forms_without_fp64, passes, post_link,
 };
+use oclave_spirv::Module;
 
 use super::map::ProgramMap;
 use super::signature::declaration;
@@ -183,7 +183,7 @@ impl KernelBundle {
 fn images_of(bytes: &[u8]) -> Result<Vec<DeviceImage>, ImageError> {
     let module = Module::from_bytes(bytes)?;
     // Annotations leave strings that break the rules; post-link reads them and drops them, too.
-    passes::check::check(&passes::strip::strip(&module, |_| false)?)?;
+    oclave_spirv::check::check(&oclave_spirv::transform::strip::strip(&module, |_| false)?)?;
     let mut options = PostLinkOptions::default();
     options.split = SplitMode::Off;
     let prints = passes::printf::prints(&module);

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use oclave_image::passes::DeviceTarget;
-use oclave_image::spirv::Version;
 use oclave_image::{Aspects, DeviceProfile};
 use oclave_ptx::PtxTarget;
+use oclave_spirv::Version;
 
 use super::disk::CacheKeyBuilder;
 use super::flight::Flight;
@@ -130,6 +130,7 @@ fn fingerprint(
     let adapted = format!("{variable_access:?} {target:?}");
     [
         env!("CARGO_PKG_VERSION"),
+        oclave_spirv::SOURCES_FINGERPRINT,
         oclave_image::SOURCES_FINGERPRINT,
         if capabilities.ptx.is_some() { oclave_ptx::SOURCES_FINGERPRINT } else { "" },
         device.platform().name(),

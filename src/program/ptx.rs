@@ -1,8 +1,8 @@
 //! Programs of devices that take PTX instead of SPIR-V.
 
 use oclave_image::passes;
-use oclave_image::spirv::Module;
 use oclave_ptx::{PtxError, PtxTarget, ptx_of, translate_for};
+use oclave_spirv::Module;
 
 use super::spec::SpecValue;
 use crate::driver::hook;

@@ -88,7 +88,7 @@ fn img_017_other_contexts_and_twice() {
 #[test]
 fn img_018_bundles() {
     let Some((context, queue)) = setting() else { return };
-    let module = include_bytes!("../../crates/oclave-image/tests/corpus/images.O2.spv");
+    let module = include_bytes!("../../crates/oclave-spirv/tests/corpus/images.O2.spv");
     // SAFETY: the kernel stays within the images that it is given.
     #[allow(unsafe_code)]
     let bundle = unsafe { KernelBundle::from_spirv(&context, module) }.unwrap();

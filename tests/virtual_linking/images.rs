@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use oclave::{Aspects, BundleKernel, ImageTable, KernelBundle, KernelCall, Queue, UsmSlice};
 use oclave_image::passes::signatures;
-use oclave_image::passes::strip::strip;
-use oclave_image::spirv::Module;
 use oclave_image::{
     DeviceImage, Dispatcher, Requirements, SlotKey, VirtualFunction, VirtualFunctions, VirtualSlot,
 };
+use oclave_spirv::Module;
+use oclave_spirv::transform::strip::strip;
 
 /// Codes of classes, as hashes would be.
 pub(crate) const ADD: u64 = 0x1111_2222_3333_0000;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use oclave_image::DeviceImage;
-use oclave_image::spirv::{Decoration, Module, Op};
+use oclave_spirv::{Decoration, Module, Op};
 
 use crate::compile::Compiler;
 use crate::error::{Error, ErrorKind, Result};

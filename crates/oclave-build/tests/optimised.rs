@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use common::{Folder, assert_has, toolchain_is_here};
 use oclave_build::{Config, sources_in};
 use oclave_image::DeviceImage;
-use oclave_image::spirv::{Module, Op};
+use oclave_spirv::{Module, Op};
 
 fn fixtures() -> Vec<PathBuf> {
     sources_in(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/optimised")).unwrap()

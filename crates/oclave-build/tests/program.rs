@@ -7,8 +7,8 @@ use std::path::Path;
 
 use common::{Folder, assert_has, toolchain_is_here};
 use oclave_build::{Config, ErrorKind, Split};
-use oclave_image::spirv::Module;
 use oclave_image::{Aspects, DeviceImage, PropertyValue};
+use oclave_spirv::Module;
 
 const SAXPY: &str = "kernel void saxpy(float a, global const float *x, global float *y)\n{\n    size_t i = get_global_id(0);\n    y[i] += a * x[i];\n}\n";
 
@@ -737,8 +737,7 @@ fn values_that_need_code_before_kernels_are_errors() {
         }
         // Here the optimiser computes the value.
         let image = images(&folder.build(&mut Config::new(), &["early.clcpp"])).remove(0);
-        let text =
-            oclave_image::disassemble(&oclave_image::spirv::Module::from_words(image.spirv.clone()).unwrap());
+        let text = oclave_image::disassemble(&oclave_spirv::Module::from_words(image.spirv.clone()).unwrap());
         let known = image.device_globals().unwrap();
         let value = known.first().map(|global| global.initial.bytes.clone());
         assert!(value == Some(vec![7, 0, 0, 0]) || value.is_none() && text.contains(" 7"), "{text}");
@@ -746,7 +745,7 @@ fn values_that_need_code_before_kernels_are_errors() {
     // A constant object has its class, as a number in the place of a pointer.
     folder.write("early.clcpp", &object.replace("shape() :", "constexpr shape() :"));
     let image = images(&folder.build(&mut Config::new(), &["early.clcpp"])).remove(0);
-    let text = oclave_image::disassemble(&oclave_image::spirv::Module::from_words(image.spirv).unwrap());
+    let text = oclave_image::disassemble(&oclave_spirv::Module::from_words(image.spirv).unwrap());
     assert_has(&text, &["ConvertUToPtr", "OpConstantComposite"]);
 }
 
@@ -765,7 +764,7 @@ fn products_round_unless_drivers_may_contract() {
     );
     let text = |config: &mut Config| {
         let image = images(&folder.build(config, &["k.cl"])).remove(0);
-        oclave_image::disassemble(&oclave_image::spirv::Module::from_words(image.spirv).unwrap())
+        oclave_image::disassemble(&oclave_spirv::Module::from_words(image.spirv).unwrap())
     };
     let rounds = text(&mut Config::new());
     assert_eq!(rounds.matches("ContractionOff").count(), 2, "{rounds}");

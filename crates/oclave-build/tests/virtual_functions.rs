@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use common::{Built, Folder, assert_has, toolchain_is_here};
 use oclave_build::{Config, ErrorKind};
 use oclave_image::passes::VirtualProgram;
-use oclave_image::spirv::{Module, Op};
 use oclave_image::{Aspects, DEFAULT_SET, DeviceImage, VirtualFunctions, VirtualSlot};
+use oclave_spirv::{Module, Op};
 
 const HEADER: &str = "#include <oclave/virtual.hpp>\n";
 const SHAPES: &str = "struct shape { INDIRECTLY_CALLABLE(shapes) virtual int area(int s) { return s; } };

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use oclave_image::spirv::Module;
 use oclave_image::{DeviceImage, DeviceTarget, disassemble, passes};
 use oclave_ptx::{PtxTarget, ptx_of, translate_image};
+use oclave_spirv::Module;
 
 use crate::Failure;
 

@@ -274,7 +274,7 @@ fn files_without_an_end_are_refused() {
 
 #[test]
 fn dump_shows_a_module() {
-    let module = concat!(env!("CARGO_MANIFEST_DIR"), "/../oclave-image/tests/corpus/control.O2.spv");
+    let module = concat!(env!("CARGO_MANIFEST_DIR"), "/../oclave-spirv/tests/corpus/control.O2.spv");
     let output = oclave(&["dump", module], &[]);
     let short = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -285,9 +285,9 @@ fn dump_shows_a_module() {
 
 /// The kernel of a SPIR-V file as an image, and a configuration of two targets.
 fn aot_input(name: &str) -> (PathBuf, String, String) {
-    use oclave_image::spirv::Module;
+    use oclave_spirv::Module;
     let folder = folder(name);
-    let spirv = include_bytes!("../../oclave-image/tests/corpus/fp64.O2.spv");
+    let spirv = include_bytes!("../../oclave-spirv/tests/corpus/fp64.O2.spv");
     let unit = oclave_image::TranslationUnit::new("fp64", Module::from_bytes(spirv).unwrap());
     let images = oclave_image::post_link(&[unit], &Default::default()).unwrap();
     let mut paths = Vec::new();

@@ -351,6 +351,12 @@ impl std::error::Error for Error {
     }
 }
 
+impl From<oclave_spirv::Error> for Error {
+    fn from(error: oclave_spirv::Error) -> Self {
+        oclave_image::ImageError::from(error).into()
+    }
+}
+
 impl From<oclave_image::ImageError> for Error {
     fn from(error: oclave_image::ImageError) -> Self {
         Self::new(ErrorKind::Image, "bad device image").with_source(error)

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::spirv::{
+use oclave_spirv::{
     BuiltIn, Capability, Decoration, Definitions, ExecutionMode, ExecutionModel, Instruction, LinkageType,
     Module, Op, Role, StorageClass,
 };

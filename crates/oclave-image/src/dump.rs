@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
-use crate::spirv::Module;
 use crate::virtual_functions::Sets;
 use crate::{
     Access, AddressSpace, DeviceImage, FORMAT_VERSION, HostAccess, InitMode, InitialAddress, KernelSignature,
     Parameter, ParameterKind, PropertyValue, Side, StructType, ValueType, VirtualOffset, VirtualSlot,
 };
+use oclave_spirv::Module;
 
 /// How many bytes of a value are shown.
 const SHOWN_BYTES: usize = 32;

@@ -55,3 +55,13 @@ pub enum ImageError {
     #[error("{0}")]
     Diagnostic(String),
 }
+
+impl From<oclave_spirv::Error> for ImageError {
+    fn from(error: oclave_spirv::Error) -> Self {
+        match error {
+            oclave_spirv::Error::Malformed { word, what } => Self::Spirv { word, what },
+            oclave_spirv::Error::Unsupported(what) => Self::Unsupported(what),
+            other => Self::Unsupported(other.to_string()),
+        }
+    }
+}

@@ -9,7 +9,6 @@
 mod analysis;
 mod aspects;
 mod build;
-mod check;
 mod container;
 mod disassemble;
 mod dump;
@@ -18,6 +17,7 @@ mod image;
 mod interpreter;
 mod link;
 mod load;
+mod localize;
 #[doc(hidden)]
 pub mod passes;
 mod post_link;
@@ -25,9 +25,6 @@ mod printf;
 mod profile;
 mod properties;
 mod signature;
-#[doc(hidden)]
-pub mod spirv;
-mod transform;
 mod typed_properties;
 mod unit;
 mod virtual_functions;

@@ -1,7 +1,7 @@
 //! The passes that the other crates of oclave call. Internal: not part of the semver promise.
 //!
-//! They live in folders by when they run: `build`, `load`, `link`, `interpreter`. `check` runs
-//! before every driver call; `analysis` and `transform` are what several of them use.
+//! They live in folders by when they run: `build`, `load`, `link`, `interpreter`. What does not depend on
+//! device images is in `oclave-spirv`: the words, analyses, and the check before every driver call.
 
 pub use crate::analysis::indirect::kernels_that_follow_pointers;
 pub use crate::build::signatures::signatures;
@@ -21,16 +21,9 @@ pub use crate::load::inline_calls::inline_calls;
 pub use crate::load::legalize::{Legal, legalize, legalize_with};
 pub use crate::load::specialize::specialize;
 pub use crate::load::unroll::unroll;
-pub use crate::load::version;
 pub use crate::load::work_item_loops::{
     ImplicitBarriers, Steered, keep_apart, kernels_with_tangled_barriers, steer,
 };
-pub use crate::transform::{capabilities, dce, strip};
-
-/// The rules whose breach makes drivers crash.
-pub mod check {
-    pub use crate::check::check;
-}
 
 /// Modules that run many small launches of other modules' kernels.
 pub mod interpreter {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::spirv::Module;
+use oclave_spirv::Module;
 
 /// One linked module and what is known about its sources.
 #[derive(Debug, Clone)]

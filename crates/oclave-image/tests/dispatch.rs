@@ -6,14 +6,15 @@
 mod support;
 
 use oclave_image::passes::{
-    DeviceTarget, VIRTUAL_FAULT, VirtualProgram, ahead_of_time, check, legalize, needs_dispatchers,
-    signatures, strip,
+    DeviceTarget, VIRTUAL_FAULT, VirtualProgram, ahead_of_time, legalize, needs_dispatchers, signatures,
 };
-use oclave_image::spirv::{Module, Op};
 use oclave_image::{
     Aspects, DeviceImage, DeviceProfile, Dispatcher, ImageError, Requirements, SlotKey, VirtualFunction,
     VirtualFunctions, VirtualOffset, VirtualSlot,
 };
+use oclave_spirv::check;
+use oclave_spirv::transform::strip;
+use oclave_spirv::{Module, Op};
 
 const APPLY: &str = "i32_p8_i32";
 

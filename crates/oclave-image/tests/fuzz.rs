@@ -7,9 +7,9 @@
 
 mod support;
 
-use oclave_image::passes::check;
-use oclave_image::spirv::Module;
 use oclave_image::{PostLinkOptions, TranslationUnit, post_link};
+use oclave_spirv::Module;
+use oclave_spirv::check;
 use proptest::prelude::*;
 use support::fuzz::everything;
 use support::mutate::Mutator;
@@ -269,7 +269,7 @@ fn corpus() -> &'static [Vec<u32>] {
     CORPUS.get_or_init(|| {
         let raw: Vec<Module> =
             support::corpus().iter().map(|(_, bytes)| Module::from_bytes(bytes).unwrap()).collect();
-        let stripped = raw.iter().map(|m| oclave_image::passes::strip::strip(m, |_| true).unwrap());
+        let stripped = raw.iter().map(|m| oclave_spirv::transform::strip::strip(m, |_| true).unwrap());
         stripped.chain(raw.iter().cloned()).map(Module::into_words).collect()
     })
 }

@@ -5,9 +5,9 @@
 
 mod support;
 
-use oclave_image::passes::check;
-use oclave_image::spirv::{Capability, Module, Op, Version};
 use oclave_image::{Aspects, DeviceImage, DeviceTarget, ImageError, legalize};
+use oclave_spirv::check;
+use oclave_spirv::{Capability, Module, Op, Version};
 use support::{assemble, with_string};
 
 type Line = (Op, Vec<u32>);
@@ -84,7 +84,7 @@ fn legal(module: &Module) -> Module {
     let words = legalize(&image(module), &poor()).unwrap();
     let legal = Module::from_words(words).unwrap();
     support::assert_valid("the resolved module", &legal);
-    let is_generic = |i: oclave_image::spirv::Instruction<'_>| {
+    let is_generic = |i: oclave_spirv::Instruction<'_>| {
         i.is(Op::PtrCastToGeneric) || i.is(Op::TypePointer) && i.operand(0) == Some(8)
     };
     assert!(!legal.instructions().any(is_generic), "something is generic still");

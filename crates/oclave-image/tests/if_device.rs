@@ -3,12 +3,13 @@
 
 use std::path::Path;
 
-use oclave_image::passes::{capabilities, check};
-use oclave_image::spirv::{Capability, Module, Op};
 use oclave_image::{
     Aspects, DeviceImage, ImageError, PostLinkOptions, PropertyValue, SIDES, Side, SplitMode,
     TranslationUnit, post_link,
 };
+use oclave_spirv::check;
+use oclave_spirv::transform::capabilities;
+use oclave_spirv::{Capability, Module, Op};
 
 const LEVELS: [&str; 2] = ["sides.O0", "sides.O2"];
 

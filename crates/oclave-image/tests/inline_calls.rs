@@ -5,8 +5,9 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use oclave_image::passes::{check, inline_calls};
-use oclave_image::spirv::{Capability, Module, Op, Version};
+use oclave_image::passes::inline_calls;
+use oclave_spirv::check;
+use oclave_spirv::{Capability, Module, Op, Version};
 use support::{assemble, assert_valid, corpus, is_valid, with_string};
 
 const VOID: u32 = 1;

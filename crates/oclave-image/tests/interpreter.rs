@@ -9,8 +9,9 @@ use oclave_image::passes::interpreter::{
     INTERPRETER_SEQ, INTERPRETER_WI, InterpreterArgumentKind, InterpreterLayout, InterpreterUnit,
     interpreter_module,
 };
-use oclave_image::passes::{check, strip};
-use oclave_image::spirv::{Module, Op, Version};
+use oclave_spirv::check;
+use oclave_spirv::transform::strip;
+use oclave_spirv::{Module, Op, Version};
 use support::{assemble, assert_valid, with_string};
 
 const LOCAL_MEMORY: u64 = 32 << 10;

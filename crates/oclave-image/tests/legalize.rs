@@ -5,9 +5,13 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use oclave_image::passes::{check, dce, signatures, specialize, strip, version};
-use oclave_image::spirv::{Capability, Decoration, Definitions, Instruction, Module, Op, Version};
+use oclave_image::passes::{signatures, specialize};
 use oclave_image::{Aspects, DeviceImage, DeviceTarget, ImageError, legalize, legalize_with};
+use oclave_spirv::check;
+use oclave_spirv::transform::dce;
+use oclave_spirv::transform::strip;
+use oclave_spirv::transform::version;
+use oclave_spirv::{Capability, Decoration, Definitions, Instruction, Module, Op, Version};
 use support::{assemble, golden, module, with_string};
 
 fn image(module: &Module) -> DeviceImage {
@@ -147,7 +151,10 @@ fn what_cannot_be_lowered_is_named() {
         ],
     );
     let error = version::lower(&module, Version::V1_2).unwrap_err();
-    assert!(matches!(&error, ImageError::Unsupported(what) if what.contains("GroupNonUniform")), "{error}");
+    assert!(
+        matches!(&error, oclave_spirv::Error::Unsupported(what) if what.contains("GroupNonUniform")),
+        "{error}"
+    );
     let what = missing(legalize(&image(&module), &rich()));
     assert!(what.contains("SPIR-V 1.3") && what.contains("GroupNonUniform"), "{what}");
 }
@@ -300,12 +307,12 @@ fn the_aspects_of_the_signatures_count() {
 #[test]
 fn the_callers_pass_runs_between_and_is_checked() {
     let saxpy = image(&module("saxpy.O2.spv"));
-    let without = legalize_with(&saxpy, &rich(), |m| dce::eliminate(&m, |_| false)).unwrap().words;
+    let without = legalize_with(&saxpy, &rich(), |m| Ok(dce::eliminate(&m, |_| false)?)).unwrap().words;
     assert!(!Module::from_words(without).unwrap().instructions().any(|i| i.is(Op::EntryPoint)));
     let broken = legalize_with(&saxpy, &rich(), |m| {
         let mut words = m.into_words();
         words.truncate(words.len() - 1);
-        Module::from_words(words)
+        Ok(Module::from_words(words)?)
     });
     assert!(matches!(broken, Err(ImageError::Spirv { .. })), "{broken:?}");
 }
@@ -321,7 +328,7 @@ fn a_capability_stays_that_declares_another_which_is_needed() {
         instructions.extend([o(Op::MemoryModel, &[2, 2]), o(Op::TypeInt, &[1, 64, 0])]);
         let module = assemble(Version::V1_2, &instructions);
         check::check(&module).unwrap();
-        check::check(&oclave_image::passes::capabilities::prune(&module).unwrap()).unwrap();
+        check::check(&oclave_spirv::transform::capabilities::prune(&module).unwrap()).unwrap();
     }
 }
 

@@ -8,10 +8,12 @@ mod support;
 use std::collections::BTreeMap;
 
 use oclave_image::ImageError;
-use oclave_image::passes::dce::{self, Root};
-use oclave_image::passes::strip::strip;
-use oclave_image::passes::{LinkInput, capabilities, check, link_modules};
-use oclave_image::spirv::{
+use oclave_image::passes::{LinkInput, link_modules};
+use oclave_spirv::check;
+use oclave_spirv::transform::capabilities;
+use oclave_spirv::transform::dce::{self, Root};
+use oclave_spirv::transform::strip::strip;
+use oclave_spirv::{
     Decoration, Definitions, LinkageType, Module, Op, Rewriter, Section, Version, string_words,
 };
 use support::{assemble, with_string};
@@ -41,7 +43,7 @@ fn sound(name: &str, module: &Module) {
     support::assert_valid(name, module);
 }
 
-fn count(module: &Module, what: impl Fn(&oclave_image::spirv::Instruction<'_>) -> bool) -> usize {
+fn count(module: &Module, what: impl Fn(&oclave_spirv::Instruction<'_>) -> bool) -> usize {
     module.instructions().filter(what).count()
 }
 

@@ -15,9 +15,14 @@ use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 
 use oclave_image::passes::interpreter::interpreter_module;
-use oclave_image::passes::{LinkInput, capabilities, check, dce, link_modules, strip, version};
-use oclave_image::spirv::{Module, Version};
+use oclave_image::passes::{LinkInput, link_modules};
 use oclave_image::{DeviceImage, DeviceTarget, legalize};
+use oclave_spirv::check;
+use oclave_spirv::transform::capabilities;
+use oclave_spirv::transform::dce;
+use oclave_spirv::transform::strip;
+use oclave_spirv::transform::version;
+use oclave_spirv::{Module, Version};
 use support::mutate::Mutator;
 
 /// What `spirv-val` refuses and `check` takes: a part of the validator's message, and why `check`
@@ -155,21 +160,22 @@ fn bases(validator: &mut Validator) -> Vec<Vec<u32>> {
 fn passes(module: &Module) -> Vec<(&'static str, Module)> {
     let interpreted = |turns| {
         let target = DeviceTarget { serial_work_items: turns, ..DeviceTarget::default() };
-        interpreter_module(module, &target, 1 << 20).map(|made| made.module)
+        interpreter_module(module, &target, 1 << 20).map(|made| made.module).ok()
     };
     let input = LinkInput { name: "mutant", module };
     let image = DeviceImage { spirv: module.words().to_vec(), ..DeviceImage::default() };
     let made = [
         ("interpreter", interpreted(false)),
         ("interpreter of turns", interpreted(true)),
-        ("dce", dce::eliminate(module, |root| matches!(root, dce::Root::EntryPoint(_)))),
-        ("prune", capabilities::prune(module)),
-        ("lower", version::lower(module, Version::V1_0)),
-        ("link", link_modules(&[input], |_| true)),
+        ("dce", dce::eliminate(module, |root| matches!(root, dce::Root::EntryPoint(_))).ok()),
+        ("prune", capabilities::prune(module).ok()),
+        ("lower", version::lower(module, Version::V1_0).ok()),
+        ("link", link_modules(&[input], |_| true).ok()),
     ];
-    let legal = support::fuzz::targets()
-        .map(|(name, target)| (name, legalize(&image, &target).and_then(Module::from_words)));
-    made.into_iter().chain(legal).filter_map(|(pass, made)| Some((pass, made.ok()?))).collect()
+    let legal = support::fuzz::targets().map(|(name, target)| {
+        (name, legalize(&image, &target).ok().and_then(|words| Module::from_words(words).ok()))
+    });
+    made.into_iter().chain(legal).filter_map(|(pass, made)| Some((pass, made?))).collect()
 }
 
 /// Writes a module into the folder `MUTANTS_OUT`, where the variable is set.

@@ -6,9 +6,9 @@ mod support;
 
 use std::collections::HashMap;
 
-use oclave_image::passes::check;
-use oclave_image::spirv::{Capability, Definitions, Instruction, Module, Op, Version};
 use oclave_image::{Aspects, DeviceImage, DeviceTarget, ImageError, legalize};
+use oclave_spirv::check;
+use oclave_spirv::{Capability, Definitions, Instruction, Module, Op, Version};
 use proptest::prelude::*;
 use support::{assemble, assert_valid, with_string};
 

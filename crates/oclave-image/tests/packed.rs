@@ -5,9 +5,9 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use oclave_image::passes::check;
-use oclave_image::spirv::{Definitions, Module, Op, StorageClass, Type, TypeTable};
 use oclave_image::{Aspects, DeviceImage, DeviceTarget, legalize};
+use oclave_spirv::check;
+use oclave_spirv::{Definitions, Module, Op, StorageClass, Type, TypeTable};
 
 fn rich() -> DeviceTarget {
     DeviceTarget { aspects: Aspects::all(), ..DeviceTarget::default() }

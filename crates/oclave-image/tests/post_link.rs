@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 
 use oclave_image::passes::{
     GLOBAL_ACCESS_KERNEL, add_global_access_kernel, image_scope_initial_values,
-    lower_globals_to_hidden_argument, signatures, strip,
+    lower_globals_to_hidden_argument, signatures,
 };
-use oclave_image::spirv::{Instruction, Module, Op, StorageClass, Version};
 use oclave_image::{
     Aspects, DeviceImage, DeviceTarget, ImageError, InitialValue, PostLinkOptions, SplitMode,
     TranslationUnit, disassemble, legalize, post_link,
 };
+use oclave_spirv::transform::strip;
+use oclave_spirv::{Instruction, Module, Op, StorageClass, Version};
 use proptest::prelude::*;
 
 fn folder(name: &str) -> PathBuf {

@@ -8,11 +8,11 @@ use std::fmt::Write as _;
 use std::process::Command;
 
 use oclave_image::passes::printf::{PRINTS, PrintArgument, PrintBuffer, PrintSite, decode, lower_printf};
-use oclave_image::spirv::{Capability, Definitions, Module, Op, Version};
 use oclave_image::{
     Aspects, DeviceImage, DeviceTarget, ImageError, PostLinkOptions, TranslationUnit, forms_without_fp64,
     legalize, passes, post_link,
 };
+use oclave_spirv::{Capability, Definitions, Module, Op, Version};
 use support::with_string;
 
 fn site(format: &str, arguments: Vec<PrintArgument>) -> PrintSite {
@@ -218,7 +218,7 @@ fn prints_become_records_with_a_site_each() {
             printing.sites.len()
         );
         // No other pass finds fault with it.
-        passes::check::check(&module).unwrap();
+        oclave_spirv::check::check(&module).unwrap();
     }
 }
 
@@ -307,7 +307,8 @@ fn printing_doubles(needs_double: bool) -> Module {
 }
 
 fn declares_double(module: &Module) -> bool {
-    passes::capabilities::declared(module).any(|capability| capability == Capability::Float64 as u32)
+    oclave_spirv::transform::capabilities::declared(module)
+        .any(|capability| capability == Capability::Float64 as u32)
 }
 
 /// The images of a module, and the form without fp64 of the first.
@@ -323,7 +324,7 @@ fn with_form(module: Module) -> (DeviceImage, Option<DeviceImage>) {
 #[test]
 fn printed_doubles_become_floats() {
     let module = printing_doubles(false);
-    passes::check::check(&module).unwrap();
+    oclave_spirv::check::check(&module).unwrap();
     let (mut image, form) = with_form(module);
     assert_eq!(image.kernels[0].aspects, Aspects::FP64);
     let form = form.unwrap();

@@ -8,10 +8,10 @@ mod support;
 
 use std::fmt::Debug;
 
-use oclave_image::spirv::Module;
 use oclave_image::{
     Aspects, DeviceImage, DeviceTarget, PostLinkOptions, Result, TranslationUnit, legalize, post_link,
 };
+use oclave_spirv::Module;
 
 /// Devices with the faults of each driver, and one that takes no generic pointers.
 fn targets() -> Vec<DeviceTarget> {

@@ -3,8 +3,10 @@
 
 mod support;
 
-use oclave_image::passes::{check, strip, unroll};
-use oclave_image::spirv::{Capability, LoopControl, Module, Op, StorageClass, Version};
+use oclave_image::passes::unroll;
+use oclave_spirv::check;
+use oclave_spirv::transform::strip;
+use oclave_spirv::{Capability, LoopControl, Module, Op, StorageClass, Version};
 use support::{assemble, assert_valid, corpus, is_valid, with_string};
 
 const VOID: u32 = 1;

@@ -9,11 +9,14 @@ mod support;
 
 use std::path::Path;
 
-use oclave_image::passes::{check, strip, version, virtual_functions};
-use oclave_image::spirv::{Module, Op, StorageClass, Version};
+use oclave_image::passes::virtual_functions;
 use oclave_image::{
     DeviceImage, ImageError, PostLinkOptions, SplitMode, TranslationUnit, disassemble, post_link,
 };
+use oclave_spirv::check;
+use oclave_spirv::transform::strip;
+use oclave_spirv::transform::version;
+use oclave_spirv::{Module, Op, StorageClass, Version};
 use proptest::prelude::*;
 use support::assert_valid;
 

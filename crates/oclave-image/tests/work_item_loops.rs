@@ -8,8 +8,9 @@ use std::path::Path;
 
 use oclave_image::DeviceTarget;
 use oclave_image::passes::interpreter::interpreter_module;
-use oclave_image::passes::{ImplicitBarriers, check, keep_apart, kernels_with_tangled_barriers, steer};
-use oclave_image::spirv::{Decoration, Instruction, Module, Op};
+use oclave_image::passes::{ImplicitBarriers, keep_apart, kernels_with_tangled_barriers, steer};
+use oclave_spirv::check;
+use oclave_spirv::{Decoration, Instruction, Module, Op};
 
 /// The modules that compilers made for the other tests.
 fn modules() -> Vec<(String, Module)> {

@@ -8,8 +8,8 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use oclave_image::spirv::{Code, Definitions, Module, Op, Rewriter, Role};
 use oclave_ptx::{PtxTarget, translate};
+use oclave_spirv::{Code, Definitions, Module, Op, Rewriter, Role};
 
 const BYTES: usize = 3_000_000;
 
@@ -55,7 +55,7 @@ fn grow(small: &Module) -> Module {
             let function = ids[&entry.operand(1).unwrap()];
             let name = format!("{}_{copy}", entry.string(2).unwrap());
             let mut operands = vec![entry.operand(0).unwrap(), function];
-            operands.extend(oclave_image::spirv::string_words(&name));
+            operands.extend(oclave_spirv::string_words(&name));
             operands.extend(entry.after_string(2).unwrap());
             new.push(Op::EntryPoint, &operands);
         }

@@ -1,8 +1,8 @@
 //! `ptx sm_90 MODULE.spv`: prints the PTX of a module, linked with the installed library where it
 //! needs it.
 
-use oclave_image::spirv::Module;
 use oclave_ptx::{PtxTarget, translate_with_library};
+use oclave_spirv::Module;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -1,6 +1,6 @@
 //! The values of constants, specialization constants at their defaults, and constant expressions.
 
-use oclave_image::spirv::{Definitions, Instruction, Op, Type};
+use oclave_spirv::{Definitions, Instruction, Op, Type};
 
 use crate::error::{Step, Stop, need};
 use crate::operand::{Kind, Space};

@@ -27,6 +27,12 @@ pub enum PtxError {
     Library(String),
 }
 
+impl From<oclave_spirv::Error> for PtxError {
+    fn from(error: oclave_spirv::Error) -> Self {
+        ImageError::from(error).into()
+    }
+}
+
 /// Why an instruction has no translation; the place is added where it is known.
 #[derive(Debug)]
 pub(crate) enum Stop {

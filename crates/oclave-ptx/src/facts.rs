@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use oclave_image::spirv::{
+use oclave_spirv::{
     AddressingModel, BuiltIn, Decoration, ExecutionMode, ExecutionModel, FunctionParameterAttribute,
     Instruction, LinkageType, Module, Op,
 };

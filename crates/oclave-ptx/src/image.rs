@@ -3,8 +3,8 @@
 //! Both are property sets of the image, so that its module and everything else stay as they are.
 
 use oclave_image::passes::lower_globals_to_hidden_argument;
-use oclave_image::spirv::Module;
 use oclave_image::{Aspects, DeviceImage, DeviceProfile, PropertyValue};
+use oclave_spirv::Module;
 
 use crate::{Library, PtxError, PtxTarget, Result, link, needs_library, part_from_installed, translate};
 

@@ -5,7 +5,7 @@
 //! instruction of SPIR-V becomes the few instructions of PTX with the same meaning.
 //!
 //! ```
-//! use oclave_image::spirv::Module;
+//! use oclave_spirv::Module;
 //! use oclave_ptx::{PtxTarget, translate};
 //! # fn ptx(bytes: &[u8]) -> Result<String, Box<dyn std::error::Error>> {
 //! let module = Module::from_bytes(bytes)?;
@@ -66,8 +66,10 @@ pub use library::{LIBRARY_VARIABLE, Library, link, needs_library};
 pub use parameters::with_addresses_as_numbers;
 pub use target::PtxTarget;
 
-use oclave_image::passes::{check, inline_calls, strip, unroll};
-use oclave_image::spirv::Module;
+use oclave_image::passes::{inline_calls, unroll};
+use oclave_spirv::Module;
+use oclave_spirv::check;
+use oclave_spirv::transform::strip;
 
 /// Hash of the sources of this crate: part of the key of cached programs.
 pub const SOURCES_FINGERPRINT: &str = env!("OCLAVE_PTX_SOURCES");

@@ -8,9 +8,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use oclave_image::passes::dce::{self, Root};
-use oclave_image::passes::{LinkInput, check, link_modules, strip};
-use oclave_image::spirv::{Definitions, Module, Op, TypeTable};
+use oclave_image::passes::{LinkInput, link_modules};
+use oclave_spirv::check;
+use oclave_spirv::transform::dce::{self, Root};
+use oclave_spirv::transform::strip;
+use oclave_spirv::{Definitions, Module, Op, TypeTable};
 use spirv::OpenclStd100Op as Cl;
 
 use crate::extended::gamma;
@@ -202,7 +204,7 @@ fn with_subnormals(module: &Module) -> Result<Module> {
     let definitions = Definitions::new(module);
     let facts = crate::facts::Facts::read(module)?;
     let asks: Vec<u32> = QUESTIONS.iter().filter_map(|name| facts.exports.get(*name).copied()).collect();
-    let mut new = oclave_image::spirv::Rewriter::new(&definitions);
+    let mut new = oclave_spirv::Rewriter::new(&definitions);
     let mut answers = None;
     for instruction in module.instructions() {
         if instruction.is(Op::Function) {
@@ -224,12 +226,12 @@ fn with_subnormals(module: &Module) -> Result<Module> {
 /// meet.
 fn without_other_exports(part: &Module, wanted: &BTreeSet<String>) -> Result<Module> {
     let definitions = Definitions::new(part);
-    let mut new = oclave_image::spirv::Rewriter::new(&definitions);
+    let mut new = oclave_spirv::Rewriter::new(&definitions);
     for instruction in part.instructions() {
         let is_linkage = instruction.is(Op::Decorate)
-            && instruction.operand(1) == Some(oclave_image::spirv::Decoration::LinkageAttributes as u32);
+            && instruction.operand(1) == Some(oclave_spirv::Decoration::LinkageAttributes as u32);
         let is_export = instruction.after_string(2).and_then(<[u32]>::first).copied()
-            == Some(oclave_image::spirv::LinkageType::Export as u32);
+            == Some(oclave_spirv::LinkageType::Export as u32);
         if is_linkage
             && is_export
             && !instruction.string(2).is_some_and(|name| wanted.contains(name.as_ref()))

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 
-use oclave_image::spirv::{Definitions, IdMap, Instruction, Module, Op, TypeTable};
+use oclave_spirv::{Definitions, IdMap, Instruction, Module, Op, TypeTable};
 
 use crate::body::Body;
 use crate::error::Stop;

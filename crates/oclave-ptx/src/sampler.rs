@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use oclave_image::spirv::Instruction;
+use oclave_spirv::Instruction;
 
 use crate::error::{Step, need};
 

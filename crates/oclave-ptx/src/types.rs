@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use oclave_image::spirv::{Op, StorageClass, Type, TypeTable};
+use oclave_spirv::{Op, StorageClass, Type, TypeTable};
 
 use crate::error::{Step, Stop};
 use crate::operand::{Kind, Space};
@@ -25,15 +25,12 @@ pub(crate) struct Shape {
 #[derive(Debug)]
 pub(crate) struct Shapes<'a, 'm> {
     pub(crate) table: &'a TypeTable<'m>,
-    definitions: &'a oclave_image::spirv::Definitions<'m>,
+    definitions: &'a oclave_spirv::Definitions<'m>,
     made: HashMap<u32, Rc<Shape>>,
 }
 
 impl<'a, 'm> Shapes<'a, 'm> {
-    pub(crate) fn new(
-        definitions: &'a oclave_image::spirv::Definitions<'m>,
-        table: &'a TypeTable<'m>,
-    ) -> Self {
+    pub(crate) fn new(definitions: &'a oclave_spirv::Definitions<'m>, table: &'a TypeTable<'m>) -> Self {
         Self { table, definitions, made: HashMap::new() }
     }
 

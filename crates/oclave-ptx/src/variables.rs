@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-use oclave_image::spirv::{Op, StorageClass, Type};
+use oclave_spirv::{Op, StorageClass, Type};
 
 use crate::constants::{self, Constant};
 use crate::error::{Step, Stop, need};

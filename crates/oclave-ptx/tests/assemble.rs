@@ -7,8 +7,8 @@ mod support;
 mod assembler;
 
 use assembler::{Assembler, Text};
-use oclave_image::spirv::Module;
 use oclave_ptx::{Library, PtxTarget, link, translate};
+use oclave_spirv::Module;
 
 /// How many fixtures must have PTX: the others have 32-bit addresses, or functions that other
 /// modules define.

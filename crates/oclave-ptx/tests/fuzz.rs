@@ -14,8 +14,8 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use oclave_image::passes::strip;
-use oclave_image::spirv::Module;
+use oclave_spirv::Module;
+use oclave_spirv::transform::strip;
 
 /// How many modules the bounded run makes at most.
 const BOUNDED: u64 = 4000;

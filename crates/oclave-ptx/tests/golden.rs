@@ -3,8 +3,8 @@
 
 mod support;
 
-use oclave_image::spirv::{Code, Module, Op, string_words};
 use oclave_ptx::{Library, PtxError, PtxTarget, translate};
+use oclave_spirv::{Code, Module, Op, string_words};
 
 fn fixture(name: &str) -> Module {
     let (_, bytes) = support::modules().into_iter().find(|(known, _)| known == name).unwrap();
@@ -22,8 +22,8 @@ fn entry<'t>(text: &'t str, kernel: &str) -> &'t str {
 fn stand_in(module: &Module) -> Module {
     match Library::installed() {
         Ok(library) => oclave_ptx::link(module, &library.part_for(module).unwrap().unwrap()).unwrap(),
-        Err(_) => oclave_image::passes::dce::eliminate(module, |root| {
-            !matches!(root, oclave_image::passes::dce::Root::EntryPoint("waves"))
+        Err(_) => oclave_spirv::transform::dce::eliminate(module, |root| {
+            !matches!(root, oclave_spirv::transform::dce::Root::EntryPoint("waves"))
         })
         .unwrap(),
     }
@@ -150,7 +150,7 @@ fn sub_groups_are_those_that_are_there() {
 /// A kernel for sub-groups of another size cannot run, and the others of its module can.
 #[test]
 fn kernels_for_other_sub_groups_are_left_out() {
-    use oclave_image::spirv::{Capability, Definitions, ExecutionMode, Rewriter};
+    use oclave_spirv::{Capability, Definitions, ExecutionMode, Rewriter};
     let module = fixture("present.O2.spv");
     for (size, there) in [(16, false), (32, true)] {
         let definitions = Definitions::new(&module);

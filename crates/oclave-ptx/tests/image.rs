@@ -4,8 +4,8 @@
 mod support;
 
 use oclave_image::DeviceImage;
-use oclave_image::spirv::Module;
 use oclave_ptx::{Library, PtxTarget, add_library, add_ptx, library_of, ptx_of, translate, translate_image};
+use oclave_spirv::Module;
 
 fn image(name: &str) -> DeviceImage {
     let (_, bytes) = support::modules().into_iter().find(|(known, _)| known == name).unwrap();

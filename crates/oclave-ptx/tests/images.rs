@@ -3,8 +3,8 @@
 
 mod support;
 
-use oclave_image::spirv::{Module, Op};
 use oclave_ptx::{PtxError, translate};
+use oclave_spirv::{Module, Op};
 
 const DIMENSIONS: [(&str, &str); 6] =
     [("1d", "1d"), ("1d_buffer", "1d"), ("1d_array", "a1d"), ("2d", "2d"), ("2d_array", "a2d"), ("3d", "3d")];

@@ -22,7 +22,8 @@ use oclave_image::passes::interpreter::{
     INTERPRETER_SEQ, INTERPRETER_WI, InterpreterKernel, InterpreterLayout, InterpreterModule, TaskRecord,
     interpreter_module,
 };
-use oclave_image::passes::{self, Legal, dce, legalize_with};
+use oclave_image::passes::{self, Legal, legalize_with};
+use oclave_spirv::transform::dce;
 
 pub(crate) use self::limits::GroupLimits;
 pub(crate) use self::slot::{InterpreterSlot, PendingProgram};
@@ -284,7 +285,7 @@ fn legal_words(
     let local = local.saturating_sub(copies);
     let (mut layout, mut spec_ids) = (InterpreterLayout::default(), BTreeSet::new());
     let pass = |module| {
-        passes::check::check(&module)?;
+        oclave_spirv::check::check(&module)?;
         let module = match globals {
             [] => module,
             globals => passes::lower_globals_to_hidden_argument(&module, globals)?.module,

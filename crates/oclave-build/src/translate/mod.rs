@@ -7,7 +7,7 @@ mod place;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use oclave_image::spirv::Module;
+use oclave_spirv::Module;
 
 use crate::cargo::Cargo;
 use crate::command::{self, Run};

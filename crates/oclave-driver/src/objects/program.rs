@@ -26,7 +26,7 @@ unsafe impl Send for Program {}
 unsafe impl Sync for Program {}
 
 impl Program {
-    /// A program from SPIR-V, not built yet. The words must have passed `passes::check`: drivers
+    /// A program from SPIR-V, not built yet. The words must have passed `oclave_spirv::check`: drivers
     /// crash on others.
     pub fn from_spirv(context: &Arc<Context>, device: &Device, words: &[u32]) -> Result<Self> {
         let il: &[u8] = bytemuck::cast_slice(words);

@@ -1,4 +1,4 @@
-//! `cargo +nightly fuzz run module -- -max_len=16384`, with `crates/oclave-image/tests/corpus` as a
+//! `cargo +nightly fuzz run module -- -max_len=16384`, with `crates/oclave-spirv/tests/corpus` as a
 //! second corpus folder.
 //!
 //! The body is that of the bounded test `tests/fuzz.rs`, which runs on the stable toolchain.

@@ -18,13 +18,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Aspects;
-use crate::analysis::halves::Halves;
-use crate::analysis::references::References;
-use crate::spirv::{
-    BuiltIn, Decoration, Definitions, ExecutionMode, Instruction, Op, StorageClass, TypeTable, is_within,
+use oclave_spirv::analysis::halves::Halves;
+use oclave_spirv::analysis::references::References;
+use oclave_spirv::{
+    BuiltIn, Decoration, Definitions, ExecutionMode, Instruction, Op, SCOPE_WORKGROUP, StorageClass,
+    TypeTable, is_sub_group_builtin, is_sub_group_op, is_within,
 };
 
-pub(crate) const SCOPE_WORKGROUP: u64 = 2;
 const SCOPE_SUBGROUP: u64 = 3;
 const IMAGE_DIM_3D: u32 = 2;
 const IMAGE_READ_ONLY: u32 = 0;
@@ -103,23 +103,6 @@ impl Special {
         }
         special
     }
-}
-
-pub(crate) fn is_sub_group_builtin(builtin: BuiltIn) -> bool {
-    matches!(
-        builtin,
-        BuiltIn::SubgroupSize
-            | BuiltIn::SubgroupMaxSize
-            | BuiltIn::NumSubgroups
-            | BuiltIn::NumEnqueuedSubgroups
-            | BuiltIn::SubgroupId
-            | BuiltIn::SubgroupLocalInvocationId
-            | BuiltIn::SubgroupEqMask
-            | BuiltIn::SubgroupGeMask
-            | BuiltIn::SubgroupGtMask
-            | BuiltIn::SubgroupLeMask
-            | BuiltIn::SubgroupLtMask
-    )
 }
 
 struct Look<'a, 'm> {
@@ -249,19 +232,4 @@ fn image_aspects(operands: &[u32]) -> Aspects {
         aspects |= Aspects::IMAGE_READ_WRITE;
     }
     aspects
-}
-
-pub(crate) fn is_sub_group_op(op: Op) -> bool {
-    is_within(op, Op::GroupNonUniformElect, Op::GroupNonUniformQuadSwap)
-        || is_within(op, Op::SubgroupShuffleINTEL, Op::SubgroupImageMediaBlockWriteINTEL)
-        || matches!(
-            op,
-            Op::SubgroupBallotKHR
-                | Op::SubgroupFirstInvocationKHR
-                | Op::SubgroupAllKHR
-                | Op::SubgroupAnyKHR
-                | Op::SubgroupAllEqualKHR
-                | Op::SubgroupReadInvocationKHR
-                | Op::GroupNonUniformRotateKHR
-        )
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::initializer::{AddressOf, Constant, evaluate};
 use crate::build::markers::{DeviceGlobalMarker, Markers};
-use crate::spirv::{Decoration, Definitions, LinkageType, Op, StorageClass, Type, TypeTable};
 use crate::{DeviceGlobalInfo, HostAccess, ImageError, InitialAddress, InitialValue, Result};
+use oclave_spirv::{Decoration, Definitions, LinkageType, Op, StorageClass, Type, TypeTable};
 
 /// A device global of a module.
 #[derive(Debug, Clone)]

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::references::References;
-use crate::spirv::{Definitions, Instruction, Module, Op, StorageClass, Type, TypeTable};
+use oclave_spirv::analysis::references::References;
+use oclave_spirv::{Definitions, Instruction, Module, Op, StorageClass, Type, TypeTable};
 
 /// The names of the kernels that follow pointers which are in memory, in structs by value, or made
 /// of integers; of all they call, too.

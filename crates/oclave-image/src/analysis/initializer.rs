@@ -1,6 +1,6 @@
 //! The bytes of a constant in memory.
 
-use crate::spirv::{Definitions, Instruction, Op, StorageClass, Type, TypeTable};
+use oclave_spirv::{Definitions, Instruction, Op, StorageClass, Type, TypeTable};
 
 /// Initial values larger than this are not evaluated; zeros cost nothing and have no limit.
 const MAX_BYTES: u64 = 64 << 20;

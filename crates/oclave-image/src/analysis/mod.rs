@@ -1,13 +1,8 @@
 //! What a module says, read and not changed: used by every phase.
 
 pub(crate) mod aspects;
-pub(crate) mod control_flow;
 pub(crate) mod declared_globals;
-pub(crate) mod halves;
 pub(crate) mod indirect;
 pub(crate) mod initializer;
 pub(crate) mod nesting;
-pub(crate) mod references;
-pub(crate) mod uniformity;
 pub(crate) mod value_types;
-pub(crate) mod work_items;

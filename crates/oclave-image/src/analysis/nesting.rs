@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 
-use super::control_flow::{Block, Flow, Tree};
-use crate::spirv::{Definitions, Op};
+use oclave_spirv::analysis::control_flow::{Block, Flow, Tree};
+use oclave_spirv::{Definitions, Op};
 
 /// The most rounds of a loop that Mesa unrolls.
 const ROUNDS: usize = 32;

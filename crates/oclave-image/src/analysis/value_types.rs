@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use crate::spirv::{Definitions, Op, Type, TypeTable};
 use crate::{Access, Field, ParameterKind, Scalar, StructType, ValueType};
+use oclave_spirv::{Definitions, Op, Type, TypeTable};
 
 /// How deep structs and arrays are taken apart. Deeper ones are passed as bytes.
 const MAX_DEPTH: u32 = 16;

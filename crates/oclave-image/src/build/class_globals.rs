@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 
 use crate::analysis::declared_globals::VariableFacts;
 use crate::build::markers::{DeviceGlobalMarker, Markers};
-use crate::spirv::{Definitions, Instruction, Op, Type, TypeTable};
 use crate::{HostAccess, ImageError, InitMode, Result};
+use oclave_spirv::{Definitions, Instruction, Op, Type, TypeTable};
 
 /// Where the parts of an object stand.
 const PROPERTIES: usize = 1;

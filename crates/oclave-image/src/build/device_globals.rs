@@ -10,13 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Result;
 use crate::analysis::declared_globals::{DeclaredGlobal, VariableFacts};
-use crate::analysis::references::References;
 use crate::build::markers::is_user_semantic;
-use crate::spirv::{
+use crate::localize::Localizer;
+use oclave_spirv::analysis::references::References;
+use oclave_spirv::{
     Capability, Decoration, FunctionControl, Instruction, LinkageType, Module, Op, Rewriter, StorageClass,
     Type, TypeTable, Version,
 };
-use crate::transform::localize::Localizer;
 
 /// What functions that use variables in global memory lose.
 ///
@@ -64,7 +64,7 @@ pub(crate) fn rewrite(
         rewrite.instruction(&instruction)?;
     }
     rewrite.decorate(globals);
-    rewrite.new.finish()
+    Ok(rewrite.new.finish()?)
 }
 
 /// The variables in global memory.

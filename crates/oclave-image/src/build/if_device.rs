@@ -9,9 +9,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::analysis::references::kernel_entry;
-use crate::spirv::{Decoration, Definitions, FunctionControl, Instruction, Module, Op, Rewriter, Role};
 use crate::{ImageError, Result, Side};
+use oclave_spirv::analysis::references::kernel_entry;
+use oclave_spirv::{Decoration, Definitions, FunctionControl, Instruction, Module, Op, Rewriter, Role};
 
 /// The guards of `if_device.hpp`.
 const GUARDS: [(&str, Side); 2] = [("__oclave_on_device", Side::Device), ("__oclave_on_host", Side::Host)];
@@ -61,7 +61,7 @@ pub(crate) fn keep_side(module: &Module, side: Side) -> Result<Module> {
             _ => new.copy_mapped(&instruction, |id| answers.get(&id).copied().unwrap_or(id)),
         }
     }
-    new.finish()
+    Ok(new.finish()?)
 }
 
 /// The guards that a module imports: function → the side that it asks for.

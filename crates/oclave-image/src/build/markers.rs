@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::analysis::references::kernel_entry;
 use crate::link::virtual_functions::demangle::readable;
-use crate::spirv::{Decoration, Module, Op};
 use crate::virtual_functions::{MAX_VIRTUAL_CALL_DEPTH, set_names};
 use crate::{DEFAULT_SET, HostAccess, ImageError, InitMode, Result};
+use oclave_spirv::analysis::references::kernel_entry;
+use oclave_spirv::{Decoration, Module, Op};
 
 const PREFIX: &str = "oclave:";
 

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Result;
-use crate::spirv::{Decoration, Definitions, Module, Op, Rewriter};
+use oclave_spirv::{Decoration, Definitions, Module, Op, Rewriter};
 
 /// The function of `device_global.hpp` between a variable and its value.
 const PASSTHROUGH: &str = "__oclave_device_global";
@@ -74,5 +74,5 @@ pub(crate) fn remove_calls(module: &Module) -> Result<Option<Module>> {
         }
         in_declaration &= !instruction.is(Op::FunctionEnd);
     }
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }

@@ -12,7 +12,7 @@
 use std::collections::BTreeSet;
 
 use crate::Result;
-use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable};
+use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable};
 
 /// Gives the chains the cast that they lack, and makes casts of null `OpConstantNull`. `None` where
 /// there are none.
@@ -46,7 +46,7 @@ pub(crate) fn plain_constants(module: &Module) -> Result<Option<Module>> {
             _ => new.copy(&instruction),
         }
     }
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }
 
 /// The constants that cast a null pointer, also by way of others.

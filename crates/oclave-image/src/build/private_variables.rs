@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 
 use crate::Result;
 use crate::analysis::declared_globals::VariableFacts;
-use crate::analysis::references::References;
-use crate::spirv::{Decoration, Definitions, Instruction, Module, Op, Rewriter, StorageClass};
-use crate::transform::localize::Localizer;
+use crate::localize::Localizer;
+use oclave_spirv::analysis::references::References;
+use oclave_spirv::{Decoration, Definitions, Instruction, Module, Op, Rewriter, StorageClass};
 
 /// The module with such variables inside of functions; `None` where there are none. They have their
 /// initial values whenever the function starts.
@@ -51,7 +51,7 @@ pub(crate) fn localize(module: &Module) -> Result<Option<Module>> {
             new.copy_unless_gone(&instruction, goes);
         }
     }
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }
 
 /// The private variables outside of functions that have an initial value.

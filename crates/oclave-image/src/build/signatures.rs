@@ -7,13 +7,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::aspects::FunctionAspects;
-use crate::analysis::references::{EntryPoint, References};
 use crate::analysis::value_types::{Spelling, ValueTypes};
-use crate::spirv::{
+use crate::{Access, AddressSpace, ImageError, KernelSignature, Parameter, ParameterKind, Result, ValueType};
+use oclave_spirv::analysis::references::{EntryPoint, References};
+use oclave_spirv::{
     Decoration, Definitions, ExecutionMode, FunctionParameterAttribute, Instruction, Module, Op,
     StorageClass, Type, TypeTable,
 };
-use crate::{Access, AddressSpace, ImageError, KernelSignature, Parameter, ParameterKind, Result, ValueType};
 
 /// The signatures of all kernels of a module, in the order of its entry points.
 ///

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::analysis::value_types::{Spelling, scalar_named};
 use crate::build::markers::Markers;
-use crate::spirv::{Decoration, Definitions, Module, Op, TypeTable};
 use crate::{ImageError, Result, Scalar, SpecConstantInfo, ValueType};
+use oclave_spirv::{Decoration, Definitions, Module, Op, TypeTable};
 
 /// What the markers of a program say of each SpecId: name and spelled type.
 pub(crate) type SpecNames = BTreeMap<u32, (String, String)>;

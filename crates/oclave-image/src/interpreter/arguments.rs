@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::layout::{Block, InterpreterArgument, InterpreterArgumentKind};
-use crate::spirv::{
+use oclave_spirv::{
     Decoration, Definitions, FunctionParameterAttribute, Module, Op, StorageClass, Type, TypeTable,
 };
 

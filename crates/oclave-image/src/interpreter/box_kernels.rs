@@ -3,7 +3,7 @@
 use super::emit::{Body, builtin_variable};
 use super::own_tasks::{ALL, ByteBox, copy_of, fill_of, items};
 use crate::Result;
-use crate::spirv::{
+use oclave_spirv::{
     AddressingModel, BuiltIn, Capability, Definitions, ExecutionModel, MemoryModel, Module, Op, Rewriter,
     Section, Version, string_words,
 };
@@ -63,7 +63,7 @@ impl BoxLaunch {
 /// # Errors
 /// As [`Rewriter::finish`].
 pub fn box_kernels() -> Result<Module> {
-    let module = Module::from_words(vec![::spirv::MAGIC_NUMBER, Version::V1_0.word(), 0, 1, 0])?;
+    let module = Module::from_words(vec![oclave_spirv::MAGIC_NUMBER, Version::V1_0.word(), 0, 1, 0])?;
     let definitions = Definitions::new(&module);
     let mut new = Rewriter::new(&definitions);
     for capability in [
@@ -92,7 +92,7 @@ pub fn box_kernels() -> Result<Module> {
         entry.push(item);
         new.push_in(Section::EntryPoints, Op::EntryPoint, &entry);
     }
-    new.finish()
+    Ok(new.finish()?)
 }
 
 #[cfg(test)]
@@ -101,7 +101,7 @@ mod tests {
 
     use super::*;
     use crate::build::signatures::signatures;
-    use crate::check;
+    use oclave_spirv::check;
 
     #[test]
     fn the_module_is_sound_and_has_every_kernel_that_is_chosen() {

@@ -1,6 +1,6 @@
 //! The built-in values of a work-item, and which of them a function asks for.
 
-use crate::spirv::BuiltIn;
+use oclave_spirv::BuiltIn;
 
 /// A built-in of the OpenCL environment that a task list can give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

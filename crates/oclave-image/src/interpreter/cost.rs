@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::layout::InterpreterCost;
-use crate::spirv::{Instruction, Op, is_atomic, is_terminator};
+use oclave_spirv::{Instruction, Op, is_atomic, is_terminator};
 
 /// Deeper loops count as this deep.
 const DEEPEST: u32 = 3;

@@ -1,6 +1,6 @@
 //! Writing the body of a function: instructions, blocks, loops.
 
-use crate::spirv::{Code, Decoration, Definitions, Op, Rewriter, Section, StorageClass};
+use oclave_spirv::{Code, Decoration, Definitions, Op, Rewriter, Section, StorageClass};
 
 /// What an `OpLoad` or `OpStore` is told of alignment, before the bytes.
 const ALIGNED: u32 = 2;
@@ -280,7 +280,7 @@ impl<'a, 'm> Body<'a, 'm> {
 }
 
 /// A new built-in variable, a vector of three numbers of 64 bits.
-pub(super) fn builtin_variable(new: &mut Rewriter<'_>, builtin: crate::spirv::BuiltIn) -> u32 {
+pub(super) fn builtin_variable(new: &mut Rewriter<'_>, builtin: oclave_spirv::BuiltIn) -> u32 {
     let ulong = new.int_type(64);
     let vector = new.vector_type(ulong, 3);
     let pointer = new.pointer_type(StorageClass::Input, vector);

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use super::builtins::{Component, Needs};
 use super::survey::{BuiltinVariable, Survey};
-use crate::spirv::{Decoration, Instruction, LinkageType, Op, Rewriter, Role, StorageClass, Type, TypeTable};
 use crate::{ImageError, Result};
+use oclave_spirv::{Decoration, Instruction, LinkageType, Op, Rewriter, Role, StorageClass, Type, TypeTable};
 
 /// Copies a module without its entry points, its functions rewritten.
 pub(super) fn rewrite<'m>(new: &mut Rewriter<'m>, types: &TypeTable<'m>, survey: &Survey<'m>) -> Result<()> {

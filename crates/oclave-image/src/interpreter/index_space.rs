@@ -4,7 +4,7 @@ use super::builtins::{Builtin, Component};
 use super::emit::Loop;
 use super::kernels::{Case, Task, Writer};
 use super::layout::{Field, InterpreterUnit};
-use crate::spirv::Op;
+use oclave_spirv::Op;
 
 /// What a task says of its index space, three ids each; zeroes for what its kernel does not need.
 #[derive(Default, Clone, Copy)]

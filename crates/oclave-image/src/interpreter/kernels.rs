@@ -19,7 +19,7 @@ use super::emit::{Body, Loop, builtin_variable, module_variables};
 use super::layout::{Field, InterpreterUnit, TaskRecord};
 use super::levels::{ARGUMENT_WORDS, ARGUMENTS_AT, COPY_ALIGN};
 use super::modes::FloatModes;
-use crate::spirv::{
+use oclave_spirv::{
     BuiltIn, ExecutionMode, ExecutionModel, Op, Rewriter, Section, StorageClass, Version, string_words,
 };
 

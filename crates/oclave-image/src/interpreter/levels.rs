@@ -24,7 +24,7 @@
 use super::index_space::{Position, Space};
 use super::kernels::{Case, Lanes, Task, TaskCopy, Writer};
 use super::layout::{Field, LocalCopy, TaskRecord};
-use crate::spirv::{Op, StorageClass};
+use oclave_spirv::{Op, StorageClass};
 
 /// Where the arguments begin in a copy, in words.
 pub(super) const ARGUMENTS_AT: u64 = TaskRecord::WORDS as u64;

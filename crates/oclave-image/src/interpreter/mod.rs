@@ -56,22 +56,22 @@ mod survey;
 
 use std::collections::BTreeSet;
 
-pub use crate::analysis::references::{INTERPRETER_SEQ, INTERPRETER_WI};
 pub use box_kernels::{BoxLaunch, box_kernels};
 pub use layout::{
     ExcludedKernel, InterpreterArgument, InterpreterArgumentKind, InterpreterCost, InterpreterKernel,
     InterpreterLayout, InterpreterUnit, LocalCopy, TaskRecord,
 };
+pub use oclave_spirv::analysis::references::{INTERPRETER_SEQ, INTERPRETER_WI};
 pub use own_tasks::{ByteBox, OwnTask};
 
 use self::kernels::{Case, Mode};
 use self::survey::{Kernel, Survey};
 use crate::load::inline;
-use crate::spirv::{
+use crate::{DeviceTarget, ImageError, Result};
+use oclave_spirv::transform::dce::{self, Root};
+use oclave_spirv::{
     AddressingModel, Capability, Definitions, ExecutionMode, Instruction, Module, Op, Rewriter, TypeTable,
 };
-use crate::transform::dce::{self, Root};
-use crate::{DeviceTarget, ImageError, Result};
 
 /// Kernels of more steps are not written several times.
 const PARTED_STEPS: u32 = 200;
@@ -159,7 +159,7 @@ fn without_debug_information(module: &Module) -> Result<Module> {
             new.copy_unless_gone(&instruction, |id| gone.contains(&id));
         }
     }
-    new.finish()
+    Ok(new.finish()?)
 }
 
 /// More private variables a kernel must not have: where all kernels are one, drivers may keep those

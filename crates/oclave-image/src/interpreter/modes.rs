@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::spirv::{ExecutionMode, Module, Op};
+use oclave_spirv::{ExecutionMode, Module, Op};
 
 /// How a kernel rounds and what it does with denormals: its execution modes with their operands,
 /// sorted.

@@ -9,7 +9,7 @@ use super::layout::{
     Block, InterpreterArgument, InterpreterArgumentKind, InterpreterCost, InterpreterKernel,
     InterpreterLayout, InterpreterUnit,
 };
-use crate::spirv::{Capability, Op, Rewriter, StorageClass};
+use oclave_spirv::{Capability, Op, Rewriter, StorageClass};
 
 /// Rounds of a generator of random numbers for each item of [`InterpreterLayout::churn`].
 const CHURN_STEPS: u64 = 32;

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use crate::analysis::declared_globals::VariableFacts;
-use crate::spirv::{Decoration, Definitions, Instruction, LinkageType, Module, Op, Rewriter, StorageClass};
 use crate::{ImageError, Result};
+use oclave_spirv::{Decoration, Definitions, Instruction, LinkageType, Module, Op, Rewriter, StorageClass};
 
 /// Names that the translators of drivers take for LLVM's intrinsics: `spirv.llvm_fshl_i32` for
 /// `llvm.fshl.i32`. llvm-spirv gives them to its helper functions.
@@ -41,7 +41,7 @@ pub(crate) fn remove_exports(module: &Module, keep: impl Fn(&str) -> bool) -> Re
             _ => new.copy(&instruction),
         }
     }
-    new.finish()
+    Ok(new.finish()?)
 }
 
 /// Checks that no variable is imported, built-in ones excepted.

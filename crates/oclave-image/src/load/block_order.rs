@@ -6,8 +6,8 @@
 use std::collections::HashSet;
 
 use crate::Result;
-use crate::analysis::control_flow::{Flow, targets};
-use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, is_terminator};
+use oclave_spirv::analysis::control_flow::{Flow, targets};
+use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, is_terminator};
 
 /// The module with the blocks of all functions in order; `None` where they are.
 ///
@@ -42,7 +42,7 @@ pub(crate) fn sort(module: &Module) -> Result<Option<Module>> {
             new.copy(&instruction);
         }
     }
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }
 
 /// The instructions of a function's blocks.

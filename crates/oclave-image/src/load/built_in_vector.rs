@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use crate::analysis::references::kernel_entry;
-use crate::spirv::{
+use oclave_spirv::analysis::references::kernel_entry;
+use oclave_spirv::{
     BuiltIn, Capability, Decoration, Definitions, Instruction, Op, Rewriter, Section, StorageClass, Type,
     TypeTable,
 };

@@ -15,9 +15,9 @@ use std::collections::{BTreeSet, HashSet};
 use crate::analysis::initializer::{AddressOf, evaluate_with};
 use crate::load::never::emit;
 use crate::load::roots::{kernel_parameters, root};
-use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Section, StorageClass, Type, TypeTable};
-use crate::transform::dce;
 use crate::{ImageError, Result};
+use oclave_spirv::transform::dce;
+use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Section, StorageClass, Type, TypeTable};
 
 const CLASS: u32 = StorageClass::UniformConstant as u32;
 
@@ -53,7 +53,7 @@ pub(crate) fn compute(module: &Module) -> Result<Option<Module>> {
         }
     }
     // What the initial values were made of is not used any more, and Mesa refuses it as well.
-    dce::eliminate(&new.finish()?, |_| true).map(Some)
+    Ok(Some(dce::eliminate(&new.finish()?, |_| true)?))
 }
 
 /// A constant with addresses in its initial value.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::inline::Bodies;
-use crate::spirv::{Definitions, Instruction, LoopControl, Op, Type, TypeTable, is_pure};
+use oclave_spirv::{Definitions, Instruction, LoopControl, Op, Type, TypeTable, is_pure};
 
 /// A block that goes back to itself.
 #[derive(Debug)]

@@ -6,8 +6,8 @@
 use std::collections::HashSet;
 
 use crate::Result;
-use crate::analysis::control_flow::targets;
-use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter};
+use oclave_spirv::analysis::control_flow::targets;
+use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter};
 
 /// The module with branches that do not lead to blocks of nothing but `OpUnreachable`.
 ///

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::spirv::{Definitions, Op, Rewriter, Section};
+use oclave_spirv::{Definitions, Op, Rewriter, Section};
 
 /// What `OpDecorate` and groups of decorations say of each id: operands, without the id.
 pub(super) struct Decorations(HashMap<u32, Vec<Vec<u32>>>);

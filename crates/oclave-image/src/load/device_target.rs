@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::Aspects;
 use crate::load::work_item_loops::ImplicitBarriers;
-use crate::spirv::Version;
+use oclave_spirv::Version;
 
 /// What a device takes, as the runtime found by asking it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -17,8 +17,8 @@ use std::collections::HashMap;
 
 use super::never::emit;
 use crate::Result;
-use crate::analysis::control_flow::{Flow, Loop};
-use crate::spirv::{
+use oclave_spirv::analysis::control_flow::{Flow, Loop};
+use oclave_spirv::{
     Capability, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_terminator,
 };
 
@@ -69,7 +69,7 @@ pub(crate) fn leave(module: &Module, address_bits: u32) -> Result<Option<Module>
             _ => new.copy(&instruction),
         }
     }
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }
 
 /// The loops of a function that nothing leads out of.

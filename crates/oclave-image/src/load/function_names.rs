@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use crate::Result;
-use crate::spirv::{Definitions, Module, Op, Rewriter};
+use oclave_spirv::{Definitions, Module, Op, Rewriter};
 
 /// The module with a name for each function; `None` where none lacks it.
 ///
@@ -24,5 +24,5 @@ pub(crate) fn complete(module: &Module) -> Result<Option<Module>> {
         new.name(id, &format!("function_{id}"));
     }
     module.instructions().for_each(|instruction| new.copy(&instruction));
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }

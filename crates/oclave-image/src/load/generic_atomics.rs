@@ -5,10 +5,10 @@
 //! Modules whose source is OpenCL C++ get the functions of OpenCL 2.0 (`atomic_fetch_add_explicit`),
 //! which exist for all pointers.
 
-use spirv::SourceLanguage;
+use oclave_spirv::SourceLanguage;
 
 use crate::Result;
-use crate::spirv::{
+use oclave_spirv::{
     Definitions, Instruction, Module, Op, Rewriter, Section, StorageClass, Type, TypeTable, is_atomic,
 };
 
@@ -39,7 +39,7 @@ pub(crate) fn as_cpp(module: &Module) -> Result<Option<Module>> {
             new.copy(&instruction);
         }
     }
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }
 
 /// Whether a module asks at run time for the address space of a generic pointer (`to_global`).

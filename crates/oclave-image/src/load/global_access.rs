@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use crate::build::device_globals::{ALIGNED, is_pointer_variable};
-use crate::spirv::{
+use crate::{DeviceGlobalInfo, ImageError, Result};
+use oclave_spirv::{
     Capability, Code, Decoration, Definitions, ExecutionModel, LinkageType, Module, Op, Rewriter, Section,
     StorageClass, TypeTable, Version, string_words,
 };
-use crate::{DeviceGlobalInfo, ImageError, Result};
 
 /// Name of the kernel that [`add_global_access_kernel`] adds.
 pub const GLOBAL_ACCESS_KERNEL: &str = "__oclave_access_device_globals";
@@ -84,7 +84,7 @@ pub fn add_global_access_kernel(module: &Module, globals: &[DeviceGlobalInfo]) -
     }
     new.push_in(Section::EntryPoints, Op::EntryPoint, &entry_point);
     new.capability(Capability::Int64);
-    new.finish()
+    Ok(new.finish()?)
 }
 
 /// Linkage name → module-scope variable.

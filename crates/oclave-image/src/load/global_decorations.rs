@@ -6,9 +6,9 @@
 //! that take neither lose them with the other hints.
 
 use crate::load::global_access::exported_variables;
-use crate::spirv::{Definitions, Module, Op, Rewriter, Section, string_words};
 use crate::typed_properties::{host_access_number, init_mode_number};
 use crate::{DeviceGlobalInfo, Result};
+use oclave_spirv::{Definitions, Module, Op, Rewriter, Section, string_words};
 
 /// A capability with its extension.
 type Feature = (u32, &'static str);
@@ -57,7 +57,7 @@ pub(crate) fn decorate(module: &Module, globals: &[&DeviceGlobalInfo]) -> Result
     features.sort_unstable();
     features.dedup();
     features.into_iter().for_each(|feature| add(&mut new, feature));
-    new.finish()
+    Ok(new.finish()?)
 }
 
 /// Gives devices that take only the old extension its numbers; `None` where nothing changes.
@@ -66,7 +66,7 @@ pub(crate) fn decorate(module: &Module, globals: &[&DeviceGlobalInfo]) -> Result
 /// As [`Rewriter::finish`].
 pub(crate) fn for_device(module: &Module, takes: impl Fn(u32) -> bool) -> Result<Option<Module>> {
     let replaced: Vec<Feature> = [HOST_ACCESS, FPGA].into_iter().filter(|(c, _)| !takes(*c)).collect();
-    let is_capability = |i: &crate::spirv::Instruction<'_>| {
+    let is_capability = |i: &oclave_spirv::Instruction<'_>| {
         i.is(Op::Capability) && replaced.iter().any(|(capability, _)| i.operand(0) == Some(*capability))
     };
     if !takes(OLD.0) || !module.instructions().any(|i| is_capability(&i)) {
@@ -89,7 +89,7 @@ pub(crate) fn for_device(module: &Module, takes: impl Fn(u32) -> bool) -> Result
         }
     }
     add(&mut new, OLD);
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }
 
 fn add(new: &mut Rewriter<'_>, (capability, extension): Feature) {

@@ -13,10 +13,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::built_in_vector::BuiltInVector;
 use super::never::emit;
 use crate::Result;
-use crate::analysis::control_flow::{Flow, Loop};
-use crate::analysis::uniformity::{Uniformity, makes_value};
-use crate::analysis::work_items::id_variables;
-use crate::spirv::{
+use oclave_spirv::analysis::control_flow::{Flow, Loop};
+use oclave_spirv::analysis::uniformity::{Uniformity, makes_value};
+use oclave_spirv::analysis::work_items::id_variables;
+use oclave_spirv::{
     BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass, Type, TypeTable,
     is_access_chain, is_terminator,
 };
@@ -67,7 +67,7 @@ pub(crate) fn spread(module: &Module, address_bits: u32) -> Result<Option<Module
             _ => new.copy(&instruction),
         }
     }
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }
 
 /// Writes an address that differs for all that llvmpipe knows.

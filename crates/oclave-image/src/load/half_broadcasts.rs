@@ -2,7 +2,7 @@
 
 use super::never::emit;
 use crate::Result;
-use crate::spirv::{Capability, Definitions, Module, Op, Rewriter, Type, TypeTable};
+use oclave_spirv::{Capability, Definitions, Module, Op, Rewriter, Type, TypeTable};
 
 /// The module with conversions around such broadcasts; `None` where there are none.
 ///
@@ -31,5 +31,5 @@ pub(crate) fn as_integers(module: &Module) -> Result<Option<Module>> {
             _ => new.copy(&instruction),
         }
     }
-    if any { new.finish().map(Some) } else { Ok(None) }
+    if any { Ok(Some(new.finish()?)) } else { Ok(None) }
 }

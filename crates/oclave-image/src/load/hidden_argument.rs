@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::declared_globals::VariableFacts;
 use crate::analysis::initializer::{AddressOf, Constant, evaluate};
-use crate::analysis::references::References;
 use crate::build::device_globals::ALIGNED;
 use crate::load::global_access::exported_variables;
-use crate::spirv::{
+use crate::localize::Localizer;
+use crate::{DeviceGlobalInfo, ImageError, InitialAddress, InitialValue, Result};
+use oclave_spirv::analysis::references::References;
+use oclave_spirv::{
     Capability, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable,
 };
-use crate::transform::localize::Localizer;
-use crate::{DeviceGlobalInfo, ImageError, InitialAddress, InitialValue, Result};
 
 /// What [`lower_globals_to_hidden_argument`] makes.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -28,8 +28,8 @@ use std::collections::{HashMap, HashSet};
 use super::built_in_vector::{BuiltInVector, functions_with_built_ins};
 use super::never::{emit, is_large};
 use crate::Result;
-use crate::analysis::control_flow::Flow;
-use crate::spirv::{
+use oclave_spirv::analysis::control_flow::Flow;
+use oclave_spirv::{
     BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_calculation,
     is_integer_comparison, is_within,
 };
@@ -86,7 +86,7 @@ pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
             _ => new.copy(&instruction),
         }
     }
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }
 
 /// A number with which a value becomes another one: all bits, or some for further comparisons.

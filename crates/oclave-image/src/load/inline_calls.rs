@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::inline::{Bodies, bodies, inline, words};
 use crate::Result;
-use crate::spirv::{Definitions, FunctionControl, Instruction, Module, Op, Type, TypeTable};
+use oclave_spirv::{Definitions, FunctionControl, Instruction, Module, Op, Type, TypeTable};
 
 /// Functions of so many words are inlined wherever they are called.
 const SMALL_WORDS: usize = 1 << 10;
@@ -31,7 +31,7 @@ const GROWTH: (usize, usize) = (3, 1 << 16);
 /// function of a kernel that does nothing but call it.
 ///
 /// # Errors
-/// As [`Rewriter::finish`](crate::spirv::Rewriter::finish).
+/// As [`Rewriter::finish`](oclave_spirv::Rewriter::finish).
 pub fn inline_calls(module: Module) -> Result<Module> {
     let most = module.words().len().saturating_mul(GROWTH.0).max(module.words().len() + GROWTH.1);
     inline(module, BTreeSet::new(), |module| wanted(module, most.saturating_sub(module.words().len())))

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 
 use crate::Result;
-use crate::analysis::control_flow::Flow;
-use crate::analysis::uniformity::Uniformity;
-use crate::spirv::{Definitions, FunctionControl, Module, Op, Rewriter};
+use oclave_spirv::analysis::control_flow::Flow;
+use oclave_spirv::analysis::uniformity::Uniformity;
+use oclave_spirv::{Definitions, FunctionControl, Module, Op, Rewriter};
 
 /// The module with the hint at each function, other than kernels, that reaches a barrier; `None`
 /// where none lacks it.
@@ -83,5 +83,5 @@ fn with_controls(
             _ => new.copy(&instruction),
         }
     }
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }

@@ -5,7 +5,7 @@
 //! with comparisons.
 
 use crate::Result;
-use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
+use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
 
 /// `s_max` of OpenCL.std.
 const S_MAX: u32 = 156;
@@ -33,7 +33,7 @@ pub(crate) fn expand(module: &Module) -> Result<Option<Module>> {
         new.push(compare, &[truth, is_greater, a, b]);
         new.push(Op::Select, &[ty, result, is_greater, a, b]);
     }
-    if any { new.finish().map(Some) } else { Ok(None) }
+    if any { Ok(Some(new.finish()?)) } else { Ok(None) }
 }
 
 /// Type, result and operands of such a `max`, and what compares these.

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 
 use crate::Result;
 use crate::analysis::declared_globals::VariableFacts;
-use crate::analysis::references::References;
-use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter};
-use crate::transform::localize::Localizer;
+use crate::localize::Localizer;
+use oclave_spirv::analysis::references::References;
+use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter};
 
 /// The module with `OpConvertUToPtr` where functions used such constants; `None` where there are
 /// none.
@@ -56,7 +56,7 @@ pub(crate) fn compute(module: &Module) -> Result<Option<Module>> {
             _ => new.copy(&instruction),
         }
     }
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }
 
 fn is_pointer_of_number(instruction: &Instruction<'_>) -> bool {

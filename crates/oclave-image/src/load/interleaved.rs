@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Result;
-use crate::spirv::{
+use oclave_spirv::{
     Decoration, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable,
     is_access_chain, is_atomic,
 };

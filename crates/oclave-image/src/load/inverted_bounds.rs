@@ -21,9 +21,9 @@ use super::built_in_vector::BuiltInVector;
 use super::never::{emit, hidden_zero};
 use super::roots::root;
 use crate::Result;
-use crate::analysis::control_flow::Flow;
-use crate::analysis::work_items::id_variables;
-use crate::spirv::{
+use oclave_spirv::analysis::control_flow::Flow;
+use oclave_spirv::analysis::work_items::id_variables;
+use oclave_spirv::{
     BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_atomic, is_group,
     is_integer_comparison, is_pure,
 };
@@ -68,7 +68,7 @@ pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
             _ => new.copy(&instruction),
         }
     }
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }
 
 /// Writes `value ^ -zero`, with a zero for each lane. All bits of the negated zero are unknown: LLVM reduces

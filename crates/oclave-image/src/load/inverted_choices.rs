@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use super::built_in_vector::BuiltInVector;
 use super::never::{is_largest, select, write_for_values};
 use crate::Result;
-use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, TypeTable, is_group};
+use oclave_spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, TypeTable, is_group};
 
 /// Minima, maxima and clamps of OpenCL.std.
 const CHOICES: [u32; 11] = [27, 28, 95, 97, 98, 149, 150, 156, 157, 158, 159];

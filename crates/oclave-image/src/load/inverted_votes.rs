@@ -2,7 +2,7 @@
 
 use super::never::emit;
 use crate::Result;
-use crate::spirv::{Definitions, Module, Op, Rewriter};
+use oclave_spirv::{Definitions, Module, Op, Rewriter};
 
 /// `Workgroup` of SPIR-V's scopes.
 const WORK_GROUP: u64 = 2;
@@ -28,5 +28,5 @@ pub(crate) fn replace(module: &Module) -> Result<Option<Module>> {
             _ => new.copy(&instruction),
         }
     }
-    if any { new.finish().map(Some) } else { Ok(None) }
+    if any { Ok(Some(new.finish()?)) } else { Ok(None) }
 }

@@ -16,9 +16,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::interleaved::Addresses;
 use super::work_item_loops::innermost_loops;
 use crate::Result;
-use crate::analysis::control_flow::{Flow, Loop};
-use crate::analysis::uniformity::{Uniformity, makes_value};
-use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass, is_terminator};
+use oclave_spirv::analysis::control_flow::{Flow, Loop};
+use oclave_spirv::analysis::uniformity::{Uniformity, makes_value};
+use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass, is_terminator};
 
 /// Operand of memory accesses (`MemoryAccess::VOLATILE`).
 const VOLATILE: u32 = 1;
@@ -65,7 +65,7 @@ pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
             new.copy(&instruction);
         }
     }
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }
 
 /// Functions that have no barrier, and that a function with one calls: PoCL makes them part of it.

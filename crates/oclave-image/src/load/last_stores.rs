@@ -16,8 +16,8 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::Result;
-use crate::analysis::control_flow::Flow;
-use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_pure};
+use oclave_spirv::analysis::control_flow::Flow;
+use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_pure};
 
 /// The module with these stores at the ends of their blocks; `None` where they are there.
 ///
@@ -50,7 +50,7 @@ pub(crate) fn move_down(module: &Module) -> Result<Option<Module>> {
         }
         new.copy(&instruction);
     }
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }
 
 /// The blocks in which a store moves, by label, and which of their stores it is, from 1 on.

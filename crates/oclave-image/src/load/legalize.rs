@@ -1,7 +1,6 @@
 //! A device image as the device takes it.
 
 use crate::analysis::declared_globals::VariableFacts;
-use crate::check;
 use crate::load::block_order;
 use crate::load::constant_addresses;
 use crate::load::deep_conditions;
@@ -37,19 +36,20 @@ use crate::load::sub_group_sizes;
 use crate::load::unaligned;
 use crate::load::uneven_loops;
 use crate::load::vector_components;
-use crate::load::version;
 use crate::load::wide_arguments;
 use crate::load::work_item_loops::{Steered, keep_apart, steer};
 use crate::load::wrong_functions;
 use crate::load::zero_lanes;
-use crate::spirv::{
+use crate::{Aspects, DeviceImage, ImageError, Result};
+use oclave_spirv::check;
+use oclave_spirv::transform::capabilities;
+use oclave_spirv::transform::interfaces;
+use oclave_spirv::transform::merge_types::merge_types;
+use oclave_spirv::transform::strip;
+use oclave_spirv::transform::version;
+use oclave_spirv::{
     AddressingModel, Capability, Definitions, Module, Op, StorageClass, Type, TypeTable, Version,
 };
-use crate::transform::capabilities;
-use crate::transform::interfaces;
-use crate::transform::merge_types::merge_types;
-use crate::transform::strip;
-use crate::{Aspects, DeviceImage, ImageError, Result};
 
 /// A module as a device takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -170,10 +170,10 @@ pub fn legalize_with(
     // Lowering reads operands by their places: what it gets must be sound.
     check::check(&module)?;
     let lowered = version::lower(&module, target.spirv_version).map_err(|error| match error {
-        ImageError::Unsupported(what) => {
+        oclave_spirv::Error::Unsupported(what) => {
             lacks(format!("SPIR-V {}, and of image \"{}\" {what}", module.version(), image.name))
         }
-        other => other,
+        other => other.into(),
     })?;
     if lowered != module {
         check::check(&lowered)?;
@@ -183,11 +183,11 @@ pub fn legalize_with(
 }
 
 /// The module after a pass that some devices want, and that gives nothing where it has nothing to do.
-fn changed(
+fn changed<E>(
     is_wanted: bool,
     module: Module,
-    pass: impl FnOnce(&Module) -> Result<Option<Module>>,
-) -> Result<Module> {
+    pass: impl FnOnce(&Module) -> Result<Option<Module>, E>,
+) -> Result<Module, E> {
     let new = if is_wanted { pass(&module)? } else { None };
     Ok(new.unwrap_or(module))
 }

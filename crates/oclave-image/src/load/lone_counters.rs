@@ -20,9 +20,9 @@ use super::built_in_vector::{BuiltInVector, functions_with_built_ins};
 use super::never::{is_largest, select, write_for_phis};
 use super::work_item_loops::{innermost_loops, interpreters};
 use crate::Result;
-use crate::analysis::control_flow::{Flow, Loop};
-use crate::analysis::uniformity::Uniformity;
-use crate::spirv::{BuiltIn, Definitions, Module, Op, Rewriter, Role, Type, TypeTable};
+use oclave_spirv::analysis::control_flow::{Flow, Loop};
+use oclave_spirv::analysis::uniformity::Uniformity;
+use oclave_spirv::{BuiltIn, Definitions, Module, Op, Rewriter, Role, Type, TypeTable};
 
 /// The module with loops that begin so; `None` where it needs none.
 ///

@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, HashMap};
 use super::built_in_vector::{BuiltInVector, functions_with_built_ins};
 use super::never::{emit, is_largest, write_for_phis};
 use crate::Result;
-use crate::analysis::control_flow::{Flow, Loop};
-use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
+use oclave_spirv::analysis::control_flow::{Flow, Loop};
+use oclave_spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
 
 /// How many blocks in a row are looked at for a barrier before a loop.
 const ROW: usize = 8;

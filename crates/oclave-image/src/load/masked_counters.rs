@@ -20,8 +20,8 @@ use std::collections::{HashMap, HashSet};
 use super::built_in_vector::BuiltInVector;
 use super::never::{emit, hidden_zero, write_for_values};
 use crate::Result;
-use crate::analysis::control_flow::{Block, Flow};
-use crate::spirv::{
+use oclave_spirv::analysis::control_flow::{Block, Flow};
+use oclave_spirv::{
     BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_access_chain,
 };
 

@@ -6,7 +6,7 @@
 //! has for it vectorises no loop with such an expression.
 
 use crate::Result;
-use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter};
+use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter};
 
 /// `mad` of OpenCL.std.
 const MAD: u32 = 42;
@@ -31,7 +31,7 @@ pub(crate) fn expand(module: &Module) -> Result<Option<Module>> {
             None => new.copy(&instruction),
         }
     }
-    if any { new.finish().map(Some) } else { Ok(None) }
+    if any { Ok(Some(new.finish()?)) } else { Ok(None) }
 }
 
 /// Type, result and operands of a `mad`.

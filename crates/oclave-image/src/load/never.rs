@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::built_in_vector::BuiltInVector;
 use crate::Result;
-use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_block_end};
+use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_block_end};
 
 /// Writes whether the id of dimension 0 is the largest number, which no id is.
 pub(super) fn is_largest(new: &mut Rewriter<'_>, of: &BuiltInVector) -> u32 {
@@ -140,7 +140,7 @@ pub(super) fn write_for_phis<'m>(
             _ => new.copy(&instruction),
         }
     }
-    new.finish()
+    Ok(new.finish()?)
 }
 
 /// Writes a module in which these values become others. Functions with such values compute something
@@ -182,7 +182,7 @@ pub(super) fn write_for_values<'m>(
             _ => new.copy(&instruction),
         }
     }
-    new.finish()
+    Ok(new.finish()?)
 }
 
 /// The functions that define these values.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use crate::Result;
 use crate::load::roots::kernel_parameters;
-use crate::spirv::{
+use oclave_spirv::{
     Capability, Definitions, Instruction, Module, Op, Rewriter, Section, StorageClass, Type, TypeTable,
 };
 
@@ -52,7 +52,7 @@ pub(crate) fn as_arrays(module: &Module) -> Result<Option<Module>> {
             }
         }
     }
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }
 
 /// A parameter as it is written.

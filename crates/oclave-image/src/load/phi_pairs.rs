@@ -5,7 +5,7 @@
 //! module back to LLVM want the others, so this is for devices of Mesa only.
 
 use crate::Result;
-use crate::spirv::{Definitions, Module, Op, Rewriter};
+use oclave_spirv::{Definitions, Module, Op, Rewriter};
 
 /// The module without the repeated values; `None` where there are none.
 ///
@@ -30,5 +30,5 @@ pub(crate) fn join(module: &Module) -> Result<Option<Module>> {
         any |= operands.len() < instruction.operands().len() + 2;
         new.replace(&instruction, Op::Phi, &operands);
     }
-    if any { new.finish().map(Some) } else { Ok(None) }
+    if any { Ok(Some(new.finish()?)) } else { Ok(None) }
 }

@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 
 use crate::Result;
-use crate::spirv::{
+use oclave_spirv::{
     Capability, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable,
 };
 
@@ -83,7 +83,7 @@ pub(crate) fn add_variables(module: &Module) -> Result<Option<Module>> {
             _ => new.copy(&instruction),
         }
     }
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }
 
 /// Where in a function the pass is.

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use crate::analysis::references::kernel_entry;
-use crate::spirv::{Definitions, Module, Op, is_access_chain};
+use oclave_spirv::analysis::references::kernel_entry;
+use oclave_spirv::{Definitions, Module, Op, is_access_chain};
 
 /// The pointer that casts and access chains lead from to `pointer`: a variable, a parameter, or what a
 /// phi, a selection or a load gives.

@@ -25,10 +25,10 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::Result;
-use crate::analysis::control_flow::{Flow, Loop};
-use crate::analysis::references::kernel_entry;
-use crate::analysis::work_items::WorkItems;
-use crate::spirv::{Decoration, Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass};
+use oclave_spirv::analysis::control_flow::{Flow, Loop};
+use oclave_spirv::analysis::references::kernel_entry;
+use oclave_spirv::analysis::work_items::WorkItems;
+use oclave_spirv::{Decoration, Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass};
 
 /// Operand of memory accesses (`MemoryAccess::VOLATILE`).
 const VOLATILE: u32 = 1;
@@ -84,7 +84,7 @@ pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
         }
         new.copy(&instruction);
     }
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }
 
 /// Functions, and their blocks in loops that crash, as far as kernels come there whose work-items

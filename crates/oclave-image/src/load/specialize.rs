@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 
-use spirv::Decoration;
+use oclave_spirv::Decoration;
 
-use crate::spirv::{Definitions, Module, Op, Rewriter, Type, TypeTable};
 use crate::{ImageError, Result};
+use oclave_spirv::{Definitions, Module, Op, Rewriter, Type, TypeTable};
 
 /// The module with other defaults of its specialization constants: those with these `SpecId`s get
 /// these bytes, the lowest first. Constants that are computed from them follow.
@@ -48,7 +48,7 @@ pub fn specialize(module: &Module, values: &[(u32, &[u8])]) -> Result<Module> {
             _ => new.copy(&instruction),
         }
     }
-    new.finish()
+    Ok(new.finish()?)
 }
 
 /// Id of the constant → its `SpecId` and its bytes.

@@ -5,7 +5,7 @@
 use super::built_in_vector::{BuiltInVector, copy_entry_point};
 use super::never::emit;
 use crate::Result;
-use crate::spirv::{
+use oclave_spirv::{
     BuiltIn, Decoration, Definitions, Module, Op, Rewriter, Section, StorageClass, Type, TypeTable,
 };
 
@@ -52,7 +52,7 @@ pub(crate) fn compute(module: &Module, address_bits: u32) -> Result<Option<Modul
             _ => new.copy(&instruction),
         }
     }
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }
 
 /// The built-in variable of the module with a number of 32 bits, or a new one.

@@ -21,14 +21,14 @@ use std::collections::{HashMap, HashSet};
 use super::joined_values::writer::{self, By};
 use super::joined_values::{Changes, Values, passes_on};
 use crate::Result;
-use crate::analysis::control_flow::{Flow, Loop};
-use crate::analysis::uniformity::Uniformity;
-use crate::spirv::{Definitions, Instruction, Module, Op, Role};
+use oclave_spirv::analysis::control_flow::{Flow, Loop};
+use oclave_spirv::analysis::uniformity::Uniformity;
+use oclave_spirv::{Definitions, Instruction, Module, Op, Role};
 
 /// The module with these values; `None` where it needs none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`](crate::spirv::Rewriter::finish).
+/// As [`Rewriter::finish`](oclave_spirv::Rewriter::finish).
 pub(crate) fn keep(module: &Module, address_bits: u32) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let flows = Flow::of_functions(module);

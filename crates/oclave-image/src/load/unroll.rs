@@ -18,7 +18,7 @@ use super::counted_loops::{Count, Loop, Phi, found};
 use super::decorations::Decorations;
 use super::inline::bodies;
 use crate::Result;
-use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter};
+use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter};
 
 /// Rounds that become one. A power of two.
 const ROUNDS: u32 = 4;
@@ -82,7 +82,7 @@ impl<'m> Unroller<'m> {
                 None => self.new.copy_mapped(&instruction, value),
             }
         }
-        self.new.finish()
+        Ok(self.new.finish()?)
     }
 
     /// New labels, and the values of loops that are used outside of their blocks.

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use crate::Result;
-use crate::spirv::{
+use oclave_spirv::{
     Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable, is_access_chain,
 };
 
@@ -40,7 +40,7 @@ pub(crate) fn cast(module: &Module) -> Result<Option<Module>> {
             _ => new.copy(&instruction),
         }
     }
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }
 
 struct Chains<'a, 'm> {

@@ -7,8 +7,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_within};
 use crate::{ImageError, Result};
+use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_within};
 
 /// Functions of OpenCL.std.
 const GEOMETRIC: [&str; 7] =
@@ -67,7 +67,7 @@ pub(crate) fn split(module: &Module, most_bytes: u32, image: &str) -> Result<Opt
             None => pass.new.copy_unless_gone(&instruction, |id| results.contains(&id)),
         }
     }
-    pass.new.finish().map(Some)
+    Ok(Some(pass.new.finish()?))
 }
 
 /// A call that is split.
@@ -224,7 +224,7 @@ impl Pass<'_, '_> {
             let value = self.emit(op, part_type, &operands);
             for decoration in self.decorations.get(&result).cloned().unwrap_or_default() {
                 self.new.push_in(
-                    crate::spirv::Section::Annotations,
+                    oclave_spirv::Section::Annotations,
                     Op::Decorate,
                     &[&[value], decoration].concat(),
                 );

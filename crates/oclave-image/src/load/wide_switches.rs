@@ -11,7 +11,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::Result;
-use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
+use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
 
 /// The most blocks that a switch leads to, its default not counted, to stay as it is.
 const MOST_TARGETS: usize = 8;
@@ -55,7 +55,7 @@ pub(crate) fn halve(module: &Module) -> Result<Option<Module>> {
         }
         new.copy(&instruction);
     }
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }
 
 /// A case of a switch.

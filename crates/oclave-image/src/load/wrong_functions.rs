@@ -17,7 +17,7 @@
 
 use super::never::emit;
 use crate::Result;
-use crate::spirv::{Capability, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
+use oclave_spirv::{Capability, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
 
 const STEP: u32 = 101;
 const U_MAD_SAT: u32 = 154;
@@ -63,7 +63,7 @@ fn replace_by(module: &Module, find: Find) -> Result<Option<Module>> {
             None => new.copy(&instruction),
         }
     }
-    if any { new.finish().map(Some) } else { Ok(None) }
+    if any { Ok(Some(new.finish()?)) } else { Ok(None) }
 }
 
 /// A call that gets other instructions.

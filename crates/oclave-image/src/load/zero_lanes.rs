@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::Result;
-use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
+use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
 
 /// `s_mul_hi` and `u_mul_hi` of OpenCL.std.
 const MUL_HI: [u32; 2] = [160, 203];
@@ -40,7 +40,7 @@ pub(crate) fn split(module: &Module) -> Result<Option<Module>> {
             _ => new.copy_unless_gone(&instruction, |id| lost.contains(&id)),
         }
     }
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }
 
 /// A product, or bitwise and, of vectors.

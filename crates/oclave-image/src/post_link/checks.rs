@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Program, WantedSet};
-use crate::analysis::references::References;
 use crate::build::split::{PARTING, PARTING_WITHOUT_VARIABLES, Part};
 use crate::link::virtual_functions::demangle::readable;
 use crate::virtual_functions::Sets;
@@ -11,6 +10,7 @@ use crate::{
     DEFAULT_SET, DeviceGlobalInfo, DeviceImage, ImageError, PostLinkOptions, Result, TranslationUnit,
     VirtualFunctions, VirtualSlot, find_cycle,
 };
+use oclave_spirv::analysis::references::References;
 
 /// The images to be, of kernels and of sets, and whether [`check_scopes`] passes. A variable that
 /// kernels share keeps them together: with and without a depth, and with and without variables of

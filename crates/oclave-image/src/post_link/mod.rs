@@ -11,7 +11,6 @@ use checks::{check_agreement, check_virtual_calls, parts_that_fit};
 
 use crate::analysis::aspects::FunctionAspects;
 use crate::analysis::declared_globals::{DeclaredGlobal, VariableFacts, declared_globals};
-use crate::analysis::references::References;
 use crate::build::class_globals;
 use crate::build::device_globals;
 use crate::build::if_device;
@@ -28,12 +27,13 @@ use crate::link::virtual_functions::wrappers::Callable;
 use crate::link::virtual_functions::{dummy, lower};
 use crate::load::global_decorations;
 use crate::load::multiply_add;
-use crate::spirv::{Definitions, Module, TypeTable};
-use crate::transform::dce::{self, Root};
 use crate::{
     Aspects, DeviceImage, DeviceTarget, ImageError, KernelSignature, MAX_VIRTUAL_CALL_DEPTH, Requirements,
     Result, Side, TranslationUnit, legalize,
 };
+use oclave_spirv::analysis::references::References;
+use oclave_spirv::transform::dce::{self, Root};
+use oclave_spirv::{Definitions, Module, TypeTable};
 
 /// How kernels are distributed over images. In every mode kernels of different aspects end in
 /// different images.
@@ -300,12 +300,12 @@ impl Program<'_> {
 
     /// What the images of `parts` need of a module.
     fn extract(&self, module: &Module, parts: &[Part]) -> Result<Module> {
-        dce::eliminate(module, |root| match root {
+        Ok(dce::eliminate(module, |root| match root {
             Root::EntryPoint(name) => parts.iter().any(|part| part.kernels.contains(name)),
             Root::Export(name) => {
                 parts.iter().any(|part| self.tells_of(part, name) || part.exports.contains(name))
             }
-        })
+        })?)
     }
 
     fn image(&self, module: &Module, part: &Part) -> Result<DeviceImage> {

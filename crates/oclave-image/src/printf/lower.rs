@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::reserve::{ALIGNED, add_reserve};
 use super::{MOST_SITES, PRINTS, PrintArgument, PrintBuffer, PrintSite};
-use crate::analysis::references::References;
-use crate::spirv::{
+use crate::{DeviceGlobalInfo, DeviceImage, HostAccess, ImageError, Result};
+use oclave_spirv::analysis::references::References;
+use oclave_spirv::{
     Capability, Definitions, Instruction, LinkageType, Module, Op, Rewriter, Section, StorageClass, Type,
     TypeTable, Version, is_access_chain,
 };
-use crate::{DeviceGlobalInfo, DeviceImage, HostAccess, ImageError, Result};
 
 /// `printf` in OpenCL's extended instructions.
 const PRINTF: u32 = 184;

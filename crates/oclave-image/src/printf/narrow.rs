@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::lower::is_printf;
 use crate::Result;
-use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Role, Type, TypeTable};
+use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Role, Type, TypeTable};
 
 /// The bits of an integer that a float holds exactly.
 const EXACT_BITS: u32 = 24;
@@ -52,7 +52,7 @@ pub(crate) fn narrow_arguments(module: &Module) -> Result<Option<Module>> {
         operands.extend(values.iter().map(|value| narrowed.as_float(*value, &mut new)));
         new.replace(&instruction, op, &operands);
     }
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }
 
 /// The operands of a `printf`: the set and the number of the instruction, and what is printed.

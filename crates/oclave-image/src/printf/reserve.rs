@@ -1,7 +1,7 @@
 //! The function that gives records their places.
 
 use super::PrintBuffer;
-use crate::spirv::{Code, FunctionControl, Op, Rewriter, StorageClass};
+use oclave_spirv::{Code, FunctionControl, Op, Rewriter, StorageClass};
 
 /// Volatile and aligned access, followed by the alignment.
 const VOLATILE_ALIGNED: u32 = 3;

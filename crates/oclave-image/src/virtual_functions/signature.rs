@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::spirv::StorageClass;
+use oclave_spirv::StorageClass;
 
 /// Result and parameters of a virtual call, the dispatch code not among them.
 ///

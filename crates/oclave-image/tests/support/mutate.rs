@@ -1,6 +1,6 @@
 //! Random changes to modules that keep much of them sound: fast, and the same for the same seed.
 
-use oclave_image::spirv::Module;
+use oclave_spirv::Module;
 
 /// A generator of random numbers (splitmix64), and the changes that it makes.
 pub(crate) struct Mutator(u64);

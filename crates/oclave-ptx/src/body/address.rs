@@ -1,6 +1,6 @@
 //! Pointers: access chains, casts between state spaces, comparisons.
 
-use oclave_image::spirv::{Instruction, Op, Type};
+use oclave_spirv::{Instruction, Op, Type};
 
 use super::{Body, ptx};
 use crate::constants::{element, member, sign_extend};
@@ -56,7 +56,7 @@ impl<'m> Body<'_, '_, 'm> {
     pub(crate) fn is_read_only_variable(&self, id: u32) -> bool {
         self.cx.definition(id).is_some_and(|variable| {
             variable.is(Op::Variable)
-                && variable.operand(0) == Some(oclave_image::spirv::StorageClass::UniformConstant as u32)
+                && variable.operand(0) == Some(oclave_spirv::StorageClass::UniformConstant as u32)
         })
     }
 

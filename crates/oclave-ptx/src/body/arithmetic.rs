@@ -1,6 +1,6 @@
 //! Integers and booleans: sums, products, shifts, logic.
 
-use oclave_image::spirv::{Instruction, Op};
+use oclave_spirv::{Instruction, Op};
 
 use super::{Body, ptx};
 use crate::error::{Step, Stop};

@@ -1,7 +1,7 @@
 //! Asynchronous copies of work-groups: the work-items share the elements, and the wait is a
 //! barrier.
 
-use oclave_image::spirv::{Instruction, Type};
+use oclave_spirv::{Instruction, Type};
 
 use super::Body;
 use super::barrier::{SEQUENTIALLY_CONSISTENT, WORKGROUP};

@@ -3,7 +3,7 @@
 //! PTX has relaxed, acquire and release operations and their union. What is sequentially consistent
 //! gets a `fence.sc` before it, as the mapping of C++ to PTX's memory model asks for.
 
-use oclave_image::spirv::{Instruction, Op};
+use oclave_spirv::{Instruction, Op};
 
 use super::barrier::{
     ACQUIRE, ACQUIRE_RELEASE, CROSS_DEVICE, RELEASE, SEQUENTIALLY_CONSISTENT, scope_suffix,

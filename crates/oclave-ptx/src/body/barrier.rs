@@ -1,6 +1,6 @@
 //! Barriers and fences.
 
-use oclave_image::spirv::Instruction;
+use oclave_spirv::Instruction;
 
 use super::{Body, ptx};
 use crate::error::{Step, Stop, need};

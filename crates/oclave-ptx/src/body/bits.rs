@@ -1,7 +1,7 @@
 //! Bit casts: between parts of equal widths nothing is written, else the bits are put together
 //! again.
 
-use oclave_image::spirv::Instruction;
+use oclave_spirv::Instruction;
 
 use super::{Body, ptx};
 use crate::error::{Step, Stop};

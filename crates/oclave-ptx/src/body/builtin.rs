@@ -8,7 +8,7 @@
 //! | `%envreg6`–`8` | number of groups |
 //! | `%envreg9` | number of dimensions |
 
-use oclave_image::spirv::BuiltIn;
+use oclave_spirv::BuiltIn;
 
 use super::{Body, ptx};
 use crate::error::{Step, Stop, need};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use oclave_image::spirv::{Instruction, Op};
+use oclave_spirv::{Instruction, Op};
 
 use super::{Body, ptx};
 use crate::error::{Step, Stop, need};

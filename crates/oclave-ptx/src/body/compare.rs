@@ -1,6 +1,6 @@
 //! Comparisons and questions about numbers.
 
-use oclave_image::spirv::{Instruction, Op};
+use oclave_spirv::{Instruction, Op};
 
 use super::Body;
 use crate::error::{Step, Stop, need};

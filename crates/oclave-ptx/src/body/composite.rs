@@ -1,6 +1,6 @@
 //! Vectors, structs and arrays as values: their parts are put together and taken apart by renaming.
 
-use oclave_image::spirv::{Instruction, Op};
+use oclave_spirv::{Instruction, Op};
 
 use super::Body;
 use crate::error::{Step, Stop, need};

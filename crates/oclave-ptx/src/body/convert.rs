@@ -1,6 +1,6 @@
 //! Conversions between numbers, with their rounding modes and saturation.
 
-use oclave_image::spirv::{Instruction, Op};
+use oclave_spirv::{Instruction, Op};
 
 use super::{Body, ptx};
 use crate::error::{Step, Stop};

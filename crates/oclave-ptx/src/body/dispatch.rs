@@ -1,6 +1,6 @@
 //! Which file translates which instruction.
 
-use oclave_image::spirv::{Instruction, Op};
+use oclave_spirv::{Instruction, Op};
 
 use super::Body;
 use crate::error::{Step, Stop, need};

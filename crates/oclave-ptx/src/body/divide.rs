@@ -1,6 +1,6 @@
 //! Quotients and remainders of integers.
 
-use oclave_image::spirv::{Instruction, Op};
+use oclave_spirv::{Instruction, Op};
 
 use super::{Body, ptx};
 use crate::error::Step;

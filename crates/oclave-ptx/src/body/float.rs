@@ -1,6 +1,6 @@
 //! Floating-point arithmetic.
 
-use oclave_image::spirv::{Instruction, Op};
+use oclave_spirv::{Instruction, Op};
 
 use super::Body;
 use crate::error::{Step, Stop, need};

@@ -9,7 +9,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use oclave_image::spirv::{Instruction, Op};
+use oclave_spirv::{Instruction, Op};
 
 use super::{Body, ptx};
 use crate::error::{Step, Stop, need};

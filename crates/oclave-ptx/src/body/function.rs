@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use oclave_image::spirv::{Instruction, Op, Type};
+use oclave_spirv::{Instruction, Op, Type};
 
 use super::flow::Block;
 use super::{Body, ptx};

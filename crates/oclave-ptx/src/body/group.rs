@@ -5,7 +5,7 @@
 //! the work-items that come there. These are all of the warp where control flow leads each
 //! work-item of the kernel to the block. Otherwise they are those that are active.
 
-use oclave_image::spirv::{BuiltIn, Instruction, Op};
+use oclave_spirv::{BuiltIn, Instruction, Op};
 
 use super::barrier::{SUBGROUP, WORKGROUP};
 use super::reduce::{INCLUSIVE, REDUCE, combine_of};

@@ -5,7 +5,7 @@
 //! accesses of several images, the number is in a register. Then each image that it may be has an
 //! instruction of its own.
 
-use oclave_image::spirv::{Instruction, Op};
+use oclave_spirv::{Instruction, Op};
 
 use super::{Body, ptx};
 use crate::error::{Step, Stop, need};

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use oclave_image::spirv::{Instruction, Op};
+use oclave_spirv::{Instruction, Op};
 
 use super::image::Image;
 use super::{Body, ptx};

@@ -1,6 +1,6 @@
 //! Loads, stores and copies.
 
-use oclave_image::spirv::{Instruction, Op, Type};
+use oclave_spirv::{Instruction, Op, Type};
 
 use super::{Body, ptx};
 use crate::error::{Step, Stop, need};

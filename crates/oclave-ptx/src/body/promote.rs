@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use oclave_image::spirv::{Instruction, Op, StorageClass, Type};
+use oclave_spirv::{Instruction, Op, StorageClass, Type};
 
 use super::Body;
 use crate::error::{Step, Stop, need};

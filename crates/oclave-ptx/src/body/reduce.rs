@@ -1,6 +1,6 @@
 //! Reductions and scans of sub-groups and work-groups.
 
-use oclave_image::spirv::{BuiltIn, Instruction, Op};
+use oclave_spirv::{BuiltIn, Instruction, Op};
 
 use super::barrier::{SUBGROUP, WORKGROUP};
 use super::{Body, ptx};

@@ -1,6 +1,6 @@
 //! The registers and immediates that stand for an id.
 
-use oclave_image::spirv::{Instruction, Op};
+use oclave_spirv::{Instruction, Op};
 
 use super::{Body, ptx};
 use crate::constants::{self, Constant};

@@ -1,6 +1,6 @@
 //! Lengths, distances and cross products.
 
-use oclave_image::spirv::Instruction;
+use oclave_spirv::Instruction;
 use spirv::OpenclStd100Op as Cl;
 
 use super::common::bits_of;

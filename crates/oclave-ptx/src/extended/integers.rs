@@ -1,6 +1,6 @@
 //! Functions of integers.
 
-use oclave_image::spirv::Op;
+use oclave_spirv::Op;
 use spirv::OpenclStd100Op as Cl;
 
 use crate::body::{Body, ptx};

@@ -15,7 +15,7 @@ mod printf;
 mod scale;
 mod vectors;
 
-use oclave_image::spirv::Instruction;
+use oclave_spirv::Instruction;
 use spirv::OpenclStd100Op as Cl;
 
 use crate::body::Body;

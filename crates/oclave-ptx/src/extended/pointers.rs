@@ -1,7 +1,7 @@
 //! Functions with a second result behind a pointer: `fract`, `frexp`, `lgamma_r`, `modf`, `remquo`,
 //! `sincos`.
 
-use oclave_image::spirv::Instruction;
+use oclave_spirv::Instruction;
 use spirv::OpenclStd100Op as Cl;
 
 use crate::body::Body;

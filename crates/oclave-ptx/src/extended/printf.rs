@@ -4,7 +4,7 @@
 //! It knows no vectors and no OpenCL lengths, so the format string is rewritten: `%v4hld` becomes
 //! `%d,%d,%d,%d`.
 
-use oclave_image::spirv::{Instruction, Op};
+use oclave_spirv::{Instruction, Op};
 
 use crate::body::{Body, ptx};
 use crate::constants::{self, Constant};

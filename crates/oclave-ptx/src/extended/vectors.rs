@@ -1,6 +1,6 @@
 //! `vloadn`, `vstoren`, `shuffle`.
 
-use oclave_image::spirv::Instruction;
+use oclave_spirv::Instruction;
 use spirv::OpenclStd100Op as Cl;
 
 use crate::body::Body;

@@ -1,8 +1,8 @@
 //! What is done with bytes of any kind: the body of the fuzz target, and of the bounded test that
 //! runs without it.
 
-use oclave_image::spirv::Module;
 use oclave_ptx::{PtxTarget, needs_library, translate};
+use oclave_spirv::Module;
 
 /// Reads `bytes` as a module and translates it. Must not panic, whatever they are.
 pub(crate) fn everything(bytes: &[u8]) {

@@ -9,7 +9,7 @@ pub(crate) fn modules() -> Vec<(String, Vec<u8>)> {
     let packed = std::env::var_os("OCLAVE_CRATES").map(PathBuf::from);
     let crates = packed.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
     let mut modules = Vec::new();
-    for folder in ["oclave-ptx/tests/fixtures", "oclave-image/tests/corpus", "oclave-image/tests/fixtures"] {
+    for folder in ["oclave-ptx/tests/fixtures", "oclave-spirv/tests/corpus", "oclave-image/tests/fixtures"] {
         for entry in std::fs::read_dir(crates.join(folder)).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|e| e == "spv") {

@@ -7,9 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::spirv::{Decoration, Definitions, Instruction, Module, Op};
 use crate::virtual_functions::VirtualFunction;
 use crate::{DeviceImage, Result, VirtualFunctions};
+use oclave_spirv::{Decoration, Definitions, Instruction, Module, Op};
 
 /// A function that two images provide with different bodies.
 #[derive(Debug, Clone, PartialEq, Eq)]

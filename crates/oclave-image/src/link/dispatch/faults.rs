@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::analysis::references::References;
-use crate::spirv::{
+use crate::{DeviceGlobalInfo, HostAccess, ImageError, Result};
+use oclave_spirv::analysis::references::References;
+use oclave_spirv::{
     Definitions, Instruction, LinkageType, Module, Op, Rewriter, Section, StorageClass, Type, TypeTable,
 };
-use crate::{DeviceGlobalInfo, HostAccess, ImageError, Result};
 
 /// The device global to which an invalid virtual call writes its code and the [`fault_id`] of its
 /// kernel.
@@ -83,13 +83,13 @@ pub(super) fn report(module: &Module, image: &str) -> Result<Module> {
     for instruction in module.instructions() {
         pass.instruction(&instruction)?;
     }
-    pass.new.finish()
+    Ok(pass.new.finish()?)
 }
 
 fn fault_function(module: &Module) -> Option<u32> {
     let linkage = module.instructions().take_while(|i| !i.is(Op::Function)).find(|i| {
         i.is(Op::Decorate)
-            && i.operand(1) == Some(crate::spirv::Decoration::LinkageAttributes as u32)
+            && i.operand(1) == Some(oclave_spirv::Decoration::LinkageAttributes as u32)
             && i.string_is(2, FAULT_FUNCTION)
     })?;
     linkage.operand(0)
@@ -151,7 +151,7 @@ impl Report<'_> {
                 // From SPIR-V 1.4 on interfaces list all variables; more than are used may stand
                 // there.
                 let mut operands = instruction.operands().to_vec();
-                if self.new.definitions().module().version() >= crate::spirv::Version::V1_4 {
+                if self.new.definitions().module().version() >= oclave_spirv::Version::V1_4 {
                     operands.push(self.pointer);
                 }
                 self.new.replace(instruction, Op::EntryPoint, &operands);

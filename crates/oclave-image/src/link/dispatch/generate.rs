@@ -6,11 +6,11 @@ use super::faults::FAULT_FUNCTION;
 use super::plan::{DispatchPlan, Table};
 use crate::Result;
 use crate::link::virtual_functions::type_of;
-use crate::spirv::{
+use crate::virtual_functions::{CallSignature, CallType, OFFSET_DISPATCHER};
+use oclave_spirv::{
     AddressingModel, Capability, Code, Definitions, FunctionControl, LinkageType, MemoryModel, Module, Op,
     Rewriter, Section, Version,
 };
-use crate::virtual_functions::{CallSignature, CallType, OFFSET_DISPATCHER};
 
 impl DispatchPlan {
     /// A module that exports the dispatchers and imports the wrappers that they lead to.
@@ -18,7 +18,7 @@ impl DispatchPlan {
     /// # Errors
     /// As [`Rewriter::finish`].
     pub(super) fn generate(&self, report_faults: bool, form: Form) -> Result<Module> {
-        let empty = Module::from_words(vec![::spirv::MAGIC_NUMBER, Version::V1_0.word(), 0, 1, 0])?;
+        let empty = Module::from_words(vec![oclave_spirv::MAGIC_NUMBER, Version::V1_0.word(), 0, 1, 0])?;
         let definitions = Definitions::new(&empty);
         let mut generator = Generator { new: Rewriter::new(&definitions), form, fault: None };
         generator.header();
@@ -38,7 +38,7 @@ impl DispatchPlan {
             }
         }
         generator.offsets(self);
-        generator.new.finish()
+        Ok(generator.new.finish()?)
     }
 }
 

@@ -15,11 +15,11 @@ use std::collections::BTreeSet;
 use crate::link::linkage::remove_exports;
 use crate::link::linker::{LinkInput, link_modules};
 use crate::link::virtual_functions::at_level;
-use crate::spirv::Module;
-use crate::spirv::{Decoration, LinkageType, Op};
-use crate::transform::dce::{self, Root};
 use crate::{Aspects, DeviceImage, ImageError, OFFSET_DISPATCHER, Requirements, Result, VirtualFunctions};
 use generate::Form;
+use oclave_spirv::Module;
+use oclave_spirv::transform::dce::{self, Root};
+use oclave_spirv::{Decoration, LinkageType, Op};
 
 /// A kernels image and the set images that serve its virtual calls.
 #[derive(Debug, Clone, Copy)]

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::LinkInput;
-use crate::spirv::{Decoration, Instruction, LinkageType, Op, is_decoration};
 use crate::{ImageError, Result};
+use oclave_spirv::{Decoration, Instruction, LinkageType, Op, is_decoration};
 
 /// How a symbol is linked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,18 +13,18 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use facts::Facts;
 use share::Shared;
 
-use crate::spirv::{
+use crate::{ImageError, Result};
+use oclave_spirv::transform::interfaces;
+use oclave_spirv::{
     Definitions, IdMap, Instruction, Module, Op, Rewriter, Role, Version, is_decoration, string_words,
 };
-use crate::transform::interfaces;
-use crate::{ImageError, Result};
 
 /// A module to link, and what messages call it.
 #[derive(Debug, Clone, Copy)]
 pub struct LinkInput<'m> {
     /// The image's name.
     pub name: &'m str,
-    /// A checked module without annotations: see [`strip`](crate::transform::strip::strip).
+    /// A checked module without annotations: see [`strip`](oclave_spirv::transform::strip::strip).
     pub module: &'m Module,
 }
 
@@ -55,7 +55,7 @@ pub fn link_modules(inputs: &[LinkInput<'_>], merge: impl Fn(&str) -> bool) -> R
     check_memory_models(&parts)?;
     let version = inputs.iter().map(|input| input.module.version()).max().unwrap_or(Version::V1_0);
     let generator = inputs.first().map_or(0, |input| input.module.generator());
-    let empty = Module::from_words(vec![::spirv::MAGIC_NUMBER, version.word(), generator, 1, 0])?;
+    let empty = Module::from_words(vec![oclave_spirv::MAGIC_NUMBER, version.word(), generator, 1, 0])?;
     let nothing = Definitions::new(&empty);
     let mut new = Rewriter::new(&nothing);
 

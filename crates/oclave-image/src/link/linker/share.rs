@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::Part;
-use crate::spirv::{Instruction, Op, Rewriter, is_constant, is_type};
-use crate::transform::dce::is_continuation;
 use crate::{ImageError, Result};
+use oclave_spirv::transform::dce::is_continuation;
+use oclave_spirv::{Instruction, Op, Rewriter, is_constant, is_type};
 
 /// What the parts so far have, and by which id.
 #[derive(Debug, Default)]

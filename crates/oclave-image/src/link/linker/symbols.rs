@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::Part;
 use super::facts::Linkage;
-use crate::spirv::{Instruction, Op, Rewriter, StorageClass, Type, TypeTable};
 use crate::{ImageError, Result};
+use oclave_spirv::{Instruction, Op, Rewriter, StorageClass, Type, TypeTable};
 
 /// An id of a part.
 #[derive(Debug, Clone, Copy)]

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::demangle::class_of_type;
 use crate::TranslationUnit;
-use crate::spirv::{Definitions, FunctionParameterAttribute, Module, Op, Type, TypeTable};
+use oclave_spirv::{Definitions, FunctionParameterAttribute, Module, Op, Type, TypeTable};
 
 /// `ArgumentAttributeINTEL`, for calls through function pointers.
 pub(super) const ARGUMENT_ATTRIBUTE: u32 = 6409;

@@ -6,10 +6,10 @@ use super::rewrite::Rewrite;
 use super::symbols::constant;
 use super::types::{CodeType, call_type, type_of};
 use crate::Result;
-use crate::spirv::{
+use crate::virtual_functions::{CallSignature, Dispatcher, OFFSET_DISPATCHER, SlotKey};
+use oclave_spirv::{
     Code, FunctionControl, Instruction, LinkageType, Op, Rewriter, Type, TypeTable, is_access_chain,
 };
-use crate::virtual_functions::{CallSignature, Dispatcher, OFFSET_DISPATCHER, SlotKey};
 
 /// The dispatchers that the new module imports.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::demangle::class_name;
 use crate::Result;
-use crate::spirv::{Decoration, Definitions, Module, Op, Rewriter};
+use oclave_spirv::{Decoration, Definitions, Module, Op, Rewriter};
 
 /// The beginning of the names of functions without bodies. A call of one says that the next call
 /// through a pointer, in the same block, goes through the class whose mangled name follows.

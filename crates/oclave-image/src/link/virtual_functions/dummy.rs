@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::wrappers::Callable;
 use crate::Result;
-use crate::spirv::{Definitions, Module, Op, Rewriter, Type, TypeTable};
-use crate::transform::dce::{self, Root};
+use oclave_spirv::transform::dce::{self, Root};
+use oclave_spirv::{Definitions, Module, Op, Rewriter, Type, TypeTable};
 
 /// The module with these functions only, each of which does nothing and returns zeros.
 ///
@@ -46,5 +46,5 @@ pub(crate) fn empty(module: &Module, callables: &[&Callable]) -> Result<Module> 
         }
     }
     let exports: BTreeSet<&str> = callables.iter().map(|callable| callable.export.as_str()).collect();
-    dce::eliminate(&new.finish()?, |root| matches!(root, Root::Export(name) if exports.contains(name)))
+    Ok(dce::eliminate(&new.finish()?, |root| matches!(root, Root::Export(name) if exports.contains(name)))?)
 }

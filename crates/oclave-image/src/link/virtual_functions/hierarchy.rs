@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::demangle::class_name;
 use super::vtables::{Names, is_cast};
-use crate::spirv::{Definitions, Instruction, Op};
+use oclave_spirv::{Definitions, Instruction, Op};
 
 /// How deep classes may derive from each other, and how many parts an object may have; beyond,
 /// nothing is known.

@@ -6,11 +6,11 @@ use super::demangle::readable;
 use super::lower::Lowered;
 use super::wrappers::Callable;
 use crate::analysis::aspects::FunctionAspects;
-use crate::analysis::references::References;
 use crate::virtual_functions::{
     CallType, Dispatcher, Sets, VirtualFunction, VirtualFunctions, VirtualOffset, VirtualSlot, find_cycle,
 };
 use crate::{Aspects, ImageError, KernelSignature, Result};
+use oclave_spirv::analysis::references::References;
 
 /// What is reachable from an entry point or a wrapper, as far as virtual functions are concerned.
 #[derive(Debug, Default)]

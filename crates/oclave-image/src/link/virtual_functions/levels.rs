@@ -1,8 +1,8 @@
 //! Copies of a set image for virtual calls that nest in a cycle.
 
 use crate::Result;
-use crate::spirv::{Decoration, Definitions, LinkageType, Module, Op, Rewriter, string_words};
 use crate::virtual_functions::{DISPATCHER_PREFIX, WRAPPER_PREFIX};
+use oclave_spirv::{Decoration, Definitions, LinkageType, Module, Op, Rewriter, string_words};
 
 /// The copy of a set image's module for calls that are nested `level` deep.
 ///
@@ -43,13 +43,13 @@ pub fn at_level(module: &Module, level: u32) -> Result<Module> {
             None => new.copy(&instruction),
         }
     }
-    new.finish()
+    Ok(new.finish()?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spirv::{Code, Version};
+    use oclave_spirv::{Code, Version};
 
     #[test]
     fn only_wrappers_and_dispatchers_are_renamed() {

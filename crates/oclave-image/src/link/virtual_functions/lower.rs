@@ -12,12 +12,12 @@ use super::types::CodeTypes;
 use super::vtables::{Names, Vtables};
 use super::wrappers::Callable;
 use crate::TranslationUnit;
-use crate::analysis::references::kernel_entry;
 use crate::build::markers::{CallsMarker, Markers};
-use crate::spirv::{Definitions, Module, Op, TypeTable};
-use crate::transform::merge_types::merge_types;
 use crate::virtual_functions::{Dispatcher, VirtualOffset, VirtualSlot};
 use crate::{ImageError, Result};
+use oclave_spirv::analysis::references::kernel_entry;
+use oclave_spirv::transform::merge_types::merge_types;
+use oclave_spirv::{Definitions, Module, Op, TypeTable};
 
 /// Codes with this in their last 16 bits are those of functions; smaller ones are offsets in
 /// vtables.
@@ -146,7 +146,7 @@ fn check_pointers(vtables: &Vtables, sets: &FunctionSets, names: &Names, module:
     }
     // Constructors of classes with virtual bases take such tables where they were not inlined.
     let definitions = Definitions::new(module);
-    let references = crate::analysis::references::References::new(&definitions);
+    let references = oclave_spirv::analysis::references::References::new(&definitions);
     let tables: BTreeSet<u32> = vtables.construction_tables.iter().copied().collect();
     match references.users(&tables).first() {
         None => Ok(()),

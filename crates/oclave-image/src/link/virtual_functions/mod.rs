@@ -33,9 +33,9 @@ mod types;
 mod vtables;
 pub(crate) mod wrappers;
 
-pub use crate::transform::merge_types::merge_types;
 pub use class_markers::CLASS_MARKER;
 pub use levels::at_level;
 pub(crate) use lower::lower;
+pub use oclave_spirv::transform::merge_types::merge_types;
 pub(crate) use types::type_of;
 pub use vtables::FUNCTION_PLACEHOLDER;

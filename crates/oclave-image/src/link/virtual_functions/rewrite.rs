@@ -9,11 +9,11 @@ use super::symbols::{Symbols, constant};
 use super::types::{CodeType, CodeTypes, is_of_vtables};
 use super::vtables::{Names, Vtables};
 use crate::build::markers::is_user_semantic;
-use crate::spirv::{
+use crate::{ImageError, Result};
+use oclave_spirv::{
     Capability, Definitions, FunctionControl, Instruction, Module, Op, Rewriter, Section, StorageClass, Type,
     TypeTable, is_access_chain, string_words,
 };
-use crate::{ImageError, Result};
 
 const EXTENSION: &str = "SPV_INTEL_function_pointers";
 const SLOT_BYTES: i64 = 8;

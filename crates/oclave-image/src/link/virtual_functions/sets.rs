@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::lower::functions_with_bodies;
 use super::vtables::{Names, Vtables};
-use crate::spirv::Module;
+use oclave_spirv::Module;
 
 /// Function → its sets, for all functions with a body that belong to one.
 pub(super) type FunctionSets = BTreeMap<u32, BTreeSet<String>>;

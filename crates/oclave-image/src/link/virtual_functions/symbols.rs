@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::vtables::{Names, Vtables};
-use crate::spirv::{Definitions, Instruction, Op, Type, TypeTable, is_access_chain};
+use oclave_spirv::{Definitions, Instruction, Op, Type, TypeTable, is_access_chain};
 
 /// Id → code.
 pub(super) type Symbols = HashMap<u32, u64>;

@@ -1,7 +1,7 @@
 //! Which types stand for addresses of functions and slots, and types as signatures have them.
 
-use crate::spirv::{Capability, IdMap, Module, Op, Rewriter, StorageClass, Type, TypeTable};
 use crate::virtual_functions::CallType;
+use oclave_spirv::{Capability, IdMap, Module, Op, Rewriter, StorageClass, Type, TypeTable};
 
 /// The types that become 64-bit integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

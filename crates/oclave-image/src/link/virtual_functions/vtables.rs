@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::codes::{function_code, module_hash, vtable_code};
 use super::hierarchy::Hierarchy;
-use crate::analysis::references::kernel_entry;
-use crate::spirv::{Decoration, Definitions, Module, Op, TypeTable};
+use oclave_spirv::analysis::references::kernel_entry;
+use oclave_spirv::{Decoration, Definitions, Module, Op, TypeTable};
 
 /// Offset-to-top and the place of the type's description come before the functions of a sub-vtable.
 const ADDRESS_POINT: u64 = 16;

@@ -4,8 +4,8 @@ use super::calls::{needs_cast, signature};
 use super::rewrite::{Old, Rewrite, problem};
 use super::types::type_of;
 use crate::Result;
-use crate::spirv::{Code, FunctionControl, LinkageType, Op, Type};
 use crate::virtual_functions::{CallSignature, WRAPPER_PREFIX};
+use oclave_spirv::{Code, FunctionControl, LinkageType, Op, Type};
 
 /// A function of a set, and what calls reach it by.
 #[derive(Debug, Clone)]

@@ -21,11 +21,11 @@ mod writer;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::analysis::control_flow::{Flow, Tree};
 use crate::analysis::nesting::{Nesting, by_unrolling, labels, own};
 use crate::load::wide_switches;
-use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Role};
 use crate::{ImageError, Result};
+use oclave_spirv::analysis::control_flow::{Flow, Tree};
+use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Role};
 use writer::Writer;
 
 /// The conditions that may be one inside the other.
@@ -81,7 +81,7 @@ fn write(definitions: &Definitions<'_>, plans: &BTreeMap<u32, Plan<'_, '_>>) -> 
             Writer::new(&mut new, plan).write(&mut instructions);
         }
     }
-    new.finish()
+    Ok(new.finish()?)
 }
 
 /// Refuses a module with conditions or loops that are too deep.

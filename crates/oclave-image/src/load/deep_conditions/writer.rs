@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Plan;
 use crate::analysis::nesting::labels;
-use crate::spirv::{Instruction, Op, Rewriter, StorageClass, is_block_end, is_terminator};
+use oclave_spirv::{Instruction, Op, Rewriter, StorageClass, is_block_end, is_terminator};
 
 /// Writes one function.
 pub(super) struct Writer<'w, 'r, 'p, 'f, 'm> {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::infer::{Clone, Key, class_of, is_generic};
 use super::rewrite::{CROSS_WORKGROUP_MEMORY, Rewrite, WORKGROUP_MEMORY};
 use super::uses::{TAG_SHIFT, TAGGED, Uses, View, tag};
-use crate::spirv::{Instruction, Op, StorageClass, is_access_chain};
+use oclave_spirv::{Instruction, Op, StorageClass, is_access_chain};
 
 const GLOBAL: u32 = StorageClass::CrossWorkgroup as u32;
 

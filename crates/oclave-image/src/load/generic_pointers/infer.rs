@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::uses::{TAGGED, View};
-use crate::spirv::{Definitions, Instruction, Op, StorageClass, Type, TypeTable, is_access_chain};
 use crate::{ImageError, Result};
+use oclave_spirv::{Definitions, Instruction, Op, StorageClass, Type, TypeTable, is_access_chain};
 
 /// A function with the address spaces of its generic parameters, in order.
 pub(super) type Key = (u32, Vec<u32>);

@@ -12,20 +12,20 @@ mod rewrite;
 mod uses;
 
 use crate::Result;
-use crate::spirv::{Definitions, Module};
-use crate::transform::{capabilities, dce};
+use oclave_spirv::transform::{capabilities, dce};
+use oclave_spirv::{Definitions, Module};
 
 /// The module without generic pointers.
 ///
 /// # Errors
 /// [`ImageError::DeviceLacks`](crate::ImageError::DeviceLacks), with function and pointer named,
 /// where the address space of a pointer does not follow from the module; as
-/// [`Rewriter::finish`](crate::spirv::Rewriter::finish).
+/// [`Rewriter::finish`](oclave_spirv::Rewriter::finish).
 pub(crate) fn resolve(module: &Module) -> Result<Module> {
     let definitions = Definitions::new(module);
     let inferred = infer::infer(&definitions)?;
     let resolved = rewrite::rewrite(&definitions, &inferred)?;
     // Types that nothing uses any more may still be generic.
     let live = dce::eliminate(&resolved, |_| true)?;
-    capabilities::prune(&live)
+    Ok(capabilities::prune(&live)?)
 }

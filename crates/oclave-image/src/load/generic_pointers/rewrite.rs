@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::infer::{Clone, Inferred, Key, class_of, is_generic};
 use super::uses::{TAGGED, View};
 use crate::Result;
-use crate::spirv::{
+use oclave_spirv::{
     Capability, Decoration, Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass, Type,
 };
 
@@ -77,7 +77,7 @@ pub(super) fn rewrite<'m>(definitions: &'m Definitions<'m>, inferred: &Inferred<
             _ => rewrite.module_scope(&instruction),
         }
     }
-    rewrite.new.finish()
+    Ok(rewrite.new.finish()?)
 }
 
 impl<'a, 'm> Rewrite<'a, 'm> {
@@ -258,7 +258,7 @@ impl<'a, 'm> Rewrite<'a, 'm> {
             for decoration in decorations.get(of).into_iter().flatten() {
                 if let [_, rest @ ..] = decoration.operands() {
                     let operands = [&[*id], rest].concat();
-                    self.new.push_in(crate::spirv::Section::Annotations, Op::Decorate, &operands);
+                    self.new.push_in(oclave_spirv::Section::Annotations, Op::Decorate, &operands);
                 }
             }
         }

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::infer::{Clone, is_generic};
-use crate::spirv::{Definitions, Instruction, Op, Role, StorageClass, TypeTable, is_access_chain, is_atomic};
+use oclave_spirv::{Definitions, Instruction, Op, Role, StorageClass, TypeTable, is_access_chain, is_atomic};
 
 /// The class of a value that is such an integer.
 pub(super) const TAGGED: u32 = StorageClass::Generic as u32;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::{Bodies, is_call_to};
 use crate::Result;
 use crate::load::decorations::Decorations;
-use crate::spirv::{
+use oclave_spirv::{
     Decoration, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable,
 };
 
@@ -86,7 +86,7 @@ impl<'a, 'm> Inliner<'a, 'm> {
             self.function(body, callees);
             instructions.by_ref().find(|i| i.is(Op::FunctionEnd));
         }
-        self.new.finish()
+        Ok(self.new.finish()?)
     }
 
     /// The results of calls that go and return nothing. Decorations may name them.

@@ -12,10 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use inliner::Inliner;
 
 use crate::Result;
-use crate::analysis::control_flow::Flow;
-use crate::analysis::uniformity::Uniformity;
 use crate::load::work_item_loops::with_callers;
-use crate::spirv::{Definitions, Instruction, Module, Op};
+use oclave_spirv::analysis::control_flow::Flow;
+use oclave_spirv::analysis::uniformity::Uniformity;
+use oclave_spirv::{Definitions, Instruction, Module, Op};
 
 /// Calls that become part of a kernel may call in turn. Deeper ones stay calls.
 const MOST_ROUNDS: usize = 32;
@@ -25,7 +25,7 @@ const MOST_WORDS: usize = 1 << 22;
 /// The module with what its kernels with barriers call inlined, where that has barriers or loops.
 ///
 /// # Errors
-/// As [`Rewriter::finish`](crate::spirv::Rewriter::finish).
+/// As [`Rewriter::finish`](oclave_spirv::Rewriter::finish).
 pub(super) fn into_kernels_with_barriers(module: Module) -> Result<Module> {
     inline(module, BTreeSet::new(), |module| {
         let flows = Flow::of_functions(module);
@@ -54,7 +54,7 @@ pub(super) fn into_kernels_with_barriers(module: Module) -> Result<Module> {
 /// on. So loads of several calls are on their way at once.
 ///
 /// # Errors
-/// As [`Rewriter::finish`](crate::spirv::Rewriter::finish).
+/// As [`Rewriter::finish`](oclave_spirv::Rewriter::finish).
 pub(crate) fn into_kernels(module: Module, most_words: usize, abreast: BTreeSet<u32>) -> Result<Module> {
     inline(module, abreast, |module| {
         let flows = Flow::of_functions(module);

@@ -24,10 +24,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use self::writer::By;
 use crate::Result;
-use crate::analysis::control_flow::{Flow, Loop};
-use crate::analysis::uniformity::{Uniformity, condition, makes_value};
-use crate::analysis::work_items::id_variables;
-use crate::spirv::{Definitions, Instruction, Module, Op, Role, Type, TypeTable};
+use oclave_spirv::analysis::control_flow::{Flow, Loop};
+use oclave_spirv::analysis::uniformity::{Uniformity, condition, makes_value};
+use oclave_spirv::analysis::work_items::id_variables;
+use oclave_spirv::{Definitions, Instruction, Module, Op, Role, Type, TypeTable};
 
 /// How many parts of a condition are looked at.
 const PARTS: usize = 64;
@@ -35,7 +35,7 @@ const PARTS: usize = 64;
 /// The module with these values; `None` where it needs none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`](crate::spirv::Rewriter::finish).
+/// As [`Rewriter::finish`](oclave_spirv::Rewriter::finish).
 pub(crate) fn keep(module: &Module, address_bits: u32) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let flows = Flow::of_functions(module);

@@ -7,7 +7,7 @@ use super::super::never::{copy_phi, is_largest, select};
 use super::zeros::Zeros;
 use super::{Changes, Values};
 use crate::Result;
-use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, is_block_end};
+use oclave_spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, is_block_end};
 
 /// How a value is made to depend on the work-item.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub(in crate::load) fn write(
             _ => new.copy(&instruction),
         }
     }
-    new.finish()
+    Ok(new.finish()?)
 }
 
 struct Writer<'a, 'd, 'm> {

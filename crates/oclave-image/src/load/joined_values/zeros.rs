@@ -4,7 +4,7 @@
 
 use super::super::built_in_vector::BuiltInVector;
 use super::super::never::{emit, first_lane, hidden_zero};
-use crate::spirv::{Op, Rewriter, Type, TypeTable};
+use oclave_spirv::{Op, Rewriter, Type, TypeTable};
 
 /// The ways to add a zero to a number.
 const WAYS: [Op; 4] = [Op::IAdd, Op::BitwiseXor, Op::ISub, Op::BitwiseOr];

@@ -19,11 +19,11 @@ mod writer;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Result;
-use crate::analysis::control_flow::{Flow, Tree};
-use crate::analysis::uniformity::Uniformity;
 use crate::load::built_in_vector::BuiltInVector;
 use crate::load::work_item_loops::is_tangled;
-use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Role};
+use oclave_spirv::analysis::control_flow::{Flow, Tree};
+use oclave_spirv::analysis::uniformity::Uniformity;
+use oclave_spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Role};
 use writer::Writer;
 
 /// Scope and semantics of `barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)`.
@@ -69,7 +69,7 @@ pub(super) fn gather(
             Writer::new(&mut new, plan, size.as_ref()).write(&mut instructions)?;
         }
     }
-    new.finish()
+    Ok(new.finish()?)
 }
 
 /// What is between two barriers of a block, or between a barrier and an end of it.

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{BOTH_FENCES, END, Plan, WORKGROUP};
 use crate::load::built_in_vector::BuiltInVector;
 use crate::load::never::is_largest;
-use crate::spirv::{Instruction, Op, Rewriter, StorageClass, is_terminator};
 use crate::{ImageError, Result};
+use oclave_spirv::{Instruction, Op, Rewriter, StorageClass, is_terminator};
 
 /// Writes one function.
 pub(super) struct Writer<'w, 'r, 'p, 'f, 'm> {

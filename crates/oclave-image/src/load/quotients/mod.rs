@@ -18,9 +18,9 @@ mod steps;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::Result;
-use crate::analysis::control_flow::{Flow, Loop};
-use crate::analysis::uniformity::{condition, makes_value};
-use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass};
+use oclave_spirv::analysis::control_flow::{Flow, Loop};
+use oclave_spirv::analysis::uniformity::{condition, makes_value};
+use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass};
 
 /// Operand of memory accesses (`MemoryAccess::VOLATILE`).
 const VOLATILE: u32 = 1;
@@ -97,7 +97,7 @@ pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
         }
         new.copy(&instruction);
     }
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }
 
 /// What values are computed of, also through private variables and calls.

@@ -12,9 +12,9 @@
 
 use std::collections::HashSet;
 
-use crate::analysis::control_flow::{Flow, Loop};
-use crate::analysis::uniformity::{condition, makes_value};
-use crate::spirv::{Definitions, Instruction, Module, Op, Role};
+use oclave_spirv::analysis::control_flow::{Flow, Loop};
+use oclave_spirv::analysis::uniformity::{condition, makes_value};
+use oclave_spirv::{Definitions, Instruction, Module, Op, Role};
 
 /// How many instructions of a value are looked at.
 const MOST: usize = 64;

@@ -20,10 +20,10 @@ use std::collections::{HashMap, HashSet};
 use super::number_parameter;
 use super::writer::is_never;
 use crate::Result;
-use crate::analysis::control_flow::Flow;
 use crate::load::built_in_vector::{BuiltInVector, functions_with_built_ins};
 use crate::load::never::emit;
-use crate::spirv::{
+use oclave_spirv::analysis::control_flow::Flow;
+use oclave_spirv::{
     BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_integer_comparison,
 };
 
@@ -54,7 +54,7 @@ pub(super) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
             _ => new.copy(&instruction),
         }
     }
-    new.finish().map(Some)
+    Ok(Some(new.finish()?))
 }
 
 /// A parameter of a function that is an integer, and its type, where the function has no ids.

@@ -16,8 +16,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::analysis::control_flow::Flow;
-use crate::spirv::{Definitions, Instruction, Op, StorageClass, TypeTable, is_calculation};
+use oclave_spirv::analysis::control_flow::Flow;
+use oclave_spirv::{Definitions, Instruction, Op, StorageClass, TypeTable, is_calculation};
 
 use super::{Second, class_of};
 

@@ -43,8 +43,8 @@ use writer::has_other;
 
 use super::built_in_vector::functions_with_built_ins;
 use crate::Result;
-use crate::analysis::control_flow::Flow;
-use crate::spirv::{
+use oclave_spirv::analysis::control_flow::Flow;
+use oclave_spirv::{
     Definitions, Instruction, Module, Op, Role, StorageClass, Type, TypeTable, is_access_chain,
     is_conversion, is_pure,
 };
@@ -55,7 +55,7 @@ const BLOCKS: usize = 32;
 /// The module with these phis; `None` where it needs none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`](crate::spirv::Rewriter::finish).
+/// As [`Rewriter::finish`](oclave_spirv::Rewriter::finish).
 pub(crate) fn add(module: &Module, address_bits: u32) -> Result<Option<Module>> {
     let passes = [single_rounds::add, add_phis, choices::hide];
     passes.into_iter().try_fold(None, |new: Option<Module>, pass| {

@@ -6,7 +6,7 @@ use super::single_rounds::Single;
 use super::writer::{is_never, push_other, select};
 use crate::Result;
 use crate::load::built_in_vector::BuiltInVector;
-use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, TypeTable, is_block_end};
+use oclave_spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, TypeTable, is_block_end};
 
 /// The module with second phis of these loops.
 ///
@@ -48,7 +48,7 @@ pub(super) fn write(
             _ => new.copy(&instruction),
         }
     }
-    new.finish()
+    Ok(new.finish()?)
 }
 
 /// The new values.

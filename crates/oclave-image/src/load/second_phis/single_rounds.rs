@@ -16,9 +16,9 @@ use super::rounds_writer::write;
 use super::writer::has_other;
 use super::{number_parameter, only_computes};
 use crate::Result;
-use crate::analysis::control_flow::{Flow, Loop};
 use crate::load::built_in_vector::functions_with_built_ins;
-use crate::spirv::{Definitions, Instruction, Module, Op, Role, Type, TypeTable};
+use oclave_spirv::analysis::control_flow::{Flow, Loop};
+use oclave_spirv::{Definitions, Instruction, Module, Op, Role, Type, TypeTable};
 
 /// The most blocks of a loop.
 const BLOCKS: usize = 32;
@@ -32,7 +32,7 @@ const MINIMA: [u32; 2] = [158, 159];
 /// The module with these phis; `None` where it needs none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`](crate::spirv::Rewriter::finish).
+/// As [`Rewriter::finish`](oclave_spirv::Rewriter::finish).
 pub(super) fn add(module: &Module, address_bits: u32) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);

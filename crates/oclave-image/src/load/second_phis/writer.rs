@@ -6,7 +6,7 @@ use super::Second;
 use crate::Result;
 use crate::load::built_in_vector::BuiltInVector;
 use crate::load::never::{choose, emit, first_lane, is_largest};
-use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_block_end};
+use oclave_spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_block_end};
 
 /// The module with these phis.
 ///
@@ -50,7 +50,7 @@ pub(super) fn write(
             _ => new.copy(&instruction),
         }
     }
-    new.finish()
+    Ok(new.finish()?)
 }
 
 /// The new values.

@@ -3,7 +3,7 @@
 
 use super::MAX_DEPTH;
 use crate::load::never::emit;
-use crate::spirv::{Definitions, Op, Rewriter, Type, TypeTable};
+use oclave_spirv::{Definitions, Op, Rewriter, Type, TypeTable};
 
 /// What an access chain adds to an address.
 enum Step {

@@ -8,11 +8,11 @@ mod address;
 
 use self::address::Addresses;
 use crate::load::never::emit;
-use crate::spirv::{
+use crate::{ImageError, Result};
+use oclave_spirv::{
     Capability, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable,
     is_access_chain,
 };
-use crate::{ImageError, Result};
 
 /// `MemoryAccess` bits: volatile, and aligned, which says that an alignment follows.
 const VOLATILE: u32 = 1;
@@ -42,7 +42,7 @@ pub(crate) fn split(module: &Module) -> Result<Option<Module>> {
             }
         }
     }
-    if is_changed { pass.new.finish().map(Some) } else { Ok(None) }
+    if is_changed { Ok(Some(pass.new.finish()?)) } else { Ok(None) }
 }
 
 /// An access that is split.

@@ -6,11 +6,11 @@ use super::idle_rounds;
 use super::ways::{Edges, parts, splits_choice};
 use super::{ImplicitBarriers, interpreters, single_kernels, tangled_functions, with_callers};
 use crate::Result;
-use crate::analysis::control_flow::{Flow, Loop};
-use crate::analysis::uniformity::Uniformity;
 use crate::load::built_in_vector::{BuiltInVector, copy_entry_point};
 use crate::load::device_target::DeviceTarget;
-use crate::spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, is_block_end};
+use oclave_spirv::analysis::control_flow::{Flow, Loop};
+use oclave_spirv::analysis::uniformity::Uniformity;
+use oclave_spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, is_block_end};
 
 /// Scope and semantics of `barrier(CLK_LOCAL_MEM_FENCE)`.
 const WORKGROUP: u64 = 2;
@@ -248,7 +248,7 @@ impl Changes {
                 _ => new.copy(&instruction),
             }
         }
-        new.finish()
+        Ok(new.finish()?)
     }
 }
 

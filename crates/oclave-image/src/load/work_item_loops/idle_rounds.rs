@@ -15,9 +15,9 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use crate::analysis::control_flow::{Flow, Loop};
-use crate::analysis::uniformity::Uniformity;
-use crate::spirv::{Definitions, Op};
+use oclave_spirv::analysis::control_flow::{Flow, Loop};
+use oclave_spirv::analysis::uniformity::Uniformity;
+use oclave_spirv::{Definitions, Op};
 
 /// The labels of blocks whose branches lead from an idle round to another one, in loops that
 /// work-items come to or leave one by one. With each, whether the round is idle when the condition is true.

@@ -48,15 +48,15 @@ use changes::Changes;
 pub(crate) use changes::innermost_loops;
 
 use crate::Result;
-use crate::analysis::control_flow::Flow;
-use crate::analysis::references::{is_interpreter, kernel_entry};
-use crate::analysis::uniformity::Uniformity;
 use crate::load::dead_ends;
 use crate::load::device_target::DeviceTarget;
 use crate::load::inline;
 use crate::load::interleaved;
 use crate::load::one_barrier;
-use crate::spirv::{Definitions, ExecutionMode, Module, Op};
+use oclave_spirv::analysis::control_flow::Flow;
+use oclave_spirv::analysis::references::{is_interpreter, kernel_entry};
+use oclave_spirv::analysis::uniformity::Uniformity;
+use oclave_spirv::{Definitions, ExecutionMode, Module, Op};
 
 /// Where the device's compiler adds barriers of its own to loops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub enum ImplicitBarriers {
 /// The module with accesses apart that the device's compiler would join.
 ///
 /// # Errors
-/// As [`Rewriter::finish`](crate::spirv::Rewriter::finish).
+/// As [`Rewriter::finish`](oclave_spirv::Rewriter::finish).
 pub fn keep_apart(module: Module, target: &DeviceTarget) -> Result<Module> {
     if target.joins_accesses { interleaved::separate(module) } else { Ok(module) }
 }
@@ -91,7 +91,7 @@ pub struct Steered {
 /// The module with loops and barriers in a form that the device's compiler makes right code of.
 ///
 /// # Errors
-/// As [`Rewriter::finish`](crate::spirv::Rewriter::finish).
+/// As [`Rewriter::finish`](oclave_spirv::Rewriter::finish).
 pub fn steer(module: Module, target: &DeviceTarget) -> Result<Steered> {
     let mut doubtful = Vec::new();
     if target.implicit_barriers == ImplicitBarriers::None && !target.continuations_for_several_ends {

@@ -13,8 +13,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::analysis::control_flow::{Flow, Loop};
-use crate::analysis::uniformity::{Uniformity, condition};
+use oclave_spirv::analysis::control_flow::{Flow, Loop};
+use oclave_spirv::analysis::uniformity::{Uniformity, condition};
 
 /// How edges to blocks that others lead to are counted.
 #[derive(Clone, Copy)]

@@ -1,0 +1,398 @@
+//! Blocks, dominators and loops of a function.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::{Instruction, Module, Op, is_terminator};
+
+/// No block.
+const NONE: usize = usize::MAX;
+
+/// A block.
+#[derive(Debug)]
+pub struct Block<'m> {
+    /// Id of its `OpLabel`.
+    pub label: u32,
+    /// The instruction that ends the block; `None` in a malformed function.
+    pub terminator: Option<Instruction<'m>>,
+    /// Indices of the blocks that it branches to.
+    pub successors: Vec<usize>,
+    /// Indices of the blocks that branch to it.
+    pub predecessors: Vec<usize>,
+    /// It has a barrier of the work-group.
+    pub barrier: bool,
+    /// Functions that it calls.
+    pub calls: Vec<u32>,
+}
+
+/// A natural loop; loops with one header are one.
+#[derive(Debug)]
+pub struct Loop {
+    /// Index of the block that dominates the loop.
+    pub header: usize,
+    /// Indices of all blocks of the loop, the header included.
+    pub blocks: BTreeSet<usize>,
+    /// Indices of the blocks that branch back to the header.
+    pub latches: Vec<usize>,
+}
+
+/// The control flow of a function.
+#[derive(Debug)]
+pub struct Flow<'m> {
+    /// Id of its `OpFunction`.
+    pub function: u32,
+    /// Blocks in the order of the module.
+    pub blocks: Vec<Block<'m>>,
+    /// Inner loops come before those around them.
+    pub loops: Vec<Loop>,
+    /// A cycle is entered at several blocks.
+    pub irreducible: bool,
+    /// For each phi, the block that it is in.
+    pub phis: HashMap<u32, usize>,
+    dominators: Tree,
+    postdominators: Tree,
+}
+
+impl<'m> Flow<'m> {
+    /// The control flow of each function that has a body.
+    pub fn of_functions(module: &'m Module) -> Vec<Self> {
+        let mut all = Vec::new();
+        let mut function = 0;
+        let mut blocks: Vec<Block<'m>> = Vec::new();
+        let mut phis = HashMap::new();
+        for instruction in module.instructions() {
+            match instruction.op() {
+                Some(Op::Function) => function = instruction.result_id().unwrap_or(0),
+                Some(Op::Label) => blocks.push(Block {
+                    label: instruction.result_id().unwrap_or(0),
+                    terminator: None,
+                    successors: Vec::new(),
+                    predecessors: Vec::new(),
+                    barrier: false,
+                    calls: Vec::new(),
+                }),
+                Some(Op::FunctionEnd) if !blocks.is_empty() => {
+                    all.push(Self::new(function, std::mem::take(&mut blocks), std::mem::take(&mut phis)));
+                }
+                Some(op) => {
+                    let number = blocks.len().wrapping_sub(1);
+                    let Some(block) = blocks.last_mut() else { continue };
+                    match op {
+                        Op::ControlBarrier => block.barrier = true,
+                        Op::FunctionCall => block.calls.extend(instruction.operand(0)),
+                        Op::Phi => {
+                            phis.insert(instruction.result_id().unwrap_or(0), number);
+                        }
+                        op if is_terminator(op) => block.terminator = Some(instruction),
+                        _ => {}
+                    }
+                }
+                None => {}
+            }
+        }
+        all
+    }
+
+    fn new(function: u32, mut blocks: Vec<Block<'m>>, phis: HashMap<u32, usize>) -> Self {
+        let labels: HashMap<u32, usize> =
+            blocks.iter().enumerate().map(|(at, block)| (block.label, at)).collect();
+        for at in 0..blocks.len() {
+            let targets = blocks.get(at).and_then(|block| block.terminator).map(targets).unwrap_or_default();
+            let successors: Vec<usize> =
+                targets.iter().filter_map(|label| labels.get(label).copied()).collect();
+            for to in &successors {
+                if let Some(block) = blocks.get_mut(*to) {
+                    block.predecessors.push(at);
+                }
+            }
+            if let Some(block) = blocks.get_mut(at) {
+                block.successors = successors;
+            }
+        }
+        let count = blocks.len();
+        let forward: Vec<Vec<usize>> = blocks.iter().map(|block| block.successors.clone()).collect();
+        let dominators = Tree::new(&forward, 0);
+        // A node behind all that end the function is the root of the reversed graph.
+        let mut backward: Vec<Vec<usize>> = blocks.iter().map(|block| block.predecessors.clone()).collect();
+        backward.push((0..count).filter(|at| forward.get(*at).is_none_or(Vec::is_empty)).collect());
+        let postdominators = Tree::new(&backward, count);
+        let (loops, irreducible) = loops(&blocks, &dominators);
+        Self { function, blocks, loops, irreducible, phis, dominators, postdominators }
+    }
+
+    /// Whether each block stands behind the one that dominates it.
+    pub fn is_sorted(&self) -> bool {
+        (1..self.blocks.len()).all(|at| !self.dominators.is_reached(at) || self.dominators.parent(at) < at)
+    }
+
+    /// The blocks in an order in which each stands behind the one that dominates it; what is not
+    /// reached comes last.
+    pub fn reverse_postorder(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.blocks.len()).collect();
+        order.sort_by_key(|at| self.dominators.position(*at));
+        order
+    }
+
+    /// Whether all ways from the entry to `b` lead through `a`.
+    pub fn dominates(&self, a: usize, b: usize) -> bool {
+        self.dominators.is_ancestor(a, b)
+    }
+
+    /// The last block before a block that all ways from the entry lead through.
+    pub fn dominator(&self, block: usize) -> Option<usize> {
+        self.dominators.above(block)
+    }
+
+    /// The last block that all ways from the entry to two blocks lead through. It may be one of them.
+    pub fn common_dominator(&self, a: usize, b: usize) -> Option<usize> {
+        let are_reached = self.dominators.is_reached(a) && self.dominators.is_reached(b);
+        are_reached.then(|| self.dominators.common(a, b))
+    }
+
+    /// Blocks that may lead past a block, from the inside.
+    pub fn conditions_above(&self, mut block: usize) -> Vec<usize> {
+        let mut conditions = Vec::new();
+        while let Some(before) = self.dominator(block) {
+            if !self.postdominates(block, before) {
+                conditions.push(before);
+            }
+            block = before;
+        }
+        conditions
+    }
+
+    /// Whether a block may leave a loop around it.
+    pub fn ends_loop(&self, block: usize) -> bool {
+        self.loops_around(block).any(|of| self.exiting(of).contains(&block))
+    }
+
+    /// Where all ways behind a branch meet, if that is in the same loop and no loop begins there.
+    pub fn join(&self, branch: usize) -> Option<usize> {
+        let around = |at: usize| self.loops_around(at).map(|of| of.header).next();
+        let join = self.postdominators.parent(branch);
+        let is_block = join < self.blocks.len() && join != branch;
+        (is_block && around(join) == around(branch)).then_some(join)
+    }
+
+    /// Whether the ways behind a branch meet only where all of them do.
+    pub fn is_nested(&self, branch: usize) -> bool {
+        let is_only_way = |to: usize| match self.loops.iter().find(|of| of.header == to) {
+            Some(of) => self.preheader(of) == Some(branch),
+            None => self.predecessor(to) == Some(branch),
+        };
+        let mut behind = (0..self.blocks.len()).filter(|at| self.dominator(*at) == Some(branch));
+        behind.all(|at| is_only_way(at) || self.postdominates(at, branch))
+    }
+
+    /// Whether all ways from `b` to the end lead through `a`.
+    pub fn postdominates(&self, a: usize, b: usize) -> bool {
+        self.postdominators.is_ancestor(a, b)
+    }
+
+    /// The loops around a block, from the inside.
+    pub fn loops_around(&self, block: usize) -> impl Iterator<Item = &Loop> {
+        self.loops.iter().filter(move |l| l.blocks.contains(&block))
+    }
+
+    /// The blocks of a loop that can leave it.
+    pub fn exiting(&self, of: &Loop) -> Vec<usize> {
+        let leaves = |at: &&usize| {
+            self.blocks.get(**at).is_some_and(|b| b.successors.iter().any(|to| !of.blocks.contains(to)))
+        };
+        of.blocks.iter().filter(leaves).copied().collect()
+    }
+
+    /// The one block from which a loop is entered.
+    pub fn preheader(&self, of: &Loop) -> Option<usize> {
+        let header = self.blocks.get(of.header)?;
+        let mut outside = header.predecessors.iter().filter(|at| !of.blocks.contains(at));
+        let first = outside.next().copied()?;
+        outside.all(|at| *at == first).then_some(first)
+    }
+
+    /// The one block before a block.
+    pub fn predecessor(&self, block: usize) -> Option<usize> {
+        let all = &self.blocks.get(block)?.predecessors;
+        let first = all.first().copied()?;
+        all.iter().all(|at| *at == first).then_some(first)
+    }
+}
+
+/// The labels that a terminator leads to.
+pub fn targets(terminator: Instruction<'_>) -> Vec<u32> {
+    let operands = terminator.operands();
+    match terminator.op() {
+        Some(Op::Branch) => operands.iter().take(1).copied().collect(),
+        Some(Op::BranchConditional) => operands.iter().skip(1).take(2).copied().collect(),
+        // Literals of the cases are no labels of blocks, but for an accident that adds an edge.
+        Some(Op::Switch) => operands.iter().skip(1).copied().collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn loops(blocks: &[Block<'_>], dominators: &Tree) -> (Vec<Loop>, bool) {
+    let mut tails: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut irreducible = false;
+    for (from, block) in blocks.iter().enumerate() {
+        for &to in &block.successors {
+            if dominators.is_ancestor(to, from) {
+                tails.entry(to).or_default().push(from);
+            } else if dominators.position(to) <= dominators.position(from) && dominators.is_reached(from) {
+                irreducible = true;
+            }
+        }
+    }
+    let mut loops: Vec<Loop> = tails
+        .into_iter()
+        .map(|(header, latches)| {
+            let mut inside = BTreeSet::from([header]);
+            let mut open = latches.clone();
+            while let Some(at) = open.pop() {
+                if inside.insert(at) {
+                    open.extend(blocks.get(at).into_iter().flat_map(|b| &b.predecessors));
+                }
+            }
+            Loop { header, blocks: inside, latches }
+        })
+        .collect();
+    loops.sort_by_key(|l| l.blocks.len());
+    (loops, irreducible)
+}
+
+/// A dominator tree (Cooper, Harvey and Kennedy, "A simple, fast dominance algorithm").
+#[derive(Debug)]
+pub struct Tree {
+    parents: Vec<usize>,
+    /// Place in reverse postorder; [`NONE`] for what is not reached.
+    positions: Vec<usize>,
+}
+
+impl Tree {
+    /// The tree of the blocks that `root` reaches, by the successors of each.
+    pub fn new(successors: &[Vec<usize>], root: usize) -> Self {
+        let order = reverse_postorder(successors, root);
+        let mut positions = vec![NONE; successors.len()];
+        let mut predecessors: Vec<Vec<usize>> = vec![Vec::new(); successors.len()];
+        for (position, node) in order.iter().enumerate() {
+            if let Some(place) = positions.get_mut(*node) {
+                *place = position;
+            }
+            for to in successors.get(*node).into_iter().flatten() {
+                if let Some(list) = predecessors.get_mut(*to) {
+                    list.push(*node);
+                }
+            }
+        }
+        let mut tree = Self { parents: vec![NONE; successors.len()], positions };
+        tree.set(root, root);
+        loop {
+            let mut changed = false;
+            for &node in order.iter().skip(1) {
+                let known = predecessors.get(node).into_iter().flatten().copied();
+                let mut known = known.filter(|p| tree.parent(*p) != NONE);
+                let Some(first) = known.next() else { continue };
+                let parent = known.fold(first, |a, b| tree.common(a, b));
+                if tree.parent(node) != parent {
+                    changed = true;
+                    tree.set(node, parent);
+                }
+            }
+            if !changed {
+                return tree;
+            }
+        }
+    }
+
+    fn parent(&self, node: usize) -> usize {
+        self.parents.get(node).copied().unwrap_or(NONE)
+    }
+
+    fn set(&mut self, node: usize, parent: usize) {
+        if let Some(place) = self.parents.get_mut(node) {
+            *place = parent;
+        }
+    }
+
+    /// The last node before a node that all ways lead through.
+    pub fn above(&self, node: usize) -> Option<usize> {
+        Some(self.parent(node)).filter(|parent| *parent != NONE && *parent != node)
+    }
+
+    /// Position of a node in reverse postorder.
+    pub fn position(&self, node: usize) -> usize {
+        self.positions.get(node).copied().unwrap_or(NONE)
+    }
+
+    /// Whether the root reaches the node.
+    pub fn is_reached(&self, node: usize) -> bool {
+        self.position(node) != NONE
+    }
+
+    fn common(&self, mut a: usize, mut b: usize) -> usize {
+        while a != b {
+            if self.position(a) > self.position(b) {
+                a = self.parent(a);
+            } else {
+                b = self.parent(b);
+            }
+            if a == NONE || b == NONE {
+                return NONE;
+            }
+        }
+        a
+    }
+
+    /// Whether `a` is `b` or above it. What is not reached has nobody above it.
+    pub fn is_ancestor(&self, a: usize, mut b: usize) -> bool {
+        if !self.is_reached(a) || !self.is_reached(b) {
+            return false;
+        }
+        while self.position(b) > self.position(a) {
+            b = self.parent(b);
+        }
+        a == b
+    }
+}
+
+fn reverse_postorder(successors: &[Vec<usize>], root: usize) -> Vec<usize> {
+    let mut seen = vec![false; successors.len()];
+    let mut order = Vec::new();
+    let mut open = vec![(root, 0)];
+    if let Some(place) = seen.get_mut(root) {
+        *place = true;
+    }
+    while let Some((node, next)) = open.last_mut() {
+        let to = successors.get(*node).and_then(|list| list.get(*next)).copied();
+        *next += 1;
+        match to {
+            Some(to) => {
+                if let Some(place) = seen.get_mut(to).filter(|seen| !**seen) {
+                    *place = true;
+                    open.push((to, 0));
+                }
+            }
+            None => {
+                order.push(*node);
+                open.pop();
+            }
+        }
+    }
+    order.reverse();
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Tree, reverse_postorder};
+
+    /// 0 → 1 ⇄ 2, 1 → 3, with 4 out of reach.
+    const GRAPH: [&[usize]; 5] = [&[1], &[2, 3], &[1], &[], &[3]];
+
+    #[test]
+    fn dominators_of_a_loop() {
+        let graph: Vec<Vec<usize>> = GRAPH.iter().map(|to| to.to_vec()).collect();
+        assert_eq!(reverse_postorder(&graph, 0).first(), Some(&0));
+        let tree = Tree::new(&graph, 0);
+        assert!(tree.is_ancestor(1, 2) && tree.is_ancestor(1, 3) && tree.is_ancestor(0, 3));
+        assert!(!tree.is_ancestor(2, 3) && !tree.is_ancestor(0, 4) && !tree.is_ancestor(4, 3));
+    }
+}

@@ -1,0 +1,309 @@
+//! What all work-items of a group do together: values, loops, and where barriers stand.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::control_flow::{Flow, Loop};
+use super::references::kernel_entry;
+use crate::{BuiltIn, Definitions, Op, is_access_chain, is_calculation, is_pure, is_within};
+
+/// Answers questions about the functions of a module. What is not known counts as different for
+/// each work-item.
+#[derive(Debug)]
+pub struct Uniformity<'a, 'm> {
+    definitions: &'a Definitions<'m>,
+    /// Built-in variables that are the same for a group.
+    of_group: BTreeSet<u32>,
+    /// Functions that come to a barrier, themselves or by what they call.
+    barriers: BTreeSet<u32>,
+    /// Functions whose parameters are arguments of a kernel.
+    kernels: BTreeSet<u32>,
+}
+
+impl<'a, 'm> Uniformity<'a, 'm> {
+    /// Reads the built-in variables and the calls of a module. `flows` are all of its functions.
+    pub fn new(definitions: &'a Definitions<'m>, flows: &[Flow<'_>]) -> Self {
+        let built_ins = definitions.module().built_ins();
+        let of_group = built_ins.filter(|(_, number)| is_of_group(*number)).map(|(id, _)| id).collect();
+        let kernels = kernel_bodies(definitions, flows);
+        Self { definitions, of_group, barriers: with_barriers(flows), kernels }
+    }
+
+    /// The functions that kernels consist of: see [`kernel_bodies`].
+    pub fn kernels(&self) -> &BTreeSet<u32> {
+        &self.kernels
+    }
+
+    /// Whether the function comes to a barrier.
+    pub fn has_barriers(&self, function: u32) -> bool {
+        self.barriers.contains(&function)
+    }
+
+    /// Whether a block has a barrier, or calls what has one.
+    pub fn is_barrier(&self, flow: &Flow<'_>, block: usize) -> bool {
+        flow.blocks
+            .get(block)
+            .is_some_and(|b| b.barrier || b.calls.iter().any(|callee| self.has_barriers(*callee)))
+    }
+
+    /// Whether a block of a loop is a barrier, as [`is_barrier`](Self::is_barrier) says.
+    pub fn has_barrier(&self, flow: &Flow<'_>, of: &Loop) -> bool {
+        of.blocks.iter().any(|block| self.is_barrier(flow, *block))
+    }
+
+    /// Whether all work-items of a group take as many rounds.
+    pub fn keeps_together(&self, flow: &Flow<'_>, of: &Loop) -> bool {
+        // The rules of OpenCL say so where it has a barrier.
+        self.has_barrier(flow, of)
+            || (!flow.irreducible && self.is_uniform(flow, self.exit_conditions(flow, of)))
+    }
+
+    fn exit_conditions(&self, flow: &Flow<'_>, of: &Loop) -> Vec<u32> {
+        flow.exiting(of).into_iter().filter_map(|block| condition(flow, block)).collect()
+    }
+
+    /// Whether these values are the same for all work-items of a group.
+    pub fn is_uniform(&self, flow: &Flow<'_>, values: Vec<u32>) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut open = values;
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            let Some(instruction) = self.definitions.instruction(id) else { return false };
+            let Some(op) = instruction.op() else { return false };
+            match op {
+                op if is_within(op, Op::ConstantTrue, Op::SpecConstantOp) => {}
+                Op::FunctionParameter if self.kernels.contains(&flow.function) => {}
+                Op::Load if instruction.operand(0).is_some_and(|from| self.of_group.contains(&from)) => {}
+                Op::Phi => {
+                    // Only what a loop counts is followed: other values depend on the way that was
+                    // taken.
+                    let of = flow.phis.get(&id).and_then(|at| flow.loops.iter().find(|l| l.header == *at));
+                    let Some(of) = of else { return false };
+                    open.extend(instruction.operands().iter().step_by(2));
+                    open.extend(self.exit_conditions(flow, of));
+                }
+                op if is_pure(op) => {
+                    let values = match op {
+                        Op::CompositeExtract => instruction.operands().get(..1),
+                        Op::CompositeInsert | Op::VectorShuffle => instruction.operands().get(..2),
+                        _ => Some(instruction.operands()),
+                    };
+                    open.extend(values.into_iter().flatten());
+                }
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// Whether it is known that all work-items of a group come to a loop together, as often as each
+    /// other.
+    pub fn is_reached_together(&self, flow: &Flow<'_>, of: &Loop) -> bool {
+        if !self.kernels.contains(&flow.function) {
+            return false;
+        }
+        let around: Vec<&Loop> = flow.loops_around(of.header).filter(|l| l.header != of.header).collect();
+        around.iter().all(|l| self.keeps_together(flow, l))
+            && around.iter().copied().chain([of]).all(|l| {
+                let is_uniform = |block: usize| {
+                    condition(flow, block).is_none_or(|value| self.is_uniform(flow, vec![value]))
+                };
+                self.is_entered(flow, l, is_uniform, |_| {})
+            })
+    }
+
+    /// Whether a loop comes in each round of the loop around it, but for branches that are
+    /// `allowed`, and `found`.
+    fn is_entered(
+        &self,
+        flow: &Flow<'_>,
+        of: &Loop,
+        allowed: impl Fn(usize) -> bool,
+        mut found: impl FnMut(usize),
+    ) -> bool {
+        let top = flow.loops_around(of.header).find(|l| l.header != of.header).map_or(0, |l| l.header);
+        let Some(mut at) = flow.preheader(of) else { return of.header == 0 };
+        while at != top && !flow.postdominates(at, top) {
+            let Some(before) = flow.predecessor(at) else { return false };
+            if !allowed(before) {
+                return false;
+            }
+            if !flow.postdominates(at, before) {
+                found(before);
+            }
+            at = before;
+        }
+        true
+    }
+
+    /// Whether a block that heads no loop chooses its way by a phi of its own, or by what one
+    /// instruction makes of that phi.
+    pub fn chooses_by_phi(&self, flow: &Flow<'_>, block: usize) -> bool {
+        let is_own = |value: &u32| flow.phis.get(value) == Some(&block);
+        let chooses = condition(flow, block).is_some_and(|value| {
+            let by = self.definitions.instruction(value).filter(|by| by.op().is_some_and(is_calculation));
+            is_own(&value) || by.is_some_and(|by| by.operands().iter().any(is_own))
+        });
+        chooses && flow.loops.iter().all(|of| of.header != block)
+    }
+
+    /// Whether barriers are where not all compilers follow them: under conditions, or in loops with
+    /// several ends.
+    pub fn has_tangled_barriers(&self, flow: &Flow<'_>) -> bool {
+        let barriers: Vec<usize> = (0..flow.blocks.len()).filter(|at| self.is_barrier(flow, *at)).collect();
+        (flow.irreducible && !barriers.is_empty()) || barriers.iter().any(|at| self.is_tangled(flow, *at))
+    }
+
+    fn is_tangled(&self, flow: &Flow<'_>, barrier: usize) -> bool {
+        let mut around = flow.loops_around(barrier);
+        let always = match around.next() {
+            Some(inner) => inner.latches.iter().all(|latch| flow.dominates(barrier, *latch)),
+            None => flow.postdominates(barrier, 0),
+        };
+        let plain = |of: &Loop| {
+            flow.exiting(of).len() == 1
+                && self.is_entered(flow, of, |guard| self.is_guard(flow, guard), |_| {})
+        };
+        !always || !flow.loops_around(barrier).all(plain)
+    }
+
+    /// Whether a block leads past a loop, and nowhere else: what compilers put before loops that
+    /// are tested at their end. A detour past the loop is one that nothing else takes: where
+    /// compilers let a way out of the loop join it, both PoCL go wrong.
+    fn is_guard(&self, flow: &Flow<'_>, block: usize) -> bool {
+        self.join(flow, block).is_some()
+    }
+
+    /// Where the ways behind a guard meet.
+    fn join(&self, flow: &Flow<'_>, block: usize) -> Option<usize> {
+        let successors = |at: usize| flow.blocks.get(at).map(|b| b.successors.as_slice()).unwrap_or_default();
+        let past = |to: usize| match successors(to) {
+            _ if flow.postdominates(to, block) => Some(to),
+            [then]
+                if !self.is_barrier(flow, to)
+                    && flow.predecessor(to) == Some(block)
+                    && flow.postdominates(*then, block) =>
+            {
+                Some(*then)
+            }
+            _ => None,
+        };
+        if successors(block).len() > 2 { None } else { successors(block).iter().find_map(|to| past(*to)) }
+    }
+
+    /// Whether all work-items of a group come to a loop and leave it together.
+    pub fn is_run_together(&self, flow: &Flow<'_>, of: &Loop) -> bool {
+        self.keeps_together(flow, of) && self.common_conditions(flow, of).is_some()
+    }
+
+    /// The conditions on the way to a loop, from the inside. `None` where work-items of a group may
+    /// come to it at different times.
+    pub fn common_conditions(&self, flow: &Flow<'_>, of: &Loop) -> Option<Vec<usize>> {
+        let conditions = flow.conditions_above(of.header);
+        let values = conditions.iter().filter_map(|at| condition(flow, *at)).collect();
+        (self.is_reached_together(flow, of) && self.is_uniform(flow, values)).then_some(conditions)
+    }
+
+    /// Blocks before loops with barriers, and blocks behind them. At the end of the former and at
+    /// the start of the latter, all work-items of a group are together.
+    pub fn around_barrier_loops(&self, flow: &Flow<'_>) -> (BTreeSet<usize>, BTreeSet<usize>) {
+        let (mut before, mut behind) = (BTreeSet::new(), BTreeSet::new());
+        for of in flow.loops.iter().filter(|of| self.has_barrier(flow, of)) {
+            let &[exit] = flow.exiting(of).as_slice() else { continue };
+            let mut guards = BTreeSet::new();
+            let all = self.is_entered(
+                flow,
+                of,
+                |guard| self.is_guard(flow, guard),
+                |guard| {
+                    guards.insert(guard);
+                },
+            );
+            match flow.preheader(of) {
+                Some(preheader) if all && guards.is_empty() && exit == of.header => {
+                    // At a barrier of the loop's own test, work-items are together already. PoCL 6.0
+                    // goes wrong if another barrier stands right before it.
+                    if !self.is_barrier(flow, exit) {
+                        before.insert(preheader);
+                    }
+                    let successors =
+                        flow.blocks.get(exit).map(|b| b.successors.as_slice()).unwrap_or_default();
+                    behind.extend(successors.iter().filter(|to| !of.blocks.contains(to)));
+                }
+                _ if all => {
+                    behind.extend(guards.iter().filter_map(|guard| self.join(flow, *guard)));
+                    before.extend(guards);
+                }
+                _ => {}
+            }
+        }
+        (before, behind)
+    }
+}
+
+/// The functions of entry points. If one does nothing but call a function, that function counts
+/// instead: translators write such entry points, and drivers drop them.
+fn kernel_bodies(definitions: &Definitions<'_>, flows: &[Flow<'_>]) -> BTreeSet<u32> {
+    let by_id: BTreeMap<u32, &Flow<'_>> = flows.iter().map(|flow| (flow.function, flow)).collect();
+    let entries = definitions.module().instructions().filter_map(|i| kernel_entry(&i));
+    let body = |entry: u32| match by_id.get(&entry).map(|flow| flow.blocks.as_slice()) {
+        Some([only]) if !only.barrier => match only.calls.as_slice() {
+            [callee] if by_id.contains_key(callee) => *callee,
+            _ => entry,
+        },
+        _ => entry,
+    };
+    entries.map(|entry| body(entry.function)).collect()
+}
+
+/// What a block's end depends on.
+pub fn condition(flow: &Flow<'_>, block: usize) -> Option<u32> {
+    let terminator = flow.blocks.get(block)?.terminator?;
+    match terminator.op() {
+        Some(Op::BranchConditional | Op::Switch) => terminator.operand(0),
+        _ => None,
+    }
+}
+
+/// Whether an instruction makes a value of its operands, or of what they point to, and does nothing
+/// else. Built-in functions count as such.
+pub fn makes_value(op: Op) -> bool {
+    is_pure(op) || is_access_chain(op) || matches!(op, Op::Load | Op::Phi | Op::ExtInst)
+}
+
+fn is_of_group(number: u32) -> bool {
+    use BuiltIn as B;
+    matches!(
+        BuiltIn::from_u32(number),
+        Some(
+            B::WorkDim
+                | B::GlobalSize
+                | B::GlobalOffset
+                | B::WorkgroupId
+                | B::NumWorkgroups
+                | B::WorkgroupSize
+                | B::EnqueuedWorkgroupSize
+        )
+    )
+}
+
+fn with_barriers(flows: &[Flow<'_>]) -> BTreeSet<u32> {
+    let mut callers: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    let mut open = Vec::new();
+    for flow in flows {
+        for block in &flow.blocks {
+            block.calls.iter().for_each(|callee| callers.entry(*callee).or_default().push(flow.function));
+            if block.barrier {
+                open.push(flow.function);
+            }
+        }
+    }
+    let mut found = BTreeSet::new();
+    while let Some(function) = open.pop() {
+        if found.insert(function) {
+            open.extend(callers.get(&function).into_iter().flatten());
+        }
+    }
+    found
+}

@@ -1,0 +1,126 @@
+//! Where each id of a module is defined.
+
+use ::spirv::{Op, StorageClass};
+
+use super::id_map::IdMap;
+use super::instruction::Instruction;
+use super::module::Module;
+
+/// The defining instruction of every id of a module, built in one walk.
+#[derive(Debug, Clone)]
+pub struct Definitions<'m> {
+    module: &'m Module,
+    /// First word of the defining instruction; 0 where there is none.
+    at: IdMap<u32>,
+    opencl_std: Option<u32>,
+}
+
+impl<'m> Definitions<'m> {
+    /// Walks the module. Of several definitions of one id the first counts.
+    pub fn new(module: &'m Module) -> Self {
+        let mut at = IdMap::new(module, 0);
+        let mut opencl_std = None;
+        for instruction in module.instructions() {
+            let Some(id) = instruction.result_id() else { continue };
+            // A module has less than 2^32 words: see Module::from_words.
+            if at.value(id) == 0 {
+                at.insert(id, instruction.at as u32);
+            }
+            if instruction.is(Op::ExtInstImport) && instruction.string_is(0, "OpenCL.std") {
+                opencl_std = Some(id);
+            }
+        }
+        Self { module, at, opencl_std }
+    }
+
+    /// The module that these are the definitions of.
+    pub fn module(&self) -> &'m Module {
+        self.module
+    }
+
+    /// The instruction that defines `id`.
+    #[inline]
+    pub fn instruction(&self, id: u32) -> Option<Instruction<'m>> {
+        match self.at.value(id) {
+            0 => None,
+            at => self.module.instruction_at(at as usize),
+        }
+    }
+
+    /// The word where the instruction that defines `id` starts.
+    #[inline]
+    pub fn word_index(&self, id: u32) -> Option<usize> {
+        match self.at.value(id) {
+            0 => None,
+            at => Some(at as usize),
+        }
+    }
+
+    /// The id of the type of the value `id`.
+    pub fn type_of(&self, id: u32) -> Option<u32> {
+        self.instruction(id)?.result_type()
+    }
+
+    /// Whether `id` is a whole private variable, and no part of one.
+    pub fn is_private_variable(&self, id: u32) -> bool {
+        self.instruction(id)
+            .is_some_and(|i| i.is(Op::Variable) && i.operand(0) == Some(StorageClass::Function as u32))
+    }
+
+    /// Whether a private variable can hold values of the type `ty`.
+    pub fn is_storable(&self, ty: u32) -> bool {
+        self.instruction(ty).and_then(|of| of.op()).is_some_and(|of| {
+            matches!(
+                of,
+                Op::TypeBool
+                    | Op::TypeInt
+                    | Op::TypeFloat
+                    | Op::TypeVector
+                    | Op::TypeArray
+                    | Op::TypeStruct
+                    | Op::TypePointer
+            )
+        })
+    }
+
+    /// The instructions of a function behind `OpFunction`, up to `OpFunctionEnd`.
+    pub fn body(&self, function: u32) -> impl Iterator<Item = Instruction<'m>> + use<'m> {
+        let start = self.word_index(function).unwrap_or(usize::MAX);
+        self.module.instructions_from(start).skip(1).take_while(|i| !i.is(Op::FunctionEnd))
+    }
+
+    /// The id of the import of the `OpenCL.std` instruction set.
+    #[inline]
+    pub fn opencl_std(&self) -> Option<u32> {
+        self.opencl_std
+    }
+
+    /// How many words a literal of the type of the value `id` takes: 2 for 64-bit integers, else 1.
+    pub fn literal_words(&self, id: u32) -> usize {
+        let width = self
+            .type_of(id)
+            .and_then(|ty| self.instruction(ty))
+            .filter(|ty| ty.is(Op::TypeInt))
+            .and_then(|ty| ty.operand(0));
+        if width.is_some_and(|w| w > 32 && w <= 64) { 2 } else { 1 }
+    }
+
+    /// The value of an integer constant, zero-extended from its type's width; `None` for
+    /// specialization constants.
+    pub fn int_constant(&self, id: u32) -> Option<u64> {
+        let constant = self.instruction(id)?;
+        let ty = self.instruction(constant.result_type()?).filter(|ty| ty.is(Op::TypeInt))?;
+        if constant.is(Op::ConstantNull) {
+            return Some(0);
+        }
+        if !constant.is(Op::Constant) {
+            return None;
+        }
+        let low = u64::from(constant.operand(0)?);
+        match ty.operand(0)? {
+            64 => Some(low | u64::from(constant.operand(1)?) << 32),
+            width @ 1..=32 => Some(low & (u64::MAX >> (64 - width))),
+            _ => None,
+        }
+    }
+}

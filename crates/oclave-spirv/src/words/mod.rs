@@ -1,0 +1,48 @@
+//! A flat view over the words of a SPIR-V module: read, look up, rewrite.
+//!
+//! Internal: the other crates of oclave use this module. It is not part of the semver promise.
+//!
+//! | type | what for |
+//! |---|---|
+//! | [`Module`] | words, checked to be a stream of instructions; byte-exact round trip |
+//! | [`Instruction`] | one instruction: opcode, operands, strings, ids |
+//! | [`Definitions`] | id → defining instruction |
+//! | [`TypeTable`] | id → [`Type`], with sizes, alignments and field offsets |
+//! | [`Rewriter`], [`Code`] | a new module from an old one, section by section |
+//!
+//! Opcodes, decorations, capabilities and the like are those of the `spirv` crate. Opcodes and
+//! enumerants that it does not know are numbers, and are carried through.
+
+mod code;
+mod definitions;
+mod grammar;
+mod grammar_table;
+mod id_map;
+mod instruction;
+mod module;
+mod opcodes;
+mod order;
+mod rewriter;
+mod section;
+mod types;
+
+pub use ::spirv::{
+    AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, FunctionControl,
+    FunctionParameterAttribute, LinkageType, LoopControl, MAGIC_NUMBER, MemoryModel, Op, SourceLanguage,
+    StorageClass,
+};
+pub use code::{Code, string_words};
+pub use definitions::Definitions;
+pub use grammar::{Fit, Role};
+pub use id_map::IdMap;
+pub use instruction::Instruction;
+pub use module::{Instructions, Module, Version};
+pub use opcodes::{
+    SCOPE_WORKGROUP, is_access_chain, is_atomic, is_block_end, is_calculation, is_conversion, is_decoration,
+    is_group, is_integer_comparison, is_pure, is_sub_group_builtin, is_sub_group_op, is_terminator,
+    is_within,
+};
+pub use rewriter::Rewriter;
+pub use section::Section;
+pub use section::{is_constant, is_type};
+pub use types::{Type, TypeTable};
