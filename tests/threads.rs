@@ -59,7 +59,7 @@ fn ends_well(test: &str, workarounds: bool, limit: Duration) -> bool {
     let mut process = Process::new(std::env::current_exe().unwrap());
     process.args(["--exact", test, "--ignored"]).stdout(Stdio::null()).stderr(Stdio::null());
     if !workarounds {
-        process.env("OCLAVE_WITHOUT_WORKAROUNDS", "1");
+        process.env("OCLAVE_FAULTS", "none");
     }
     let mut child = process.spawn().unwrap();
     let start = Instant::now();

@@ -14,6 +14,7 @@ mod columns;
 mod devices;
 mod dump;
 mod facts;
+mod faults;
 mod file;
 mod package;
 
@@ -41,6 +42,20 @@ enum Command {
         /// Prints JSON, with all extensions and limits.
         #[arg(long)]
         json: bool,
+    },
+    /// Prints the faults of drivers that oclave works around.
+    ///
+    /// OCLAVE_FAULTS=-Q45,+Q16 removes and adds faults in every program that uses oclave; `none` and `all` replace them.
+    Faults {
+        /// Prints only the faults of this device, by its number in `oclave devices`.
+        #[arg(long, value_name = "NUMBER")]
+        device: Option<usize>,
+        /// Prints JSON.
+        #[arg(long)]
+        json: bool,
+        /// Prints the page of the documentation.
+        #[arg(long, conflicts_with = "json")]
+        markdown: bool,
     },
     /// Makes images that need no linking, with binaries for a device of this machine, or for
     /// targets of a configuration file.
@@ -90,6 +105,14 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Devices { json: false } => devices::print(&mut out),
         Command::Devices { json: true } => devices::print_json(&mut out),
+        Command::Faults { device, json, markdown } => {
+            let form = match (json, markdown) {
+                (true, _) => faults::Form::Json,
+                (_, true) => faults::Form::Markdown,
+                _ => faults::Form::Table,
+            };
+            faults::print(&mut out, device, form)
+        }
         Command::Aot(aot) => aot::run(&mut out, &aot),
         Command::Dump { image, package, code, ptx } => image
             .map_or_else(|| package.images(), |image| Ok(vec![image]))

@@ -51,6 +51,37 @@ fn without_a_loader_it_says_what_to_install() {
 }
 
 #[test]
+fn the_page_of_faults_is_what_the_tool_prints() {
+    let output = oclave(&["faults", "--markdown"], &[]);
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/faults.md");
+    assert!(
+        text(&output.stdout) == std::fs::read_to_string(page).unwrap(),
+        "run: cargo run -p oclave-cli -- faults --markdown > docs/faults.md"
+    );
+    let all: serde_json::Value = serde_json::from_slice(&oclave(&["faults", "--json"], &[]).stdout).unwrap();
+    let lines = text(&output.stdout).lines().filter(|line| line.starts_with("| Q")).count();
+    assert_eq!(all.as_array().unwrap().len(), lines);
+    assert!(lines > 50, "{lines}");
+}
+
+#[test]
+fn faults_of_a_device_follow_the_environment() {
+    if lacks("no OpenCL") {
+        return;
+    }
+    let of = |words: &str| {
+        let output = oclave(&["faults", "--device", "0", "--json"], &[("OCLAVE_FAULTS", words)]);
+        let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let names = all.as_array().unwrap().iter().map(|row| row["fault"].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(of("none"), Vec::<String>::new());
+    assert_eq!(of("none,+Q45"), ["Q45"]);
+    let error = text(&oclave(&["faults", "--device", "99"], &[]).stderr);
+    assert!(error.contains("no device 99"), "{error}");
+}
+
+#[test]
 fn a_library_that_is_not_opencl_is_refused() {
     // The C library is loaded already, whatever the machine.
     let output = oclave(&["devices"], &[("OCLAVE_OPENCL_LIBRARY", "libc.so.6")]);

@@ -5,6 +5,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use oclave_faults::FaultSet;
 use oclave_image::Side;
 
 use super::capabilities::{self, Capabilities};
@@ -255,6 +256,11 @@ impl Device {
                 root.queried.get_or_init(|| capabilities::query(&self.asker(), root.platform.tables()));
             queried.masked(self.0.mask)
         })
+    }
+
+    /// The faults of the device's driver that are worked around, as `OCLAVE_FAULTS` changes them.
+    pub fn faults(&self) -> FaultSet {
+        self.quirks().faults
     }
 
     /// The work-arounds that the device needs.

@@ -1,10 +1,11 @@
 //! Known faults of drivers, and how this layer works around them. Each has a number, a field, and
-//! the versions and measurements that show it. A device has a fault by its platform and version.
+//! measurements that show it. `oclave_faults` says which versions of which drivers have it.
 //! Reports upstream are named (`pocl#1430` is issue 1430 of PoCL). Where none is named, none was
 //! found in November 2026.
 
 use std::time::Duration;
 
+use oclave_faults::{DeviceTexts, Driver, Fault, FaultSet, Version};
 use oclave_image::passes::ImplicitBarriers;
 
 use crate::{Device, DeviceKind};
@@ -12,6 +13,8 @@ use crate::{Device, DeviceKind};
 /// Which work-arounds a context needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Quirks {
+    /// The faults that the other fields come from.
+    pub(super) faults: FaultSet,
     /// **Q1. Intel's CPU runtime (all versions seen, 2026.2 last).** A process with threads cannot
     /// use out-of-order queues.
     /// - `clFinish` and `clWaitForEvents` hang while another thread waits for any queue. Two
@@ -439,87 +442,111 @@ pub struct Quirks {
 }
 
 impl Quirks {
-    /// Those of a device. [`Device::quirks`] keeps them.
     pub(super) fn of(device: &Device) -> Self {
-        // For the tests that show what they are for; not in what users build.
-        #[cfg(feature = "record")]
-        if std::env::var_os("OCLAVE_WITHOUT_WORKAROUNDS").is_some() {
-            return Self::default();
-        }
-        let is_pocl_on_cpu = is_pocl(device) && device.kind() == DeviceKind::Cpu;
+        let driver = driver(device);
+        let faults = faults(device, driver.as_ref());
+        let has = |fault| faults.has(fault);
+        let is_old = driver.is_some_and(|driver| driver.version < Version(7, 0));
         Self {
-            in_order_only: is_intel_cpu_runtime(device),
-            one_module_at_a_time: is_pocl(device),
-            usm_free_delay: usm_free_delay(device),
-            variables_move: is_pocl(device),
-            failures_are_silent: is_pocl_before_7(device),
-            mad_is_called: is_pocl_before_7(device),
-            serial_work_items: is_pocl_on_cpu,
-            first_item_runs_twice: is_pocl_on_cpu,
-            implicit_barriers: match is_pocl_on_cpu {
+            faults,
+            usm_free_delay: has(Fault::Q3).then(|| {
+                // PoCL 7's thread needs microseconds, or as long as it gets no processor.
+                Duration::from_secs(if is_old { 60 } else { 1 })
+            }),
+            implicit_barriers: match has(Fault::Q13) {
                 false => ImplicitBarriers::None,
-                true if is_pocl_before_7(device) => ImplicitBarriers::BesideOthers,
+                true if is_old => ImplicitBarriers::BesideOthers,
                 true => ImplicitBarriers::Everywhere,
             },
-            continuations_for_several_ends: is_pocl_on_cpu && !is_pocl_before_7(device),
-            command_buffers_leak: is_intel_cpu_runtime(device),
-            joins_accesses: is_pocl_on_cpu,
-            lanes_of_arguments_crash: is_rusticl(device),
-            binaries_lose_constants: is_rusticl(device),
-            binaries_spoil_variables: is_pocl_before_7(device),
-            barriers_in_calls_crash: is_rusticl(device),
-            built_ins_in_calls_crash: is_pocl_on_cpu && is_pocl_before_7(device),
-            vector_argument_bytes: (is_pocl_on_cpu && is_pocl_before_7(device)).then(vector_argument_bytes),
-            private_memory_may_lack: is_rusticl(device),
-            unnamed_functions_crash: is_rusticl(device),
-            integer_pointer_constants_fail: is_rusticl(device),
-            constant_addresses_fail: is_rusticl(device),
-            unaligned_accesses_miss: is_rusticl(device),
-            slow_event_waits: is_rusticl(device),
-            slow_blocking_writes: is_intel_cpu_runtime(device),
-            fixpoints_are_checked: is_pocl_on_cpu && is_pocl_before_7(device),
-            phis_vanish: is_pocl_on_cpu && is_pocl_before_7(device),
-            zero_lanes_are_lost: is_pocl_on_cpu,
-            masked_counters_run_on: is_pocl_on_cpu && !is_pocl_before_7(device),
-            quotients_are_bounds: is_intel_cpu_runtime(device),
-            telling_pointers_is_slow: is_nvidia(device),
-            joined_values_collapse: is_intel_cpu_runtime(device),
-            repeated_pairs_fail: is_rusticl(device),
-            ended_events_are_kept: is_rusticl(device),
-            queues_are_kept: is_rusticl(device),
-            deep_conditions_are_lost: is_rusticl(device),
-            inverted_choices_fail: is_intel_cpu_runtime(device),
-            guarded_loads_run: is_rusticl(device),
-            uneven_rounds_collapse: is_pocl_on_cpu && is_pocl_before_7(device),
-            loops_without_end_go: is_pocl_on_cpu && is_pocl_before_7(device),
-            counters_are_mistaken: is_pocl_on_cpu && is_pocl_before_7(device),
-            maxima_are_bounds: is_intel_cpu_runtime(device),
-            differences_invert_bounds: is_intel_cpu_runtime(device),
-            functions_are_wrong: is_intel_cpu_runtime(device),
-            aligned_threes_write_four: is_intel_cpu_runtime(device) || is_pocl_on_cpu,
-            group_votes_are_inverted: is_pocl_on_cpu && is_pocl_before_7(device),
-            sub_group_sizes_are_whole: is_rusticl(device),
-            half_broadcasts_crash: is_intel_cpu_runtime(device),
-            repeats_loads: is_pocl_on_cpu && !is_pocl_before_7(device),
-            pointer_arguments_are_slow: is_nvidia(device),
-            image_writes_read_early: is_nvidia(device),
-            image_buffers_crash: is_pocl_before_7(device),
-            recorded_samplers_crash: is_pocl(device),
-            generic_atomics_are_cpp: is_intel_cpu_runtime(device),
-            vectorised_loops_crash: is_intel_cpu_runtime(device),
-            casts_from_generic_crash: is_pocl_on_cpu && !is_pocl_before_7(device),
-            one_barrier: is_pocl_on_cpu && is_pocl_before_7(device),
-            slow_command_buffers: is_intel_cpu_runtime(device) || is_pocl(device),
-            commands_per_buffer: if is_pocl(device) { 1000 } else { 1 << 16 },
-            commands_per_updatable_buffer: if is_pocl(device) { 256 } else { 1 << 16 },
+            vector_argument_bytes: has(Fault::Q59).then(vector_argument_bytes),
+            commands_per_buffer: if has(Fault::Q7) { 1000 } else { 1 << 16 },
+            commands_per_updatable_buffer: if has(Fault::Q7) { 256 } else { 1 << 16 },
+            in_order_only: has(Fault::Q1),
+            one_module_at_a_time: has(Fault::Q2),
+            variables_move: has(Fault::Q4),
+            failures_are_silent: has(Fault::Q8),
+            mad_is_called: has(Fault::Q9),
+            serial_work_items: has(Fault::Q11),
+            first_item_runs_twice: has(Fault::Q12),
+            continuations_for_several_ends: has(Fault::Q14),
+            command_buffers_leak: has(Fault::Q6),
+            joins_accesses: has(Fault::Q16),
+            lanes_of_arguments_crash: has(Fault::Q17),
+            binaries_lose_constants: has(Fault::Q18),
+            binaries_spoil_variables: has(Fault::Q57),
+            barriers_in_calls_crash: has(Fault::Q21),
+            built_ins_in_calls_crash: has(Fault::Q58),
+            private_memory_may_lack: has(Fault::Q22),
+            unnamed_functions_crash: has(Fault::Q23),
+            integer_pointer_constants_fail: has(Fault::Q27),
+            constant_addresses_fail: has(Fault::Q55),
+            unaligned_accesses_miss: has(Fault::Q56),
+            slow_event_waits: has(Fault::Q29),
+            slow_blocking_writes: has(Fault::Q28),
+            fixpoints_are_checked: has(Fault::Q30),
+            phis_vanish: has(Fault::Q54),
+            zero_lanes_are_lost: has(Fault::Q39),
+            masked_counters_run_on: has(Fault::Q45),
+            quotients_are_bounds: has(Fault::Q40),
+            telling_pointers_is_slow: has(Fault::Q31),
+            joined_values_collapse: has(Fault::Q32),
+            repeated_pairs_fail: has(Fault::Q36),
+            ended_events_are_kept: has(Fault::Q37),
+            queues_are_kept: has(Fault::Q38),
+            deep_conditions_are_lost: has(Fault::Q42),
+            inverted_choices_fail: has(Fault::Q43),
+            guarded_loads_run: has(Fault::Q46),
+            uneven_rounds_collapse: has(Fault::Q52),
+            loops_without_end_go: has(Fault::Q53),
+            counters_are_mistaken: has(Fault::Q50),
+            maxima_are_bounds: has(Fault::Q35),
+            differences_invert_bounds: has(Fault::Q61),
+            functions_are_wrong: has(Fault::Q62),
+            aligned_threes_write_four: has(Fault::Q66),
+            group_votes_are_inverted: has(Fault::Q63),
+            sub_group_sizes_are_whole: has(Fault::Q64),
+            half_broadcasts_crash: has(Fault::Q65),
+            repeats_loads: has(Fault::Q33),
+            pointer_arguments_are_slow: has(Fault::Q34),
+            image_writes_read_early: has(Fault::Q41),
+            image_buffers_crash: has(Fault::Q19),
+            recorded_samplers_crash: has(Fault::Q20),
+            generic_atomics_are_cpp: has(Fault::Q24),
+            vectorised_loops_crash: has(Fault::Q26),
+            casts_from_generic_crash: has(Fault::Q25),
+            one_barrier: has(Fault::Q15),
+            slow_command_buffers: has(Fault::Q5),
         }
     }
 }
 
-/// Every version that was seen has the fault; when one comes without it, compare the driver's
-/// version here.
-fn is_intel_cpu_runtime(device: &Device) -> bool {
-    device.kind() == DeviceKind::Cpu && device.platform().vendor().contains("Intel")
+fn driver(device: &Device) -> Option<Driver> {
+    let platform = device.platform();
+    Driver::of(&DeviceTexts {
+        platform: platform.name(),
+        vendor: platform.vendor(),
+        driver_version: &device.capabilities().driver_version,
+        device: device.name(),
+        is_cpu: device.kind() == DeviceKind::Cpu,
+        is_gpu: device.kind() == DeviceKind::Gpu,
+    })
+}
+
+/// The faults of a device, as `OCLAVE_FAULTS` changes them.
+fn faults(device: &Device, driver: Option<&Driver>) -> FaultSet {
+    if let Some(driver) = driver.filter(|driver| driver.is_newer_than_seen()) {
+        log::info!(
+            "{}: {driver} is newer than {}, and is treated like it",
+            device.name(),
+            driver.family.newest_seen()
+        );
+    }
+    let known = driver.map_or(FaultSet::NONE, FaultSet::of);
+    let Ok(words) = std::env::var("OCLAVE_FAULTS") else { return known };
+    known.adjust(&words).unwrap_or_else(|error| {
+        log::error!("OCLAVE_FAULTS: {error}; the faults of {} are as without it", device.name());
+        known
+    })
 }
 
 /// The widest vectors that PoCL passes in registers. It has a library of built-in functions for each
@@ -546,26 +573,4 @@ fn register_bytes() -> u32 {
 #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
 fn register_bytes() -> u32 {
     16
-}
-
-fn usm_free_delay(device: &Device) -> Option<Duration> {
-    // PoCL 7's thread needs microseconds, or as long as it gets no processor.
-    let seconds = if is_pocl_before_7(device) { 60 } else { 1 };
-    is_pocl(device).then(|| Duration::from_secs(seconds))
-}
-
-fn is_pocl_before_7(device: &Device) -> bool {
-    is_pocl(device) && !device.platform().version().contains("PoCL 7")
-}
-
-fn is_pocl(device: &Device) -> bool {
-    device.platform().name().contains("Portable Computing Language")
-}
-
-fn is_nvidia(device: &Device) -> bool {
-    device.kind() == DeviceKind::Gpu && device.platform().name() == "NVIDIA CUDA"
-}
-
-fn is_rusticl(device: &Device) -> bool {
-    device.platform().name().contains("rusticl")
 }

@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use oclave_spirv::{Definitions, Module, Op, Rewriter};
-//! # fn strip_names(module: &Module) -> oclave_image::Result<Module> {
+//! # fn strip_names(module: &Module) -> oclave_spirv::Result<Module> {
 //! let definitions = Definitions::new(module);
 //! let mut new = Rewriter::new(&definitions);
 //! for instruction in module.instructions() {
