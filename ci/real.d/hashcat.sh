@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # hashcat's kernels. There are over a thousand, and many are alike.
 
-# sources FOLDER: every fortieth, or every Nth if OCLAVE_REAL_EVERY is N. Each takes long to compile.
+# sources FOLDER: every 160th, or every Nth if OCLAVE_REAL_EVERY is N. Each takes long to compile.
 sources() {
     find "$1" -name '*.cl' ! -name 'inc_*' -print0 | sort -z |
-        awk -v RS='\0' -v ORS='\0' -v every="${OCLAVE_REAL_EVERY:-40}" 'NR % every == 1 || every == 1'
+        awk -v RS='\0' -v ORS='\0' -v every="${OCLAVE_REAL_EVERY:-160}" 'NR % every == 1 || every == 1'
 }
 
 # arguments PROJECT SOURCE WORK: as for a device with local memory and vectors of one.

@@ -3,6 +3,7 @@
 //! ```text
 //! kernel-suites build SUITE IMAGES [--argument CLANG-ARGUMENT]… [--part K/N] [PROGRAM…]
 //! kernel-suites run SUITE IMAGES ROWS [--modes source,launch,graph] [--limit SECONDS] [--part K/N] [PROGRAM…]
+//! kernel-suites check SUITE IMAGES FINDINGS ROWS…
 //! kernel-suites totals [--exceptions FILE] ROWS…
 //! kernel-suites results SUITE --exceptions FILE ROWS…
 //! ```
@@ -36,6 +37,7 @@ use crate::suite::{Suite, suite};
 
 const USAGE: &str = "usage: kernel-suites build SUITE IMAGES [--argument CLANG-ARGUMENT]… [--part K/N] [PROGRAM…]
        kernel-suites run SUITE IMAGES ROWS [--modes source,launch,graph] [--limit SECONDS] [--part K/N] [PROGRAM…]
+       kernel-suites check SUITE IMAGES FINDINGS ROWS…
        kernel-suites totals [--exceptions FILE] ROWS…
        kernel-suites results SUITE --exceptions FILE ROWS…";
 
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         ["one", name, images, program, mode, from, how] => {
             one(name, Path::new(images), program, mode, from, how == "alone")
         }
+        ["check", name, images, rows, ref rest @ ..] => check(name, Path::new(images), Path::new(rows), rest),
         ["totals", "--exceptions", exceptions, ref files @ ..] => totals::print(Some(exceptions), files),
         ["results", name, "--exceptions", exceptions, ref files @ ..] => {
             totals::results(name, Some(exceptions), files)
@@ -161,6 +164,23 @@ fn run(name: &str, images: &Path, rows: &Path, rest: &[&str]) -> Result<ExitCode
     let told = |error: std::io::Error| format!("{}: {error}", rows.display());
     let mut file = OpenOptions::new().create(true).append(true).open(rows).map_err(told)?;
     supervisor::run(&settings, suite.as_ref(), &names, &mut file).map_err(told)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn check(name: &str, images: &Path, rows: &Path, files: &[&str]) -> Result<ExitCode, String> {
+    let suite = suite(name)?;
+    let device = device();
+    let settings = supervisor::Settings {
+        suite: name,
+        images,
+        device: &device,
+        modes: &[],
+        limit: Duration::from_secs(120),
+    };
+    let told = |error: std::io::Error| format!("{}: {error}", rows.display());
+    let suspects = totals::suspects(files)?;
+    let mut file = OpenOptions::new().create(true).append(true).open(rows).map_err(told)?;
+    supervisor::check(&settings, suite.as_ref(), &suspects, &mut file).map_err(told)?;
     Ok(ExitCode::SUCCESS)
 }
 
