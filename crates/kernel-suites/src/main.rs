@@ -1,4 +1,4 @@
-//! Runs kernels that other people wrote, by oclave and by the driver's own compiler.
+//! Runs other people's kernels, by oclave and by the driver's own compiler.
 //!
 //! ```text
 //! kernel-suites build SUITE IMAGES [--argument CLANG-ARGUMENT]… [--part K/N] [PROGRAM…]
@@ -7,10 +7,16 @@
 //! kernel-suites totals [--exceptions FILE] ROWS…
 //! kernel-suites results SUITE --exceptions FILE ROWS…
 //! ```
-//! SUITE is `classics`, `piglit=FOLDER` (see `ci/piglit`) or `real=FOLDER` (see `ci/real`). `build` compiles the programs to device images, where the compiler is. `run` runs them where the
-//! device is, each in a process of its own, and appends a row for each case and mode to the file
-//! ROWS: file, case, device, mode, outcome, reason. `totals` counts rows, and fails if oclave is worse than
-//! the driver's own compiler, unless the file of exceptions names the case. `results` prints the rows of oclave as ci/test counts them.
+//! SUITE is `classics`, `piglit=FOLDER` (see `ci/piglit`) or `real=FOLDER` (see `ci/real`).
+//!
+//! - `build` compiles the programs to device images. It runs where the compiler is.
+//! - `run` runs the cases on a device, each program in a process of its own. It appends a row to the
+//!   file ROWS for each case and mode: file, case, device, mode, outcome, reason.
+//! - `check` runs the cases of ROWS that are worse than the driver's own compiler by Oclgrind, which
+//!   finds undefined behavior. It appends rows to the file FINDINGS.
+//! - `totals` counts rows. It fails if oclave is worse than the driver's own compiler, unless Oclgrind
+//!   found undefined behavior or the file of exceptions names the case.
+//! - `results` prints the rows of oclave as `ci/test` counts them.
 
 mod case;
 mod classics;

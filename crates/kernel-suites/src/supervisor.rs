@@ -126,7 +126,7 @@ pub(crate) fn check(
             let mut outcomes = vec![None; cases.len()];
             let end = one_process(settings, name, Mode::Check, number, true, &mut outcomes)?;
             let outcome = match (end.finding, end.early) {
-                (Some(fatal), _) if fatal.starts_with("OCLGRIND FATAL") => Outcome::Fail(fatal),
+                (Some(fatal), _) if fatal.starts_with(FATAL) => Outcome::Fail(fatal),
                 (Some(finding), _) => Outcome::Skip(finding),
                 (None, Some(early)) => early,
                 (None, None) => {
@@ -142,6 +142,9 @@ pub(crate) fn check(
     }
     Ok(())
 }
+
+/// Begins a finding of what Oclgrind cannot run.
+const FATAL: &str = "OCLGRIND FATAL ERROR";
 
 /// How a process ended.
 struct End {
@@ -223,9 +226,14 @@ fn one_process(
     Ok(End { at, early, finding: first_finding(&String::from_utf8_lossy(&log)) })
 }
 
-/// The first line of Oclgrind's log, without addresses.
+/// The first finding of Oclgrind's log, without addresses. A finding is a paragraph. Its first line says
+/// what it is.
 fn first_finding(log: &str) -> Option<String> {
-    let line = log.lines().find(|line| !line.trim().is_empty())?;
+    let mut lines = log.lines().filter(|line| !line.trim().is_empty());
+    let line = lines.next()?;
+    if line.starts_with(FATAL) {
+        return Some(format!("{FATAL}: {}", lines.next().unwrap_or_default()));
+    }
     let words = line.split_whitespace().filter(|word| !word.starts_with("0x") && *word != "address");
     Some(words.collect::<Vec<_>>().join(" "))
 }

@@ -126,7 +126,7 @@ impl Lines<'_> {
         let Some(case) = self.program.cases.get(number) else {
             return Outcome::Skip("no such case".to_owned());
         };
-        if let Some(compare) = &self.program.compare {
+        if let (Some(compare), Ok(())) = (&self.program.compare, (case.check)(contents)) {
             return match self.task.mode {
                 Mode::Source => self.keep(number, contents),
                 Mode::Launch | Mode::Graph => self.compare(number, contents, compare),

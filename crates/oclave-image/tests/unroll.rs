@@ -136,6 +136,18 @@ fn other_loops_stay() {
 }
 
 #[test]
+fn loops_are_merged_once_and_before_the_branch() {
+    // So does llvm-spirv 15 where the source says `#pragma unroll`.
+    let merge = vec![o(Op::LoopMerge, &[DONE, LOOP, LoopControl::UNROLL.bits()])];
+    let before = module(&Counted { more: merge, control: LoopControl::UNROLL, ..UP });
+    check::check(&before).unwrap_err();
+    let after = strip::strip(&before, |_| true).unwrap();
+    check::check(&after).unwrap();
+    assert_valid("a loop that was merged twice", &after);
+    assert_eq!(after.words(), module(&Counted { control: LoopControl::UNROLL, ..UP }).words());
+}
+
+#[test]
 fn modules_stay_sound() {
     let mut changed = 0;
     let loops = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/unrolled.spv");

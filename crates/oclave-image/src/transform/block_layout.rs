@@ -3,9 +3,9 @@
 //!
 //! llvm-spirv 15 writes `OpISub` before variables where the code has the negative of a parameter. It
 //! writes a variable where the code fills memory, in any block. In loops of one block, it writes
-//! `OpLoopMerge` before the loop's condition. rusticl refuses such modules.
+//! `OpLoopMerge` before the loop's condition, twice if the loop is to be unrolled. rusticl refuses such modules.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::Result;
 use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter};
@@ -17,15 +17,17 @@ use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter};
 /// # Errors
 /// As [`Rewriter::finish`].
 pub(crate) fn sort(module: &Module) -> Result<Option<Module>> {
-    let Late { variables, merges } = Late::of(module);
-    if variables.is_empty() && merges.is_empty() {
+    let Late { variables, merges, repeated } = Late::of(module);
+    if variables.is_empty() && merges.is_empty() && repeated.is_empty() {
         return Ok(None);
     }
     let definitions = Definitions::new(module);
     let mut new = Rewriter::new(&definitions);
     let is_late =
         |i: &Instruction<'_>| i.is(Op::Variable) && variables.values().flatten().any(|l| l.at == i.at);
-    let is_early = |i: &Instruction<'_>| is_merge(i) && merges.values().any(|merge| merge.at == i.at);
+    let is_early = |i: &Instruction<'_>| {
+        is_merge(i) && (repeated.contains(&i.at) || merges.values().any(|merge| merge.at == i.at))
+    };
     for instruction in module.instructions() {
         if let Some(merge) = merges.get(&instruction.at) {
             new.copy(merge);
@@ -55,6 +57,8 @@ struct Late<'m> {
     variables: HashMap<u32, Vec<Instruction<'m>>>,
     /// Merge instructions that are not before the branch, by the position of the branch.
     merges: HashMap<usize, Instruction<'m>>,
+    /// Positions of merge instructions with another one behind them in their block.
+    repeated: HashSet<usize>,
 }
 
 impl<'m> Late<'m> {
@@ -77,6 +81,7 @@ impl<'m> Late<'m> {
                 }
                 Some(Op::Variable | Op::Line | Op::NoLine | Op::FunctionParameter) => {}
                 Some(Op::LoopMerge | Op::SelectionMerge) => {
+                    late.repeated.extend(merge.map(|(merge, _)| merge.at));
                     (merge, is_behind) = (Some((instruction, false)), first.is_some());
                 }
                 Some(Op::Branch | Op::BranchConditional | Op::Switch) => {
