@@ -138,8 +138,9 @@ fn other_loops_stay() {
 #[test]
 fn loops_are_merged_once_and_before_the_branch() {
     // So does llvm-spirv 15 where the source says `#pragma unroll`.
-    let merge = vec![o(Op::LoopMerge, &[DONE, LOOP, LoopControl::UNROLL.bits()])];
-    let before = module(&Counted { more: merge, control: LoopControl::UNROLL, ..UP });
+    let merge = |continues| o(Op::LoopMerge, &[DONE, continues, LoopControl::UNROLL.bits()]);
+    let more = vec![merge(DONE), merge(LOOP)];
+    let before = module(&Counted { more, control: LoopControl::UNROLL, ..UP });
     check::check(&before).unwrap_err();
     let after = strip::strip(&before, |_| true).unwrap();
     check::check(&after).unwrap();

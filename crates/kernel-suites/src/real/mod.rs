@@ -104,7 +104,7 @@ fn kernel(signature: &KernelSignature, source: &str) -> Result<Kernel, String> {
             ParameterKind::Pointer { address_space, pointee, .. } => {
                 let layout = elements(pointee)?;
                 let size = match address_space {
-                    AddressSpace::Global => fill::BODY_BYTES + fill::GUARD_BYTES,
+                    AddressSpace::Global => fill::global_bytes(layout.stride),
                     AddressSpace::Constant => fill::CONSTANT_BYTES,
                 };
                 let seed = u32::try_from(memory.len()).unwrap_or(0);

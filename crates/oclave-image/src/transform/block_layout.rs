@@ -3,7 +3,8 @@
 //!
 //! llvm-spirv 15 writes `OpISub` before variables where the code has the negative of a parameter. It
 //! writes a variable where the code fills memory, in any block. In loops of one block, it writes
-//! `OpLoopMerge` before the loop's condition, twice if the loop is to be unrolled. rusticl refuses such modules.
+//! `OpLoopMerge` before the loop's condition, twice if the loop is to be unrolled. Before unrolled loops, it
+//! writes one with the same label for both operands. rusticl refuses such modules.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,8 +18,8 @@ use crate::spirv::{Definitions, Instruction, Module, Op, Rewriter};
 /// # Errors
 /// As [`Rewriter::finish`].
 pub(crate) fn sort(module: &Module) -> Result<Option<Module>> {
-    let Late { variables, merges, repeated } = Late::of(module);
-    if variables.is_empty() && merges.is_empty() && repeated.is_empty() {
+    let Late { variables, merges, needless } = Late::of(module);
+    if variables.is_empty() && merges.is_empty() && needless.is_empty() {
         return Ok(None);
     }
     let definitions = Definitions::new(module);
@@ -26,7 +27,7 @@ pub(crate) fn sort(module: &Module) -> Result<Option<Module>> {
     let is_late =
         |i: &Instruction<'_>| i.is(Op::Variable) && variables.values().flatten().any(|l| l.at == i.at);
     let is_early = |i: &Instruction<'_>| {
-        is_merge(i) && (repeated.contains(&i.at) || merges.values().any(|merge| merge.at == i.at))
+        is_merge(i) && (needless.contains(&i.at) || merges.values().any(|merge| merge.at == i.at))
     };
     for instruction in module.instructions() {
         if let Some(merge) = merges.get(&instruction.at) {
@@ -57,8 +58,8 @@ struct Late<'m> {
     variables: HashMap<u32, Vec<Instruction<'m>>>,
     /// Merge instructions that are not before the branch, by the position of the branch.
     merges: HashMap<usize, Instruction<'m>>,
-    /// Positions of merge instructions with another one behind them in their block.
-    repeated: HashSet<usize>,
+    /// Positions of merge instructions with another one behind them in their block, and of those that merge nothing.
+    needless: HashSet<usize>,
 }
 
 impl<'m> Late<'m> {
@@ -80,8 +81,12 @@ impl<'m> Late<'m> {
                     }
                 }
                 Some(Op::Variable | Op::Line | Op::NoLine | Op::FunctionParameter) => {}
+                Some(Op::LoopMerge) if matches!(instruction.operands(), [merge, target, ..] if merge == target) =>
+                {
+                    late.needless.insert(instruction.at);
+                }
                 Some(Op::LoopMerge | Op::SelectionMerge) => {
-                    late.repeated.extend(merge.map(|(merge, _)| merge.at));
+                    late.needless.extend(merge.map(|(merge, _)| merge.at));
                     (merge, is_behind) = (Some((instruction, false)), first.is_some());
                 }
                 Some(Op::Branch | Op::BranchConditional | Op::Switch) => {
