@@ -161,7 +161,62 @@ fn digest_words(digest: &str, words: Words) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
+    use oclave_image::{Access, AddressSpace, Field, Parameter, Scalar, StructType, ValueType};
+
     use super::*;
+
+    fn pointer(name: &str, fields: &[(&str, u64)]) -> Parameter {
+        let mut offset_bytes = 0;
+        let mut field = |(name, words): &(&str, u64)| {
+            let ty = ValueType::Array(Box::new(ValueType::Scalar(Scalar::U32)), *words);
+            let field = Field { name: (*name).to_owned(), ty, offset_bytes };
+            offset_bytes += 4 * words;
+            field
+        };
+        let fields: Vec<Field> = fields.iter().map(&mut field).collect();
+        let pointee = ValueType::Struct(StructType {
+            name: "S".to_owned(),
+            fields,
+            size_bytes: offset_bytes,
+            align_bytes: 4,
+        });
+        let kind = ParameterKind::Pointer {
+            address_space: AddressSpace::Global,
+            access: Access::ReadWrite,
+            pointee,
+        };
+        Parameter { name: name.to_owned(), kind }
+    }
+
+    #[test]
+    fn only_the_right_password_passes() {
+        let mut signature = KernelSignature {
+            name: "m00000_sxx".to_owned(),
+            parameters: vec![
+                pointer("pws", &[("i", 64), ("pw_len", 1)]),
+                pointer("plains_buf", &[("gidvid", 2), ("il_pos", 1)]),
+                pointer("digests_buf", &[("digest_buf", 4)]),
+                pointer("d_return_buf", &[("count", 1)]),
+            ],
+            required_work_group_size: None,
+            required_sub_group_size: None,
+            aspects: Default::default(),
+            device_globals: Vec::new(),
+        };
+        assert!(known(&signature, "pws").is_none());
+        let (case, layouts) = known(&signature, "combs_buf").unwrap();
+        assert_eq!((layouts.len(), case.memory[0].bytes().len()), (4, 64 * 65 * 4));
+        assert_eq!(case.memory[0].bytes()[37 * 65 * 4..][..5], *b"hash\0");
+        assert_eq!(case.memory[2].bytes()[..4], [0x87, 0x43, 0xb5, 0x20]);
+        let mut contents: Vec<Vec<u8>> = case.memory.iter().map(|memory| memory.bytes().to_vec()).collect();
+        assert!((case.check)(&contents).is_err());
+        contents[3][0] = 1;
+        assert!((case.check)(&contents).is_err());
+        (contents[1][0], contents[1][8]) = (37, 2);
+        assert_eq!((case.check)(&contents), Ok(()));
+        signature.name = "m99999_sxx".to_owned();
+        assert!(known(&signature, "combs_buf").is_none());
+    }
 
     #[test]
     fn digests_are_words() {
