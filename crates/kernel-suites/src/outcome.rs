@@ -63,6 +63,8 @@ impl Outcome {
 pub(crate) const EQUAL: &str = "equal";
 /// Begins the remark on memory in which floating-point numbers differ by little.
 pub(crate) const CLOSE: &str = "close: ";
+/// Begins the reason of a case whose memory differs in another way.
+pub(crate) const DIFFERENT: &str = "different: ";
 /// The remark on a case that leaves all memory as it was.
 pub(crate) const NOTHING_WRITTEN: &str = "writes nothing new";
 

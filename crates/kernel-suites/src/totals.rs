@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::ExitCode;
 
-use crate::outcome::{CLOSE, EQUAL, NOTHING_WRITTEN};
+use crate::outcome::{CLOSE, DIFFERENT, EQUAL, NOTHING_WRITTEN};
 
 /// The outcomes in the order of reports.
 const WORDS: [&str; 6] = ["pass", "fail", "skip", "refused", "crash", "timeout"];
@@ -70,6 +70,11 @@ enum Verdict<'r> {
     Worse,
 }
 
+/// Whether a case ran, and ended early or with other results.
+fn is_by_result(word: &str, reason: &str) -> bool {
+    matches!(word, "crash" | "timeout") || word == "fail" && reason.starts_with(DIFFERENT)
+}
+
 impl Rows {
     fn read(exceptions: Option<&str>, files: &[&str]) -> Result<Self, String> {
         let read = |file: &str| fs::read_to_string(file).map_err(|error| format!("{file}: {error}"));
@@ -117,7 +122,7 @@ impl Rows {
                     ("pass", "pass") if remark == NOTHING_WRITTEN => 3,
                     ("pass", "pass") if reason == EQUAL => 0,
                     ("pass", "pass") if reason.starts_with(CLOSE) => 1,
-                    ("pass", "fail") => 2,
+                    ("pass", "fail") if reason.starts_with(DIFFERENT) => 2,
                     ("crash" | "timeout", _) => 4,
                     (_, "crash" | "timeout") => 5,
                     _ => continue,
@@ -140,12 +145,14 @@ impl Rows {
     }
 
     fn verdict(&self, [device, program, case]: &[String; 3], modes: &Modes, mode: &str) -> Verdict<'_> {
-        let word = modes.get(mode).map_or("fail", |(word, _)| word);
+        let (word, reason) = modes.get(mode).map_or(("fail", ""), |(word, reason)| (word, reason));
         match (word, modes.get("source").map_or("pass", |(word, _)| word)) {
             ("pass", _) => Verdict::Pass,
             ("skip", _) => Verdict::Skip,
             (_, "pass") => {
-                if let Some(finding) = self.findings.get(&[program.clone(), case.clone()]) {
+                let finding = self.findings.get(&[program.clone(), case.clone()]);
+                // Undefined behavior is no reason to refuse a kernel.
+                if let Some(finding) = finding.filter(|_| is_by_result(word, reason)) {
                     return Verdict::Undefined(finding);
                 }
                 match self.exceptions.iter().find(|one| one.is_of([device, mode, program, case])) {
@@ -158,7 +165,8 @@ impl Rows {
     }
 }
 
-/// The cases that are worse than the driver's own compiler, by their programs, whatever the reason.
+/// The cases whose results are worse than those of the driver's own compiler, by their programs, whatever
+/// the reason.
 ///
 /// # Errors
 /// Files that cannot be read.
@@ -167,8 +175,10 @@ pub(crate) fn suspects(files: &[&str]) -> Result<BTreeMap<String, BTreeSet<Strin
     let mut suspects: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (key, modes) in &rows.cases {
         let [_, program, case] = key;
-        let mut own = modes.keys().filter(|mode| *mode != "source");
-        if own.any(|mode| matches!(rows.verdict(key, modes, mode), Verdict::Worse)) {
+        let mut own = modes.iter().filter(|(mode, _)| *mode != "source");
+        if own.any(|(mode, (word, reason))| {
+            is_by_result(word, reason) && matches!(rows.verdict(key, modes, mode), Verdict::Worse)
+        }) {
             suspects.entry(program.clone()).or_default().insert(case.clone());
         }
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::images;
 use crate::ours::Ours;
-use crate::outcome::{CLOSE, EQUAL, Mode, NOTHING_WRITTEN, Outcome, one_line};
+use crate::outcome::{CLOSE, DIFFERENT, EQUAL, Mode, NOTHING_WRITTEN, Outcome, one_line};
 use crate::real::Comparison;
 use crate::run::{Contents, Executor, Report};
 use crate::source::{Driver, Source};
@@ -172,7 +172,7 @@ impl Lines<'_> {
                 Comparison::Close { ulps, relative } => {
                     Outcome::Pass(format!("{CLOSE}{ulps} ulp, {relative:.1e} of the largest"))
                 }
-                Comparison::Different(how) => Outcome::Fail(how),
+                Comparison::Different(how) => Outcome::Fail(format!("{DIFFERENT}{how}")),
             },
         }
     }

@@ -45,6 +45,7 @@ use crate::load::zero_lanes;
 use crate::spirv::{
     AddressingModel, Capability, Definitions, Module, Op, StorageClass, Type, TypeTable, Version,
 };
+use crate::transform::block_layout;
 use crate::transform::capabilities;
 use crate::transform::interfaces;
 use crate::transform::merge_types::merge_types;
@@ -166,6 +167,8 @@ pub fn legalize_with(
     let module = changed(target.fixpoints_are_checked, module, last_stores::move_down)?;
     let module = changed(target.guarded_loads_run, module, |module| guarded_loads::spread(module, bits))?;
     let module = changed(target.spirv_version >= Version::V1_4, module, interfaces::complete)?;
+    // Passes compute conditions right before branches, behind their merge instructions.
+    let module = changed(true, module, block_layout::sort)?;
     // Lowering reads operands by their places: what it gets must be sound.
     check::check(&module)?;
     let lowered = version::lower(&module, target.spirv_version).map_err(|error| match error {
