@@ -84,6 +84,8 @@ fn program_outcomes(
         timeouts += usize::from(matches!(early, Outcome::Timeout(_)));
         let goes_on = crashes < MOST_CRASHES && timeouts < MOST_TIMEOUTS;
         match end.at {
+            // An earlier case may have overwritten the driver's memory. Alone, this one tells.
+            Some(at) if at > from && goes_on => from = at,
             // A case by itself.
             Some(at) if goes_on => {
                 if let Some(outcome) = outcomes.get_mut(at) {
