@@ -24,6 +24,17 @@ run_kernel_suite() {
         "$KERNEL_SUITES/$name-$device.tsv" "$@" </dev/null
 }
 
+# kernel_suite_findings NAME SUITE FILE…: asks Oclgrind about all cases that are worse than the driver's own compiler, and adds
+# its rows to $KERNEL_SUITES/NAME-oclgrind.tsv. Where it finds a wrong access, an uninitialized value or a race, no result is right.
+kernel_suite_findings() {
+    local name=$1 suite=$2
+    shift 2
+    rm -f "$KERNEL_SUITES/$name-oclgrind.tsv"
+    "$OCLAVE_REPO/ci/setup" oclgrind &&
+        "$OCLAVE_REPO/ci/on" oclgrind "$CARGO_TARGET_DIR/debug/kernel-suites" check "$suite" "$KERNEL_SUITES/$name" \
+            "$KERNEL_SUITES/$name-oclgrind.tsv" "$@" </dev/null
+}
+
 # kernel_suite_totals NAME FILE…: counts rows. Fails if one is worse than the driver's own compiler, unless ci/exceptions/NAME
 # names it with a reason.
 kernel_suite_totals() {
@@ -59,5 +70,13 @@ kernel_suite() {
         run_kernel_suite "$name" "$suite" "$device" "$@"
         files+=("$KERNEL_SUITES/$name-$device.tsv")
     done
+    if [[ $suite == real=* ]]; then
+        say "asking Oclgrind about what differs"
+        if kernel_suite_findings "$name" "$suite" "${files[@]}"; then
+            files+=("$KERNEL_SUITES/$name-oclgrind.tsv")
+        else
+            say "WARNING: Oclgrind does not run; kernels without a defined result count as worse"
+        fi
+    fi
     kernel_suite_totals "$name" "${files[@]}"
 }

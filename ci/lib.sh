@@ -39,7 +39,7 @@ quietly() {
 part_dir() {
     case $1 in
     intel) echo "$OCLAVE_HOME/intel-1" ;;
-    pocl* | rusticl* | llvm*) echo "$OCLAVE_HOME/$1-1" ;;
+    pocl* | rusticl* | llvm* | oclgrind) echo "$OCLAVE_HOME/$1-1" ;;
     ptxas) echo "$OCLAVE_HOME/ptxas-1" ;;
     *) die "there is no part '$1'" ;;
     esac

@@ -3,7 +3,8 @@
 
 # arguments PROJECT SOURCE WORK.
 arguments() {
-    local name
+    # As many as the largest window has, since kernels with larger windows than three read more.
+    local name digits='DIG(0.25f)DIG(0.5f)DIG(0.25f)DIG(0.5f)DIG(1.0f)DIG(0.5f)DIG(0.25f)DIG(0.5f)DIG(0.25f)'
     for name in T T1 ST ST1 DT DT1 WT WT1 CT FT srcT srcT1 dstT dstT1 sumT sumT1 sqsumT sumSQT sqT SRCTYPE DSTTYPE convertT workT \
         srcTM dstTM dstTK srcTK srcT1M U rowT; do
         printf '%s\n' "-D$name=float"
@@ -17,7 +18,7 @@ arguments() {
     done
     for name in KERNEL_SIZE_X KERNEL_SIZE_Y KSIZE ksX ksY KSIZE_X KSIZE_Y; do printf '%s\n' "-D$name=3"; done
     for name in LSIZE0 LSIZE1 BLK_X BLK_Y LOCAL_SIZE_X LOCAL_SIZE_Y STRIDE_SIZE; do printf '%s\n' "-D$name=8"; done
-    for name in KERNEL_MATRIX_X KERNEL_MATRIX_Y KERNEL_MATRIX COEFF; do printf '%s\n' "-D$name=DIG(0.25f)DIG(0.5f)DIG(0.25f)"; done
+    for name in KERNEL_MATRIX_X KERNEL_MATRIX_Y KERNEL_MATRIX COEFF; do printf '%s\n' "-D$name=$digits"; done
     printf '%s\n' -DPX_LOAD_VEC_SIZE= -DPX_LOAD_FLOAT_VEC_SIZE= -DVAL=1 -DBINS=256 -DHISTS_COUNT=4 -DWGS=32 -DLSIZE=32 -DLOCAL_SIZE=32 \
         -DTILE_SIZE=32 -Dradius=2 -DRADIUS=1 -Ddepth=5 -Dbidx=0 -DSCALE=1 -Dscale=1 -Dnimages=1 -DACCUMULATE -DDEPTH_5 -DTHRESH_BINARY \
         -DINTER_LINEAR -DBORDER_REPLICATE -DBORDER_CONSTANT -DEXTRA_EXTRAPOLATION -DOP_ERODE -DROW_OP -DOP_ADD -DBINARY_OP -DUNARY_OP \

@@ -10,7 +10,7 @@ setup_driver() {
     local name=$1 package=$2 dir suite suites
     dir=$(part_dir "$name")
     case $name in
-    pocl3) suites=(bookworm) ;;
+    pocl3 | oclgrind) suites=(bookworm) ;;
     pocl6 | rusticl25) suites=(trixie) ;;
     # Both move. Testing moves less; unstable is there when testing lacks the package for a while.
     pocl7 | rusticl) suites=(forky sid) ;;
@@ -36,6 +36,11 @@ make_root() {
     say "$name: fetching $package from Debian $suite (about 100 to 160 MB)"
     quietly "$OCLAVE_HOME/logs/$name.log" fetch_packages "$dir.new/.apt" "$suite" "$package" "${ROOT_PACKAGES[@]}" || return 1
     quietly "$OCLAVE_HOME/logs/$name.log" unpack_packages "$dir.new" || return 1
+    if [ "$name" = oclgrind ]; then
+        # Its package leaves this out, so that it is no device of programs that do not ask for it.
+        mkdir -p "$dir.new/etc/OpenCL/vendors"
+        echo /usr/lib/oclgrind/liboclgrind-rt-icd.so >"$dir.new/etc/OpenCL/vendors/oclgrind.icd"
+    fi
     local version seen
     version=$(basename "$dir.new"/.apt/cache/archives/"${package}"_*.deb | cut -d_ -f2)
     rm -rf "$dir.new/.apt"

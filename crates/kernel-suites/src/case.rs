@@ -1,18 +1,19 @@
-//! A case: memory with contents, launches that use it, and a check of what they leave behind.
+//! A case: memory with contents, launches that use it, and a check of the results.
 
 /// A case of a program.
 pub(crate) struct Case {
     /// Unique within its program.
     pub name: String,
-    /// Arguments name these by their indices.
+    /// Arguments refer to these by index.
     pub memory: Vec<Memory>,
-    /// In order; each sees what the ones before it wrote.
+    /// In order. Each launch sees the results of those before it.
     pub launches: Vec<Launch>,
-    /// Looks at the final contents of all memory and says what is wrong.
+    /// Checks the final contents of all memory.
     pub check: Check,
 }
 
-/// Looks at the final contents of all memory, in the order of [`Case::memory`].
+/// Checks the final contents of all memory, in the order of [`Case::memory`]. The error says what is
+/// wrong.
 pub(crate) type Check = Box<dyn Fn(&[Vec<u8>]) -> Result<(), String>>;
 
 /// Memory with its contents before the first launch.
@@ -55,8 +56,8 @@ pub(crate) enum Argument {
     Value(Vec<u8>),
     /// Memory of the case, by its index.
     Memory(usize),
-    /// A pointer to nothing or, where the kernel's parameter points to local memory, that many
-    /// bytes of it. `clSetKernelArg` with no value means the same, whatever the parameter is.
+    /// What `clSetKernelArg` means by a size without a value: so many bytes of local memory if the
+    /// parameter is a pointer to local memory, and a null pointer if it is another pointer.
     NullOrLocal(usize),
     /// Local memory of a size in bytes.
     Local(usize),
@@ -110,7 +111,7 @@ impl Memory {
         Self::Buffer(bytemuck::cast_slice(elements).to_vec())
     }
 
-    /// A buffer of `len` elements of which each byte is 0xCD.
+    /// A buffer of `len` elements. Each byte is 0xCD.
     pub(crate) fn unset<T>(len: usize) -> Self {
         Self::Buffer(vec![0xCD; len * size_of::<T>()])
     }
@@ -123,7 +124,7 @@ impl Memory {
     }
 }
 
-/// Bytes as elements, wherever they lie.
+/// Bytes as elements. The bytes need no alignment.
 pub(crate) fn elements<T: bytemuck::Pod>(bytes: &[u8]) -> Vec<T> {
     bytemuck::pod_collect_to_vec(bytes)
 }
@@ -140,8 +141,8 @@ where
     compare(what, &got, expected, |got, expected| got == expected)
 }
 
-/// Compares a buffer of floats with its expected elements. Each may differ by `relative` of the
-/// expected one, or by `absolute`.
+/// Compares a buffer of floats with its expected elements. A difference may be `absolute`, or
+/// `relative` times the expected element, whichever is larger.
 ///
 /// # Errors
 /// The first element that differs by more, and how many do.

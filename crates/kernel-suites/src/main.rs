@@ -1,15 +1,22 @@
-//! Runs kernels that other people wrote, by oclave and by the driver's own compiler.
+//! Runs other people's kernels, by oclave and by the driver's own compiler.
 //!
 //! ```text
 //! kernel-suites build SUITE IMAGES [--argument CLANG-ARGUMENT]… [--part K/N] [PROGRAM…]
 //! kernel-suites run SUITE IMAGES ROWS [--modes source,launch,graph] [--limit SECONDS] [--part K/N] [PROGRAM…]
+//! kernel-suites check SUITE IMAGES FINDINGS ROWS…
 //! kernel-suites totals [--exceptions FILE] ROWS…
 //! kernel-suites results SUITE --exceptions FILE ROWS…
 //! ```
-//! SUITE is `classics`, `piglit=FOLDER` (see `ci/piglit`) or `real=FOLDER` (see `ci/real`). `build` compiles the programs to device images, where the compiler is. `run` runs them where the
-//! device is, each in a process of its own, and appends a row for each case and mode to the file
-//! ROWS: file, case, device, mode, outcome, reason. `totals` counts rows, and fails if oclave is worse than
-//! the driver's own compiler, unless the file of exceptions names the case. `results` prints the rows of oclave as ci/test counts them.
+//! SUITE is `classics`, `piglit=FOLDER` (see `ci/piglit`) or `real=FOLDER` (see `ci/real`).
+//!
+//! - `build` compiles the programs to device images. It runs where the compiler is.
+//! - `run` runs the cases on a device, each program in a process of its own. It appends a row to the
+//!   file ROWS for each case and mode: file, case, device, mode, outcome, reason.
+//! - `check` runs the cases of ROWS that are worse than the driver's own compiler by Oclgrind, which
+//!   finds undefined behavior. It appends rows to the file FINDINGS.
+//! - `totals` counts rows. It fails if oclave is worse than the driver's own compiler, unless Oclgrind
+//!   found undefined behavior or the file of exceptions names the case.
+//! - `results` prints the rows of oclave as `ci/test` counts them.
 
 mod case;
 mod classics;
@@ -36,6 +43,7 @@ use crate::suite::{Suite, suite};
 
 const USAGE: &str = "usage: kernel-suites build SUITE IMAGES [--argument CLANG-ARGUMENT]… [--part K/N] [PROGRAM…]
        kernel-suites run SUITE IMAGES ROWS [--modes source,launch,graph] [--limit SECONDS] [--part K/N] [PROGRAM…]
+       kernel-suites check SUITE IMAGES FINDINGS ROWS…
        kernel-suites totals [--exceptions FILE] ROWS…
        kernel-suites results SUITE --exceptions FILE ROWS…";
 
@@ -48,6 +56,7 @@ fn main() -> ExitCode {
         ["one", name, images, program, mode, from, how] => {
             one(name, Path::new(images), program, mode, from, how == "alone")
         }
+        ["check", name, images, rows, ref rest @ ..] => check(name, Path::new(images), Path::new(rows), rest),
         ["totals", "--exceptions", exceptions, ref files @ ..] => totals::print(Some(exceptions), files),
         ["results", name, "--exceptions", exceptions, ref files @ ..] => {
             totals::results(name, Some(exceptions), files)
@@ -161,6 +170,23 @@ fn run(name: &str, images: &Path, rows: &Path, rest: &[&str]) -> Result<ExitCode
     let told = |error: std::io::Error| format!("{}: {error}", rows.display());
     let mut file = OpenOptions::new().create(true).append(true).open(rows).map_err(told)?;
     supervisor::run(&settings, suite.as_ref(), &names, &mut file).map_err(told)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn check(name: &str, images: &Path, rows: &Path, files: &[&str]) -> Result<ExitCode, String> {
+    let suite = suite(name)?;
+    let device = device();
+    let settings = supervisor::Settings {
+        suite: name,
+        images,
+        device: &device,
+        modes: &[],
+        limit: Duration::from_secs(120),
+    };
+    let told = |error: std::io::Error| format!("{}: {error}", rows.display());
+    let suspects = totals::suspects(files)?;
+    let mut file = OpenOptions::new().create(true).append(true).open(rows).map_err(told)?;
+    supervisor::check(&settings, suite.as_ref(), &suspects, &mut file).map_err(told)?;
     Ok(ExitCode::SUCCESS)
 }
 

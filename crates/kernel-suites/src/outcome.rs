@@ -59,6 +59,15 @@ impl Outcome {
     }
 }
 
+/// The remark on memory that is bit by bit as after the driver's own compiler.
+pub(crate) const EQUAL: &str = "equal";
+/// Begins the remark on memory in which floating-point numbers differ by little.
+pub(crate) const CLOSE: &str = "close: ";
+/// Begins the reason of a case whose memory differs in another way.
+pub(crate) const DIFFERENT: &str = "different: ";
+/// The remark on a case that leaves all memory as it was.
+pub(crate) const NOTHING_WRITTEN: &str = "writes nothing new";
+
 /// How a case runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Mode {
@@ -68,15 +77,17 @@ pub(crate) enum Mode {
     Launch,
     /// By oclave, as nodes of a graph that the interpreter runs.
     Graph,
+    /// By Oclgrind, from source. It finds wrong accesses, and does not look at results.
+    Check,
 }
 
 impl Mode {
-    /// All of them, in the order of reports.
+    /// Those that compare results, in the order of reports.
     pub(crate) const ALL: [Self; 3] = [Self::Source, Self::Launch, Self::Graph];
 
     /// The mode of a name.
     pub(crate) fn of(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.to_string() == name)
+        Self::ALL.into_iter().chain([Self::Check]).find(|mode| mode.to_string() == name)
     }
 }
 
@@ -86,6 +97,7 @@ impl fmt::Display for Mode {
             Self::Source => "source",
             Self::Launch => "launch",
             Self::Graph => "graph",
+            Self::Check => "check",
         })
     }
 }

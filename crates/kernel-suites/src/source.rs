@@ -114,12 +114,18 @@ fn failed(what: &str) -> impl Fn(ClError) -> Outcome + '_ {
     move |error| Outcome::Fail(format!("{what}: {error}"))
 }
 
+/// Oclgrind does not run casts to generic pointers, which OpenCL C 1.2 lacks. Its search for uninitialized
+/// values does not know all instructions of optimized code.
+const OCLGRIND_OPTIONS: &str = "-cl-std=CL1.2 -cl-opt-disable";
+
 /// Runs cases by the driver's own compiler.
 pub(crate) struct Source {
     driver: Driver,
     context: Context,
     queue: CommandQueue,
     program: Option<Built>,
+    /// Whether the driver is Oclgrind, which announces OpenCL 1.2 and takes OpenCL C 2.0.
+    is_oclgrind: bool,
 }
 
 /// Memory on the device.
@@ -142,11 +148,12 @@ impl Source {
     ///
     /// # Errors
     /// What OpenCL says.
-    pub(crate) fn new() -> Result<Self, Outcome> {
+    pub(crate) fn new(is_oclgrind: bool) -> Result<Self, Outcome> {
         let driver = Driver::new()?;
         let context = Context::from_device(&driver.device).map_err(failed("clCreateContext"))?;
         let queue = CommandQueue::create_default_with_properties(&context, 0, 0);
-        Ok(Self { queue: queue.map_err(failed("clCreateCommandQueue"))?, driver, context, program: None })
+        let queue = queue.map_err(failed("clCreateCommandQueue"))?;
+        Ok(Self { queue, driver, context, program: None, is_oclgrind })
     }
 
     fn run_case(&self, case: &Case) -> Result<Contents, Outcome> {
@@ -291,15 +298,22 @@ impl Source {
 
 impl Executor for Source {
     fn lacks(&self, program: &Program) -> Option<String> {
-        self.driver.lacks(program)
+        if self.is_oclgrind { None } else { self.driver.lacks(program) }
     }
 
     fn build(&mut self, program: &Program) -> Result<(), Outcome> {
         let mut options: Vec<String> = program.options.clone();
         options.extend(program.includes.iter().map(|folder| format!("-I {}", folder.display())));
-        options.push(self.driver.version_option(program));
+        options.push(match self.is_oclgrind {
+            true => "-cl-std=CL2.0 -cl-opt-disable".to_owned(),
+            false => self.driver.version_option(program),
+        });
         let mut built = Built::create_from_source(&self.context, &program.source)
             .map_err(failed("clCreateProgramWithSource"))?;
+        if self.is_oclgrind && built.build(self.context.devices(), OCLGRIND_OPTIONS).is_ok() {
+            self.program = Some(built);
+            return Ok(());
+        }
         if let Err(error) = built.build(self.context.devices(), &options.join(" ")) {
             let log = built.get_build_log(self.driver.device.id()).unwrap_or_default();
             let line = log.lines().find(|line| line.contains("error")).or(log.lines().next()).unwrap_or("");

@@ -20,32 +20,33 @@ pub(crate) struct Program {
     pub includes: Vec<PathBuf>,
     /// Options of the compiler: macros, the version of the language.
     pub options: Vec<String>,
-    /// What the device must have.
+    /// The device features that the program needs.
     pub needs: Needs,
-    /// Whether the program is one that no compiler takes.
+    /// Whether compilers must refuse the program.
     pub is_invalid: bool,
-    /// What is run.
+    /// The cases, in the order of reports.
     pub cases: Vec<Case>,
-    /// For programs whose results are not known: compares the contents of all memory that the
-    /// driver's own compiler leaves behind with those of oclave, of a case by its number.
+    /// Set if the right results are unknown. The cases then have no check of their own. The results of
+    /// oclave are compared with those of the driver's own compiler instead.
     pub compare: Option<Compare>,
 }
 
-/// Compares the final contents of all memory on two paths, of a case by its number.
+/// Compares two runs of a case: the case's number, and the final contents of all its memory after the
+/// driver's own compiler and after oclave.
 pub(crate) type Compare = Box<dyn Fn(usize, &[Vec<u8>], &[Vec<u8>]) -> Comparison>;
 
-/// What a device must have.
+/// The device features that a program needs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Needs {
     /// Extensions of OpenCL.
     pub extensions: Vec<String>,
-    /// The oldest version of OpenCL C, as 12 for 1.2; 0 is any.
+    /// The oldest version of OpenCL C: 12 for 1.2, 0 for any.
     pub oldest_version: u32,
-    /// The newest version of OpenCL C that the program is for; 0 is any.
+    /// The newest version of OpenCL C, in the same form.
     pub newest_version: u32,
-    /// Whether it must have images.
+    /// Whether the program uses images.
     pub images: bool,
-    /// The platform or device that it is only for, if any.
+    /// The only platform or device that the program is for, if any.
     pub platform: Option<String>,
 }
 
@@ -61,7 +62,7 @@ pub(crate) trait Suite: Sync {
     fn program(&self, name: &str, images: &Path) -> Result<Program, String>;
 }
 
-/// The kernels of `kernels/classics`, whose results are calculated in Rust.
+/// The kernels of `kernels/classics`. Rust code calculates the right results.
 struct Classics;
 
 impl Suite for Classics {
@@ -124,7 +125,7 @@ impl Suite for Piglit {
     }
 }
 
-/// Kernels of packages, each source preprocessed to a file of a folder.
+/// Kernels of other projects: a folder of preprocessed sources, as `ci/real` makes it.
 struct Real {
     root: PathBuf,
 }
@@ -143,7 +144,7 @@ impl Suite for Real {
         let made = images::load(images, name).unwrap_or_default();
         let made: Vec<DeviceImage> =
             made.iter().filter_map(|bytes| DeviceImage::from_bytes(bytes).ok()).collect();
-        // What cannot be filled by rule is no case.
+        // A kernel with parameters that no rule fills is no case.
         let kernels: Vec<real::Kernel> =
             real::kernels(&made, &source).into_iter().filter_map(|(_, kernel)| kernel.ok()).collect();
         let (cases, comparers): (Vec<_>, Vec<_>) = kernels.into_iter().map(real::Kernel::into_parts).unzip();

@@ -1,5 +1,6 @@
 //! Runs each program in a process of its own, and goes on behind those that end early or hang.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -83,6 +84,8 @@ fn program_outcomes(
         timeouts += usize::from(matches!(early, Outcome::Timeout(_)));
         let goes_on = crashes < MOST_CRASHES && timeouts < MOST_TIMEOUTS;
         match end.at {
+            // An earlier case may have overwritten the driver's memory. Alone, this one tells.
+            Some(at) if at > from && goes_on => from = at,
             // A case by itself.
             Some(at) if goes_on => {
                 if let Some(outcome) = outcomes.get_mut(at) {
@@ -107,12 +110,52 @@ fn program_outcomes(
     }
 }
 
+/// Runs cases by Oclgrind, each in a process of its own, and writes a row for each. A case in which it
+/// finds a wrong access, an uninitialized value or a race is skipped.
+///
+/// # Errors
+/// Rows that cannot be written, and processes that cannot be started.
+pub(crate) fn check(
+    settings: &Settings<'_>,
+    suite: &dyn Suite,
+    suspects: &BTreeMap<String, BTreeSet<String>>,
+    rows: &mut dyn Write,
+) -> std::io::Result<()> {
+    for (name, titles) in suspects {
+        let program = suite.program(name, settings.images);
+        let cases = program.map(|program| program.cases).unwrap_or_default();
+        for (number, case) in cases.iter().enumerate().filter(|(_, case)| titles.contains(&case.name)) {
+            let mut outcomes = vec![None; cases.len()];
+            let end = one_process(settings, name, Mode::Check, number, true, &mut outcomes)?;
+            let outcome = match (end.finding, end.early) {
+                (Some(fatal), _) if fatal.starts_with(FATAL) => Outcome::Fail(fatal),
+                (Some(finding), _) => Outcome::Skip(finding),
+                (None, Some(early)) => early,
+                (None, None) => {
+                    let silent = || Outcome::Fail("the process said nothing of it".to_owned());
+                    outcomes.get(number).cloned().flatten().unwrap_or_else(silent)
+                }
+            };
+            let (title, device, mode) = (one_line(&case.name), settings.device, Mode::Check);
+            let (word, reason) = (outcome.word(), one_line(outcome.reason()));
+            writeln!(rows, "{name}\t{title}\t{device}\t{mode}\t{word}\t{reason}")?;
+            rows.flush()?;
+        }
+    }
+    Ok(())
+}
+
+/// Begins a finding of what Oclgrind cannot run.
+const FATAL: &str = "OCLGRIND FATAL ERROR";
+
 /// How a process ended.
 struct End {
     /// The case that it was at, unless it was at the build.
     at: Option<usize>,
     /// Why it ended early, if so.
     early: Option<Outcome>,
+    /// The first finding of Oclgrind, without addresses.
+    finding: Option<String>,
 }
 
 fn one_process(
@@ -124,10 +167,12 @@ fn one_process(
     outcomes: &mut [Option<Outcome>],
 ) -> std::io::Result<End> {
     let mut errors = tempfile::tempfile()?;
+    let log = tempfile::NamedTempFile::new()?;
     let mut child = Command::new(std::env::current_exe()?)
         .args(["one", settings.suite])
         .arg(settings.images)
         .args([name, &mode.to_string(), &from.to_string(), if alone { "alone" } else { "together" }])
+        .env("OCLGRIND_LOG", log.path())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(errors.try_clone()?)
@@ -179,7 +224,20 @@ fn one_process(
         (false, true) => None,
         (false, false) => Some(Outcome::Crash(format!("{status}: {}", last_line(&mut errors)?))),
     };
-    Ok(End { at, early })
+    let log = std::fs::read(log.path())?;
+    Ok(End { at, early, finding: first_finding(&String::from_utf8_lossy(&log)) })
+}
+
+/// The first finding of Oclgrind's log, without addresses. A finding is a paragraph. Its first line says
+/// what it is.
+fn first_finding(log: &str) -> Option<String> {
+    let mut lines = log.lines().filter(|line| !line.trim().is_empty());
+    let line = lines.next()?;
+    if line.starts_with(FATAL) {
+        return Some(format!("{FATAL}: {}", lines.next().unwrap_or_default()));
+    }
+    let words = line.split_whitespace().filter(|word| !word.starts_with("0x") && *word != "address");
+    Some(words.collect::<Vec<_>>().join(" "))
 }
 
 fn last_line(file: &mut File) -> std::io::Result<String> {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::images;
 use crate::ours::Ours;
-use crate::outcome::{Mode, Outcome, one_line};
+use crate::outcome::{CLOSE, DIFFERENT, EQUAL, Mode, NOTHING_WRITTEN, Outcome, one_line};
 use crate::real::Comparison;
 use crate::run::{Contents, Executor, Report};
 use crate::source::{Driver, Source};
@@ -51,7 +51,10 @@ pub(crate) fn run(suite: &dyn Suite, task: Task<'_>) -> Result<(), String> {
     let driver = Driver::new().map_err(|error| error.reason().to_owned())?;
     let made = images::load(images, name);
     let mut executor: Box<dyn Executor> = match (mode, &made) {
-        (Mode::Source, _) => Box::new(Source::new().map_err(|error| error.reason().to_owned())?),
+        (Mode::Source | Mode::Check, _) => {
+            let source = Source::new(mode == Mode::Check);
+            Box::new(source.map_err(|error| error.reason().to_owned())?)
+        }
         (_, Err(error)) => {
             let refused = Err(Outcome::Refused(format!("oclave-build: {error}")));
             tell_build(&program, driver.lacks(&program), refused, from);
@@ -68,7 +71,8 @@ pub(crate) fn run(suite: &dyn Suite, task: Task<'_>) -> Result<(), String> {
         return Ok(());
     }
     let mut wanted = Vec::new();
-    for (number, case) in program.cases.iter().enumerate().skip(from) {
+    let most = if mode == Mode::Check { 1 } else { program.cases.len() };
+    for (number, case) in program.cases.iter().enumerate().skip(from).take(most) {
         match driver.lacks_groups(case) {
             Some(lacking) => ended(&number.to_string(), &Outcome::Skip(lacking)),
             None => wanted.push(number),
@@ -122,10 +126,11 @@ impl Lines<'_> {
         let Some(case) = self.program.cases.get(number) else {
             return Outcome::Skip("no such case".to_owned());
         };
-        if let Some(compare) = &self.program.compare {
+        if let (Some(compare), Ok(())) = (&self.program.compare, (case.check)(contents)) {
             return match self.task.mode {
                 Mode::Source => self.keep(number, contents),
                 Mode::Launch | Mode::Graph => self.compare(number, contents, compare),
+                Mode::Check => Outcome::Pass(String::new()),
             };
         }
         match (case.check)(contents) {
@@ -142,7 +147,7 @@ impl Lines<'_> {
             Some(before) if before == contents => {
                 match images::keep(images, program, device, number, contents) {
                     Ok(()) if self.is_untouched(number, contents) => {
-                        Outcome::Pass("writes nothing new".to_owned())
+                        Outcome::Pass(NOTHING_WRITTEN.to_owned())
                     }
                     Ok(()) => Outcome::Pass(String::new()),
                     Err(error) => Outcome::Fail(error),
@@ -163,11 +168,11 @@ impl Lines<'_> {
         match images::recall(images, program, device, number) {
             None => Outcome::Skip("there is no result of the driver's own compiler".to_owned()),
             Some(source) => match compare(number, &source, contents) {
-                Comparison::Equal => Outcome::Pass("equal".to_owned()),
+                Comparison::Equal => Outcome::Pass(EQUAL.to_owned()),
                 Comparison::Close { ulps, relative } => {
-                    Outcome::Pass(format!("close: {ulps} ulp, {relative:.1e} of the largest"))
+                    Outcome::Pass(format!("{CLOSE}{ulps} ulp, {relative:.1e} of the largest"))
                 }
-                Comparison::Different(how) => Outcome::Fail(how),
+                Comparison::Different(how) => Outcome::Fail(format!("{DIFFERENT}{how}")),
             },
         }
     }

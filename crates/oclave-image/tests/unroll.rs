@@ -138,6 +138,19 @@ fn other_loops_stay() {
 }
 
 #[test]
+fn loops_are_merged_once_and_before_the_branch() {
+    // So does llvm-spirv 15 where the source says `#pragma unroll`.
+    let merge = |continues| o(Op::LoopMerge, &[DONE, continues, LoopControl::UNROLL.bits()]);
+    let more = vec![merge(DONE), merge(LOOP)];
+    let before = module(&Counted { more, control: LoopControl::UNROLL, ..UP });
+    check::check(&before).unwrap_err();
+    let after = strip::strip(&before, |_| true).unwrap();
+    check::check(&after).unwrap();
+    assert_valid("a loop that was merged twice", &after);
+    assert_eq!(after.words(), module(&Counted { control: LoopControl::UNROLL, ..UP }).words());
+}
+
+#[test]
 fn modules_stay_sound() {
     let mut changed = 0;
     let loops = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/unrolled.spv");

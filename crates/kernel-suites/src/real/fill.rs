@@ -6,11 +6,20 @@ use oclave_image::Scalar;
 use super::layout::{Layout, Leaf};
 
 /// The size of buffers for what kernels are to touch.
-pub(crate) const BODY_BYTES: usize = 64 << 10;
+const BODY_BYTES: usize = 64 << 10;
+/// How many elements there are at least, unless they are huge.
+const BODY_ELEMENTS: usize = 2048;
+/// The size of buffers of huge elements.
+const LARGEST_BODY_BYTES: usize = 1 << 20;
 /// How many bytes follow, for kernels that go on a little.
-pub(crate) const GUARD_BYTES: usize = 16 << 10;
+const GUARD_BYTES: usize = 16 << 10;
 /// The size of buffers in constant memory, of which devices may have 64 KiB only.
 pub(crate) const CONSTANT_BYTES: usize = 32 << 10;
+
+/// The size of a buffer in global memory, by that of its elements.
+pub(crate) fn global_bytes(stride: usize) -> usize {
+    BODY_BYTES.max(stride.saturating_mul(BODY_ELEMENTS).min(LARGEST_BODY_BYTES)) + GUARD_BYTES
+}
 
 /// What a parameter gets that seems to be a width.
 const WIDTH: u32 = 16;

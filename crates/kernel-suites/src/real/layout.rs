@@ -48,6 +48,19 @@ impl Layout {
     }
 }
 
+impl Layout {
+    /// The layout of floats, instead of that of single bytes.
+    pub(crate) fn with_floats(self) -> Self {
+        match &*self.leaves {
+            [leaf] if leaf.scalar == Scalar::U8 => {
+                let leaf = Leaf { scalar: Scalar::F32, ..leaf.clone() };
+                Self { leaves: vec![leaf], stride: size_of::<f32>() }
+            }
+            _ => self,
+        }
+    }
+}
+
 fn add(ty: &ValueType, name: &str, offset: usize, lane: usize, leaves: &mut Vec<Leaf>) -> Result<(), String> {
     if leaves.len() > MAX_LEAVES {
         return Err("a very large type".to_owned());

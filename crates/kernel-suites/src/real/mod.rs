@@ -7,6 +7,7 @@
 
 mod compare;
 mod fill;
+mod hashcat;
 mod layout;
 
 use std::path::{Path, PathBuf};
@@ -25,9 +26,9 @@ const IMAGE_EDGE: usize = 64;
 /// Local memory of all parameters together.
 const LOCAL_BYTES: usize = 16 << 10;
 
-/// A launch of a kernel whose right result is not known.
+/// A launch of a kernel.
 pub(crate) struct Kernel {
-    /// Its check accepts everything.
+    /// Its check accepts everything, unless the right result is known.
     pub(crate) case: Case,
     /// What the elements of each memory are.
     layouts: Vec<Option<Layout>>,
@@ -77,7 +78,14 @@ pub(crate) fn sources(root: &Path) -> std::io::Result<Vec<PathBuf>> {
 /// A launch of each kernel of a source, by its name. What cannot be filled says why.
 pub(crate) fn kernels(images: &[DeviceImage], source: &str) -> Vec<(String, Result<Kernel, String>)> {
     let signatures = images.iter().flat_map(|image| &image.kernels);
-    signatures.map(|signature| (signature.name.clone(), kernel(signature, source))).collect()
+    let made = |signature: &KernelSignature| {
+        let body = body(&signature.name, source).unwrap_or_default();
+        match hashcat::known(signature, body) {
+            Some((case, layouts)) => Ok(Kernel { case, layouts }),
+            None => kernel(signature, source),
+        }
+    };
+    signatures.map(|signature| (signature.name.clone(), made(signature))).collect()
 }
 
 fn kernel(signature: &KernelSignature, source: &str) -> Result<Kernel, String> {
@@ -85,16 +93,18 @@ fn kernel(signature: &KernelSignature, source: &str) -> Result<Kernel, String> {
     let mut layouts = Vec::new();
     let mut arguments = Vec::new();
     let is_local = |parameter: &&Parameter| matches!(parameter.kind, ParameterKind::Local { .. });
+    let has_floats = body(&signature.name, source).is_some_and(casts_to_float);
     let locals = signature.parameters.iter().filter(is_local).count().max(1);
     for parameter in &signature.parameters {
         let about = |reason: String| format!("the parameter `{}`: {reason}", parameter.name);
         let layout = |ty| Layout::of(ty, &parameter.name).map_err(about);
+        let elements = |ty| layout(ty).map(|layout| if has_floats { layout.with_floats() } else { layout });
         arguments.push(match &parameter.kind {
             ParameterKind::Value(ty) => Argument::Value(fill::value(&layout(ty)?)),
             ParameterKind::Pointer { address_space, pointee, .. } => {
-                let layout = layout(pointee)?;
+                let layout = elements(pointee)?;
                 let size = match address_space {
-                    AddressSpace::Global => fill::BODY_BYTES + fill::GUARD_BYTES,
+                    AddressSpace::Global => fill::global_bytes(layout.stride),
                     AddressSpace::Constant => fill::CONSTANT_BYTES,
                 };
                 let seed = u32::try_from(memory.len()).unwrap_or(0);
@@ -192,6 +202,18 @@ fn body<'a>(kernel: &str, source: &'a str) -> Option<&'a str> {
             (depth == 0).then_some(at + 1)
         });
         body.get(..end?)
+    })
+}
+
+/// Whether a text has casts to pointers to `float`: where parameters point to bytes, these are floats.
+fn casts_to_float(text: &str) -> bool {
+    text.match_indices("float").any(|(at, word)| {
+        let after = text.get(at + word.len()..).unwrap_or_default().trim_start();
+        let before = text.get(..at).unwrap_or_default();
+        let is_in_parentheses = before.rsplit(['(', ')', ';']).next().map(|words| before.len() - words.len());
+        after.strip_prefix('*').is_some_and(|rest| rest.trim_start().starts_with(')'))
+            && is_in_parentheses
+                .is_some_and(|open| before.get(..open).is_some_and(|text| text.ends_with('(')))
     })
 }
 
@@ -300,6 +322,15 @@ mod tests {
             space(&signature(vec![]), "kernel void k() { f(get_global_id(1)"),
             space(&signature(vec![]), "get_global_id(1)")
         );
+    }
+
+    #[test]
+    fn casts_are_found() {
+        assert!(
+            casts_to_float("x = *(__global const float *)(p + 4);")
+                && casts_to_float("((global float*)p)[0]")
+        );
+        assert!(!casts_to_float("float * x = f((int *)y); (float4 *)z; (float)(2) * (1)"));
     }
 
     #[test]

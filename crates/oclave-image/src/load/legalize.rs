@@ -42,6 +42,7 @@ use crate::load::wrong_functions;
 use crate::load::zero_lanes;
 use crate::{Aspects, DeviceImage, ImageError, Result};
 use oclave_spirv::check;
+use oclave_spirv::transform::block_layout;
 use oclave_spirv::transform::capabilities;
 use oclave_spirv::transform::interfaces;
 use oclave_spirv::transform::merge_types::merge_types;
@@ -167,6 +168,8 @@ pub fn legalize_with(
     let module = changed(target.fixpoints_are_checked, module, last_stores::move_down)?;
     let module = changed(target.guarded_loads_run, module, |module| guarded_loads::spread(module, bits))?;
     let module = changed(target.spirv_version >= Version::V1_4, module, interfaces::complete)?;
+    // Passes compute conditions right before branches, behind their merge instructions.
+    let module = changed(true, module, block_layout::sort)?;
     // Lowering reads operands by their places: what it gets must be sound.
     check::check(&module)?;
     let lowered = version::lower(&module, target.spirv_version).map_err(|error| match error {

@@ -3,7 +3,8 @@
 //!
 //! llvm-spirv 15 writes `OpISub` before variables where the code has the negative of a parameter. It
 //! writes a variable where the code fills memory, in any block. In loops of one block, it writes
-//! `OpLoopMerge` before the loop's condition. rusticl refuses such modules.
+//! `OpLoopMerge` before the loop's condition, twice if the loop is to be unrolled. Before unrolled loops, it
+//! writes one with the same label for both operands. rusticl refuses such modules.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,13 +18,15 @@ use crate::{Definitions, Instruction, Module, Op, Rewriter};
 /// # Errors
 /// As [`Rewriter::finish`].
 pub fn sort(module: &Module) -> Result<Option<Module>> {
-    let Late { variables, merges } = Late::of(module);
-    if variables.is_empty() && merges.is_empty() {
+    let Late { variables, merges, needless } = Late::of(module);
+    if variables.is_empty() && merges.is_empty() && needless.is_empty() {
         return Ok(None);
     }
     let definitions = Definitions::new(module);
     let mut new = Rewriter::new(&definitions);
-    let moved: HashSet<usize> = variables.values().flatten().chain(merges.values()).map(|i| i.at).collect();
+    let mut moved: HashSet<usize> =
+        variables.values().flatten().chain(merges.values()).map(|i| i.at).collect();
+    moved.extend(needless);
     for instruction in module.instructions() {
         if let Some(merge) = merges.get(&instruction.at) {
             new.copy(merge);
@@ -53,6 +56,8 @@ struct Late<'m> {
     variables: HashMap<u32, Vec<Instruction<'m>>>,
     /// Merge instructions that are not before the branch, by the position of the branch.
     merges: HashMap<usize, Instruction<'m>>,
+    /// Positions of merge instructions with another one behind them in their block, and of those that merge nothing.
+    needless: HashSet<usize>,
 }
 
 impl<'m> Late<'m> {
@@ -74,7 +79,12 @@ impl<'m> Late<'m> {
                     }
                 }
                 Some(Op::Variable | Op::Line | Op::NoLine | Op::FunctionParameter) => {}
+                Some(Op::LoopMerge) if matches!(instruction.operands(), [merge, target, ..] if merge == target) =>
+                {
+                    late.needless.insert(instruction.at);
+                }
                 Some(Op::LoopMerge | Op::SelectionMerge) => {
+                    late.needless.extend(merge.map(|(merge, _)| merge.at));
                     (merge, is_behind) = (Some((instruction, false)), first.is_some());
                 }
                 Some(Op::Branch | Op::BranchConditional | Op::Switch) => {
