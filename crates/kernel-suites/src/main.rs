@@ -3,6 +3,7 @@
 //! ```text
 //! kernel-suites build SUITE IMAGES [--argument CLANG-ARGUMENT]… [--part K/N] [PROGRAM…]
 //! kernel-suites run SUITE IMAGES ROWS [--modes source,launch,graph] [--limit SECONDS] [--part K/N] [PROGRAM…]
+//! kernel-suites bench FOLDER IMAGES… [-- NAME…]
 //! kernel-suites totals [--exceptions FILE] ROWS…
 //! kernel-suites results SUITE --exceptions FILE ROWS…
 //! ```
@@ -10,7 +11,10 @@
 //! device is, each in a process of its own, and appends a row for each case and mode to the file
 //! ROWS: file, case, device, mode, outcome, reason. `totals` counts rows, and fails if oclave is worse than
 //! the driver's own compiler, unless the file of exceptions names the case. `results` prints the rows of oclave as ci/test counts them.
+//! `bench` times kernels of both suites by the driver's own compiler and by oclave, in turns. FOLDER is that of `ci/real`, and each IMAGES has the
+//! images of the suites in `classics` and `real`.
 
+mod bench;
 mod case;
 mod classics;
 mod images;
@@ -36,6 +40,7 @@ use crate::suite::{Suite, suite};
 
 const USAGE: &str = "usage: kernel-suites build SUITE IMAGES [--argument CLANG-ARGUMENT]… [--part K/N] [PROGRAM…]
        kernel-suites run SUITE IMAGES ROWS [--modes source,launch,graph] [--limit SECONDS] [--part K/N] [PROGRAM…]
+       kernel-suites bench FOLDER IMAGES… [-- NAME…]
        kernel-suites totals [--exceptions FILE] ROWS…
        kernel-suites results SUITE --exceptions FILE ROWS…";
 
@@ -45,6 +50,7 @@ fn main() -> ExitCode {
     let done = match *words {
         ["build", name, images, ref rest @ ..] => build(name, Path::new(images), rest),
         ["run", name, images, rows, ref rest @ ..] => run(name, Path::new(images), Path::new(rows), rest),
+        ["bench", real, ref rest @ ..] => bench::run(real, &device(), rest),
         ["one", name, images, program, mode, from, how] => {
             one(name, Path::new(images), program, mode, from, how == "alone")
         }
