@@ -101,7 +101,7 @@ fn matrices(all: &mut Chosen<'_>) {
     let on = |n: usize, x: usize, y: usize| covering([n, n], [x, y]);
     let plane = |side: usize| vec![floats(3, side * side), zeros(side * side)];
     let tile = local::<f32>(256);
-    add!(all, block, "matrix_product_blocks", &[0, 1, 2], blocks::product(256));
+    add!(all, block, "matrix_product_blocks", &[0, 1, 2], blocks::product(384));
     add!(
         all,
         of,
@@ -178,8 +178,8 @@ fn matrices(all: &mut Chosen<'_>) {
         "lu_inner",
         "fixed_blocks",
         &[0],
-        vec![floats(4, 1024 * 1024)],
-        vec![launch("lu_inner", Space::d2([1008, 1008], [16, 16]), [mem(0), int(1024), int(0)])],
+        vec![floats(4, 2048 * 2048)],
+        vec![launch("lu_inner", Space::d2([2032, 2032], [16, 16]), [mem(0), int(2048), int(0)])],
     );
     add!(
         all,
@@ -189,10 +189,10 @@ fn matrices(all: &mut Chosen<'_>) {
         &[0],
         (0..1)
             .map(|_| {
-                Memory::of(&(0..32u64).flat_map(|i| super::matrix::dominant(i, 48)).collect::<Vec<f32>>())
+                Memory::of(&(0..128u64).flat_map(|i| super::matrix::dominant(i, 48)).collect::<Vec<f32>>())
             })
             .collect(),
-        vec![launch("lu_local", Space::d1(32 * 64, 64), [mem(0), int(48), local::<f32>(48 * 48)])],
+        vec![launch("lu_local", Space::d1(128 * 64, 64), [mem(0), int(48), local::<f32>(48 * 48)])],
     );
     add!(
         all,
@@ -206,13 +206,13 @@ fn matrices(all: &mut Chosen<'_>) {
 }
 
 fn grids(all: &mut Chosen<'_>) {
-    let (side, steps) = (768usize, 3usize);
+    let (side, steps) = (1280usize, 3usize);
     let plane = || vec![floats(10, side * side), zeros(side * side)];
     let pixels = |each: usize| vec![bytes(11, side * side * each), bytes(12, side * side * each)];
     let args = [mem(0), mem(1), int(side), int(side)];
     let on = |x, y| covering([side, side], [x, y]);
     let room = local::<f32>((16 + 2 * steps) * (16 + 2 * steps));
-    add!(all, block, "hotspot_blocks", &[0, 1, 2], blocks::heat([512, 512], 2));
+    add!(all, block, "hotspot_blocks", &[0, 1, 2], blocks::heat([768, 768], 2));
     add!(
         all,
         of,
@@ -254,7 +254,7 @@ fn grids(all: &mut Chosen<'_>) {
         vec![bytes(11, side * side), bytes(12, 2 * side * side)],
         vec![launch("sobel", on(16, 16), args.clone())],
     );
-    add!(all, block, "sobel_vectors", &[], blocks::sobel([512, 512]));
+    add!(all, block, "sobel_vectors", &[], blocks::sobel([768, 768]));
     add!(
         all,
         of,
@@ -268,7 +268,7 @@ fn grids(all: &mut Chosen<'_>) {
                 Space { dimensions: 3, global: [96; 3], local: Some([16, 4, 4]), offset: [0; 3] },
                 [mem(0), mem(1), int(96), int(96), int(96), Argument::value(0.1f32)],
             );
-            3
+            8
         ],
     );
     add!(
@@ -303,11 +303,11 @@ fn grids(all: &mut Chosen<'_>) {
         "pathfinder",
         "pathfinder",
         &[],
-        vec![below(19, 40_000 * 11, 10), below(20, 40_000, 10), zeros(40_000)],
+        vec![below(19, 120_000 * 11, 10), below(20, 120_000, 10), zeros(120_000)],
         vec![launch(
             "rows",
-            Space::d1(40_000usize.div_ceil(256 - 20) * 256, 256),
-            [mem(0), mem(1), mem(2), int(40_000), int(1), int(10), local::<i32>(256), local::<i32>(256)],
+            Space::d1(120_000usize.div_ceil(256 - 20) * 256, 256),
+            [mem(0), mem(1), mem(2), int(120_000), int(1), int(10), local::<i32>(256), local::<i32>(256)],
         )],
     );
 }
@@ -325,7 +325,7 @@ fn groups(all: &mut Chosen<'_>) {
         )
     };
     let bodies = |n: usize| vec![floats(31, 4 * n), zeros(4 * n)];
-    let rows = 20_000usize;
+    let rows = 80_000usize;
     let entries = rows * 24;
     let starts: Vec<i32> = (0..=rows).map(|row| row as i32 * 24).collect();
     let csr = || {
@@ -400,7 +400,7 @@ fn groups(all: &mut Chosen<'_>) {
         bodies(3072),
         vec![launch("tiled", Space::d1(3072, 64), [mem(0), mem(1), int(3072), local::<[f32; 4]>(64)])],
     );
-    add!(all, block, "cells", &[1, 2, 3], blocks::cells(64));
+    add!(all, block, "cells", &[1, 2, 3], blocks::cells(256));
     add!(
         all,
         of,
@@ -446,11 +446,11 @@ fn groups(all: &mut Chosen<'_>) {
         "k_means",
         "k_means",
         &[],
-        vec![below(39, 2 * 65_536, 4000), below(40, 64, 4000), zeros(65_536)],
+        vec![below(39, 2 * 524_288, 4000), below(40, 64, 4000), zeros(524_288)],
         vec![launch(
             "assign",
-            Space::d1(65_536, 64),
-            [mem(0), int(65_536), mem(1), int(32), mem(2), local::<[i32; 2]>(32)],
+            Space::d1(524_288, 64),
+            [mem(0), int(524_288), mem(1), int(32), mem(2), local::<[i32; 2]>(32)],
         )],
     );
     add!(
@@ -469,21 +469,21 @@ fn groups(all: &mut Chosen<'_>) {
         "needleman_wunsch",
         &[],
         vec![
-            Memory::of(&[1u8, 0, 3, 2, 2, 1, 3, 0].repeat(64 * 8)),
-            Memory::of(&[2u8, 1, 0, 3, 1, 1, 2, 0].repeat(64 * 8)),
+            Memory::of(&[1u8, 0, 3, 2, 2, 1, 3, 0].repeat(256 * 8)),
+            Memory::of(&[2u8, 1, 0, 3, 1, 1, 2, 0].repeat(256 * 8)),
             Memory::of(&[10i32, -1, -3, -4, -1, 7, -5, -3, -3, -5, 9, 0, -4, -3, 0, 8]),
-            zeros(64 * 65 * 65),
+            zeros(256 * 65 * 65),
         ],
         vec![launch(
             "in_local_memory",
-            Space::d1(64 * 64, 64),
+            Space::d1(256 * 64, 64),
             [mem(0), mem(1), int(64), int(64), int(5), mem(2), mem(3), local::<i32>(65 * 65)],
         )],
     );
 }
 
 fn items(all: &mut Chosen<'_>) {
-    let (messages, stride) = (8192usize, 128usize);
+    let (messages, stride) = (32_768usize, 128usize);
     let hashed = |each: usize| {
         vec![bytes(50, messages * stride), Memory::of(&vec![100u32; messages]), zeros(messages * each)]
     };
@@ -513,8 +513,8 @@ fn items(all: &mut Chosen<'_>) {
         "philox",
         "philox",
         &[],
-        vec![words(53, 4 << 18), words(54, 2 << 18), zeros(4 << 18)],
-        vec![launch("with_mul_hi", Space::d1(1 << 18, 64), [mem(0), mem(1), mem(2)])],
+        vec![words(53, 4 << 20), words(54, 2 << 20), zeros(4 << 20)],
+        vec![launch("with_mul_hi", Space::d1(1 << 20, 64), [mem(0), mem(1), mem(2)])],
     );
     add!(
         all,
@@ -522,8 +522,8 @@ fn items(all: &mut Chosen<'_>) {
         "mandelbrot",
         "mandelbrot",
         &[],
-        vec![zeros(256 * 256 / 4)],
-        vec![launch("floats", covering([256, 256], [16, 8]), [mem(0), int(256), int(256), int(200)])],
+        vec![zeros(512 * 512 / 4)],
+        vec![launch("floats", covering([512, 512], [16, 8]), [mem(0), int(512), int(512), int(200)])],
     );
     add!(
         all,
@@ -614,11 +614,11 @@ fn of_real_programs(all: &mut Chosen<'_>) {
         "silx_extremes",
         "silx/usr+lib+python3+dist-packages+silx+resources+opencl+image+max_min.cl",
         &[0, 1],
-        vec![floats(67, 1 << 20), zeros(512)],
+        vec![floats(67, 1 << 22), zeros(512)],
         vec![launch(
             "max_min_reduction_stage1",
             Space::d1(256 * 64, 64),
-            [mem(0), mem(1), int(1 << 20), local::<[f32; 2]>(64)],
+            [mem(0), mem(1), int(1 << 22), local::<[f32; 2]>(64)],
         )],
     );
     add!(
@@ -628,7 +628,11 @@ fn of_real_programs(all: &mut Chosen<'_>) {
         "gegl/literals+gegl-common-x86_64-v2.so.0144.cl",
         &[0, 1],
         pixels(264),
-        vec![launch("snn_mean", Space::d2([256, 256], [16, 8]), [mem(0), int(264), mem(1), int(4), int(2)],)],
+        vec![launch(
+            "snn_mean",
+            Space::d2([256, 256], [16, 8]),
+            [mem(0), int(264), int(264), mem(1), int(4), int(2)],
+        )],
     );
     add!(
         all,
