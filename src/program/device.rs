@@ -161,7 +161,8 @@ fn target(device: &Device) -> DeviceTarget {
     target.aspects = capabilities.aspects;
     target.address_bits = capabilities.address_bits;
     let quirks = device.quirks();
-    target.mad_is_called = quirks.mad_is_called; // Q9
+    target.takes_wraps = quirks.takes_wraps_unasked;
+    target.functions_are_called = quirks.functions_are_called; // Q9
     target.serial_work_items = quirks.serial_work_items; // Q11
     let wide_groups = crate::environment::switch("OCLAVE_WIDE_GROUPS");
     target.wide_groups = wide_groups.unwrap_or(device.kind() == DeviceKind::Gpu);
@@ -205,6 +206,8 @@ fn target(device: &Device) -> DeviceTarget {
     target.counters_are_mistaken = quirks.counters_are_mistaken; // Q50
     if let Some(queries) = &capabilities.spirv_queries {
         target.capabilities = Some(queries.capabilities.iter().copied().collect());
+        target.takes_wraps |=
+            queries.extensions.iter().any(|name| name == oclave_spirv::transform::version::WRAPS);
         target.extensions = Some(queries.extensions.iter().cloned().collect());
         target.instruction_sets = Some(queries.extended_instruction_sets.iter().cloned().collect());
     }

@@ -45,6 +45,7 @@ pub(crate) fn build(images: &Path, program: &Program, arguments: &[String]) -> R
         config.include(include);
     });
     config.extra_args(program.options.iter().chain(arguments));
+    config.fp_contract(arguments.iter().any(|argument| argument == "-ffp-contract=on"));
     match config.compile_images(&[path]) {
         Ok(made) => {
             for (number, bytes) in made.images.iter().enumerate() {

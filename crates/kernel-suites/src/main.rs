@@ -4,6 +4,7 @@
 //! kernel-suites build SUITE IMAGES [--argument CLANG-ARGUMENT]… [--part K/N] [PROGRAM…]
 //! kernel-suites run SUITE IMAGES ROWS [--modes source,launch,graph] [--limit SECONDS] [--part K/N] [PROGRAM…]
 //! kernel-suites check SUITE IMAGES FINDINGS ROWS…
+//! kernel-suites bench FOLDER IMAGES… [-- NAME…]
 //! kernel-suites totals [--exceptions FILE] ROWS…
 //! kernel-suites results SUITE --exceptions FILE ROWS…
 //! ```
@@ -14,10 +15,13 @@
 //!   file ROWS for each case and mode: file, case, device, mode, outcome, reason.
 //! - `check` runs the cases of ROWS that are worse than the driver's own compiler by Oclgrind, which
 //!   finds undefined behavior. It appends rows to the file FINDINGS.
+//! - `bench` times kernels of both suites by the driver's own compiler and by oclave, in turns. FOLDER is that
+//!   of `ci/real`. Each IMAGES has the images of the suites in `classics` and `real`.
 //! - `totals` counts rows. It fails if oclave is worse than the driver's own compiler, unless Oclgrind
 //!   found undefined behavior or the file of exceptions names the case.
 //! - `results` prints the rows of oclave as `ci/test` counts them.
 
+mod bench;
 mod case;
 mod classics;
 mod images;
@@ -44,6 +48,7 @@ use crate::suite::{Suite, suite};
 const USAGE: &str = "usage: kernel-suites build SUITE IMAGES [--argument CLANG-ARGUMENT]… [--part K/N] [PROGRAM…]
        kernel-suites run SUITE IMAGES ROWS [--modes source,launch,graph] [--limit SECONDS] [--part K/N] [PROGRAM…]
        kernel-suites check SUITE IMAGES FINDINGS ROWS…
+       kernel-suites bench FOLDER IMAGES… [-- NAME…]
        kernel-suites totals [--exceptions FILE] ROWS…
        kernel-suites results SUITE --exceptions FILE ROWS…";
 
@@ -53,6 +58,7 @@ fn main() -> ExitCode {
     let done = match *words {
         ["build", name, images, ref rest @ ..] => build(name, Path::new(images), rest),
         ["run", name, images, rows, ref rest @ ..] => run(name, Path::new(images), Path::new(rows), rest),
+        ["bench", real, ref rest @ ..] => bench::run(real, &device(), rest),
         ["one", name, images, program, mode, from, how] => {
             one(name, Path::new(images), program, mode, from, how == "alone")
         }

@@ -38,7 +38,7 @@ enum Place {
 }
 
 /// A case on the device.
-struct Prepared {
+pub(crate) struct Prepared {
     places: Vec<Place>,
     launches: Vec<(NdRange, KernelCall)>,
 }
@@ -55,7 +55,11 @@ impl Ours {
         Ok(Self { driver: Driver::new()?, context, queue, images, bundles: Vec::new(), in_graph })
     }
 
-    fn prepare(&self, case: &Case) -> Result<Prepared, Outcome> {
+    /// Puts a case on the device; [`Ours::reset`] gives its memory contents.
+    ///
+    /// # Errors
+    /// What the library says.
+    pub(crate) fn prepare(&self, case: &Case) -> Result<Prepared, Outcome> {
         check_arguments(case)?;
         let places: Vec<Place> =
             case.memory.iter().map(|memory| self.place(memory)).collect::<Result<_, _>>()?;
@@ -133,7 +137,11 @@ impl Ours {
         Ok((nd_range(&launch.space), call))
     }
 
-    fn reset(&self, prepared: &Prepared) -> oclave::Result<()> {
+    /// Writes the contents before the first launch to all memory.
+    ///
+    /// # Errors
+    /// What the library says.
+    pub(crate) fn reset(&self, prepared: &Prepared) -> oclave::Result<()> {
         for place in &prepared.places {
             match place {
                 Place::Buffer { memory, data, .. } => self.queue.write(memory, data.as_slice())?,
@@ -143,7 +151,22 @@ impl Ours {
         Ok(())
     }
 
-    fn contents(&self, prepared: &Prepared) -> oclave::Result<Vec<Vec<u8>>> {
+    /// Runs all launches, and waits for them.
+    ///
+    /// # Errors
+    /// What the library says.
+    pub(crate) fn launch_all(&self, prepared: &Prepared) -> oclave::Result<()> {
+        for (range, call) in &prepared.launches {
+            self.queue.parallel_for(*range, call.clone())?;
+        }
+        self.queue.wait()
+    }
+
+    /// The contents of all memory.
+    ///
+    /// # Errors
+    /// What the library says.
+    pub(crate) fn contents(&self, prepared: &Prepared) -> oclave::Result<Vec<Vec<u8>>> {
         let place = |place: &Place| {
             Ok(match place {
                 Place::Buffer { memory, size_bytes, .. } => {
@@ -161,10 +184,7 @@ impl Ours {
         let prepared = self.prepare(case)?;
         let run = || {
             self.reset(&prepared)?;
-            for (range, call) in &prepared.launches {
-                self.queue.parallel_for(*range, call.clone())?;
-            }
-            self.queue.wait()?;
+            self.launch_all(&prepared)?;
             self.contents(&prepared)
         };
         run().map(|contents| (contents, String::new())).map_err(|error| outcome(&error))
@@ -279,7 +299,7 @@ impl Executor for Ours {
 }
 
 /// What an error of the library means for a case.
-fn outcome(error: &oclave::Error) -> Outcome {
+pub(crate) fn outcome(error: &oclave::Error) -> Outcome {
     let mut text = format!("{:?}: {error:#}", error.kind());
     if let Some(log) = error.build_log() {
         text.push_str(" / build log: ");

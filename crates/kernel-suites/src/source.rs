@@ -134,6 +134,15 @@ enum Place {
     Image(Image, [usize; 3]),
 }
 
+/// A case on the device.
+pub(crate) struct Prepared {
+    places: Vec<Place>,
+    /// With their arguments, one for each launch.
+    kernels: Vec<Kernel>,
+    /// What kernels are given lives until they ended.
+    _samplers: Vec<Sampler>,
+}
+
 impl Place {
     fn handle(&self) -> cl_mem {
         match self {
@@ -157,11 +166,20 @@ impl Source {
     }
 
     fn run_case(&self, case: &Case) -> Result<Contents, Outcome> {
+        let prepared = self.prepare(case)?;
+        self.launch(case, &prepared)?;
+        Ok((self.read(case, &prepared)?, String::new()))
+    }
+
+    /// Puts a case on the device, with its contents before the first launch.
+    ///
+    /// # Errors
+    /// What OpenCL says.
+    pub(crate) fn prepare(&self, case: &Case) -> Result<Prepared, Outcome> {
         let Some(program) = &self.program else { return Err(Outcome::Fail("nothing was built".to_owned())) };
         check_arguments(case)?;
         let places: Vec<Place> =
             case.memory.iter().map(|memory| self.place(memory)).collect::<Result<_, _>>()?;
-        // What kernels are given lives until they ended.
         let mut samplers = Vec::new();
         let mut kernels = Vec::new();
         for launch in &case.launches {
@@ -169,12 +187,44 @@ impl Source {
             for (index, argument) in launch.arguments.iter().enumerate() {
                 self.set(&kernel, index, argument, &places, &mut samplers)?;
             }
-            self.enqueue(&kernel, launch)?;
             kernels.push(kernel);
         }
-        self.queue.finish().map_err(failed("clFinish"))?;
-        let contents = places.iter().zip(&case.memory).map(|(place, memory)| self.contents(place, memory));
-        Ok((contents.collect::<Result<_, _>>()?, String::new()))
+        Ok(Prepared { places, kernels, _samplers: samplers })
+    }
+
+    /// Writes the contents before the first launch to all buffers again.
+    ///
+    /// # Errors
+    /// What OpenCL says.
+    pub(crate) fn reset(&self, case: &Case, prepared: &mut Prepared) -> Result<(), Outcome> {
+        for (place, memory) in prepared.places.iter_mut().zip(&case.memory) {
+            if let Place::Buffer(buffer) = place {
+                // SAFETY: the buffer is larger than the data, which the blocking call only reads.
+                unsafe { self.queue.enqueue_write_buffer(buffer, CL_BLOCKING, 0, memory.bytes(), &[]) }
+                    .map_err(failed("clEnqueueWriteBuffer"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs all launches, and waits for them.
+    ///
+    /// # Errors
+    /// What OpenCL says.
+    pub(crate) fn launch(&self, case: &Case, prepared: &Prepared) -> Result<(), Outcome> {
+        for (launch, kernel) in case.launches.iter().zip(&prepared.kernels) {
+            self.enqueue(kernel, launch)?;
+        }
+        self.queue.finish().map_err(failed("clFinish"))
+    }
+
+    /// The contents of all memory.
+    ///
+    /// # Errors
+    /// What OpenCL says.
+    pub(crate) fn read(&self, case: &Case, prepared: &Prepared) -> Result<Vec<Vec<u8>>, Outcome> {
+        let pairs = prepared.places.iter().zip(&case.memory);
+        pairs.map(|(place, memory)| self.contents(place, memory)).collect()
     }
 
     fn place(&self, memory: &Memory) -> Result<Place, Outcome> {
@@ -302,22 +352,14 @@ impl Executor for Source {
     }
 
     fn build(&mut self, program: &Program) -> Result<(), Outcome> {
-        let mut options: Vec<String> = program.options.clone();
-        options.extend(program.includes.iter().map(|folder| format!("-I {}", folder.display())));
-        options.push(match self.is_oclgrind {
-            true => "-cl-std=CL2.0 -cl-opt-disable".to_owned(),
-            false => self.driver.version_option(program),
-        });
+        if !self.is_oclgrind {
+            let version = self.driver.version_option(program);
+            return self.build_as(program, &version);
+        }
         let mut built = Built::create_from_source(&self.context, &program.source)
             .map_err(failed("clCreateProgramWithSource"))?;
-        if self.is_oclgrind && built.build(self.context.devices(), OCLGRIND_OPTIONS).is_ok() {
-            self.program = Some(built);
-            return Ok(());
-        }
-        if let Err(error) = built.build(self.context.devices(), &options.join(" ")) {
-            let log = built.get_build_log(self.driver.device.id()).unwrap_or_default();
-            let line = log.lines().find(|line| line.contains("error")).or(log.lines().next()).unwrap_or("");
-            return Err(Outcome::Refused(format!("clBuildProgram: {error}: {line}")));
+        if built.build(self.context.devices(), OCLGRIND_OPTIONS).is_err() {
+            return self.build_as(program, "-cl-std=CL2.0 -cl-opt-disable");
         }
         self.program = Some(built);
         Ok(())
@@ -330,6 +372,27 @@ impl Executor for Source {
             let result = self.run_case(case);
             report.ended(number, result);
         }
+    }
+}
+
+impl Source {
+    /// Builds the program with an option for the version of OpenCL C, or as the driver does without one.
+    ///
+    /// # Errors
+    /// Why it does not build.
+    pub(crate) fn build_as(&mut self, program: &Program, version: &str) -> Result<(), Outcome> {
+        let mut options: Vec<String> = program.options.clone();
+        options.extend(program.includes.iter().map(|folder| format!("-I {}", folder.display())));
+        options.push(version.to_owned());
+        let mut built = Built::create_from_source(&self.context, &program.source)
+            .map_err(failed("clCreateProgramWithSource"))?;
+        if let Err(error) = built.build(self.context.devices(), &options.join(" ")) {
+            let log = built.get_build_log(self.driver.device.id()).unwrap_or_default();
+            let line = log.lines().find(|line| line.contains("error")).or(log.lines().next()).unwrap_or("");
+            return Err(Outcome::Refused(format!("clBuildProgram: {error}: {line}")));
+        }
+        self.program = Some(built);
+        Ok(())
     }
 }
 

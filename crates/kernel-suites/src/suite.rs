@@ -73,8 +73,7 @@ impl Suite for Classics {
     fn program(&self, name: &str, _images: &Path) -> Result<Program, String> {
         let classic = classics::programs().into_iter().find(|classic| classic.name == name);
         let classic = classic.ok_or_else(|| format!("there is no classic {name}"))?;
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/classics");
-        let path = folder.join(format!("{name}.cl"));
+        let path = classics::source(name);
         let source =
             std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         Ok(Program {

@@ -204,8 +204,8 @@ faults! {
         "No callback is called when a user event gets an error as its status.",
         "Events from outside are polled.", ["pocl#1430"];
     Q9 = 9, [POCL_6], Measurements,
-        "`mad` is a call that is not inlined; loops with it are not vectorised.",
-        "A product and a sum (`multiply_add`).", [];
+        "Built-in functions are calls that are not inlined into kernels from SPIR-V; loops with them are not vectorised.",
+        "Instructions for simple functions (`called_functions`).", [];
     Q11 = 11, [POCL_CPU], Measurements,
         "Kernels with loops and barriers keep a context for each work-item.",
         "One work-item runs the tasks of a list that need no group (interpreter).", [];
@@ -356,4 +356,7 @@ faults! {
     Q66 = 66, [INTEL, POCL_CPU], Programs,
         "`vstorea_half3` writes a fourth element.",
         "`vstore_half3` at the same address (`wrong_functions`).", ["vstorea-half3.md"];
+    Q67 = 67, [POCL_6], Measurements,
+        "The driver does not say that it takes decorations of sums that do not wrap, and vectorises less without them.",
+        "Modules keep these decorations.", [];
 }

@@ -277,12 +277,12 @@ fn what_the_device_lacks_is_named() {
 fn devices_that_call_mad_get_a_multiplication_and_an_addition() {
     let before = Module::from_bytes(include_bytes!("../../../benches/kernels/small_nodes.spv")).unwrap();
     let count = |module: &Module, op: Op| module.instructions().filter(|i| i.is(op)).count();
-    for mad_is_called in [false, true] {
-        let target = DeviceTarget { mad_is_called, ..rich() };
+    for functions_are_called in [false, true] {
+        let target = DeviceTarget { functions_are_called, ..rich() };
         let after = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();
         support::assert_valid("small_nodes", &after);
         let mads = count(&before, Op::ExtInst);
-        let expanded = if mad_is_called { mads } else { 0 };
+        let expanded = if functions_are_called { mads } else { 0 };
         assert_eq!((mads, count(&after, Op::ExtInst)), (6, mads - expanded));
         let added = |op| count(&after, op) - count(&before, op);
         assert_eq!([added(Op::FMul), added(Op::FAdd)], [expanded; 2]);

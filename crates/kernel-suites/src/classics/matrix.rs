@@ -132,7 +132,7 @@ pub(super) fn products() -> Vec<Case> {
 }
 
 /// A matrix with a strong diagonal, which needs no pivoting.
-fn dominant(seed: u64, n: usize) -> Vec<f32> {
+pub(super) fn dominant(seed: u64, n: usize) -> Vec<f32> {
     let mut a = Random::new(seed).floats(n * n, -1.0, 1.0);
     for i in 0..n {
         a[i * n + i] += n as f32;
@@ -146,7 +146,7 @@ pub(super) fn lu() -> Vec<Case> {
     cases
 }
 
-fn lu_of(a: &[f32], n: usize) -> Vec<f32> {
+pub(super) fn lu_of(a: &[f32], n: usize) -> Vec<f32> {
     let mut a: Vec<f64> = a.iter().map(|x| f64::from(*x)).collect();
     for k in 0..n {
         for i in k + 1..n {

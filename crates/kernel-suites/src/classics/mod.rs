@@ -7,6 +7,7 @@ mod algorithm;
 mod barriers;
 mod bignum;
 mod bits;
+mod blocks;
 mod calls;
 mod cipher;
 mod collective;
@@ -26,11 +27,13 @@ mod scan;
 mod science;
 mod sort;
 mod text;
+mod timed;
 mod tree;
 mod vector;
 mod wide_vectors;
 
 use crate::case::Case;
+pub(crate) use timed::{Timed, timed};
 
 /// A program of `kernels/classics` with its cases.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +42,12 @@ pub(crate) struct Classic {
     pub name: &'static str,
     /// Makes the cases.
     pub cases: fn() -> Vec<Case>,
+}
+
+/// The file of a program.
+pub(crate) fn source(name: &str) -> std::path::PathBuf {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/classics");
+    folder.join(format!("{name}.cl"))
 }
 
 fn classic(name: &'static str, cases: fn() -> Vec<Case>) -> Classic {
@@ -68,6 +77,7 @@ pub(crate) fn programs() -> Vec<Classic> {
         classic("crc32", hash::of_crc32),
         classic("doubles", algorithm::doubles),
         classic("fft", science::fft),
+        classic("fixed_blocks", blocks::cases),
         classic("fixed_point", number::fixed_point),
         classic("calls", calls::cases),
         classic("fills", fills::cases),

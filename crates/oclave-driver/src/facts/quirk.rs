@@ -75,10 +75,16 @@ pub struct Quirks {
     /// **Q8. PoCL 6.0.** No callback is called when a user event gets an error as its status
     /// (pocl#1430). So the library polls events from outside.
     pub(crate) failures_are_silent: bool,
-    /// **Q9. PoCL 6.0.** `mad` is a function that is not inlined. Neither loops nor work-items with
-    /// `a * b + c` are vectorised. In task lists of 1024 work-items each `mad` took 2.7 and 0.7 ns.
-    /// As a product and a sum, which the function computes as well, it took less than 0.1 ns.
-    pub mad_is_called: bool,
+    /// **Q9. PoCL 6.0.** Kernels that come as SPIR-V do not inline the functions of PoCL's library: these name features of the
+    /// processor, and such kernels do not. Each `min`, `max`, `clamp`, `rotate` or `mad` is a call, and neither
+    /// loops nor work-items with one are vectorised. A median of nine bytes took five times as long as from source. In task
+    /// lists of 1024 work-items each `mad` took 2.7 and 0.7 ns. So simple functions become instructions
+    /// (`called_functions` of `oclave_image`).
+    pub functions_are_called: bool,
+    /// **Q67. PoCL 6.0.** It takes SPIR-V 1.2, and does not say which extensions. It takes decorations of
+    /// sums that do not wrap. Without them, its compiler does not see that neighbouring work-items access
+    /// neighbouring elements: a stencil of five points took 1.8 times as long as from source.
+    pub takes_wraps_unasked: bool,
     /// **Q11. PoCL on CPUs.** The work-items of a group run one after the other, from barrier to
     /// barrier. Kernels with loops and barriers keep a context for each work-item. So one work-item
     /// alone runs the tasks of a list that need no group. A list of 1000 tasks of 64 items took 255
@@ -465,7 +471,8 @@ impl Quirks {
             one_module_at_a_time: has(Fault::Q2),
             variables_move: has(Fault::Q4),
             failures_are_silent: has(Fault::Q8),
-            mad_is_called: has(Fault::Q9),
+            functions_are_called: has(Fault::Q9),
+            takes_wraps_unasked: has(Fault::Q67),
             serial_work_items: has(Fault::Q11),
             first_item_runs_twice: has(Fault::Q12),
             continuations_for_several_ends: has(Fault::Q14),

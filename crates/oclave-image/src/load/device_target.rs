@@ -23,12 +23,15 @@ pub struct DeviceTarget {
     /// Extended instruction sets (`CL_DEVICE_SPIRV_EXTENDED_INSTRUCTION_SETS_KHR`); `None` where it
     /// does not tell.
     pub instruction_sets: Option<BTreeSet<String>>,
+    /// Whether the device takes decorations of sums and products that do not wrap, also where its version of SPIR-V has them
+    /// by an extension only. Without them, compilers do not see that neighbouring work-items access neighbouring elements.
+    pub takes_wraps: bool,
     /// Width of the device's addresses in bits (`CL_DEVICE_ADDRESS_BITS`).
     pub address_bits: u32,
     /// Whether the device calls a function for `mad`, which it does not inline. It then gets a
     /// multiplication and an addition instead. They are as good, since OpenCL leaves open how often
     /// `mad` rounds.
-    pub mad_is_called: bool,
+    pub functions_are_called: bool,
     /// Whether the device runs the work-items of a group one after the other, each up to the next
     /// barrier. In interpreter modules, one work-item then does alone what they need not share, in
     /// loops that the device's compiler vectorises.
@@ -141,7 +144,7 @@ impl Default for DeviceTarget {
             extensions: None,
             instruction_sets: None,
             address_bits: 64,
-            mad_is_called: false,
+            functions_are_called: false,
             serial_work_items: false,
             wide_groups: false,
             says_uniform: false,
@@ -157,6 +160,7 @@ impl Default for DeviceTarget {
             unnamed_functions_crash: false,
             integer_pointer_constants_fail: false,
             constant_addresses_fail: false,
+            takes_wraps: false,
             unaligned_accesses_miss: false,
             generic_atomics_are_cpp: false,
             casts_from_generic_crash: false,

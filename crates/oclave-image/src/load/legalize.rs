@@ -2,6 +2,7 @@
 
 use crate::analysis::declared_globals::VariableFacts;
 use crate::load::block_order;
+use crate::load::called_functions;
 use crate::load::constant_addresses;
 use crate::load::deep_conditions;
 use crate::load::device_target::DeviceTarget;
@@ -25,7 +26,6 @@ use crate::load::last_stores;
 use crate::load::lone_counters;
 use crate::load::loops_behind_barriers;
 use crate::load::masked_counters;
-use crate::load::multiply_add;
 use crate::load::packed_arguments;
 use crate::load::phi_pairs;
 use crate::load::private_addresses;
@@ -93,7 +93,7 @@ pub fn legalize_with(
     let takes = |c: u32| target.capabilities.as_ref().is_some_and(|all| all.contains(&c));
     let renumbered = global_decorations::for_device(&module, takes)?;
     let stripped = strip::strip(renumbered.as_ref().unwrap_or(&module), takes)?;
-    let expanded = changed(target.mad_is_called, stripped, multiply_add::expand)?;
+    let expanded = changed(target.functions_are_called, stripped, called_functions::expand)?;
     // What passes add needs no fences: the interpreter's own accesses meet nothing.
     let apart = keep_apart(expanded, target)?;
     let bits = target.address_bits;
@@ -172,12 +172,14 @@ pub fn legalize_with(
     let module = changed(true, module, block_layout::sort)?;
     // Lowering reads operands by their places: what it gets must be sound.
     check::check(&module)?;
-    let lowered = version::lower(&module, target.spirv_version).map_err(|error| match error {
-        oclave_spirv::Error::Unsupported(what) => {
-            lacks(format!("SPIR-V {}, and of image \"{}\" {what}", module.version(), image.name))
-        }
-        other => other.into(),
-    })?;
+    let lowered = version::lower_with(&module, target.spirv_version, target.takes_wraps).map_err(
+        |error| match error {
+            oclave_spirv::Error::Unsupported(what) => {
+                lacks(format!("SPIR-V {}, and of image \"{}\" {what}", module.version(), image.name))
+            }
+            other => other.into(),
+        },
+    )?;
     if lowered != module {
         check::check(&lowered)?;
     }

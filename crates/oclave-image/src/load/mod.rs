@@ -2,6 +2,7 @@
 
 pub(crate) mod block_order;
 mod built_in_vector;
+mod called_functions;
 mod constant_addresses;
 mod counted_loops;
 mod dead_ends;

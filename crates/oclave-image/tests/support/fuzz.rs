@@ -93,7 +93,7 @@ pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
         ..plain.clone()
     };
     let pocl6 = DeviceTarget {
-        mad_is_called: true,
+        functions_are_called: true,
         group_votes_are_inverted: true,
         one_barrier: true,
         fixpoints_are_checked: true,

@@ -35,6 +35,8 @@ const CAPABILITIES: [(Capability, Version, Option<&str>); 18] = [
 ];
 const V1_6: Version = Version::new(1, 6);
 const FLOAT_CONTROLS: Option<&str> = Some("SPV_KHR_float_controls");
+/// The extension that gives wrap decorations to versions before 1.4.
+pub const WRAPS: &str = "SPV_KHR_no_integer_wrap_decoration";
 const DOT_PRODUCT: Option<&str> = Some("SPV_KHR_integer_dot_product");
 
 /// Lowers a module to version `max` at most. One that is not newer comes back as it is, but for
@@ -50,12 +52,22 @@ const DOT_PRODUCT: Option<&str> = Some("SPV_KHR_integer_dot_product");
 /// [`Error::Unsupported`] where the module uses something that `max` cannot express; the
 /// message names it.
 pub fn lower(module: &Module, max: Version) -> Result<Module> {
+    lower_with(module, max, false)
+}
+
+/// As [`lower`]. With `keeps_wraps`, decorations of sums and products that do not wrap stay. Versions before 1.4 have them by an
+/// extension.
+///
+/// # Errors
+/// As [`lower`].
+pub fn lower_with(module: &Module, max: Version, keeps_wraps: bool) -> Result<Module> {
     if module.version() <= max && !select::has_select_of_wholes(module) {
         return Ok(module.clone());
     }
     let max = max.min(module.version());
     let definitions = Definitions::new(module);
-    let lowering = Lowering { max, definitions: &definitions, types: TypeTable::new(&definitions) };
+    let lowering =
+        Lowering { max, keeps_wraps, definitions: &definitions, types: TypeTable::new(&definitions) };
     let mut new = Rewriter::new(&definitions);
     new.set_version(max);
     for instruction in module.instructions() {
@@ -66,6 +78,7 @@ pub fn lower(module: &Module, max: Version) -> Result<Module> {
 
 struct Lowering<'d, 'm> {
     max: Version,
+    keeps_wraps: bool,
     definitions: &'d Definitions<'m>,
     types: TypeTable<'m>,
 }
@@ -99,7 +112,12 @@ impl Lowering<'_, '_> {
             }
             (Op::ModuleProcessed, _) if self.max < V1_1 => return Ok(()),
             (Op::DecorateId, _) if self.max < Version::V1_2 => return Err(self.unsupported("OpDecorateId")),
-            (Op::Decorate, &[_, decoration, ..]) if before_1_4 && is_wrap(decoration) => return Ok(()),
+            (Op::Decorate, &[_, decoration, ..]) if before_1_4 && is_wrap(decoration) => {
+                if !self.keeps_wraps {
+                    return Ok(());
+                }
+                new.extension(WRAPS);
+            }
             (Op::PtrEqual, &[a, b]) if before_1_4 => {
                 return self.compare(new, instruction, Op::IEqual, a, b);
             }
