@@ -187,7 +187,7 @@ fn images_of(folder: &str, timed: &Timed) -> PathBuf {
 }
 
 fn by_source<'a>(timed: &'a Timed, program: &Program) -> Result<BySource<'a>, String> {
-    let mut source = Source::new().map_err(|error| error.reason().to_owned())?;
+    let mut source = Source::new(false).map_err(|error| error.reason().to_owned())?;
     source.build_as(program, "").map_err(|error| error.reason().to_owned())?;
     let prepared = source.prepare(&timed.case).map_err(|error| error.reason().to_owned())?;
     Ok(BySource { source, prepared, timed })
