@@ -21,6 +21,7 @@ mod hash;
 mod histogram;
 mod literals;
 mod matrix;
+mod nests;
 mod number;
 mod reduce;
 mod scan;
@@ -91,6 +92,7 @@ pub(crate) fn programs() -> Vec<Classic> {
         classic("k_means", algorithm::k_means),
         classic("life", grid::life),
         classic("literals", literals::cases),
+        classic("loop_nests", nests::cases),
         classic("lu", matrix::lu),
         classic("mandelbrot", algorithm::mandelbrot),
         classic("marching_squares", algorithm::marching_squares),

@@ -173,6 +173,12 @@ impl<'m> Flow<'m> {
         (is_block && around(join) == around(branch)).then_some(join)
     }
 
+    /// The block that a branch leads to on all paths to a block. `None` if other blocks lead there, too.
+    pub fn branch_to(&self, branch: usize, block: usize) -> Option<usize> {
+        let mut to = self.blocks.get(branch)?.successors.iter().copied();
+        to.find(|to| self.predecessor(*to) == Some(branch) && self.dominates(*to, block))
+    }
+
     /// Whether the ways behind a branch meet only where all of them do.
     pub fn is_nested(&self, branch: usize) -> bool {
         let is_only_way = |to: usize| match self.loops.iter().find(|of| of.header == to) {

@@ -149,18 +149,27 @@ impl Changes {
         }
     }
 
-    /// Puts a barrier before each condition on the way to a barrier, or to a loop into which the
+    /// Puts a barrier before each condition on the path to a barrier, or to a loop into which the
     /// device's compiler puts one. Before the `innermost` conditions the compiler does so itself.
+    ///
+    /// PoCL 7.1 also gets barriers at the join of the branches, and at the start of the branch that leads on.
+    /// Without the latter, it computes values of that branch for the first work-item when its loop over the
+    /// work-items has ended, so with an id that the group lacks.
     fn isolate(&mut self, uniformity: &Uniformity<'_, '_>, flow: &Flow<'_>, innermost: usize) {
-        let mut add = |mut conditions: Vec<usize>| {
-            let mut outer = conditions.split_off(innermost.min(conditions.len()));
-            outer.retain(|at| !flow.ends_loop(*at));
+        let mut add = |conditions: Vec<usize>| {
             let is_nested = |at: &usize| flow.ends_loop(*at) || flow.is_nested(*at);
-            let are_nested = conditions.iter().chain(&outer).all(is_nested);
+            let are_nested = conditions.iter().all(is_nested);
             if are_nested {
-                let joins = outer.iter().filter(|_| innermost > 0).filter_map(|at| flow.join(*at)).collect();
-                self.behind.extend(labels(flow, joins));
-                self.before.extend(labels(flow, outer.into_iter().collect()));
+                let outer = || conditions.iter().copied().skip(innermost).filter(|at| !flow.ends_loop(*at));
+                if innermost > 0 {
+                    let joins = outer().filter_map(|at| flow.join(at));
+                    // The condition inside another one, and that one.
+                    let pairs = conditions.iter().copied().zip(conditions.iter().copied().skip(1));
+                    let pairs = pairs.filter(|(_, at)| !flow.ends_loop(*at));
+                    let branches = pairs.filter_map(|(inner, at)| flow.branch_to(at, inner));
+                    self.behind.extend(labels(flow, joins.chain(branches).collect()));
+                }
+                self.before.extend(labels(flow, outer().collect()));
             }
             are_nested
         };
