@@ -324,6 +324,9 @@ pub struct Quirks {
     /// is right. So it becomes `!work_group_any(!x)` (`inverted_votes` of `oclave_image`). Upstream:
     /// `docs/upstream/pocl-work-group-all.md`.
     pub group_votes_are_inverted: bool,
+    /// **Q67. Mesa's rusticl 26.1.6.** `mad_sat` of `long` is wrong for some sums that overflow. So it is
+    /// computed with 128 bits, as on Intel (Q62). Upstream: `docs/upstream/rusticl-long-mad-sat.md`.
+    pub long_mad_sat_is_wrong: bool,
     /// **Q64. Mesa's rusticl 26.1.6 on llvmpipe.** `get_sub_group_size` is 8 in the last sub-group of a group of 9, which has
     /// one work-item. So the size is computed from the size of the group (`sub_group_sizes` of `oclave_image`).
     /// Upstream: `docs/upstream/rusticl-sub-group-size.md`.
@@ -493,6 +496,7 @@ impl Quirks {
             differences_invert_bounds: is_intel_cpu_runtime(device),
             functions_are_wrong: is_intel_cpu_runtime(device),
             group_votes_are_inverted: is_pocl_on_cpu && is_pocl_before_7(device),
+            long_mad_sat_is_wrong: is_rusticl(device),
             sub_group_sizes_are_whole: is_rusticl(device),
             half_broadcasts_crash: is_intel_cpu_runtime(device),
             repeats_loads: is_pocl_on_cpu && !is_pocl_before_7(device),

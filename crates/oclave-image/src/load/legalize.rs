@@ -145,6 +145,7 @@ pub fn legalize_with(
     let module = changed(target.sub_group_sizes_are_whole, module, sizes)?;
     let module = changed(target.half_broadcasts_crash, module, half_broadcasts::as_integers)?;
     let module = changed(target.functions_are_wrong, module, wrong_functions::replace)?;
+    let module = changed(target.long_mad_sat_is_wrong, module, wrong_functions::replace_long_mad_sat)?;
     let module = changed(target.maxima_are_bounds, module, integer_maximum::expand)?;
     let hide_bounds = |module: &Module| inverted_bounds::hide(module, bits);
     let module = changed(target.differences_invert_bounds, module, hide_bounds)?;

@@ -30,13 +30,25 @@ const SHUFFLE2: u32 = 183;
 /// # Errors
 /// As [`Rewriter::finish`].
 pub(crate) fn replace(module: &Module) -> Result<Option<Module>> {
+    replace_some(module, |_| true)
+}
+
+/// As [`replace`], only for `mad_sat` of `long`, which Mesa's rusticl computes wrongly as well.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn replace_long_mad_sat(module: &Module) -> Result<Option<Module>> {
+    replace_some(module, |form| matches!(form, Form::LongMadSat { .. }))
+}
+
+fn replace_some(module: &Module, is_wrong: impl Fn(&Form) -> bool) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let Some(set) = definitions.opencl_std() else { return Ok(None) };
     let reader = Reader { definitions: &definitions, types: TypeTable::new(&definitions), set };
     let mut new = Rewriter::new(&definitions);
     let mut any = false;
     for instruction in module.instructions() {
-        match reader.read(&instruction) {
+        match reader.read(&instruction).filter(|call| is_wrong(&call.form)) {
             Some(call) => {
                 any = true;
                 call.write(&mut new);
