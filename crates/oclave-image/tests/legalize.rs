@@ -1278,6 +1278,14 @@ fn complements_beside_minima_depend_on_the_work_item() {
 
 /// Mesa's drivers refuse phis with two values for one block.
 #[test]
+fn negations_across_barriers_depend_on_the_work_item() {
+    let target = DeviceTarget { inverted_choices_fail: true, ..rich() };
+    let selects = added("negations.O2", &target, |i| i.is(Op::Select));
+    let once = ["by_one", "kept", "on_both_sides"].map(|kernel| (kernel.to_owned(), 1));
+    assert_eq!(selects, BTreeMap::from(once));
+}
+
+#[test]
 fn saturated_products_of_long_are_computed_with_128_bits() {
     let o = |op, operands: &[u32]| (op, operands.to_vec());
     let call = |width: u32| {

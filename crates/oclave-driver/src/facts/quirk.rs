@@ -390,6 +390,11 @@ pub struct Quirks {
     /// groups that do not fill a vector of 16, and so is `fmax(-x, 2.0f)`. Right with
     /// `-cl-opt-disable`. So such complements and negations become `never ? 0 : ~x`
     /// (`inverted_choices` of `oclave_image`).
+    ///
+    /// Also, it takes `-x` of a float for the same in all work-items, and all that depends on the work-item by
+    /// such negations only. If that is kept across a barrier, all work-items have that of the last one. From
+    /// source, `float v = -in[id]; barrier(CLK_LOCAL_MEM_FENCE); out[id] = v;` is wrong in groups of all sizes.
+    /// intel/llvm#23220 shows it. Upstream: `docs/upstream/intel-negations-across-barriers.md`.
     pub inverted_choices_fail: bool,
     /// **Q45. PoCL 7.1 (LLVM 21) on CPUs.** LLVM's vectoriser has to test that a counter with a mask
     /// does not wrap around. It drops this test if an address adds something to the counter.
