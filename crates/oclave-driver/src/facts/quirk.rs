@@ -424,6 +424,10 @@ pub struct Quirks {
     /// also made kernels wrong that PoCL gets right without it (664/k1 of the random kernels). A loop that
     /// does nothing, and may be endless, leads on always (`endless_loops`; 1352/k52). One that nothing
     /// leads out of ends when a counter of its rounds is zero again (1834/k73, 2014/k74).
+    ///
+    /// **Also PoCL 7.1 (LLVM 21).** Behind `if (n + in[0] < 0) for (;;);`, a check that all work-items pass, they all take
+    /// the same way of a later `if (get_local_id(0) == 0) … else …;`, also from source. Right with a `return` instead
+    /// of the loop.
     pub loops_without_end_go: bool,
     /// **Q54. PoCL 6.0 on CPUs.** In groups of one or two work-items, a loop directly behind a
     /// barrier vanishes, with all that follows. The kernel crashes or hangs, or an assertion of
@@ -495,7 +499,7 @@ impl Quirks {
             inverted_choices_fail: is_intel_cpu_runtime(device),
             guarded_loads_run: is_rusticl(device),
             uneven_rounds_collapse: is_pocl_on_cpu && is_pocl_before_7(device),
-            loops_without_end_go: is_pocl_on_cpu && is_pocl_before_7(device),
+            loops_without_end_go: is_pocl_on_cpu,
             counters_are_mistaken: is_pocl_on_cpu && is_pocl_before_7(device),
             maxima_are_bounds: is_intel_cpu_runtime(device),
             differences_invert_bounds: is_intel_cpu_runtime(device),
