@@ -190,6 +190,7 @@ fn target(device: &Device) -> DeviceTarget {
     target.functions_are_wrong = quirks.functions_are_wrong; // Q62
     target.aligned_threes_write_four = quirks.aligned_threes_write_four; // Q66
     target.group_votes_are_inverted = quirks.group_votes_are_inverted; // Q63
+    target.long_mad_sat_is_wrong = quirks.long_mad_sat_is_wrong; // Q68
     target.sub_group_sizes_are_whole = quirks.sub_group_sizes_are_whole; // Q64
     target.half_broadcasts_crash = quirks.half_broadcasts_crash; // Q65
     target.repeated_pairs_fail = quirks.repeated_pairs_fail; // Q36

@@ -96,6 +96,11 @@ impl Space {
         let local = Some([local[0], local[1], 1]);
         Self { dimensions: 2, global: [global[0], global[1], 1], local, offset: [0; 3] }
     }
+
+    /// `global` work-items in groups of `local`, in three dimensions: x, y, z.
+    pub(crate) fn d3(global: [usize; 3], local: [usize; 3]) -> Self {
+        Self { dimensions: 3, global, local: Some(local), offset: [0; 3] }
+    }
 }
 
 impl Argument {

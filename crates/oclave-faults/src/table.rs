@@ -303,8 +303,8 @@ faults! {
         "More than 80 nested conditions are forgotten, and results are wrong.",
         "Switches are searched by halves; functions with deep conditions become loops (`deep_conditions`, `wide_switches`).", [];
     Q43 = 43, [INTEL], Programs,
-        "Complements and negations are wrong in kernels with barriers, in groups that do not fill a vector.",
-        "A selection with a condition that compilers do not know (`inverted_choices`).", ["intel/llvm#23220"];
+        "Complements are wrong in kernels with barriers; a negated float that is kept across a barrier is that of the last work-item.",
+        "A selection with a condition that compilers do not know (`inverted_choices`).", ["intel/llvm#23220", "intel-negations-across-barriers.md"];
     Q45 = 45, [POCL_CPU_7], RandomKernels,
         "Masked counters in addresses run on.",
         "A zero that compilers do not know joins the counter (`masked_counters`).", ["llvm-project#191498"];
@@ -317,9 +317,9 @@ faults! {
     Q52 = 52, [POCL_CPU_6], RandomKernels,
         "Values that a loop changes are those of the last work-item after a barrier, if work-items leave it in different iterations.",
         "Such values depend on the work-item (`uneven_loops`).", [];
-    Q53 = 53, [POCL_CPU_6], RandomKernels,
-        "Conditions that keep a loop from ending vanish.",
-        "The condition leaves the loop instead (`work_item_loops`, `endless_loops`).", [];
+    Q53 = 53, [POCL_CPU], Programs,
+        "Conditions that keep a loop from ending vanish. After a check with an endless loop, work-items take one branch.",
+        "The condition leaves the loop instead (`work_item_loops`, `endless_loops`).", ["pocl-endless-loops.md"];
     Q54 = 54, [POCL_CPU_6], RandomKernels,
         "A loop directly after a barrier vanishes in groups of one or two.",
         "Such loops begin with a selection (`loops_behind_barriers`).", [];
@@ -359,4 +359,7 @@ faults! {
     Q67 = 67, [POCL_6], Measurements,
         "The driver does not say that it takes decorations of sums that do not wrap, and vectorises less without them.",
         "Modules keep these decorations.", [];
+    Q68 = 68, [LLVMPIPE], Programs,
+        "`mad_sat` of `long` is wrong for some sums that overflow.",
+        "128-bit arithmetic (`wrong_functions`).", ["rusticl-long-mad-sat.md"];
 }

@@ -1285,6 +1285,47 @@ fn complements_beside_minima_depend_on_the_work_item() {
 
 /// Mesa's drivers refuse phis with two values for one block.
 #[test]
+fn negations_across_barriers_depend_on_the_work_item() {
+    let target = DeviceTarget { inverted_choices_fail: true, ..rich() };
+    let selects = added("negations.O2", &target, |i| i.is(Op::Select));
+    let once = ["by_one", "kept", "on_both_sides"].map(|kernel| (kernel.to_owned(), 1));
+    assert_eq!(selects, BTreeMap::from(once));
+}
+
+#[test]
+fn saturated_products_of_long_are_computed_with_128_bits() {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let call = |width: u32| {
+        let code = [
+            o(Op::Capability, &[Capability::Addresses as u32]),
+            o(Op::Capability, &[Capability::Kernel as u32]),
+            o(Op::Capability, &[Capability::Int64 as u32]),
+            (Op::ExtInstImport, with_string(&[2], "OpenCL.std", &[])),
+            o(Op::MemoryModel, &[2, 2]),
+            (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+            o(Op::TypeVoid, &[1]),
+            o(Op::TypeInt, &[3, width, 0]),
+            o(Op::TypeFunction, &[9, 1, 3, 3]),
+            o(Op::Function, &[1, 20, 0, 9]),
+            o(Op::FunctionParameter, &[3, 21]),
+            o(Op::FunctionParameter, &[3, 22]),
+            o(Op::Label, &[30]),
+            o(Op::ExtInst, &[3, 31, 2, 155, 21, 22, 21]),
+            o(Op::Return, &[]),
+            o(Op::FunctionEnd, &[]),
+        ];
+        assemble(Version::V1_0, &code)
+    };
+    let target = DeviceTarget { long_mad_sat_is_wrong: true, ..rich() };
+    for (width, goes) in [(64, true), (32, false)] {
+        let legal = Module::from_words(legalize(&image(&call(width)), &target).unwrap()).unwrap();
+        support::assert_valid("mad_sat", &legal);
+        let is_left = legal.instructions().any(|i| i.is(Op::ExtInst) && i.operand(1) == Some(155));
+        assert_eq!(is_left, !goes, "{width}");
+    }
+}
+
+#[test]
 fn phis_have_one_value_for_each_block() {
     let module = |phi: &[u32]| {
         let o = |op, operands: &[u32]| (op, operands.to_vec());

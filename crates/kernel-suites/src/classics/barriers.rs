@@ -315,3 +315,72 @@ fn find_and_leave(size: usize) -> Parts {
     let launches = vec![launch("find_and_leave", Space::d1(groups * size, size), arguments)];
     (vec![Memory::of(&input), Memory::unset::<[u32; 2]>(groups)], launches, equal(1, expected))
 }
+
+fn checked_store(values: &[u32], n: i32) -> Vec<u32> {
+    let first = values[0].wrapping_add(2);
+    let seen: Vec<u32> = values.iter().map(|value| value.wrapping_add(first)).collect();
+    let of = |(l, value): (usize, &u32)| {
+        let value = if l == 0 { *value } else { value.wrapping_add(4) };
+        if n > 4 { value ^ seen[0] } else { value.wrapping_add(6) }
+    };
+    seen.iter().enumerate().map(of).collect()
+}
+
+fn checked_loop(values: &[u32], rounds: usize) -> Vec<u32> {
+    let mut values = values.to_vec();
+    for _ in 0..rounds {
+        let seen = values.clone();
+        for (l, value) in values.iter_mut().enumerate() {
+            *value = if l % 2 == 0 { value.wrapping_add(seen[(l + 1) % seen.len()]) } else { *value ^ 5 };
+        }
+    }
+    values
+}
+
+pub(super) fn checks() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for n in [3, 7] {
+        cases.extend(in_groups(&format!("checked_store {n}"), &SIZES, |size| {
+            mapped("checked_store", size, &[int(n)], 1, |_, values| checked_store(values, n as i32))
+        }));
+        cases.extend(in_groups(&format!("checked_loop {n}"), &SIZES, |size| {
+            mapped("checked_loop", size, &[int(n)], 1, |_, values| checked_loop(values, n))
+        }));
+    }
+    cases
+}
+
+pub(super) fn negations() -> Vec<Case> {
+    let number = |word: u32| word as f32;
+    let negated = move |word: u32| -number(word & 0xff) * 2.0 + 1.0;
+    let rotated_pair = move |word: u32| {
+        let (c, mut a, mut b) = (number(word & 7), number(word >> 3 & 15), number(word >> 7 & 15));
+        (a, b) = (c * b + a, -c * b + a);
+        let seen = b;
+        (a, b) = (c * b + a, -c * b + a);
+        a + b * 4.0 + seen
+    };
+    let least_of_negated = move |word: u32| {
+        let (a, b) = (number(word & 0xff), number(word >> 8 & 0xff));
+        (-a).min(-b) + a * 2.0 - (a + b) * 4.0 + 1.0
+    };
+    let negated_vectors = move |word: u32| {
+        let of = |shift: u32| -number(word >> shift & 15);
+        let sum = of(0) + of(3) * 2.0 + of(5) * 4.0 + of(7) * 8.0;
+        (0..3).fold(0.0, |all, round| all + (sum + number(round)))
+    };
+    let kernels: [(&str, &dyn Fn(u32) -> f32); 4] = [
+        ("negated", &negated),
+        ("rotated_pair", &rotated_pair),
+        ("least_of_negated", &least_of_negated),
+        ("negated_vectors", &negated_vectors),
+    ];
+    let mut cases = Vec::new();
+    for (kernel, of) in kernels {
+        cases.extend(in_groups(kernel, &SIZES, |size| {
+            let reference = |_, values: &[u32]| values.iter().map(|word| of(*word).to_bits()).collect();
+            mapped(kernel, size, &[], 1, reference)
+        }));
+    }
+    cases
+}

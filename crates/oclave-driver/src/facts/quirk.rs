@@ -337,6 +337,9 @@ pub struct Quirks {
     /// is right. So it becomes `!work_group_any(!x)` (`inverted_votes` of `oclave_image`). Upstream:
     /// `docs/upstream/pocl-work-group-all.md`.
     pub group_votes_are_inverted: bool,
+    /// **Q68. Mesa's rusticl 26.1.6.** `mad_sat` of `long` is wrong for some sums that overflow. So it is
+    /// computed with 128 bits, as on Intel (Q62). Upstream: `docs/upstream/rusticl-long-mad-sat.md`.
+    pub long_mad_sat_is_wrong: bool,
     /// **Q64. Mesa's rusticl 26.1.6 on llvmpipe.** `get_sub_group_size` is 8 in the last sub-group of a group of 9, which has
     /// one work-item. So the size is computed from the size of the group (`sub_group_sizes` of `oclave_image`).
     /// Upstream: `docs/upstream/rusticl-sub-group-size.md`.
@@ -400,6 +403,11 @@ pub struct Quirks {
     /// groups that do not fill a vector of 16, and so is `fmax(-x, 2.0f)`. Right with
     /// `-cl-opt-disable`. So such complements and negations become `never ? 0 : ~x`
     /// (`inverted_choices` of `oclave_image`).
+    ///
+    /// Also, it takes `-x` of a float for the same in all work-items, and all that depends on the work-item by
+    /// such negations only. If that is kept across a barrier, all work-items have that of the last one. From
+    /// source, `float v = -in[id]; barrier(CLK_LOCAL_MEM_FENCE); out[id] = v;` is wrong in groups of all sizes.
+    /// intel/llvm#23220 shows it. Upstream: `docs/upstream/intel-negations-across-barriers.md`.
     pub inverted_choices_fail: bool,
     /// **Q45. PoCL 7.1 (LLVM 21) on CPUs.** LLVM's vectoriser has to test that a counter with a mask
     /// does not wrap around. It drops this test if an address adds something to the counter.
@@ -429,6 +437,10 @@ pub struct Quirks {
     /// also made kernels wrong that PoCL gets right without it (664/k1 of the random kernels). A loop that
     /// does nothing, and may be endless, leads on always (`endless_loops`; 1352/k52). One that nothing
     /// leads out of ends when a counter of its rounds is zero again (1834/k73, 2014/k74).
+    ///
+    /// **Also PoCL 7.1 (LLVM 21).** Behind `if (n + in[0] < 0) for (;;);`, a check that all work-items pass, they all take
+    /// the same way of a later `if (get_local_id(0) == 0) … else …;`, also from source. Right with a `return` instead
+    /// of the loop.
     pub loops_without_end_go: bool,
     /// **Q54. PoCL 6.0 on CPUs.** In groups of one or two work-items, a loop directly behind a
     /// barrier vanishes, with all that follows. The kernel crashes or hangs, or an assertion of
@@ -511,6 +523,7 @@ impl Quirks {
             functions_are_wrong: has(Fault::Q62),
             aligned_threes_write_four: has(Fault::Q66),
             group_votes_are_inverted: has(Fault::Q63),
+            long_mad_sat_is_wrong: has(Fault::Q68),
             sub_group_sizes_are_whole: has(Fault::Q64),
             half_broadcasts_crash: has(Fault::Q65),
             repeats_loads: has(Fault::Q33),

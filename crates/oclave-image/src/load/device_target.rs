@@ -103,6 +103,8 @@ pub struct DeviceTarget {
     pub aligned_threes_write_four: bool,
     /// Whether `work_group_all` is false where all work-items are for it.
     pub group_votes_are_inverted: bool,
+    /// Whether `mad_sat` of `long` is wrong.
+    pub long_mad_sat_is_wrong: bool,
     /// Whether a part of a sub-group has the size of a whole one.
     pub sub_group_sizes_are_whole: bool,
     /// Whether the device's compiler crashes on broadcasts of `half` to a work-group.
@@ -174,6 +176,7 @@ impl Default for DeviceTarget {
             functions_are_wrong: false,
             aligned_threes_write_four: false,
             group_votes_are_inverted: false,
+            long_mad_sat_is_wrong: false,
             sub_group_sizes_are_whole: false,
             half_broadcasts_crash: false,
             repeated_pairs_fail: false,

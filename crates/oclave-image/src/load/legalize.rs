@@ -147,6 +147,7 @@ pub fn legalize_with(
     let module = changed(target.half_broadcasts_crash, module, half_broadcasts::as_integers)?;
     let module = changed(target.functions_are_wrong, module, wrong_functions::replace)?;
     let module = changed(target.aligned_threes_write_four, module, wrong_functions::replace_aligned_stores)?;
+    let module = changed(target.long_mad_sat_is_wrong, module, wrong_functions::replace_long_mad_sat)?;
     let module = changed(target.maxima_are_bounds, module, integer_maximum::expand)?;
     let hide_bounds = |module: &Module| inverted_bounds::hide(module, bits);
     let module = changed(target.differences_invert_bounds, module, hide_bounds)?;

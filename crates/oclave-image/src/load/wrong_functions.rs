@@ -46,6 +46,17 @@ pub(crate) fn replace_aligned_stores(module: &Module) -> Result<Option<Module>> 
     replace_by(module, |reader, _, number, arguments| reader.aligned_store(number, arguments))
 }
 
+/// The module with 128-bit arithmetic for `mad_sat` of `long`, which Mesa's rusticl computes wrongly as well;
+/// `None` where there are none.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn replace_long_mad_sat(module: &Module) -> Result<Option<Module>> {
+    replace_by(module, |reader, ty, number, arguments| {
+        reader.wrong_on_intel(ty, number, arguments).filter(|form| matches!(form, Form::LongMadSat { .. }))
+    })
+}
+
 type Find = fn(&Reader<'_, '_>, ty: u32, number: u32, arguments: &[u32]) -> Option<Form>;
 
 fn replace_by(module: &Module, find: Find) -> Result<Option<Module>> {

@@ -115,6 +115,7 @@ pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
     };
     let rusticl = DeviceTarget {
         lanes_of_arguments_crash: true,
+        long_mad_sat_is_wrong: true,
         sub_group_sizes_are_whole: true,
         repeated_pairs_fail: true,
         deep_conditions_are_lost: true,
