@@ -406,7 +406,7 @@ pub struct Quirks {
     ///
     /// Also, it takes `-x` of a float for the same in all work-items, and all that depends on the work-item by
     /// such negations only. If that is kept across a barrier, all work-items have that of the last one. From
-    /// source, `float v = -in[id]; barrier(CLK_LOCAL_MEM_FENCE); out[id] = v;` is wrong in groups of all sizes.
+    /// source, `float v = -in[id]; barrier(CLK_LOCAL_MEM_FENCE); out[id] = v;` is wrong in groups of 2 to 256, but of 16.
     /// intel/llvm#23220 shows it. Upstream: `docs/upstream/intel-negations-across-barriers.md`.
     pub inverted_choices_fail: bool,
     /// **Q45. PoCL 7.1 (LLVM 21) on CPUs.** LLVM's vectoriser has to test that a counter with a mask
