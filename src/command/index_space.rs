@@ -4,7 +4,7 @@ use crate::NdRange;
 use crate::driver::Limits;
 use crate::driver::launch::WorkSize;
 use crate::program::ReadyKernel;
-use crate::{Error, ErrorKind, Result};
+use crate::{Aspects, Error, ErrorKind, Result};
 
 /// What a kernel demands of work-groups.
 #[derive(Debug, Clone, Copy, Default)]
@@ -23,7 +23,37 @@ pub(super) fn check(range: &NdRange, kernel: &ReadyKernel) -> Result<Option<Work
         (None, None) => usize::MAX,
         _ => kernel.max_work_group_size()?,
     };
-    check_against(range, Demands { required, max_work_group_size }, &kernel.device().capabilities().limits)
+    let demands = Demands { required, max_work_group_size };
+    let size = check_against(range, demands, &kernel.device().capabilities().limits)?;
+    if kernel.signature().aspects.intersects(EXCHANGES)
+        && kernel.device().quirks().small_groups_cannot_exchange
+        && let Some(size) = &size
+    {
+        check_exchange(size, &kernel.device().capabilities().limits)?;
+    }
+    Ok(size)
+}
+
+/// Functions by which work-items of a group exchange values.
+const EXCHANGES: Aspects = Aspects::WORK_GROUP_COLLECTIVES.union(Aspects::SUB_GROUPS);
+
+/// Refuses groups of one or two work-items, which end the process on PoCL 6.0 (Q69).
+#[cold]
+fn check_exchange(size: &WorkSize, limits: &Limits) -> Result<()> {
+    let group = size.local.unwrap_or_else(|| {
+        // The driver takes groups that are as large as possible.
+        std::array::from_fn(|i| {
+            let largest = limits.max_work_item_sizes[i].min(size.global[i]);
+            (1..=largest).rev().find(|group| size.global[i].is_multiple_of(*group)).unwrap_or(1)
+        })
+    });
+    if group.iter().product::<usize>() > 2 {
+        return Ok(());
+    }
+    let message = "on PoCL 6.0, work-group and sub-group functions need groups of at least three work-items";
+    Err(bad(format!("{message}, and this launch has groups of {group:?}")).remedy(
+        "use larger groups, or set POCL_WORK_GROUP_METHOD=loops and OCLAVE_FAULTS=-Q69 in the environment",
+    ))
 }
 
 /// The check that needs no kernel: dimensions, and groups that have work-items.
@@ -144,6 +174,27 @@ mod tests {
         let error = run(range, required).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NdRange);
         assert!(error.to_string().contains(because), "{error}");
+    }
+
+    #[test]
+    fn exchanges_need_groups_of_three() {
+        let size = |global, local| WorkSize { dimensions: 3, global, local, offset: None };
+        for (global, local) in [
+            ([8, 1, 1], Some([2, 1, 1])),
+            ([8, 1, 1], Some([1, 1, 1])),
+            ([2, 1, 1], None),
+            // A prime number beyond the largest group.
+            ([257, 1, 1], None),
+        ] {
+            let error = check_exchange(&size(global, local), &limits(false)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NdRange);
+            assert!(format!("{error}").contains("at least three work-items"), "{error}");
+        }
+        for (global, local) in
+            [([9, 1, 1], Some([3, 1, 1])), ([2, 2, 1], None), ([257, 4, 1], None), ([12, 1, 1], None)]
+        {
+            check_exchange(&size(global, local), &limits(false)).unwrap();
+        }
     }
 
     #[test]

@@ -362,4 +362,7 @@ faults! {
     Q68 = 68, [LLVMPIPE], Programs,
         "`mad_sat` of `long` is wrong for some sums that overflow.",
         "128-bit arithmetic (`wrong_functions`).", ["rusticl-long-mad-sat.md"];
+    Q69 = 69, [POCL_CPU_6], Programs,
+        "Work-group and sub-group functions end the process in groups of one or two work-items.",
+        "The launch is refused.", ["pocl-work-group-all.md"];
 }

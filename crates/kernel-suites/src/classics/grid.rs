@@ -261,7 +261,7 @@ pub(super) fn heat_3d() -> Vec<Case> {
     let check = || close(1, expected.clone(), 1e-6, 1e-5);
     let in_3d = |[x, y, z]: [usize; 3]| {
         let global = [width.div_ceil(x) * x, height.div_ceil(y) * y, depth.div_ceil(z) * z];
-        let space = Space { dimensions: 3, global, local: Some([x, y, z]), offset: [0; 3] };
+        let space = Space::d3(global, [x, y, z]);
         let launches = vec![launch("seven_points", space, arguments.clone())];
         case(format!("seven_points in groups of {x}x{y}x{z}"), (memory.clone(), launches, check()))
     };

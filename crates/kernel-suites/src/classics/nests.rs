@@ -1,6 +1,8 @@
 //! Loops in loops without barriers.
 
-use super::common::{Parts, Random, SIZES, case, equal, groups_of, in_groups, int, launch, mem};
+use super::common::{
+    Parts, Random, SHAPES, SIZES, case, equal, groups_of, in_groups, in_shapes, int, launch, mem,
+};
 use crate::case::{Case, Memory, Space};
 
 /// Iterations of the inner and the outer loop.
@@ -13,11 +15,10 @@ const BOXES: [[usize; 3]; 7] = [[1, 1, 1], [2, 1, 1], [1, 3, 1], [1, 1, 2], [4, 
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = in_groups("coils_1d", &SIZES, |size| of_lines("coils_1d", size));
     cases.extend(in_groups("after_barrier", &SIZES, |size| of_lines("after_barrier", size)));
-    for shape in BOXES {
-        let [x, y, z] = shape;
-        cases.push(case(format!("coils_2d in groups of {x}x{y}"), of_planes([x, y])));
-        cases.push(case(format!("coils_3d in groups of {x}x{y}x{z}"), of_boxes(shape)));
-    }
+    cases.extend(in_shapes("coils_2d", &SHAPES, of_planes));
+    cases.extend(
+        BOXES.map(|[x, y, z]| case(format!("coils_3d in groups of {x}x{y}x{z}"), of_boxes([x, y, z]))),
+    );
     cases
 }
 

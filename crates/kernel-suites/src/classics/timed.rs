@@ -265,7 +265,7 @@ fn grids(all: &mut Chosen<'_>) {
         vec![
             launch(
                 "seven_points",
-                Space { dimensions: 3, global: [96; 3], local: Some([16, 4, 4]), offset: [0; 3] },
+                Space::d3([96; 3], [16, 4, 4]),
                 [mem(0), mem(1), int(96), int(96), int(96), Argument::value(0.1f32)],
             );
             8
@@ -595,7 +595,7 @@ fn of_real_programs(all: &mut Chosen<'_>) {
         vec![floats(64, 256 * 256), zeros(256 * 256), floats(65, 81)],
         vec![launch(
             "convol_2D_XY",
-            Space { dimensions: 3, global: [256, 256, 1], local: Some([16, 8, 1]), offset: [0; 3] },
+            Space::d3([256, 256, 1], [16, 8, 1]),
             [mem(0), mem(1), mem(2), int(9), int(9), int(256), int(256), int(1)],
         )],
     );
@@ -656,7 +656,7 @@ fn of_real_programs(all: &mut Chosen<'_>) {
         vec![words(68, 2 * 32 * 32), zeros(2 * 32 * 32_768)],
         vec![launch(
             "dnb2_gen_natural",
-            Space { dimensions: 3, global: [1, 2048, 32], local: Some([1, 64, 1]), offset: [0; 3] },
+            Space::d3([1, 2048, 32], [1, 64, 1]),
             [long(1), long(32_768), long(32), long(1), long(16), long(1), long(0), long(32), mem(0), mem(1),],
         )],
     );

@@ -340,6 +340,10 @@ pub struct Quirks {
     /// **Q68. Mesa's rusticl 26.1.6.** `mad_sat` of `long` is wrong for some sums that overflow. So it is
     /// computed with 128 bits, as on Intel (Q62). Upstream: `docs/upstream/rusticl-long-mad-sat.md`.
     pub long_mad_sat_is_wrong: bool,
+    /// **Q69. PoCL 6.0 on CPUs.** In groups of one or two work-items, work-group and sub-group functions end
+    /// the process: "undefined symbol: __pocl_work_group_alloca". `POCL_WORK_GROUP_METHOD=loops` in the
+    /// environment avoids it. So such launches are refused. Upstream: `docs/upstream/pocl-work-group-all.md`.
+    pub small_groups_cannot_exchange: bool,
     /// **Q64. Mesa's rusticl 26.1.6 on llvmpipe.** `get_sub_group_size` is 8 in the last sub-group of a group of 9, which has
     /// one work-item. So the size is computed from the size of the group (`sub_group_sizes` of `oclave_image`).
     /// Upstream: `docs/upstream/rusticl-sub-group-size.md`.
@@ -524,6 +528,7 @@ impl Quirks {
             aligned_threes_write_four: has(Fault::Q66),
             group_votes_are_inverted: has(Fault::Q63),
             long_mad_sat_is_wrong: has(Fault::Q68),
+            small_groups_cannot_exchange: has(Fault::Q69),
             sub_group_sizes_are_whole: has(Fault::Q64),
             half_broadcasts_crash: has(Fault::Q65),
             repeats_loads: has(Fault::Q33),
