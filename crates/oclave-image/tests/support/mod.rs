@@ -1,5 +1,5 @@
 //! Helpers of the tests of this crate.
-#![allow(dead_code, unused_imports)]
+#![allow(clippy::unwrap_used, clippy::panic, dead_code, unused_imports)]
 
 pub(crate) mod fuzz;
 pub(crate) mod mutate;

@@ -173,9 +173,12 @@ impl<'m> Flow<'m> {
         (is_block && around(join) == around(branch)).then_some(join)
     }
 
-    /// The block that a branch leads to on all paths to a block. `None` if other blocks lead there, too.
+    /// The block that a conditional branch leads to on all paths to a block. `None` if other blocks lead
+    /// there, too, and for a switch.
     pub fn branch_to(&self, branch: usize, block: usize) -> Option<usize> {
-        let mut to = self.blocks.get(branch)?.successors.iter().copied();
+        let branching = self.blocks.get(branch)?;
+        branching.terminator.filter(|terminator| terminator.is(Op::BranchConditional))?;
+        let mut to = branching.successors.iter().copied();
         to.find(|to| self.predecessor(*to) == Some(branch) && self.dominates(*to, block))
     }
 

@@ -73,7 +73,7 @@ pub fn lower_with(module: &Module, max: Version, keeps_wraps: bool) -> Result<Mo
     for instruction in module.instructions() {
         lowering.instruction(&mut new, &instruction)?;
     }
-    Ok(new.finish()?)
+    new.finish()
 }
 
 struct Lowering<'d, 'm> {
