@@ -4,6 +4,7 @@
 //! kernel-suites build SUITE IMAGES [--argument CLANG-ARGUMENT]… [--part K/N] [PROGRAM…]
 //! kernel-suites run SUITE IMAGES ROWS [--modes source,launch,graph] [--limit SECONDS] [--part K/N] [PROGRAM…]
 //! kernel-suites bench FOLDER IMAGES… [-- NAME…]
+//! kernel-suites bench-programs classics|real
 //! kernel-suites totals [--exceptions FILE] ROWS…
 //! kernel-suites results SUITE --exceptions FILE ROWS…
 //! ```
@@ -41,6 +42,7 @@ use crate::suite::{Suite, suite};
 const USAGE: &str = "usage: kernel-suites build SUITE IMAGES [--argument CLANG-ARGUMENT]… [--part K/N] [PROGRAM…]
        kernel-suites run SUITE IMAGES ROWS [--modes source,launch,graph] [--limit SECONDS] [--part K/N] [PROGRAM…]
        kernel-suites bench FOLDER IMAGES… [-- NAME…]
+       kernel-suites bench-programs classics|real
        kernel-suites totals [--exceptions FILE] ROWS…
        kernel-suites results SUITE --exceptions FILE ROWS…";
 
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         ["build", name, images, ref rest @ ..] => build(name, Path::new(images), rest),
         ["run", name, images, rows, ref rest @ ..] => run(name, Path::new(images), Path::new(rows), rest),
         ["bench", real, ref rest @ ..] => bench::run(real, &device(), rest),
+        ["bench-programs", suite] => bench::programs(suite),
         ["one", name, images, program, mode, from, how] => {
             one(name, Path::new(images), program, mode, from, how == "alone")
         }
