@@ -1,6 +1,6 @@
 //! Times kernels that the driver's own compiler built from source, and the same kernels by oclave, in turns.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
@@ -70,6 +70,17 @@ pub(crate) fn run(real: &str, device: &str, words: &[&str]) -> Result<ExitCode, 
         println!("geometric_mean{folder},{device},{},,,{mean:.3}", ratios.len());
     }
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Prints the programs of a suite that have kernels to be timed.
+///
+/// # Errors
+/// None.
+pub(crate) fn programs(suite: &str) -> Result<ExitCode, String> {
+    let all = timed("").names.into_iter().filter_map(|name| timed(name).found);
+    let of_suite = all.filter(|one| one.is_real == (suite == "real")).map(|one| one.program);
+    of_suite.collect::<BTreeSet<_>>().iter().for_each(|program| println!("{program}"));
+    Ok(ExitCode::SUCCESS)
 }
 
 /// A way to run the case.
@@ -205,7 +216,9 @@ fn by_us(timed: &Timed, program: &Program, folder: &Path) -> Result<ByUs, String
 /// other.
 fn tell_wrong(device: &str, folders: &[&str], timed: &Timed, results: &[Vec<Vec<u8>>]) {
     let kept = images_of(folders.first().unwrap_or(&""), timed).join("results");
-    let known = images::recall(&kept, timed.name, "intel", 0);
+    let sizes = |contents: &[Vec<u8>]| contents.iter().map(Vec::len).collect::<Vec<_>>();
+    let of_same_sizes = |known: &Vec<Vec<u8>>| results.first().is_some_and(|one| sizes(one) == sizes(known));
+    let known = images::recall(&kept, timed.name, "intel", 0).filter(of_same_sizes);
     if device == "intel"
         && let Some(source) = results.first()
         && let Err(error) = images::keep(&kept, timed.name, device, 0, source)

@@ -5,6 +5,7 @@
 //! kernel-suites run SUITE IMAGES ROWS [--modes source,launch,graph] [--limit SECONDS] [--part K/N] [PROGRAM…]
 //! kernel-suites check SUITE IMAGES FINDINGS ROWS…
 //! kernel-suites bench FOLDER IMAGES… [-- NAME…]
+//! kernel-suites bench-programs classics|real
 //! kernel-suites totals [--exceptions FILE] ROWS…
 //! kernel-suites results SUITE --exceptions FILE ROWS…
 //! ```
@@ -49,6 +50,7 @@ const USAGE: &str = "usage: kernel-suites build SUITE IMAGES [--argument CLANG-A
        kernel-suites run SUITE IMAGES ROWS [--modes source,launch,graph] [--limit SECONDS] [--part K/N] [PROGRAM…]
        kernel-suites check SUITE IMAGES FINDINGS ROWS…
        kernel-suites bench FOLDER IMAGES… [-- NAME…]
+       kernel-suites bench-programs classics|real
        kernel-suites totals [--exceptions FILE] ROWS…
        kernel-suites results SUITE --exceptions FILE ROWS…";
 
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
         ["build", name, images, ref rest @ ..] => build(name, Path::new(images), rest),
         ["run", name, images, rows, ref rest @ ..] => run(name, Path::new(images), Path::new(rows), rest),
         ["bench", real, ref rest @ ..] => bench::run(real, &device(), rest),
+        ["bench-programs", suite] => bench::programs(suite),
         ["one", name, images, program, mode, from, how] => {
             one(name, Path::new(images), program, mode, from, how == "alone")
         }

@@ -92,6 +92,19 @@ fn lowering_rewrites_what_came_with_1_4() {
     support::assert_valid("the lowered module", &lowered);
     golden("lowered_to_1_2", &lowered);
     assert!(version::lower(&module, Version::V1_4).unwrap() == module, "nothing to do");
+    // With the extension, wrap decorations stay.
+    let wraps = |module: &Module| {
+        module
+            .instructions()
+            .filter(|i| i.is(Op::Decorate) && matches!(i.operand(1), Some(4469 | 4470)))
+            .count()
+    };
+    let kept = version::lower_with(&module, Version::V1_2, true).unwrap();
+    check::check(&kept).unwrap();
+    support::assert_valid("the lowered module with decorations", &kept);
+    let has_extension = kept.instructions().any(|i| i.is(Op::Extension) && i.string_is(0, version::WRAPS));
+    assert!(wraps(&module) > 0 && wraps(&lowered) == 0 && has_extension);
+    assert_eq!(wraps(&kept), wraps(&module));
 }
 
 /// `select i1 %c, <3 x float> %a, <3 x float> %b`, and one of structs that hold vectors and arrays.
@@ -286,6 +299,55 @@ fn devices_that_call_mad_get_a_multiplication_and_an_addition() {
         assert_eq!((mads, count(&after, Op::ExtInst)), (6, mads - expanded));
         let added = |op| count(&after, op) - count(&before, op);
         assert_eq!([added(Op::FMul), added(Op::FAdd)], [expanded; 2]);
+    }
+}
+
+/// Calls of each function of OpenCL.std that becomes instructions, of scalars and of vectors.
+#[test]
+fn devices_that_call_simple_functions_get_instructions() {
+    let floats = [(23, 1), (27, 2), (28, 2), (42, 3), (95, 3), (97, 2), (98, 2), (99, 3)];
+    let integers = [(141, 1), (149, 3), (150, 3), (156, 2), (157, 2), (158, 2), (159, 2), (161, 2)];
+    let of_24_bits = [(167, 3), (168, 3), (169, 2), (170, 2)];
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let mut code = vec![
+        o(Op::Capability, &[Capability::Addresses as u32]),
+        o(Op::Capability, &[Capability::Kernel as u32]),
+        o(Op::Capability, &[Capability::Linkage as u32]),
+        (Op::ExtInstImport, with_string(&[1], "OpenCL.std", &[])),
+        o(Op::MemoryModel, &[2, 2]),
+        (Op::Decorate, with_string(&[20, 41], "f", &[0])),
+        o(Op::TypeVoid, &[2]),
+        o(Op::TypeFloat, &[3, 32]),
+        o(Op::TypeInt, &[4, 32, 0]),
+        o(Op::TypeVector, &[5, 3, 3]),
+        o(Op::TypeVector, &[6, 4, 4]),
+        o(Op::TypeFunction, &[7, 2, 3, 4, 5, 6]),
+        o(Op::Function, &[2, 20, 0, 7]),
+        o(Op::FunctionParameter, &[3, 23]),
+        o(Op::FunctionParameter, &[4, 24]),
+        o(Op::FunctionParameter, &[5, 25]),
+        o(Op::FunctionParameter, &[6, 26]),
+        o(Op::Label, &[27]),
+    ];
+    let all = floats.map(|(number, count)| (number, count, [3, 5])).into_iter();
+    let all =
+        all.chain(integers.into_iter().chain(of_24_bits).map(|(number, count)| (number, count, [4, 6])));
+    for (at, (number, count, types)) in all.enumerate() {
+        for (lanes, ty) in types.into_iter().enumerate() {
+            let mut words = vec![ty, 100 + 2 * at as u32 + lanes as u32, 1, number];
+            words.extend(std::iter::repeat_n(20 + ty, count));
+            code.push((Op::ExtInst, words));
+        }
+    }
+    code.extend([o(Op::Return, &[]), o(Op::FunctionEnd, &[])]);
+    let before = assemble(Version::V1_2, &code);
+    support::assert_valid("the calls", &before);
+    let count = |module: &Module| module.instructions().filter(|i| i.is(Op::ExtInst)).count();
+    for functions_are_called in [false, true] {
+        let target = DeviceTarget { functions_are_called, ..rich() };
+        let after = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();
+        support::assert_valid("the instructions", &after);
+        assert_eq!((count(&before), count(&after)), (40, if functions_are_called { 0 } else { 40 }));
     }
 }
 

@@ -127,11 +127,10 @@ pub(super) fn sobel([width, height]: [usize; 2]) -> Parts {
         if x < 1 || x >= width - 1 || y < 1 || y >= height - 1 {
             return 0xCD_u8;
         }
-        let weight = [1.0, 2.0, 1.0];
         let (mut gx, mut gy) = (0.0, 0.0);
-        for k in 0..3 {
-            gx += weight[k] * (pixel(x + k - 1, y - 1, lane) - pixel(x + k - 1, y + 1, lane));
-            gy += weight[k] * (pixel(x - 1, y + k - 1, lane) - pixel(x + 1, y + k - 1, lane));
+        for (k, weight) in [1.0, 2.0, 1.0].into_iter().enumerate() {
+            gx += weight * (pixel(x + k - 1, y - 1, lane) - pixel(x + k - 1, y + 1, lane));
+            gy += weight * (pixel(x - 1, y + k - 1, lane) - pixel(x + 1, y + k - 1, lane));
         }
         (gx.hypot(gy) / 8.0) as u8
     };
