@@ -93,9 +93,8 @@ pub fn legalize_with(
     let takes = |c: u32| target.capabilities.as_ref().is_some_and(|all| all.contains(&c));
     let renumbered = global_decorations::for_device(&module, takes)?;
     let stripped = strip::strip(renumbered.as_ref().unwrap_or(&module), takes)?;
-    let expanded = changed(target.functions_are_called, stripped, called_functions::expand)?;
     // What passes add needs no fences: the interpreter's own accesses meet nothing.
-    let apart = keep_apart(expanded, target)?;
+    let apart = keep_apart(stripped, target)?;
     let bits = target.address_bits;
     let left =
         changed(target.loops_without_end_go, pass(apart)?, |module| endless_loops::leave(module, bits))?;
@@ -167,6 +166,8 @@ pub fn legalize_with(
     let module =
         changed(target.fixpoints_are_checked, module, |module| hidden_comparisons::hide(module, bits))?;
     let module = changed(target.fixpoints_are_checked, module, last_stores::move_down)?;
+    // Passes for Q30 look at calls of these functions.
+    let module = changed(target.functions_are_called, module, called_functions::expand)?;
     let module = changed(target.guarded_loads_run, module, |module| guarded_loads::spread(module, bits))?;
     let module = changed(target.spirv_version >= Version::V1_4, module, interfaces::complete)?;
     // Passes compute conditions right before branches, behind their merge instructions.
