@@ -153,8 +153,8 @@ impl Changes {
     /// device's compiler puts one. Before the `innermost` conditions the compiler does so itself.
     ///
     /// PoCL 7.1 also gets barriers at the join of the branches, and at the start of the branch that leads on.
-    /// Without the latter, it computes values of that branch for the first work-item when its loop over the
-    /// work-items has ended, so with an id that the group lacks. The cases of a switch get none: see Q48.
+    /// Without the latter, it computes values of that branch for the first work-item with an id that the group
+    /// lacks. The cases of a switch get none: see Q48.
     fn isolate(&mut self, uniformity: &Uniformity<'_, '_>, flow: &Flow<'_>, innermost: usize) {
         let mut add = |conditions: Vec<usize>| {
             let is_nested = |at: &usize| flow.ends_loop(*at) || flow.is_nested(*at);
