@@ -5,6 +5,7 @@ use crate::driver::Limits;
 use crate::driver::launch::WorkSize;
 use crate::program::ReadyKernel;
 use crate::{Aspects, Error, ErrorKind, Result};
+use oclave_faults::Fault;
 
 /// What a kernel demands of work-groups.
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,7 +27,7 @@ pub(super) fn check(range: &NdRange, kernel: &ReadyKernel) -> Result<Option<Work
     let demands = Demands { required, max_work_group_size };
     let size = check_against(range, demands, &kernel.device().capabilities().limits)?;
     if kernel.signature().aspects.intersects(EXCHANGES)
-        && kernel.device().quirks().small_groups_cannot_exchange
+        && kernel.device().driver_faults().has(Fault::Q69)
         && let Some(size) = &size
     {
         check_exchange(size, &kernel.device().capabilities().limits)?;

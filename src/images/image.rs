@@ -1,5 +1,6 @@
 //! Images: memory of pixels.
 
+use oclave_faults::Fault;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -211,7 +212,7 @@ fn check_size(context: &Context, kind: ImageKind, shape: Shape) -> Result<()> {
     for device in context.devices() {
         let Some(limits) = device.capabilities().images else { continue };
         let largest = limits.largest(match kind {
-            ImageKind::D1Buffer if context.driver().quirks().image_buffers_crash => ImageKind::D1,
+            ImageKind::D1Buffer if context.driver().driver_faults().has(Fault::Q19) => ImageKind::D1,
             kind => kind,
         });
         if [width, height, depth].iter().zip(largest).any(|(size, largest)| *size > largest) {

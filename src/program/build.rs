@@ -1,6 +1,7 @@
 //! From an image to a built program: from the disk cache or legalized SPIR-V, with its device
 //! globals attached.
 
+use oclave_faults::Fault;
 use std::ffi::CStr;
 use std::sync::Arc;
 use std::time::Instant;
@@ -85,11 +86,11 @@ impl Builder<'_> {
         form: &str,
         words: impl FnOnce() -> Result<Vec<u32>>,
     ) -> Result<Arc<Program>> {
-        let quirks = device.device().quirks();
+        let faults = device.device().driver_faults();
         let has_variables =
             || image.image().kernels.iter().any(|k| k.aspects.contains(Aspects::PROGRAM_SCOPE_VARIABLES));
-        let is_kept = (specs.is_empty() || !quirks.binaries_lose_constants)
-            && !(quirks.binaries_spoil_variables && has_variables());
+        let is_kept =
+            (specs.is_empty() || !faults.has(Fault::Q18)) && !(faults.has(Fault::Q57) && has_variables());
         let disk = self.disk.filter(|_| is_kept);
         let cache = disk.map(|disk| (disk, self.cache_key(image, device, specs, form)));
         if let Some((disk, key)) = &cache

@@ -1,5 +1,7 @@
 //! What programs need to know of one device of a context, found out once.
 
+use oclave_faults::Fault;
+use oclave_image::passes::ImplicitBarriers;
 use std::sync::Arc;
 
 use oclave_image::passes::DeviceTarget;
@@ -160,51 +162,19 @@ fn target(device: &Device) -> DeviceTarget {
     }
     target.aspects = capabilities.aspects;
     target.address_bits = capabilities.address_bits;
-    let quirks = device.quirks();
-    target.takes_wraps = quirks.takes_wraps_unasked;
-    target.functions_are_called = quirks.functions_are_called; // Q9
-    target.serial_work_items = quirks.serial_work_items; // Q11
+    target.faults = device.driver_faults();
+    target.takes_wraps = target.faults.has(Fault::Q67);
+    target.serial_work_items = target.faults.has(Fault::Q11); // Q11
     let wide_groups = crate::environment::switch("OCLAVE_WIDE_GROUPS");
     target.wide_groups = wide_groups.unwrap_or(device.kind() == DeviceKind::Gpu);
     target.says_uniform = capabilities.ptx.is_some();
-    target.implicit_barriers = quirks.implicit_barriers; // Q13
-    target.continuations_for_several_ends = quirks.continuations_for_several_ends; // Q14
-    target.one_barrier = quirks.one_barrier; // Q15
-    target.joins_accesses = quirks.joins_accesses; // Q16
-    target.lanes_of_arguments_crash = quirks.lanes_of_arguments_crash; // Q17
-    target.barriers_in_calls_crash = quirks.barriers_in_calls_crash; // Q21
-    target.built_ins_in_calls_crash = quirks.built_ins_in_calls_crash; // Q58
-    target.vector_argument_bytes = quirks.vector_argument_bytes; // Q59
-    target.private_memory_may_lack = quirks.private_memory_may_lack; // Q22
-    target.unnamed_functions_crash = quirks.unnamed_functions_crash; // Q23
-    target.integer_pointer_constants_fail = quirks.integer_pointer_constants_fail; // Q27
-    target.constant_addresses_fail = quirks.constant_addresses_fail; // Q55
-    target.unaligned_accesses_miss = quirks.unaligned_accesses_miss; // Q56
-    target.generic_atomics_are_cpp = quirks.generic_atomics_are_cpp; // Q24
-    target.casts_from_generic_crash = quirks.casts_from_generic_crash; // Q25
-    target.vectorised_loops_crash = quirks.vectorised_loops_crash; // Q26
-    target.joined_values_collapse = quirks.joined_values_collapse; // Q32
-    target.repeats_loads = quirks.repeats_loads; // Q33
-    target.maxima_are_bounds = quirks.maxima_are_bounds; // Q35
-    target.differences_invert_bounds = quirks.differences_invert_bounds; // Q61
-    target.functions_are_wrong = quirks.functions_are_wrong; // Q62
-    target.aligned_threes_write_four = quirks.aligned_threes_write_four; // Q66
-    target.group_votes_are_inverted = quirks.group_votes_are_inverted; // Q63
-    target.long_mad_sat_is_wrong = quirks.long_mad_sat_is_wrong; // Q68
-    target.sub_group_sizes_are_whole = quirks.sub_group_sizes_are_whole; // Q64
-    target.half_broadcasts_crash = quirks.half_broadcasts_crash; // Q65
-    target.repeated_pairs_fail = quirks.repeated_pairs_fail; // Q36
-    target.fixpoints_are_checked = quirks.fixpoints_are_checked; // Q30
-    target.phis_vanish = quirks.phis_vanish; // Q54
-    target.zero_lanes_are_lost = quirks.zero_lanes_are_lost; // Q39
-    target.masked_counters_run_on = quirks.masked_counters_run_on; // Q45
-    target.quotients_are_bounds = quirks.quotients_are_bounds; // Q40
-    target.deep_conditions_are_lost = quirks.deep_conditions_are_lost; // Q42
-    target.inverted_choices_fail = quirks.inverted_choices_fail; // Q43
-    target.guarded_loads_run = quirks.guarded_loads_run; // Q46
-    target.uneven_rounds_collapse = quirks.uneven_rounds_collapse; // Q52
-    target.loops_without_end_go = quirks.loops_without_end_go; // Q53
-    target.counters_are_mistaken = quirks.counters_are_mistaken; // Q50
+    target.implicit_barriers = match (target.faults.has(Fault::Q13), target.faults.has(Fault::Q48)) {
+        (false, _) => ImplicitBarriers::None,
+        (true, false) => ImplicitBarriers::BesideOthers,
+        (true, true) => ImplicitBarriers::Everywhere,
+    };
+    target.vector_argument_bytes =
+        target.faults.has(Fault::Q59).then(oclave_faults::pocl::vector_argument_bytes);
     if let Some(queries) = &capabilities.spirv_queries {
         target.capabilities = Some(queries.capabilities.iter().copied().collect());
         target.takes_wraps |=

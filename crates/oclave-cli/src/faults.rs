@@ -40,7 +40,7 @@ fn of_device(number: usize) -> Result<FaultSet, Failure> {
         let count = devices.len();
         Failure::Message(format!("there is no device {number}: `oclave devices` lists {count}, from 0 on"))
     })?;
-    Ok(device.faults())
+    Ok(device.driver_faults())
 }
 
 fn drivers(row: &Row) -> String {

@@ -37,7 +37,6 @@ pub use facts::images::{
 };
 pub use facts::mask;
 pub use facts::platform::{Platform, loader_name};
-pub use facts::quirk;
 pub use facts::version::Version;
 pub(crate) use ffi::api::Api;
 pub use ffi::ext::spirv_queries::SpirvQueries;

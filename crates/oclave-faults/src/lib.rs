@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod driver;
+pub mod pocl;
 mod set;
 mod table;
 

@@ -85,6 +85,18 @@ impl FromIterator<Fault> for FaultSet {
     }
 }
 
+impl From<Fault> for FaultSet {
+    fn from(fault: Fault) -> Self {
+        Self::from_iter([fault])
+    }
+}
+
+impl<const N: usize> From<[Fault; N]> for FaultSet {
+    fn from(faults: [Fault; N]) -> Self {
+        Self::from_iter(faults)
+    }
+}
+
 impl fmt::Debug for FaultSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.iter()).finish()

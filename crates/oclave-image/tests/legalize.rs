@@ -5,6 +5,7 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use oclave_faults::{Fault, FaultSet};
 use oclave_image::passes::{signatures, specialize};
 use oclave_image::{Aspects, DeviceImage, DeviceTarget, ImageError, legalize, legalize_with};
 use oclave_spirv::check;
@@ -291,7 +292,8 @@ fn devices_that_call_mad_get_a_multiplication_and_an_addition() {
     let before = Module::from_bytes(include_bytes!("../../../benches/kernels/small_nodes.spv")).unwrap();
     let count = |module: &Module, op: Op| module.instructions().filter(|i| i.is(op)).count();
     for functions_are_called in [false, true] {
-        let target = DeviceTarget { functions_are_called, ..rich() };
+        let faults = if functions_are_called { Fault::Q9.into() } else { FaultSet::NONE };
+        let target = DeviceTarget { faults, ..rich() };
         let after = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();
         support::assert_valid("small_nodes", &after);
         let mads = count(&before, Op::ExtInst);
@@ -344,7 +346,8 @@ fn devices_that_call_simple_functions_get_instructions() {
     support::assert_valid("the calls", &before);
     let count = |module: &Module| module.instructions().filter(|i| i.is(Op::ExtInst)).count();
     for functions_are_called in [false, true] {
-        let target = DeviceTarget { functions_are_called, ..rich() };
+        let faults = if functions_are_called { Fault::Q9.into() } else { FaultSet::NONE };
+        let target = DeviceTarget { faults, ..rich() };
         let after = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();
         support::assert_valid("the instructions", &after);
         assert_eq!((count(&before), count(&after)), (40, if functions_are_called { 0 } else { 40 }));
@@ -570,7 +573,7 @@ fn lanes_of_an_argument() -> Module {
 fn lanes_of_arguments_are_reached_by_casts() {
     let module = lanes_of_an_argument();
     support::assert_valid("the module before", &module);
-    let target = DeviceTarget { lanes_of_arguments_crash: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q17.into(), ..rich() };
     let legal = Module::from_words(legalize(&image(&module), &target).unwrap()).unwrap();
     support::assert_valid("the module with casts", &legal);
     let casts = legal.instructions().filter(|i| i.is(Op::Bitcast)).count();
@@ -720,7 +723,7 @@ fn barrier_in_a_function() -> Module {
 fn functions_with_barriers_are_to_be_inlined() {
     let module = barrier_in_a_function();
     support::assert_valid("the module before", &module);
-    let target = DeviceTarget { barriers_in_calls_crash: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q21.into(), ..rich() };
     let legal = Module::from_words(legalize(&image(&module), &target).unwrap()).unwrap();
     support::assert_valid("the module with hints", &legal);
     let functions = |module: &Module| -> Vec<(u32, u32)> {
@@ -735,7 +738,7 @@ fn functions_with_barriers_are_to_be_inlined() {
 #[test]
 fn functions_that_read_ids_are_to_be_inlined() {
     let module = support::module("control.O0.spv");
-    let target = DeviceTarget { built_ins_in_calls_crash: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q58.into(), ..rich() };
     let legal = Module::from_words(legalize(&image(&module), &target).unwrap()).unwrap();
     support::assert_valid("the module with hints", &legal);
     let is_built_in =
@@ -758,7 +761,7 @@ fn functions_that_read_ids_are_to_be_inlined() {
 #[test]
 fn functions_with_private_addresses_have_a_variable() {
     let module = barrier_in_a_function();
-    let target = DeviceTarget { private_memory_may_lack: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q22.into(), ..rich() };
     let legal = Module::from_words(legalize(&image(&module), &target).unwrap()).unwrap();
     support::assert_valid("the module with a variable", &legal);
     assert_eq!(legal.instructions().filter(|i| i.is(Op::Variable)).count(), 2, "one, and one of its own");
@@ -776,7 +779,7 @@ fn functions_with_private_addresses_have_a_variable() {
 fn functions_without_a_name_get_one() {
     let module = barrier_in_a_function();
     assert_eq!(module.names().count(), 0);
-    let target = DeviceTarget { unnamed_functions_crash: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q23.into(), ..rich() };
     let legal = Module::from_words(legalize(&image(&module), &target).unwrap()).unwrap();
     support::assert_valid("the module with names", &legal);
     assert_eq!(legal.names().map(|(id, _)| id).collect::<Vec<_>>(), [20, 30, 40]);
@@ -824,7 +827,7 @@ fn constant_pointers_of_integers_become_instructions() {
     ];
     let module = assemble(Version::V1_0, &module.concat());
     support::assert_valid("the module before", &module);
-    let target = DeviceTarget { integer_pointer_constants_fail: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q27.into(), ..rich() };
     let legal = Module::from_words(legalize(&image(&module), &target).unwrap()).unwrap();
     support::assert_valid("the module without such constants", &legal);
     let computed = |op: Op| legal.instructions().filter(|i| i.is(op)).collect::<Vec<_>>();
@@ -915,7 +918,7 @@ fn is_volatile_load(instruction: &Instruction<'_>) -> bool {
 #[test]
 fn loops_that_would_crash_are_not_vectorised() {
     for level in ["O0", "O2"] {
-        let target = DeviceTarget { vectorised_loops_crash: true, ..rich() };
+        let target = DeviceTarget { faults: Fault::Q26.into(), ..rich() };
         let (_, legal) = legal_fixture(&format!("item_loops.{level}"), &target);
         let scalar: BTreeSet<String> = functions_of(&legal, is_volatile_load).into_iter().collect();
         let expected = ["in_corner", "in_first", "in_second", "in_some"].map(str::to_owned);
@@ -927,7 +930,7 @@ fn loops_that_would_crash_are_not_vectorised() {
 /// speed, as do the loops of interpreter modules.
 #[test]
 fn loops_with_loops_inside_that_give_values_are_kept_right() {
-    let target = DeviceTarget { vectorised_loops_crash: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q26.into(), ..rich() };
     let (_, legal) = legal_fixture("loops_inside.O2", &target);
     assert_eq!(functions_of(&legal, is_volatile_load), ["given", "given_to_a_store"]);
 }
@@ -936,7 +939,7 @@ fn loops_with_loops_inside_that_give_values_are_kept_right() {
 /// nor does one whose other way computes without private memory.
 #[test]
 fn branches_that_compute_get_a_second_phi() {
-    let target = DeviceTarget { fixpoints_are_checked: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q30.into(), ..rich() };
     let chosen = with_more_selects("second_phis.O2", &target);
     let expected = [
         "behind_a_loop",
@@ -968,7 +971,7 @@ fn branches_that_compute_get_a_second_phi() {
 /// PoCL 6.0, and the loop does not change. A loop that stores needs none.
 #[test]
 fn loops_that_run_once_get_a_second_phi() {
-    let target = DeviceTarget { fixpoints_are_checked: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q30.into(), ..rich() };
     let chosen = with_more_selects("single_rounds.O2", &target);
     assert_eq!(chosen, ["behind_a_barrier", "in_turn", "of_an_address", "once", "without_ids"]);
     let (module, legal) = legal_fixture("single_rounds.O2", &target);
@@ -979,10 +982,12 @@ fn loops_that_run_once_get_a_second_phi() {
         assert!(count(&legal, &name) > count(&module, &name), "{name}");
     }
     // Another pass lets a counter begin with a selection.
-    let begins = DeviceTarget { fixpoints_are_checked: false, counters_are_mistaken: true, ..target.clone() };
+    let begins = DeviceTarget { faults: Fault::Q50.into(), ..target.clone() };
     assert_eq!(with_more_selects("single_rounds.O2", &begins), ["behind_a_barrier"]);
-    let (_, both) =
-        legal_fixture("single_rounds.O2", &DeviceTarget { counters_are_mistaken: true, ..target });
+    let (_, both) = legal_fixture(
+        "single_rounds.O2",
+        &DeviceTarget { faults: [Fault::Q30, Fault::Q50].into(), ..target },
+    );
     assert_eq!(count(&both, "behind_a_barrier"), count(&legal, "behind_a_barrier"));
 }
 
@@ -990,7 +995,7 @@ fn loops_that_run_once_get_a_second_phi() {
 /// where the ways store nothing else, or compute in other ways.
 #[test]
 fn ways_that_load_get_a_second_phi() {
-    let target = DeviceTarget { fixpoints_are_checked: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q30.into(), ..rich() };
     assert_eq!(with_more_selects("loading_ways.O2", &target), ["in_three_ways", "loaded"]);
     let added = |op| added("loading_ways.O2", &target, move |i| i.is(op));
     let each = || BTreeMap::from(["in_three_ways", "loaded"].map(|name| (name.to_owned(), 1)));
@@ -1001,7 +1006,7 @@ fn ways_that_load_get_a_second_phi() {
 /// Selections by phis have another condition for PoCL 6.0, unless they stand where a loop begins.
 #[test]
 fn selections_by_phis_are_hidden() {
-    let target = DeviceTarget { fixpoints_are_checked: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q30.into(), ..rich() };
     let hidden = added("choices.O2", &target, |i| i.is(Op::LogicalNotEqual));
     assert_eq!(hidden, BTreeMap::from(["of_a_condition", "of_a_number"].map(|name| (name.to_owned(), 1))));
 }
@@ -1010,7 +1015,7 @@ fn selections_by_phis_are_hidden() {
 /// behind that, the condition is of another value.
 #[test]
 fn conditions_say_nothing_of_values_that_one_way_takes() {
-    let target = DeviceTarget { fixpoints_are_checked: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q30.into(), ..rich() };
     let hidden = with_more_selects("hidden_comparisons.O2", &target);
     assert_eq!(hidden, ["a_comparison", "counted", "of_a_sum", "used_by_both", "used_twice"]);
     // What else uses the condition keeps the first one.
@@ -1040,7 +1045,7 @@ fn conditions_say_nothing_of_values_that_one_way_takes() {
 /// them.
 #[test]
 fn stores_come_last_where_ways_meet() {
-    let target = DeviceTarget { fixpoints_are_checked: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q30.into(), ..rich() };
     let (module, legal) = legal_fixture("last_stores.O2", &target);
     let ends = |module: &Module| {
         let mut is_store = false;
@@ -1056,7 +1061,7 @@ fn stores_come_last_where_ways_meet() {
 /// A phi begins with something that stands between a barrier and a loop for PoCL 6.0.
 #[test]
 fn loops_directly_behind_barriers_begin_with_a_selection() {
-    let target = DeviceTarget { phis_vanish: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q54.into(), ..rich() };
     let chosen = with_more_selects("loops_behind_barriers.O2", &target);
     assert_eq!(chosen, ["behind", "first_in_a_loop"]);
 }
@@ -1073,7 +1078,7 @@ fn loops_that_do_nothing_end_at_once() {
         };
         functions_of(module, is_one).iter().filter(|name| *name == "idle_or_endless").count()
     };
-    let target = DeviceTarget { loops_without_end_go: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q53.into(), ..rich() };
     let (module, legal) = legal_fixture("lone_loops.O2", &target);
     // The other two count.
     assert_eq!((to_itself(&module), to_itself(&legal)), (3, 2));
@@ -1082,7 +1087,7 @@ fn loops_that_do_nothing_end_at_once() {
 /// A loop that nothing leads out of counts its rounds for PoCL 6.0, and has an end when the counter is zero.
 #[test]
 fn loops_without_ends_get_one() {
-    let target = DeviceTarget { loops_without_end_go: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q53.into(), ..rich() };
     let more = |op: Op| added("endless.O2", &target, move |i| i.is(op));
     let once = |functions: &[&str]| functions.iter().map(|name| ((*name).to_owned(), 1)).collect();
     assert_eq!(more(Op::Return), once(&["endless_way"]));
@@ -1094,7 +1099,7 @@ fn loops_without_ends_get_one() {
 /// Innermost loops that all work-items run together keep theirs.
 #[test]
 fn counters_of_loops_begin_with_a_selection() {
-    let target = DeviceTarget { counters_are_mistaken: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q50.into(), ..rich() };
     let selects = added("counters.O2", &target, |i| i.is(Op::Select));
     assert_eq!(selects, [("counted".to_owned(), 1)].into());
 }
@@ -1125,7 +1130,7 @@ fn added(
 /// What Intel's CPU runtime would take for the same in all work-items depends on the work-item.
 #[test]
 fn values_of_ways_with_loops_depend_on_the_work_item() {
-    let target = DeviceTarget { joined_values_collapse: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q32.into(), ..rich() };
     // Four zeroes, each of which is the product of the same number.
     let squares = added("joined_values.O2", &target, |i| {
         i.is(Op::IMul) && matches!(i.operands(), [left, right] if left == right)
@@ -1143,7 +1148,7 @@ fn values_of_ways_with_loops_depend_on_the_work_item() {
 #[test]
 fn loads_behind_conditions_have_addresses_that_differ() {
     let (module, legal) =
-        legal_fixture("guarded_loads.O2", &DeviceTarget { guarded_loads_run: true, ..rich() });
+        legal_fixture("guarded_loads.O2", &DeviceTarget { faults: Fault::Q46.into(), ..rich() });
     support::assert_valid("guarded loads", &legal);
     let numbers = |module: &Module| functions_of(module, |i| i.is(Op::Select));
     let before = numbers(&module);
@@ -1156,17 +1161,17 @@ fn loads_behind_conditions_have_addresses_that_differ() {
 /// kernels without barriers and values that differ anyway.
 #[test]
 fn values_of_uneven_loops_depend_on_the_work_item() {
-    let target = DeviceTarget { uneven_rounds_collapse: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q52.into(), ..rich() };
     assert_eq!(with_more_selects("uneven.O2", &target), ["uneven"]);
 }
 
 /// What PoCL 7.1 would load again behind a barrier is volatile.
 #[test]
 fn loads_that_others_would_repeat_are_volatile() {
-    let (_, legal) = legal_fixture("kept_loads.O2", &DeviceTarget { repeats_loads: true, ..rich() });
+    let (_, legal) = legal_fixture("kept_loads.O2", &DeviceTarget { faults: Fault::Q33.into(), ..rich() });
     assert_eq!(functions_of(&legal, is_volatile_load), ["overwritten", "may_alias", "rounds"]);
     // Behind a barrier that PoCL itself puts into a loop.
-    let (_, legal) = legal_fixture("conditions.O2", &DeviceTarget { repeats_loads: true, ..rich() });
+    let (_, legal) = legal_fixture("conditions.O2", &DeviceTarget { faults: Fault::Q33.into(), ..rich() });
     assert_eq!(functions_of(&legal, is_volatile_load), ["read_before_a_loop"]);
 }
 
@@ -1196,7 +1201,7 @@ fn maxima_of_integers_are_selected() {
             ],
         )
     };
-    let target = DeviceTarget { maxima_are_bounds: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q35.into(), ..rich() };
     // `s_max`, `u_max`, `u_min`.
     for (number, compare) in [(156, Some(Op::SGreaterThan)), (157, Some(Op::UGreaterThan)), (159, None)] {
         let before = module(number);
@@ -1274,7 +1279,7 @@ fn comparisons_of_differences_with_ids_are_hidden() {
         // id > n || id + d >= n
         (&[is_over, (Op::IAdd, &[3, 40, 33, 21]), (Op::SGreaterThanEqual, &[5, 48, 40, 22]), both[0]], 0),
     ];
-    let target = DeviceTarget { differences_invert_bounds: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q61.into(), ..rich() };
     for (form, count) in forms {
         let before = module(&[], form);
         let legal = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();
@@ -1334,7 +1339,7 @@ fn complements_beside_minima_depend_on_the_work_item() {
         code.extend([o(Op::Return, &[]), o(Op::FunctionEnd, &[])]);
         assemble(Version::V1_0, &code)
     };
-    let target = DeviceTarget { inverted_choices_fail: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q43.into(), ..rich() };
     for (form, goes) in forms {
         let before = module(form, true);
         let legal = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();
@@ -1348,7 +1353,7 @@ fn complements_beside_minima_depend_on_the_work_item() {
 /// Mesa's drivers refuse phis with two values for one block.
 #[test]
 fn negations_across_barriers_depend_on_the_work_item() {
-    let target = DeviceTarget { inverted_choices_fail: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q43.into(), ..rich() };
     let selects = added("negations.O2", &target, |i| i.is(Op::Select));
     let once = ["by_one", "kept", "on_both_sides"].map(|kernel| (kernel.to_owned(), 1));
     assert_eq!(selects, BTreeMap::from(once));
@@ -1378,7 +1383,7 @@ fn saturated_products_of_long_are_computed_with_128_bits() {
         ];
         assemble(Version::V1_0, &code)
     };
-    let target = DeviceTarget { long_mad_sat_is_wrong: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q68.into(), ..rich() };
     for (width, goes) in [(64, true), (32, false)] {
         let legal = Module::from_words(legalize(&image(&call(width)), &target).unwrap()).unwrap();
         support::assert_valid("mad_sat", &legal);
@@ -1415,7 +1420,7 @@ fn phis_have_one_value_for_each_block() {
         )
     };
     let (repeated, single) = (module(&[21, 30, 21, 30, 21, 31]), module(&[21, 30, 21, 31]));
-    let target = DeviceTarget { repeated_pairs_fail: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q36.into(), ..rich() };
     assert_eq!(legalize(&image(&repeated), &target).unwrap(), single.words());
     assert_eq!(legalize(&image(&single), &target).unwrap(), single.words());
     assert_eq!(legalize(&image(&repeated), &rich()).unwrap(), repeated.words(), "LLVM wants them");
@@ -1452,7 +1457,7 @@ fn products_of_built_vectors_are_computed_lane_by_lane() {
             ],
         )
     };
-    let target = DeviceTarget { zero_lanes_are_lost: true, spirv_version: Version::V1_4, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q39.into(), spirv_version: Version::V1_4, ..rich() };
     for built in [true, false] {
         let before = module(built);
         let legal = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();
@@ -1511,7 +1516,7 @@ fn quotients_that_bound_loops_go_through_memory() {
             ],
         )
     };
-    let target = DeviceTarget { quotients_are_bounds: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q40.into(), ..rich() };
     for (divisor, bound, has_choice, goes) in
         [(22, 31, true, true), (11, 31, true, false), (22, 22, true, false), (22, 31, false, false)]
     {
@@ -1529,7 +1534,7 @@ fn quotients_that_bound_loops_go_through_memory() {
 /// Where a complement makes the step of a counter, Intel's compiler runs the loop too often.
 #[test]
 fn steps_of_counters_go_through_memory() {
-    let target = DeviceTarget { quotients_are_bounds: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q40.into(), ..rich() };
     let kept = |target: &DeviceTarget| {
         let legal = legal_fixture("steps.O2", target).1;
         support::assert_valid("steps", &legal);
@@ -1543,7 +1548,7 @@ fn steps_of_counters_go_through_memory() {
 /// A zero that LLVM does not know joins such counters, and no others.
 #[test]
 fn masked_counters_beside_a_base_are_hidden() {
-    let target = DeviceTarget { masked_counters_run_on: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q45.into(), ..rich() };
     let with = |target: &DeviceTarget, of: &dyn Fn(&Instruction<'_>) -> bool| {
         functions_of(&legal_fixture("masked_counters.O2", target).1, of)
     };

@@ -6,6 +6,7 @@ mod support;
 
 use std::collections::HashMap;
 
+use oclave_faults::Fault;
 use oclave_image::{Aspects, DeviceImage, DeviceTarget, ImageError, legalize};
 use oclave_spirv::check;
 use oclave_spirv::{Capability, Definitions, Instruction, Module, Op, Version};
@@ -63,7 +64,7 @@ fn legal(module: &Module) -> Result<Module, ImageError> {
     let image =
         DeviceImage { name: "test".to_owned(), spirv: module.words().to_vec(), ..DeviceImage::default() };
     let target =
-        DeviceTarget { aspects: Aspects::all(), deep_conditions_are_lost: true, ..DeviceTarget::default() };
+        DeviceTarget { aspects: Aspects::all(), faults: Fault::Q42.into(), ..DeviceTarget::default() };
     legalize(&image, &target).map(|words| Module::from_words(words).unwrap())
 }
 

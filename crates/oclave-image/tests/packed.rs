@@ -5,6 +5,7 @@ mod support;
 
 use std::collections::BTreeSet;
 
+use oclave_faults::Fault;
 use oclave_image::{Aspects, DeviceImage, DeviceTarget, legalize};
 use oclave_spirv::check;
 use oclave_spirv::{Definitions, Module, Op, StorageClass, Type, TypeTable};
@@ -58,7 +59,7 @@ fn functions_with_unaligned_accesses(module: &Module) -> BTreeSet<String> {
 fn accesses_to_local_memory_are_as_wide_as_their_alignment() {
     let before = functions_with_unaligned_accesses(&legal(&rich()));
     assert_eq!(before, ["copied", "in_local"].map(str::to_owned).into());
-    let target = DeviceTarget { unaligned_accesses_miss: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q56.into(), ..rich() };
     assert_eq!(functions_with_unaligned_accesses(&legal(&target)), BTreeSet::new());
 }
 
@@ -69,7 +70,7 @@ fn accesses_of_too_many_parts_are_refused() {
     let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
     let image = DeviceImage { spirv: module.words().to_vec(), ..DeviceImage::default() };
     assert!(legalize(&image, &rich()).is_ok());
-    let target = DeviceTarget { unaligned_accesses_miss: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q56.into(), ..rich() };
     let error = legalize(&image, &target).unwrap_err().to_string();
     assert!(error.contains("an access of 4194304 parts") && error.contains("copy in a loop"), "{error}");
 }
@@ -99,7 +100,7 @@ fn are_packed(module: &Module) -> Vec<bool> {
 #[test]
 fn packed_structs_by_value_become_arrays() {
     assert_eq!(are_packed(&legal(&rich())), [true, false]);
-    let target = DeviceTarget { unaligned_accesses_miss: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q56.into(), ..rich() };
     assert_eq!(are_packed(&legal(&target)), [false, false]);
 }
 
@@ -127,6 +128,6 @@ fn constants_with_addresses(module: &Module) -> usize {
 #[test]
 fn addresses_in_constants_are_computed() {
     assert_eq!(constants_with_addresses(&legal(&rich())), 1);
-    let target = DeviceTarget { constant_addresses_fail: true, ..rich() };
+    let target = DeviceTarget { faults: Fault::Q55.into(), ..rich() };
     assert_eq!(constants_with_addresses(&legal(&target)), 0);
 }

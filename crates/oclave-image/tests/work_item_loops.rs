@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use oclave_faults::Fault;
 use oclave_image::DeviceTarget;
 use oclave_image::passes::interpreter::interpreter_module;
 use oclave_image::passes::{ImplicitBarriers, keep_apart, kernels_with_tangled_barriers, steer};
@@ -46,7 +47,7 @@ fn devices_without_the_faults_get_the_module_as_it_is() {
 /// Accesses that the compiler would join are kept apart, and no others are.
 #[test]
 fn fences_stand_where_accesses_would_be_joined() {
-    let target = DeviceTarget { joins_accesses: true, ..pocl6() };
+    let target = DeviceTarget { faults: [Fault::Q15, Fault::Q16].into(), ..pocl6() };
     for level in ["O0", "O2"] {
         let path = format!("{}/tests/fixtures/neighbours.{level}.spv", env!("CARGO_MANIFEST_DIR"));
         let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
@@ -72,7 +73,7 @@ fn fences_stand_where_accesses_would_be_joined() {
 fn pocl6() -> DeviceTarget {
     DeviceTarget {
         implicit_barriers: ImplicitBarriers::BesideOthers,
-        one_barrier: true,
+        faults: Fault::Q15.into(),
         ..DeviceTarget::default()
     }
 }
@@ -129,7 +130,7 @@ fn what_is_written_passes_the_checks() {
     let pocl6 = pocl6();
     let pocl7 = DeviceTarget {
         implicit_barriers: ImplicitBarriers::Everywhere,
-        continuations_for_several_ends: true,
+        faults: Fault::Q14.into(),
         ..DeviceTarget::default()
     };
     let everywhere =
@@ -182,7 +183,7 @@ fn structs_by_value_keep_their_alignment() {
 /// of it, and the barriers one.
 #[test]
 fn kernels_of_interpreter_modules_are_written_like_launched_ones() {
-    let target = DeviceTarget { serial_work_items: true, joins_accesses: true, ..pocl6() };
+    let target = DeviceTarget { serial_work_items: true, faults: [Fault::Q15, Fault::Q16].into(), ..pocl6() };
     let mut gathered = 0;
     for name in ["tests/fixtures/in_groups.O2", "tests/fixtures/work_items.O0", "../../tests/fixtures/odd"] {
         let path = format!("{}/{name}.spv", env!("CARGO_MANIFEST_DIR"));
@@ -205,7 +206,7 @@ fn interpreter_modules_of_kernels_with_plain_barriers_keep_them() {
     let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
     let pocl7 = DeviceTarget {
         implicit_barriers: ImplicitBarriers::Everywhere,
-        continuations_for_several_ends: true,
+        faults: Fault::Q14.into(),
         ..DeviceTarget::default()
     };
     for target in [pocl6(), pocl7] {
@@ -222,7 +223,7 @@ fn interpreter_modules_of_kernels_with_plain_barriers_keep_them() {
 fn pocl7() -> DeviceTarget {
     DeviceTarget {
         implicit_barriers: ImplicitBarriers::Everywhere,
-        continuations_for_several_ends: true,
+        faults: Fault::Q14.into(),
         ..DeviceTarget::default()
     }
 }
@@ -281,13 +282,14 @@ fn ends_that_depend_on_the_work_item_leave_the_loop() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/uneven.O2.spv");
     let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
     let count = |module: &Module, op: Op| module.instructions().filter(|i| i.is(op)).count();
-    let added = |loops_without_end_go: bool| {
-        let target = DeviceTarget { loops_without_end_go, ..pocl6() };
+    let added = |faults: &[Fault]| {
+        let target = DeviceTarget { faults: faults.iter().copied().collect(), ..pocl6() };
         let steered = steer(module.clone(), &target).unwrap().module;
         check::check(&steered).unwrap();
         [Op::LogicalAnd, Op::LogicalOr].map(|op| count(&steered, op) - count(&module, op))
     };
-    let ([stay_and, stay_or], [leave_and, leave_or]) = (added(false), added(true));
+    let ([stay_and, stay_or], [leave_and, leave_or]) =
+        (added(&[Fault::Q15]), added(&[Fault::Q15, Fault::Q53]));
     assert_eq!((stay_and, stay_or), (leave_or, leave_and));
     assert!(stay_and + stay_or > 0);
 }

@@ -1,6 +1,7 @@
 //! What users choose for an executable graph.
 
 use crate::Device;
+use oclave_faults::Fault;
 
 /// What an executable graph shall be able to do.
 #[derive(Debug, Clone, Copy, Default)]
@@ -43,7 +44,7 @@ impl ReplayStrategy {
     pub(crate) fn on(self, device: &Device) -> Self {
         let has_buffers = device.capabilities().command_buffer.is_some();
         match self {
-            Self::Auto | Self::Interpreter if has_buffers && !device.quirks().slow_command_buffers => {
+            Self::Auto | Self::Interpreter if has_buffers && !device.driver_faults().has(Fault::Q5) => {
                 // Q5
                 Self::CommandBuffer
             }

@@ -14,6 +14,7 @@ mod tasks;
 mod tests;
 mod wide;
 
+use oclave_faults::Fault;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
@@ -240,7 +241,7 @@ impl Builder<'_> {
         let copies = wide.as_ref().map_or(0, WideGroups::local_bytes);
         let limits = GroupLimits {
             most_items: most,
-            least_width: if self.context.quirks().first_item_runs_twice { 2 } else { 1 }, // Q12
+            least_width: if self.context.driver_faults().has(Fault::Q12) { 2 } else { 1 }, // Q12
             free_local_bytes: local_bytes.saturating_sub(local).saturating_sub(copies),
         };
         Ok(Arc::new(InterpreterProgram {

@@ -9,10 +9,10 @@ use oclave_faults::FaultSet;
 use oclave_image::Side;
 
 use super::capabilities::{self, Capabilities};
+use super::faults;
 use super::mask::{self, Mask};
 use super::platform::Platform;
 use super::query::Ask;
-use super::quirk::Quirks;
 use crate::ext::command_buffer::Recorder;
 use crate::ext::{self, Tables};
 use crate::native::DeviceHandle;
@@ -68,7 +68,7 @@ struct Inner {
     mask: Mask,
     side: Side,
     capabilities: OnceLock<Capabilities>,
-    quirks: OnceLock<Quirks>,
+    faults: OnceLock<FaultSet>,
 }
 
 /// A handle with the cached answers to queries.
@@ -207,7 +207,7 @@ impl Device {
     }
 
     fn new(root: RootRef, mask: Mask, side: Side) -> Self {
-        Self(Arc::new(Inner { root, mask, side, capabilities: OnceLock::new(), quirks: OnceLock::new() }))
+        Self(Arc::new(Inner { root, mask, side, capabilities: OnceLock::new(), faults: OnceLock::new() }))
     }
 
     /// The same device with more capabilities hidden, for tests of fallbacks.
@@ -259,14 +259,9 @@ impl Device {
     }
 
     /// The faults of the device's driver that are worked around, as `OCLAVE_FAULTS` changes them.
-    pub fn faults(&self) -> FaultSet {
-        self.quirks().faults
-    }
-
-    /// The work-arounds that the device needs.
     #[inline]
-    pub fn quirks(&self) -> &Quirks {
-        self.0.quirks.get_or_init(|| Quirks::of(self))
+    pub fn driver_faults(&self) -> FaultSet {
+        *self.0.faults.get_or_init(|| faults::faults(self))
     }
 
     /// The device's name.

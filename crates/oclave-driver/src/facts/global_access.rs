@@ -1,5 +1,6 @@
 //! How device globals reach the kernels of a device.
 
+use oclave_faults::Fault;
 use oclave_image::Aspects;
 
 use crate::Device;
@@ -24,7 +25,7 @@ impl Device {
         let capabilities = self.capabilities();
         let has_variables = capabilities.aspects.contains(Aspects::PROGRAM_SCOPE_VARIABLES);
         // The PTX of images is made for the hidden argument.
-        if !has_variables || capabilities.ptx.is_some() || self.quirks().variables_move {
+        if !has_variables || capabilities.ptx.is_some() || self.driver_faults().has(Fault::Q4) {
             // Q4
             DeviceGlobalAccess::Argument
         } else if capabilities.global_variable_access && capabilities.global_variable_pointer {

@@ -3,11 +3,11 @@
 
 pub(crate) mod capabilities;
 pub(crate) mod device;
+pub(crate) mod faults;
 pub(crate) mod global_access;
 pub(crate) mod images;
 pub mod mask;
 pub(crate) mod platform;
 pub(crate) mod query;
-pub mod quirk;
 pub(crate) mod select;
 pub(crate) mod version;

@@ -1,5 +1,5 @@
 //! Freed memory, which is allocated again before the driver gets it back. Some drivers do not take
-//! it back well (`usm_free_delay` in `quirk.rs`), others are slow to allocate
+//! it back well (`facts::faults`), others are slow to allocate
 //! (`Pointers::free_delay`).
 //!
 //! A block goes back to the driver if it was not requested for long enough, if there is more than

@@ -1,5 +1,6 @@
 //! Objects of the library around handles that came from outside, and handles for outside.
 
+use oclave_faults::Fault;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -68,7 +69,7 @@ impl Queue {
             return Err(Error::invalid("a queue on the device takes no commands of the host"));
         }
         let out_of_order = flags & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0;
-        if out_of_order && context.quirks().in_order_only {
+        if out_of_order && context.driver_faults().has(Fault::Q1) {
             // Q1
             return Err(device.lacks("out-of-order queues that threads can share", "an in-order queue"));
         }
@@ -151,7 +152,7 @@ impl RawEvent {
             unsafe { api.clGetEventInfo(self.raw(), CL_EVENT_CONTEXT, size, value, ret) }
         })?;
         let devices = devices_of(context)?;
-        Ok(devices.first().is_some_and(|device| device.quirks().failures_are_silent)) // Q8
+        Ok(devices.first().is_some_and(|device| device.driver_faults().has(Fault::Q8))) // Q8
     }
 }
 

@@ -2,6 +2,8 @@
 //! objects have in common. These are the slots of its queues, memory that waits to be freed, and
 //! the first error of a `Drop`.
 
+use crate::facts::faults::usm_free_delay;
+use oclave_faults::FaultSet;
 use std::ffi::c_void;
 use std::fmt;
 use std::ptr::NonNull;
@@ -13,7 +15,6 @@ use super::user_event;
 use crate::fault::Faults;
 use crate::pointers::{self, Pointers};
 use crate::prints::Prints;
-use crate::quirk::Quirks;
 use crate::retired::{Retired, RetiredResource, leak};
 use crate::slots::Slots;
 use crate::spare::{Class, Spare, SpareMemory};
@@ -82,9 +83,8 @@ impl Context {
         let Some(first) = devices.first() else {
             return Err(Error::invalid("a context without devices"));
         };
-        let quirks = first.quirks();
         let pointers = Pointers::of(devices);
-        let free_delay = quirks.usm_free_delay.or(pointers.as_ref().and_then(Pointers::free_delay));
+        let free_delay = usm_free_delay(first).or(pointers.as_ref().and_then(Pointers::free_delay));
         let context = Arc::new(Self {
             api,
             raw: handle.into_raw(),
@@ -128,10 +128,10 @@ impl Context {
         &self.first
     }
 
-    /// The work-arounds that its devices need.
+    /// The faults of its devices' driver that are worked around.
     #[inline]
-    pub fn quirks(&self) -> &Quirks {
-        self.first.quirks()
+    pub fn driver_faults(&self) -> FaultSet {
+        self.first.driver_faults()
     }
 
     #[inline]

@@ -1,5 +1,6 @@
 //! Image objects and samplers.
 
+use oclave_faults::Fault;
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -77,7 +78,7 @@ impl Image {
         let pixel_bytes = support.format.pixel_bytes();
         let flags = flags(support);
         let kind = match kind {
-            ImageKind::D1Buffer if context.quirks().image_buffers_crash => ImageKind::D1,
+            ImageKind::D1Buffer if context.driver_faults().has(Fault::Q19) => ImageKind::D1,
             kind => kind,
         };
         let buffer = match kind {

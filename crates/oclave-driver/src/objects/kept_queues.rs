@@ -1,5 +1,6 @@
 //! The warning of drivers that keep memory of queues that were released.
 
+use oclave_faults::Fault;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::context::Context;
@@ -13,7 +14,7 @@ const MANY: u32 = 100;
 
 /// Counts a queue that was made, and warns once.
 pub(super) fn count(context: &Context, device: &Device) {
-    if context.quirks().queues_are_kept && QUEUES.fetch_add(1, Ordering::Relaxed) + 1 == MANY {
+    if context.driver_faults().has(Fault::Q38) && QUEUES.fetch_add(1, Ordering::Relaxed) + 1 == MANY {
         // Q38
         log::warn!(
             "device `{}` keeps memory of queues that were released, and the process has made {MANY} of them; \

@@ -1,5 +1,6 @@
 //! Program objects: made from SPIR-V or from a binary, built for one device.
 
+use oclave_faults::Fault;
 use std::ffi::{CStr, c_uchar, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -32,8 +33,8 @@ impl Program {
         let il: &[u8] = bytemuck::cast_slice(words);
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let _turn = context
-            .quirks()
-            .one_module_at_a_time // Q2
+            .driver_faults()
+            .has(Fault::Q2) // Q2
             .then(|| ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner));
         // SAFETY: the context is alive, and `il` points to as many bytes as said, which the driver
         // copies.

@@ -1,5 +1,6 @@
 //! Wait lists: the events that a command is given to wait for.
 
+use oclave_faults::Fault;
 use std::sync::Arc;
 
 use super::event::Event;
@@ -50,7 +51,7 @@ impl WaitList {
         }
         let raw = event.raw()?;
         // Q37. One that failed stays, as it makes this command fail.
-        if queue.context().quirks().ended_events_are_kept && raw.has_succeeded() {
+        if queue.context().driver_faults().has(Fault::Q37) && raw.has_succeeded() {
             return Ok(());
         }
         let raw = raw.raw();

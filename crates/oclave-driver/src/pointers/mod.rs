@@ -16,6 +16,7 @@ mod live;
 mod slabs;
 mod transfer;
 
+use oclave_faults::Fault;
 use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::time::Duration;
@@ -74,10 +75,10 @@ impl Pointers {
             MemoryKind::BufferAddress => Way::Buffers(device.api(), &device.tables().device_address),
         };
         // On a second device, the memory might be elsewhere.
-        let (is_one, quirks) = (devices.len() == 1, device.quirks());
-        let reached_untold = is_one && quirks.telling_pointers_is_slow; // Q31
-        let are_numbers = reached_untold && quirks.pointer_arguments_are_slow && matches!(way, Way::Svm(_)); // Q34
-        let images_by_buffers = quirks.image_writes_read_early; // Q41
+        let (is_one, faults) = (devices.len() == 1, device.driver_faults());
+        let reached_untold = is_one && faults.has(Fault::Q31); // Q31
+        let are_numbers = reached_untold && faults.has(Fault::Q34) && matches!(way, Way::Svm(_)); // Q34
+        let images_by_buffers = faults.has(Fault::Q41); // Q41
         let (live, slabs) = (Live::new(), Slabs::default());
         Some(Self { way, support, live, reached_untold, are_numbers, images_by_buffers, slabs })
     }

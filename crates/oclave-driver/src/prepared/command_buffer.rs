@@ -1,5 +1,6 @@
 //! Command buffers: steps of a sequence, recorded by the driver.
 
+use oclave_faults::Fault;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, Once, PoisonError};
@@ -60,7 +61,7 @@ impl CommandBuffer {
     ) -> Result<Self> {
         queue.check_sequence(sequence)?;
         let device = queue.device();
-        if device.quirks().command_buffers_leak {
+        if device.driver_faults().has(Fault::Q6) {
             // Q6
             LEAK.call_once(|| {
                 log::warn!(

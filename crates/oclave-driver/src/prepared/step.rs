@@ -1,5 +1,6 @@
 //! Steps: commands that were prepared once, to be put on queues again and again.
 
+use oclave_faults::Fault;
 use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
@@ -119,7 +120,7 @@ impl Step {
         match &self.work {
             Work::Other(_) => false,
             Work::Kernel(launch) => {
-                let crashes = launch.kernel.program().context().quirks().recorded_samplers_crash;
+                let crashes = launch.kernel.program().context().driver_faults().has(Fault::Q20);
                 !crashes || !launch.arguments.iter().any(|argument| matches!(argument, Kept::Sampler(_)))
             }
             Work::Copy { .. } | Work::Fill { .. } | Work::Join => true,

@@ -41,6 +41,7 @@ use crate::load::work_item_loops::{Steered, keep_apart, steer};
 use crate::load::wrong_functions;
 use crate::load::zero_lanes;
 use crate::{Aspects, DeviceImage, ImageError, Result};
+use oclave_faults::Fault;
 use oclave_spirv::check;
 use oclave_spirv::transform::block_layout;
 use oclave_spirv::transform::capabilities;
@@ -97,7 +98,7 @@ pub fn legalize_with(
     let apart = keep_apart(stripped, target)?;
     let bits = target.address_bits;
     let left =
-        changed(target.loops_without_end_go, pass(apart)?, |module| endless_loops::leave(module, bits))?;
+        changed(target.faults.has(Fault::Q53), pass(apart)?, |module| endless_loops::leave(module, bits))?;
     let Steered { module, doubtful } = steer(left, target)?;
     // llvm-spirv declares the type of samplers twice where a kernel has both a literal sampler and
     // one as an argument. Mesa's drivers refuse that.
@@ -109,7 +110,7 @@ pub fn legalize_with(
     let is_generic = |module: &Module| {
         capabilities::declared(module).any(|capability| capability == Capability::GenericPointer as u32)
     };
-    let crashes = target.casts_from_generic_crash && generic_atomics::asks_for_spaces(&module);
+    let crashes = target.faults.has(Fault::Q25) && generic_atomics::asks_for_spaces(&module);
     let resolves = crashes || !target.aspects.contains(Aspects::GENERIC_POINTER);
     let module = match resolves && is_generic(&module) {
         true => {
@@ -123,52 +124,55 @@ pub fn legalize_with(
         }
         false => module,
     };
-    let module = changed(target.constant_addresses_fail, module, constant_addresses::compute)?;
-    let module = changed(target.unaligned_accesses_miss, module, packed_arguments::as_arrays)?;
-    let module = changed(target.unaligned_accesses_miss, module, unaligned::split)?;
-    let module = changed(target.integer_pointer_constants_fail, module, integer_pointers::compute)?;
-    let module = changed(target.lanes_of_arguments_crash, module, vector_components::cast)?;
-    let module = changed(target.barriers_in_calls_crash, module, inline_hints::at_functions_with_barriers)?;
-    let module = changed(target.built_ins_in_calls_crash, module, inline_hints::at_functions_with_built_ins)?;
+    let module = changed(target.faults.has(Fault::Q55), module, constant_addresses::compute)?;
+    let module = changed(target.faults.has(Fault::Q56), module, packed_arguments::as_arrays)?;
+    let module = changed(target.faults.has(Fault::Q56), module, unaligned::split)?;
+    let module = changed(target.faults.has(Fault::Q27), module, integer_pointers::compute)?;
+    let module = changed(target.faults.has(Fault::Q17), module, vector_components::cast)?;
+    let module = changed(target.faults.has(Fault::Q21), module, inline_hints::at_functions_with_barriers)?;
+    let module = changed(target.faults.has(Fault::Q58), module, inline_hints::at_functions_with_built_ins)?;
     let module = match target.vector_argument_bytes {
         Some(most) => changed(true, module, |module| wide_arguments::split(module, most, &image.name))?,
         None => module,
     };
-    let module = changed(target.private_memory_may_lack, module, private_addresses::add_variables)?;
-    let module = changed(target.unnamed_functions_crash, module, function_names::complete)?;
-    let module = changed(target.generic_atomics_are_cpp, module, generic_atomics::as_cpp)?;
-    let module = changed(target.repeated_pairs_fail, module, phi_pairs::join)?;
+    let module = changed(target.faults.has(Fault::Q22), module, private_addresses::add_variables)?;
+    let module = changed(target.faults.has(Fault::Q23), module, function_names::complete)?;
+    let module = changed(target.faults.has(Fault::Q24), module, generic_atomics::as_cpp)?;
+    let module = changed(target.faults.has(Fault::Q36), module, phi_pairs::join)?;
     let bound = |module: &Module| deep_conditions::bound(module, &image.name);
-    let module = changed(target.deep_conditions_are_lost, module, bound)?;
-    let module = changed(target.group_votes_are_inverted, module, inverted_votes::replace)?;
+    let module = changed(target.faults.has(Fault::Q42), module, bound)?;
+    let module = changed(target.faults.has(Fault::Q63), module, inverted_votes::replace)?;
     let sizes = |module: &Module| sub_group_sizes::compute(module, bits);
-    let module = changed(target.sub_group_sizes_are_whole, module, sizes)?;
-    let module = changed(target.half_broadcasts_crash, module, half_broadcasts::as_integers)?;
-    let module = changed(target.functions_are_wrong, module, wrong_functions::replace)?;
-    let module = changed(target.aligned_threes_write_four, module, wrong_functions::replace_aligned_stores)?;
-    let module = changed(target.long_mad_sat_is_wrong, module, wrong_functions::replace_long_mad_sat)?;
-    let module = changed(target.maxima_are_bounds, module, integer_maximum::expand)?;
+    let module = changed(target.faults.has(Fault::Q64), module, sizes)?;
+    let module = changed(target.faults.has(Fault::Q65), module, half_broadcasts::as_integers)?;
+    let module = changed(target.faults.has(Fault::Q62), module, wrong_functions::replace)?;
+    let module = changed(target.faults.has(Fault::Q66), module, wrong_functions::replace_aligned_stores)?;
+    let module = changed(target.faults.has(Fault::Q68), module, wrong_functions::replace_long_mad_sat)?;
+    let module = changed(target.faults.has(Fault::Q35), module, integer_maximum::expand)?;
     let hide_bounds = |module: &Module| inverted_bounds::hide(module, bits);
-    let module = changed(target.differences_invert_bounds, module, hide_bounds)?;
-    let module = changed(target.zero_lanes_are_lost, module, zero_lanes::split)?;
+    let module = changed(target.faults.has(Fault::Q61), module, hide_bounds)?;
+    let module = changed(target.faults.has(Fault::Q39), module, zero_lanes::split)?;
     let module =
-        changed(target.masked_counters_run_on, module, |module| masked_counters::hide(module, bits))?;
-    let module = changed(target.quotients_are_bounds, module, quotients::keep)?;
-    let module = changed(target.vectorised_loops_crash, module, scalar_loops::keep)?;
-    let module = changed(target.repeats_loads, module, kept_loads::keep)?;
+        changed(target.faults.has(Fault::Q45), module, |module| masked_counters::hide(module, bits))?;
+    let module = changed(target.faults.has(Fault::Q40), module, quotients::keep)?;
+    let module = changed(target.faults.has(Fault::Q26), module, scalar_loops::keep)?;
+    let module = changed(target.faults.has(Fault::Q33), module, kept_loads::keep)?;
     let module =
-        changed(target.inverted_choices_fail, module, |module| inverted_choices::separate(module, bits))?;
-    let module = changed(target.joined_values_collapse, module, |module| joined_values::keep(module, bits))?;
-    let module = changed(target.uneven_rounds_collapse, module, |module| uneven_loops::keep(module, bits))?;
-    let module = changed(target.counters_are_mistaken, module, |module| lone_counters::hide(module, bits))?;
-    let module = changed(target.phis_vanish, module, |module| loops_behind_barriers::separate(module, bits))?;
-    let module = changed(target.fixpoints_are_checked, module, |module| second_phis::add(module, bits))?;
+        changed(target.faults.has(Fault::Q43), module, |module| inverted_choices::separate(module, bits))?;
+    let module = changed(target.faults.has(Fault::Q32), module, |module| joined_values::keep(module, bits))?;
+    let module = changed(target.faults.has(Fault::Q52), module, |module| uneven_loops::keep(module, bits))?;
+    let module = changed(target.faults.has(Fault::Q50), module, |module| lone_counters::hide(module, bits))?;
+    let module = changed(target.faults.has(Fault::Q54), module, |module| {
+        loops_behind_barriers::separate(module, bits)
+    })?;
+    let module = changed(target.faults.has(Fault::Q30), module, |module| second_phis::add(module, bits))?;
     let module =
-        changed(target.fixpoints_are_checked, module, |module| hidden_comparisons::hide(module, bits))?;
-    let module = changed(target.fixpoints_are_checked, module, last_stores::move_down)?;
+        changed(target.faults.has(Fault::Q30), module, |module| hidden_comparisons::hide(module, bits))?;
+    let module = changed(target.faults.has(Fault::Q30), module, last_stores::move_down)?;
     // Passes for Q30 look at calls of these functions.
-    let module = changed(target.functions_are_called, module, called_functions::expand)?;
-    let module = changed(target.guarded_loads_run, module, |module| guarded_loads::spread(module, bits))?;
+    let module = changed(target.faults.has(Fault::Q9), module, called_functions::expand)?;
+    let module =
+        changed(target.faults.has(Fault::Q46), module, |module| guarded_loads::spread(module, bits))?;
     let module = changed(target.spirv_version >= Version::V1_4, module, interfaces::complete)?;
     // Passes compute conditions right before branches, behind their merge instructions.
     let module = changed(true, module, block_layout::sort)?;

@@ -1,6 +1,7 @@
 //! What is done with bytes of any kind: the body of the fuzz target, and of the bounded test that
 //! runs without it.
 
+use oclave_faults::{Driver, Family, FaultSet, Version};
 use oclave_image::passes::{ImplicitBarriers, LinkInput, interpreter, link_modules, signatures, unroll};
 use oclave_image::{
     Aspects, DeviceImage, DeviceTarget, PostLinkOptions, TranslationUnit, legalize, post_link,
@@ -10,7 +11,7 @@ use oclave_spirv::transform::capabilities;
 use oclave_spirv::transform::dce;
 use oclave_spirv::transform::strip;
 use oclave_spirv::transform::version;
-use oclave_spirv::{Definitions, Module, Op, Rewriter, Type, TypeTable, Version};
+use oclave_spirv::{Definitions, Module, Op, Rewriter, Type, TypeTable};
 
 /// Reads `bytes` as a module and as a device image, and runs every pass. Must not panic, whatever
 /// they are.
@@ -43,8 +44,8 @@ pub(crate) fn everything(bytes: &[u8]) {
     still_sound("pruning", capabilities::prune(&module).ok());
     still_sound("stripping", strip::strip(&module, |_| false).ok());
     still_sound("unrolling", unroll(module.clone()).ok());
-    still_sound("lowering to 1.0", version::lower(&module, Version::V1_0).ok());
-    still_sound("lowering to 1.2", version::lower(&module, Version::V1_2).ok());
+    still_sound("lowering to 1.0", version::lower(&module, oclave_spirv::Version::V1_0).ok());
+    still_sound("lowering to 1.2", version::lower(&module, oclave_spirv::Version::V1_2).ok());
 
     still_sound("linking", link_modules(&[part("fuzz", &module), part("library", library())], |_| true).ok());
     let _ = link_modules(&[part("fuzz", &module), part("itself", &module)], |_| true);
@@ -69,72 +70,30 @@ pub(crate) fn everything(bytes: &[u8]) {
     let _ = post_link(&[unit], &PostLinkOptions::default());
 }
 
-/// A device without faults, and devices with the faults of each driver that the passes work around.
+/// A device without faults, and devices with all faults of each driver.
 pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
     let plain = DeviceTarget { aspects: Aspects::all(), ..DeviceTarget::default() };
-    let intel = DeviceTarget {
-        generic_atomics_are_cpp: true,
-        vectorised_loops_crash: true,
-        joined_values_collapse: true,
-        maxima_are_bounds: true,
-        functions_are_wrong: true,
-        aligned_threes_write_four: true,
-        half_broadcasts_crash: true,
-        differences_invert_bounds: true,
-        quotients_are_bounds: true,
-        inverted_choices_fail: true,
-        ..plain.clone()
-    };
-    let pocl = DeviceTarget {
-        serial_work_items: true,
-        implicit_barriers: ImplicitBarriers::BesideOthers,
-        joins_accesses: true,
-        zero_lanes_are_lost: true,
-        ..plain.clone()
+    let of = |family: Family, version: Version| {
+        let faults = FaultSet::of(&Driver { family, version, is_cpu: true });
+        DeviceTarget { faults, ..plain.clone() }
     };
     let pocl6 = DeviceTarget {
-        functions_are_called: true,
-        group_votes_are_inverted: true,
-        one_barrier: true,
-        fixpoints_are_checked: true,
-        uneven_rounds_collapse: true,
-        loops_without_end_go: true,
-        counters_are_mistaken: true,
-        phis_vanish: true,
-        built_ins_in_calls_crash: true,
+        serial_work_items: true,
+        implicit_barriers: ImplicitBarriers::BesideOthers,
         vector_argument_bytes: Some(16),
-        ..pocl.clone()
+        ..of(Family::Pocl, Version(6, 0))
     };
     let pocl7 = DeviceTarget {
+        serial_work_items: true,
         implicit_barriers: ImplicitBarriers::Everywhere,
-        continuations_for_several_ends: true,
-        casts_from_generic_crash: true,
-        repeats_loads: true,
-        masked_counters_run_on: true,
-        ..pocl
-    };
-    let rusticl = DeviceTarget {
-        lanes_of_arguments_crash: true,
-        long_mad_sat_is_wrong: true,
-        sub_group_sizes_are_whole: true,
-        repeated_pairs_fail: true,
-        deep_conditions_are_lost: true,
-        guarded_loads_run: true,
-        barriers_in_calls_crash: true,
-        built_ins_in_calls_crash: true,
-        private_memory_may_lack: true,
-        unnamed_functions_crash: true,
-        integer_pointer_constants_fail: true,
-        constant_addresses_fail: true,
-        unaligned_accesses_miss: true,
-        ..plain.clone()
+        ..of(Family::Pocl, Version(7, 1))
     };
     [
-        ("legalizing", plain),
-        ("legalizing for Intel", intel),
+        ("legalizing for Intel", of(Family::IntelCpu, Family::IntelCpu.newest_seen())),
         ("legalizing for PoCL 6", pocl6),
         ("legalizing for PoCL 7", pocl7),
-        ("legalizing for rusticl", rusticl),
+        ("legalizing for rusticl", of(Family::Rusticl, Version(25, 0))),
+        ("legalizing", plain),
     ]
 }
 

@@ -5,6 +5,7 @@
 //! waits for the one before it. Buffers are recorded when they are first needed, for each kind of
 //! queue that the graph is submitted to, as drivers demand that they match.
 
+use oclave_faults::Fault;
 use std::ffi::c_void;
 use std::ops::Range;
 use std::sync::Arc;
@@ -73,9 +74,11 @@ impl CommandBuffers {
 
     /// The lane for queues like this, and the runs; with what is missing recorded.
     fn recorded(&mut self, sequence: &Sequence, properties: Properties) -> Result<(&Lane, &[Run])> {
-        let quirks = self.context.driver().quirks(); // Q7
-        let limit =
-            if self.updatable { quirks.commands_per_updatable_buffer } else { quirks.commands_per_buffer };
+        let limit = match (self.context.driver().driver_faults().has(Fault::Q7), self.updatable) {
+            (false, _) => 1 << 16,
+            (true, false) => 1000,
+            (true, true) => 256,
+        };
         if std::mem::take(&mut self.changed) && !self.fits(sequence) {
             self.runs = None;
             self.lanes.clear();

@@ -3,6 +3,7 @@
 mod clock;
 mod raw;
 
+use oclave_faults::Fault;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -233,7 +234,7 @@ impl Event {
             (joined, _) => joined,
         };
         let by_queue =
-            joined.is_empty() && queue.is_last(*count) && queue.context().quirks().slow_event_waits;
+            joined.is_empty() && queue.is_last(*count) && queue.context().driver_faults().has(Fault::Q29);
         let outcome = match events {
             [last] if by_queue => queue.core.finish().and_then(|()| last.outcome_or_wait()), // Q29
             events => events.iter().map(RawEvent::wait).fold(Ok(()), Result::and),

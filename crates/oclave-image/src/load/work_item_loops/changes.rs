@@ -1,5 +1,6 @@
 //! What is written differently, and the writing.
 
+use oclave_faults::Fault;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::idle_rounds;
@@ -64,7 +65,7 @@ impl Changes {
         let single = single_kernels(definitions.module());
         // Groups of 1 × n are not run from lists.
         let interpreters = interpreters(definitions.module());
-        if target.continuations_for_several_ends {
+        if target.faults.has(Fault::Q14) {
             let tangled = tangled_functions(uniformity, flows);
             let lone = with_callers(flows, |flow| {
                 target.implicit_barriers == ImplicitBarriers::Everywhere
@@ -102,7 +103,7 @@ impl Changes {
                 ImplicitBarriers::BesideOthers => uniformity.has_barriers(flow.function),
                 ImplicitBarriers::Everywhere => true,
             };
-            if target.one_barrier && uniformity.kernels().contains(&flow.function) {
+            if target.faults.has(Fault::Q15) && uniformity.kernels().contains(&flow.function) {
                 changes.add_barriers(uniformity, flow);
             }
             // 6.0 does not find what stands for the work-item in functions that it does not inline.
@@ -248,7 +249,8 @@ impl Changes {
                 }
                 Some(Op::BranchConditional) if self.ends.contains_key(&label) => {
                     let stays = self.ends.get(&label) == Some(&true);
-                    let condition = add_end(&mut new, &ids, &instruction, stays, target.loops_without_end_go);
+                    let condition =
+                        add_end(&mut new, &ids, &instruction, stays, target.faults.has(Fault::Q53));
                     let operands: Vec<u32> =
                         condition.into_iter().chain(instruction.operands().iter().skip(1).copied()).collect();
                     new.replace(&instruction, Op::BranchConditional, &operands);

@@ -42,6 +42,7 @@ mod changes;
 mod idle_rounds;
 mod ways;
 
+use oclave_faults::Fault;
 use std::collections::BTreeSet;
 
 use changes::Changes;
@@ -75,7 +76,7 @@ pub enum ImplicitBarriers {
 /// # Errors
 /// As [`Rewriter::finish`](oclave_spirv::Rewriter::finish).
 pub fn keep_apart(module: Module, target: &DeviceTarget) -> Result<Module> {
-    if target.joins_accesses { interleaved::separate(module) } else { Ok(module) }
+    if target.faults.has(Fault::Q16) { interleaved::separate(module) } else { Ok(module) }
 }
 
 /// What [`steer`] makes.
@@ -94,15 +95,15 @@ pub struct Steered {
 /// As [`Rewriter::finish`](oclave_spirv::Rewriter::finish).
 pub fn steer(module: Module, target: &DeviceTarget) -> Result<Steered> {
     let mut doubtful = Vec::new();
-    if target.implicit_barriers == ImplicitBarriers::None && !target.continuations_for_several_ends {
+    if target.implicit_barriers == ImplicitBarriers::None && !target.faults.has(Fault::Q14) {
         return Ok(Steered { module, doubtful });
     }
     let mut module = dead_ends::cut(module)?;
     let choosing = kernels_that_only_choose(&module);
-    if target.one_barrier || !choosing.is_empty() {
+    if target.faults.has(Fault::Q15) || !choosing.is_empty() {
         module = inline::into_kernels_with_barriers(module)?;
     }
-    if target.one_barrier {
+    if target.faults.has(Fault::Q15) {
         module = with_one_barrier(module, &choosing, target.address_bits)?;
         doubtful = tangled_kernels(&module, &choosing);
     }
