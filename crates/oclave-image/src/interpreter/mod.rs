@@ -91,7 +91,7 @@ pub struct InterpreterModule {
     pub layout: InterpreterLayout,
 }
 
-/// Makes the interpreter module of a whole module that passes [`check`](crate::check::check).
+/// Makes the interpreter module of a whole module that passes [`check`](oclave_spirv::check::check).
 ///
 /// Device globals must be in the hidden argument
 /// ([`lower_globals_to_hidden_argument`](crate::load::hidden_argument::lower_globals_to_hidden_argument)):

@@ -28,7 +28,7 @@ impl<'a, 'm> Uniformity<'a, 'm> {
         Self { definitions, of_group, barriers: with_barriers(flows), kernels }
     }
 
-    /// The functions that kernels consist of: see [`kernel_bodies`].
+    /// The functions of entry points. A function that an entry point only calls counts instead of it.
     pub fn kernels(&self) -> &BTreeSet<u32> {
         &self.kernels
     }
