@@ -317,7 +317,7 @@ fn events_go_anywhere() {
     waiting.into_iter().for_each(|thread| thread.join().unwrap().unwrap());
 }
 
-/// A driver that keeps the events of a wait list would keep a chain of them for ever (quirk Q37).
+/// A driver that keeps the events of a wait list would keep a chain of them for ever (fault Q37).
 #[test]
 fn events_that_have_ended_are_not_given_to_drivers_that_keep_them() {
     let Some(context) = context() else { return };

@@ -146,7 +146,7 @@ fn replay(s: &Setting, strategy: ReplayStrategy) -> Option<Box<dyn FnMut() + '_>
 
 /// Growth that is the driver's: the kind, a part of the platform's name, and bytes a cycle.
 const DRIVERS: &[(&str, &str, usize)] = &[
-    // `command_buffers_leak` of crates/oclave-driver/src/facts/quirk.rs: a buffer, and a replay of four kernels.
+    // Q6: a buffer, and a replay of four kernels.
     ("command_buffer", "Intel", 17 << 10),
     ("replay_command_buffer", "Intel", 20 << 10),
     // `queues_are_kept` there. Queues of raw OpenCL in C grow by 12 to 92 KB. A graph has its own.

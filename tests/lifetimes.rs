@@ -231,7 +231,7 @@ fn many_queues_share_the_bits_of_a_mask() {
 }
 
 /// The pattern that hangs and crashes Intel's runtime when out-of-order queues are used as they
-/// are: see `crates/oclave-driver/src/facts/quirk.rs`.
+/// are: see `docs/faults.md`.
 #[test]
 fn threads_with_queues_of_their_own_and_shared_ones() {
     let Some(context) = context() else { return };

@@ -408,7 +408,7 @@ fn edges_that_follow_from_others_are_not_given_to_the_driver() {
     let queue = Queue::builder(&context).out_of_order().build().unwrap();
     let bundle = bundle(&context);
     let value = context.alloc_device::<i32>(1).unwrap();
-    // Such queues of Intel's CPU runtime are in order, and need no edges (quirk Q1).
+    // Such queues of Intel's CPU runtime are in order, and need no edges (fault Q1).
     let in_order = context.device().platform().name().contains("Intel");
     let edges = if in_order { 0 } else { NODES as u64 - 1 };
     for strategy in strategies(context.device()) {

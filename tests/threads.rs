@@ -84,7 +84,7 @@ fn canary(test: &str, limit: Duration, runs: usize) {
     }
 }
 
-/// `in_order_only` of `crates/oclave-driver/src/facts/quirk.rs`: without it the same work does not end.
+/// Q1: without it the same work does not end.
 #[test]
 #[ignore = "a canary, which ci/sweep threads runs"]
 fn without_the_workaround_it_hangs() {
@@ -139,7 +139,7 @@ fn one_queue_takes_commands_and_waits_of_many_threads() {
 
 /// Memory is allocated, used by commands and given back by threads that know nothing of each other.
 /// (PoCL 7.1 aborts the process when the records it keeps of allocations overlap:
-/// `one_allocation_at_a_time` in `crates/oclave-driver/src/facts/quirk.rs`.)
+/// Q3.)
 #[test]
 fn memory_comes_and_goes_in_many_threads() {
     let Some(context) = context() else { return };
@@ -207,7 +207,7 @@ fn long_coming_and_going() {
     come_and_go(&context, 20_000);
 }
 
-/// `usm_free_delay` of `crates/oclave-driver/src/facts/quirk.rs`: without it PoCL 7.1 aborts.
+/// Q3: without it PoCL 7.1 aborts.
 #[test]
 #[ignore = "a canary, which ci/sweep threads runs"]
 fn without_the_workaround_it_aborts() {

@@ -175,7 +175,7 @@ fn functions_of_values_that_depend_on_the_path_in_some_work_items() {
     }
 }
 
-/// Intel's vectoriser is wrong here, unless the pass for quirk Q26 helps.
+/// Intel's vectoriser is wrong here, unless the pass for fault Q26 helps.
 #[test]
 fn loops_inside_loops_in_groups_of_every_size() {
     let Some(queue) = queue() else { return };
