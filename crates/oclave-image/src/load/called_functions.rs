@@ -5,17 +5,18 @@
 //! | function | instead |
 //! |---|---|
 //! | `mad`, `mad24`, `mul24`, `mix` | products and sums |
-//! | `min`, `max`, `clamp`, `fmin`, `fmax` | comparisons and selections |
+//! | `min`, `max`, `clamp` | comparisons and selections |
 //! | `abs`, `fabs` | a selection; a mask of bits |
 //! | `rotate` | two shifts |
+//!
+//! `fmin` and `fmax` stay: what they do with NaN takes a second comparison, and then PoCL 6.0 ended the process for negated
+//! arguments (Q30).
 
 use super::never::emit;
 use crate::Result;
 use oclave_spirv::{Capability, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
 
 const FABS: u32 = 23;
-const FMAX: u32 = 27;
-const FMIN: u32 = 28;
 const MAD: u32 = 42;
 const FCLAMP: u32 = 95;
 const FMAX_COMMON: u32 = 97;
@@ -111,8 +112,6 @@ impl<'a> Call<'a> {
             // The second one only where it is larger or smaller: NaN has no meaning here.
             (FMAX_COMMON, &[a, b]) => self.choose(new, Op::FOrdGreaterThan, [b, a], result),
             (FMIN_COMMON, &[a, b]) => self.choose(new, Op::FOrdLessThan, [b, a], result),
-            (FMAX, &[a, b]) => self.choose_number(new, Op::FOrdGreaterThan, [a, b]),
-            (FMIN, &[a, b]) => self.choose_number(new, Op::FOrdLessThan, [a, b]),
             (S_CLAMP, &[x, low, high]) => self.clamp(new, [Op::SGreaterThan, Op::SLessThan], [x, low, high]),
             (U_CLAMP, &[x, low, high]) => self.clamp(new, [Op::UGreaterThan, Op::ULessThan], [x, low, high]),
             (FCLAMP, &[x, low, high]) => {
@@ -156,15 +155,6 @@ impl<'a> Call<'a> {
         let truth = self.truth(new);
         let holds = emit(new, compare, truth, &[a, b]);
         new.push(Op::Select, &[self.ty, result, holds, a, b]);
-    }
-
-    /// As [`Call::choose`], but the other one where one is NaN.
-    fn choose_number(&self, new: &mut Rewriter<'_>, compare: Op, [a, b]: [u32; 2]) {
-        let truth = self.truth(new);
-        let holds = emit(new, compare, truth, &[a, b]);
-        let is_nan = emit(new, Op::FUnordNotEqual, truth, &[b, b]);
-        let first = emit(new, Op::LogicalOr, truth, &[holds, is_nan]);
-        new.push(Op::Select, &[self.ty, self.result, first, a, b]);
     }
 
     fn clamp(&self, new: &mut Rewriter<'_>, [above, below]: [Op; 2], [x, low, high]: [u32; 3]) {
