@@ -9,8 +9,7 @@
 //! | `abs`, `fabs` | a selection; a mask of bits |
 //! | `rotate` | two shifts |
 //!
-//! `fmin` and `fmax` stay: what they do with NaN takes a second comparison, and then PoCL 6.0 ended the process for negated
-//! arguments (Q30).
+//! `fmin` and `fmax` stay calls. What they do with NaN takes a second comparison.
 
 use super::never::emit;
 use crate::Result;
