@@ -1,5 +1,6 @@
 //! Fingerprints the sources. Binaries of adapted modules are cached across versions of this library. When a
-//! transformation changes, binaries of the old one must not be used any more.
+//! transformation changes, binaries of the old one must not be used any more. `oclave-image` and `oclave-ptx`
+//! link to this file.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ fn main() -> std::io::Result<()> {
     for source in sources {
         std::fs::read(source)?.hash(&mut hasher);
     }
-    println!("cargo::rustc-env=OCLAVE_SPIRV_SOURCES={:016x}", hasher.finish());
+    println!("cargo::rustc-env=OCLAVE_SOURCES={:016x}", hasher.finish());
     Ok(())
 }
 

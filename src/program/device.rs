@@ -164,7 +164,7 @@ fn target(device: &Device) -> DeviceTarget {
     target.address_bits = capabilities.address_bits;
     target.faults = device.driver_faults();
     target.takes_wraps = target.faults.has(Fault::Q67);
-    target.serial_work_items = target.faults.has(Fault::Q11); // Q11
+    target.serial_work_items = target.faults.has(Fault::Q11);
     let wide_groups = crate::environment::switch("OCLAVE_WIDE_GROUPS");
     target.wide_groups = wide_groups.unwrap_or(device.kind() == DeviceKind::Gpu);
     target.says_uniform = capabilities.ptx.is_some();

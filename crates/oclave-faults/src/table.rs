@@ -153,6 +153,7 @@ const INTEL: Affected = Affected::every(Family::IntelCpu, On::Any);
 const POCL: Affected = Affected::every(Family::Pocl, On::Any);
 const POCL_CPU: Affected = Affected::every(Family::Pocl, On::Cpu);
 const POCL_6: Affected = POCL.before(7, 0);
+const POCL_7: Affected = POCL.from(7, 0);
 const POCL_CPU_6: Affected = POCL_CPU.before(7, 0);
 const POCL_CPU_7: Affected = POCL_CPU.from(7, 0);
 const RUSTICL: Affected = Affected::every(Family::Rusticl, On::Any);
@@ -206,8 +207,7 @@ faults! {
     Q2 = 2, [POCL], Programs,
         "Two threads that create programs with specialization constants lose or mix them up.",
         "One thread of the process creates programs at a time.", [];
-    /// **Q3. PoCL 6.0 and 7.1.** How long freed USM is kept, to be allocated again, before the
-    /// driver gets it back (`spare.rs`). `None` means not at all.
+    /// **Q3. PoCL 7.1.** Freed USM and new USM overlap.
     ///
     /// PoCL keeps two records of an allocation. `clMemFreeINTEL` removes one of them. 7.1 removes
     /// the other some time after the event of the last command that used the memory. Memory that
@@ -215,12 +215,10 @@ faults! {
     /// pointer!"). The same happens when another thread allocates during `clMemFreeINTEL`. Threads
     /// that free memory behind its last command and allocate as much see it within a second.
     ///
-    /// 6.0 never removes the second record. Each allocation leaves 0.6 KiB, and later ones get
-    /// slower. One of 256 bytes takes 38 µs at first and 641 µs after 30,000 times. PoCL 7.1 takes
-    /// 0.2 µs, since pocl#1942.
-    Q3 = 3, [POCL], Programs,
-        "Freed USM and new USM overlap, which ends the process (\"Overlapping BDA pointer!\"); on 6.0, allocations get slower.",
-        "Freed memory is kept for a while, and allocated again.", ["pocl#1942"];
+    /// So freed memory is kept for a second, and allocated again.
+    Q3 = 3, [POCL_7], Programs,
+        "Freed USM and new USM overlap, which ends the process (\"Overlapping BDA pointer!\").",
+        "Freed memory is kept for a second, and allocated again.", ["pocl#1942"];
     /// **Q4. PoCL 6.0.** The order of program-scope variables in memory differs between builds of
     /// one module. PoCL keeps compiled kernels on disk under a key that does not contain the
     /// order. Kernels of different builds then disagree where a variable is.
@@ -753,4 +751,12 @@ faults! {
     Q69 = 69, [POCL_CPU_6], Programs,
         "Work-group and sub-group functions end the process in groups of one or two work-items.",
         "The launch is refused.", ["pocl-work-group-all.md"];
+    /// **Q70. PoCL 6.0.** PoCL never removes its second record of freed USM (Q3). Each allocation leaves
+    /// 0.6 KiB, and later ones get slower. One of 256 bytes takes 38 µs at first and 641 µs after 30,000
+    /// times. PoCL 7.1 takes 0.2 µs, since pocl#1942.
+    ///
+    /// So freed memory is kept for a minute, and allocated again.
+    Q70 = 70, [POCL_6], Measurements,
+        "Allocations of USM get slower with their number.",
+        "Freed memory is kept for a minute, and allocated again.", ["pocl#1942"];
 }

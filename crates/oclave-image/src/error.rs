@@ -61,7 +61,6 @@ impl From<oclave_spirv::Error> for ImageError {
         match error {
             oclave_spirv::Error::Malformed { word, what } => Self::Spirv { word, what },
             oclave_spirv::Error::Unsupported(what) => Self::Unsupported(what),
-            other => Self::Unsupported(other.to_string()),
         }
     }
 }

@@ -61,7 +61,7 @@ pub use virtual_functions::{
 /// equal modules.
 ///
 /// Part of the key under which binaries of adapted modules are cached.
-pub const SOURCES_FINGERPRINT: &str = env!("OCLAVE_IMAGE_SOURCES");
+pub const SOURCES_FINGERPRINT: &str = env!("OCLAVE_SOURCES");
 
 /// Result with an [`ImageError`].
 pub type Result<T, E = ImageError> = std::result::Result<T, E>;

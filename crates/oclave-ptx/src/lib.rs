@@ -72,7 +72,7 @@ use oclave_spirv::check;
 use oclave_spirv::transform::strip;
 
 /// Hash of the sources of this crate: part of the key of cached programs.
-pub const SOURCES_FINGERPRINT: &str = env!("OCLAVE_PTX_SOURCES");
+pub const SOURCES_FINGERPRINT: &str = env!("OCLAVE_SOURCES");
 
 /// Result with a [`PtxError`].
 pub type Result<T, E = PtxError> = std::result::Result<T, E>;

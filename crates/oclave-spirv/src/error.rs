@@ -2,7 +2,6 @@
 
 /// The error of a SPIR-V module.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum Error {
     /// The words are not SPIR-V, or break its structure.
     #[error("malformed SPIR-V at word {word}: {what}")]

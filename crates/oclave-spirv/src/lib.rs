@@ -24,4 +24,4 @@ pub use words::*;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Tells one build of this crate's sources from another.
-pub const SOURCES_FINGERPRINT: &str = env!("OCLAVE_SPIRV_SOURCES");
+pub const SOURCES_FINGERPRINT: &str = env!("OCLAVE_SOURCES");

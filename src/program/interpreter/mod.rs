@@ -241,7 +241,7 @@ impl Builder<'_> {
         let copies = wide.as_ref().map_or(0, WideGroups::local_bytes);
         let limits = GroupLimits {
             most_items: most,
-            least_width: if self.context.driver_faults().has(Fault::Q12) { 2 } else { 1 }, // Q12
+            least_width: if self.context.driver_faults().has(Fault::Q12) { 2 } else { 1 },
             free_local_bytes: local_bytes.saturating_sub(local).saturating_sub(copies),
         };
         Ok(Arc::new(InterpreterProgram {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use oclave_faults::{DeviceTexts, Driver, Fault, FaultSet, Version};
+use oclave_faults::{DeviceTexts, Driver, Fault, FaultSet};
 
 use crate::{Device, DeviceKind};
 
@@ -36,9 +36,8 @@ pub(super) fn faults(device: &Device) -> FaultSet {
     })
 }
 
-/// How long freed USM is kept, to be allocated again, before the driver gets it back (Q3).
-pub(crate) fn usm_free_delay(device: &Device) -> Option<Duration> {
-    // PoCL 7's thread needs microseconds, or as long as it gets no processor.
-    let is_old = driver(device).is_some_and(|driver| driver.version < Version(7, 0));
-    device.driver_faults().has(Fault::Q3).then(|| Duration::from_secs(if is_old { 60 } else { 1 }))
+/// How long freed USM is kept, to be allocated again, before the driver gets it back.
+pub(crate) fn usm_free_delay(faults: FaultSet) -> Option<Duration> {
+    let seconds = [(Fault::Q70, 60), (Fault::Q3, 1)].into_iter().find(|(fault, _)| faults.has(*fault));
+    seconds.map(|(_, seconds)| Duration::from_secs(seconds))
 }

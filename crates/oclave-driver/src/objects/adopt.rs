@@ -1,8 +1,9 @@
 //! Objects of the library around handles that came from outside, and handles for outside.
 
-use oclave_faults::Fault;
 use std::ptr::NonNull;
 use std::sync::Arc;
+
+use oclave_faults::Fault;
 
 use super::context::Context;
 use super::event::{Event, RawEvent};
@@ -152,7 +153,7 @@ impl RawEvent {
             unsafe { api.clGetEventInfo(self.raw(), CL_EVENT_CONTEXT, size, value, ret) }
         })?;
         let devices = devices_of(context)?;
-        Ok(devices.first().is_some_and(|device| device.driver_faults().has(Fault::Q8))) // Q8
+        Ok(devices.first().is_some_and(|device| device.driver_faults().has(Fault::Q8)))
     }
 }
 

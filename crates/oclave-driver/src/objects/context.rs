@@ -2,16 +2,17 @@
 //! objects have in common. These are the slots of its queues, memory that waits to be freed, and
 //! the first error of a `Drop`.
 
-use crate::facts::faults::usm_free_delay;
-use oclave_faults::FaultSet;
 use std::ffi::c_void;
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use oclave_faults::FaultSet;
+
 use super::native::{ContextHandle, QueueHandle};
 use super::user_event;
+use crate::facts::faults::usm_free_delay;
 use crate::fault::Faults;
 use crate::pointers::{self, Pointers};
 use crate::prints::Prints;
@@ -84,7 +85,8 @@ impl Context {
             return Err(Error::invalid("a context without devices"));
         };
         let pointers = Pointers::of(devices);
-        let free_delay = usm_free_delay(first).or(pointers.as_ref().and_then(Pointers::free_delay));
+        let free_delay =
+            usm_free_delay(first.driver_faults()).or(pointers.as_ref().and_then(Pointers::free_delay));
         let context = Arc::new(Self {
             api,
             raw: handle.into_raw(),
@@ -94,7 +96,7 @@ impl Context {
             host_queue: OnceLock::new(),
             slots: Slots::default(),
             retired: Retired::default(),
-            spare: free_delay.map(Spare::new), // Q3
+            spare: free_delay.map(Spare::new),
             has_error: AtomicBool::new(false),
             first_error: Mutex::new(None),
             closed: AtomicBool::new(false),

@@ -1,9 +1,10 @@
 //! Image objects and samplers.
 
-use oclave_faults::Fault;
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use oclave_faults::Fault;
 
 use super::context::Context;
 use crate::retired::{RetiredResource, leak};

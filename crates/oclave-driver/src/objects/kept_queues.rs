@@ -1,7 +1,8 @@
 //! The warning of drivers that keep memory of queues that were released.
 
-use oclave_faults::Fault;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use oclave_faults::Fault;
 
 use super::context::Context;
 use crate::Device;

@@ -19,10 +19,11 @@ use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Api, Error, Result, api};
 pub use opencl_sys::{
     cl_command_queue, cl_context, cl_device_id, cl_event, cl_kernel, cl_mem, cl_platform_id, cl_program,
 };
+
+use crate::{Api, Error, Result, api};
 
 macro_rules! handles {
     ($($(#[$doc:meta])* $name:ident: $raw:ident, $retain:ident, $release:ident;)*) => {$(

@@ -34,7 +34,7 @@ impl Program {
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let _turn = context
             .driver_faults()
-            .has(Fault::Q2) // Q2
+            .has(Fault::Q2)
             .then(|| ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner));
         // SAFETY: the context is alive, and `il` points to as many bytes as said, which the driver
         // copies.

@@ -11,10 +11,11 @@
 //! proves all counts up to its own. When another thread came in between, it proves only what it saw
 //! before.
 
-use oclave_faults::Fault;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use oclave_faults::Fault;
 
 use super::context::Context;
 use super::event::{Event, RawEvent};
@@ -145,7 +146,7 @@ impl Queue {
         if properties.out_of_order && !device.capabilities().out_of_order_queues {
             return Err(device.lacks("out-of-order queues", "an in-order queue"));
         }
-        let in_order = !properties.out_of_order || context.driver_faults().has(Fault::Q1); // Q1
+        let in_order = !properties.out_of_order || context.driver_faults().has(Fault::Q1);
         let mut flags = 0;
         if !in_order {
             flags |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;

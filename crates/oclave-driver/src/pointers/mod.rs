@@ -76,9 +76,9 @@ impl Pointers {
         };
         // On a second device, the memory might be elsewhere.
         let (is_one, faults) = (devices.len() == 1, device.driver_faults());
-        let reached_untold = is_one && faults.has(Fault::Q31); // Q31
-        let are_numbers = reached_untold && faults.has(Fault::Q34) && matches!(way, Way::Svm(_)); // Q34
-        let images_by_buffers = faults.has(Fault::Q41); // Q41
+        let reached_untold = is_one && faults.has(Fault::Q31);
+        let are_numbers = reached_untold && faults.has(Fault::Q34) && matches!(way, Way::Svm(_));
+        let images_by_buffers = faults.has(Fault::Q41);
         let (live, slabs) = (Live::new(), Slabs::default());
         Some(Self { way, support, live, reached_untold, are_numbers, images_by_buffers, slabs })
     }

@@ -226,7 +226,7 @@ impl Queue {
     /// Copies from host memory with one blocking call; returns whether it did. It copies on an idle
     /// queue only, and only boxes that are small enough for this to be faster.
     pub fn write_image_at_once(&self, from: &[u8], to: &Pixels) -> Result<bool> {
-        let largest = if self.context().driver_faults().has(Fault::Q28) { MOST_SLOW } else { MOST }; // Q28
+        let largest = if self.context().driver_faults().has(Fault::Q28) { MOST_SLOW } else { MOST };
         let (image, origin, extent) = (to.image.used(), to.origin.as_ptr(), to.extent.as_ptr());
         // SAFETY: the image is alive, the box is within it and has as many bytes as `from`, which
         // outlives the call.
