@@ -64,7 +64,7 @@ use_llvm() {
     dir=$(part_dir "llvm$1")
     is_stamped "$dir" || die "LLVM $1 is not set up: run ci/setup llvm$1"
     export OCLAVE_CLANG=$dir/tools/clang OCLAVE_LLVM_SPIRV=$dir/tools/llvm-spirv
-    export OCLAVE_LLVM_LINK=$dir/tools/llvm-link OCLAVE_LLVM_AR=$dir/tools/llvm-ar
+    export OCLAVE_OPT=$dir/tools/opt OCLAVE_LLVM_LINK=$dir/tools/llvm-link OCLAVE_LLVM_AR=$dir/tools/llvm-ar
     export OCLAVE_REQUIRE_TOOLCHAIN=1
 }
 

@@ -25,6 +25,8 @@ setup_llvm() {
         done
         is_stamped "$dir" || die "none of the releases ${LLVM_SUITES[*]} has clang, llvm and llvm-spirv $version: see above"
     fi
+    # Folders that were made before `opt` was needed lack it.
+    [ -e "$dir/tools/opt" ] || write_llvm_tools "$version" "$dir"
     say "llvm$version: $(stamp_text "$dir")"
 }
 
@@ -70,7 +72,7 @@ write_llvm_tools() {
     local version=$1 dir=$2 tool real options resources
     resources=$(cd "$dir/usr/lib/llvm-$version"/lib/clang/*/include && cd .. && pwd)
     mkdir -p "$dir/tools"
-    for tool in clang llvm-link llvm-ar llvm-spirv; do
+    for tool in clang opt llvm-link llvm-ar llvm-spirv; do
         real=$dir/usr/lib/llvm-$version/bin/$tool options=''
         [ -e "$real" ] || real=$dir/usr/bin/$tool-$version
         # Clang looks for its headers beside its program, which seems to be the loader.

@@ -12,8 +12,9 @@ use crate::depfile;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files;
 use crate::ir::{self, Leftover};
+use crate::pipeline;
 use crate::source::{Language, Source};
-use crate::toolchain::Toolchain;
+use crate::toolchain::{Tool, Toolchain};
 
 /// What clang compiles for: SPIR-V's precursor, which llvm-spirv takes.
 pub(crate) const TARGET: &str = "spir64";
@@ -50,6 +51,15 @@ impl std::fmt::Display for Effort {
         write!(f, "-O{}", self.level)?;
         if self.closed_forms { Ok(()) } else { f.write_str(" without closed forms of loops") }
     }
+}
+
+/// A program that optimises LLVM IR.
+#[derive(Debug, Clone, Copy)]
+enum Optimiser<'a> {
+    /// `opt`, with the passes of [`pipeline`].
+    Opt(&'a Tool),
+    /// Clang, with those of its own level.
+    Clang,
 }
 
 /// What compiles.
@@ -130,37 +140,66 @@ impl Compiler<'_> {
         let mut args = self.ir_arguments(source, effort);
         args.extend(["-S", "-MMD", "-MF"].map(OsString::from));
         args.extend([depfile.into(), "-o".into(), ir.into()]);
-        let by_steps = effort.level > 0 && ir::merges_convergent_calls(self.toolchain.clang.version.major);
-        if by_steps {
+        let optimiser = self.optimiser(effort);
+        if optimiser.is_some() {
             args.extend(["-Xclang", "-disable-llvm-passes"].map(OsString::from));
         }
         let run = self.run(args, source)?;
         if !run.success {
             return Err(refused(source, &run));
         }
-        if by_steps {
-            self.optimise(source, effort, ir)?;
+        if let Some(optimiser) = optimiser {
+            self.optimise(source, effort, optimiser, ir)?;
         }
         let (bitcode, leftovers) = self.bitcode(source, effort, ir)?;
         Ok((bitcode, leftovers, warnings(&run.stderr)))
     }
 
-    /// Optimises the LLVM IR of a source that no pass has seen, with its barriers marked.
-    fn optimise(&self, source: &Source, effort: Effort, text: &Path) -> Result<()> {
-        let marked = ir::keep_convergent_calls_apart(&String::from_utf8_lossy(&files::read(text)?));
-        let unoptimised = text.with_extension("unoptimised.ll");
-        files::write(&unoptimised, marked.as_bytes())?;
-        let mut args: Vec<OsString> = ["-target", TARGET, "-x", "ir", "-S", "-w"].map(OsString::from).into();
-        args.push(format!("-O{}", effort.level).into());
-        args.extend(self.optimiser_arguments(effort));
-        if ir::needs_typed_pointers_option(self.toolchain.clang.version.major) {
-            args.extend(["-mllvm", "-opaque-pointers=0"].map(OsString::from));
+    /// What optimises LLVM IR after clang wrote it; `None` if clang optimises while it compiles.
+    fn optimiser(&self, effort: Effort) -> Option<Optimiser<'_>> {
+        match (effort.level, &self.toolchain.opt) {
+            (0, _) => None,
+            (2.., Some(opt)) => Some(Optimiser::Opt(opt)),
+            _ => ir::merges_convergent_calls(self.toolchain.clang.version.major).then_some(Optimiser::Clang),
         }
+    }
+
+    /// Optimises the LLVM IR of a source that no pass has seen, with its barriers marked.
+    fn optimise(&self, source: &Source, effort: Effort, optimiser: Optimiser<'_>, text: &Path) -> Result<()> {
+        let major = self.toolchain.clang.version.major;
+        let unoptimised = text.with_extension("unoptimised.ll");
+        let mut ir = String::from_utf8_lossy(&files::read(text)?).into_owned();
+        if ir::merges_convergent_calls(major) {
+            ir = ir::keep_convergent_calls_apart(&ir);
+        }
+        files::write(&unoptimised, ir.as_bytes())?;
+        let (tool, mut args) = match optimiser {
+            Optimiser::Opt(opt) => {
+                let mut args = vec!["-S".into(), format!("-passes={}", pipeline::passes(major)).into()];
+                if ir::needs_typed_pointers_option(major) {
+                    args.push("-opaque-pointers=0".into());
+                }
+                if !effort.closed_forms {
+                    args.push("-replexitval=never".into());
+                }
+                (opt, args)
+            }
+            Optimiser::Clang => {
+                let mut args: Vec<OsString> =
+                    ["-target", TARGET, "-x", "ir", "-S", "-w"].map(OsString::from).into();
+                args.push(format!("-O{}", effort.level).into());
+                args.extend(self.optimiser_arguments(effort));
+                if ir::needs_typed_pointers_option(major) {
+                    args.extend(["-mllvm", "-opaque-pointers=0"].map(OsString::from));
+                }
+                (&self.toolchain.clang, args)
+            }
+        };
         args.extend(["-o".into(), text.into(), unoptimised.into()]);
-        if command::run(&self.toolchain.clang.path, &args, &self.config.environment)?.success {
+        if command::run(&tool.path, &args, &self.config.environment)?.success {
             return Ok(());
         }
-        // Clang 15 writes text that it does not read back. Then no call at all is merged.
+        // LLVM 15 writes text that it does not read back. Then clang optimises, and merges no call at all.
         let mut args = self.ir_arguments(source, effort);
         args.extend(ir::KEEP_CALLS_APART.map(OsString::from));
         args.extend(["-S".into(), "-w".into(), "-o".into(), text.into()]);

@@ -19,7 +19,8 @@
 //! A `clang` and an `llvm-spirv` of one version, 14 or later but not 16. The variables
 //! `OCLAVE_CLANG` and `OCLAVE_LLVM_SPIRV` name them. Otherwise the highest pair on `PATH` is used
 //! (`clang-N` or `clang`). Several sources need `llvm-link` of that version too
-//! (`OCLAVE_LLVM_LINK`). Where there is no compiler, [`Config::checked_in`] images serve.
+//! (`OCLAVE_LLVM_LINK`). `opt` of that version (`OCLAVE_OPT`) optimises better than clang alone, and is used if it is
+//! there: the packages with `llvm-link` have it. Where there is no compiler, [`Config::checked_in`] images serve.
 #![forbid(unsafe_code)]
 
 mod ast;
@@ -38,6 +39,7 @@ mod headers;
 mod host;
 mod ir;
 mod overlay;
+mod pipeline;
 mod program;
 mod source;
 mod toolchain;

@@ -11,8 +11,8 @@ use crate::environment::Environment;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Variables that name the tools.
-pub(crate) const VARIABLES: [&str; 4] =
-    ["OCLAVE_CLANG", "OCLAVE_LLVM_SPIRV", "OCLAVE_LLVM_LINK", "OCLAVE_LLVM_AR"];
+pub(crate) const VARIABLES: [&str; 5] =
+    ["OCLAVE_CLANG", "OCLAVE_LLVM_SPIRV", "OCLAVE_OPT", "OCLAVE_LLVM_LINK", "OCLAVE_LLVM_AR"];
 /// The first version whose OpenCL C 3.0 and C++ for OpenCL 2021 are complete enough.
 const OLDEST: u32 = 14;
 /// The newest version that the tests ran with; newer ones are taken only where there is no other.
@@ -55,6 +55,8 @@ pub(crate) struct Tool {
 pub(crate) struct Toolchain {
     pub(crate) clang: Tool,
     pub(crate) llvm_spirv: Tool,
+    /// The optimiser of this LLVM. The packages of some systems leave it out.
+    pub(crate) opt: Option<Tool>,
 }
 
 impl Toolchain {
@@ -74,7 +76,10 @@ impl Toolchain {
             .or_else(|| clangs.range(NEWEST + 1..).find_map(pair));
         match pair {
             Some((clang, llvm_spirv)) if clang.version.major >= OLDEST => {
-                Ok(Self { clang: clang.clone(), llvm_spirv: llvm_spirv.clone() })
+                let (clang, llvm_spirv) = (clang.clone(), llvm_spirv.clone());
+                let opt =
+                    of_the_same_llvm(&clang, environment, "OCLAVE_OPT", "opt")?.remove(&clang.version.major);
+                Ok(Self { clang, llvm_spirv, opt })
             }
             Some((clang, _)) => Err(missing(format!(
                 "the newest pair of clang and llvm-spirv here is {}, too old: kernels need {OLDEST} or later",
@@ -104,13 +109,7 @@ impl Toolchain {
 
     /// The `llvm-link` that reads what this clang writes.
     pub(crate) fn llvm_link(&self, environment: &Environment) -> Result<Tool> {
-        let mut found = candidates(environment, "OCLAVE_LLVM_LINK", "llvm-link")?;
-        if let Some(beside) = self.beside_clang("llvm-link")
-            && environment.var("OCLAVE_LLVM_LINK").is_none()
-            && let Ok(tool) = ask(&beside, environment)
-        {
-            found.entry(tool.version.major).or_insert(tool);
-        }
+        let mut found = of_the_same_llvm(&self.clang, environment, "OCLAVE_LLVM_LINK", "llvm-link")?;
         let major = self.clang.version.major;
         found.remove(&major).ok_or_else(|| {
             Error::new(
@@ -129,7 +128,7 @@ impl Toolchain {
         let mut found = candidates(environment, "OCLAVE_LLVM_AR", "llvm-ar")?;
         let own = found.remove(&self.clang.version.major).or_else(|| found.pop_last().map(|(_, tool)| tool));
         own.map(|tool| tool.path)
-            .or_else(|| self.beside_clang("llvm-ar"))
+            .or_else(|| beside(&self.clang, "llvm-ar"))
             .or_else(|| environment.program("ar".as_ref()))
             .ok_or_else(|| {
                 Error::new(
@@ -143,17 +142,34 @@ impl Toolchain {
             })
     }
 
-    /// A tool that the distribution keeps beside the real clang, away from PATH.
-    fn beside_clang(&self, name: &str) -> Option<PathBuf> {
-        let clang = std::fs::canonicalize(&self.clang.path).ok()?;
-        let beside = clang.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-        beside.is_file().then_some(beside)
-    }
-
     /// The pair and its versions, as recorded in images.
     pub(crate) fn describe(&self) -> String {
         format!("clang {}, llvm-spirv {}", self.clang.version, self.llvm_spirv.version)
     }
+}
+
+/// A tool that the distribution keeps beside the real clang, away from PATH.
+fn beside(clang: &Tool, name: &str) -> Option<PathBuf> {
+    let clang = std::fs::canonicalize(&clang.path).ok()?;
+    let beside = clang.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    beside.is_file().then_some(beside)
+}
+
+/// The tools of a name by major version: the one of the variable alone if it is set, else the one beside clang, else all on `PATH`.
+fn of_the_same_llvm(
+    clang: &Tool,
+    environment: &Environment,
+    variable: &str,
+    name: &str,
+) -> Result<BTreeMap<u32, Tool>> {
+    if environment.var(variable).is_none()
+        && let Some(beside) = beside(clang, name)
+        && let Ok(tool) = ask(&beside, environment)
+        && tool.version.major == clang.version.major
+    {
+        return Ok(BTreeMap::from([(tool.version.major, tool)]));
+    }
+    candidates(environment, variable, name)
 }
 
 fn missing(what: String) -> Error {

@@ -5,12 +5,13 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use common::{Folder, assert_has, toolchain_is_here};
 use oclave_build::{Config, sources_in};
 use oclave_image::DeviceImage;
-use oclave_spirv::{Module, Op};
+use oclave_spirv::{Decoration, Module, Op};
 
 fn fixtures() -> Vec<PathBuf> {
     sources_in(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/optimised")).unwrap()
@@ -50,6 +51,33 @@ fn closed_forms_of_loops_stay() {
     let built = folder.build(&mut Config::new(), &["sum.cl"]);
     built.result.as_ref().unwrap();
     assert!(built.warnings().is_empty(), "{:?}", built.warnings());
+}
+
+/// LLVM's `reassociate` drops that from sums that it orders. Drivers' vectorisers need it.
+#[test]
+fn indices_do_not_wrap() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    let source = folder.write(
+        "tile.cl",
+        "kernel void tile(global float *out, global const float *in, int width, int n)\n{\n    \
+         int x = get_global_id(0), y = get_global_id(1);\n    float sum = 0;\n    \
+         for (int k = 0; k < n; k++)\n        sum += in[(y * 16 + k) * width + k * 16 + x];\n    \
+         out[y * width + x] = sum;\n}\n",
+    );
+    let mut config = Config::new();
+    let made = config.out_dir(folder.path().join("out")).compile_images(&[source]).unwrap();
+    let module = Module::from_words(DeviceImage::from_bytes(&made.images[0]).unwrap().spirv).unwrap();
+    let without_wrap: BTreeSet<u32> = module
+        .instructions()
+        .filter(|i| i.is(Op::Decorate) && i.operand(1) == Some(Decoration::NoSignedWrap as u32))
+        .filter_map(|i| i.operand(0))
+        .collect();
+    let sums: Vec<u32> =
+        module.instructions().filter(|i| i.is(Op::IAdd)).filter_map(|i| i.result_id()).collect();
+    assert!(!sums.is_empty() && sums.iter().all(|sum| without_wrap.contains(sum)), "{sums:?} {without_wrap:?}");
 }
 
 /// The optimiser makes a call for the magnitude of a number of 128 bits: that source alone is not

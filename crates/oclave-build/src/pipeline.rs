@@ -1,0 +1,37 @@
+//! The passes of LLVM that optimise kernels: those of `-O2` without `reassociate` and the vectorisers.
+//!
+//! `reassociate` drops `nsw` from the sums that it orders. Without that flag, drivers' vectorisers do not find that work-items
+//! access neighbouring elements, and matrix products and stencils took up to 4.2 times as long. `docs/forms.md` has the
+//! measurements, and those of other pipelines.
+//!
+//! Vectorisers write reductions and vectors of odd widths, which the translator refuses. Drivers vectorise over work-items.
+
+/// The passes. `SIMPLIFY` stands for SimplifyCFG where loops keep their form.
+const PASSES: &str = "\
+    forceattrs,inferattrs,function(lower-expect,SIMPLIFY,sroa,early-cse),\
+    ipsccp,called-value-propagation,globalopt,function(mem2reg),deadargelim,function(INSTCOMBINE,SIMPLIFY),\
+    require<globals-aa>,function(invalidate<aa>),require<profile-summary>,\
+    cgscc(devirt<4>(inline<only-mandatory>,inline,function-attrs,function(\
+        sroa,early-cse<memssa>,speculative-execution,jump-threading,correlated-propagation,\
+        SIMPLIFY,INSTCOMBINE,libcalls-shrinkwrap,tailcallelim,SIMPLIFY,\
+        loop-mssa(loop-instsimplify,loop-simplifycfg,licm<no-allowspeculation>,loop-rotate,licm<allowspeculation>,\
+            simple-loop-unswitch<no-nontrivial;trivial>),\
+        SIMPLIFY,INSTCOMBINE,loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),\
+        sroa,mldst-motion<no-split-footer-bb>,gvn,sccp,bdce,INSTCOMBINE,jump-threading,correlated-propagation,\
+        adce,memcpyopt,dse,loop-mssa(licm<allowspeculation>),\
+        simplifycfg<switch-range-to-icmp;keep-loops;hoist-common-insts;sink-common-insts>,INSTCOMBINE))),\
+    globalopt,globaldce,elim-avail-extern,rpo-function-attrs,recompute-globalsaa,\
+    function(float2int,lower-constant-intrinsics,loop(loop-rotate,loop-deletion),loop-load-elim,INSTCOMBINE,\
+        simplifycfg<forward-switch-cond;switch-range-to-icmp;switch-to-lookup;no-keep-loops;hoist-common-insts;sink-common-insts>,\
+        INSTCOMBINE,loop-unroll<O2>,INSTCOMBINE,loop-mssa(licm<allowspeculation>),alignment-from-assumptions,\
+        loop-sink,instsimplify,div-rem-pairs,tailcallelim,SIMPLIFY),\
+    globaldce,constmerge";
+
+/// The passes as `opt -passes=` of an LLVM takes them.
+pub(crate) fn passes(llvm: u32) -> String {
+    // `opt` of these versions otherwise ends with an error where a second run would change more.
+    let instcombine = if llvm >= 18 { "instcombine<no-verify-fixpoint>" } else { "instcombine" };
+    PASSES
+        .replace("SIMPLIFY", "simplifycfg<switch-range-to-icmp;keep-loops>")
+        .replace("INSTCOMBINE", instcombine)
+}
