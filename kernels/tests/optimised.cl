@@ -163,151 +163,6 @@ kernel void rounds(global uint *out, int a, int b)
     out[get_global_id(0)] = v;
 }
 
-/// Values that depend on the way, and that a way past a later condition alone uses.
-kernel void rotated(global uint *out, global const uint *in, uint a, uint b)
-{
-    uint id = get_global_id(0), v = a, w = in[id];
-    if (id < 5) {
-        v = in[a];
-        w = v * 3 + a;
-    }
-    if (abs_diff(w, b) != 77u)
-        w = rotate(v, id);
-    out[id] = w;
-}
-
-/// As above, of vectors and floats.
-kernel void divided(global float *out, global const float *in, uint a, float b)
-{
-    uint id = get_global_id(0);
-    float4 w = in[id];
-    float v = b;
-    if (id < 5) {
-        v = in[a];
-        w = v * 3 + b;
-    }
-    if (fdim(w.y, b) != 77)
-        w = (float4)(pown(v, 2), 1, 2, 3);
-    vstore4(w, id, out);
-}
-
-/// The branch reads an array of zeros, which LLVM removes.
-kernel void past_an_array(global uint *out, global const uint *in, uint a, uint b)
-{
-    uint zeros[4] = {0, 0, 0, 0};
-    uint id = get_global_id(0), v = a, w = in[id];
-    if (id < 5) {
-        v = in[a];
-        w = v * 3 + a;
-    }
-    if (abs_diff(w, b) != 77u)
-        w = rotate(v, id) - zeros[id & 3];
-    out[id] = w;
-}
-
-/// The other way reads an array of zeros. LLVM finds that it takes `a`.
-kernel void or_an_array(global uint *out, global const uint *in, uint a, uint b)
-{
-    uint zeros[4] = {0, 0, 0, 0};
-    uint id = get_global_id(0), v = a, w = in[id];
-    if (id < 5) {
-        v = in[a];
-        w = v * 3 + a;
-    }
-    out[id] = abs_diff(w, b) != 77u ? rotate(v, id) : zeros[w & 3] * 31 + a;
-}
-
-/// The loop runs once at most. LLVM makes a branch of it when it knows what `min` is.
-kernel void loop_of_one_round(global uint *out, global const uint *in, uint a, uint b)
-{
-    uint id = get_global_id(0), v = a, w = in[id];
-    if (id < 5) {
-        v = in[a];
-        w = v * 3 + a;
-    }
-    for (uint i = 0; i < min(b, 1u); i++)
-        w = rotate(v, id + 1);
-    out[id] = w;
-}
-
-/// The branch gives an address in other memory. Behind it is one load.
-kernel void address_of_a_branch(global uint *out, global const uint *in, uint a, uint b)
-{
-    uint id = get_global_id(0), v = a, w = in[id];
-    if (id < 5) {
-        v = in[a];
-        w = v * 3 + a;
-    }
-    global const uint *from = out + 32 + id;
-    if (abs_diff(w, b) != 77u)
-        from = in + rotate(v, id) % 32;
-    out[id] = *from;
-}
-
-/// A loop that runs once at most gives the address.
-kernel void address_of_one_round(global uint *out, global const uint *in, uint a, uint b)
-{
-    uint id = get_global_id(0), v = a, w = in[id];
-    if (id < 5) {
-        v = in[a];
-        w = v * 3 + a;
-    }
-    global const uint *from = out + 32 + id;
-    for (uint i = 0; i < min(b, 1u); i++)
-        from = in + rotate(v, id + 1) % 32;
-    out[id] = *from + w;
-}
-
-/// The loop runs once at most. There is a barrier, so another pass changes where its counter begins.
-kernel void one_round_behind_a_barrier(global uint *out, global const uint *in, uint a, uint b)
-{
-    local uint first;
-    uint id = get_global_id(0), v = a, w = in[id];
-    if (get_local_id(0) == 0)
-        first = w ^ a;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (id < 5) {
-        v = in[a];
-        w = v * 3 + a;
-    }
-    for (uint i = 0; i < min(b, 1u); i++)
-        w = rotate(v, id + 1);
-    out[id] = w + first;
-}
-
-/// The inner loop has a branch, and a condition on a bit stands before it.
-kernel void behind_a_bit(global uint *out, global const uint *in, uint a, uint b)
-{
-    uint id = get_global_id(0), v = in[id], u = 7 >> (id & 31), n = -id;
-    bool w = in[a] != id;
-    for (uint j = 0; j < b; j++) {
-        if (v % (a | 1) & 1) {
-            u = 16;
-        } else {
-            v = n;
-            for (uint i = 0; i < n % 5; i++)
-                w = i < j || (w && (i & 1) != 0);
-        }
-    }
-    out[id] = u * 31 + v + (w ? 5 : 11);
-}
-
-/// The switch leads to where the ways meet. LLVM finds that it always takes one case.
-kernel void in_a_case(global uint *out, global const uint *in, uint a, uint b)
-{
-    uint zeros[4] = {0, 0, 0, 0};
-    uint id = get_global_id(0), w = 7;
-    for (uint i = 0; i < b % 9; i++)
-        switch (zeros[(i + a) & 3]) {
-        case 0:
-            w = id < 5 ? rotate(w, 3u) * 5 : 9;
-        case 1:
-            if (a % 5)
-                out[id + 64] = i + 1;
-        }
-    out[id] = w;
-}
-
 /// Work-items go different ways with a loop each. On each way the values are the same for all of them.
 kernel void ways(global uint *out, global uint *sums, uint b)
 {
@@ -447,23 +302,6 @@ kernel void before_a_loop(global uint *out, global const uint *words, uint round
     out[2 * id + 1] = v + shared[(item + 1) % items];
 }
 
-/// What a quotient, and a remainder, say how often.
-kernel void quotient_rounds(global uint *out, uint a, uint b)
-{
-    uint id = get_global_id(0), last = 0, rounds = 0, own = 0;
-    for (uint i = 0; i < a / b; i++) {
-        rounds++;
-        if (id % 8 == 0)
-            last = i;
-    }
-    for (uint i = 0; i < (a + id) % (b + 1); i++)
-        if (id % 3 == 0)
-            own = i;
-    out[3 * id] = last;
-    out[3 * id + 1] = rounds;
-    out[3 * id + 2] = own;
-}
-
 /// Complements and negations beside minima and maxima, behind a barrier.
 kernel void complements(global uint *out, global const uint *in, uint b)
 {
@@ -475,16 +313,6 @@ kernel void complements(global uint *out, global const uint *in, uint b)
     out[4 * id + 1] = most;
     out[4 * id + 2] = narrow;
     out[4 * id + 3] = as_uint(negative);
-}
-
-/// A quotient bounds a loop with a condition that is the same for all work-items.
-kernel void quotient_rounds_of_all(global uint *out, uint a, uint b, uint skip)
-{
-    uint last = 0;
-    for (uint i = 0; i < a / b; i++)
-        if (skip != 1)
-            last = i;
-    out[get_global_id(0)] = last;
 }
 
 /// A condition in a loop, of which a part stays the same.
@@ -675,24 +503,6 @@ kernel void guarded_loads(global uint *out, global const uint *in, ulong far, ui
     out[2 * id + 1] = v + (uint)((ulong)from >> 63);
 }
 
-/// Loops that work-items leave in different rounds, before a barrier. Each round adds the same.
-kernel void uneven_rounds(global uint *out, uint a, uint b)
-{
-    uint item = get_local_id(0), n, f = 0, m = item % 9;
-    do {
-        m += 3;
-        n = b % 9;
-        do {
-            if (b > 0) {
-                n += b;
-                f = item % (b | 1);
-            }
-        } while (n < (a ^ item) % 31);
-    } while (m < b * 5);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    out[get_global_id(0)] = n + f;
-}
-
 /// Two loops, one behind the other, in a loop that work-items leave in different rounds.
 kernel void two_inner_loops(global uint *out, uint rounds)
 {
@@ -803,52 +613,6 @@ kernel void ways_behind_barriers(global uint *out, uint rounds)
     if (id & 2)
         out[2 * id] = 5 / (id + 1);
     out[2 * id + 1] = v * 31 + w;
-}
-
-/// LLVM adds a phi behind the loop. Only the branch behind the next condition uses it.
-kernel void value_of_a_loop(global uint *out, global const uint *in, uint a, uint b)
-{
-    uint id = get_global_id(0), v = 69;
-    for (uint i = 0; i < b % 7; i++)
-        if (in[i] != id)
-            v = v * 31 + in[i];
-    uint w = b;
-    if ((a & 1) || id < 3)
-        w = mul_hi(v, 7u + id);
-    out[id] = w;
-}
-
-/// A loop directly behind a barrier.
-kernel void loop_behind_barrier(global uint *out, global const uint *in, uint a)
-{
-    local uint l[64];
-    uint item = get_local_id(0), id = get_global_id(0), v = 7, w = 7;
-    l[item] = in[id];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    do {
-        v += (100u | 16 * w) % 7 + 1;
-        w *= 31;
-    } while (v < a);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    out[id] = v * 31 + w + l[get_local_size(0) - 1 - item];
-}
-
-/// A loop at the start of a loop with barriers.
-kernel void loop_first_in_a_loop(global uint *out, global const uint *in, uint a, uint b)
-{
-    local uint l[64];
-    uint item = get_local_id(0), id = get_global_id(0), v = in[id], w = 7;
-    for (uint i = 0; i < b; i++) {
-        do {
-            v += (100u | 16 * w) % 7 + 1;
-            w *= 31;
-        } while (v < a);
-        l[item] = v;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        v = w + l[get_local_size(0) - 1 - item];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    out[id] = v;
 }
 
 typedef struct __attribute__((packed)) {
@@ -1051,112 +815,4 @@ kernel void idle_before_barrier(global uint *out, global const uint *in, int a, 
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     out[id] = v + w + l[items - 1 - item];
-}
-
-/// A value that is false where a condition is, with that condition around a loop of few rounds.
-kernel void condition_used_twice(global uint *out, global const uint *in, int a, int b)
-{
-    local uint l[64];
-    uint id = get_global_id(0), item = get_local_id(0), items = get_local_size(0);
-    bool v = a != 0 && 3 <= (uint)b && item < 31, w = item < 31;
-    l[item] = in[id];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (item < 31) {
-        if (!((int)id < a) && v) v = item < 5;
-        if (in[b] != 7)
-            for (int i = 0; i < 4; i++) {
-                w = item < 31;
-                if (v) {
-                    if ((int)l[id % items] < (int)l[100 % items]) break;
-                } else
-                    w = item >= 1;
-            }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    out[id] = ((17 * 31 + (v ? 5 : 11)) * 31 + (w ? 5 : 11)) * 31 + l[items - 1 - item];
-}
-
-/// Loops whose counters grow by what complements and subtractions make.
-kernel void complement_steps(global uint *out, global const uint *in, uint b)
-{
-    uint id = get_global_id(0), v = 1, w = 1, x = 1, y = in[id], z = 1;
-    while (v < 21) {
-        v += (7 - in[b]) % 8 + 1;
-        y = y * 31;
-    }
-    while (w < 21) {
-        w += (in[b] & 6) ^ 7;
-        if (id % 4 == 3) y = y * 31 + w;
-    }
-    while (x < 21) {
-        x += (~in[id % 7] & 7) + 1;
-        y = y * 31;
-    }
-    for (int i = 30; i > 4; i -= 8 - (int)(in[b + 1] & 7)) {
-        z = z * 5;
-        y ^= z;
-    }
-    out[id] = ((v * 31 + w) * 31 + x) * 31 + z + y;
-}
-
-/// Two ways load, and one of them computes something else before and after that.
-kernel void loaded_on_two_ways(global uint *out, global const uint *in, uint a, uint b)
-{
-    uint id = get_global_id(0), w = b, v = a;
-    if (a > 2) {
-        if ((id & 1) == 0)
-            v = in[a & 3] * 3;
-        else {
-            w = rotate(id, 3u) + b;
-            v = in[b & 3] * 3;
-            w = w * 31 + mul_hi(w, id);
-        }
-    }
-    out[id] = v ^ w;
-}
-
-/// The same, with one more condition.
-kernel void loaded_on_three_ways(global uint *out, global const uint *in, uint a, uint b)
-{
-    uint id = get_global_id(0), w = b, v = a;
-    if (a > 2) {
-        if (id & 1) {
-            if (id & 2)
-                v = in[a & 3] * 3;
-            else {
-                w = rotate(id, 3u) + b;
-                v = in[b & 3] * 3;
-                w = w * 31 + mul_hi(w, id);
-            }
-        } else {
-            w = rotate(id, 7u) * b;
-            v = in[id] * 3;
-            w = w * 31 + mul_hi(w, b);
-        }
-    }
-    out[id] = v ^ w;
-}
-
-/// A loop gives the condition of a selection, which numbers may replace.
-kernel void chosen_behind_a_loop(global uint *out, global const uint *in, uint a, uint b)
-{
-    local uint l[64];
-    uint id = get_global_id(0), item = get_local_id(0), items = get_local_size(0), n = 0;
-    bool v = false;
-    l[item] = in[id];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = 0; i < b; i++)
-        if (in[i] != a) {
-            v = in[(id + i) & 3] == 0 || (v && l[i % items] > a);
-            n += in[i + 1];
-        }
-    if (n % 3 == 0) {
-        if (item < 3) {
-            v = true;
-            out[64 + id] = l[items - 1 - item];
-        } else
-            v = false;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    out[id] = n * 31 + (v ? 5 : 11);
 }

@@ -187,32 +187,3 @@ fn endless_loops_end_nothing_else() {
         }
     }
 }
-
-/// LLVM knew a value by a condition that PoCL 6.0's groups of one and two should not learn from (Q30).
-#[test]
-fn a_condition_that_a_value_uses_too() {
-    let Some(queue) = queue() else { return };
-    for items in [1, 2, 8, 64] {
-        let words = words(3 * items.max(8));
-        let (input, out) = (upload(&queue, &words), upload(&queue, &vec![0_u32; 3 * items]));
-        for (a, b) in [(8, 1), (2, 5), (0, 4)] {
-            let range = NdRange::new(3 * items, items);
-            queue.parallel_for(range, kernel::condition_used_twice(&out, &input, a, b)).unwrap();
-            let value = |id: usize| {
-                let item = id % items;
-                let (mut v, mut w) = (a != 0 && b >= 3 && item < 31, item < 31);
-                if item < 31 {
-                    if id >= usize::try_from(a).unwrap() && v {
-                        v = item < 5;
-                    }
-                    w = v || item >= 1;
-                }
-                let bit = |is_set: bool| if is_set { 5 } else { 11 };
-                ((17 * 31 + bit(v)) * 31_u32 + bit(w)) * 31
-            };
-            let expected: Vec<u32> =
-                (0..3 * items).map(|id| value(id).wrapping_add(mirrored(&words, id, items))).collect();
-            assert_eq!(queue.read(&out).unwrap(), expected, "{a} and {b} in groups of {items}");
-        }
-    }
-}

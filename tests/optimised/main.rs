@@ -4,14 +4,12 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-mod ends;
 mod guarded;
 mod joined;
 mod lone;
 mod masked;
 mod once;
 mod packed;
-mod steps;
 mod uneven;
 mod ways;
 
@@ -193,34 +191,6 @@ fn loops_inside_loops_in_groups_of_every_size() {
     }
 }
 
-/// PoCL 6.0 ended the process on these kernels, and on programs that have them (Q30).
-#[test]
-fn values_that_a_way_past_a_condition_uses() {
-    let Some(queue) = queue() else { return };
-    let (a, b) = (3_u32, 80_u32);
-    let words: Vec<u32> = (0..24).map(|i| i * i * 7 + 3).collect();
-    let (input, out) = (upload(&queue, &words), upload(&queue, &[0_u32; 24]));
-    queue.parallel_for(24, kernel::rotated(&out, &input, a, b)).unwrap();
-    let rotated = |id: u32| {
-        let (v, w) =
-            if id < 5 { (words[a as usize], words[a as usize] * 3 + a) } else { (a, words[id as usize]) };
-        if w.abs_diff(b) == 77 { w } else { v.rotate_left(id) }
-    };
-    assert_eq!(queue.read(&out).unwrap(), (0..24).map(rotated).collect::<Vec<_>>());
-
-    let numbers: Vec<f32> = (0..24).map(|i| (i * 11) as f32).collect();
-    let (input, out) = (upload(&queue, &numbers), upload(&queue, &[0_f32; 96]));
-    queue.parallel_for(24, kernel::divided(&out, &input, a, 11.0)).unwrap();
-    let divided = |id: usize| {
-        let (v, w) = if id < 5 { (numbers[3], numbers[3] * 3.0 + 11.0) } else { (11.0_f32, numbers[id]) };
-        if (w - 11.0).max(0.0) == 77.0 { [w; 4] } else { [v * v, 1.0, 2.0, 3.0] }
-    };
-    // OpenCL allows `pown` 16 units in the last place (OpenCL C, 7.4). Intel's takes one, on CPUs without AVX-512.
-    let is_near = |(got, wanted): (&f32, f32)| (got - wanted).abs() <= wanted * 16.0 * f32::EPSILON;
-    let found = queue.read(&out).unwrap();
-    assert!(found.iter().zip((0..24).flat_map(divided)).all(is_near), "{found:?}");
-}
-
 /// Intel's vectoriser takes these values for the same in all work-items (Q32), unless the pass helps.
 #[test]
 fn values_of_different_ways_stay_apart() {
@@ -305,30 +275,6 @@ fn maxima_of_ids_are_no_bounds() {
         let out = upload(&queue, &vec![0_u32; 4 * group]);
         queue.parallel_for(NdRange::new(2 * group, group), kernel::maxima(&out, 2)).unwrap();
         assert_eq!(queue.read(&out).unwrap(), [1, 2].repeat(2 * group), "groups of {group}");
-    }
-}
-
-/// Intel's vectoriser runs these loops too often in groups that do not fill a vector (Q40), unless the
-/// pass helps.
-#[test]
-fn quotients_say_how_often_loops_run() {
-    let Some(queue) = queue() else { return };
-    for group in [1, 4, 8, 12, 16, 24] {
-        let out = upload(&queue, &vec![0_u32; 6 * group]);
-        for (a, b) in [(40, 40), (31, 10), (40, 50), (31, 16), (100, 7)] {
-            let range = NdRange::new(2 * group, group);
-            queue.parallel_for(range, kernel::quotient_rounds(&out, a, b)).unwrap();
-            let row = |id: u32| {
-                let (rounds, own) = (a / b, (a + id) % (b + 1));
-                let last = |is_taken: bool, rounds: u32| if is_taken { rounds.saturating_sub(1) } else { 0 };
-                [last(id.is_multiple_of(8), rounds), rounds, last(id.is_multiple_of(3), own)]
-            };
-            let expected: Vec<u32> = (0..2 * group as u32).flat_map(row).collect();
-            assert_eq!(queue.read(&out).unwrap(), expected, "{a} and {b} in groups of {group}");
-            queue.parallel_for(range, kernel::quotient_rounds_of_all(&out, a, b, 0)).unwrap();
-            let last = (a / b).saturating_sub(1);
-            assert_eq!(queue.read(&out).unwrap()[..2 * group], vec![last; 2 * group], "{a} and {b} for all");
-        }
     }
 }
 

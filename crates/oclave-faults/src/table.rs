@@ -311,7 +311,7 @@ faults! {
     /// first one. They do if several edges lead to where a way past the barrier leads. From source,
     /// this is wrong in both: `if (a) { do { v += 3; barrier(CLK_LOCAL_MEM_FENCE); } while (v < a); if (id > 2) out[id] = v; }
     /// if (id & 1) …`. So such kernels get the forms for Q14 and Q15 (decision 116).
-    Q14 = 14, [POCL_CPU_7], RandomKernels,
+    Q14 = 14, [POCL_CPU_7], Programs,
         "Barriers under conditions are wrong or abort the process in the usual method.",
         "A second exit of an outermost loop, for which PoCL uses continuations (`work_item_loops`).", [];
     /// **Q15. PoCL 6.0 on CPUs.** It takes continuations only where `POCL_WORK_GROUP_METHOD=cbs` is
@@ -442,24 +442,6 @@ faults! {
     Q29 = 29, [LLVMPIPE], Measurements,
         "`clWaitForEvents` is slower than `clFinish`.",
         "`clFinish` where the event is the queue's last.", [];
-    /// **Q30. PoCL 6.0 (LLVM 18) on CPUs.** PoCL names LLVM's pass `instcombine` in a string. A
-    /// pass that is named so checks that a second run would change nothing. If it would, LLVM ends
-    /// the process ("Instruction Combining did not reach a fixpoint after 1 iterations"). One of
-    /// 250 random kernels did that. A binary has all kernels of its program, so no kernel of such a
-    /// program could be built. LLVM's maintainers say that the check is for tests only
-    /// (llvm-project#104905).
-    ///
-    /// Of twenty-six such kernels, nineteen have the form that `second_phis` of `oclave_image`
-    /// describes (decision 126). This source shows it: `uint id = get_global_id(0), v = a, w =
-    /// in[id]; if (id < 5) { v = in[a]; w = v * 3 + a; } if (abs_diff(w, b) != 77u) w = rotate(v,
-    /// id); out[id] = w;`. There, a second phi joins the first. One loads on two ways, and gets a
-    /// second phi, too (`loading_ways`). The other six fail only in groups of one and two. Four
-    /// compute a value before a condition that says something of it (`hidden_comparisons`). One
-    /// stores at one address on two ways (`last_stores`). One selects by what a loop gives
-    /// (`choices`). Left as it is: code of clang's `-O0`, which has no phis yet.
-    Q30 = 30, [POCL_CPU_6], RandomKernels,
-        "LLVM ends the process (\"Instruction Combining did not reach a fixpoint after 1 iterations\").",
-        "Second phis and hidden comparisons (`second_phis`, `hidden_comparisons`, `last_stores`).", ["llvm-project#104905"];
     /// **Q31. NVIDIA 580.159.** A kernel that was given `CL_KERNEL_EXEC_INFO_SVM_PTRS` is launched
     /// more slowly each time, also where the list stays the same. A launch and a wait took 16.4 µs
     /// without it, 17.8 with one allocation, 22 with 8, 40 with 32 and 79 with 64. In a context
@@ -545,17 +527,6 @@ faults! {
     Q39 = 39, [POCL_CPU], RandomKernels,
         "Zero lanes of products of vectors count as undefined.",
         "Products lane by lane (`zero_lanes`).", ["llvm-project#180727"];
-    /// **Q40. Intel's CPU runtime 2026.2.** A loop runs too often where its bound is an unsigned
-    /// quotient or remainder with a variable divisor. Groups that do not fill a vector of 16 show it.
-    /// From source, `uint n = 40u / a; for (uint i = 0; i < n; i++) if (a != 1) v = i;` takes the `i`
-    /// of a round that is not to be. In groups of 16, 32 and 64 it was right, and with
-    /// `-cl-opt-disable`. Constant divisors and signed quotients were right, and loops without such
-    /// an `if`. It also runs too often where a complement makes the step of its counter, as in
-    /// `uint s = (in[b] & 6) ^ 7; while (v < 21) { v += s; w *= 31; }`. So such quotients and steps
-    /// go through a volatile variable (`quotients` of `oclave_image`, decision 108).
-    Q40 = 40, [INTEL], RandomKernels,
-        "A loop runs too often if its bound is an unsigned quotient or remainder with a variable divisor.",
-        "Quotients go through a volatile variable (`quotients`).", [];
     /// **Q41. NVIDIA 580.159.** `clEnqueueWriteImage` reads host memory when it is enqueued, before the
     /// events that it waits for. Where a read into the same host memory came before, it wrote zeroes
     /// to the image. So SVM is copied to images and back by buffers over it. On Mesa's rusticl 26.1,
@@ -598,7 +569,7 @@ faults! {
     /// work-items has no mask. Few instructions behind a condition are no branch, and code behind a
     /// `break` goes on. From source, `if (a == 77) v = *p;` ends the process with SIGSEGV for an invalid
     /// `p`. So such addresses become `address == id ? 0 : address` (`guarded_loads` of `oclave_image`).
-    Q46 = 46, [LLVMPIPE], RandomKernels,
+    Q46 = 46, [LLVMPIPE], Programs,
         "Loads from addresses that are the same for all work-items run without their condition.",
         "Such addresses depend on the work-item (`guarded_loads`).", [];
     /// **Q48. PoCL 7.1 on CPUs.** It adds the barriers of Q13 in all kernels. 6.0 does so only in kernels with
@@ -608,26 +579,6 @@ faults! {
     Q48 = 48, [POCL_CPU_7], Programs,
         "The barriers of Q13 are added in kernels without barriers, too, and go wrong between a switch and its cases.",
         "As for Q13, in all kernels (`work_item_loops`).", [];
-    /// **Q50. PoCL 6.0 (LLVM 18) on CPUs.** PoCL notes which values are the same for a group. It finds
-    /// them by their addresses, and keeps the notes while LLVM removes and adds instructions. A phi that LLVM adds may
-    /// get the address of a loop's counter. PoCL then keeps no copies of it, and results are wrong behind
-    /// the next barrier. This depends on addresses: 905/k16 of the random kernels was wrong in 5 of 60
-    /// processes. PoCL's `VariableUniformityAnalysis.cc` explains it (`invalidate` gives `false`). So
-    /// counters begin with a selection, but for innermost loops that all work-items run together
-    /// (`lone_counters` of `oclave_image`, decision 122).
-    Q50 = 50, [POCL_CPU_6], RandomKernels,
-        "Counters of loops in kernels with barriers lose their copies, in some processes.",
-        "Counters begin with a selection (`lone_counters`).", [];
-    /// **Q52. PoCL 6.0 on CPUs.** A value that is needed behind a barrier is kept for each work-item,
-    /// unless it is the same for all. PoCL takes values for the same that each round of a loop changes
-    /// alike, also where work-items leave the loop in different rounds. Behind the barrier, all
-    /// work-items then have the value of the last one. From source, `uneven_rounds` of
-    /// `kernels/tests/optimised.cl` is wrong in groups of 16 and 64. PoCL's
-    /// `VariableUniformityAnalysis.cc` explains it. So such values depend on the work-item where they
-    /// enter the loop (`uneven_loops` of `oclave_image`, decision 123).
-    Q52 = 52, [POCL_CPU_6], RandomKernels,
-        "Values that a loop changes are those of the last work-item after a barrier, if work-items leave it in different iterations.",
-        "Such values depend on the work-item (`uneven_loops`).", [];
     /// **Q53. PoCL 6.0 (LLVM 18) on CPUs.** The work-around for Q13 makes the end of a loop depend on
     /// the work-item. The condition that it added kept a work-item that no group has in the loop for
     /// ever. LLVM takes loops for finite, and drops such a condition where the loop writes nothing.
@@ -643,15 +594,6 @@ faults! {
     Q53 = 53, [POCL_CPU], Programs,
         "Conditions that keep a loop from ending vanish. After a check with an endless loop, work-items take one branch.",
         "The condition leaves the loop instead (`work_item_loops`, `endless_loops`).", ["pocl-endless-loops.md"];
-    /// **Q54. PoCL 6.0 on CPUs.** In groups of one or two work-items, a loop directly behind a
-    /// barrier vanishes, with all that follows. The kernel crashes or hangs, or an assertion of
-    /// `ParallelRegion.cc` ends the process. From source, `barrier(CLK_LOCAL_MEM_FENCE); do { v += (100u
-    /// | 16 * w) % 7 + 1; w *= 31; } while (v < a); barrier(…);` does it. Such a loop begins with a
-    /// selection (`loops_behind_barriers` of `oclave_image`, decision 127), but not in code of `-O0`.
-    /// Seen in twelve of 25,000 random kernels.
-    Q54 = 54, [POCL_CPU_6], RandomKernels,
-        "A loop directly after a barrier vanishes in groups of one or two.",
-        "Such loops begin with a selection (`loops_behind_barriers`).", [];
     /// **Q55. Mesa's rusticl 26.1.6.** A program-scope constant with the address of another one in its
     /// initial value is refused, without a word. SPIR-V's validator, which Mesa asks, requires an
     /// `OpSpecConstantComposite` there, and Mesa refuses addresses in it ("wrong kind of value").

@@ -935,137 +935,6 @@ fn loops_with_loops_inside_that_give_values_are_kept_right() {
     assert_eq!(functions_of(&legal, is_volatile_load), ["given", "given_to_a_store"]);
 }
 
-/// Where ways meet behind a condition, PoCL 6.0 gets a second phi. A branch that stores needs none,
-/// nor does one whose other way computes without private memory.
-#[test]
-fn branches_that_compute_get_a_second_phi() {
-    let target = DeviceTarget { faults: Fault::Q30.into(), ..rich() };
-    let chosen = with_more_selects("second_phis.O2", &target);
-    let expected = [
-        "behind_a_loop",
-        "both",
-        "chosen",
-        "divided",
-        "in_a_case",
-        "of_an_address",
-        "or_an_array",
-        "or_id",
-        "past_an_array",
-        "returns_early",
-        "rotated",
-    ];
-    assert_eq!(chosen, expected);
-    // One of its branches is the last block of the function.
-    assert_eq!(added("second_phis.O2", &target, |i| i.is(Op::Select)).get("chosen"), Some(&4));
-    let (module, legal) = legal_fixture("second_phis.O2", &target);
-    let is_phi = |i: &Instruction<'_>| i.is(Op::Phi);
-    let before = functions_of(&module, is_phi).len();
-    // In `chosen`, each of two phis may become the other one.
-    assert_eq!(functions_of(&legal, is_phi).len(), before + 10);
-    // Of an address, the other value is the next address.
-    let next = added("second_phis.O2", &target, |i| i.is(Op::PtrAccessChain));
-    assert_eq!(next, BTreeMap::from([("of_an_address".to_owned(), 1)]));
-}
-
-/// LLVM makes branches of loops that run once at most. The code behind these gets a second phi for
-/// PoCL 6.0, and the loop does not change. A loop that stores needs none.
-#[test]
-fn loops_that_run_once_get_a_second_phi() {
-    let target = DeviceTarget { faults: Fault::Q30.into(), ..rich() };
-    let chosen = with_more_selects("single_rounds.O2", &target);
-    assert_eq!(chosen, ["behind_a_barrier", "in_turn", "of_an_address", "once", "without_ids"]);
-    let (module, legal) = legal_fixture("single_rounds.O2", &target);
-    let count = |module: &Module, what: &str| {
-        functions_of(module, |i| i.is(Op::Phi)).iter().filter(|name| *name == what).count()
-    };
-    for name in chosen {
-        assert!(count(&legal, &name) > count(&module, &name), "{name}");
-    }
-    // Another pass lets a counter begin with a selection.
-    let begins = DeviceTarget { faults: Fault::Q50.into(), ..target.clone() };
-    assert_eq!(with_more_selects("single_rounds.O2", &begins), ["behind_a_barrier"]);
-    let (_, both) = legal_fixture(
-        "single_rounds.O2",
-        &DeviceTarget { faults: [Fault::Q30, Fault::Q50].into(), ..target },
-    );
-    assert_eq!(count(&both, "behind_a_barrier"), count(&legal, "behind_a_barrier"));
-}
-
-/// Where two ways that load in the same way meet, a phi gets a second one for PoCL 6.0. It needs none
-/// where the ways store nothing else, or compute in other ways.
-#[test]
-fn ways_that_load_get_a_second_phi() {
-    let target = DeviceTarget { faults: Fault::Q30.into(), ..rich() };
-    assert_eq!(with_more_selects("loading_ways.O2", &target), ["in_three_ways", "loaded"]);
-    let added = |op| added("loading_ways.O2", &target, move |i| i.is(op));
-    let each = || BTreeMap::from(["in_three_ways", "loaded"].map(|name| (name.to_owned(), 1)));
-    // Of three ways, the one between the others differs from both.
-    assert_eq!((added(Op::Phi), added(Op::Not)), (each(), each()));
-}
-
-/// Selections by phis have another condition for PoCL 6.0, unless they stand where a loop begins.
-#[test]
-fn selections_by_phis_are_hidden() {
-    let target = DeviceTarget { faults: Fault::Q30.into(), ..rich() };
-    let hidden = added("choices.O2", &target, |i| i.is(Op::LogicalNotEqual));
-    assert_eq!(hidden, BTreeMap::from(["of_a_condition", "of_a_number"].map(|name| (name.to_owned(), 1))));
-}
-
-/// Where PoCL 6.0 could learn something of a value from a condition, after it has moved the value
-/// behind that, the condition is of another value.
-#[test]
-fn conditions_say_nothing_of_values_that_one_way_takes() {
-    let target = DeviceTarget { faults: Fault::Q30.into(), ..rich() };
-    let hidden = with_more_selects("hidden_comparisons.O2", &target);
-    assert_eq!(hidden, ["a_comparison", "counted", "of_a_sum", "used_by_both", "used_twice"]);
-    // What else uses the condition keeps the first one.
-    let added = added("hidden_comparisons.O2", &target, |i| i.is(Op::ULessThan));
-    assert_eq!(added, BTreeMap::from([("used_twice".to_owned(), 1)]));
-    // LLVM clears low bits of the numbers that make the other values, if a comparison does not need them.
-    let (_, legal) = legal_fixture("hidden_comparisons.O2", &target);
-    let definitions = Definitions::new(&legal);
-    let others = legal.instructions().filter(|i| i.is(Op::BitwiseXor));
-    let numbers: Vec<u64> =
-        others.filter_map(|i| definitions.int_constant(i.operand(1)?)).map(|number| number >> 16).collect();
-    assert_eq!(numbers.len(), 5);
-    assert_eq!(numbers.iter().collect::<BTreeSet<_>>().len(), numbers.len(), "{numbers:x?}");
-    // Each has its own size of groups, and none that of second phis, which is the largest number.
-    let sizes: BTreeSet<u64> = legal
-        .instructions()
-        .filter(|i| i.is(Op::Select))
-        .filter(|i| {
-            i.operand(1).and_then(|id| definitions.instruction(id)).is_some_and(|i| i.is(Op::BitwiseXor))
-        })
-        .filter_map(|i| definitions.int_constant(definitions.instruction(i.operand(0)?)?.operand(1)?))
-        .collect();
-    assert_eq!(sizes, (1..=5).map(|larger| u64::MAX - larger).collect());
-}
-
-/// Where ways that store meet others, PoCL 6.0 gets their stores last, if nothing is loaded behind
-/// them.
-#[test]
-fn stores_come_last_where_ways_meet() {
-    let target = DeviceTarget { faults: Fault::Q30.into(), ..rich() };
-    let (module, legal) = legal_fixture("last_stores.O2", &target);
-    let ends = |module: &Module| {
-        let mut is_store = false;
-        functions_of(module, |i| {
-            let was_store = std::mem::replace(&mut is_store, i.is(Op::Store));
-            i.is(Op::Branch) && was_store
-        })
-    };
-    assert!(ends(&module).is_empty());
-    assert_eq!(ends(&legal), ["stored_by_both", "stored_by_both"]);
-}
-
-/// A phi begins with something that stands between a barrier and a loop for PoCL 6.0.
-#[test]
-fn loops_directly_behind_barriers_begin_with_a_selection() {
-    let target = DeviceTarget { faults: Fault::Q54.into(), ..rich() };
-    let chosen = with_more_selects("loops_behind_barriers.O2", &target);
-    assert_eq!(chosen, ["behind", "first_in_a_loop"]);
-}
-
 /// A block that does nothing but lead to itself or on, by a condition that stays, leads on for PoCL 6.0.
 #[test]
 fn loops_that_do_nothing_end_at_once() {
@@ -1093,20 +962,6 @@ fn loops_without_ends_get_one() {
     assert_eq!(more(Op::Return), once(&["endless_way"]));
     assert_eq!(more(Op::ReturnValue), once(&["never_back"]));
     assert_eq!(more(Op::Phi), once(&["endless_way", "never_back"]));
-}
-
-/// Counters of loops begin with a selection for PoCL 6.0, where ways meet in a value that is used elsewhere.
-/// Innermost loops that all work-items run together keep theirs.
-#[test]
-fn counters_of_loops_begin_with_a_selection() {
-    let target = DeviceTarget { faults: Fault::Q50.into(), ..rich() };
-    let selects = added("counters.O2", &target, |i| i.is(Op::Select));
-    assert_eq!(selects, [("counted".to_owned(), 1)].into());
-}
-
-/// The functions of a fixture that have more selects for a device.
-fn with_more_selects(name: &str, target: &DeviceTarget) -> Vec<String> {
-    added(name, target, |i| i.is(Op::Select)).into_keys().collect()
 }
 
 /// How many more instructions functions of a fixture have for a device, where they have more.
@@ -1154,15 +1009,6 @@ fn loads_behind_conditions_have_addresses_that_differ() {
     let before = numbers(&module);
     let added: Vec<String> = numbers(&legal).into_iter().filter(|name| !before.contains(name)).collect();
     assert_eq!(added, ["behind_condition", "behind_break", "from_constant_memory"]);
-}
-
-/// What PoCL 6.0 would take for the same in all work-items, behind loops that they leave in different
-/// rounds, depends on the work-item. Loops with as many rounds for all stay as they are, and so do
-/// kernels without barriers and values that differ anyway.
-#[test]
-fn values_of_uneven_loops_depend_on_the_work_item() {
-    let target = DeviceTarget { faults: Fault::Q52.into(), ..rich() };
-    assert_eq!(with_more_selects("uneven.O2", &target), ["uneven"]);
 }
 
 /// What PoCL 7.1 would load again behind a barrier is volatile.
@@ -1467,81 +1313,6 @@ fn products_of_built_vectors_are_computed_lane_by_lane() {
         assert_eq!(types, if built { vec![Some(3), Some(3)] } else { vec![Some(4)] });
         assert_eq!(legal == before, !built);
     }
-}
-
-/// Intel's compiler runs loops too often for work-items that do not fill a vector.
-#[test]
-fn quotients_that_bound_loops_go_through_memory() {
-    // The divisor is a parameter or a constant. The bound is the quotient or a parameter. A condition
-    // in the loop decides between two values, or there is none.
-    let module = |divisor: u32, bound: u32, has_choice: bool| {
-        let o = |op, operands: &[u32]| (op, operands.to_vec());
-        let chosen = match has_choice {
-            true => o(Op::Select, &[3, 45, 44, 41, 11]),
-            false => o(Op::IAdd, &[3, 45, 41, 11]),
-        };
-        assemble(
-            Version::V1_0,
-            &[
-                o(Op::Capability, &[Capability::Addresses as u32]),
-                o(Op::Capability, &[Capability::Kernel as u32]),
-                o(Op::MemoryModel, &[2, 2]),
-                (Op::EntryPoint, with_string(&[6, 20], "k", &[15])),
-                o(Op::Decorate, &[15, 11, 27]),
-                o(Op::TypeVoid, &[1]),
-                o(Op::TypeBool, &[2]),
-                o(Op::TypeInt, &[3, 32, 0]),
-                o(Op::TypeFunction, &[9, 1, 3, 3]),
-                o(Op::TypeVector, &[4, 3, 3]),
-                o(Op::TypePointer, &[5, 1, 4]),
-                o(Op::Variable, &[5, 15, 1]),
-                o(Op::Constant, &[3, 10, 0]),
-                o(Op::Constant, &[3, 11, 7]),
-                o(Op::Function, &[1, 20, 0, 9]),
-                o(Op::FunctionParameter, &[3, 21]),
-                o(Op::FunctionParameter, &[3, 22]),
-                o(Op::Label, &[30]),
-                o(Op::UDiv, &[3, 31, 21, divisor]),
-                o(Op::Branch, &[40]),
-                o(Op::Label, &[40]),
-                o(Op::Phi, &[3, 41, 10, 30, 42, 40]),
-                o(Op::IAdd, &[3, 42, 41, 11]),
-                o(Op::IEqual, &[2, 44, 22, 11]),
-                chosen,
-                o(Op::ULessThan, &[2, 43, 42, bound]),
-                o(Op::BranchConditional, &[43, 40, 50]),
-                o(Op::Label, &[50]),
-                o(Op::Return, &[]),
-                o(Op::FunctionEnd, &[]),
-            ],
-        )
-    };
-    let target = DeviceTarget { faults: Fault::Q40.into(), ..rich() };
-    for (divisor, bound, has_choice, goes) in
-        [(22, 31, true, true), (11, 31, true, false), (22, 22, true, false), (22, 31, false, false)]
-    {
-        let before = module(divisor, bound, has_choice);
-        let legal = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();
-        support::assert_valid("quotients", &legal);
-        let volatile = |i: &Instruction<'_>| {
-            (i.is(Op::Store) && i.operand(2) == Some(1)) || (i.is(Op::Load) && i.operand(1) == Some(1))
-        };
-        assert_eq!(legal.instructions().filter(volatile).count(), if goes { 2 } else { 0 });
-        assert_eq!(legal == before, !goes);
-    }
-}
-
-/// Where a complement makes the step of a counter, Intel's compiler runs the loop too often.
-#[test]
-fn steps_of_counters_go_through_memory() {
-    let target = DeviceTarget { faults: Fault::Q40.into(), ..rich() };
-    let kept = |target: &DeviceTarget| {
-        let legal = legal_fixture("steps.O2", target).1;
-        support::assert_valid("steps", &legal);
-        functions_of(&legal, is_volatile_load)
-    };
-    assert_eq!(kept(&target), ["complement", "subtracted", "used_twice"]);
-    assert_eq!(kept(&rich()), [""; 0]);
 }
 
 /// LLVM 21 lets counters run on that masks hold back, where a variable is added to them in an address.

@@ -1,11 +1,7 @@
 //! Built-in variables with one number for each dimension, such as the id of the group.
 
-use std::collections::HashSet;
-
-use oclave_spirv::analysis::references::kernel_entry;
 use oclave_spirv::{
-    BuiltIn, Capability, Decoration, Definitions, Instruction, Op, Rewriter, Section, StorageClass, Type,
-    TypeTable,
+    BuiltIn, Capability, Decoration, Instruction, Op, Rewriter, Section, StorageClass, Type, TypeTable,
 };
 
 /// A built-in variable that holds one number for each dimension.
@@ -64,23 +60,4 @@ pub(super) fn copy_entry_point(new: &mut Rewriter<'_>, entry: &Instruction<'_>, 
     let missing = used.iter().filter(|variable| !listed.contains(variable));
     let operands: Vec<u32> = entry.operands().iter().chain(missing).copied().collect();
     new.replace(entry, Op::EntryPoint, &operands);
-}
-
-/// Kernels, and functions that ask for a built-in variable: PoCL 6.0 does not find it in others.
-pub(super) fn functions_with_built_ins(definitions: &Definitions<'_>) -> HashSet<u32> {
-    let module = definitions.module();
-    let mut found: HashSet<u32> =
-        module.instructions().filter_map(|i| kernel_entry(&i)).map(|entry| entry.function).collect();
-    let variables: HashSet<u32> = module.built_ins().map(|(id, _)| id).collect();
-    let mut function = 0;
-    for instruction in module.instructions() {
-        match instruction.op() {
-            Some(Op::Function) => function = instruction.result_id().unwrap_or(0),
-            Some(Op::Load) if instruction.operand(0).is_some_and(|from| variables.contains(&from)) => {
-                found.insert(function);
-            }
-            _ => {}
-        }
-    }
-    found
 }

@@ -13,7 +13,6 @@ use crate::load::generic_pointers;
 use crate::load::global_decorations;
 use crate::load::guarded_loads;
 use crate::load::half_broadcasts;
-use crate::load::hidden_comparisons;
 use crate::load::inline_hints;
 use crate::load::integer_maximum;
 use crate::load::integer_pointers;
@@ -22,19 +21,13 @@ use crate::load::inverted_choices;
 use crate::load::inverted_votes;
 use crate::load::joined_values;
 use crate::load::kept_loads;
-use crate::load::last_stores;
-use crate::load::lone_counters;
-use crate::load::loops_behind_barriers;
 use crate::load::masked_counters;
 use crate::load::packed_arguments;
 use crate::load::phi_pairs;
 use crate::load::private_addresses;
-use crate::load::quotients;
 use crate::load::scalar_loops;
-use crate::load::second_phis;
 use crate::load::sub_group_sizes;
 use crate::load::unaligned;
-use crate::load::uneven_loops;
 use crate::load::vector_components;
 use crate::load::wide_arguments;
 use crate::load::work_item_loops::{Steered, keep_apart, steer};
@@ -154,22 +147,11 @@ pub fn legalize_with(
     let module = changed(target.faults.has(Fault::Q39), module, zero_lanes::split)?;
     let module =
         changed(target.faults.has(Fault::Q45), module, |module| masked_counters::hide(module, bits))?;
-    let module = changed(target.faults.has(Fault::Q40), module, quotients::keep)?;
     let module = changed(target.faults.has(Fault::Q26), module, scalar_loops::keep)?;
     let module = changed(target.faults.has(Fault::Q33), module, kept_loads::keep)?;
     let module =
         changed(target.faults.has(Fault::Q43), module, |module| inverted_choices::separate(module, bits))?;
     let module = changed(target.faults.has(Fault::Q32), module, |module| joined_values::keep(module, bits))?;
-    let module = changed(target.faults.has(Fault::Q52), module, |module| uneven_loops::keep(module, bits))?;
-    let module = changed(target.faults.has(Fault::Q50), module, |module| lone_counters::hide(module, bits))?;
-    let module = changed(target.faults.has(Fault::Q54), module, |module| {
-        loops_behind_barriers::separate(module, bits)
-    })?;
-    let module = changed(target.faults.has(Fault::Q30), module, |module| second_phis::add(module, bits))?;
-    let module =
-        changed(target.faults.has(Fault::Q30), module, |module| hidden_comparisons::hide(module, bits))?;
-    let module = changed(target.faults.has(Fault::Q30), module, last_stores::move_down)?;
-    // Passes for Q30 look at calls of these functions.
     let module = changed(target.faults.has(Fault::Q9), module, called_functions::expand)?;
     let module =
         changed(target.faults.has(Fault::Q46), module, |module| guarded_loads::spread(module, bits))?;

@@ -2,24 +2,17 @@
 //! never true. For a value of 0 it is `never ? 1 : 0`, which compilers do not simplify. And zeroes
 //! that compilers do not know.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use super::built_in_vector::BuiltInVector;
 use crate::Result;
-use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_block_end};
+use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
 
 /// Writes whether the id of dimension 0 is the largest number, which no id is.
 pub(super) fn is_largest(new: &mut Rewriter<'_>, of: &BuiltInVector) -> u32 {
-    is_large(new, of, 0)
-}
-
-/// Writes whether the id of dimension 0 is one of the largest numbers, which no id is. So many numbers
-/// are larger. Where one such condition does not hold, compilers learn nothing of the others.
-pub(super) fn is_large(new: &mut Rewriter<'_>, of: &BuiltInVector, larger: u64) -> u32 {
     let (bool_type, id) = (new.bool_type(), of.load(new, 0));
-    let largest = u64::MAX >> (64 - of.width.clamp(1, 64));
-    let number = new.int_constant(of.width, largest - larger % (largest / 2 + 1));
-    emit(new, Op::IEqual, bool_type, &[id, number])
+    let largest = new.int_constant(of.width, u64::MAX >> (64 - of.width.clamp(1, 64)));
+    emit(new, Op::IEqual, bool_type, &[id, largest])
 }
 
 /// Writes a zero that compilers do not know, of a number of some width. It depends on the number.
@@ -48,7 +41,7 @@ pub(super) fn select(
 }
 
 /// Writes `never ? other : value`. `lane` is the first lane of a vector, or the value, with its type.
-pub(super) fn choose(
+fn choose(
     new: &mut Rewriter<'_>,
     [never, other]: [u32; 2],
     (lane, lane_type): (u32, u32),
@@ -108,39 +101,6 @@ pub(super) fn emit(new: &mut Rewriter<'_>, op: Op, ty: u32, operands: &[u32]) ->
     let id = new.fresh_id();
     new.push(op, &[&[ty, id], operands].concat());
     id
-}
-
-/// Writes a module whose phis take other values: `ids` has what a phi takes from the block of a label.
-/// Blocks write these where they end, by `write`. Entry points get the built-in variable that it uses.
-///
-/// # Errors
-/// As [`Rewriter::finish`].
-pub(super) fn write_for_phis<'m>(
-    mut new: Rewriter<'m>,
-    used: &BuiltInVector,
-    ids: &BTreeMap<(u32, u32), u32>,
-    mut write: impl FnMut(&mut Rewriter<'m>, u32),
-) -> Result<Module> {
-    let (mut label, mut is_done) = (0, false);
-    for instruction in new.definitions().module().instructions() {
-        if instruction.op().is_some_and(is_block_end) && !is_done {
-            is_done = true;
-            write(&mut new, label);
-        }
-        match instruction.op() {
-            Some(Op::Label) => {
-                (label, is_done) = (instruction.result_id().unwrap_or(0), false);
-                new.copy(&instruction);
-            }
-            Some(Op::Phi) => {
-                let phi = instruction.result_id().unwrap_or(0);
-                copy_phi(&mut new, &instruction, |from| ids.get(&(phi, from)).copied());
-            }
-            Some(Op::EntryPoint) => used.copy_entry_point(&mut new, &instruction),
-            _ => new.copy(&instruction),
-        }
-    }
-    Ok(new.finish()?)
 }
 
 /// Writes a module in which these values become others. Functions with such values compute something

@@ -17,12 +17,11 @@
 //! become another one in a work-item whose local id is the largest number, which no id is. No such
 //! value may stay: loops may be split by several conditions, and then what stayed meets a constant.
 
-pub(super) mod writer;
+mod writer;
 mod zeros;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use self::writer::By;
 use crate::Result;
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::uniformity::{Uniformity, condition, makes_value};
@@ -49,21 +48,21 @@ pub(crate) fn keep(module: &Module, address_bits: u32) -> Result<Option<Module>>
     if found.is_empty() {
         Ok(None)
     } else {
-        writer::write(&definitions, &values, &found, (By::Zero, address_bits)).map(Some)
+        writer::write(&definitions, &values, &found, address_bits).map(Some)
     }
 }
 
 /// What is written differently in a function.
 #[derive(Default)]
-pub(super) struct Changes {
+struct Changes {
     /// Phi, and the label from which it takes a value → the value.
-    pub(super) phis: BTreeMap<(u32, u32), u32>,
+    phis: BTreeMap<(u32, u32), u32>,
     /// Selects → their values, which are both changed.
     selects: BTreeMap<u32, [u32; 2]>,
 }
 
 /// What is known of the values of a module.
-pub(super) struct Values<'d, 'm> {
+struct Values<'d, 'm> {
     definitions: &'d Definitions<'m>,
     types: TypeTable<'m>,
     /// Values of functions → the labels of the blocks that define them; 0 for parameters.
@@ -71,15 +70,15 @@ pub(super) struct Values<'d, 'm> {
     /// The built-in variables of ids of work-items.
     ids: HashSet<u32>,
     /// Values that depend on the number of the work-item by what they are computed of.
-    pub(super) differ: HashSet<u32>,
+    differ: HashSet<u32>,
     /// Those of `differ` that depend on it by whatever way they come.
     always_differ: HashSet<u32>,
     /// The instructions of blocks that matter: phis and selects, by label.
-    pub(super) choices: HashMap<u32, Vec<Instruction<'m>>>,
+    choices: HashMap<u32, Vec<Instruction<'m>>>,
 }
 
 impl<'d, 'm> Values<'d, 'm> {
-    pub(super) fn new(definitions: &'d Definitions<'m>) -> Self {
+    fn new(definitions: &'d Definitions<'m>) -> Self {
         let (mut defined_in, mut choices) = (HashMap::new(), HashMap::new());
         let (mut code, mut label, mut is_inside) = (Vec::new(), 0, false);
         for instruction in definitions.module().instructions() {
@@ -199,7 +198,7 @@ impl<'d, 'm> Values<'d, 'm> {
     }
 
     /// Whether there is a 0 of the type that a select can give.
-    pub(super) fn is_plain(&self, ty: u32) -> bool {
+    fn is_plain(&self, ty: u32) -> bool {
         let lane = self.types.lane(ty);
         match self.types.ty(lane) {
             Some(Type::Bool | Type::Int { .. } | Type::Float { .. }) => true,
@@ -215,7 +214,7 @@ impl<'d, 'm> Values<'d, 'm> {
 }
 
 /// Whether the result differs where an operand does.
-pub(super) fn passes_on(instruction: &Instruction<'_>) -> bool {
+fn passes_on(instruction: &Instruction<'_>) -> bool {
     instruction.op().is_some_and(makes_value)
 }
 

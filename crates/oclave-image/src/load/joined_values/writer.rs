@@ -1,4 +1,5 @@
-//! Writes values that depend on the work-item where others were.
+//! Writes values that depend on the work-item where others were: a zero is added that does. Pointers become another
+//! one in a work-item that does not exist.
 
 use std::collections::HashMap;
 
@@ -9,29 +10,20 @@ use super::{Changes, Values};
 use crate::Result;
 use oclave_spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, is_block_end};
 
-/// How a value is made to depend on the work-item.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::load) enum By {
-    /// It is another one in a work-item that does not exist.
-    Selection,
-    /// A zero is added that depends on the work-item. Pointers get a selection.
-    Zero,
-}
-
 /// The module with these changes.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].
-pub(in crate::load) fn write(
+pub(super) fn write(
     definitions: &Definitions<'_>,
     values: &Values<'_, '_>,
     found: &HashMap<u32, Changes>,
-    (by, address_bits): (By, u32),
+    address_bits: u32,
 ) -> Result<Module> {
     let mut new = Rewriter::new(definitions);
     let local = BuiltInVector::of(&mut new, BuiltIn::LocalInvocationId, address_bits);
     let mut writer =
-        Writer { values, by, local, changes: None, begun: None, changed: HashMap::new(), count: 0, label: 0 };
+        Writer { values, local, changes: None, begun: None, changed: HashMap::new(), count: 0, label: 0 };
     let mut is_done = false;
     for instruction in definitions.module().instructions() {
         match instruction.op() {
@@ -68,7 +60,6 @@ pub(in crate::load) fn write(
 
 struct Writer<'a, 'd, 'm> {
     values: &'a Values<'d, 'm>,
-    by: By,
     local: BuiltInVector,
     changes: Option<&'a Changes>,
     /// What the function begins with.
@@ -85,7 +76,7 @@ struct Writer<'a, 'd, 'm> {
 struct Begun {
     /// The condition that is never true.
     never: u32,
-    zeros: Option<Zeros>,
+    zeros: Zeros,
 }
 
 #[derive(Clone, Copy)]
@@ -130,7 +121,7 @@ impl Writer<'_, '_, '_> {
         if self.begun.is_some() {
             return;
         }
-        let zeros = (self.by == By::Zero).then(|| Zeros::write(new, &self.local));
+        let zeros = Zeros::write(new, &self.local);
         self.begun = Some(Begun { never: is_largest(new, &self.local), zeros });
         self.write_all(new, 0);
     }
@@ -156,7 +147,7 @@ impl Writer<'_, '_, '_> {
             return;
         };
         let (types, value) = (&self.values.types, [value, ty, changed.id]);
-        if !begun.zeros.as_ref().is_some_and(|zeros| zeros.add(new, types, changed.number, value)) {
+        if !begun.zeros.add(new, types, changed.number, value) {
             select(new, types, begun.never, value);
         }
     }
