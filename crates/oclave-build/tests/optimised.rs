@@ -77,7 +77,10 @@ fn indices_do_not_wrap() {
         .collect();
     let sums: Vec<u32> =
         module.instructions().filter(|i| i.is(Op::IAdd)).filter_map(|i| i.result_id()).collect();
-    assert!(!sums.is_empty() && sums.iter().all(|sum| without_wrap.contains(sum)), "{sums:?} {without_wrap:?}");
+    assert!(
+        !sums.is_empty() && sums.iter().all(|sum| without_wrap.contains(sum)),
+        "{sums:?} {without_wrap:?}"
+    );
 }
 
 /// The optimiser makes a call for the magnitude of a number of 128 bits: that source alone is not
