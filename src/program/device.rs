@@ -173,8 +173,9 @@ fn target(device: &Device) -> DeviceTarget {
         (true, false) => ImplicitBarriers::BesideOthers,
         (true, true) => ImplicitBarriers::Everywhere,
     };
-    target.vector_argument_bytes =
-        target.faults.has(Fault::Q59).then(oclave_faults::pocl::vector_argument_bytes);
+    target.vector_argument_bytes = oclave_faults::pocl::vector_argument_bytes();
+    target.passes =
+        crate::environment::number("OCLAVE_BISECT").and_then(|number| usize::try_from(number).ok());
     if let Some(queries) = &capabilities.spirv_queries {
         target.capabilities = Some(queries.capabilities.iter().copied().collect());
         target.takes_wraps |=

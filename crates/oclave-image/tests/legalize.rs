@@ -1401,7 +1401,7 @@ fn built_in_functions_get_parts_of_wide_vectors() {
     for (call, lanes, in_64, in_16, number) in forms {
         let before = wide_call(lanes, &call);
         for (most, expected) in [(64, in_64), (16, in_16)] {
-            let target = DeviceTarget { vector_argument_bytes: Some(most), ..rich() };
+            let target = DeviceTarget { faults: Fault::Q59.into(), vector_argument_bytes: most, ..rich() };
             let legal = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();
             let name = format!("function {number} of {lanes} lanes, in {most} bytes");
             support::assert_valid(&name, &legal);
@@ -1429,7 +1429,7 @@ fn built_in_functions_get_parts_of_wide_vectors() {
 
 #[test]
 fn functions_of_no_library_get_parts_of_wide_vectors() {
-    let target = |most| DeviceTarget { vector_argument_bytes: Some(most), ..rich() };
+    let target = |most| DeviceTarget { faults: Fault::Q59.into(), vector_argument_bytes: most, ..rich() };
     let counted = |module: &Module, most: u32, op: Op| {
         let legal = Module::from_words(legalize(&image(module), &target(most)).unwrap()).unwrap();
         support::assert_valid("parts", &legal);

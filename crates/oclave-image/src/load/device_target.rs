@@ -43,8 +43,10 @@ pub struct DeviceTarget {
     pub says_uniform: bool,
     /// Where the device's compiler adds barriers of its own to loops.
     pub implicit_barriers: ImplicitBarriers,
-    /// Bytes of the widest vector that built-in functions take by value; `None` where they take all.
-    pub vector_argument_bytes: Option<u32>,
+    /// Bytes of the widest vector that built-in functions take by value, with Q59.
+    pub vector_argument_bytes: u32,
+    /// How many passes against faults run, in their order; `None` for all. To find the pass that makes a difference.
+    pub passes: Option<usize>,
 }
 
 impl Default for DeviceTarget {
@@ -62,7 +64,8 @@ impl Default for DeviceTarget {
             wide_groups: false,
             says_uniform: false,
             implicit_barriers: ImplicitBarriers::None,
-            vector_argument_bytes: None,
+            vector_argument_bytes: u32::MAX,
+            passes: None,
             takes_wraps: false,
         }
     }

@@ -2,37 +2,13 @@
 
 use crate::analysis::declared_globals::VariableFacts;
 use crate::load::block_order;
-use crate::load::called_functions;
-use crate::load::constant_addresses;
-use crate::load::deep_conditions;
 use crate::load::device_target::DeviceTarget;
 use crate::load::endless_loops;
-use crate::load::function_names;
 use crate::load::generic_atomics;
 use crate::load::generic_pointers;
 use crate::load::global_decorations;
-use crate::load::guarded_loads;
-use crate::load::half_broadcasts;
-use crate::load::inline_hints;
-use crate::load::integer_maximum;
-use crate::load::integer_pointers;
-use crate::load::inverted_bounds;
-use crate::load::inverted_choices;
-use crate::load::inverted_votes;
-use crate::load::joined_values;
-use crate::load::kept_loads;
-use crate::load::masked_counters;
-use crate::load::packed_arguments;
-use crate::load::phi_pairs;
-use crate::load::private_addresses;
-use crate::load::scalar_loops;
-use crate::load::sub_group_sizes;
-use crate::load::unaligned;
-use crate::load::vector_components;
-use crate::load::wide_arguments;
+use crate::load::pipeline;
 use crate::load::work_item_loops::{Steered, keep_apart, steer};
-use crate::load::wrong_functions;
-use crate::load::zero_lanes;
 use crate::{Aspects, DeviceImage, ImageError, Result};
 use oclave_faults::Fault;
 use oclave_spirv::check;
@@ -117,44 +93,7 @@ pub fn legalize_with(
         }
         false => module,
     };
-    let module = changed(target.faults.has(Fault::Q55), module, constant_addresses::compute)?;
-    let module = changed(target.faults.has(Fault::Q56), module, packed_arguments::as_arrays)?;
-    let module = changed(target.faults.has(Fault::Q56), module, unaligned::split)?;
-    let module = changed(target.faults.has(Fault::Q27), module, integer_pointers::compute)?;
-    let module = changed(target.faults.has(Fault::Q17), module, vector_components::cast)?;
-    let module = changed(target.faults.has(Fault::Q21), module, inline_hints::at_functions_with_barriers)?;
-    let module = changed(target.faults.has(Fault::Q58), module, inline_hints::at_functions_with_built_ins)?;
-    let module = match target.vector_argument_bytes {
-        Some(most) => changed(true, module, |module| wide_arguments::split(module, most, &image.name))?,
-        None => module,
-    };
-    let module = changed(target.faults.has(Fault::Q22), module, private_addresses::add_variables)?;
-    let module = changed(target.faults.has(Fault::Q23), module, function_names::complete)?;
-    let module = changed(target.faults.has(Fault::Q24), module, generic_atomics::as_cpp)?;
-    let module = changed(target.faults.has(Fault::Q36), module, phi_pairs::join)?;
-    let bound = |module: &Module| deep_conditions::bound(module, &image.name);
-    let module = changed(target.faults.has(Fault::Q42), module, bound)?;
-    let module = changed(target.faults.has(Fault::Q63), module, inverted_votes::replace)?;
-    let sizes = |module: &Module| sub_group_sizes::compute(module, bits);
-    let module = changed(target.faults.has(Fault::Q64), module, sizes)?;
-    let module = changed(target.faults.has(Fault::Q65), module, half_broadcasts::as_integers)?;
-    let module = changed(target.faults.has(Fault::Q62), module, wrong_functions::replace)?;
-    let module = changed(target.faults.has(Fault::Q66), module, wrong_functions::replace_aligned_stores)?;
-    let module = changed(target.faults.has(Fault::Q68), module, wrong_functions::replace_long_mad_sat)?;
-    let module = changed(target.faults.has(Fault::Q35), module, integer_maximum::expand)?;
-    let hide_bounds = |module: &Module| inverted_bounds::hide(module, bits);
-    let module = changed(target.faults.has(Fault::Q61), module, hide_bounds)?;
-    let module = changed(target.faults.has(Fault::Q39), module, zero_lanes::split)?;
-    let module =
-        changed(target.faults.has(Fault::Q45), module, |module| masked_counters::hide(module, bits))?;
-    let module = changed(target.faults.has(Fault::Q26), module, scalar_loops::keep)?;
-    let module = changed(target.faults.has(Fault::Q33), module, kept_loads::keep)?;
-    let module =
-        changed(target.faults.has(Fault::Q43), module, |module| inverted_choices::separate(module, bits))?;
-    let module = changed(target.faults.has(Fault::Q32), module, |module| joined_values::keep(module, bits))?;
-    let module = changed(target.faults.has(Fault::Q9), module, called_functions::expand)?;
-    let module =
-        changed(target.faults.has(Fault::Q46), module, |module| guarded_loads::spread(module, bits))?;
+    let module = pipeline::run(module, target, &image.name)?;
     let module = changed(target.spirv_version >= Version::V1_4, module, interfaces::complete)?;
     // Passes compute conditions right before branches, behind their merge instructions.
     let module = changed(true, module, block_layout::sort)?;

@@ -36,6 +36,7 @@ mod never;
 mod one_barrier;
 mod packed_arguments;
 mod phi_pairs;
+mod pipeline;
 mod private_addresses;
 mod roots;
 mod scalar_loops;

@@ -80,7 +80,7 @@ pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
     let pocl6 = DeviceTarget {
         serial_work_items: true,
         implicit_barriers: ImplicitBarriers::BesideOthers,
-        vector_argument_bytes: Some(16),
+        vector_argument_bytes: 16,
         ..of(Family::Pocl, Version(6, 0))
     };
     let pocl7 = DeviceTarget {
